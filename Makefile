@@ -1,0 +1,42 @@
+# make          builds codemode
+# make test     the tests that need nothing but Go
+# make check    all that a reviewer would run; ends with "no diff"
+# make guest    rebuilds quickjs.wasm and compares it with the one committed
+
+GO ?= go
+
+.PHONY: all test test-npm check guest bench fuzz clean
+
+all:
+	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
+
+test:
+	$(GO) test ./...
+
+# The npm servers that the tests run against, when they are installed; see testdata/npm/README.md.
+test-npm: testdata/npm/node_modules
+	CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm $(GO) test ./...
+
+testdata/npm/node_modules: testdata/npm/package.json
+	cd testdata/npm && npm install --no-audit --no-fund --loglevel=error
+	touch $@
+
+check:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "gofmt: run gofmt -w on these"; exit 1; }
+	$(GO) mod tidy -diff
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./sandbox # the file for other systems compiles
+	$(GO) tool staticcheck ./...
+	$(GO) test -race ./...
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./... >/dev/null
+	git diff --exit-code # nothing above may change a file
+	@echo "no diff"
+
+guest:
+	guest/build.sh
+
+bench:
+	$(GO) test -run '^$$' -bench . ./...
+
+clean:
+	rm -rf codemode .build

@@ -1,0 +1,299 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// finder lets the Gate look into the catalogue.
+type finder struct{ e *Evaluator }
+
+// startWait is how long a call waits for its server's first start, and
+// startPoll how often it looks.
+const (
+	startWait = 20 * time.Second
+	startPoll = 20 * time.Millisecond
+)
+
+// Find waits while the server that the name points at is starting: programs
+// may come before the upstreams are ready.
+func (f finder) Find(ctx context.Context, name string) (*hostfns.Tool, error) {
+	t, err := f.e.catalog.Find(name)
+	for deadline := time.Now().Add(startWait); err != nil; {
+		// Asked before the catalogue is: a list that comes in between is then found.
+		wait := f.e.starting(name) && ctx.Err() == nil && time.Now().Before(deadline)
+		if t, err = f.e.catalog.Find(name); err == nil || !wait {
+			break
+		}
+		select {
+		case <-time.After(startPoll):
+		case <-ctx.Done():
+		}
+	}
+	if err != nil {
+		return nil, f.e.missing(name, err)
+	}
+	return f.e.tool(t), nil
+}
+
+// starting reports whether the server of a canonical name has not said yet what it offers.
+func (e *Evaluator) starting(name string) bool {
+	s, ok := e.serverOf(name)
+	return ok && (s.State == upstream.Starting || s.State == upstream.Stopped || s.State == upstream.Ready)
+}
+
+// serverOf finds the server that a canonical name points at, if its tools are not known.
+func (e *Evaluator) serverOf(name string) (upstream.Status, bool) {
+	for _, s := range e.manager.Status() {
+		if strings.HasPrefix(name, catalog.Canonical(s.Name, "")) {
+			e.mu.Lock()
+			_, listed := e.listed[s.Name]
+			e.mu.Unlock()
+			return s, !listed
+		}
+	}
+	return upstream.Status{}, false
+}
+
+// missing says why a name has no tool, as programs are told.
+func (e *Evaluator) missing(name string, err error) error {
+	if collision, ok := errors.AsType[*catalog.CollisionError](err); ok {
+		return &hostfns.NotFoundError{Name: name, Reason: "name_collision", Detail: collision.Error()}
+	}
+	n := &hostfns.NotFoundError{Name: name}
+	if missing, ok := errors.AsType[*catalog.NotFoundError](err); ok {
+		n.Nearest = missing.Nearest
+	}
+	if s, ok := e.serverOf(name); ok {
+		n.Detail = fmt.Sprintf("there is no tool %q: the server %q is %s", name, s.Name, s.State)
+		if s.Error != "" {
+			n.Detail += ": " + s.Error
+		}
+	}
+	return n
+}
+
+// tool describes a tool of the catalogue to the Gate.
+func (e *Evaluator) tool(t *catalog.Tool) *hostfns.Tool {
+	return &hostfns.Tool{
+		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
+		Annotations: annotations(t), Digest: t.Digest, Timeout: (*e.timeouts.Load())[t.Server],
+		Validate: func(args json.RawMessage) error {
+			err := t.Validate(args)
+			if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
+				return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
+			}
+			return err
+		},
+	}
+}
+
+func annotations(t *catalog.Tool) map[string]any {
+	var hints map[string]any
+	if json.Unmarshal(t.Annotations, &hints) != nil {
+		return nil // what is no object says nothing
+	}
+	return hints
+}
+
+// Search, Tools and Declarations make the finder the Gate's Library.
+func (f finder) Search(ctx context.Context, query string, limit int, visible func(*hostfns.Tool) bool) []*hostfns.Tool {
+	f.e.ready(ctx, checkWait)
+	var found []*hostfns.Tool
+	for _, m := range f.e.catalog.Search(query, limit, func(t *catalog.Tool) bool { return visible(f.e.tool(t)) }) {
+		found = append(found, f.e.tool(m.Tool))
+	}
+	return found
+}
+
+func (f finder) Tools(ctx context.Context) []*hostfns.Tool {
+	f.e.ready(ctx, checkWait)
+	var tools []*hostfns.Tool
+	for _, t := range f.e.catalog.Tools() {
+		tools = append(tools, f.e.tool(t))
+	}
+	return tools
+}
+
+func (f finder) Declarations(names []string) string {
+	var tools []*catalog.Tool
+	for _, name := range names {
+		if t, err := f.e.catalog.Find(name); err == nil {
+			tools = append(tools, t)
+		}
+	}
+	return catalog.Declarations(tools)
+}
+
+// policy decides the calls of one run by the profile of that name in the
+// configuration of each moment.
+type policy struct {
+	e    *Evaluator
+	name string
+	last atomic.Pointer[profiles.Profile] // the profile as it was last seen
+	now  func() time.Time
+}
+
+// bind returns the policy of a profile that exists now.
+func (e *Evaluator) bind(name string) (*policy, error) {
+	p := &policy{e: e, name: name, now: func() time.Time { return e.clock.At(time.Now()) }}
+	if e.config.Load() == nil && name == "" {
+		return p, nil // nothing is configured, and nothing is allowed
+	}
+	if p.profile() == nil {
+		return nil, &UnknownProfileError{Name: name, Names: e.Profiles()}
+	}
+	return p, nil
+}
+
+// profile is the profile as it is now. One that has been removed from the file
+// stays as it was for the runs that began under it.
+func (p *policy) profile() *profiles.Profile {
+	if cfg := p.e.config.Load(); cfg != nil {
+		if now := cfg.Profile(p.name); now != nil {
+			p.last.Store(now)
+		}
+	}
+	return p.last.Load()
+}
+
+func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
+	lastMinute, pending := p.e.asks.count(p.now())
+	return profiles.Call{
+		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
+		Counters: profiles.Counters{
+			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
+			AsksLastMinute: lastMinute, Pending: pending,
+		},
+	}
+}
+
+func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) hostfns.Decision {
+	profile := p.profile()
+	if profile == nil {
+		return hostfns.Decision{Detail: "nothing is configured, so nothing is allowed"}
+	}
+	d := profile.Decide(p.call(t, args, n))
+	out := hostfns.Decision{
+		Risk: d.Risk, Code: d.Code, ProfileDigest: profile.Digest(), AskTimeout: profile.Ask().Timeout,
+		Fallback: profile.Fallback() && !d.Unknown && !d.Floor && (d.Risk == approvals.Low || d.Risk == approvals.Medium),
+	}
+	switch d.Verdict {
+	case profiles.Allow:
+		out.Verdict = hostfns.Allow
+	case profiles.Ask:
+		out.Verdict = hostfns.Ask
+	}
+	for _, r := range d.Reasons {
+		if text := reasonText(r); text != "" && !slices.Contains(out.Reasons, text) {
+			out.Reasons = append(out.Reasons, text)
+		}
+	}
+	if len(d.Reasons) > 0 {
+		out.Rule, out.At = d.Reasons[0].Rule, place(d.Reasons[0].Pos)
+	}
+	out.Detail = detail(profile.Name(), d)
+	return out
+}
+
+func (p *policy) Hidden(t *hostfns.Tool) bool {
+	profile := p.profile()
+	return profile == nil || !profile.Visible(p.call(t, nil, hostfns.Counters{}))
+}
+
+// place is where a rule stands, without the folders around the file: programs
+// and prompts are told it, and where people keep their files is not their business.
+func place(pos profiles.Position) string {
+	if pos.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(pos.File), pos.Line)
+}
+
+func reasonText(r profiles.Reason) string {
+	at := place(r.Pos)
+	switch {
+	case r.Rule != "" && r.Text != "" && at != "":
+		return fmt.Sprintf("%s (rule %s, %s)", r.Text, r.Rule, at)
+	case r.Rule != "" && at != "":
+		return fmt.Sprintf("rule %s, %s", r.Rule, at)
+	case r.Text != "":
+		return r.Text
+	}
+	return r.Rule
+}
+
+// detail is what a program is told about a denial.
+func detail(profile string, d profiles.Decision) string {
+	if len(d.Reasons) == 0 {
+		return "no rule allows it"
+	}
+	text := reasonText(d.Reasons[0])
+	if profile != "" {
+		text = fmt.Sprintf("profile %s: %s", profile, text)
+	}
+	return text
+}
+
+// askCounter knows which questions are open, and when the latest were put.
+type askCounter struct {
+	mu      sync.Mutex
+	pending int
+	times   []time.Time // of the last minute, oldest first
+}
+
+func (a *askCounter) begin(now time.Time) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pending++
+	a.times = append(a.times, now)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.pending--
+	}
+}
+
+func (a *askCounter) count(now time.Time) (lastMinute, pending int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.times) > 0 && now.Sub(a.times[0]) >= time.Minute {
+		a.times = a.times[1:]
+	}
+	return len(a.times), a.pending
+}
+
+// sender lets the Gate send.
+type sender struct{ e *Evaluator }
+
+func (s sender) Send(ctx context.Context, t *hostfns.Tool, args json.RawMessage) (*hostfns.Reply, error) {
+	r, err := s.e.manager.Call(ctx, t.Server, t.Raw, args, upstream.CallOptions{})
+	if err == nil {
+		return &hostfns.Reply{Value: r.Value, Blocks: r.Blocks}, nil
+	}
+	if failed, ok := errors.AsType[*upstream.ToolError](err); ok {
+		f := &hostfns.ToolFailure{Message: failed.Message}
+		if failed.Result != nil {
+			f.Content = failed.Result.Value
+		}
+		return nil, f
+	}
+	if lost, ok := errors.AsType[*upstream.Error](err); ok {
+		return nil, &hostfns.SendError{Message: lost.Error(), Unknown: lost.Unknown, Err: err}
+	}
+	return nil, err
+}

@@ -1,0 +1,85 @@
+// Package analysis reads a program before it runs: it turns what was
+// submitted, JavaScript or TypeScript, into the JavaScript that the sandbox
+// executes, says what is wrong with a text that cannot run, and finds the
+// calls that can be seen in it.
+//
+//	p, problems := analysis.Compile("report.ts", text)
+//	for _, problem := range problems {
+//		fmt.Println(problem) // file, line, column, the line itself, a caret
+//	}
+//
+// A program is the body of an async function, whose return gives its value, or
+// one expression: its value, or, where the expression is a function literal,
+// what the function returns. A text that is both is an expression, so {a: 1}
+// is an object and "async function main() {...}" alone is called. A Markdown
+// fence around the text, a byte order mark and a line that begins with #! are
+// not part of it. There are no modules: imports and exports of types are taken
+// out, others are problems.
+//
+// # What a caller may rely on
+//
+// With problems, nothing may run. Without, the JavaScript is the body of an
+// async function and cannot reach out of it, whatever was submitted. No text
+// makes Compile panic or run out of stack, and a text that would take esbuild
+// very long is a problem; the caller limits its size.
+//
+// The calls are what a reader would find, to be shown to people as a preview.
+// They prove nothing: a program can call what is not listed, and says so with
+// [Program.Dynamic] only if it does not hide it. What is enforced is enforced
+// when a call is made, by others.
+//
+// All positions are in the text that was submitted, not in what became of it.
+package analysis
+
+import "encoding/json"
+
+// A Position is a place in the text that was submitted, counted from 1. A
+// column is a Unicode code point.
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+// A Program is a text that may run. It does not change and may be shared.
+type Program struct {
+	// JS is the body of an async function, in the JavaScript of QuickJS-ng.
+	// It may be longer than the text.
+	JS string
+	// Calls are the uses of tools, and of functions of the host, that can be
+	// seen, in the order of the text.
+	Calls []Call
+	// Dynamic are the places where the tools are used in a way that does not
+	// show which: codemode[x], codemode handed to a function or enumerated,
+	// text turned into code. Empty means that Calls looks complete.
+	Dynamic []Position
+	// Unreturned is where the last statement begins if its value may have been
+	// meant as the program's: it is an expression, and no return gives a value.
+	Unreturned Position
+
+	origin origin
+}
+
+// A Call is a use of a tool that can be seen in the text.
+type Call struct {
+	// Name is server__tool, however it is written, or the plain name of a function of the host.
+	Name string `json:"name"`
+	// Host says that Name is no tool: it has no server in front.
+	Host bool `json:"host,omitempty"`
+	// Position is where the reference begins, and Length how many code points
+	// of that line it takes.
+	Position
+	Length int `json:"length,omitempty"`
+	// How is how the call is written: Member, Computed, Value, ...
+	How string `json:"how"`
+	// Args is the JSON of the argument, as the call would send it, if the text
+	// shows all of it; "null" if there is none. Nil means that it is not known.
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// Lookup maps a place in [Program.JS] to the text that was submitted. A line
+// of JS ends with a line feed and its columns are bytes, as QuickJS counts
+// them. What has no origin gets the place before it that has.
+func (p *Program) Lookup(line, column int) (int, int) {
+	at := p.origin.lookup(p.JS, line, column)
+	return at.Line, at.Column
+}

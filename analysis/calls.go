@@ -1,0 +1,138 @@
+package analysis
+
+import "encoding/json"
+
+// A walker finds the calls in a program.
+type walker struct {
+	calls   []found
+	dynamic []int
+	meta    *node // the first import.meta, or the like
+	budget  int   // for the JSON of arguments
+	pending []pending
+}
+
+// A found call has positions in the JavaScript.
+type found struct {
+	name        string
+	how         string
+	start, last int
+	args        json.RawMessage
+}
+
+// A pending tool was given a name, and is a value if nobody uses the name.
+type pending struct {
+	worth
+	bind *binding
+}
+
+// search finds what a program calls.
+func search(body *node) *walker {
+	w := &walker{budget: maxLiterals}
+	resolve(body)
+	if only := single(body); only != nil && only.op == opExpr {
+		w.lost(w.value(only.a)) // its value is the program's
+	} else {
+		w.statements(body.list)
+	}
+	for _, p := range w.pending {
+		if !p.bind.reported {
+			w.found(p.worth, p.how, nil)
+		}
+	}
+	return w
+}
+
+func (w *walker) found(v worth, how string, args json.RawMessage) {
+	w.calls = append(w.calls, found{v.name, how, v.start, v.last, args})
+	w.used(v)
+}
+
+func (w *walker) used(v worth) {
+	if v.from != nil {
+		v.from.reported = true
+	}
+}
+
+// lost notices that a value goes where it cannot be followed.
+func (w *walker) lost(v worth) {
+	switch v.nature {
+	case codemode, global, evaluator:
+		w.dynamic = append(w.dynamic, v.start)
+	case tool:
+		w.found(v, Value, nil)
+	case server:
+		w.found(v, Value, nil) // a function of the host, or
+		w.dynamic = append(w.dynamic, v.start)
+	}
+	w.used(v)
+}
+
+func (w *walker) statements(list []*node) {
+	for _, n := range list {
+		w.statement(n)
+	}
+}
+
+func (w *walker) statement(n *node) {
+	if n == nil {
+		return
+	}
+	switch n.op {
+	case opExpr:
+		w.value(n.a)
+	case opVar:
+		for _, b := range n.list {
+			if b.b == nil {
+				w.defaults(b.a)
+			} else {
+				w.bind(b.a, b.b)
+			}
+		}
+	case opBlock, opCase:
+		if n.a != nil {
+			w.value(n.a)
+		}
+		w.statements(n.list)
+	case opIf:
+		w.value(n.a)
+		w.statement(n.b)
+		w.statement(n.c)
+	case opFor:
+		w.statement(n.a)
+		w.statement(n.b)
+		w.statement(n.c)
+		w.statement(n.d)
+	case opForIn:
+		if n.a.op == opVar {
+			w.defaults(n.a.list[0].a)
+		} else {
+			w.defaults(n.a)
+		}
+		w.lost(w.value(n.b))
+		w.statement(n.d)
+	case opLoop:
+		v := w.value(n.a)
+		if n.name == "with" {
+			w.lost(v)
+		}
+		w.statement(n.d)
+	case opReturn, opThrow:
+		if n.a != nil {
+			w.lost(w.value(n.a))
+		}
+	case opTry:
+		w.statement(n.a)
+		w.statement(n.b)
+		w.statement(n.c)
+	case opCatch:
+		w.defaults(n.a)
+		w.statement(n.b)
+	case opSwitch:
+		w.value(n.a)
+		w.statements(n.list)
+	case opLabel:
+		w.statement(n.a)
+	default:
+		w.value(n)
+	}
+}

@@ -1,0 +1,216 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+)
+
+// Compile makes a [Program] of a text, or says what is wrong with it: if there
+// are problems there is no program. name is the file that problems mention;
+// "" means "program.ts".
+func Compile(name, text string) (*Program, []Problem) {
+	if name == "" {
+		name = "program.ts"
+	}
+	start, end := program(text)
+	c := &compiler{file: name, whole: newIndex(text), start: start, text: text[start:end]}
+	var f *fault
+	if c.shape, f = survey(c.text); f != nil {
+		return nil, []Problem{c.problem(*f)}
+	}
+	if c.takeModules(); len(c.problems) == 0 {
+		c.compile()
+	}
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	return c.program, nil
+}
+
+// A compiler is at work on one text.
+type compiler struct {
+	file  string
+	whole *index // what was submitted
+	start int    // where the program begins in it
+	text  string // the program
+	shape shape
+
+	program  *Program
+	problems []Problem
+	mistakes [][]fault // what was wrong with the text, taken one way and another
+}
+
+// compile tries what the text may be. A text that is nothing gets the
+// problems of what it nearly was: of two mistakes, the later one.
+func (c *compiler) compile() {
+	if c.shape.first == "{" && c.value() {
+		return
+	}
+	out := c.inside(bodyWrapper, c.text)
+	if len(out.errors) == 0 {
+		c.finish(out, asBody)
+		return
+	}
+	if len(out.errors) == 1 { // the parse ended there: it may be something else
+		if c.shape.first != "{" && c.value() {
+			return
+		}
+		file, mistakes := c.topLevel()
+		if file != nil {
+			c.finish(*file, asFile)
+			return
+		}
+		if len(mistakes) > 0 { // in front, where it wins a tie: it says nothing of a wrapper
+			c.mistakes = slices.Insert(c.mistakes, 0, mistakes)
+		}
+	}
+	if len(c.mistakes) == 0 || len(out.errors) > 1 {
+		c.mistakes = [][]fault{c.faults(out, 1)}
+	}
+	c.report(slices.MaxFunc(c.mistakes, func(a, b []fault) int { return a[0].at - b[0].at }))
+}
+
+// value compiles the text as an expression, if it is one.
+func (c *compiler) value() bool {
+	if c.shape.many {
+		return false
+	}
+	out := c.inside(valueWrapper, c.text[:c.shape.end])
+	if len(out.errors) == 0 {
+		c.finish(out, asValue)
+		return true
+	}
+	if f := c.faults(out, 1); f[0].at < c.shape.end {
+		c.mistakes = append(c.mistakes, f)
+	}
+	return false
+}
+
+// inside has text compiled inside of a wrapper, and checks with the other one
+// of the pair that it stays there.
+func (c *compiler) inside(pair func() (run, check wrapper), text string) output {
+	run, check := pair()
+	out := transform(run, text, true)
+	if len(out.errors) == 0 {
+		out.errors = transform(check, text, false).errors
+	}
+	return out
+}
+
+// A form is what a text turned out to be.
+type form int
+
+const (
+	asBody form = iota
+	asValue
+	asFile // a body with parts that only the top level of a file may have
+)
+
+// finish makes the program of what esbuild printed.
+func (c *compiler) finish(out output, f form) {
+	p := &Program{origin: origin{output: out, start: c.start, whole: c.whole}}
+	if out.patched == "" {
+		p.origin.patched = c.text
+	}
+	p.JS = out.code
+	if f != asFile { // the function around the body goes, what esbuild put before it stays
+		at := strings.Index(out.code, header)
+		p.JS = out.code[:at] + out.code[at+len(header):strings.LastIndexByte(out.code, '}')]
+		p.origin.cut, p.origin.width = at, len(header)
+		p.origin.first = 1
+	}
+	c.program = p
+	tree, err := parse(p.JS)
+	if err != nil {
+		p.Dynamic = []Position{c.whole.position(c.start)}
+		return
+	}
+	w := search(tree)
+	if m := w.meta; m != nil {
+		c.report([]fault{{p.origin.offset(m.start) - c.start, len("import"), "there are no modules: import." + m.name + " cannot be used", ""}})
+		return
+	}
+	p.list(w)
+	p.result(tree, f)
+}
+
+// result sees to what the program returns: the value of its only expression,
+// and if that is a function, the value of that.
+func (p *Program) result(tree *node, f form) {
+	if f == asValue {
+		last := tree.list[len(tree.list)-1]
+		if last.a.op == opFunc {
+			p.surround(last.start+len("return"), last.end, "(", ")()")
+		}
+		return
+	}
+	switch only := single(tree); {
+	case only == nil:
+		p.Unreturned = p.unreturned(tree)
+	case only.op == opFunc || only.op == opExpr && only.a.op == opFunc:
+		p.surround(only.start, only.end, "return(", ")()")
+	case only.op == opExpr:
+		p.surround(only.start, only.end, "return(", ")")
+	}
+}
+
+// single returns the only statement of a body, if there is no other.
+func single(tree *node) *node {
+	var only *node
+	for _, n := range tree.list {
+		if n.op == opEmpty {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = n
+	}
+	return only
+}
+
+// unreturned returns where the last statement begins if it is an expression
+// whose value may have been meant as the program's.
+func (p *Program) unreturned(tree *node) Position {
+	if len(tree.list) == 0 || p.origin.cut > 0 { // or else the statement may be esbuild's
+		return Position{}
+	}
+	last := tree.list[len(tree.list)-1]
+	if last.op != opExpr || quiet(last.a) || slices.ContainsFunc(tree.list, returns) {
+		return Position{}
+	}
+	return p.origin.whole.position(p.origin.offset(last.start))
+}
+
+func (p *Program) surround(start, end int, before, after string) {
+	p.JS = p.JS[:start] + before + p.JS[start:end] + after + p.JS[end:]
+	p.origin.insert, p.origin.inserted = start, len(before)
+}
+
+// quiet says whether an expression is likely to be there for what it does.
+func quiet(n *node) bool {
+	return n.op == opAssign || n.op == opUpdate ||
+		n.op == opCall && n.a.op == opMember && n.a.a.op == opName && n.a.a.name == "console"
+}
+
+// returns says whether a statement may return a value from the function it is in.
+func returns(n *node) bool {
+	if n == nil {
+		return false
+	}
+	switch n.op {
+	case opReturn:
+		return n.a != nil
+	case opBlock, opCase, opSwitch:
+		return slices.ContainsFunc(n.list, returns)
+	case opIf, opTry:
+		return n.op == opIf && (returns(n.b) || returns(n.c)) || n.op == opTry && (returns(n.a) || returns(n.b) || returns(n.c))
+	case opCatch:
+		return returns(n.b)
+	case opLabel:
+		return returns(n.a)
+	case opFor, opForIn, opLoop:
+		return returns(n.d)
+	}
+	return false
+}

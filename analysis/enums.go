@@ -1,0 +1,88 @@
+package analysis
+
+import "strings"
+
+// enums bounds what the members of enums become. esbuild works them out and
+// puts the value in wherever one is used, so that forty lines of "b = a + a"
+// would need a terabyte.
+type enums struct {
+	at    int             // the first enum
+	open  []int           // the depth of each enum that is open
+	names map[string]bool // of all members
+	odd   bool            // a name is not a plain word
+	name  bool            // the next token is a member's name
+
+	text, refs, joins int // of one member: its literals in bytes, names, operators that join
+	max               int // the longest member so far can be no longer than this
+}
+
+func (e *enums) begin(at, depth int) {
+	if e.names == nil {
+		e.names = map[string]bool{}
+		e.at = at
+	}
+	e.open = append(e.open, depth)
+	e.member()
+}
+
+func (e *enums) finish() {
+	e.member()
+	e.open = e.open[:len(e.open)-1]
+}
+
+// member ends one member and begins the next.
+func (e *enums) member() {
+	size := e.text
+	if e.joins > 0 {
+		size += e.refs * e.max
+	}
+	e.max = max(e.max, min(size, maxFolded+1))
+	e.text, e.refs, e.joins, e.name = 0, 0, 0, true
+}
+
+func (e *enums) token(t token, text string, depth int) {
+	if len(e.open) == 0 {
+		return
+	}
+	if depth == e.open[len(e.open)-1] && text == "," {
+		e.member()
+		return
+	}
+	switch t.kind {
+	case word, private:
+		e.refs++
+	case str, tmpl, tmplHead, tmplMid, tmplTail:
+		e.text += len(text)
+	case number, bigint:
+		e.text += 25 // as long as a number is printed
+	}
+	if text == "+" || t.kind == tmplHead {
+		e.joins++
+	}
+	if e.name && (t.kind == word || t.kind == str) {
+		name := strings.Trim(text, `"'`)
+		e.odd = e.odd || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !isWord(byte(r)) })
+		e.names[name] = true
+		e.text, e.refs, e.name = 0, 0, false
+	}
+}
+
+// check says whether the members, put in wherever their names stand, take too much.
+func (e *enums) check(text string, tokens int) *fault {
+	if e.max == 0 || e.names == nil {
+		return nil
+	}
+	uses := tokens
+	if !e.odd {
+		uses = strings.Count(text, `\u`)
+		for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) {
+			if e.names[w] {
+				uses++
+			}
+		}
+	}
+	if e.max > maxFolded || uses*e.max > maxInlined {
+		return &fault{e.at, 1, "the members of the enum are too long", "use an object with constant members"}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package analysis
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// numberJSON returns a number as JSON.stringify prints it.
+func numberJSON(f float64) string {
+	if f == 0 {
+		return "0" // also for -0
+	}
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return "null"
+	}
+	b, _ := json.Marshal(f)
+	return string(b)
+}
+
+// maxLiteral and maxLiterals bound the JSON of one argument and of all. A
+// constant that holds others twice, which hold others twice, and so on, is
+// short in the text and has no end as JSON.
+const (
+	maxLiteral  = 512 << 10
+	maxLiterals = 1 << 20
+	maxConstant = 4 << 10 // of a text that constants add up to
+)
+
+// A writer writes literals as JSON.stringify does.
+type writer struct {
+	b     []byte
+	depth int
+}
+
+// write appends the JSON of n, and says no if n is not a literal through and through.
+func (w *writer) write(n *node) bool {
+	if w.depth++; w.depth > maxDepth || n == nil || len(w.b) > maxLiteral {
+		return false
+	}
+	defer func() { w.depth-- }()
+	if infinite(n) {
+		w.b = append(w.b, "null"...)
+		return true
+	}
+	if s, ok := constant(n); ok && n.op != opNumber {
+		w.string(s)
+		return true
+	}
+	switch n.op {
+	case opNumber:
+		f, ok := numeral(n.name)
+		w.b = append(w.b, numberJSON(f)...)
+		return ok
+	case opKeyword:
+		w.b = append(w.b, n.name...)
+		return true
+	case opUnary:
+		switch n.name {
+		case "-", "+":
+			if n.a.op == opNumber {
+				f, ok := numeral(n.a.name)
+				if n.name == "-" {
+					f = -f
+				}
+				w.b = append(w.b, numberJSON(f)...)
+				return ok
+			}
+		case "!": // esbuild prints true and false as !0 and !1
+			if n.a.op == opNumber {
+				f, ok := numeral(n.a.name)
+				w.b = strconv.AppendBool(w.b, f == 0)
+				return ok
+			}
+		}
+	case opArray:
+		return w.array(n)
+	case opObject:
+		return w.object(n)
+	case opName:
+		if v := n.bind; v != nil && v.constant() && v.init != nil && (v.init.op != opObject && v.init.op != opArray || v.whole()) {
+			return w.write(v.init)
+		}
+	}
+	return false
+}
+
+// string appends s as JSON.stringify prints it: json.Marshal escapes more.
+func (w *writer) string(s string) {
+	const hex = "0123456789abcdef"
+	w.b = append(w.b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			w.b = append(w.b, '\\', c)
+		case c >= ' ':
+			w.b = append(w.b, c)
+		default:
+			if short := strings.IndexByte("\b\t\n\f\r", c); short >= 0 {
+				w.b = append(w.b, '\\', "btnfr"[short])
+			} else {
+				w.b = append(w.b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			}
+		}
+	}
+	w.b = append(w.b, '"')
+}
+
+func (w *writer) array(n *node) bool {
+	w.b = append(w.b, '[')
+	for i, e := range n.list {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		if e == nil || undefined(e) {
+			w.b = append(w.b, "null"...)
+		} else if e.op == opSpread || !w.write(e) {
+			return false
+		}
+	}
+	w.b = append(w.b, ']')
+	return true
+}

@@ -1,0 +1,204 @@
+package analysis
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// takeModules takes imports and exports of types out of the text, and reports
+// the others. It also spoils comments that claim to be a source map, which
+// esbuild would believe. The text keeps its length.
+func (c *compiler) takeModules() {
+	text := []byte(c.text)
+	for _, at := range c.shape.maps {
+		text[at] = '_'
+	}
+	var values []fault
+	for _, at := range c.shape.modules {
+		if n := typesOnly(c.text[at:]); n > 0 {
+			blank(text[at : at+n])
+			continue
+		}
+		f := fault{at, 6, "there are no modules: import cannot be used", `tools are called as codemode.<server>__<tool>(args); console, URL, crypto and others are globals`}
+		if strings.HasPrefix(c.text[at:], "export") {
+			f.message, f.hint = "there are no modules: export cannot be used", "return the value of the program"
+		}
+		values = append(values, f)
+	}
+	c.text = string(text)
+	c.report(values)
+}
+
+func blank(b []byte) {
+	for i := range b {
+		if b[i] != '\n' && b[i] != '\r' {
+			b[i] = ' '
+		}
+	}
+}
+
+// typesOnly returns how much of an import or export declaration to take away
+// so that no module is left, or 0 if it is about more than types.
+func typesOnly(s string) int {
+	l := lexer{src: s}
+	keyword := l.text(l.next(false))
+	t := l.next(false)
+	first := l.text(t)
+	if first == "type" {
+		after := l
+		second := after.next(false)
+		switch text := after.text(second); {
+		case text == "{" || text == "*":
+			l.next(false)
+			if text == "{" {
+				names(&l)
+			}
+			return from(&l)
+		case second.kind != word || text == "from":
+			return 0
+		case keyword == "export":
+			return len(keyword) // what is left is a type
+		}
+		l.next(false)
+		if after := l; after.text(after.next(false)) == "=" { // import type A = require("a")
+			return 0
+		}
+		return from(&l)
+	}
+	if keyword == "export" && (first == "interface" || first == "declare") {
+		return len(keyword)
+	}
+	if first != "{" {
+		return 0
+	}
+	all, any := names(&l)
+	if !all || keyword == "import" && !any {
+		return 0
+	}
+	return from(&l)
+}
+
+// names reads the list in braces behind an import or export; all says whether
+// each name is a type's, any whether there is one.
+func names(l *lexer) (all, any bool) {
+	all = true
+	for {
+		t := l.next(false)
+		switch text := l.text(t); {
+		case text == "}" || t.kind == eof || t.kind == bad:
+			return all, any
+		case text == ",":
+			continue
+		default:
+			any = true
+			after := *l
+			second := after.text(after.next(false))
+			if text != "type" || second == "," || second == "}" || second == "as" {
+				all = false
+			}
+		}
+		for { // to the end of this name
+			after := *l
+			t := after.next(false)
+			if text := after.text(t); text == "," || text == "}" || t.kind == eof || t.kind == bad {
+				break
+			}
+			*l = after
+		}
+	}
+}
+
+// from reads what may follow, `as name from "file"`, and returns where it ends.
+func from(l *lexer) int {
+	end := l.pos
+	const most = 6 // tokens
+	for range most {
+		t := l.next(false)
+		switch {
+		case t.kind == str:
+			return t.end
+		case t.kind == word && (l.text(t) == "from" || !t.newline), t.kind == punct && (l.text(t) == "," || l.text(t) == "*"):
+		default:
+			return end
+		}
+	}
+	return end
+}
+
+// topLevel compiles a body that has parts which only the top level of a file
+// may have: namespaces, and declarations of modules. A file cannot return, so
+// where esbuild complains about that a throw is put in, and changed back
+// afterwards. Without an output or faults the text is none of this.
+func (c *compiler) topLevel() (*output, []fault) {
+	out := transform(wrapper{}, c.text, true)
+	returns, others := partition(out.errors)
+	if len(others) > 0 {
+		out.errors = others
+		return nil, c.faults(out, 0)
+	}
+	if len(returns) > 0 {
+		var ok bool
+		if out, ok = c.throwing(returns); !ok {
+			return nil, nil
+		}
+	}
+	if run, _ := bodyWrapper(); len(transform(run, out.code, false).errors) > 0 {
+		return nil, nil
+	}
+	return &out, nil
+}
+
+// partition takes the complaints about return out of errors.
+func partition(errors []api.Message) (returns, others []api.Message) {
+	for _, e := range errors {
+		if e.Text == "Top-level return cannot be used inside an ECMAScript module" && e.Location != nil {
+			returns = append(returns, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return returns, others
+}
+
+// throwing compiles the text with a throw in place of each return.
+func (c *compiler) throwing(returns []api.Message) (output, bool) {
+	const keyword = "return"
+	mark := "__return"
+	for strings.Contains(c.text, mark) {
+		mark += "_"
+	}
+	statement := "throw " + mark
+	var patched bytes.Buffer
+	var patches []int
+	x := newIndex(c.text)
+	done := 0
+	for _, e := range returns {
+		at := x.lines[min(e.Location.Line-1, len(x.lines)-1)] + e.Location.Column
+		if at < done || !strings.HasPrefix(c.text[at:], keyword) {
+			return output{}, false
+		}
+		patched.WriteString(c.text[done:at])
+		patches = append(patches, patched.Len())
+		done = at + len(keyword)
+		patched.WriteString(statement)
+		l := lexer{src: c.text, pos: done}
+		if t := l.next(true); t.kind == eof || t.newline || l.text(t) == ";" || l.text(t) == "}" {
+			patched.WriteByte(' ')
+		} else {
+			patched.WriteByte(',')
+		}
+	}
+	patched.WriteString(c.text[done:])
+	out := transform(wrapper{}, patched.String(), true)
+	if len(out.errors) > 0 || strings.Count(out.code, statement) != len(returns) {
+		return output{}, false
+	}
+	// The length stays, and with it the source map.
+	space := func(n int) string { return keyword + strings.Repeat(" ", n-len(keyword)) }
+	out.code = strings.ReplaceAll(out.code, statement+",", space(len(statement)+1))
+	out.code = strings.ReplaceAll(out.code, statement, space(len(statement)))
+	out.patched, out.patches, out.patchLen = patched.String(), patches, len(statement)+1-len(keyword)
+	return out, true
+}

@@ -1,0 +1,148 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// An origin knows where the pieces of a program's JavaScript come from. The
+// JavaScript differs from what esbuild printed in two places: the function
+// around the body was taken away, and something may have been put around its result.
+type origin struct {
+	output     // patched is what esbuild read, without a wrapper
+	start  int // where the program begins in what was submitted
+	whole  *index
+
+	cut, width       int // where width bytes were taken away
+	insert, inserted int // where bytes were put in after that
+	first            int // the line of what esbuild read, from 0, that the program begins on
+
+	once     sync.Once
+	segments []segment
+	printed  *index
+	read     *index
+}
+
+func (o *origin) prepare() {
+	o.once.Do(func() {
+		o.segments = decode(o.maps)
+		o.printed = newIndex(o.code)
+		o.read = newIndex(o.patched)
+	})
+}
+
+// offset returns where the token at an offset of the JavaScript, before
+// anything was put in, stands in what was submitted.
+func (o *origin) offset(at int) int {
+	o.prepare()
+	if at >= o.cut {
+		at += o.width
+	}
+	line := o.printed.line(at)
+	column := o.printed.unitsBefore(at) - o.printed.unitsBefore(o.printed.lines[line])
+	i, exact := find(o.segments, line, column)
+	if i < 0 {
+		return o.start
+	}
+	lex := lexer{src: o.code, pos: at}
+	token := lex.text(lex.next(true))
+	from := o.sourceOffset(o.segments[i])
+	if exact {
+		for ; i < len(o.segments) && int(o.segments[i].line) == line && int(o.segments[i].column) == column; i++ {
+			if at := o.sourceOffset(o.segments[i]); strings.HasPrefix(o.patched[at:], token) {
+				from = at
+				break
+			}
+		}
+	} else if n := strings.Index(o.patched[from:min(len(o.patched), from+200)], token); n >= 0 && token != "" {
+		from += n
+	}
+	return o.start + o.unpatch(from)
+}
+
+func (o *origin) sourceOffset(s segment) int {
+	return o.read.offset(int(s.sourceLine)-o.first, int(s.sourceColumn))
+}
+
+func (o *origin) unpatch(at int) int {
+	n, _ := slices.BinarySearch(o.patches, at)
+	return max(at-n*o.patchLen, 0)
+}
+
+// lookup finds a place of js that QuickJS names: lines and columns from 1, columns in bytes.
+func (o *origin) lookup(js string, line, column int) Position {
+	at := 0
+	for n := 1; n < line; n++ {
+		i := strings.IndexByte(js[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	at = min(at+max(column-1, 0), len(js))
+	for at > 0 && at < len(js) && !utf8.RuneStart(js[at]) {
+		at--
+	}
+	if at >= o.insert {
+		at = max(at-o.inserted, o.insert)
+	}
+	return o.whole.position(o.offset(min(at, len(o.code)-o.width)))
+}
+
+// reference returns how many code points of its line a reference takes that
+// begins at one offset of what was submitted and whose last part, a name or
+// an index, begins at another.
+func (o *origin) reference(from, last int) int {
+	lex := lexer{src: o.whole.text, pos: last}
+	t := lex.next(true)
+	end := t.end
+	if last < from || o.whole.line(end) != o.whole.line(from) {
+		lex.pos = from
+		end = lex.next(true).end
+	} else if before := strings.TrimRight(o.whole.text[:last], " \t"); last > from && strings.HasSuffix(before, "[") {
+		for depth := 0; t.kind != eof && t.kind != bad && !t.newline && depth >= 0; t = lex.next(false) {
+			switch lex.text(t) {
+			case "[", "(", "{":
+				depth++
+			case "]", ")", "}":
+				depth--
+			}
+			end = t.end
+		}
+	}
+	if o.whole.line(end) != o.whole.line(from) {
+		return 0
+	}
+	return o.whole.runesBefore(end) - o.whole.runesBefore(from)
+}
+
+// list puts what was found into the program.
+func (p *Program) list(w *walker) {
+	o := &p.origin
+	for _, f := range w.calls {
+		from := o.offset(f.start)
+		p.Calls = append(p.Calls, Call{
+			Name:     f.name,
+			Host:     !strings.Contains(f.name, "__"),
+			Position: o.whole.position(from),
+			Length:   o.reference(from, o.offset(f.last)),
+			How:      f.how,
+			Args:     f.args,
+		})
+	}
+	slices.SortStableFunc(p.Calls, func(a, b Call) int { return comparePositions(a.Position, b.Position) })
+	for _, at := range w.dynamic {
+		p.Dynamic = append(p.Dynamic, o.whole.position(o.offset(at)))
+	}
+	slices.SortFunc(p.Dynamic, comparePositions)
+	p.Dynamic = slices.Compact(p.Dynamic)
+}
+
+func comparePositions(a, b Position) int {
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return a.Column - b.Column
+}

@@ -1,0 +1,193 @@
+package analysis
+
+import "strings"
+
+// A surveyor takes the shape of a text.
+type surveyor struct {
+	shape
+	lex   lexer
+	fault *fault
+
+	stack  []frame
+	below  frame // sums over all frames but the top
+	closed frame // the frame that was closed last
+	braces int
+	angles []int // how deep the stack was at each open "<"
+
+	before, prev token
+	prevText     string
+	prevEnds     answer // does the token before end an operand?
+	afterSemi    bool   // the token before was a semicolon
+	doubtful     bool   // a slash was seen that may be two things
+
+	tokens, scopeWork, angleWork, decorators, legal int
+	enums                                           enums
+}
+
+// survey takes the shape of text, or says why it cannot be compiled at an
+// acceptable cost.
+func survey(text string) (shape, *fault) {
+	s := &surveyor{lex: lexer{src: text}, stack: []frame{{block: true}}}
+	s.unclosed = -1
+	s.lex.comment = s.comment
+	semi := false // there was a semicolon outside of all brackets
+	for s.fault == nil {
+		t := s.lex.next(s.prevEnds == no)
+		if t.kind == eof || t.kind == bad {
+			break // from a bad token esbuild gets no further either
+		}
+		if s.first == "" {
+			s.first = s.lex.text(t)
+		}
+		if len(s.stack) == 1 && s.lex.text(t) == ";" {
+			semi = true
+		} else {
+			s.many = s.many || semi
+			s.end = t.end
+		}
+		if !s.token(t) {
+			break
+		}
+		if s.prev.kind == tmplTail {
+			s.end = s.prev.end
+		}
+	}
+	s.check(token{start: len(text), end: len(text)}) // for comments behind the last token
+	if n := len(s.stack); n > 1 {
+		s.unclosed = s.stack[n-1].at
+	}
+	if s.fault == nil {
+		s.fault = s.enums.check(text, s.tokens)
+	}
+	return s.shape, s.fault
+}
+
+func (s *surveyor) top() *frame { return &s.stack[len(s.stack)-1] }
+
+func (s *surveyor) fail(t token, message, hint string) {
+	if s.fault == nil {
+		s.fault = &fault{t.start, t.end - t.start, message, hint}
+	}
+}
+
+// token takes one token into account and says whether to go on.
+func (s *surveyor) token(t token) bool {
+	text := s.lex.text(t)
+	s.tokens++
+	s.statement(t, text)
+	ok := true
+	switch f := s.top(); t.kind {
+	case word:
+		s.word(t, text, f)
+	case punct:
+		ok = s.punct(&t, text, f)
+	case regex:
+		s.slash(t)
+	case tmplHead:
+		s.push(t, frame{open: '$'})
+	case tmpl:
+		f.link()
+	}
+	s.enums.token(t, s.lex.text(t), len(s.stack))
+	s.angleWork += len(s.angles)
+	ends := s.ends(t, text)
+	s.before, s.prev, s.prevText, s.prevEnds = s.prev, t, text, ends
+	s.check(t)
+	return ok
+}
+
+func (s *surveyor) check(t token) {
+	f := s.top()
+	if s.tokens*len(s.lex.src) > maxWork {
+		s.fail(t, "the program is too large to compile", "pass data as input, or split the program")
+	}
+	if s.below.expr+f.expr+f.stmt+len(s.stack) > maxDepth {
+		s.fail(t, "nested too deeply", "split the program into functions, or pass data as input")
+	}
+	if f.chain > maxChain {
+		s.fail(t, "the expression is too long", "split it into several statements, or join an array")
+	}
+	if s.below.retries+f.retries > maxRetries {
+		s.fail(t, "too many conditional expressions and arrow functions inside each other", `use "if", or put parentheses around the arrow functions`)
+	}
+	if s.angleWork > maxAngleWork || len(s.angles) > maxAngles {
+		s.fail(t, `too many "<" that may begin type arguments`, "put parentheses around comparisons, or split the expression")
+	}
+	if s.scopeWork > maxScopeWork {
+		s.fail(t, "too many names in too many nested functions and blocks", "put functions beside each other")
+	}
+	if s.decorators > maxDecorators {
+		s.fail(t, "too many decorators", "")
+	}
+	if s.legal > maxLegal {
+		s.fail(t, "too many licence comments", "")
+	}
+}
+
+// statement notices that a new statement begins, and forgets what was nested
+// in the one before. Too late would refuse good texts and too early let bad
+// ones pass; so it waits for what cannot be anything else: an operand right
+// behind another.
+func (s *surveyor) statement(t token, text string) {
+	begins := s.afterSemi || s.prevEnds == yes
+	s.afterSemi = false
+	switch t.kind {
+	case word:
+		if goesOn(text) || s.prevText == "." || s.prevText == "?." {
+			return
+		}
+	case number, bigint, str, private:
+	default:
+		return
+	}
+	if begins {
+		s.top().newStatement()
+		s.dropAngles(len(s.stack))
+	}
+}
+
+func (s *surveyor) word(t token, text string, f *frame) {
+	scopes := s.braces + s.below.arrows + f.arrows
+	s.scopeWork += scopes * scopes
+	if s.prevText == "." || s.prevText == "?." {
+		return
+	}
+	switch text {
+	case "typeof", "void", "delete", "await", "yield", "new", "throw", "class", "function", "async", "keyof":
+		f.expr++
+	case "if":
+		if s.prevText != "else" {
+			f.stmt++
+		}
+	case "else", "for", "while", "do", "with":
+		f.stmt++
+	case "extends":
+		if s.lex.text(s.before) == "infer" {
+			f.retries++
+		}
+	case "case", "default":
+		if f.block && len(s.stack) > 1 {
+			f.newStatement()
+		}
+	case "import", "export":
+		if len(s.stack) == 1 {
+			s.modules = append(s.modules, t.start)
+		}
+	}
+}
+
+func (s *surveyor) comment(start, end int) {
+	c := s.lex.src[start:end]
+	const mark = "sourceMappingURL"
+	for at := 0; ; at++ {
+		i := strings.Index(c[at:], mark)
+		if i < 0 {
+			break
+		}
+		at += i
+		s.maps = append(s.maps, start+at)
+	}
+	if len(c) > 2 && c[2] == '!' || strings.Contains(c, "@license") || strings.Contains(c, "@preserve") {
+		s.legal++
+	}
+}

@@ -1,0 +1,195 @@
+package analysis
+
+import "fmt"
+
+// operator counts a left-associative operator as a link, any other as nesting.
+func (f *frame) operator(left bool) {
+	if left {
+		f.link()
+	} else {
+		f.expr++
+	}
+}
+
+func (s *surveyor) punct(t *token, text string, f *frame) bool {
+	prevWord := s.prev.kind == word && s.lex.text(s.before) != "." && s.lex.text(s.before) != "?."
+	if (text == "(" || text == ".") && prevWord && s.prevText == "import" && len(s.stack) == 1 {
+		s.modules = s.modules[:len(s.modules)-1] // import() and import.meta
+	}
+	switch text {
+	case "(":
+		header := prevWord && isHeader(s.prevText) || s.prevText == "await" && s.lex.text(s.before) == "for"
+		s.push(*t, frame{open: '(', header: header, list: s.prevEnds != no})
+	case "[":
+		s.push(*t, frame{open: '[', list: true})
+	case "{":
+		enum := prevWord && s.lex.text(s.before) == "enum"
+		block := !enum && (prevWord && opensBlock(s.prevText) || s.prev.kind != word && afterBlock(s.prevText))
+		s.push(*t, frame{open: '{', block: block, object: s.prev.kind == punct && beforeObject(s.prevText), list: !block, enum: enum})
+		s.braces++
+		if enum {
+			s.enums.begin(t.start, len(s.stack))
+		}
+	case ")", "]", "}":
+		return s.pop(t, text[0])
+	case ";":
+		f.newExpr()
+		f.chain = 0
+		s.afterSemi = true
+		s.dropAngles(len(s.stack))
+	case ",":
+		f.newExpr()
+		if f.list {
+			f.chain = 0
+		} else {
+			f.link()
+		}
+	case "=>":
+		f.expr++
+		f.arrows++
+		if f.typed {
+			f.retries++
+		}
+		f.typed = false
+	case "?":
+		f.expr++
+		f.asked = true
+	case ":":
+		f.expr++
+		f.typed = f.asked && s.prevText == ")"
+	case ".", "?.":
+		f.link()
+	case "<":
+		f.link()
+		s.angles = append(s.angles, len(s.stack))
+	case ">", ">>", ">>>":
+		f.link()
+		for n := len(text); n > 0 && len(s.angles) > 0 && s.angles[len(s.angles)-1] == len(s.stack); n-- {
+			s.angles = s.angles[:len(s.angles)-1]
+		}
+	case "@":
+		s.decorators++
+	case "+", "-", "|", "&":
+		f.operator(s.prevEnds != no)
+	case "=":
+		f.expr++
+	case "...":
+	case "/", "/=":
+		s.slash(*t)
+		fallthrough
+	default: // what remains cannot stand in a type
+		f.operator(s.prevEnds != no && !assigns(text))
+		s.angles = s.angles[:0]
+	}
+	return true
+}
+
+func (s *surveyor) push(t token, f frame) {
+	top := s.top()
+	s.below.expr += top.expr + top.stmt
+	s.below.arrows += top.arrows
+	s.below.retries += top.retries
+	f.at = t.start
+	s.stack = append(s.stack, f)
+}
+
+// pop closes the innermost bracket. It says no if c closes another, where
+// esbuild stops too. A brace that closes a substitution turns t into the
+// piece of template behind it.
+func (s *surveyor) pop(t *token, c byte) bool {
+	f := *s.top()
+	if len(s.stack) == 1 || opener(c) != f.open && (c != '}' || f.open != '$') {
+		if len(s.stack) == 1 { // it could close what is put around the text
+			s.fail(*t, fmt.Sprintf("%q closes nothing", string(c)), "the program is the body of a function; what it opens it has to close, and nothing else")
+		}
+		return false
+	}
+	s.closed = f
+	s.stack = s.stack[:len(s.stack)-1]
+	top := s.top()
+	s.below.expr -= top.expr + top.stmt
+	s.below.arrows -= top.arrows
+	s.below.retries -= top.retries
+	top.chain = max(top.chain, f.peak) // what was in the brackets is below what follows them
+	top.link()
+	s.dropAngles(len(s.stack) + 1)
+	switch f.open {
+	case '{':
+		s.braces--
+		if f.enum {
+			s.enums.finish()
+		}
+	case '$':
+		t.kind = s.lex.template(tmplTail, tmplMid)
+		t.end = s.lex.pos
+		if t.kind == bad {
+			return false
+		}
+		if t.kind == tmplMid {
+			s.push(*t, frame{open: '$'})
+		}
+	}
+	return true
+}
+
+// dropAngles forgets every "<" that was opened where the stack was at least n deep.
+func (s *surveyor) dropAngles(n int) {
+	i := len(s.angles)
+	for i > 0 && s.angles[i-1] >= n {
+		i--
+	}
+	s.angles = s.angles[:i]
+}
+
+// ends says whether t ends an operand.
+func (s *surveyor) ends(t token, text string) answer {
+	switch t.kind {
+	case word:
+		switch {
+		case s.prevText == "." || s.prevText == "?.":
+			return yes
+		case isPrefix(text):
+			return no
+		case isContextual(text):
+			return maybe
+		}
+	case tmplHead, tmplMid:
+		return no
+	case punct:
+		switch text {
+		case ")":
+			if s.closed.header {
+				return no
+			}
+		case "]", "}":
+		case ">", ">>", ">>>": // type arguments may end here
+			return maybe
+		case "++", "--", "!":
+			if t.newline {
+				return no
+			}
+			return s.prevEnds
+		default:
+			return no
+		}
+	}
+	return yes
+}
+
+// slash looks at a slash. Only a parser knows for sure whether one divides or
+// begins a regular expression, and to take one for the other could hide half
+// a text from this survey. Nearly always the token before tells. Where it does
+// not, both readings have to come to the same, or the text is refused.
+func (s *surveyor) slash(t token) {
+	brace := s.prev.kind == punct && s.prevText == "}" && !s.closed.object
+	if s.prevEnds == maybe || s.prevEnds == yes && (t.newline || brace) {
+		s.doubtful = true
+	}
+	if !s.doubtful {
+		return
+	}
+	if n := regexLen(s.lex.src[t.start:]); n > 0 && !neutral(s.lex.src[t.start+1:t.start+n-1]) {
+		t.end = t.start + 1
+		s.fail(t, "this slash may divide or begin a regular expression", "begin a new statement with a semicolon, or use new RegExp")
+	}
+}

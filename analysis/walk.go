@@ -1,0 +1,163 @@
+package analysis
+
+import "encoding/json"
+
+// value looks into an expression and returns what it is worth; what becomes
+// of that is for the caller to see to.
+func (w *walker) value(n *node) worth {
+	if n == nil {
+		return worth{}
+	}
+	switch n.op {
+	case opName:
+		return named(n)
+	case opMember:
+		v := w.value(n.a)
+		if v.nature == other && n.name == "codemode" { // this.codemode
+			w.dynamic = append(w.dynamic, n.last)
+		}
+		return w.part(v, n.name, Member, n.last)
+	case opIndex:
+		return w.index(n)
+	case opCall, opNew, opTag:
+		return w.call(n)
+	case opAssign:
+		return w.assign(n)
+	case opFunc:
+		for _, p := range n.list {
+			w.defaults(p)
+		}
+		if n.b.op == opBlock {
+			w.statements(n.b.list)
+		} else {
+			w.lost(w.value(n.b))
+		}
+	case opClass:
+		w.value(n.b)
+		for _, m := range n.list {
+			if m.op == opBlock {
+				w.statements(m.list)
+				continue
+			}
+			w.value(m.b)
+			w.lost(w.value(m.a))
+		}
+	case opObject:
+		for _, p := range n.list {
+			w.value(p.b)
+			w.lost(w.value(p.a))
+		}
+	case opArray:
+		for _, e := range n.list {
+			w.lost(w.value(e))
+		}
+	case opSpread:
+		w.lost(w.value(n.a))
+	case opYield:
+		w.lost(w.value(n.a))
+	case opAwait:
+		return w.value(n.a)
+	case opCond:
+		w.value(n.a)
+		w.lost(w.value(n.b))
+		w.lost(w.value(n.c))
+	case opLogic:
+		a := w.value(n.a)
+		b := w.value(n.b)
+		if n.name != "&&" && a.nature != other {
+			w.lost(b)
+			return a
+		}
+		return b
+	case opSequence:
+		var last worth
+		for _, e := range n.list {
+			last = w.value(e)
+		}
+		return last
+	case opImport:
+		if n.name != "" && w.meta == nil {
+			w.meta = n
+		}
+		for _, e := range n.list {
+			w.value(e)
+		}
+	case opTemplate:
+		for _, e := range n.list {
+			w.value(e)
+		}
+	case opUnary, opUpdate, opBinary:
+		w.value(n.a)
+		w.value(n.b)
+	case opVar, opBlock:
+		w.statement(n)
+	}
+	return worth{}
+}
+
+func (w *walker) index(n *node) worth {
+	v := w.value(n.a)
+	w.value(n.b)
+	key, ok := constant(n.b)
+	switch {
+	case ok:
+		return w.part(v, key, Computed, n.last)
+	case v.nature == codemode || v.nature == server || v.nature == global:
+		w.dynamic = append(w.dynamic, v.start)
+		w.used(v)
+	case v.nature == tool:
+		w.lost(v)
+	}
+	return worth{}
+}
+
+func (w *walker) call(n *node) worth {
+	v := w.value(n.a)
+	if (n.a.op == opMember && n.a.name == "constructor") && v.nature == other {
+		w.dynamic = append(w.dynamic, n.a.last) // of a function, it is Function
+	}
+	list := n.list
+	switch v.nature {
+	case tool, server:
+		w.found(v, v.how, w.args(n, 0))
+	case bound:
+		var args json.RawMessage
+		if v.call == "call" {
+			args = w.args(n, 1)
+		}
+		w.found(v, v.how, args)
+		if len(list) > 0 && list[0] != nil { // what will be this
+			w.value(list[0])
+			list = list[1:]
+		}
+	case evaluator:
+		w.lost(v)
+	}
+	w.value(n.b)
+	for _, e := range list {
+		w.lost(w.value(e))
+	}
+	return worth{}
+}
+
+// args returns the JSON of argument i of a call if the text shows it.
+func (w *walker) args(n *node, i int) json.RawMessage {
+	if n.op == opTag {
+		return nil
+	}
+	for j, e := range n.list {
+		if j <= i && e != nil && e.op == opSpread {
+			return nil
+		}
+	}
+	if len(n.list) <= i || undefined(n.list[i]) {
+		return json.RawMessage("null")
+	}
+	var out writer
+	ok := w.budget > 0 && out.write(n.list[i]) && len(out.b) <= maxLiteral
+	w.budget -= len(out.b)
+	if !ok {
+		return nil
+	}
+	return out.b
+}

@@ -1,0 +1,152 @@
+package analysis
+
+import "strings"
+
+// How a call is written.
+const (
+	Member       = "member"       // codemode.a__b(x)
+	Computed     = "computed"     // codemode["a__b"](x)
+	Server       = "server"       // codemode.a.b(x)
+	Alias        = "alias"        // const f = codemode.a__b; f(x)
+	Destructured = "destructured" // const {a__b} = codemode; a__b(x)
+	Indirect     = "indirect"     // codemode.a__b.call(null, x)
+	Value        = "value"        // list.map(codemode.a__b): somebody else may call it
+)
+
+// A nature says what is known of a value.
+type nature uint8
+
+const (
+	other     nature = iota
+	codemode         // the global object of the tools
+	global           // globalThis
+	server           // codemode.x: the tools of x, or a function of the host
+	tool             // codemode.x__y
+	bound            // call, apply or bind of a tool
+	evaluator        // eval, Function: what turns text into code
+)
+
+// A worth is what is known of an expression's value.
+type worth struct {
+	nature nature
+	name   string // of the server or the tool
+	how    string
+	start  int      // where the reference begins
+	last   int      // where the last part of it begins: the name
+	from   *binding // the variable it was read from
+	call   string   // of bound: call, apply or bind
+}
+
+// part returns what a member of a value is.
+func part(v worth, name string, how string, last int) worth {
+	p := worth{start: v.start, last: last, how: how, from: v.from}
+	switch v.nature {
+	case codemode:
+		switch {
+		case strings.Contains(name, "__") && !strings.HasPrefix(name, "__"):
+			p.nature, p.name = tool, name
+		case inherited(name):
+		default:
+			p.nature, p.name = server, name
+		}
+	case server:
+		if !inherited(name) {
+			p.nature, p.name = tool, v.name+"__"+name
+			if how == Member {
+				p.how = Server
+			}
+		}
+	case tool:
+		if name == "call" || name == "apply" || name == "bind" {
+			p.nature, p.name, p.how, p.call, p.last = bound, v.name, Indirect, name, v.last
+		}
+	case global:
+		switch name {
+		case "codemode":
+			p.nature = codemode
+		case "globalThis":
+			p.nature = global
+		case "eval", "Function":
+			p.nature = evaluator
+		}
+	}
+	return p
+}
+
+// inherited says whether a name means what it means on any object, or a promise.
+func inherited(name string) bool {
+	switch name {
+	case "constructor", "toString", "toJSON", "then", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString":
+		return true
+	}
+	return strings.HasPrefix(name, "__")
+}
+
+// free returns what a global name stands for.
+func free(n *node) worth {
+	v := worth{start: n.start, last: n.start, how: Member}
+	switch n.name {
+	case "codemode":
+		v.nature = codemode
+	case "globalThis":
+		v.nature = global
+	case "eval", "Function":
+		v.nature = evaluator
+	}
+	return v
+}
+
+// named returns what a name stands for.
+func named(n *node) worth {
+	b := n.bind
+	if b == nil {
+		return free(n)
+	}
+	b.work()
+	v := b.worked
+	v.start, v.last, v.from = n.start, n.start, b
+	if v.nature == tool || v.nature == bound {
+		if v.how != Destructured {
+			v.how = Alias
+		}
+	}
+	return v
+}
+
+// glance returns what n is worth, without reporting anything. It looks at
+// names and members only.
+func glance(n *node) worth {
+	switch n.op {
+	case opName:
+		return named(n)
+	case opAwait:
+		return glance(n.a)
+	case opMember:
+		return part(glance(n.a), n.name, spelling(n, Member), n.last)
+	case opIndex:
+		v := glance(n.a)
+		if v.nature != other {
+			if key, ok := constant(n.b); ok {
+				return part(v, key, spelling(n, Computed), n.last)
+			}
+		}
+	}
+	return worth{}
+}
+
+func spelling(n *node, how string) string {
+	if n.is(flagPattern) {
+		return Destructured
+	}
+	return how
+}
+
+// part is the member of a value that is used; a tool whose member is no way to
+// call it is out of sight.
+func (w *walker) part(v worth, name, how string, last int) worth {
+	p := part(v, name, how, last)
+	if v.nature == tool && p.nature == other {
+		w.lost(v)
+	}
+	return p
+}

@@ -1,0 +1,166 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Codes of an Answer that is a no.
+const (
+	CodeDeclined    = "elicitation_declined"    // a person said no
+	CodeUnsupported = "elicitation_unsupported" // no channel has the means to ask
+	CodeNoApprover  = "no_approver"             // channels were tried, none brought a person's clear answer
+	CodeTimeout     = "timeout"                 // the question was open until its time was over
+	CodeCanceled    = "canceled"                // the question was closed without an answer, or the run ended
+)
+
+// What decided, in Answer.How.
+const (
+	ByPerson   = "person"
+	ByFallback = "fallback"
+	ByNobody   = "none"
+)
+
+// An Answer is the end of an ask. Its zero value is a no.
+type Answer struct {
+	Allowed bool
+	How     string        // ByPerson, ByFallback, ByNobody
+	Channel string        // over which a person answered
+	Code    string        // why not, when not Allowed
+	Reason  string        // the person's own words, escaped and at most 300 characters
+	Detail  string        // one sentence for the program and the record, when not Allowed; it marks the person's words as such
+	Took    time.Duration // from the question to its end
+	Tried   []Try         // the channels that ended before the question did, in that order
+}
+
+// A Try tells how one channel fared.
+type Try struct {
+	Channel string
+	Outcome Outcome
+	Error   string // what the channel said, escaped; for logs, not for the program
+	Took    time.Duration
+}
+
+// An Outcome is what a channel's reply amounts to.
+type Outcome string
+
+const (
+	Yes         Outcome = "said yes"
+	No          Outcome = "said no"
+	TooFastYes  Outcome = "said yes faster than a person can read"
+	TooFastNo   Outcome = "said no faster than a person can read"
+	TooFastShut Outcome = "closed the question faster than a person can read"
+	Shut        Outcome = "closed the question without an answer"
+	Unclear     Outcome = "gave no clear answer"
+	Absent      Outcome = "has nobody there"
+	Unable      Outcome = "cannot ask"
+	TooWeak     Outcome = "is no proof enough for a call of critical risk"
+	Expired     Outcome = "had no answer in its time"
+	Failed      Outcome = "failed"
+)
+
+// judge is the one place that says what a reply amounts to.
+func judge(got reply, minHuman time.Duration) Outcome {
+	tooFast := got.took < minHuman
+	tooFastNo := tooFast
+	if minHuman <= 0 && !got.Typed {
+		tooFastNo = got.took < DefaultMinHuman
+	}
+	switch err := got.err; {
+	case errors.Is(err, ErrCannotAsk):
+		return Unable
+	case errors.Is(err, ErrNoPerson):
+		return Absent
+	case errors.Is(err, ErrDismissed) && tooFastNo:
+		return TooFastShut
+	case errors.Is(err, ErrDismissed), errors.Is(err, context.Canceled): // by a person, or with the connection
+		return Shut
+	case errors.Is(err, ErrUnclear):
+		return Unclear
+	case errors.Is(err, context.DeadlineExceeded):
+		return Expired
+	case err != nil:
+		return Failed
+	}
+	switch {
+	case got.Decision == AllowOnce && tooFast:
+		return TooFastYes
+	case got.Decision == AllowOnce:
+		return Yes
+	case got.Decision == Refuse && tooFastNo:
+		return TooFastNo
+	case got.Decision == Refuse:
+		return No
+	}
+	return Unclear
+}
+
+func declined(got reply) Answer {
+	a := Answer{How: ByPerson, Channel: got.channel, Code: CodeDeclined, Reason: Words(got.Reason)}
+	if a.Reason == "" {
+		a.Detail = "a person refused this call and gave no reason; do not repeat it"
+	} else {
+		a.Detail = `a person refused this call and wrote: "` + words(strings.TrimSpace(got.Reason), quoted, false) + `"`
+	}
+	return a
+}
+
+func timedOut(limit time.Duration) Answer {
+	return Answer{How: ByNobody, Code: CodeTimeout, Detail: fmt.Sprintf("this call needs a person's approval and nobody answered within %v", limit)}
+}
+
+func withdrawn(ctx context.Context) Answer {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return Answer{How: ByNobody, Code: CodeTimeout, Detail: "the run's time was over before a person answered"}
+	}
+	return Answer{How: ByNobody, Code: CodeCanceled, Detail: "the run ended before a person answered"}
+}
+
+// nobody is the answer when every channel came back without a person's yes or no.
+func nobody(tried []Try, risk string, fallback bool) Answer {
+	has := func(o Outcome) bool {
+		return slices.ContainsFunc(tried, func(t Try) bool { return t.Outcome == o })
+	}
+	only := func(os ...Outcome) bool {
+		return !slices.ContainsFunc(tried, func(t Try) bool { return !slices.Contains(os, t.Outcome) })
+	}
+	low := risk == "" || risk == Low || risk == Medium
+	if fallback && low && only(Absent, Unable) {
+		return Answer{Allowed: true, How: ByFallback}
+	}
+	a := Answer{How: ByNobody}
+	switch {
+	case has(Shut):
+		a.Code, a.Detail = CodeCanceled, "the question about this call was closed without an answer"
+	case has(Expired):
+		a.Code, a.Detail = CodeTimeout, "this call needs a person's approval and nobody answered in time"
+	case only(Unable):
+		a.Code, a.Detail = CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
+	default:
+		a.Code, a.Detail = CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried)
+	}
+	return a
+}
+
+func summary(tried []Try) string {
+	var s []string
+	for _, t := range tried {
+		s = append(s, t.Channel+" "+string(t.Outcome))
+	}
+	return strings.Join(s, ", ")
+}
+
+// closing says to the channels that lost why their question goes away.
+func (a *Answer) closing() string {
+	switch {
+	case a.How == ByPerson:
+		return "answered over " + a.Channel
+	case a.Code == CodeTimeout:
+		return "the time to answer is over"
+	}
+	return "no longer needed"
+}

@@ -1,0 +1,366 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A fake channel answers after some time.
+type fake struct {
+	name   string
+	after  time.Duration // 0: at once; negative: never
+	reply  Reply
+	err    error
+	deaf   bool // goes on after its context ended
+	strong bool
+	panics any
+	asked  *int
+}
+
+func (f fake) Name() string { return f.name }
+func (f fake) Strong() bool { return f.strong }
+
+func (f fake) Ask(ctx context.Context, r *Request) (Reply, error) {
+	if f.asked != nil {
+		*f.asked++
+	}
+	if f.panics != nil {
+		panic(f.panics)
+	}
+	var after <-chan time.Time
+	if f.after >= 0 {
+		after = time.After(f.after)
+	}
+	done := ctx.Done()
+	if f.deaf {
+		done = nil
+	}
+	select {
+	case <-after:
+		return f.reply, f.err
+	case <-done:
+		return Reply{}, context.Cause(ctx)
+	}
+}
+
+const ms = time.Millisecond
+
+func yes(after time.Duration) fake {
+	return fake{name: "a", after: after, reply: Reply{Decision: AllowOnce}}
+}
+func no(after time.Duration) fake {
+	return fake{name: "b", after: after, reply: Reply{Reason: "not now"}}
+}
+func says(err error) fake { return fake{name: "c", err: err} }
+
+func TestAsk(t *testing.T) {
+	never := fake{name: "n", after: -1}
+	allow := Options{Fallback: true}
+	tests := []struct {
+		why      string
+		channels []Channel
+		options  Options
+		risk     string
+		allowed  bool
+		how      string
+		code     string
+	}{
+		{"a person says yes", []Channel{yes(time.Second)}, Options{}, Medium, true, ByPerson, ""},
+		{"a person says no", []Channel{no(time.Second)}, Options{}, Medium, false, ByPerson, CodeDeclined},
+		{"a person's no stands, whatever the fallback", []Channel{no(time.Second)}, allow, Low, false, ByPerson, CodeDeclined},
+		{"the first answer wins, a yes", []Channel{yes(time.Second), no(2 * time.Second)}, Options{}, Medium, true, ByPerson, ""},
+		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, Medium, false, ByPerson, CodeDeclined},
+
+		{"no channel at all", nil, Options{}, Medium, false, ByNobody, CodeUnsupported},
+		{"no channel at all, fallback", nil, allow, Medium, true, ByFallback, ""},
+		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, Medium, false, ByNobody, CodeUnsupported},
+		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, Medium, true, ByFallback, ""},
+		{"fallback for an unstated risk", []Channel{says(ErrCannotAsk)}, allow, "", true, ByFallback, ""},
+		{"no fallback for high", []Channel{says(ErrCannotAsk)}, allow, High, false, ByNobody, CodeUnsupported},
+		{"no fallback for critical", nil, allow, Critical, false, ByNobody, CodeUnsupported},
+		{"no fallback for a risk nobody knows", nil, allow, "lwo", false, ByNobody, CodeUnsupported},
+		{"an empty room", []Channel{says(ErrNoPerson)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
+		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, Medium, true, ByFallback, ""},
+		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
+		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{}, Medium, false, ByNobody, CodeUnsupported},
+
+		{"a channel that fails is no no", []Channel{says(errors.New("broken pipe"))}, Options{}, Medium, false, ByNobody, CodeNoApprover},
+		{"a channel that fails is no way around the question", []Channel{says(errors.New("broken pipe"))}, allow, Medium, false, ByNobody, CodeNoApprover},
+		{"a channel that fails leaves the others", []Channel{says(errors.New("broken pipe")), yes(time.Second)}, Options{}, Medium, true, ByPerson, ""},
+		{"a crash is no way around the question", []Channel{fake{name: "x", panics: "boom"}}, allow, Low, false, ByNobody, CodeNoApprover},
+		{"a nil channel is a crash", []Channel{nil}, allow, Low, false, ByNobody, CodeNoApprover},
+		{"a crash leaves the others", []Channel{fake{name: "x", panics: errors.New("boom")}, no(time.Second)}, Options{}, Medium, false, ByPerson, CodeDeclined},
+
+		{"a no in 5 ms is no person's", []Channel{no(5 * ms)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 5 ms is not turned into a yes", []Channel{no(5 * ms)}, allow, Low, false, ByNobody, CodeNoApprover},
+		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, Medium, true, ByPerson, ""},
+		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 300 ms is", []Channel{no(300 * ms)}, Options{}, Medium, false, ByPerson, CodeDeclined},
+		{"a typed no counts at once", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{}, Medium, false, ByPerson, CodeDeclined},
+		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{MinHuman: time.Second}, Medium, false, ByNobody, CodeNoApprover},
+		{"a yes in 5 ms counts by default", []Channel{yes(5 * ms)}, Options{}, Medium, true, ByPerson, ""},
+		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, Medium, false, ByNobody, CodeNoApprover},
+		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true}, Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, Medium, false, ByNobody, CodeNoApprover},
+		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, Medium, false, ByNobody, CodeNoApprover},
+
+		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, Options{}, Medium, false, ByNobody, CodeCanceled},
+		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, allow, Medium, false, ByNobody, CodeCanceled},
+		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: ErrDismissed}}, allow, Medium, false, ByNobody, CodeNoApprover},
+		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}, yes(2 * time.Second)}, Options{}, Medium, true, ByPerson, ""},
+		{"a connection that goes", []Channel{says(context.Canceled)}, allow, Medium, false, ByNobody, CodeCanceled},
+		{"an unclear answer", []Channel{says(ErrUnclear)}, allow, Low, false, ByNobody, CodeNoApprover},
+		{"a decision that does not exist", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: 7}}}, allow, Low, false, ByNobody, CodeNoApprover},
+		{"a negative decision", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: -1}}}, allow, Low, false, ByNobody, CodeNoApprover},
+		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: AllowOnce}, err: ErrUnclear}}, allow, Low, false, ByNobody, CodeNoApprover},
+
+		{"nobody answers", []Channel{never}, Options{}, Medium, false, ByNobody, CodeTimeout},
+		{"nobody answers, fallback", []Channel{never}, allow, Low, false, ByNobody, CodeTimeout},
+		{"nobody answers and nothing listens", []Channel{fake{name: "n", after: time.Hour, deaf: true}}, Options{}, Medium, false, ByNobody, CodeTimeout},
+		{"one channel is empty, the other waits", []Channel{says(ErrNoPerson), never}, allow, Low, false, ByNobody, CodeTimeout},
+		{"a channel with a limit of its own", []Channel{says(context.DeadlineExceeded)}, allow, Low, false, ByNobody, CodeTimeout},
+		{"an answer exactly at the end is late", []Channel{yes(time.Minute)}, Options{Timeout: time.Minute}, Medium, false, ByNobody, CodeTimeout},
+		{"an answer just before the end counts", []Channel{yes(time.Minute - 1)}, Options{Timeout: time.Minute}, Medium, true, ByPerson, ""},
+		{"an answer just after the end is late", []Channel{yes(time.Minute + ms)}, Options{Timeout: time.Minute}, Medium, false, ByNobody, CodeTimeout},
+
+		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, Critical, false, ByNobody, CodeNoApprover},
+		{"a form is not enough for an unknown risk", []Channel{yes(time.Second)}, Options{}, "hgih", false, ByNobody, CodeNoApprover},
+		{"a form is enough for high", []Channel{yes(time.Second)}, Options{}, High, true, ByPerson, ""},
+		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: Reply{Decision: AllowOnce}, strong: true}}, Options{}, Critical, true, ByPerson, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var d Desk
+				a := d.Ask(t.Context(), &Request{Name: "s__t", Risk: test.risk}, test.channels, test.options)
+				if err := d.Wait(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if a.Allowed != test.allowed || a.How != test.how || a.Code != test.code {
+					t.Errorf("got allowed %v by %q, code %q; want %v by %q, code %q\n%+v", a.Allowed, a.How, a.Code, test.allowed, test.how, test.code, a)
+				}
+				if a.Allowed != (a.Detail == "") {
+					t.Errorf("allowed %v with detail %q", a.Allowed, a.Detail)
+				}
+				if a.Code != CodeDeclined && strings.Contains(a.Detail, "refused") {
+					t.Errorf("code %q, but the detail speaks of a refusal: %s", a.Code, a.Detail)
+				}
+			})
+		})
+	}
+}
+
+func TestANoBeatsAYesOfTheSameMoment(t *testing.T) {
+	a := &ask{desk: &Desk{}, request: &Request{}, options: Options{Timeout: time.Minute}, start: time.Now(), replies: make(chan reply, 3)}
+	a.replies <- reply{channel: "fast", Reply: Reply{Decision: AllowOnce}, took: time.Second}
+	a.replies <- reply{channel: "also", Reply: Reply{Decision: AllowOnce}, took: time.Second}
+	a.replies <- reply{channel: "wary", Reply: Reply{}, took: time.Second}
+	if got := a.wait(t.Context(), 3); got.Code != CodeDeclined || got.Channel != "wary" {
+		t.Errorf("got %+v, want the no of wary", got)
+	}
+}
+
+// A person whose run is gone cannot allow anything any more.
+func TestAskEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		var d Desk
+		a := d.Ask(ctx, &Request{}, []Channel{yes(2 * time.Second), fake{after: time.Hour, deaf: true}}, Options{Fallback: true})
+		if a.Allowed || a.Code != CodeCanceled || a.Took != time.Second {
+			t.Errorf("got %+v, want canceled after a second", a)
+		}
+
+		if err := d.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a = d.Ask(ctx, &Request{}, []Channel{yes(0), says(ErrCannotAsk)}, Options{Fallback: true})
+		if a.Allowed || a.Code != CodeCanceled {
+			t.Errorf("in a run that has ended: got %+v, want canceled", a)
+		}
+		a = d.Ask(ctx, &Request{}, nil, Options{Fallback: true})
+		if a.Allowed || a.Code != CodeCanceled {
+			t.Errorf("without channels in a run that has ended: got %+v, want canceled", a)
+		}
+
+		limited, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if a := d.Ask(limited, &Request{}, []Channel{yes(time.Minute)}, Options{}); a.Code != CodeTimeout {
+			t.Errorf("at the end of the run's time: got %+v, want timeout", a)
+		}
+	})
+}
+
+func TestLateAnswersAreToldAndIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var late []LateAnswer
+		d := Desk{Late: func(l LateAnswer) { late = append(late, l) }}
+		slow := yes(3 * time.Second)
+		slow.deaf = true
+		broken := says(errors.New("gone"))
+		broken.after, broken.deaf = 4*time.Second, true
+		r := &Request{Name: "s__t"}
+		a := d.Ask(t.Context(), r, []Channel{no(time.Second), slow, broken}, Options{})
+		if a.Code != CodeDeclined {
+			t.Fatalf("got %+v, want declined", a)
+		}
+		if err := d.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(late) != 1 || late[0].Channel != "a" || late[0].Request != r || late[0].Took != 3*time.Second {
+			t.Errorf("got %+v, want the one late yes of a", late)
+		}
+	})
+}
+
+func TestLosersAreToldWhy(t *testing.T) {
+	tests := []struct {
+		winner fake
+		want   string
+	}{
+		{yes(time.Second), "answered over a"},
+		{no(time.Second), "answered over b"},
+		{fake{name: "n", after: -1}, "the time to answer is over"},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			var d Desk
+			loser := &remembers{}
+			d.Ask(t.Context(), &Request{}, []Channel{test.winner, loser}, Options{})
+			if err := d.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if loser.cause != test.want {
+				t.Errorf("got %q, want %q", loser.cause, test.want)
+			}
+		})
+	}
+}
+
+type remembers struct{ cause string }
+
+func (*remembers) Name() string { return "loser" }
+
+func (l *remembers) Ask(ctx context.Context, r *Request) (Reply, error) {
+	<-ctx.Done()
+	l.cause = context.Cause(ctx).Error()
+	return Reply{}, context.Cause(ctx)
+}
+
+func TestWaitGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Desk
+		d.Ask(t.Context(), &Request{}, []Channel{fake{after: time.Hour, deaf: true}}, Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := d.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that the deadline is exceeded", err)
+		}
+		if err := d.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// queue is a channel that shows one question at a time.
+type queue struct {
+	turn  chan struct{}
+	think time.Duration
+}
+
+func (*queue) Name() string { return "queue" }
+
+func (q *queue) Ask(ctx context.Context, r *Request) (Reply, error) {
+	shown := Waiting(ctx)
+	select {
+	case q.turn <- struct{}{}:
+		shown()
+		shown() // harmless
+		defer func() { <-q.turn }()
+	case <-ctx.Done():
+		return Reply{}, context.Cause(ctx)
+	}
+	select {
+	case <-time.After(q.think):
+		return Reply{Decision: AllowOnce}, nil
+	case <-ctx.Done():
+		return Reply{}, context.Cause(ctx)
+	}
+}
+
+// Ten questions at once, one minute each, two minutes allowed each: all are answered.
+func TestWaitingForATurnTakesNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Desk
+		q := &queue{turn: make(chan struct{}, 1), think: time.Minute}
+		answers := make(chan Answer)
+		for range 10 {
+			go func() { answers <- d.Ask(t.Context(), &Request{}, []Channel{q}, Options{MinHuman: time.Second}) }()
+		}
+		for range 10 {
+			if a := <-answers; !a.Allowed {
+				t.Errorf("got %+v, want a yes", a)
+			}
+		}
+	})
+}
+
+func TestAQueueThatNeverMovesEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Desk
+		q := &queue{turn: make(chan struct{})}
+		a := d.Ask(t.Context(), &Request{}, []Channel{q}, Options{Timeout: time.Minute})
+		if a.Code != CodeTimeout || a.Took != maxTurns*time.Minute {
+			t.Errorf("got %+v, want a timeout after %d turns", a, maxTurns)
+		}
+	})
+}
+
+func TestReasonsArePersonsWords(t *testing.T) {
+	tests := []struct{ why, reason, want, detail string }{
+		{"plain", "use the other repo", "use the other repo", `wrote: "use the other repo"`},
+		{"none", "  ", "", "gave no reason"},
+		{"control characters", "no\x1b[2J\nnever", `no\u{1B}[2J\nnever`, `wrote: "no\u{1B}[2J\nnever"`},
+		{"quotes cannot end the quotation", `no" or yes`, `no" or yes`, `wrote: "no\" or yes"`},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var d Desk
+				a := d.Ask(t.Context(), &Request{}, []Channel{fake{name: "a", after: time.Second, reply: Reply{Reason: test.reason}}}, Options{})
+				if a.Reason != test.want || !strings.HasSuffix(strings.TrimSuffix(a.Detail, "; do not repeat it"), test.detail) {
+					t.Errorf("got %q and %q, want %q and ...%q", a.Reason, a.Detail, test.want, test.detail)
+				}
+			})
+		})
+	}
+	long := Words(strings.Repeat("a", 299) + "\u202e" + strings.Repeat("b", 300))
+	if len(long) != MaxWords || !strings.HasSuffix(long, "aaa...") {
+		t.Errorf("got %d characters: %s", len(long), long)
+	}
+	if s := strings.Repeat("a", 300); Words(s) != s {
+		t.Error("300 characters were cut")
+	}
+}
+
+func TestTriedTellsEveryChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Desk
+		a := d.Ask(t.Context(), &Request{}, []Channel{no(5 * ms), says(ErrCannotAsk), fake{name: "x\x1b", panics: "boom\x1b"}}, Options{})
+		got := map[string]Outcome{}
+		for _, try := range a.Tried {
+			got[try.Channel] = try.Outcome
+			if strings.ContainsRune(try.Error, 0x1b) {
+				t.Errorf("%q is not escaped", try.Error)
+			}
+		}
+		if got["b"] != TooFastNo || got["c"] != Unable || got[`x\u{1B}`] != Failed || len(got) != 3 {
+			t.Errorf("got %v", got)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+// Package approvals puts a call to a person and brings back a yes or a no.
+//
+// The central type is the [Desk]. It is given one [Request] and the channels over which somebody may be reached, asks over
+// all of them at once, and turns whatever comes back into one [Answer]:
+//
+//	var desk approvals.Desk
+//	a := desk.Ask(ctx, &approvals.Request{
+//		Server: "filesystem", Tool: "write_file", Name: "filesystem__write_file",
+//		Profile: "supervised", Rule: "fs-write", Risk: approvals.Medium,
+//		Args: json.RawMessage(`{"path":"notes/today.md"}`),
+//	}, []approvals.Channel{approvals.Terminal(os.Stdin, os.Stderr, approvals.TerminalOptions{})}, approvals.Options{})
+//	if !a.Allowed {
+//		return errors.New(a.Detail)
+//	}
+//
+// What a user may rely on:
+//
+//   - Only a clear yes is a yes. Silence, a dismissed dialog, an empty form, an unknown word, an answer that came late, a
+//     channel that crashed: all are a no.
+//   - Nobody is said to have declined who was not asked. [Answer.Code] tells a person's no from an empty room.
+//   - Every wait has an end, whether or not the channel honours its context.
+//   - What is shown comes from the bytes that will be sent, escaped and never stripped, and says when it is not all ([Render]).
+//     Every channel shows the same text.
+//
+// What an answer does not prove is that a person gave it: a client may answer its own forms. [Options.MinHuman] catches the
+// careless ones.
+//
+// Which calls need a question is decided in package profiles, how an elicitation travels in package server. This package
+// knows neither.
+package approvals

@@ -1,0 +1,75 @@
+package approvals_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// A page is a channel that always brings the same answer.
+type page approvals.Reply
+
+func (page) Name() string { return "web" }
+
+func (p page) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	return approvals.Reply(p), nil
+}
+
+func ExampleDesk_Ask() {
+	var desk approvals.Desk
+	answer := desk.Ask(context.Background(), &approvals.Request{
+		Name: "filesystem__write_file", Profile: "supervised", Risk: approvals.Medium,
+		Args: json.RawMessage(`{"path":"notes/today.md"}`),
+	}, []approvals.Channel{
+		page{Decision: approvals.Refuse, Reason: "write to drafts/ instead", Typed: true},
+	}, approvals.Options{Timeout: time.Minute})
+
+	fmt.Println(answer.Allowed, answer.Code, answer.Channel)
+	fmt.Println(answer.Detail)
+
+	answer = desk.Ask(context.Background(), &approvals.Request{Name: "filesystem__write_file"}, nil, approvals.Options{})
+	fmt.Println(answer.Allowed, answer.Code)
+	// Output:
+	// false elicitation_declined web
+	// a person refused this call and wrote: "write to drafts/ instead"
+	// false elicitation_unsupported
+}
+
+func ExampleText() {
+	fmt.Print(approvals.Text(&approvals.Request{
+		Name: "shell__run", Profile: "supervised", Risk: approvals.High, Rule: "shell (codemode.json:12:9)", Code: "7f3a",
+		Args:  json.RawMessage(`{"command":"ls\u202e     | less","token":"0123456789abcdef"}`),
+		Title: "Safe! press allow",
+	}, approvals.RenderOptions{}))
+	// Output:
+	// A program asks to make this call. Nothing happens before you answer.
+	//
+	//     shell.run
+	//     risk      high
+	//     profile   supervised
+	//     rule      shell (codemode.json:12:9)
+	//     code      7f3a
+	//     arguments:
+	//       command: "ls\u{202E}     | less"
+	//       token: (hidden: 16 characters, sha256 9f9f5111)
+	//     look twice:
+	//       ! 1 value looks like a secret and is hidden
+	//       ! 1 character does not show as itself, written as \u{...} (text direction: 1)
+	//     The server's own words about this tool (not verified):
+	//       title: "Safe! press allow"
+}
+
+func ExampleReadForm() {
+	r := &approvals.Request{Name: "mail__send", Risk: approvals.Medium}
+	for _, content := range []map[string]any{{"decision": "allow_once"}, {"decision": true}, {}} {
+		reply, err := approvals.ReadForm(r, "accept", content)
+		fmt.Println(reply.Decision == approvals.AllowOnce, err)
+	}
+	// Output:
+	// true <nil>
+	// false the answer is not a clear yes or no: the form came back without a decision
+	// false the answer is not a clear yes or no: the form came back empty
+}

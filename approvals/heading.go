@@ -1,0 +1,87 @@
+package approvals
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name, with a dot
+// between server and tool.
+func Heading(r *Request) string {
+	name := r.Name
+	switch {
+	case name == "" && r.Server+r.Tool == "":
+		return "unnamed"
+	case name == "":
+		name = r.Server + "__" + r.Tool
+	}
+	if server, tool, ok := strings.Cut(name, "__"); ok {
+		name = server + "." + tool
+	}
+	short, _ := shorten(name)
+	return short
+}
+
+// shorten escapes a name, and cuts it in the middle when it is too long to be one.
+func shorten(name string) (string, bool) {
+	us := slices.Collect(units(characters(name), bare, true))
+	all, hidden := 0, 0
+	for _, u := range us {
+		all, hidden = all+u.width(), hidden+u.n
+	}
+	if all <= maxName {
+		return join(us), false
+	}
+	from, to := 0, len(us)
+	for w := us[from].width(); w <= maxName/2; w += us[from].width() {
+		hidden -= us[from].n
+		from++
+	}
+	for w := us[to-1].width(); w <= maxName/4; w += us[to-1].width() {
+		to--
+		hidden -= us[to].n
+	}
+	us[to].raw = us[to].raw && !unicode.Is(unicode.M, us[to].r) // it would sit on the space
+	return fmt.Sprintf("%s (%s hidden) %s", join(us[:from]), count(hidden, "character", "characters"), join(us[to:])), true
+}
+
+func join(us []unit) string {
+	var b strings.Builder
+	for _, u := range us {
+		b.WriteString(u.text())
+	}
+	return b.String()
+}
+
+// Summary is r in one line, for lists.
+func Summary(r *Request) string {
+	p := &printer{limits: limits{text: 40}, masker: newMasker(r.Display, false), oneLine: true}
+	p.put(Heading(r))
+	if len(r.Args) == 0 || !json.Valid(r.Args) || r.Args[space(r.Args, 0)] != '{' || empty(r.Args[space(r.Args, 0):]) {
+		p.arguments(r.Args, 0)
+		return p.b.String()
+	}
+	i := 0
+	for key, value := range entries(r.Args[space(r.Args, 0):]) {
+		switch {
+		case i == 0:
+			p.put(" ")
+		case i < inSummary:
+			p.put(", ")
+		}
+		if i < inSummary {
+			p.entry(i, key, value, 0, 0, open)
+		}
+		i++
+	}
+	if i > inSummary {
+		p.put(fmt.Sprintf(" (%d more)", i-inSummary))
+	}
+	return p.b.String()
+}
+
+// inSummary is how many arguments a summary shows.
+const inSummary = 4

@@ -1,0 +1,80 @@
+package approvals
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"time"
+)
+
+// Risks, as profiles name them. No risk is Medium, as in a rule that states none; any other word is treated like Critical.
+const (
+	Low      = "low"
+	Medium   = "medium"
+	High     = "high"
+	Critical = "critical"
+)
+
+// A Request is one call that needs a yes. Nothing in it is trusted when it is shown: every field is escaped.
+type Request struct {
+	Server string // as the configuration names it
+	Tool   string // as the upstream names it
+	Name   string // canonical, server__tool; the heading is made from it
+
+	Profile string
+	Risk    string   // Low, Medium, High, Critical
+	Rule    string   // id of the rule that asked, or its place in the file
+	Reasons []string // what the profile says about it
+
+	Args json.RawMessage // the bytes that will be sent
+
+	Title, Description string // the upstream's words about the tool; shown last and marked as such
+
+	Preview Preview
+	Code    string // short random code that ties the question to its answer, see NewCode
+
+	Run  string    // the run that makes the call, for logs; not shown
+	Call int       // its number within the run; not shown
+	Time time.Time // when the question arose; not shown
+
+	Display Display
+}
+
+// Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a secret. Where
+// a high risk wants everything shown, its numbers do not count.
+type Display struct {
+	Keys     []string // patterns of keys whose values are masked, in addition to the built-in ones; * is any characters
+	Pointers []string // JSON Pointers of values that are masked; a segment * is any key or index
+	NoDetect bool     // leave values that look like tokens or private keys in the clear unless their key says secret
+
+	String int // longest text shown whole, in characters on the screen; 0 is 800
+	Items  int // most entries of an object or array shown; 0 is 24
+	Depth  int // deepest level shown; 0 is 6
+}
+
+// A Preview lists the calls that were seen in the program's text. It decides nothing.
+type Preview struct {
+	Calls   []PreviewCall
+	Dynamic bool // there are calls whose name only the running program knows
+}
+
+// A PreviewCall is one call seen in the text, by its canonical name.
+type PreviewCall struct {
+	Name         string
+	Line, Column int // 1-based
+}
+
+// NewCode returns four random hexadecimal digits. They are for people to compare, and are no credential.
+func NewCode() string {
+	var b [2]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// LogValue leaves the arguments out of logs.
+func (r *Request) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)), slog.String("profile", r.Profile),
+		slog.String("risk", r.Risk), slog.String("rule", r.Rule), slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
+}

@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// A Catalog is the set of tools known now. All methods may be called at the
+// same time; those that read never wait for those that write.
+type Catalog struct {
+	now atomic.Pointer[state]
+
+	mu      sync.Mutex // held while a new state is made
+	servers map[string]*listing
+}
+
+// A listing is what one upstream offers, as it was given to [Catalog.Replace].
+type listing struct {
+	tools    []*Tool
+	problems []Problem // found in the list alone
+	index    *index
+}
+
+// A state is one moment of the catalogue. Nothing in it changes.
+type state struct {
+	byName    map[string]*Tool
+	sorted    []*Tool            // by Name, without what collides
+	collision map[string][]*Tool // canonical name to those that would get it
+	indexes   []*index           // one for each server, by its name
+}
+
+// A Problem is something about an upstream's list that keeps a tool from being
+// used as it is. It is a sentence for a person.
+type Problem struct {
+	Server  string
+	Tool    string // the raw name, "" when the whole server is meant
+	Code    string // "name_collision", "bad_name" or "bad_schema"
+	Message string
+}
+
+func (p Problem) String() string { return p.Message }
+
+// New returns an empty catalogue.
+func New() *Catalog {
+	c := &Catalog{servers: map[string]*listing{}}
+	c.now.Store(&state{})
+	return c
+}
+
+// Replace makes tools the whole list of the server, in one step. The Server
+// field of the tools is ignored. It returns what is wrong with the new list:
+// tools withheld because their name is another's too, whichever server that
+// is on, and schemas that cannot be used. A server whose name contains the
+// separator "__" has all its tools withheld.
+func (c *Catalog) Replace(server string, tools []Tool) []Problem {
+	l := newListing(server, tools)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.servers[server] = l
+	s := c.build()
+	c.now.Store(s)
+	return append(slices.Clone(l.problems), s.collisionsOf(server)...)
+}
+
+// Remove forgets the server's tools. Tools that were withheld only because of
+// one of them come back.
+func (c *Catalog) Remove(server string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.servers, server)
+	c.now.Store(c.build())
+}
+
+// newListing does what can be done without knowing the other servers.
+func newListing(server string, tools []Tool) *listing {
+	l := &listing{}
+	if name := canonical(server); name == "" || strings.Contains(name, separator) {
+		l.problems = append(l.problems, Problem{Server: server, Code: "bad_name", Message: fmt.Sprintf(
+			"server %q: its name must not be empty or contain %q, which parts a server from its tools; all its tools are withheld", server, separator)})
+		l.index = newIndex(server, nil)
+		return l
+	}
+	for _, t := range tools {
+		t.Server, t.Name = server, Canonical(server, t.Raw)
+		t.Digest = t.digest()
+		t.compiled, t.declared = new(compiled), new(declared)
+		if t.Raw == "" {
+			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",
+				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
+			continue
+		}
+		if c := t.schema(); c.note != "" {
+			effect := "arguments are checked against the rest of it"
+			if c.root == nil {
+				effect = "any object is accepted as arguments"
+			}
+			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
+				Message: fmt.Sprintf("%s: its input schema cannot be used as it is: %s; %s", t.Name, c.note, effect)})
+		}
+		l.tools = append(l.tools, &t)
+	}
+	l.index = newIndex(server, l.tools)
+	return l
+}
+
+// build makes a state from all the listings. c.mu is held.
+func (c *Catalog) build() *state {
+	s := &state{byName: map[string]*Tool{}, collision: map[string][]*Tool{}}
+	servers := slices.Sorted(maps.Keys(c.servers))
+	sameServer := map[string]int{} // canonical server name to how many have it
+	for _, name := range servers {
+		sameServer[canonical(name)]++
+	}
+	for _, name := range servers {
+		l := c.servers[name]
+		s.indexes = append(s.indexes, l.index)
+		for _, t := range l.tools {
+			switch other := s.byName[t.Name]; {
+			case s.collision[t.Name] != nil || sameServer[canonical(name)] > 1:
+				s.collision[t.Name] = append(s.collision[t.Name], t)
+			case other != nil:
+				delete(s.byName, t.Name)
+				s.collision[t.Name] = []*Tool{other, t}
+			default:
+				s.byName[t.Name] = t
+			}
+		}
+	}
+	s.sorted = slices.SortedFunc(maps.Values(s.byName), func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return s
+}
+
+// collisionsOf says which of the server's tools are withheld, in order of their names.
+func (s *state) collisionsOf(server string) []Problem {
+	var out []Problem
+	for _, name := range slices.Sorted(maps.Keys(s.collision)) {
+		for _, t := range s.collision[name] {
+			if t.Server == server {
+				out = append(out, Problem{Server: server, Tool: t.Raw, Code: "name_collision", Message: s.withheld(name).Error()})
+			}
+		}
+	}
+	return out
+}
+
+func (s *state) withheld(name string) *CollisionError {
+	e := &CollisionError{Name: name}
+	for _, t := range s.collision[name] {
+		e.Names = append(e.Names, t.Server+"/"+t.Raw)
+	}
+	return e
+}
+
+// Find returns the tool of that canonical name, or of the name as the upstream
+// spells it, <server>__<raw>. The match is exact: another name that would become
+// the tool's, or one that differs in case only, is not it. The error is a
+// [*NotFoundError] or a [*CollisionError].
+func (c *Catalog) Find(name string) (*Tool, error) {
+	s := c.now.Load()
+	if t := s.byName[name]; t != nil {
+		return t, nil
+	}
+	if t := s.byName[canonical(name)]; t != nil && t.Server+separator+t.Raw == name {
+		return t, nil
+	}
+	if s.collision[name] != nil {
+		return nil, s.withheld(name)
+	}
+	return nil, &NotFoundError{Name: name, Nearest: s.nearest(name)}
+}
+
+// Tools returns all tools that can be called, sorted by name. The slice is the caller's.
+func (c *Catalog) Tools() []*Tool { return slices.Clone(c.now.Load().sorted) }
+
+// Withheld returns an error for every name that several tools would get, sorted by name.
+func (c *Catalog) Withheld() []*CollisionError {
+	s := c.now.Load()
+	var out []*CollisionError
+	for _, name := range slices.Sorted(maps.Keys(s.collision)) {
+		out = append(out, s.withheld(name))
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// descriptionMax is what is shown of one property's description; a tool's own is shown whole.
+const descriptionMax = 600
+
+func description(s map[string]any) string {
+	d, _ := s["description"].(string)
+	if d == "" {
+		d, _ = s["title"].(string)
+	}
+	return cut(d, descriptionMax)
+}
+
+// propertyComment is a property's description with those of its limits that a
+// type cannot say.
+func propertyComment(s map[string]any) string {
+	var facts []string
+	for _, k := range []struct{ key, word string }{
+		{"format", ""}, {"pattern", "matches "}, {"minimum", ">= "}, {"exclusiveMinimum", "> "}, {"maximum", "<= "}, {"exclusiveMaximum", "< "},
+		{"multipleOf", "multiple of "}, {"minLength", "min length "}, {"maxLength", "max length "},
+		{"minItems", "min items "}, {"maxItems", "max items "}, {"default", "default "},
+	} {
+		v, ok := s[k.key]
+		if !ok {
+			continue
+		}
+		text := cut(string(mustMarshal(v)), 60)
+		if str, ok := v.(string); ok && k.key != "default" {
+			text = cut(str, 60)
+		}
+		facts = append(facts, k.word+text)
+	}
+	if s["type"] == "integer" {
+		facts = append([]string{"integer"}, facts...)
+	}
+	if s["deprecated"] == true {
+		facts = append(facts, "deprecated")
+	}
+	about := description(s)
+	if len(facts) == 0 {
+		return about
+	}
+	if about == "" {
+		return strings.Join(facts, ", ")
+	}
+	return fmt.Sprintf("%s (%s)", strings.TrimRight(about, " \n."), strings.Join(facts, ", "))
+}
+
+// docComment returns the text as a comment in front of a declaration, "" for no text.
+func docComment(text, pad string) string {
+	text = comment(text)
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) == 1 {
+		return pad + "/** " + text + " */\n"
+	}
+	var b strings.Builder
+	b.WriteString(pad + "/**\n")
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight(pad+" * "+line, " ") + "\n")
+	}
+	b.WriteString(pad + " */\n")
+	return b.String()
+}
+
+// comment makes a stranger's text safe inside a comment: it cannot end it, and
+// what cannot be seen or changes the order of what is seen is shown as its number.
+func comment(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n") {
+		switch {
+		case r == '\n' || r == ' ':
+			b.WriteRune(r)
+		case r == '\t':
+			b.WriteString("  ")
+		case r == '\u2028' || r == '\u2029' || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Variation_Selector, r):
+			fmt.Fprintf(&b, `\u{%X}`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(b.String(), "*/", `*\/`)), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}

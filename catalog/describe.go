@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// describe says in words what a schema expects.
+func (c *checker) describe(schema any, depth int) string {
+	s, ok := schema.(map[string]any)
+	if !ok || depth > 3 {
+		if schema == false {
+			return "nothing"
+		}
+		return "a value"
+	}
+	if _, ok := s["$ref"].(string); ok {
+		if target, ok := c.referred(s); ok {
+			return c.describe(target, depth+1)
+		}
+	}
+	if constant, ok := s["const"]; ok {
+		return literal(constant)
+	}
+	if enum, ok := s["enum"].([]any); ok && len(enum) > 0 {
+		return oneOf(enum, literal)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if list, ok := s[key].([]any); ok && len(list) > 0 {
+			return oneOf(list, func(sub any) string { return c.describe(sub, depth+1) })
+		}
+	}
+	switch t := s["type"].(type) {
+	case string:
+		return c.describeType(t, s, depth)
+	case []any:
+		return oneOf(t, func(e any) string {
+			name, _ := e.(string)
+			return c.describeType(name, s, depth)
+		})
+	}
+	switch {
+	case s["properties"] != nil, s["required"] != nil:
+		return c.describeType("object", s, depth)
+	case s["items"] != nil, s["prefixItems"] != nil:
+		return c.describeType("array", s, depth)
+	}
+	return "a value"
+}
+
+func (c *checker) describeType(t string, s map[string]any, depth int) string {
+	limits := func(noun string) string {
+		for _, x := range []struct{ key, word string }{
+			{"minimum", "at least"}, {"exclusiveMinimum", "more than"}, {"maximum", "at most"}, {"exclusiveMaximum", "less than"},
+		} {
+			if s[x.key] != nil {
+				noun += fmt.Sprintf(", %s %v", x.word, s[x.key])
+			}
+		}
+		return noun
+	}
+	switch t {
+	case "string":
+		if f, ok := s["format"].(string); ok {
+			return "a string (" + cut(f, 30) + ")"
+		}
+		return "a string"
+	case "integer":
+		return limits("an integer")
+	case "number":
+		return limits("a number")
+	case "boolean":
+		return "true or false"
+	case "null":
+		return "null"
+	case "array":
+		if _, rest := tupleOf(s); rest != nil {
+			if _, ok := rest.(map[string]any); ok {
+				return "an array, each item " + c.describe(rest, depth+1)
+			}
+		}
+		return "an array"
+	case "object":
+		required, _ := s["required"].([]any)
+		var names []string
+		for _, r := range required {
+			if k, ok := r.(string); ok {
+				names = append(names, k)
+			}
+		}
+		if len(names) > 0 && len(names) <= 8 {
+			return "an object with " + strings.Join(names, ", ")
+		}
+		if p, ok := s["properties"].(map[string]any); ok && len(p) > 0 && len(p) <= 8 {
+			return "an object that may have " + strings.Join(slices.Sorted(maps.Keys(p)), ", ")
+		}
+		return "an object"
+	}
+	return "a value"
+}
+
+// literal shows a constant as it has to be written.
+func literal(v any) string {
+	return cut(string(mustMarshal(v)), 60)
+}
+
+// oneOf joins alternatives, the same words once, not more than ten.
+func oneOf[T any](list []T, words func(T) string) string {
+	var out []string
+	for _, e := range list {
+		if w := words(e); !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	if len(out) > 10 {
+		out = append(out[:10], fmt.Sprintf("one of %d more", len(out)-10))
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return strings.Join(out[:len(out)-1], ", ") + " or " + out[len(out)-1]
+}

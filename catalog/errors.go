@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	errTrailing = errors.New("more than one JSON value")
+	errTooDeep  = errors.New("nested too deep")
+)
+
+// A NotFoundError says that no tool has the name.
+type NotFoundError struct {
+	Name    string
+	Nearest []string // canonical names that look like it, best first
+}
+
+func (e *NotFoundError) Error() string {
+	if len(e.Nearest) == 0 {
+		return fmt.Sprintf("no tool is named %q", e.Name)
+	}
+	return fmt.Sprintf("no tool is named %q; the nearest names are %s", e.Name, strings.Join(e.Nearest, ", "))
+}
+
+// A CollisionError says that a name is withheld because several tools would get it.
+type CollisionError struct {
+	Name  string
+	Names []string // each as server/tool, both as their owners spell them
+}
+
+func (e *CollisionError) Error() string {
+	return fmt.Sprintf("%q is withheld because it is the name of several tools: %s; rename or exclude all but one of them",
+		e.Name, strings.Join(e.Names, ", "))
+}
+
+// An ArgumentError says which part of a call's arguments does not fit the tool's input schema.
+type ArgumentError struct {
+	Tool string // canonical name
+	Path string // JSON Pointer into the arguments, "" for the arguments as a whole
+	Want string // what the schema expects there, in words
+	Got  string // what came, shortened
+}
+
+func (e *ArgumentError) Error() string {
+	at := "the arguments"
+	if e.Path != "" {
+		at = e.Path
+	}
+	return fmt.Sprintf("%s: %s: expected %s, got %s", e.Tool, at, e.Want, e.Got)
+}

@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+)
+
+// A linker finds what the references of a schema refer to: places of the schema
+// itself, by their way from its root, by their anchor, or by the $id that they
+// give themselves. Nothing is fetched from anywhere.
+type linker struct {
+	c         *compiled
+	resources map[string]any // by address: the schemas that have an $id
+	anchors   map[string]any // by address and anchor
+	notes     []string
+}
+
+// find goes through the schema v, whose references are relative to base: first
+// for what can be referred to, then for what refers to it.
+func (l *linker) find(v any, base *url.URL, link bool) {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	ref, isRef := s["$ref"].(string)
+	if id, ok := s["$id"].(string); ok && !(isRef && l.c.draft7) {
+		if u, err := base.Parse(id); err == nil {
+			if id, anchor, _ := strings.Cut(u.String(), "#"); anchor != "" { // draft-07
+				l.anchors[u.String()] = s
+			} else if u, err := url.Parse(id); err == nil {
+				base = u
+			}
+		}
+	}
+	address := base.String()
+	if !link {
+		if _, taken := l.resources[address]; !taken { // the root is the first of its own
+			l.resources[address] = s
+		}
+		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+			if name, ok := s[key].(string); ok {
+				l.anchors[address+"#"+name] = s
+			}
+		}
+	} else if isRef {
+		if target, ok := l.target(ref, base); ok {
+			l.c.targets[reflect.ValueOf(s).Pointer()] = target
+		} else {
+			l.notes = append(l.notes, fmt.Sprintf("$ref %q is not in the schema, and nothing is fetched", cut(ref, 60)))
+		}
+	}
+	if link && (s["$dynamicRef"] != nil || s["$recursiveRef"] != nil) {
+		l.notes = append(l.notes, "dynamic references are not followed")
+	}
+	eachSubschema(s, func(sub any) { l.find(sub, base, link) })
+}
+
+func (l *linker) target(ref string, base *url.URL) (any, bool) {
+	if strings.HasPrefix(ref, "#") { // the usual case, also where base is no address at all
+		ref = base.String() + ref
+	} else if u, err := base.Parse(ref); err == nil {
+		ref = u.String()
+	}
+	address, fragment, _ := strings.Cut(ref, "#")
+	if fragment != "" && !strings.HasPrefix(fragment, "/") {
+		found, ok := l.anchors[address+"#"+fragment]
+		return found, ok
+	}
+	resource, ok := l.resources[address]
+	if !ok {
+		return nil, false
+	}
+	return pointed(resource, fragment)
+}
+
+// referred returns what a schema that is a reference refers to.
+func (c *compiled) referred(s map[string]any) (any, bool) {
+	if target, ok := c.targets[reflect.ValueOf(s).Pointer()]; ok {
+		return target, true
+	}
+	// It is where no schema is looked for, and another reference led to it.
+	ref, _ := s["$ref"].(string)
+	pointer, local := strings.CutPrefix(ref, "#")
+	if !local {
+		return nil, false
+	}
+	return pointed(c.root, pointer)
+}
+
+// pointed returns the schema that a JSON Pointer, as it stands in a URL, leads to.
+func pointed(root any, pointer string) (any, bool) {
+	if pointer == "" {
+		return root, true
+	}
+	if pointer[0] != '/' {
+		return nil, false
+	}
+	at := root
+	for _, part := range strings.Split(pointer[1:], "/") {
+		if unescaped, err := url.PathUnescape(part); err == nil {
+			part = unescaped
+		}
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		switch v := at.(type) {
+		case map[string]any:
+			var ok bool
+			if at, ok = v[part]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := arrayIndex(part)
+			if err != nil || i >= len(v) {
+				return nil, false
+			}
+			at = v[i]
+		default:
+			return nil, false
+		}
+	}
+	switch at.(type) {
+	case map[string]any, bool:
+		return at, true
+	}
+	return nil, false
+}
+
+var errNoIndex = errors.New("no array index")
+
+func arrayIndex(s string) (int, error) {
+	n := 0
+	for _, r := range s {
+		if r < '0' || r > '9' || n > 1e6 {
+			return 0, errNoIndex
+		}
+		n = n*10 + int(r-'0')
+	}
+	if s == "" {
+		return 0, errNoIndex
+	}
+	return n, nil
+}

@@ -1,0 +1,92 @@
+package catalog
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// A Tool is one tool of one upstream. It must not change once it is in a [Catalog].
+type Tool struct {
+	Server string // the upstream's name in our configuration
+	Raw    string // the tool's name as the upstream spells it
+	Name   string // the canonical name, set by [Catalog.Replace]
+
+	Title       string // these two are the upstream's words, and claims only
+	Description string
+
+	Input       json.RawMessage // JSON Schema of the arguments; nil or unusable accepts any object
+	Output      json.RawMessage // JSON Schema of the result; nil if the upstream says nothing
+	Annotations json.RawMessage // the upstream's hints, an object; nil if there are none
+
+	// Digest identifies the definition: it changes when anything above that the
+	// upstream controls changes. [Catalog.Replace] sets it.
+	Digest string
+
+	compiled *compiled // what Validate needs, set by Replace
+	declared *declared // what Declarations needs, set by Replace
+}
+
+// Canonical returns the name under which programs call the tool that the
+// server spells raw: <server>__<tool>, in which every character that could not
+// stand in a JavaScript name is replaced by an underscore.
+func Canonical(server, raw string) string {
+	return canonical(server) + separator + canonical(raw)
+}
+
+// separator parts the server from the tool; no server's canonical name may contain it.
+const separator = "__"
+
+func canonical(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '$':
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// digest is the SHA-256, in hexadecimal, of the canonical JSON of what the
+// upstream says about the tool: keys sorted, no white space, so that a server
+// that merely prints the same definition differently keeps its digest.
+func (t *Tool) digest() string {
+	b, err := json.Marshal(map[string]any{
+		"name": t.Raw, "title": t.Title, "description": t.Description,
+		"inputSchema": sorted(t.Input), "outputSchema": sorted(t.Output), "annotations": sorted(t.Annotations),
+	})
+	if err != nil { // cannot happen: everything in it was decoded from JSON or is a string
+		panic("catalog: digest of " + t.Raw + ": " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// sorted decodes raw so that encoding it again sorts its keys. Numbers keep
+// their digits. What is not JSON stands for itself as a string.
+func sorted(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return string(raw)
+	}
+	return v
+}
+
+// decode reads exactly one JSON value, with its numbers as they are written.
+func decode(raw []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err == nil {
+		return nil, errTrailing
+	}
+	return v, nil
+}

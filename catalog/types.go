@@ -1,0 +1,233 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A typeWriter turns the schemas of one tool into TypeScript types.
+type typeWriter struct {
+	tool  string
+	part  string // "args" or "result", of which schema root is
+	root  any
+	order keyOrder
+
+	names map[string]string // part and reference to the name of its type
+	taken map[string]bool
+	queue []namedType
+	types strings.Builder // the named types that are done
+
+	expanding []string // references being written out where they stand
+	steps     int
+}
+
+// A namedType is a type that has a name and waits to be written.
+type namedType struct {
+	name, part, ref string
+	root            any
+	order           keyOrder
+}
+
+// enumMax is how many alternatives a type lists; the rest is what they are made of.
+const enumMax = 100
+
+// writeMax bounds the work on one tool.
+const writeMax = 5000
+
+// render writes the type of a schema, as it stands inside something else.
+// indent is the depth at which further lines begin.
+func (w *typeWriter) render(schema any, indent int) string {
+	return join(w.alternatives(schema, indent, false), " | ")
+}
+
+// finish writes the named types, and those that they name.
+func (w *typeWriter) finish() {
+	for len(w.queue) > 0 {
+		n := w.queue[0]
+		w.queue = w.queue[1:]
+		w.root, w.part, w.order = n.root, n.part, n.order
+		target, _ := local(n.root, n.ref)
+		w.expanding = []string{n.ref}
+		body := join(w.alternatives(target, 0, true), " | ")
+		w.expanding = nil
+		if s, ok := target.(map[string]any); ok {
+			w.types.WriteString(docComment(description(s), ""))
+		}
+		fmt.Fprintf(&w.types, "type %s = %s;\n\n", n.name, body)
+	}
+}
+
+// alternatives returns the members of the union that the schema is. With bare,
+// they become the right side of a type's own definition, where a reference must
+// be written out, because a type may contain itself but not be itself.
+func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
+	w.steps++
+	s, ok := schema.(map[string]any)
+	if !ok || w.steps > writeMax {
+		if schema == false {
+			return []string{"never"}
+		}
+		return []string{"unknown"}
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		return w.reference(s, ref, indent, bare)
+	}
+	if c, ok := s["const"]; ok {
+		return nullable(s, []string{literalType(c)})
+	}
+	if enum, ok := s["enum"].([]any); ok && len(enum) > 0 {
+		return nullable(s, enumTypes(enum))
+	}
+	own := w.own(s, indent)
+	var forms []string // of anyOf and oneOf
+	for _, key := range []string{"anyOf", "oneOf"} {
+		list, _ := s[key].([]any)
+		if len(list) == 0 {
+			continue
+		}
+		var union []string
+		for i, sub := range list {
+			if i == enumMax {
+				union = append(union, "unknown")
+				break
+			}
+			union = append(union, w.alternatives(inherit(s, sub), indent, bare)...)
+		}
+		union = compact(union)
+		if forms == nil {
+			forms = union
+		} else {
+			forms = []string{intersect(join(forms, " | "), join(union, " | "))}
+		}
+	}
+	if all, _ := s["allOf"].([]any); len(all) > 0 {
+		var parts []string
+		if !slices.Equal(own, []string{"unknown"}) {
+			parts = append(parts, join(own, " | "))
+		}
+		for _, sub := range all {
+			part := join(w.alternatives(sub, indent, bare), " | ")
+			if part != "unknown" && !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) > 0 {
+			own = []string{intersect(parts...)}
+		}
+	}
+	switch {
+	case forms == nil, slices.Equal(forms, []string{"unknown"}) && s["properties"] != nil:
+		return nullable(s, own)
+	case slices.Equal(own, []string{"unknown"}), s["properties"] == nil && s["allOf"] == nil:
+		return nullable(s, forms)
+	}
+	return nullable(s, []string{intersect(join(own, " | "), join(forms, " | "))})
+}
+
+// inherit gives a form of an anyOf the type that stands beside the anyOf, as
+// authors mean it: {"type": "string", "anyOf": [{"minLength": 1}, ...]}.
+func inherit(s map[string]any, sub any) any {
+	form, ok := sub.(map[string]any)
+	if !ok || s["type"] == nil {
+		return sub
+	}
+	for _, key := range []string{"type", "$ref", "const", "enum", "anyOf", "oneOf", "allOf", "properties", "items"} {
+		if form[key] != nil {
+			return sub
+		}
+	}
+	if s["properties"] != nil {
+		return map[string]any{} // it only narrows the object, such as by required
+	}
+	form = maps.Clone(form)
+	form["type"] = s["type"]
+	return form
+}
+
+// nullable adds null where a schema says so in the words of OpenAPI.
+func nullable(s map[string]any, union []string) []string {
+	if s["nullable"] == true {
+		return compact(append(union, "null"))
+	}
+	return union
+}
+
+// own returns what the schema is by its type and the keywords of that type.
+func (w *typeWriter) own(s map[string]any, indent int) []string {
+	switch t := s["type"].(type) {
+	case string:
+		return []string{w.byType(t, s, indent)}
+	case []any:
+		var union []string
+		for _, e := range t {
+			name, _ := e.(string)
+			union = append(union, w.byType(name, s, indent))
+		}
+		if len(union) > 0 {
+			return compact(union)
+		}
+	}
+	has := func(keys ...string) bool {
+		return slices.ContainsFunc(keys, func(k string) bool { return s[k] != nil })
+	}
+	switch {
+	case has("properties", "patternProperties", "required", "propertyNames"):
+		return []string{w.object(s, indent)}
+	case has("items", "prefixItems", "minItems", "uniqueItems"):
+		return []string{w.array(s, indent)}
+	case has("minLength", "maxLength", "pattern"):
+		return []string{"string"}
+	case has("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"):
+		return []string{"number"}
+	}
+	return []string{"unknown"}
+}
+
+func (w *typeWriter) byType(t string, s map[string]any, indent int) string {
+	switch t {
+	case "string", "number", "boolean", "null":
+		return t
+	case "integer":
+		return "number"
+	case "array":
+		return w.array(s, indent)
+	case "object":
+		return w.object(s, indent)
+	}
+	return "unknown"
+}
+
+// compact leaves each member out that is there already, and null last.
+func compact(union []string) []string {
+	var out []string
+	for _, t := range union {
+		if t == "unknown" {
+			return []string{"unknown"}
+		}
+		if t != "null" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	if slices.Contains(union, "null") {
+		out = append(out, "null")
+	}
+	return out
+}
+
+func join(union []string, sep string) string { return strings.Join(union, sep) }
+
+func intersect(parts ...string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i] = p
+		if !simple(p) {
+			out[i] = "(" + p + ")"
+		}
+	}
+	return strings.Join(out, " & ")
+}

@@ -1,0 +1,153 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+func (w *typeWriter) array(s map[string]any, indent int) string {
+	first, rest := tupleOf(s)
+	if len(first) > 0 {
+		var parts []string
+		for _, e := range first {
+			parts = append(parts, w.render(e, indent))
+		}
+		if r, ok := rest.(map[string]any); ok {
+			parts = append(parts, "..."+arrayOf(w.render(r, indent)))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	if rest == nil {
+		return "unknown[]"
+	}
+	return arrayOf(w.render(rest, indent))
+}
+
+func arrayOf(item string) string {
+	if simple(item) {
+		return item + "[]"
+	}
+	return "(" + item + ")[]"
+}
+
+// simple reports whether a type can be followed by [] or stand in an
+// intersection as it is.
+func simple(t string) bool {
+	depth := 0
+	inString := false
+	for i := 0; i < len(t); i++ {
+		switch c := t[i]; {
+		case inString:
+			if c == '\\' {
+				i++
+			} else if c == '"' {
+				inString = false
+			}
+		case c == '"':
+			inString = true
+		case c == '{' || c == '(' || c == '[':
+			depth++
+		case c == '}' || c == ')' || c == ']':
+			depth--
+		case depth == 0 && (c == '|' || c == '&'):
+			return false
+		}
+	}
+	return true
+}
+
+func (w *typeWriter) object(s map[string]any, indent int) string {
+	properties, _ := s["properties"].(map[string]any)
+	required := map[string]bool{}
+	list, _ := s["required"].([]any)
+	for _, r := range list {
+		if k, ok := r.(string); ok {
+			required[k] = true
+		}
+	}
+	var members []string
+	long := false
+	for _, k := range w.order.keys(properties) {
+		sub := properties[k]
+		var about string
+		if m, ok := sub.(map[string]any); ok {
+			about = propertyComment(m)
+		}
+		mark := "?"
+		if required[k] {
+			mark = ""
+		}
+		text := propertyName(k) + mark + ": " + w.render(sub, indent+1)
+		if about != "" {
+			text = docComment(about, strings.Repeat("  ", indent+1)) + strings.Repeat("  ", indent+1) + text
+			text = strings.TrimPrefix(text, strings.Repeat("  ", indent+1))
+			long = true
+		}
+		members = append(members, text)
+	}
+	for _, r := range slices.Sorted(maps.Keys(required)) {
+		if _, ok := properties[r]; !ok {
+			members = append(members, propertyName(r)+": unknown")
+		}
+	}
+	index := w.index(s, indent)
+	if len(members) == 0 {
+		if index == "" {
+			return "{ [key: string]: unknown }"
+		}
+		if index == "none" {
+			return "{}"
+		}
+		return "{ [key: string]: " + index + " }"
+	}
+	var body string
+	if total := len(strings.Join(members, "; ")); long || total > 70 || strings.Contains(strings.Join(members, ""), "\n") {
+		pad := strings.Repeat("  ", indent+1)
+		body = "{\n" + pad + strings.Join(members, ";\n"+pad) + ";\n" + strings.Repeat("  ", indent) + "}"
+	} else {
+		body = "{ " + strings.Join(members, "; ") + " }"
+	}
+	if index != "" && index != "none" {
+		return intersect(body, "{ [key: string]: "+index+" }")
+	}
+	return body
+}
+
+// index returns the type of the properties that have no name in the schema:
+// "" if it says nothing about them, "none" if there are none.
+func (w *typeWriter) index(s map[string]any, indent int) string {
+	var union []string
+	patterns, _ := s["patternProperties"].(map[string]any)
+	for _, p := range slices.Sorted(maps.Keys(patterns)) {
+		union = append(union, w.render(patterns[p], indent))
+	}
+	switch extra := s["additionalProperties"].(type) {
+	case bool:
+		if extra {
+			union = append(union, "unknown")
+		} else if len(union) == 0 {
+			return "none"
+		}
+	case map[string]any:
+		union = append(union, w.render(extra, indent))
+	}
+	if slices.Contains(union, "unknown") {
+		return "unknown"
+	}
+	return join(compact(union), " | ")
+}
+
+// propertyName quotes a name that cannot stand by itself.
+func propertyName(name string) string {
+	for i, r := range name {
+		if r == '_' || r == '$' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9' {
+			continue
+		}
+		return string(mustMarshal(name))
+	}
+	if name == "" {
+		return `""`
+	}
+	return name
+}

@@ -1,0 +1,175 @@
+package catalog
+
+import (
+	"strings"
+	"unicode"
+)
+
+// words splits a text into lower-case stems: at everything that is not a
+// letter or digit, and inside names written like_this, like-this or likeThis.
+func words(s string) []string {
+	var out []string
+	rs := []rune(s)
+	for i := 0; i < len(rs); {
+		if !unicode.IsLetter(rs[i]) && !unicode.IsDigit(rs[i]) {
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(rs) && (unicode.IsLetter(rs[j]) || unicode.IsDigit(rs[j])) {
+			if unicode.IsUpper(rs[j]) && (unicode.IsLower(rs[j-1]) || unicode.IsDigit(rs[j-1]) ||
+				j+1 < len(rs) && unicode.IsUpper(rs[j-1]) && unicode.IsLower(rs[j+1])) {
+				break // fileName, HTTPServer
+			}
+			j++
+		}
+		if w := strings.ToLower(string(rs[i:j])); !stopWords[w] {
+			out = append(out, stem(w))
+		}
+		i = j
+	}
+	return out
+}
+
+// stopWords say nothing about which tool is meant.
+var stopWords = set("a", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "do", "does", "each", "for", "from", "has", "have", "how",
+	"i", "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "please", "should", "so", "some", "such", "than", "that", "the",
+	"their", "them", "then", "there", "these", "they", "this", "those", "to", "tool", "tools", "us", "use", "used", "using", "want", "was", "we",
+	"what", "when", "where", "which", "will", "with", "would", "you", "your")
+
+func set(words ...string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}
+
+// stem cuts the English endings that part a question from a tool's name:
+// files and file, entries and entry, listing and list, deleted and delete.
+// It is right often enough; a wrong stem is at least the same wrong stem on both sides.
+func stem(w string) string {
+	if len(w) < 4 {
+		return w
+	}
+	switch {
+	case strings.HasSuffix(w, "ies") && len(w) > 4:
+		w = w[:len(w)-3] + "y"
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "xes"):
+		w = w[:len(w)-2]
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+		w = w[:len(w)-1]
+	}
+	for _, end := range []string{"ing", "ed"} {
+		base, ok := strings.CutSuffix(w, end)
+		if !ok || len(base) < 3 || !strings.ContainsAny(base, "aeiouy") {
+			continue
+		}
+		if n := len(base); base[n-1] == base[n-2] && !strings.ContainsRune("lsz", rune(base[n-1])) {
+			base = base[:n-1] // running, stopped
+		}
+		w = base
+		break
+	}
+	// create, created and creating meet in creat.
+	if n := len(w); n > 4 && w[n-1] == 'e' {
+		w = w[:n-1]
+	}
+	return w
+}
+
+// alike holds words that people and tools use for the same thing. A query
+// word also looks for the others of its line, at a lower weight.
+var alike = lines(
+	"delete remove erase drop destroy unlink rm forget clear",
+	"create add make new insert",
+	"list show enumerate ls display",
+	"read get fetch retrieve load cat view",
+	"write save store put",
+	"search find query lookup grep locate",
+	"update edit modify change patch set alter replace",
+	"move rename mv",
+	"copy duplicate clone cp",
+	"run execute exec invoke launch eval evaluate",
+	"start begin init initialize launch",
+	"stop end close quit exit finish",
+	"undo revert reset restore rollback",
+	"approve review accept reject",
+	"merge combine join",
+	"day week weekday date",
+	"count number",
+	"connect link relate relation associate join",
+	"fact observation note",
+	"remember store memory memorize",
+	"directory folder dir",
+	"file document",
+	"image picture photo media",
+	"screenshot screen capture",
+	"sound audio media",
+	"message text",
+	"comment reply",
+	"issue ticket bug",
+	"repository repo project",
+	"pull pr",
+	"user person people member account",
+	"time date clock now today",
+	"convert transform translate",
+	"sum plus total",
+	"graph knowledge memory",
+	"navigate visit goto browse",
+	"url page website site web",
+	"click press tap",
+	"type enter fill input",
+	"choose select pick option",
+	"commit revision",
+	"history log",
+	"difference diff compare",
+	"environment env variable",
+	"column field schema describe",
+	"row record",
+	"error exception console",
+	"javascript js script code",
+	"compress zip gzip archive",
+	"send post submit",
+	"download fetch pull",
+	"info information detail metadata property stat",
+	"size big large bytes",
+	"several many multiple bulk",
+	"dark light theme color scheme media",
+	"small resize size",
+	"think reason thought",
+	"permission allowed access",
+	// What opening means depends on what is opened, so these are one-way.
+	"open> create navigate read view visit",
+	"post> create",
+	"look> search find get",
+	"inside> list content",
+	"content> read",
+)
+
+// lines makes each word of a line look for all others of it; the word before
+// "> " looks for those behind it, and not the other way round.
+func lines(all ...string) map[string][]string {
+	m := map[string][]string{}
+	for _, line := range all {
+		from, others, oneWay := strings.Cut(line, "> ")
+		if oneWay {
+			for _, w := range strings.Fields(others) {
+				m[stem(from)] = append(m[stem(from)], stem(w))
+			}
+			continue
+		}
+		ws := strings.Fields(line)
+		for i := range ws {
+			ws[i] = stem(ws[i])
+		}
+		for _, w := range ws {
+			for _, other := range ws {
+				if other != w {
+					m[w] = append(m[w], other)
+				}
+			}
+		}
+	}
+	return m
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode"
+)
+
+func newCheck(s streams) *cobra.Command {
+	var set setting
+	var prog program
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [FILE | -e CODE]",
+		Short: "Say what a program would do, without running it",
+		Long: `Reads a program and prints each call that can be seen in it with the verdict of
+the profile and the rule behind it. Nothing runs and nobody is asked. Upstream servers
+are started, to learn which tools there are.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, code, err := prog.read(cmd, args, s.in)
+			if err != nil {
+				return err
+			}
+			return check(cmd.Context(), s, &set, codemode.Request{Profile: set.profile, Code: code, Name: name}, asJSON)
+		},
+	}
+	set.flags(cmd)
+	prog.flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as one JSON object")
+	return cmd
+}
+
+func check(ctx context.Context, s streams, set *setting, r codemode.Request, asJSON bool) error {
+	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
+	if err != nil {
+		return err
+	}
+	plan, err := e.Check(ctx, r)
+	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
+		return startError(err)
+	}
+	if asJSON {
+		if err := printJSON(s.out, plan); err != nil {
+			return &exitError{code: exitInternal, err: err}
+		}
+	} else {
+		fmt.Fprint(s.out, printable(plan.Text()))
+	}
+	switch {
+	case len(plan.Problems) > 0:
+		return &exitError{code: exitProgram}
+	case plan.Denied() > 0:
+		return &exitError{code: exitDenied}
+	}
+	return nil
+}

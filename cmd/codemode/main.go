@@ -1,0 +1,76 @@
+// Command codemode runs programs that call tools, as far as a person allows.
+//
+//	codemode serve                 offer that to an MCP client, over stdio
+//	codemode run FILE | -e CODE    run one program here; questions come to this terminal
+//	codemode check FILE            say what a program would do, without running it
+//	codemode tools [QUERY]         list what programs can call
+//
+// "codemode help exit-codes" and "codemode help configuration" say the rest.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := Main(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// streams are what a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Main runs a command and returns its exit code. Everything but the process
+// itself is in here, so that tests can call it.
+func Main(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	exit, ok := errors.AsType[*exitError](err)
+	if !ok { // from cobra: an unknown command, a wrong flag
+		exit = &exitError{code: exitUsage, err: err}
+	}
+	if exit.err != nil {
+		fmt.Fprintf(s.err, "codemode: %s\n", printable(exit.err.Error()))
+	}
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
+	return exit.code
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "codemode",
+		Short:         "Runs programs that call tools, as far as a person allows",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.AddCommand(newServe(s), newRun(s), newCheck(s), newTools(s), newBench(s), newVersion(s))
+	root.AddCommand(
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
+		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: configurationHelp},
+	)
+	return root
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// asCommand makes the test binary behave as the command, or as an MCP server
+// that tests start as its child.
+const asCommand = "CODEMODE_TEST_AS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(asCommand) {
+	case "codemode":
+		main()
+	case "upstream":
+		serveTestUpstream()
+		os.Exit(0)
+	}
+	testscript.Main(m, map[string]func(){"codemode": main})
+}
+
+// TestStories runs the stories of testdata/stories: whole commands on whole
+// files, and what they print.
+func TestStories(t *testing.T) {
+	testdata, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join(testdata, "stories"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("TESTDATA", testdata)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
+			env.Setenv("XDG_CACHE_HOME", testCache())
+			env.Setenv("CODEMODE_CONFIG", "")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_STORIES") != "",
+	})
+}
+
+// exits runs a command that has to end with an exit code: exits 3 codemode ...
+// What it prints is for stdout and stderr, as after exec.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	if err != nil {
+		ts.Fatalf("%s is no exit code", args[0])
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		m := regexp.MustCompile(`exit status (\d+)`).FindStringSubmatch(err.Error())
+		if m == nil {
+			ts.Fatalf("running %s: %v", args[1], err)
+		}
+		got, _ = strconv.Atoi(m[1])
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// testCache keeps the compiled guest between test runs: compiling takes a
+// second, and with the race detector many.
+func testCache() string {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
+	if os.MkdirAll(dir, 0o700) != nil {
+		return ""
+	}
+	return dir
+}
+
+// runMain runs a command in this process, for tests that need its streams.
+func runMain(t *testing.T, s streams, args ...string) int {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	return Main(ctx, args, s)
+}

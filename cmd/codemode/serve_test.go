@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// serveTestUpstream is an MCP server over stdio with the tools pid and slow. It
+// prints a banner, as many do.
+func serveTestUpstream() {
+	os.Stdout.WriteString("welcome to this server\n")
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	type none struct{}
+	mcp.AddTool(s, &mcp.Tool{Name: "pid"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strconv.Itoa(os.Getpid())}}}, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "slow"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
+	})
+	_ = s.Run(context.Background(), &mcp.StdioTransport{}) // the end of its input ends it
+}
+
+// command is the test binary as codemode, in a home of its own.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+	return cmd
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func callText(t *testing.T, c *mcp.ClientSession, code string) string {
+	t.Helper()
+	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": code}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Content[0].(*mcp.TextContent).Text
+}
+
+func TestServeOverStdio(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{
+		"mcpServers": {
+			"child": {"command": `+strconv.Quote(self)+`, "env": {"`+asCommand+`": "upstream"}},
+			"broken": {"command": "no-such-command-anywhere"}
+		}
+	}`)
+	cmd := command(t, "serve", "--config", config)
+	var logged bytes.Buffer
+	cmd.Stderr = &logged
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
+	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: stdin}, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, logged.String())
+	}
+
+	text := callText(t, c, `return await codemode.child__pid({})`)
+	first, _, _ := strings.Cut(text, "\n")
+	child, err := strconv.Atoi(strings.Trim(first, `"`))
+	if err != nil || syscall.Kill(child, 0) != nil {
+		t.Fatalf("the child is not running: %s", text)
+	}
+	start := time.Now()
+	text = callText(t, c, `const all = await Promise.all(Array.from({length: 10}, () => codemode.child__slow({}))); return all.length`)
+	if took := time.Since(start); !strings.HasPrefix(text, "10\n") || took > 700*time.Millisecond {
+		t.Errorf("ten calls of 100 ms took %v: %s", took, text)
+	}
+	if text = callText(t, c, `await codemode.broken__x({})`); !strings.Contains(text, "ToolNotFoundError") || !strings.Contains(text, "no-such-command-anywhere") {
+		t.Errorf("a server that cannot start: %s", text)
+	}
+
+	// Closing standard input ends it, and its child with it.
+	start = time.Now()
+	stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("serve ended with %v\n%s", err, logged.String())
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+	if err := syscall.Kill(child, 0); err == nil {
+		t.Errorf("the child %d outlived its server", child)
+	}
+}
+
+func TestServeStopsOnSIGTERM(t *testing.T) {
+	cmd := command(t, "serve")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
+	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: keepOpen{stdin}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := callText(t, c, `return 1`); text != "1\n" {
+		t.Errorf("got %q", text)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		cmd.Process.Kill()
+		t.Error("it did not end")
+	}
+}
+
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }
+
+// A client that goes away while a person is asked ends the process; nothing is written.
+func TestServeEndsWhileAPersonIsAsked(t *testing.T) {
+	root := t.TempDir()
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__*"]}}}}`)
+	cmd := command(t, "serve", "--config", config, "--root", root)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan struct{})
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			close(asked)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: stdin}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go c.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{
+		"code": `await codemode.filesystem__write_file({path: "new.md", content: "x"})`,
+	}})
+	select {
+	case <-asked:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody was asked")
+	}
+	stdin.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("serve ended with %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		cmd.Process.Kill()
+		t.Error("it did not end")
+	}
+	if _, err := os.Stat(filepath.Join(root, "new.md")); err == nil {
+		t.Error("the file was written although nobody answered")
+	}
+}

@@ -1,0 +1,262 @@
+package codemode
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// guest is QuickJS as WebAssembly; guest/ holds what it is built from.
+//
+//go:embed quickjs.wasm
+var guest []byte
+
+// ErrClosed is the error of an [Evaluator] that has been closed.
+var ErrClosed = errors.New("the evaluator is closed")
+
+// Options are the powers of an [Evaluator]. The zero value runs programs that
+// can compute and call nothing.
+type Options struct {
+	// ConfigPath names a configuration file, which is read now and watched: a
+	// change reaches the next call of every run. While the file is broken the
+	// rules of its last good version hold. "" reads no file.
+	ConfigPath string
+	// Config is used when ConfigPath is empty. With neither, nothing is
+	// connected and every call is denied.
+	Config *profiles.Config
+
+	// Root is the directory of the built-in filesystem server; "" leaves it to
+	// the configuration.
+	Root string
+	// Env looks up the variables that a configuration refers to, such as
+	// os.LookupEnv; nil knows none.
+	Env func(name string) (string, bool)
+
+	// CacheDir keeps machine code of the guest between processes, which makes
+	// the first run start in milliseconds. Only its owner may be able to write there. "" keeps nothing.
+	CacheDir string
+	// Engine runs the programs; nil makes one for this Evaluator alone.
+	// An Engine that is given is not closed with the Evaluator.
+	Engine Engine
+
+	// Recorder keeps the record of calls; what it cannot keep does not happen.
+	// Nil keeps the latest entries in memory, see [Evaluator.Journal].
+	Recorder hostfns.Recorder
+	// Log receives what operators need to know; nil discards it.
+	Log *slog.Logger
+
+	Version string // how upstreams are told who we are; "" is "dev"
+}
+
+// An Engine runs the JavaScript of one program. [*sandbox.Engine] is one.
+type Engine interface {
+	Run(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Result, error)
+}
+
+// An Evaluator runs programs against the tools and profiles of each moment.
+// Its methods may be called from many goroutines.
+type Evaluator struct {
+	options Options
+	log     *slog.Logger
+
+	catalog  *catalog.Catalog
+	manager  *upstream.Manager
+	gate     *hostfns.Gate
+	desk     *approvals.Desk
+	journal  *Journal // nil when Options.Recorder is set
+	asks     askCounter
+	programs analysis.Cache // texts that were read lately
+	clock    profiles.Clock // what rules that end are decided by
+
+	config   atomic.Pointer[profiles.Config]          // nil: nothing is allowed
+	timeouts atomic.Pointer[map[string]time.Duration] // how long one call may take, by server; those that say so
+	stale    atomic.Pointer[error]                    // why the file is not what holds; nil: it is
+	watcher  *profiles.Watcher                        // nil without a file
+
+	engine func() (Engine, error) // makes the engine when it is first needed
+	own    atomic.Pointer[sandbox.Engine]
+
+	ctx    context.Context // ends when Close begins; it is no call's context
+	cancel context.CancelCauseFunc
+
+	mu          sync.Mutex
+	closed      bool
+	running     sync.WaitGroup // evaluations and background work; added to under mu
+	subscribers map[int]func()
+	nextID      int
+	roots       map[string]*openRoot // directories of the built-in filesystem, by path
+	listed      map[string]string    // the servers whose tools are known, and their instructions
+}
+
+// openRoot keeps a directory and the server made for it, so that a reload that
+// changes nothing restarts nothing.
+type openRoot struct {
+	root   *os.Root
+	server upstream.Server
+}
+
+// New reads the configuration and makes an Evaluator of it. Upstreams are
+// started by the first call that needs them. The error of a configuration that
+// must not be used is [profiles.Problems].
+func New(ctx context.Context, o Options) (*Evaluator, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Env == nil {
+		o.Env = func(string) (string, bool) { return "", false }
+	}
+	e := &Evaluator{
+		options: o, log: o.Log,
+		catalog:     catalog.New(),
+		desk:        &approvals.Desk{},
+		subscribers: map[int]func(){},
+		roots:       map[string]*openRoot{},
+		listed:      map[string]string{},
+	}
+	e.ctx, e.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	e.manager = upstream.NewManager(upstream.Options{
+		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version,
+		ToolsChanged: e.toolsChanged, Gone: e.gone,
+	})
+	recorder := o.Recorder
+	if recorder == nil {
+		e.journal = &Journal{log: o.Log}
+		recorder = e.journal
+	}
+	e.gate = hostfns.NewGate(hostfns.Deps{
+		Tools: finder{e}, Library: finder{e}, Recorder: recorder, Sender: sender{e}, Log: o.Log,
+	})
+	e.engine = sync.OnceValues(e.newEngine)
+	if err := e.configure(ctx); err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	return e, nil
+}
+
+func (e *Evaluator) newEngine() (Engine, error) {
+	if e.options.Engine != nil {
+		return e.options.Engine, nil
+	}
+	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, CacheDir: e.options.CacheDir})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the sandbox: %w", err)
+	}
+	e.own.Store(engine)
+	return engine, nil
+}
+
+// Warm starts the upstreams and prepares the sandbox without waiting for
+// either, so that the first program finds them ready.
+func (e *Evaluator) Warm() {
+	e.background(func() {
+		e.background(func() { e.manager.Ready(e.ctx) })
+		if _, err := e.engine(); err != nil {
+			e.log.Error("the sandbox cannot be used", "error", err)
+		}
+	})
+}
+
+// background runs f on a goroutine that Close waits for.
+func (e *Evaluator) background(f func()) {
+	if e.enter() == nil {
+		go func() {
+			defer e.running.Done()
+			f()
+		}()
+	}
+}
+
+// enter announces work that Close has to wait for; running.Done ends it.
+func (e *Evaluator) enter() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	e.running.Add(1)
+	return nil
+}
+
+// Close cancels what runs, waits for it until ctx ends, and stops the
+// upstreams: their processes are dead when it returns. It may be called twice.
+func (e *Evaluator) Close(ctx context.Context) error {
+	e.mu.Lock()
+	first := !e.closed
+	e.closed = true
+	e.mu.Unlock()
+	e.cancel(ErrClosed)
+	if !first {
+		return nil
+	}
+	var errs []error
+	if e.watcher != nil {
+		errs = append(errs, e.watcher.Close())
+	}
+	finished := make(chan struct{})
+	go func() {
+		e.running.Wait()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("waiting for running programs: %w", ctx.Err()))
+	}
+	// Children have to be dead even when the time for a quiet end is over.
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
+	defer cancel()
+	errs = append(errs, e.manager.Close(stopping))
+	if engine := e.own.Load(); engine != nil {
+		errs = append(errs, engine.Close(stopping))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.roots {
+		errs = append(errs, r.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// stopUpstreams is how long Close gives upstream processes to end.
+const stopUpstreams = 15 * time.Second
+
+// Subscribe has f called after each change of the configuration or of the
+// tools, until cancel is called. Calls of f may overlap and must not wait.
+func (e *Evaluator) Subscribe(f func()) (cancel func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	id := e.nextID
+	e.nextID++
+	e.subscribers[id] = f
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.subscribers, id)
+	}
+}
+
+func (e *Evaluator) publish() {
+	e.mu.Lock()
+	subscribers := make([]func(), 0, len(e.subscribers))
+	for _, f := range e.subscribers {
+		subscribers = append(subscribers, f)
+	}
+	e.mu.Unlock()
+	for _, f := range subscribers {
+		f()
+	}
+}

@@ -1,0 +1,43 @@
+// Package codemode runs programs that language models write, and lets them
+// call tools only as far as a person allows.
+//
+// A program is the body of an async JavaScript or TypeScript function. It sees
+// the tools of any number of MCP servers as codemode.<server>__<tool>(args).
+// An [Evaluator] runs it:
+//
+//	e, err := codemode.New(ctx, codemode.Options{ConfigPath: "codemode.json"})
+//	defer e.Close(ctx)
+//	r, err := e.Eval(ctx, codemode.Request{Profile: "safe", Code: "return await codemode.time__now({})"})
+//	fmt.Print(r.Text(err))
+//
+// A Go service that embeds an Evaluator has the same gate as the MCP server:
+// each call is decided by the profile of that moment, put to a person when the
+// profile says so, recorded, and only then sent. The zero [Options] allow nothing.
+//
+// # The packages, from the bottom up
+//
+// Package sandbox runs JavaScript in a fresh WebAssembly guest, within limits.
+// It knows one way out of the guest and nothing of what is done with it.
+//
+// Package analysis reads a program before it runs: it turns TypeScript into
+// JavaScript, finds mistakes with line and column, and the calls the text shows.
+// What it finds is shown to people and decides nothing.
+//
+// Package profiles reads what a person allows, and decides calls. A decision
+// depends on the profile and the call alone, and gives its reasons.
+//
+// Package catalog knows the tools of this moment: names, schemas, TypeScript
+// declarations and search. Names that two tools would share belong to neither.
+//
+// Package upstream keeps the connections to MCP servers and sends calls. The
+// built-in servers time and filesystem are there too.
+//
+// Package approvals puts a call to a person over every channel that may reach
+// one, and takes only a clear yes for a yes. It knows nothing of MCP.
+//
+// Package hostfns holds what a program may call and the one Gate that each
+// call passes. It declares what it needs of the others as small interfaces.
+//
+// This package wires them into an Evaluator. Package server is an MCP server
+// around an Evaluator, and cmd/codemode the command line around both.
+package codemode

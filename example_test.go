@@ -1,0 +1,93 @@
+package codemode_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// A Go service runs a program under a profile of its own making.
+func Example() {
+	ctx := context.Background()
+	config, err := profiles.Parse("codemode.json", []byte(`{
+		"evaluation": {
+			"profiles": { "clock": { "allowlist": ["time__now"] } }
+		}
+	}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cacheDir()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+
+	r, err := e.Eval(ctx, codemode.Request{Profile: "clock", Code: `
+		try {
+			await codemode.time__convert({ time: "09:00", from: "UTC", to: "Asia/Tokyo" });
+		} catch (error) {
+			console.log(error.reason);
+		}
+		return { doubled: [1, 2, 3].map(n => n * 2) };`})
+	fmt.Print(r.Text(err))
+	// Output:
+	// {
+	//   "doubled": [
+	//     2,
+	//     4,
+	//     6
+	//   ]
+	// }
+	//
+	// console:
+	//   log: denied
+	//
+	// calls: 1 (1 refused)
+	//   1. time__convert: refused (denied): profile clock: no rule decides, and what is not on the allowlist is denied
+}
+
+// Without a configuration nothing is connected and nothing is allowed.
+func ExampleNew() {
+	ctx := context.Background()
+	e, err := codemode.New(ctx, codemode.Options{CacheDir: cacheDir()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+	r, err := e.Eval(ctx, codemode.Request{Code: "return 6 * 7"})
+	fmt.Print(r.Text(err))
+	// Output: 42
+}
+
+// Check says what a program would do and runs nothing.
+func ExampleEvaluator_Check() {
+	ctx := context.Background()
+	config, err := profiles.Parse("codemode.json", []byte(`{
+		"evaluation": { "profiles": { "careful": { "asklist": ["time__*"] } } }
+	}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e, err := codemode.New(ctx, codemode.Options{Config: config, CacheDir: cacheDir()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer e.Close(ctx)
+	plan, err := e.Check(ctx, codemode.Request{Profile: "careful", Code: `return await codemode.time__now({})`})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(plan.Text())
+	// Output:
+	// This program runs under the profile careful. Calls seen in its text (each is decided again when it is made):
+	//   1:14 time__now: ask, risk medium (rule time__*, codemode.json:2)
+}

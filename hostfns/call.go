@@ -1,0 +1,237 @@
+package hostfns
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// recordAfterwards bounds the writing of an outcome: it must still be written
+// when the run has been canceled, but may not hold its end up for ever.
+const recordAfterwards = 5 * time.Second
+
+// maxName is the longest tool name that is looked up; a longer one is none.
+const maxName = 256
+
+// Call performs one call of the program. Errors are [*Exception]. It may be
+// called from many goroutines, and not after [Run.End].
+func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
+	c := r.begin(in)
+	if c == nil {
+		return nil, denied(in.Name, ReasonCanceled, "the run is over", "")
+	}
+	if f := r.functions[in.Name]; f != nil {
+		return f(ctx, in.Args)
+	}
+	start := time.Time{}
+	defer func() {
+		if p := recover(); p != nil {
+			r.gate.deps.Log.Error("a call panicked", "run", r.info.ID, "call", c.Call, "tool", c.Tool, "panic", p, "stack", string(debug.Stack()))
+			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
+		}
+		r.finish(c, start, err)
+		if c.refusal > 0 && r.info.Refused != nil {
+			r.info.Refused(c.refusal) // last: it may end the run, whose list then has this call
+		}
+	}()
+	admitted, err := r.admit(ctx, c, in)
+	if err != nil {
+		return nil, err
+	}
+	start = time.Now()
+	return r.send(ctx, c, admitted)
+}
+
+// admission is a call that may be sent: everything it was decided on.
+type admission struct {
+	tool     *Tool
+	args     json.RawMessage
+	decision Decision
+	answer   Answer // zero unless somebody had to be asked
+}
+
+// admit takes a call through everything that comes before sending it.
+func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, error) {
+	a := &admission{}
+	refuse := func(x *Exception, by string) (*admission, error) {
+		r.recordRefusal(ctx, c, a, x, by)
+		return nil, x
+	}
+	var err error
+	if a.tool, err = r.find(ctx, in.Name); err != nil {
+		return refuse(r.notFound(ctx, in.Name, err), "error")
+	}
+	if a.args, err = freeze(in.Args, r.info.ArgumentBytes); err != nil {
+		return refuse(denied(a.tool.Name, ReasonBadArguments, err.Error(), ""), "limit")
+	}
+	r.count(c, a)
+	a.decision = r.decide(c, a)
+	if a.decision.Verdict == Deny {
+		return refuse(r.denial(a), decidedBy(a.decision))
+	}
+	// After the denials: the schema of a tool it may not use is none of the program's business.
+	if a.tool.Validate != nil {
+		if err := a.tool.Validate(a.args); err != nil {
+			return refuse(asInvalid(a.tool.Name, err), "error")
+		}
+	}
+	if a.decision.Verdict == Ask {
+		if x := r.ask(ctx, c, in, a); x != nil {
+			return refuse(x, cmp.Or(a.answer.How, decidedBy(a.decision)))
+		}
+	}
+	if ctx.Err() != nil {
+		return refuse(r.runEnded(a), "error")
+	}
+	if err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); err != nil {
+		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", a.tool.Name, "error", err)
+		return nil, denied(a.tool.Name, ReasonDenied, "it could not be recorded, and what cannot be recorded does not happen", "")
+	}
+	return a, nil
+}
+
+func (r *Run) find(ctx context.Context, name string) (*Tool, error) {
+	if len(name) > maxName {
+		return nil, &NotFoundError{Name: fmt.Sprintf("%.40s… (%d bytes)", name, len(name))}
+	}
+	return r.gate.deps.Tools.Find(ctx, name)
+}
+
+func (r *Run) decide(c *call, a *admission) Decision {
+	if r.info.Policy == nil {
+		return Decision{Detail: "no policy is in force"}
+	}
+	return r.info.Policy.Decide(a.tool, a.args, c.before)
+}
+
+// count notes that this very call is made once more.
+func (r *Run) count(c *call, a *admission) {
+	r.mu.Lock()
+	c.before.Repeat = r.seen[a.key()]
+	r.seen[a.key()]++
+	r.mu.Unlock()
+	r.tally(c)
+}
+
+// tally notes what people have been asked so far. The question about the call
+// itself is not among it, so that deciding again after the answer counts the same.
+func (r *Run) tally(c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.before.Asks, c.before.Refusals = r.asks, r.refusals
+}
+
+// key tells calls of one run apart by what they would do.
+func (a *admission) key() string { return a.tool.Name + "\x00" + digest(a.args) }
+
+func (r *Run) denial(a *admission) *Exception {
+	return denied(a.tool.Name, cmp.Or(a.decision.Code, ReasonDenied), a.decision.Detail, a.decision.Rule)
+}
+
+// send performs an admitted call and records its outcome, also when the run
+// has ended in the meantime.
+func (r *Run) send(ctx context.Context, c *call, a *admission) (json.RawMessage, error) {
+	start := time.Now()
+	outcome := OutcomeUnknown
+	defer func() { r.recordOutcome(ctx, c, a, outcome, time.Since(start)) }()
+	if !r.update(c, func() { c.sent = true }) {
+		outcome = OutcomeNotSent
+		return nil, r.runEnded(a)
+	}
+	timeout := cmp.Or(a.tool.Timeout, r.info.CallTimeout)
+	sending, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	reply, err := r.gate.deps.Sender.Send(sending, a.tool, a.args)
+	if err == nil && reply != nil {
+		outcome = "ok"
+		r.keep(reply.Blocks)
+		return reply.Value, nil
+	}
+	if failure, ok := errors.AsType[*ToolFailure](err); ok {
+		outcome = "error"
+		return nil, toolError(a.tool.Name, failure)
+	}
+	message := "the upstream did not answer; it may have happened"
+	switch failure, ok := errors.AsType[*SendError](err); {
+	case sending.Err() != nil && ctx.Err() == nil && (!ok || failure.Unknown):
+		message = fmt.Sprintf("no answer within %v; it may have happened", timeout)
+	case ok && !failure.Unknown:
+		outcome, message = OutcomeNotSent, failure.Message
+	case ok:
+		message = failure.Message
+	}
+	return nil, upstreamError(a.tool, outcome, message)
+}
+
+// finish enters how a call ended in the run's list.
+func (r *Run) finish(c *call, sent time.Time, err error) {
+	r.update(c, func() {
+		c.over = true
+		if !sent.IsZero() {
+			c.Took = time.Since(sent)
+		}
+		x, ok := errors.AsType[*Exception](err)
+		if err == nil {
+			c.State = Done
+			return
+		}
+		c.State, c.Detail = Failed, err.Error()
+		if !ok {
+			return
+		}
+		c.Detail = x.Message
+		switch x.Class {
+		case ToolCallDenied:
+			c.State = Refused
+			c.Reason, _ = x.Props["reason"].(string)
+			c.Detail, _ = x.Props["detail"].(string)
+			if c.Reason == ReasonCanceled && !c.sent && c.Detail == detailRunEnded {
+				c.State = NotStarted
+			}
+		case UpstreamFailure:
+			c.Reason, c.State = OutcomeUnknown, Unknown
+			if x.Props["outcome"] == OutcomeNotSent {
+				c.Reason, c.State = OutcomeNotSent, NotStarted
+			}
+		case ToolNotFound, InvalidArguments, ToolErrorClass:
+			c.Reason = x.Class
+		default: // an internal error
+			if c.sent {
+				c.State = Unknown
+			}
+		}
+	})
+}
+
+func sortReports(reports []Report) {
+	slices.SortStableFunc(reports, func(a, b Report) int { return cmp.Compare(a.Call, b.Call) })
+}
+
+// notFound makes the exception for a name without a tool. Tools that the
+// profile denies anyway are not suggested.
+func (r *Run) notFound(ctx context.Context, name string, err error) *Exception {
+	missing, ok := errors.AsType[*NotFoundError](err)
+	if !ok {
+		return notFound(&NotFoundError{Name: name, Detail: err.Error()})
+	}
+	shown := *missing
+	shown.Nearest = nil
+	for _, near := range missing.Nearest {
+		if t, err := r.gate.deps.Tools.Find(ctx, near); err == nil && r.visible(t) {
+			shown.Nearest = append(shown.Nearest, near)
+		}
+	}
+	return notFound(&shown)
+}
+
+func asInvalid(name string, err error) *Exception {
+	if wrong, ok := errors.AsType[*ArgumentError](err); ok {
+		return invalidArguments(name, wrong)
+	}
+	return invalidArguments(name, &ArgumentError{Expected: "arguments that fit the tool's schema", Got: err.Error()})
+}

@@ -1,0 +1,169 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Library is the catalogue as programs may read it. It is called from many
+// goroutines. Search and Tools may wait for upstreams that are just starting.
+type Library interface {
+	// Search returns at most limit tools that visible accepts, best first.
+	Search(ctx context.Context, query string, limit int, visible func(*Tool) bool) []*Tool
+	// Tools returns every tool, sorted by name.
+	Tools(ctx context.Context) []*Tool
+	// Declarations describes tools in TypeScript.
+	Declarations(names []string) string
+}
+
+// function is a host function that reaches no upstream and so needs no decision.
+type function func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
+
+const (
+	searchLimit    = 20  // results without a `limit`
+	maxSearchLimit = 200 // results at all
+	maxSummary     = 400 // runes of a description in a search result
+)
+
+// catalogueFunctions are what a program can call to find its way:
+//
+//	codemode.search_tools("read a file")          // [{name, server, title, description}]
+//	codemode.search_tools({query: "file", limit: 5})
+//	codemode.get_tools(["fs__read", "fs__list"])  // TypeScript declarations, as a string
+//	codemode.get_tools({server: "fs"})
+//
+// search is another name for search_tools. Tools that the profile denies
+// whatever the arguments do not exist here.
+func (r *Run) catalogueFunctions() map[string]function {
+	if r.gate.deps.Library == nil {
+		return nil
+	}
+	return map[string]function{
+		"search_tools": r.searchTools,
+		"search":       r.searchTools,
+		"get_tools":    r.getTools,
+	}
+}
+
+func (r *Run) visible(t *Tool) bool { return r.info.Policy != nil && !r.info.Policy.Hidden(t) }
+
+// A Found is one tool in the answer of search_tools.
+type Found struct {
+	Name        string `json:"name"`
+	Server      string `json:"server"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	args, err := catalogueArgs("search_tools", raw)
+	if err != nil {
+		return nil, err
+	}
+	limit := args.Limit
+	if limit <= 0 {
+		limit = searchLimit
+	}
+	found := []Found{}
+	for _, t := range r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible) {
+		found = append(found, Found{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)})
+	}
+	return json.Marshal(found)
+}
+
+func (r *Run) getTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	args, err := catalogueArgs("get_tools", raw)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(args.Names))
+	for _, name := range args.Names {
+		t, err := r.find(ctx, name)
+		if err == nil && !r.visible(t) {
+			err = &NotFoundError{Name: name}
+		}
+		if err != nil {
+			return nil, r.notFound(ctx, name, err)
+		}
+		names = append(names, t.Name)
+	}
+	if len(args.Names) == 0 {
+		for _, t := range r.gate.deps.Library.Tools(ctx) {
+			if (args.Server == "" || t.Server == args.Server) && r.visible(t) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	return json.Marshal(r.gate.deps.Library.Declarations(names))
+}
+
+type catalogueArguments struct {
+	Query  string
+	Limit  int
+	Names  []string
+	Server string
+}
+
+// catalogueArgs reads what the catalogue functions accept: a string, an array
+// of names, an object, or nothing.
+func catalogueArgs(function string, raw json.RawMessage) (*catalogueArguments, error) {
+	wrong := func(path, expected string, got json.RawMessage) error {
+		return invalidArguments(function, &ArgumentError{Path: path, Expected: expected, Got: cut(string(got), 60)})
+	}
+	a := &catalogueArguments{}
+	var text string
+	var names []string
+	var object map[string]json.RawMessage
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return a, nil
+	case json.Unmarshal(raw, &text) == nil:
+		a.Query, a.Names = text, []string{text}
+		return a, nil
+	case json.Unmarshal(raw, &names) == nil:
+		a.Query, a.Names = strings.Join(names, " "), names
+		return a, nil
+	case json.Unmarshal(raw, &object) != nil:
+		return nil, wrong("", "text, an array of names or an object", raw)
+	}
+	keys := make([]string, 0, len(object))
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		value := object[key]
+		var err error
+		expected := "text"
+		switch key {
+		case "query":
+			err = json.Unmarshal(value, &a.Query)
+		case "server":
+			err = json.Unmarshal(value, &a.Server)
+		case "limit":
+			expected = "a whole number"
+			err = json.Unmarshal(value, &a.Limit)
+		case "names":
+			expected = "an array of names"
+			err = json.Unmarshal(value, &a.Names)
+		default:
+			return nil, wrong("/"+key, "one of the keys query, limit, names and server", value)
+		}
+		if err != nil {
+			return nil, wrong("/"+key, expected, value)
+		}
+	}
+	return a, nil
+}
+
+// cut shortens s to at most n runes and says how many are missing.
+func cut(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d more characters)", string(runes[:n]), len(runes)-n)
+}

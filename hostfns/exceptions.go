@@ -1,0 +1,150 @@
+package hostfns
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The classes of exception a program can meet.
+const (
+	ToolCallDenied   = "ToolCallDeniedError"
+	ToolNotFound     = "ToolNotFoundError"
+	InvalidArguments = "InvalidArgumentsError"
+	ToolErrorClass   = "ToolError"
+	UpstreamFailure  = "UpstreamError"
+)
+
+// Why a call was denied, as the property `reason` of ToolCallDeniedError.
+const (
+	ReasonDenied       = "denied"
+	ReasonBadArguments = "bad_arguments"
+	ReasonLimit        = "limit"
+	ReasonPolicy       = "policy_changed"
+	ReasonDeclined     = "elicitation_declined"
+	ReasonUnsupported  = "elicitation_unsupported"
+	ReasonNoApprover   = "no_approver"
+	ReasonTimeout      = "timeout"
+	ReasonCanceled     = "canceled"
+)
+
+// What is known of a call that an upstream did not answer, as the property
+// `outcome` of UpstreamError.
+const (
+	OutcomeUnknown = "unknown"  // it may have happened
+	OutcomeNotSent = "not_sent" // it did not
+)
+
+// An Exception is what the program sees: an instance of the error class Class
+// with Props as its properties.
+type Exception struct {
+	Class   string
+	Message string
+	Props   map[string]any
+}
+
+func (e *Exception) Error() string { return e.Class + ": " + e.Message }
+
+// A NotFoundError says that the catalogue offers no tool of that name.
+type NotFoundError struct {
+	Name    string
+	Nearest []string // names that exist, closest first
+	Reason  string   // "name_collision" when two tools share the name and neither is offered
+	Detail  string   // a sentence for the program; "" means the usual one
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Detail != "" {
+		return e.Detail
+	}
+	msg := fmt.Sprintf("there is no tool %q", e.Name)
+	if len(e.Nearest) > 0 {
+		msg += "; did you mean " + strings.Join(e.Nearest, ", ") + "?"
+	}
+	return msg
+}
+
+// An ArgumentError says where arguments differ from the tool's input schema.
+type ArgumentError struct {
+	Path     string // JSON Pointer; "" is the whole argument
+	Expected string
+	Got      string
+}
+
+func (e *ArgumentError) Error() string {
+	at := e.Path
+	if at == "" {
+		at = "the argument"
+	}
+	msg := at + ": expected " + e.Expected
+	if e.Got != "" {
+		msg += ", got " + e.Got
+	}
+	return msg
+}
+
+// A ToolFailure is an upstream's own statement that its tool failed.
+type ToolFailure struct {
+	Message string
+	Content any // the content list as received
+}
+
+func (e *ToolFailure) Error() string { return e.Message }
+
+// A SendError says that an upstream did not answer a call.
+type SendError struct {
+	Message string
+	Unknown bool // it may have happened all the same
+	Err     error
+}
+
+func (e *SendError) Error() string { return e.Message }
+func (e *SendError) Unwrap() error { return e.Err }
+
+// denied makes the exception for a call that may not happen. rule is left out
+// when no rule decided.
+func denied(name, reason, detail, rule string) *Exception {
+	x := &Exception{
+		Class:   ToolCallDenied,
+		Message: fmt.Sprintf("the call of %s was refused (%s)", name, reason),
+		Props:   map[string]any{"toolName": name, "reason": reason, "detail": detail, "retryable": false},
+	}
+	if detail != "" {
+		x.Message += ": " + detail
+	}
+	if rule != "" {
+		x.Props["rule"] = rule
+	}
+	return x
+}
+
+func notFound(e *NotFoundError) *Exception {
+	nearest := e.Nearest
+	if nearest == nil {
+		nearest = []string{}
+	}
+	x := &Exception{Class: ToolNotFound, Message: e.Error(), Props: map[string]any{"toolName": e.Name, "nearest": nearest}}
+	if e.Reason != "" {
+		x.Props["reason"] = e.Reason
+	}
+	return x
+}
+
+func invalidArguments(name string, e *ArgumentError) *Exception {
+	return &Exception{
+		Class:   InvalidArguments,
+		Message: name + ": " + e.Error(),
+		Props:   map[string]any{"toolName": name, "path": e.Path, "expected": e.Expected, "got": e.Got},
+	}
+}
+
+func toolError(name string, e *ToolFailure) *Exception {
+	return &Exception{Class: ToolErrorClass, Message: name + ": " + e.Message, Props: map[string]any{"toolName": name, "content": e.Content}}
+}
+
+func upstreamError(t *Tool, outcome, message string) *Exception {
+	return &Exception{
+		Class:   UpstreamFailure,
+		Message: t.Name + ": " + message,
+		Props:   map[string]any{"toolName": t.Name, "server": t.Server, "outcome": outcome},
+	}
+}

@@ -1,0 +1,187 @@
+package hostfns
+
+import (
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+)
+
+// DefaultCallTimeout is how long one call may take once it is sent.
+const DefaultCallTimeout = 30 * time.Second
+
+// DefaultArgumentBytes bounds the arguments of one call.
+const DefaultArgumentBytes = 1 << 20
+
+// Deps are the powers of a Gate.
+type Deps struct {
+	Tools    Finder   // required
+	Recorder Recorder // required: what cannot be recorded does not happen
+	Sender   Sender   // required
+	// Library is what search_tools and get_tools read; nil leaves both out.
+	Library Library
+	// Log receives what programs are not told, such as a record that cannot be
+	// written; nil discards it.
+	Log *slog.Logger
+}
+
+// A Gate is the one way from programs to upstreams. It keeps nothing between
+// calls and may be used by any number of runs at once.
+type Gate struct {
+	deps Deps
+}
+
+// NewGate panics when a required part is missing: a gate without a recorder or
+// without a catalogue is a mistake in the program that builds it.
+func NewGate(d Deps) *Gate {
+	if d.Tools == nil || d.Recorder == nil || d.Sender == nil {
+		panic("hostfns: a Gate needs Tools, a Recorder and a Sender")
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Gate{deps: d}
+}
+
+// RunInfo says for whom and under what a run calls tools. The zero value may
+// call nothing.
+type RunInfo struct {
+	ID        string // names the run in the record
+	Profile   string // names the profile in the record and in prompts
+	Principal string // who asked for the run, if known
+	Client    string // through which program, if known
+
+	Policy Policy // nil denies every call
+	Asker  Asker  // nil reaches nobody
+
+	// Refused is told each time a person has refused a call of this run, with
+	// how many that makes; nil tells nobody. It may end the run.
+	Refused func(n int)
+
+	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
+	ArgumentBytes int           // zero is DefaultArgumentBytes
+}
+
+// Run starts the book-keeping of one run.
+func (g *Gate) Run(info RunInfo) *Run {
+	if info.CallTimeout <= 0 {
+		info.CallTimeout = DefaultCallTimeout
+	}
+	if info.ArgumentBytes <= 0 {
+		info.ArgumentBytes = DefaultArgumentBytes
+	}
+	r := &Run{gate: g, info: info, asking: make(chan struct{}, 1), refused: map[string]*Exception{}, seen: map[string]int{}}
+	r.functions = map[string]function{"emit": r.emit}
+	maps.Copy(r.functions, r.catalogueFunctions())
+	return r
+}
+
+// A Run is one execution of a program as the Gate sees it.
+type Run struct {
+	gate      *Gate
+	info      RunInfo
+	functions map[string]function // host functions that are no tools, by name
+	asking    chan struct{}       // holds one token while a person is asked: one question at a time
+
+	mu       sync.Mutex
+	ended    bool
+	calls    []*call
+	seen     map[string]int        // how often each call was decided, by tool and arguments
+	refused  map[string]*Exception // refusals by a person or for want of one, likewise
+	asks     int
+	invoked  int // invocations, of tools and of host functions
+	refusals int // by people
+	blocks   []Block
+	emitted  []string // handles of blocks
+}
+
+// A State says how far a call came.
+type State string
+
+const (
+	Done       State = "done"        // the upstream answered
+	Refused    State = "refused"     // by the policy or a person; nothing was sent
+	Failed     State = "failed"      // the tool said so, or the call was wrong
+	Unknown    State = "unknown"     // it was sent and may or may not have happened
+	NotStarted State = "not started" // the run ended, or the upstream could not be reached, before it was sent
+)
+
+// A Report is one call of a run and how it ended.
+type Report struct {
+	Call     int
+	Tool     string
+	State    State
+	Reason   string        // of a refusal or failure, as programs see it
+	Detail   string        // a sentence
+	Approved string        // who allowed a call that was asked about, such as "person, elicitation"
+	Took     time.Duration // from the moment it was sent
+}
+
+// call is one call on its way through the Gate.
+type call struct {
+	Report
+	// Touched by the call's own goroutine only.
+	before  Counters // what happened before it
+	refusal int      // a person refused it, which made this many in the run; 0 if not
+
+	sent bool
+	over bool
+}
+
+// Seen counts the invocations that reached the run before it ended.
+func (r *Run) Seen() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.invoked
+}
+
+// begin enters a call in the list, unless it is one of a host function; nil
+// means that the run is over.
+func (r *Run) begin(in Invocation) *call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return nil
+	}
+	r.invoked++
+	if r.functions[in.Name] != nil {
+		return &call{}
+	}
+	c := &call{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}}
+	r.calls = append(r.calls, c)
+	return c
+}
+
+// update changes a call under the lock. It reports false, and changes nothing,
+// when the run has been closed over the call.
+func (r *Run) update(c *call, change func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.over {
+		return false
+	}
+	change()
+	return true
+}
+
+// End closes the run and returns its calls in the order the program made
+// them. A call that was sent and not answered is reported as unknown, one that
+// was not sent as not started, and neither changes afterwards.
+func (r *Run) End() []Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	reports := make([]Report, 0, len(r.calls))
+	for _, c := range r.calls {
+		if !c.over {
+			c.over = true
+			c.State, c.Detail = NotStarted, detailRunEnded
+			if c.sent {
+				c.State, c.Detail = Unknown, "the run ended before the upstream answered"
+			}
+		}
+		reports = append(reports, c.Report)
+	}
+	sortReports(reports)
+	return reports
+}

@@ -1,0 +1,705 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// world is everything around a Gate: what crosses its borders is written to log.
+type world struct {
+	mu    sync.Mutex
+	log   []string
+	tools map[string]*Tool
+
+	decide func(t *Tool, args json.RawMessage) Decision
+	hidden func(t *Tool) bool
+	answer func(ctx context.Context, q *Question) Answer
+	record func(e Entry) error
+	reply  func(ctx context.Context, t *Tool, args json.RawMessage) (*Reply, error)
+
+	entries []Entry
+}
+
+func newWorld() *world {
+	w := &world{tools: map[string]*Tool{}}
+	for _, name := range []string{"fs__read", "fs__write", "pay__send"} {
+		server, raw, _ := strings.Cut(name, "__")
+		w.tools[name] = &Tool{Server: server, Raw: raw, Name: name, Digest: "d1"}
+	}
+	return w
+}
+
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, fmt.Sprintf(format, args...))
+}
+
+func (w *world) Find(_ context.Context, name string) (*Tool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.tools[name]; t != nil {
+		return t, nil
+	}
+	return nil, &NotFoundError{Name: name, Nearest: []string{"fs__read"}}
+}
+
+func (w *world) Decide(t *Tool, args json.RawMessage, _ Counters) Decision {
+	if w.decide == nil {
+		return Decision{Verdict: Allow}
+	}
+	d := w.decide(t, args)
+	w.note("decide %s %s: %v", t.Name, args, d.Verdict)
+	return d
+}
+
+func (w *world) Hidden(t *Tool) bool { return w.hidden != nil && w.hidden(t) }
+
+func (w *world) Ask(ctx context.Context, q *Question) Answer {
+	w.note("ask %s %s", q.Tool.Name, q.Args)
+	return w.answer(ctx, q)
+}
+
+func (w *world) Record(ctx context.Context, e Entry) error {
+	if w.record != nil {
+		if err := w.record(e); err != nil {
+			return err
+		}
+	}
+	w.note("record %s", strings.TrimSpace(e.Kind+" "+e.Reason+e.Outcome))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entries = append(w.entries, e)
+	return nil
+}
+
+func (w *world) Send(ctx context.Context, t *Tool, args json.RawMessage) (*Reply, error) {
+	w.note("send %s %s", t.Name, args)
+	if w.reply == nil {
+		return &Reply{Value: json.RawMessage(`"ok"`)}, nil
+	}
+	return w.reply(ctx, t, args)
+}
+
+func (w *world) run() *Run {
+	return NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Asker: w})
+}
+
+func (w *world) sent() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, line := range w.log {
+		if strings.HasPrefix(line, "send ") {
+			n++
+		}
+	}
+	return n
+}
+
+func verdict(v Verdict) func(*Tool, json.RawMessage) Decision {
+	return func(*Tool, json.RawMessage) Decision {
+		return Decision{Verdict: v, Risk: "medium", Rule: "the-rule", At: "p.json:3"}
+	}
+}
+
+func answer(a Answer) func(context.Context, *Question) Answer {
+	return func(context.Context, *Question) Answer { return a }
+}
+
+// allow, refuse: what a person says.
+var (
+	yes = Answer{Allowed: true, How: "person", Channel: "elicitation"}
+	no  = Answer{How: "person", Channel: "elicitation", Code: ReasonDeclined, Reason: "not today"}
+)
+
+func use(t *testing.T, r *Run, id int, name, args string) (json.RawMessage, *Exception) {
+	t.Helper()
+	v, err := r.Call(t.Context(), Invocation{ID: id, Name: name, Args: json.RawMessage(args)})
+	if err == nil {
+		return v, nil
+	}
+	x, ok := errors.AsType[*Exception](err)
+	if !ok {
+		t.Fatalf("call of %s: got error %v, want an *Exception", name, err)
+	}
+	return v, x
+}
+
+func wantLog(t *testing.T, w *world, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, w.log); diff != "" {
+		t.Errorf("what crossed the gate (-want +got):\n%s", diff)
+	}
+}
+
+func TestOrderOfAnApprovedCall(t *testing.T) {
+	w := newWorld()
+	w.decide, w.answer = verdict(Ask), answer(yes)
+	v, x := use(t, w.run(), 1, "fs__write", `{ "path": "a" }`)
+	if x != nil || string(v) != `"ok"` {
+		t.Fatalf("got %s, %v; want \"ok\"", v, x)
+	}
+	wantLog(t, w,
+		`decide fs__write {"path":"a"}: ask`,
+		`ask fs__write {"path":"a"}`,
+		`decide fs__write {"path":"a"}: ask`,
+		`record running`,
+		`send fs__write {"path":"a"}`,
+		`record outcome ok`,
+	)
+	if e := w.entries[0]; e.DecidedBy != "person" || e.Channel != "elicitation" || e.Verdict != "ask" || e.Args != w.entries[1].Args {
+		t.Errorf("the running entry says %+v", e)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		name   string
+		setup  func(w *world)
+		args   string
+		reason string
+		rule   any
+		detail string
+		log    []string
+	}{
+		{
+			name:  "a denied call is recorded and not sent",
+			setup: func(w *world) { w.decide = verdict(Deny) },
+			args:  `{}`, reason: "denied", rule: "the-rule",
+			log: []string{"decide fs__write {}: deny", "record refused denied"},
+		},
+		{
+			name: "a denial keeps its own code and words",
+			setup: func(w *world) {
+				w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Code: "limit", Detail: "20 asks"} }
+			},
+			args: `{}`, reason: "limit", detail: "20 asks",
+			log: []string{"decide fs__write {}: deny", "record refused limit"},
+		},
+		{
+			name:  "a person's no stops it, in the person's words",
+			setup: func(w *world) { w.decide, w.answer = verdict(Ask), answer(no) },
+			args:  `{}`, reason: "elicitation_declined", rule: "the-rule", detail: "a person was asked and refused; the person's words: not today",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused elicitation_declined"},
+		},
+		{
+			name:  "an empty answer is a no by nobody",
+			setup: func(w *world) { w.decide, w.answer = verdict(Ask), answer(Answer{}) },
+			args:  `{}`, reason: "no_approver", rule: "the-rule", detail: "it needs a person's approval and nobody could be asked",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused no_approver"},
+		},
+		{
+			name:   "arguments with a key twice are decided by nobody",
+			args:   `{"a":1,"\u0061":2}`,
+			reason: "bad_arguments", detail: `the key "a" appears twice`,
+			log: []string{"record refused bad_arguments"},
+		},
+		{
+			name: "a profile that tightens during the question wins over the yes",
+			setup: func(w *world) {
+				w.decide = verdict(Ask)
+				w.answer = func(context.Context, *Question) Answer { w.decide = verdict(Deny); return yes }
+			},
+			args: `{}`, reason: "policy_changed", rule: "the-rule", detail: "the profile changed while a person was asked and denies it now",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: deny", "record refused policy_changed"},
+		},
+		{
+			name: "a risk that rises during the question wins over the yes",
+			setup: func(w *world) {
+				w.decide = verdict(Ask)
+				w.answer = func(context.Context, *Question) Answer {
+					w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Risk: "critical"} }
+					return yes
+				}
+			},
+			args: `{}`, reason: "policy_changed", detail: "the profile changed while a person was asked and rates it as riskier now; call it again",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask", "record refused policy_changed"},
+		},
+		{
+			name: "a fallback that was withdrawn allows nothing",
+			setup: func(w *world) {
+				w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Fallback: true} }
+				w.answer = func(context.Context, *Question) Answer {
+					w.decide = verdict(Ask)
+					return Answer{Allowed: true, How: "fallback"}
+				}
+				w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Risk: "medium", Fallback: true} }
+			},
+			args: `{}`, reason: "policy_changed", rule: "the-rule", detail: "the profile changed and needs a person's answer now",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask", "record refused policy_changed"},
+		},
+		{
+			name: "another tool under the same name is not what the person saw",
+			setup: func(w *world) {
+				w.decide = verdict(Ask)
+				w.answer = func(context.Context, *Question) Answer {
+					w.tools["fs__write"] = &Tool{Server: "fs", Raw: "write", Name: "fs__write", Digest: "d2"}
+					return yes
+				}
+			},
+			args: `{}`, reason: "policy_changed", detail: "the tool's definition changed while the call waited for a person; call it again",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused policy_changed"},
+		},
+		{
+			name: "a tool that goes away during the question is not called",
+			setup: func(w *world) {
+				w.decide = verdict(Ask)
+				w.answer = func(context.Context, *Question) Answer { delete(w.tools, "fs__write"); return yes }
+			},
+			args: `{}`, reason: "policy_changed", detail: "the tool disappeared while the call waited for a person",
+			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused policy_changed"},
+		},
+		{
+			name: "what cannot be recorded does not happen",
+			setup: func(w *world) {
+				w.record = func(e Entry) error { return errors.New("disk full") }
+			},
+			args: `{}`, reason: "denied", detail: "it could not be recorded, and what cannot be recorded does not happen",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			if tt.setup != nil {
+				tt.setup(w)
+			}
+			r := w.run()
+			_, x := use(t, r, 1, "fs__write", tt.args)
+			if x == nil {
+				t.Fatal("the call went through")
+			}
+			if tt.detail == "" {
+				tt.detail, _ = x.Props["detail"].(string)
+			}
+			want := map[string]any{"toolName": "fs__write", "reason": tt.reason, "detail": tt.detail, "retryable": false}
+			if tt.rule != nil {
+				want["rule"] = tt.rule
+			}
+			if diff := cmp.Diff(want, x.Props); diff != "" || x.Class != ToolCallDenied {
+				t.Errorf("exception %s (-want +got):\n%s", x.Class, diff)
+			}
+			wantLog(t, w, tt.log...)
+			reports := r.End()
+			if len(reports) != 1 || reports[0].State != Refused || reports[0].Reason != tt.reason {
+				t.Errorf("reports: %+v", reports)
+			}
+		})
+	}
+}
+
+func TestGateWithoutPowers(t *testing.T) {
+	w := newWorld()
+	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w})
+	_, x := use(t, gate.Run(RunInfo{}), 1, "fs__read", `{}`)
+	if x == nil || x.Props["reason"] != "denied" {
+		t.Errorf("a run without a policy: got %v, want a denial", x)
+	}
+	w.decide = verdict(Ask)
+	_, x = use(t, gate.Run(RunInfo{Policy: w}), 1, "fs__read", `{}`)
+	if x == nil || x.Props["reason"] != "no_approver" {
+		t.Errorf("a run without an asker: got %v, want no_approver", x)
+	}
+	if n := w.sent(); n != 0 {
+		t.Errorf("%d calls were sent", n)
+	}
+}
+
+func TestSameCallIsAskedOnceAfterARefusal(t *testing.T) {
+	w := newWorld()
+	w.decide, w.answer = verdict(Ask), answer(no)
+	r := w.run()
+	for id, args := range []string{`{"n":1}`, `{ "n": 1 }`, `{"n":2}`} {
+		if _, x := use(t, r, id+1, "fs__write", args); x.Props["reason"] != "elicitation_declined" {
+			t.Errorf("call %d: %v", id+1, x)
+		}
+	}
+	wantLog(t, w,
+		`decide fs__write {"n":1}: ask`, `ask fs__write {"n":1}`, `record refused elicitation_declined`,
+		`decide fs__write {"n":1}: ask`, `record refused elicitation_declined`,
+		`decide fs__write {"n":2}: ask`, `ask fs__write {"n":2}`, `record refused elicitation_declined`,
+	)
+	w.log = nil
+	use(t, w.run(), 1, "fs__write", `{"n":1}`)
+	if len(w.log) < 2 || w.log[1] != `ask fs__write {"n":1}` {
+		t.Errorf("another run was not asked: %q", w.log)
+	}
+}
+
+func TestTwoIdenticalCallsNeedTwoAnswers(t *testing.T) {
+	w := newWorld()
+	var asked, open int
+	w.decide = verdict(Ask)
+	w.answer = func(context.Context, *Question) Answer {
+		if open++; open > 1 {
+			t.Error("two questions of one run are open at once")
+		}
+		defer func() { open-- }()
+		if asked++; asked == 1 {
+			return yes
+		}
+		return no
+	}
+	r := w.run()
+	var wg sync.WaitGroup
+	for id := range 3 {
+		wg.Go(func() { r.Call(t.Context(), Invocation{ID: id + 1, Name: "fs__write", Args: json.RawMessage(`{}`)}) })
+	}
+	wg.Wait()
+	if asked != 2 || w.sent() != 1 {
+		t.Errorf("asked %d times and sent %d calls; want 2 questions (yes, then no) and 1 call", asked, w.sent())
+	}
+}
+
+func TestSchemaComesAfterDenials(t *testing.T) {
+	w := newWorld()
+	w.tools["fs__write"].Validate = func(json.RawMessage) error {
+		return &ArgumentError{Path: "/path", Expected: "string", Got: "number"}
+	}
+	w.decide, w.answer = verdict(Ask), answer(yes)
+	_, x := use(t, w.run(), 1, "fs__write", `{"path":1}`)
+	want := &Exception{Class: InvalidArguments, Message: "fs__write: /path: expected string, got number",
+		Props: map[string]any{"toolName": "fs__write", "path": "/path", "expected": "string", "got": "number"}}
+	if diff := cmp.Diff(want, x); diff != "" {
+		t.Errorf("wrong arguments (-want +got):\n%s", diff)
+	}
+	w.decide = verdict(Deny)
+	if _, x = use(t, w.run(), 1, "fs__write", `{"path":1}`); x.Class != ToolCallDenied {
+		t.Errorf("a denied tool told its schema: %v", x)
+	}
+	if n := w.sent(); n != 0 {
+		t.Errorf("%d calls were sent", n)
+	}
+}
+
+func TestUnknownTools(t *testing.T) {
+	w := newWorld()
+	long := strings.Repeat("a", 100_000)
+	for _, name := range []string{"fs__raed", "then", "toJSON", "FS__READ", "fs__read\x00", "fs__read ", "", long, "search_tools"} {
+		_, x := use(t, w.run(), 1, name, `{}`)
+		if x == nil || x.Class != ToolNotFound {
+			t.Errorf("%.20q: got %v, want %s", name, x, ToolNotFound)
+		} else if len(x.Message) > 400 {
+			t.Errorf("%.20q: the message has %d bytes", name, len(x.Message))
+		}
+	}
+	_, x := use(t, w.run(), 1, "fs__raed", `{}`)
+	if diff := cmp.Diff(map[string]any{"toolName": "fs__raed", "nearest": []string{"fs__read"}}, x.Props); diff != "" {
+		t.Errorf("properties (-want +got):\n%s", diff)
+	}
+	w.hidden = func(*Tool) bool { return true }
+	_, x = use(t, w.run(), 1, "fs__raed", `{}`)
+	if diff := cmp.Diff(map[string]any{"toolName": "fs__raed", "nearest": []string{}}, x.Props); diff != "" {
+		t.Errorf("a denied tool was suggested (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	tests := []struct {
+		name    string
+		reply   func(ctx context.Context, t *Tool, args json.RawMessage) (*Reply, error)
+		class   string
+		outcome any
+		state   State
+		entry   string
+	}{
+		{name: "an answer", state: Done, entry: "ok"},
+		{
+			name: "the tool says that it failed",
+			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+				return nil, &ToolFailure{Message: "no such file", Content: []any{"text"}}
+			},
+			class: "ToolError", state: Failed, entry: "error",
+		},
+		{
+			name: "the upstream dies in between",
+			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+				return nil, &SendError{Message: "connection lost", Unknown: true}
+			},
+			class: "UpstreamError", outcome: "unknown", state: Unknown, entry: "unknown",
+		},
+		{
+			name: "the upstream is not there",
+			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+				return nil, &SendError{Message: "it cannot start"}
+			},
+			class: "UpstreamError", outcome: "not_sent", state: NotStarted, entry: "not_sent",
+		},
+		{
+			name: "an error nobody knows counts as unknown",
+			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+				return nil, errors.New("strange")
+			},
+			class: "UpstreamError", outcome: "unknown", state: Unknown, entry: "unknown",
+		},
+		{
+			name:  "no answer and no error counts as unknown",
+			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) { return nil, nil },
+			class: "UpstreamError", outcome: "unknown", state: Unknown, entry: "unknown",
+		},
+		{
+			name: "no answer in time",
+			reply: func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+				<-ctx.Done()
+				return nil, &SendError{Message: "gave up", Unknown: true, Err: ctx.Err()}
+			},
+			class: "UpstreamError", outcome: "unknown", state: Unknown, entry: "unknown",
+		},
+		{
+			name:  "a sender that panics",
+			reply: func(context.Context, *Tool, json.RawMessage) (*Reply, error) { panic("boom") },
+			class: "Error", state: Unknown, entry: "unknown",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.reply = tt.reply
+				r := w.run()
+				start := time.Now()
+				_, x := use(t, r, 1, "pay__send", `{}`)
+				if tt.class == "" && x != nil || tt.class != "" && (x == nil || x.Class != tt.class || x.Props["outcome"] != tt.outcome) {
+					t.Errorf("got %+v, want class %q and outcome %v", x, tt.class, tt.outcome)
+				}
+				if waited := time.Since(start); waited > DefaultCallTimeout {
+					t.Errorf("took %v", waited)
+				}
+				if e := w.entries[len(w.entries)-1]; e.Kind != KindOutcome || e.Outcome != tt.entry {
+					t.Errorf("the last entry is %+v", e)
+				}
+				if got := r.End(); len(got) != 1 || got[0].State != tt.state {
+					t.Errorf("reports: %+v, want state %q", got, tt.state)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatAnEndedRunReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = func(tool *Tool, _ json.RawMessage) Decision {
+			switch tool.Name {
+			case "fs__write":
+				return Decision{Verdict: Ask}
+			case "pay__send":
+				return Decision{Verdict: Allow}
+			}
+			return Decision{Verdict: Allow}
+		}
+		w.answer = func(ctx context.Context, q *Question) Answer {
+			<-ctx.Done()
+			return yes // too late
+		}
+		w.reply = func(ctx context.Context, tool *Tool, _ json.RawMessage) (*Reply, error) {
+			if tool.Name == "pay__send" {
+				<-ctx.Done()
+				return nil, &SendError{Message: "connection lost", Unknown: true}
+			}
+			return &Reply{Value: json.RawMessage(`1`)}, nil
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		r := w.run()
+		for id, name := range []string{"fs__read", "pay__send", "fs__write", "fs__write"} {
+			go r.Call(ctx, Invocation{ID: id + 1, Name: name, Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, id))})
+		}
+		synctest.Wait()
+		reports := r.End()
+		cancel()
+		synctest.Wait()
+		want := []Report{
+			{Call: 1, Tool: "fs__read", State: Done},
+			{Call: 2, Tool: "pay__send", State: Unknown, Detail: "the run ended before the upstream answered"},
+			{Call: 3, Tool: "fs__write", State: NotStarted, Detail: detailRunEnded},
+			{Call: 4, Tool: "fs__write", State: NotStarted, Detail: detailRunEnded},
+		}
+		for _, got := range [][]Report{reports, r.End()} {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Report{}, "Took")); diff != "" {
+				t.Errorf("reports (-want +got):\n%s", diff)
+			}
+		}
+		if w.sent() != 2 {
+			t.Errorf("%d calls were sent, want 2", w.sent())
+		}
+		if _, err := r.Call(t.Context(), Invocation{ID: 5, Name: "fs__read"}); err == nil {
+			t.Error("a call after the end went through")
+		}
+		outcomes := map[string]string{}
+		for _, e := range w.entries {
+			if e.Kind == KindOutcome {
+				outcomes[e.Tool] = e.Outcome
+			}
+		}
+		if diff := cmp.Diff(map[string]string{"fs__read": "ok", "pay__send": "unknown"}, outcomes); diff != "" {
+			t.Errorf("outcomes in the record (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestClockStopsWhileAPersonIsAwaited(t *testing.T) {
+	w := newWorld()
+	w.decide, w.answer = verdict(Ask), answer(yes)
+	pause := func() func() {
+		w.note("pause")
+		return func() { w.note("resume") }
+	}
+	_, err := w.run().Call(t.Context(), Invocation{ID: 1, Name: "fs__write", Args: json.RawMessage("null"), Pause: pause})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLog(t, w, "decide fs__write {}: ask", "pause", "ask fs__write {}", "decide fs__write {}: ask", "resume",
+		"record running", "send fs__write {}", "record outcome ok")
+}
+
+func TestNewGatePanicsWithoutItsParts(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a gate without a recorder was built")
+		}
+	}()
+	w := newWorld()
+	NewGate(Deps{Tools: w, Sender: w})
+}
+
+func TestWhatIsCountedBeforeACall(t *testing.T) {
+	w := newWorld()
+	var seen []Counters
+	policy := counting{w, &seen}
+	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: policy, Asker: w})
+	w.answer = answer(no)
+	use(t, r, 1, "fs__read", `{}`)
+	use(t, r, 2, "fs__read", `{}`)
+	use(t, r, 3, "fs__write", `{}`) // asked and refused
+	w.answer = answer(yes)
+	use(t, r, 4, "fs__write", `{"n":1}`) // asked and allowed: decided twice, with the same counters
+	want := []Counters{
+		{},
+		{Calls: 1, Repeat: 1},
+		{Calls: 2},
+		{Calls: 3, Asks: 1, Refusals: 1},
+		{Calls: 3, Asks: 1, Refusals: 1},
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// counting is a policy that asks before writing and notes what it is told.
+type counting struct {
+	*world
+	seen *[]Counters
+}
+
+func (c counting) Decide(t *Tool, _ json.RawMessage, n Counters) Decision {
+	*c.seen = append(*c.seen, n)
+	if t.Name == "fs__write" {
+		return Decision{Verdict: Ask}
+	}
+	return Decision{Verdict: Allow}
+}
+
+// While one question is open a second call waits; the profile changes meanwhile.
+func TestQueuedCallIsDecidedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then Verdict
+		sent int
+		log  string
+	}{
+		{"a profile that denies by then", Deny, 0, "record refused denied"},
+		{"a profile that allows by then", Allow, 1, "record outcome ok"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.decide = verdict(Ask)
+				open := make(chan struct{})
+				asked := 0
+				w.answer = func(context.Context, *Question) Answer {
+					asked++
+					<-open
+					return no
+				}
+				r := w.run()
+				var wg sync.WaitGroup
+				wg.Go(func() { r.Call(t.Context(), Invocation{ID: 1, Name: "fs__write", Args: json.RawMessage(`{"n":1}`)}) })
+				synctest.Wait()
+				wg.Go(func() { r.Call(t.Context(), Invocation{ID: 2, Name: "fs__write", Args: json.RawMessage(`{"n":2}`)}) })
+				synctest.Wait()
+				w.decide = verdict(tt.then)
+				close(open)
+				wg.Wait()
+				if asked != 1 || w.sent() != tt.sent || !slices.Contains(w.log, tt.log) { // the two calls end in either order
+					t.Errorf("asked %d times, sent %d: %q", asked, w.sent(), w.log)
+				}
+			})
+		})
+	}
+}
+
+func TestRefusalsByPeopleAreReported(t *testing.T) {
+	w := newWorld()
+	w.decide, w.answer = verdict(Ask), answer(no)
+	var told []int
+	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: w, Asker: w, Refused: func(n int) { told = append(told, n) }})
+	use(t, r, 1, "fs__write", `{"n":1}`)
+	use(t, r, 2, "fs__write", `{"n":1}`) // the same call: nobody is asked
+	use(t, r, 3, "fs__write", `{"n":2}`)
+	w.answer = answer(Answer{How: "none", Code: ReasonTimeout})
+	use(t, r, 4, "fs__write", `{"n":3}`) // no person said no
+	if diff := cmp.Diff([]int{1, 2}, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	w := newWorld()
+	w.reply = func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+		return &Reply{Value: json.RawMessage(`[{"$block":"ID1"},{"$block":"ID2"}]`), Blocks: map[string]json.RawMessage{
+			"ID1": json.RawMessage(`{"type":"image"}`), "ID2": json.RawMessage(`{"type":"audio"}`),
+		}}, nil
+	}
+	handles := func(blocks []Block) (out []string) {
+		for _, b := range blocks {
+			out = append(out, b.Handle)
+		}
+		return out
+	}
+	r := w.run()
+	if _, x := use(t, r, 1, "emit", `{"$block":"ID1"}`); x == nil || x.Class != InvalidArguments {
+		t.Errorf("a handle that no tool gave was emitted: %v", x)
+	}
+	use(t, r, 2, "fs__read", `{}`)
+	if diff := cmp.Diff([]string{"ID2"}, handles(r.Blocks(json.RawMessage(`{"x":[{"$block":"ID2"}]}`)))); diff != "" {
+		t.Errorf("returned (-want +got):\n%s", diff)
+	}
+	for _, args := range []string{`{"$block":"other"}`, `"ID1"`, `null`, `[{"$block":"ID1"},7]`} {
+		if _, x := use(t, r, 3, "emit", args); x == nil {
+			t.Errorf("emit(%s) went through", args)
+		}
+	}
+	if _, x := use(t, r, 4, "emit", `[{"$block":"ID1"}]`); x != nil {
+		t.Fatal(x)
+	}
+	if diff := cmp.Diff([]string{"ID1"}, handles(r.Blocks(nil))); diff != "" {
+		t.Errorf("emitted (-want +got):\n%s", diff)
+	}
+	if reports := r.End(); len(reports) != 1 {
+		t.Errorf("emit was reported as a call: %+v", reports)
+	}
+	if n := r.Seen(); n != 7 {
+		t.Errorf("seen %d invocations, want 7", n)
+	}
+}

@@ -1,0 +1,161 @@
+// Package hostfns holds what a program may call, and the one [Gate] that every
+// such call passes.
+//
+// A [Run] belongs to one execution of one program. Its [Run.Call] is what the
+// sandbox is given as the program's only way out:
+//
+//	gate := hostfns.NewGate(hostfns.Deps{Tools: tools, Recorder: recorder, Sender: sender})
+//	run := gate.Run(hostfns.RunInfo{ID: "r_8f2k", Profile: "safe", Policy: policy, Asker: asker})
+//	value, err := run.Call(ctx, hostfns.Invocation{ID: 1, Name: "fs__read", Args: args})
+//	reports := run.End()
+//
+// The order is the same for each call and no call skips a step: find the tool
+// among those of this moment, freeze the argument bytes, decide, validate
+// against the tool's schema, ask a person if the policy says so, decide again,
+// record that it is running, send, record how it ended. What was decided is
+// what is sent: one byte string goes through all of it.
+//
+// What the Gate needs from others it declares as small interfaces with types
+// of its own; catalog, profiles, approvals, upstream and audit satisfy them through adapters
+// in the root package. A missing Policy denies, a missing Asker reaches nobody.
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// A Tool is what the Gate needs to know of one tool at one moment.
+type Tool struct {
+	Server      string         // the upstream's name in the configuration
+	Raw         string         // the tool's name as the upstream says it
+	Name        string         // canonical: server__tool
+	Title       string         // the upstream's words, never trusted
+	Description string         // likewise
+	Annotations map[string]any // hints, likewise
+	Digest      string         // changes whenever the definition does
+	Timeout     time.Duration  // how long one call may take; zero means the run's
+
+	// Validate checks arguments against the tool's input schema. It returns an
+	// [*ArgumentError] for a mismatch; nil accepts every object.
+	Validate func(args json.RawMessage) error
+}
+
+// Finder looks tools up in the live catalogue. It is called from many
+// goroutines. It may wait for an upstream that is just starting, but not after
+// ctx has ended. An unknown name is a [*NotFoundError].
+type Finder interface {
+	Find(ctx context.Context, name string) (*Tool, error)
+}
+
+// Policy decides the calls of one run, each time against the profile of that
+// moment. It is called from many goroutines and must not wait.
+type Policy interface {
+	Decide(t *Tool, args json.RawMessage, n Counters) Decision
+	// Hidden says that no arguments whatever would get t past Decide; such a
+	// tool does not show up in what the program can discover.
+	Hidden(t *Tool) bool
+}
+
+// Counters are what happened in the run before the call that is decided.
+type Counters struct {
+	Calls    int // calls made
+	Repeat   int // of those, how many had the same tool and the same arguments
+	Asks     int // questions put to a person
+	Refusals int // of those, how many a person refused
+}
+
+// Asker puts one question to a person and waits for the answer, at most until
+// ctx ends. The zero Answer is a refusal.
+type Asker interface {
+	Ask(ctx context.Context, q *Question) Answer
+}
+
+// Recorder writes the record. An error means that the entry is not kept, and
+// then the call it announces does not happen.
+type Recorder interface {
+	Record(ctx context.Context, e Entry) error
+}
+
+// Sender performs a call at its upstream. Errors: [*ToolFailure] when the tool
+// itself said that it failed, [*SendError] when the upstream could not be
+// reached or may have been. Anything else counts as an unknown outcome.
+type Sender interface {
+	Send(ctx context.Context, t *Tool, args json.RawMessage) (*Reply, error)
+}
+
+// A Reply is an upstream's answer.
+type Reply struct {
+	// Value is what the program's await gives.
+	Value json.RawMessage
+	// Blocks holds content that stays on the host (images, audio, resources), by
+	// the handle that stands for it in Value.
+	Blocks map[string]json.RawMessage
+}
+
+// A Verdict is what a policy says about one call. The zero value denies.
+type Verdict int
+
+const (
+	Deny Verdict = iota
+	Ask
+	Allow
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Ask:
+		return "ask"
+	case Allow:
+		return "allow"
+	}
+	return "deny"
+}
+
+// A Decision is a verdict with what a program, a person and the record need to
+// understand it.
+type Decision struct {
+	Verdict Verdict
+	Risk    string   // low, medium, high or critical
+	Rule    string   // id of the rule that decided; "" means that none did
+	At      string   // where that rule stands, as file:line
+	Code    string   // why, for a deny: denied, bad_arguments or limit; "" means denied
+	Detail  string   // one sentence for the program
+	Reasons []string // for the person who is asked
+
+	ProfileDigest string
+	Fallback      bool          // allowed without an answer when nobody can be asked
+	AskTimeout    time.Duration // how long a person has; zero is the asker's default
+}
+
+// A Question is one call as it is put to a person.
+type Question struct {
+	Run      string
+	Call     int
+	Profile  string
+	Tool     *Tool
+	Args     json.RawMessage // the bytes that will be sent
+	Decision Decision
+}
+
+// An Answer is what came back. Allowed false is a refusal, whatever else it says.
+type Answer struct {
+	Allowed bool
+	How     string // person, fallback or none
+	Channel string // who carried it
+	Code    string // why, for a refusal: elicitation_declined, elicitation_unsupported, no_approver, timeout, canceled
+	Reason  string // the person's words
+	Detail  string // for a refusal: a sentence for the program; "" makes one from Code and Reason
+	Took    time.Duration
+}
+
+// An Invocation is one call as it leaves the program.
+type Invocation struct {
+	ID   int // from 1, in the order the program made them
+	Name string
+	Args json.RawMessage // "null" when there was no argument
+	// Pause stops the run's clock while a person is awaited and returns what
+	// starts it again; nil means that there is no clock.
+	Pause func() (resume func())
+}

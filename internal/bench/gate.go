@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// tools are what the programs of an attack suite can call: echo(x), which
+// returns x, slow({ms}), fail(), and secret(), which the profile denies. They
+// stand behind a real Gate.
+type tools struct{}
+
+const secretValue = `"the secret value"` // what no program may ever see
+
+func (tools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
+	switch name {
+	case "echo", "slow", "fail", "secret":
+		return &hostfns.Tool{Server: "bench", Raw: name, Name: name, Digest: "1"}, nil
+	}
+	return nil, &hostfns.NotFoundError{Name: name, Nearest: []string{"echo"}}
+}
+
+func (tools) Decide(t *hostfns.Tool, _ json.RawMessage, _ hostfns.Counters) hostfns.Decision {
+	if t.Name == "secret" {
+		return hostfns.Decision{Verdict: hostfns.Deny, Rule: "secret", Detail: "the profile denies it"}
+	}
+	return hostfns.Decision{Verdict: hostfns.Allow}
+}
+
+func (tools) Hidden(t *hostfns.Tool) bool { return t.Name == "secret" }
+
+func (tools) Record(context.Context, hostfns.Entry) error { return nil }
+
+func (tools) Send(ctx context.Context, t *hostfns.Tool, args json.RawMessage) (*hostfns.Reply, error) {
+	switch t.Name {
+	case "echo":
+		if x, ok := ctx.Value(argument{}).(json.RawMessage); ok && string(x) == "null" {
+			args = x // the Gate makes {} of it, as upstreams want objects
+		}
+		return &hostfns.Reply{Value: args}, nil
+	case "slow":
+		var a struct {
+			MS float64 `json:"ms"`
+		}
+		_ = json.Unmarshal(args, &a) // anything else is no wait
+		select {
+		case <-time.After(time.Duration(min(max(a.MS, 0), maxSlow) * float64(time.Millisecond))):
+			return &hostfns.Reply{Value: json.RawMessage(`"done"`)}, nil
+		case <-ctx.Done():
+			return nil, &hostfns.SendError{Message: "canceled", Unknown: true, Err: ctx.Err()}
+		}
+	case "fail":
+		return nil, &hostfns.ToolFailure{Message: "it failed, as it always does"}
+	case "secret":
+		return &hostfns.Reply{Value: json.RawMessage(secretValue)}, nil
+	}
+	return nil, errors.New("no such tool")
+}
+
+// argument is the key under which a call's context holds what the program passed.
+type argument struct{}
+
+// maxSlow keeps an absurd wait from becoming a negative one.
+const maxSlow = 24 * 60 * 60 * 1000
+
+// admission is one run as its Gate sees it. It remembers the denials it gave out.
+type admission struct {
+	run *hostfns.Run
+
+	mu      sync.Mutex
+	denials map[int]bool // calls
+}
+
+func admit(gate *hostfns.Gate, limits sandbox.Limits) *admission {
+	return &admission{
+		run:     gate.Run(hostfns.RunInfo{ID: "bench", Profile: "bench", Policy: tools{}, ArgumentBytes: limits.ArgumentBytes}),
+		denials: map[int]bool{},
+	}
+}
+
+// call is the run's sandbox.Host.
+func (a *admission) call(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
+	ctx = context.WithValue(ctx, argument{}, c.Args)
+	value, err := a.run.Call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause})
+	x, ok := errors.AsType[*hostfns.Exception](err)
+	if !ok {
+		return value, err
+	}
+	if x.Class == hostfns.ToolCallDenied && x.Props["reason"] == hostfns.ReasonDenied {
+		a.mu.Lock()
+		a.denials[c.ID] = true
+		a.mu.Unlock()
+	}
+	return nil, &sandbox.Throw{Class: x.Class, Message: x.Message, Props: x.Props}
+}
+
+// ended reports whether a run ended by a denial that this Gate gave it. An
+// exception that only looks like one is not, whatever the program was denied before.
+func (a *admission) ended(by *sandbox.Error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return by.Kind == sandbox.Threw && a.denials[by.Call]
+}

@@ -1,0 +1,233 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// IsolationOptions are the settings of [Isolation].
+type IsolationOptions struct {
+	Wasm     []byte // the guest; required
+	CacheDir string // as in sandbox.Options
+	// Busy is how many programs loop without end beside the suite.
+	Busy int
+	// CPU is the time a program may compute; zero is 3 s, what suites are written for.
+	CPU time.Duration
+	// Progress is told of each case before it runs; nil tells nobody.
+	Progress func(done, total int, file string)
+}
+
+// wallMargin is by how much the limit for a whole run exceeds that for
+// computing, so that a loop is stopped by the latter.
+const wallMargin = 10 * time.Millisecond
+
+func (o IsolationOptions) limits() sandbox.Limits {
+	cpu := o.CPU
+	if cpu <= 0 {
+		cpu = 3 * time.Second
+	}
+	return sandbox.Limits{
+		CPU:           cpu,
+		Wall:          cpu + wallMargin,
+		Memory:        64 << 20,
+		Calls:         2000, // suites count on a thousand
+		InFlight:      16,
+		ArgumentBytes: 8 << 20,
+		ResultBytes:   1 << 20,
+	}
+}
+
+// Isolation runs a suite against this build: in the order of its manifest, in
+// this process, each program twice in a row, and after each case a program
+// that has to answer. The error is about what kept the suite from running; what
+// it found is in the report.
+func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationReport, error) {
+	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close(context.WithoutCancel(ctx))
+	r := &isolation{
+		engine: engine, limits: o.limits(),
+		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
+	}
+	if problem := r.probe(ctx); problem != "" {
+		return nil, fmt.Errorf("the sandbox does not work even before the first case: %s", problem)
+	}
+	report := &IsolationReport{Guest: engine.Hash()}
+	before, started := levels(), time.Now()
+	stop := r.keepBusy(ctx, o.Busy)
+	for i, c := range s.Cases {
+		if o.Progress != nil {
+			o.Progress(i, len(s.Cases), c.File)
+		}
+		if o.Busy == 0 {
+			debug.FreeOSMemory() // so that a case's peak is its own
+		}
+		result := r.run(ctx, c)
+		if ctx.Err() != nil {
+			stop()
+			return nil, context.Cause(ctx)
+		}
+		report.Cases = append(report.Cases, result)
+	}
+	stop()
+	total := time.Since(started)
+	report.summarise(total, before, settled(before))
+	return report, nil
+}
+
+// isolation is one run of a suite.
+type isolation struct {
+	engine *sandbox.Engine
+	gate   *hostfns.Gate
+	limits sandbox.Limits
+}
+
+// run judges one case.
+func (r *isolation) run(ctx context.Context, c *Case) CaseResult {
+	for _, earlier := range c.before {
+		r.once(ctx, earlier)
+	}
+	resetPeak()
+	result := CaseResult{File: c.File, Class: c.Class, Expected: c.Outcome, OK: true, Exact: true}
+	for range 2 {
+		result.add(c, r.once(ctx, c), r.limits.CPU)
+		if ctx.Err() != nil {
+			return result
+		}
+	}
+	if problem := r.probe(ctx); problem != "" {
+		result.Unhealthy = true
+		result.fail("afterwards a plain program did not answer: " + problem)
+	}
+	_, result.PeakKiB = resident()
+	return result
+}
+
+// A verdict is how one execution of a program ended.
+type verdict struct {
+	outcome Outcome
+	value   json.RawMessage
+	detail  string
+	took    time.Duration
+}
+
+// once takes a program the way of every program: through analysis, the sandbox and the Gate.
+func (r *isolation) once(ctx context.Context, c *Case) verdict {
+	started := time.Now()
+	gate := admit(r.gate, r.limits)
+	value, err := r.evaluate(ctx, c.File, c.source, gate.call)
+	v := verdict{outcome: outcomeOf(err, gate), value: value, took: time.Since(started)}
+	if err != nil {
+		v.detail = err.Error()
+		if ended, ok := errors.AsType[*sandbox.Error](err); ok && ended.Kind != sandbox.Threw {
+			v.detail = ended.Kind.String() + ": " + v.detail
+		}
+	}
+	gate.run.End()
+	return v
+}
+
+func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox.Host) (json.RawMessage, error) {
+	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
+		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
+	}
+	program, problems := analysis.Compile(name, source)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("refused: %s", problems[0])
+	}
+	result, err := r.engine.Run(ctx, sandbox.Program{Source: program.JS, Name: name, Limits: r.limits, Lookup: program.Lookup}, h)
+	return result.Value, err
+}
+
+// outcomeOf judges by what the host saw, not by what a program says.
+func outcomeOf(err error, gate *admission) Outcome {
+	if err == nil {
+		return Value
+	}
+	ended, ok := errors.AsType[*sandbox.Error](err)
+	switch {
+	case !ok:
+		return Error
+	case ended.Kind == sandbox.TimedOut:
+		return Timeout
+	case ended.Kind == sandbox.OutOfMemory:
+		return Memory
+	case gate.ended(ended):
+		return Denied
+	}
+	return Error
+}
+
+// probeWait is how long a plain program may take.
+const probeWait = time.Second
+
+// probe runs a plain program; "" says that it answered.
+func (r *isolation) probe(ctx context.Context) string {
+	started := time.Now()
+	value, err := r.evaluate(ctx, "probe.js", "return 1", admit(r.gate, r.limits).call)
+	switch took := time.Since(started); {
+	case err != nil:
+		return err.Error()
+	case string(value) != "1":
+		return fmt.Sprintf("it returned %.100q", value)
+	case took > probeWait:
+		return fmt.Sprintf("it took %v", took.Round(time.Millisecond))
+	}
+	return ""
+}
+
+// keepBusy runs n endless programs until it is told to stop.
+func (r *isolation) keepBusy(ctx context.Context, n int) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = r.engine.Run(ctx, sandbox.Program{Source: "for (;;);", Limits: r.limits}, nil)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// A level is what a process holds at one moment; -1 is unknown.
+type level struct{ goroutines, files, guests, residentKiB int }
+
+func levels() level {
+	now, _ := resident()
+	return level{runtime.NumGoroutine(), openFiles(), liveGuests(), now}
+}
+
+// What a process may hold more afterwards: the runtime and the pool have their own ways.
+const (
+	spareGoroutines = 5
+	spareFiles      = 2
+)
+
+// settleWait is how long goroutines of calls that were given up have to end.
+const settleWait = 5 * time.Second
+
+// settled measures again, when what was going on has had time to end.
+func settled(before level) level {
+	runtime.GC()
+	for deadline := time.Now().Add(settleWait); ; time.Sleep(10 * time.Millisecond) {
+		if now := levels(); now.goroutines <= before.goroutines || time.Now().After(deadline) {
+			return now
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+)
+
+// The form of JUnit's reports that CI systems read.
+type junitSuites struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Time     float64     `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	Time    float64       `xml:"time,attr"`
+	Failure *junitFailure `xml:"failure,omitempty"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func (r *IsolationReport) writeJUnit(w io.Writer) error {
+	var suites junitSuites
+	at := map[string]int{}
+	for _, c := range r.Cases {
+		i, ok := at[c.Class]
+		if !ok {
+			i = len(suites.Suites)
+			at[c.Class] = i
+			suites.Suites = append(suites.Suites, junitSuite{Name: xmlText(c.Class)})
+		}
+		suites.Suites[i].add(c.File, c.Class, c.MS/1000, c.OK, c.got(), c.Detail)
+	}
+	process := junitSuite{Name: "process"}
+	leaks := r.Summary.leaks()
+	process.add("nothing is left over", "process", 0, len(leaks) == 0, "left over: "+strings.Join(leaks, ", "), "")
+	suites.Suites = append(suites.Suites, process)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(suites); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (s *junitSuite) add(name, class string, seconds float64, ok bool, message, text string) {
+	c := junitCase{Name: xmlText(name), Class: xmlText(class), Time: round(seconds)}
+	s.Tests++
+	s.Time = round(s.Time + seconds)
+	if !ok {
+		s.Failures++
+		c.Failure = &junitFailure{xmlText(message), xmlText(text)}
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// xmlText leaves out what XML cannot hold, escaped or not.
+func xmlText(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < 0x20 && c != '\n' && c != '\t' || c == 0xfffe || c == 0xffff {
+			return '�'
+		}
+		return c
+	}, s)
+}

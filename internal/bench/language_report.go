@@ -1,0 +1,141 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// A LanguageReport says how a build does on test262.
+type LanguageReport struct {
+	Guest    string         `json:"guest"`   // sha256
+	Tests    int            `json:"tests"`   // files that ran
+	Runs     int            `json:"runs"`    // of their variants
+	Passed   int            `json:"passed"`  // runs
+	Skipped  map[string]int `json:"skipped"` // files, by reason
+	Failures []Failure      `json:"failures"`
+	New      []Failure      `json:"new"`         // failures that the baseline does not list
+	Stale    []string       `json:"stale"`       // lines of the baseline that do not fail, with the reason
+	Unsaid   []string       `json:"unexplained"` // lines of the baseline whose reason is none
+	TotalMS  float64        `json:"total_ms"`
+
+	filter   string
+	variants map[string][]string // what ran, by test
+}
+
+// A Failure is one variant of a test that did not pass.
+type Failure struct {
+	Test    string `json:"test"`
+	Variant string `json:"variant"` // sloppy or strict
+	Detail  string `json:"detail"`
+	Reason  string `json:"reason,omitempty"` // what the baseline says
+}
+
+func (r *LanguageReport) skip(why string) {
+	if r.Skipped == nil {
+		r.Skipped = map[string]int{}
+	}
+	r.Skipped[why]++
+}
+
+func (r *LanguageReport) add(t *jsTest, failures []Failure) {
+	if r.variants == nil {
+		r.variants = map[string][]string{}
+	}
+	r.variants[t.path] = t.variants()
+	r.Tests++
+	r.Runs += len(t.variants())
+	r.Passed += len(t.variants()) - len(failures)
+	r.Failures = append(r.Failures, failures...)
+}
+
+// compare sorts the failures into known and new, and the known ones into those
+// that fail and those that do not.
+func (r *LanguageReport) compare(known *Baseline) {
+	failed := map[knownKey]bool{}
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		f.Reason = known.reason(f.Test, f.Variant)
+		if f.Reason == "" {
+			r.New = append(r.New, *f)
+		}
+		failed[knownKey{f.Test, f.Variant}] = true
+	}
+	for _, line := range known.all() {
+		if !keeps(r.filter, line.test) {
+			continue
+		}
+		variants, ran := r.variants[line.test]
+		switch passing := line.passing(variants, failed); {
+		case !ran:
+			r.Stale = append(r.Stale, line.String()+" (there is no such test, or it is skipped)")
+		case len(passing) > 0:
+			r.Stale = append(r.Stale, fmt.Sprintf("%s (it passes: %s)", line, strings.Join(passing, ", ")))
+		case strings.HasPrefix(line.reason, unexplained):
+			r.Unsaid = append(r.Unsaid, line.String())
+		}
+	}
+}
+
+// Pass reports whether every failure is known, explained, and still one.
+func (r *LanguageReport) Pass() bool { return len(r.New)+len(r.Stale)+len(r.Unsaid) == 0 }
+
+// LanguageFormats are what [LanguageReport.Write] can write.
+var LanguageFormats = []string{"table", "json"}
+
+// Write prints the report.
+func (r *LanguageReport) Write(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		return writeJSON(w, r)
+	case "table":
+		return r.writeTable(w)
+	}
+	return fmt.Errorf("there is no format %q", format)
+}
+
+func (r *LanguageReport) writeTable(w io.Writer) error {
+	var b strings.Builder
+	list := func(title string, lines []string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "%s:\n  %s\n\n", title, oneLines(lines))
+		}
+	}
+	var fresh []string
+	for _, f := range r.New {
+		fresh = append(fresh, fmt.Sprintf("%s (%s): %s", f.Test, f.Variant, f.Detail))
+	}
+	list("Failures that the baseline does not list", fresh)
+	list("Lines of the baseline that are out of date", r.Stale)
+	list("Lines of the baseline that give no reason", r.Unsaid)
+
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "%d\t  tests ran, in %d variants and %.0f s\n%d\t  variants passed\n", r.Tests, r.Runs, r.TotalMS/1000, r.Passed)
+	reasons := map[string]int{}
+	for _, f := range r.Failures {
+		if f.Reason == "" {
+			f.Reason = "new"
+		}
+		reasons["failed: "+f.Reason]++
+	}
+	for why, n := range r.Skipped {
+		reasons["tests skipped: "+why] = n
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(t, "%d\t  %s\n", reasons[why], oneLine(why))
+	}
+	t.Flush()
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func oneLines(lines []string) string {
+	safe := make([]string, len(lines))
+	for i, line := range lines {
+		safe[i] = oneLine(line)
+	}
+	return strings.Join(safe, "\n  ")
+}

@@ -1,0 +1,136 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// SpeedOptions are the settings of [Speed].
+type SpeedOptions struct {
+	Wasm     []byte // the guest; required
+	CacheDir string // as in sandbox.Options
+	// Unchecked is a guest that was built without kill checks, to measure their
+	// price; nil leaves that figure out.
+	Unchecked []byte
+	// Start is a command that prints 1 by way of a run; nil leaves the cold start out.
+	Start []string
+	// Quick takes a few samples only: for tests, and for a first look.
+	Quick bool
+	// Progress is told of each figure before it is measured; nil tells nobody.
+	Progress func(done, total int, what string)
+}
+
+// A SpeedReport holds the figures. Each is the median of its samples, except where
+// it says otherwise; nil was not measured. Spread has more on each, under the
+// figure's key, such as "fresh.p50_us".
+type SpeedReport struct {
+	Guest  string `json:"guest"` // sha256
+	System string `json:"system"`
+	CPUs   int    `json:"cpus"`
+
+	ColdStart  *float64 `json:"cold_start_ms"`  // process start to first result, compiled guest cached
+	FirstStart *float64 `json:"first_start_ms"` // the same with nothing cached, once
+
+	Fresh struct {
+		P50       float64 `json:"p50_us"` // parse, run, JSON result, reset
+		P99       float64 `json:"p99_us"`
+		PerS      float64 `json:"per_s"`     // one after the other
+		PerSAll   float64 `json:"per_s_all"` // from as many goroutines as there are processors
+		InitRatio float64 `json:"init_ratio"`
+	} `json:"fresh"`
+	HostCall    float64 `json:"host_call_us"`   // 1,000 awaited one after the other, each
+	Parallel100 float64 `json:"parallel100_ms"` // 100 calls of 10 ms at once
+	CPU         struct {
+		Fib       float64  `json:"fib_ms"`
+		JSON      float64  `json:"json_ms"`
+		Text      float64  `json:"text_ms"`
+		Math      float64  `json:"math_ms"`
+		KillCheck *float64 `json:"kill_check_ratio"` // geometric mean of with to without
+	} `json:"cpu"`
+	Waiting *float64 `json:"waiting_kib"` // memory of a run that waits for a call
+	Parked  struct {
+		Written float64 `json:"written_kib"`
+		Resume  float64 `json:"resume_ms"` // image to result, in another engine
+	} `json:"parked"`
+	GCPause  float64 `json:"gc_pause_ms"`  // runtime.GC during eight endless programs: the longest
+	ProbeP99 float64 `json:"probe_p99_ms"` // a plain run beside them
+
+	Spread map[string]Spread `json:"spread"`
+}
+
+// A Spread is the range of the middle nine tenths of the samples.
+type Spread struct {
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Samples int     `json:"samples"`
+}
+
+// Speed measures what runs cost.
+func Speed(ctx context.Context, o SpeedOptions) (*SpeedReport, error) {
+	m := &meter{ctx: ctx, o: o}
+	m.report.Spread = map[string]Spread{}
+	m.report.System, m.report.CPUs = runtime.GOOS+"/"+runtime.GOARCH, runtime.GOMAXPROCS(0)
+	var err error
+	if m.engine, err = sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir, ParkKey: parkKey}); err != nil {
+		return nil, err
+	}
+	defer m.engine.Close(context.WithoutCancel(ctx))
+	m.report.Guest = m.engine.Hash()
+	steps := []struct {
+		what    string
+		measure func() error
+	}{
+		{"fresh runs", m.fresh},
+		{"fresh runs on all processors", m.throughput},
+		{"guests made anew", m.anew},
+		{"host calls", m.hostCalls},
+		{"calls at once", m.parallelCalls},
+		{"computing", m.computing},
+		{"waiting runs", m.waiting},
+		{"parked runs", m.parked},
+		{"garbage collections beside endless programs", m.collections},
+		{"cold start", m.coldStart},
+	}
+	for i, step := range steps {
+		if o.Progress != nil {
+			o.Progress(i, len(steps), step.what)
+		}
+		if err := step.measure(); err != nil {
+			return nil, fmt.Errorf("measuring %s: %w", step.what, err)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return &m.report, nil
+}
+
+// parkKey is only for images that this process makes and reads.
+var parkKey = []byte("codemode bench speed")
+
+// A meter takes the samples of one report.
+type meter struct {
+	ctx    context.Context
+	o      SpeedOptions
+	engine *sandbox.Engine
+	report SpeedReport
+}
+
+// samples is how many are taken of something.
+func (m *meter) samples(n int) int {
+	if m.o.Quick {
+		return max(n/20, 3)
+	}
+	return n
+}
+
+// figure keeps the spread of samples under a key and returns their median.
+func (m *meter) figure(key string, samples []float64) float64 {
+	slices.Sort(samples)
+	m.report.Spread[key] = Spread{round(quantile(samples, 0.05)), round(quantile(samples, 0.95)), len(samples)}
+	return round(quantile(samples, 0.5))
+}

@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// SpeedFormats are what [SpeedReport.Write] can write.
+var SpeedFormats = []string{"table", "json"}
+
+// Write prints the report.
+func (r *SpeedReport) Write(w io.Writer, format string) error {
+	switch format {
+	case "json":
+		return writeJSON(w, r)
+	case "table":
+		return r.writeTable(w)
+	}
+	return fmt.Errorf("there is no format %q", format)
+}
+
+func (r *SpeedReport) writeTable(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d processors, guest %.16s\n\n", r.System, r.CPUs, r.Guest)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(what, key, unit string, value *float64) {
+		if value == nil {
+			return
+		}
+		spread := ""
+		if s, ok := r.Spread[key]; ok {
+			spread = fmt.Sprintf("%s to %s", digits(s.Low), digits(s.High))
+		}
+		fmt.Fprintf(t, "%s\t%s %s\t%s\n", what, digits(*value), unit, spread)
+	}
+	row("process start to first result", "cold_start_ms", "ms", r.ColdStart)
+	row("  with an empty cache", "", "ms", r.FirstStart)
+	row("fresh run", "fresh.p50_us", "µs", &r.Fresh.P50)
+	row("  99 of 100 within", "", "µs", &r.Fresh.P99)
+	row("  one after the other", "", "a second", &r.Fresh.PerS)
+	row("  on all processors", "", "a second", &r.Fresh.PerSAll)
+	row("  a guest made anew costs", "fresh.init_ratio", "times that", &r.Fresh.InitRatio)
+	row("host call", "host_call_us", "µs", &r.HostCall)
+	row("100 calls of 10 ms at once", "parallel100_ms", "ms", &r.Parallel100)
+	row("computing: recursion", "cpu.fib_ms", "ms", &r.CPU.Fib)
+	row("  JSON", "cpu.json_ms", "ms", &r.CPU.JSON)
+	row("  text", "cpu.text_ms", "ms", &r.CPU.Text)
+	row("  numbers", "cpu.math_ms", "ms", &r.CPU.Math)
+	row("  with kill checks", "", "times the time without", r.CPU.KillCheck)
+	row("a waiting run holds", "", "KiB", r.Waiting)
+	row("a parked one", "parked.written_kib", "KiB", &r.Parked.Written)
+	row("  image to result", "parked.resume_ms", "ms", &r.Parked.Resume)
+	row("runtime.GC during eight endless programs, at most", "gc_pause_ms", "ms", &r.GCPause)
+	row("a fresh run beside them, 99 of 100 within", "probe_p99_ms", "ms", &r.ProbeP99)
+	t.Flush()
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// digits keeps about three of a number's.
+func digits(x float64) string {
+	switch {
+	case x >= 100:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case x >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
+}

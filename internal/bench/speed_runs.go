@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// smallest is the program that fresh runs are measured with.
+var smallest = sandbox.Program{Source: "return (async () => 1+1)()"}
+
+// must runs a program that has to return want.
+func must(ctx context.Context, e *sandbox.Engine, p sandbox.Program, h sandbox.Host, want string) error {
+	r, err := e.Run(ctx, p, h)
+	if err != nil {
+		return err
+	}
+	return expect(r.Value, want)
+}
+
+func expect(value json.RawMessage, want string) error {
+	if string(value) != want {
+		return fmt.Errorf("a program returned %.100q instead of %s", value, want)
+	}
+	return nil
+}
+
+func (m *meter) fresh() error {
+	samples := make([]float64, 0, m.samples(20000))
+	for range cap(samples) / 10 { // to warm up
+		if err := must(m.ctx, m.engine, smallest, nil, "2"); err != nil {
+			return err
+		}
+	}
+	started := time.Now()
+	for range cap(samples) {
+		at := time.Now()
+		if err := must(m.ctx, m.engine, smallest, nil, "2"); err != nil {
+			return err
+		}
+		samples = append(samples, us(time.Since(at)))
+	}
+	m.report.Fresh.PerS = round(float64(len(samples)) / time.Since(started).Seconds())
+	m.report.Fresh.P50 = m.figure("fresh.p50_us", samples)
+	m.report.Fresh.P99 = quantile(samples, 0.99)
+	return nil
+}
+
+func (m *meter) throughput() error {
+	n := int64(m.samples(40000))
+	var left atomic.Int64
+	var failed atomic.Pointer[error]
+	left.Store(n)
+	var wg sync.WaitGroup
+	started := time.Now()
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := must(m.ctx, m.engine, smallest, nil, "2"); err != nil {
+					failed.Store(&err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	m.report.Fresh.PerSAll = round(float64(n) / time.Since(started).Seconds())
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// anew measures what each run would cost without the snapshot: the ratio is of
+// a guest set up from nothing to a whole fresh run.
+func (m *meter) anew() error {
+	var samples []float64
+	for range m.samples(200) {
+		at := time.Now()
+		if err := m.engine.InitialiseAnew(m.ctx); err != nil {
+			return err
+		}
+		samples = append(samples, us(time.Since(at))/m.report.Fresh.P50)
+	}
+	m.report.Fresh.InitRatio = m.figure("fresh.init_ratio", samples)
+	return nil
+}
+
+func echo(_ context.Context, c *sandbox.Call) (json.RawMessage, error) { return c.Args, nil }
+
+func (m *meter) hostCalls() error {
+	const calls = 1000
+	p := sandbox.Program{
+		Source: fmt.Sprintf("let n = 0; for (let i = 0; i < %d; i++) n += await codemode.bench__echo(1); return n", calls),
+		Limits: sandbox.Limits{Calls: calls},
+	}
+	var samples []float64
+	for range m.samples(200) {
+		at := time.Now()
+		if err := must(m.ctx, m.engine, p, echo, "1000"); err != nil {
+			return err
+		}
+		samples = append(samples, us(time.Since(at))/calls)
+	}
+	m.report.HostCall = m.figure("host_call_us", samples)
+	return nil
+}
+
+func (m *meter) parallelCalls() error {
+	p := sandbox.Program{
+		Source: "return (await Promise.all(Array.from({length: 100}, () => codemode.bench__slow(1)))).length",
+		Limits: sandbox.Limits{InFlight: 100},
+	}
+	slow := func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
+		time.Sleep(10 * time.Millisecond)
+		return c.Args, nil
+	}
+	var samples []float64
+	for range m.samples(100) {
+		at := time.Now()
+		if err := must(m.ctx, m.engine, p, slow, "100"); err != nil {
+			return err
+		}
+		samples = append(samples, ms(time.Since(at)))
+	}
+	m.report.Parallel100 = m.figure("parallel100_ms", samples)
+	return nil
+}
+
+// runaways is how many endless programs [meter.collections] runs.
+const runaways = 8
+
+// collecting bounds the time for it, should collections take long.
+const collecting = 10 * time.Second
+
+func (m *meter) collections() error {
+	ctx, cancel := context.WithCancel(m.ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	endless := sandbox.Program{Source: "for (;;);", Limits: sandbox.Limits{CPU: time.Hour, Wall: time.Hour}}
+	for range runaways {
+		wg.Go(func() { _, _ = m.engine.Run(ctx, endless, nil) })
+	}
+	defer wg.Wait()
+	defer cancel()
+	time.Sleep(100 * time.Millisecond) // until all of them loop
+	var collections, probes []float64
+	for started := time.Now(); len(collections) < m.samples(60) && time.Since(started) < collecting; {
+		at := time.Now()
+		runtime.GC()
+		collections = append(collections, ms(time.Since(at)))
+	}
+	for range m.samples(300) {
+		at := time.Now()
+		if err := must(m.ctx, m.engine, smallest, nil, "2"); err != nil {
+			return err
+		}
+		probes = append(probes, ms(time.Since(at)))
+		time.Sleep(time.Millisecond)
+	}
+	m.figure("gc_pause_ms", collections)
+	m.report.GCPause = slices.Max(collections)
+	m.figure("probe_p99_ms", probes)
+	m.report.ProbeP99 = quantile(probes, 0.99)
+	return nil
+}

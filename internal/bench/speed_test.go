@@ -1,0 +1,119 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// asFirst makes the test binary a command that prints 1, for the cold start.
+const asFirst = "BENCH_TEST_PRINTS_1"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == asFirst {
+		os.Stdout.WriteString("1\n")
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestSpeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	r, err := Speed(t.Context(), SpeedOptions{
+		Wasm: guest(t), CacheDir: cache(t), Unchecked: guest(t), Quick: true, Start: []string{binary, asFirst},
+		Progress: func(_, _ int, what string) { steps = append(steps, what) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(steps) != 10 {
+		t.Errorf("progress was told of %q", steps)
+	}
+
+	var b bytes.Buffer
+	if err := r.Write(&b, "json"); err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]any
+	if err := json.Unmarshal(b.Bytes(), &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"cold_start_ms", "first_start_ms", "fresh.p50_us", "fresh.p99_us", "fresh.per_s", "fresh.per_s_all", "fresh.init_ratio",
+		"host_call_us", "parallel100_ms", "cpu.fib_ms", "cpu.json_ms", "cpu.text_ms", "cpu.math_ms", "cpu.kill_check_ratio",
+		"waiting_kib", "parked.written_kib", "parked.resume_ms", "gc_pause_ms", "probe_p99_ms",
+	} {
+		at := any(keys)
+		for key := range strings.SplitSeq(path, ".") {
+			at = at.(map[string]any)[key]
+		}
+		if n, ok := at.(float64); (!ok || n <= 0) && !(path == "waiting_kib" && liveGuests() < 0) {
+			t.Errorf("%s is %v, want a number above 0", path, at)
+		}
+	}
+	if r.Fresh.P50 > r.Fresh.P99 || r.Parallel100 < 10 || r.Parked.Written > 64 {
+		t.Errorf("these cannot be: %+v", r)
+	}
+
+	b.Reset()
+	if err := r.Write(&b, "table"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "host call") || !strings.Contains(b.String(), "times the time without") {
+		t.Errorf("the table lacks figures:\n%s", &b)
+	}
+	if err := r.Write(&b, "junit"); err == nil {
+		t.Error("an unknown format was accepted")
+	}
+}
+
+func TestWhatIsNotMeasuredIsNull(t *testing.T) {
+	m := meter{ctx: t.Context()}
+	if err := m.coldStart(); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := m.report.Write(&b, "json"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"cold_start_ms": null`, `"kill_check_ratio": null`, `"waiting_kib": null`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("want %s in\n%s", want, &b)
+		}
+	}
+}
+
+func TestColdStartOfACommandThatFails(t *testing.T) {
+	m := meter{ctx: t.Context(), o: SpeedOptions{Start: []string{"/nothing/here"}}}
+	if err := m.coldStart(); err == nil {
+		t.Error("it gave no error")
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.o.Start = []string{binary, "-test.list", "none"}
+	if err := m.coldStart(); err == nil || !strings.Contains(err.Error(), "instead of 1") {
+		t.Errorf("a command that prints something else gave %v", err)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	for _, test := range []struct {
+		q    float64
+		want float64
+	}{{0, 1}, {0.05, 1}, {0.5, 5}, {0.9, 9}, {0.95, 10}, {0.99, 10}, {1, 10}} {
+		if got := quantile([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, test.q); got != test.want {
+			t.Errorf("quantile %v: got %v, want %v", test.q, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// An Outcome is how a program of an attack suite may end.
+type Outcome string
+
+const (
+	Value   Outcome = "value"   // it finished
+	Error   Outcome = "error"   // it threw, or was refused or stopped for any reason that has no name here
+	Timeout Outcome = "timeout" // a limit of time
+	Memory  Outcome = "memory"  // the limit of memory
+	Denied  Outcome = "denied"  // by a call that the profile denies and the program did not catch
+)
+
+var outcomes = []Outcome{Value, Error, Timeout, Memory, Denied}
+
+// A Case is one program of an attack suite, as the manifest attacks.json has it.
+type Case struct {
+	File    string          `json:"file"`
+	Class   string          `json:"class"`
+	Outcome Outcome         `json:"outcome"`
+	Also    []Outcome       `json:"also,omitempty"`   // other outcomes that are as safe
+	Expect  json.RawMessage `json:"expect,omitempty"` // what a value has to be; of two strings, a part
+	After   string          `json:"after,omitempty"`  // the file that has to have run directly before
+
+	source string
+	before []*Case // what After asks for, first to last
+}
+
+// A Suite is the cases of one directory, in the order of its manifest.
+type Suite struct{ Cases []*Case }
+
+// manifest is the name of the file that lists the cases.
+const manifest = "attacks.json"
+
+// LoadSuite reads a manifest and the programs it names. What it says about a
+// broken manifest names the case.
+func LoadSuite(dir fs.FS) (*Suite, error) {
+	data, err := fs.ReadFile(dir, manifest)
+	if err != nil {
+		return nil, fmt.Errorf("reading the list of cases: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	s := &Suite{}
+	if err := d.Decode(&s.Cases); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", manifest, err)
+	}
+	if len(s.Cases) == 0 {
+		return nil, fmt.Errorf("%s lists no cases", manifest)
+	}
+	byFile := make(map[string]*Case, len(s.Cases))
+	for i, c := range s.Cases {
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("%s, case %d (%q): %w", manifest, i+1, c.File, err)
+		}
+		if byFile[c.File] != nil {
+			return nil, fmt.Errorf("%s, case %d: %q is listed twice", manifest, i+1, c.File)
+		}
+		source, err := fs.ReadFile(dir, c.File)
+		if err != nil {
+			return nil, fmt.Errorf("%s, case %d: %w", manifest, i+1, err)
+		}
+		c.source = string(source)
+		byFile[c.File] = c
+	}
+	for _, c := range s.Cases {
+		if err := c.chain(byFile); err != nil {
+			return nil, fmt.Errorf("%s, case %q: %w", manifest, c.File, err)
+		}
+	}
+	return s, nil
+}
+
+func (c *Case) check() error {
+	switch {
+	case c.File == "":
+		return errors.New("it names no file")
+	case !slices.Contains(outcomes, c.Outcome):
+		return fmt.Errorf("the outcome %q is none of %v", c.Outcome, outcomes)
+	}
+	for _, o := range c.Also {
+		if !slices.Contains(outcomes, o) {
+			return fmt.Errorf("the outcome %q in also is none of %v", o, outcomes)
+		}
+	}
+	return nil
+}
+
+// chain finds what has to run before a case.
+func (c *Case) chain(byFile map[string]*Case) error {
+	for at := c; at.After != ""; {
+		earlier := byFile[at.After]
+		switch {
+		case earlier == nil:
+			return fmt.Errorf("after names %q, which is not listed", at.After)
+		case earlier == c || slices.Contains(c.before, earlier):
+			return fmt.Errorf("after leads back to %q", earlier.File)
+		}
+		c.before = slices.Insert(c.before, 0, earlier)
+		at = earlier
+	}
+	return nil
+}
+
+// Filter keeps the cases whose file, or class, matches a pattern of [path.Match].
+func (s *Suite) Filter(pattern string) (*Suite, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("the pattern %q: %w", pattern, err)
+	}
+	kept := &Suite{}
+	for _, c := range s.Cases {
+		if matches(pattern, c.File) || matches(pattern, strings.TrimSuffix(c.File, ".js")) || matches(pattern, c.Class) {
+			kept.Cases = append(kept.Cases, c)
+		}
+	}
+	if len(kept.Cases) == 0 {
+		return nil, fmt.Errorf("no case matches %q", pattern)
+	}
+	return kept, nil
+}
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// accepts reports whether an outcome is safe for the case.
+func (c *Case) accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }
+
+// fits reports whether a value is what Expect says; nil is undefined, which
+// counts as null.
+func (c *Case) fits(value json.RawMessage) bool {
+	if c.Expect == nil {
+		return true
+	}
+	if value == nil {
+		value = json.RawMessage("null")
+	}
+	var want, got any
+	if decode(c.Expect, &want) != nil || decode(value, &got) != nil {
+		return false
+	}
+	if part, ok := want.(string); ok {
+		if text, ok := got.(string); ok {
+			return strings.Contains(text, part)
+		}
+	}
+	return equal(want, got)
+}
+
+func decode(data []byte, v *any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// equal compares two JSON values; numbers by what they are, not by how they are written.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		if !ok || a == b {
+			return ok
+		}
+		x, err := a.Float64()
+		y, err2 := b.Float64()
+		return err == nil && err2 == nil && x == y
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			w, ok := b[k]
+			if !ok || !equal(v, w) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}

@@ -1,0 +1,49 @@
+package codemode
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/codemode-project/codemode/hostfns"
+)
+
+// journalLength is how many entries a Journal keeps.
+const journalLength = 1000
+
+// A Journal is the record of an Evaluator that was given no Recorder: the
+// latest entries, in memory. It forgets everything when the process ends.
+type Journal struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	entries []hostfns.Entry // a ring of at most journalLength
+	next    int             // where the next entry goes once the ring is full
+}
+
+// Record keeps an entry. It never fails.
+func (j *Journal) Record(ctx context.Context, e hostfns.Entry) error {
+	j.log.Debug("call", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool", e.Tool, "profile", e.Profile,
+		"verdict", e.Verdict, "rule", e.Rule, "decidedBy", e.DecidedBy, "reason", e.Reason, "outcome", e.Outcome)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.entries) < journalLength {
+		j.entries = append(j.entries, e)
+		return nil
+	}
+	j.entries[j.next] = e
+	j.next = (j.next + 1) % journalLength
+	return nil
+}
+
+// Entries returns what is kept, oldest first.
+func (j *Journal) Entries() []hostfns.Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append(slices.Clone(j.entries[j.next:]), j.entries[:j.next]...)
+}
+
+// Journal is the record that the Evaluator keeps by itself; nil when
+// Options.Recorder keeps it.
+func (e *Evaluator) Journal() *Journal { return e.journal }

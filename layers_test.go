@@ -1,0 +1,92 @@
+package codemode
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers is the import table: what a folder may import besides the standard
+// library. Leaves import nothing of this module, and each outside module
+// comes in through the folders that are named here and no others.
+var layers = map[string]struct {
+	ours    []string
+	outside []string
+}{
+	// Leaves.
+	"sandbox":   {outside: []string{"github.com/tetratelabs/wazero"}},
+	"analysis":  {outside: []string{"github.com/evanw/esbuild"}},
+	"profiles":  {outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
+	"catalog":   {},
+	"upstream":  {outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
+	"approvals": {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
+	"hostfns":   {},
+
+	// What wires them.
+	".":            {ours: []string{"sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns"}},
+	"server":       {ours: []string{".", "approvals", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"cmd/codemode": {ours: []string{".", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench"}, outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
+}
+
+// elsewhere are folders that build or test the product and are no part of it.
+var elsewhere = []string{"guest", "internal"}
+
+const module = "github.com/codemode-project/codemode"
+
+func TestImportTable(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		folder := filepath.ToSlash(filepath.Dir(path))
+		if d.IsDir() {
+			slash := filepath.ToSlash(path)
+			if slash != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" ||
+				slices.Contains(elsewhere, slash)) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		may, ok := layers[folder]
+		if !ok {
+			t.Errorf("%s: the folder %s is not in the import table", path, folder)
+			return filepath.SkipDir
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			switch of, ours := strings.CutPrefix(imported+"/", module+"/"); {
+			case ours && !slices.Contains(may.ours, folderOf(of)):
+				t.Errorf("%s imports our %s, which %s may not", path, folderOf(of), folder)
+			case !ours && strings.Contains(strings.Split(imported, "/")[0], ".") &&
+				!slices.ContainsFunc(may.outside, func(m string) bool { return imported == m || strings.HasPrefix(imported, m+"/") }):
+				t.Errorf("%s imports %s, whose door is elsewhere", path, imported)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func folderOf(of string) string {
+	if of = strings.TrimSuffix(of, "/"); of == "" {
+		return "."
+	}
+	return of
+}

@@ -1,0 +1,88 @@
+package profiles
+
+import (
+	"fmt"
+	"strings"
+)
+
+// conditions reads "when".
+func (b *builder) conditions(n *node) []condition {
+	if n.kind != kindObject {
+		b.wrong(n, `write {"/argument": {"eq": "value"}}`, `"when" must be an object, this is %s`, n.kind)
+		return nil
+	}
+	if n.count == 0 {
+		b.wrong(n, "remove it: without \"when\" a rule holds for all arguments", `"when" must not be empty`)
+	}
+	b.unique(n)
+	var conditions []condition
+	for child := range b.t.children(n) {
+		c := condition{pointer: child.key, steps: b.pointer(child.key, int(child.keyStart), int(child.keyEnd))}
+		c.text = shortened(string(b.t.source(child)))
+		if c.test = b.test(child, child.key); c.test != nil {
+			conditions = append(conditions, c)
+		}
+	}
+	return conditions
+}
+
+// maxConditionText keeps a list of a thousand values out of reasons.
+const maxConditionText = 200
+
+func shortened(s string) string {
+	if len(s) <= maxConditionText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxConditionText], "") + "..."
+}
+
+// pointer reads a JSON Pointer (RFC 6901), in which "*" stands for every element.
+func (b *builder) pointer(text string, start, end int) []step {
+	if !strings.HasPrefix(text, "/") {
+		hint := "the pointer of the argument x is \"/x\""
+		if text != "" {
+			hint = fmt.Sprintf("write \"/%s\"", strings.NewReplacer("$.", "", ".", "/").Replace(text))
+		}
+		b.report(start, end, hint, "a JSON Pointer begins with /")
+		return nil
+	}
+	var steps []step
+	for token := range strings.SplitSeq(text[1:], "/") {
+		if strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(token), "~") {
+			b.report(start, end, `in a JSON Pointer ~ is written ~0, and / inside a key ~1`, "a ~ that is neither ~0 nor ~1")
+		}
+		key := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		steps = append(steps, step{key: key, folded: fold(key), any: token == "*", index: arrayIndex(key)})
+	}
+	return steps
+}
+
+// test reads a condition object. The result is nil if nothing of it can be used.
+func (b *builder) test(n *node, what string) *test {
+	if n.kind != kindObject {
+		b.wrong(n, fmt.Sprintf(`write {"eq": %s}`, shortened(string(b.t.source(n)))), "a condition must be an object, this is %s", n.kind)
+		return nil
+	}
+	x := &test{}
+	missing := false
+	fields := []field{{"ifMissing", func(n *node) {
+		missing = true
+		word, ok := b.word(n, `"ifMissing"`, "unknown", "match", "noMatch")
+		x.decided = ok
+		x.ifMissing = map[string]result{"match": yes, "noMatch": no}[word]
+		if word == "unknown" {
+			x.ifMissing = unknown
+		}
+	}}}
+	fields = append(fields, b.operators(x)...)
+	before := len(b.problems)
+	b.object(n, "a condition", fields)
+	if len(b.problems) == before && len(x.operators) == 0 {
+		hint := `say what the argument must be, for example {"eq": "value"}`
+		if missing {
+			hint = `"ifMissing" says what holds without a value: say what the value must be, or {"exists": true}`
+		}
+		b.wrong(n, hint, "the condition on %q is empty", what)
+	}
+	return x
+}

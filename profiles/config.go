@@ -1,0 +1,152 @@
+package profiles
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Config is one configuration file, checked in full. It never changes after, so it may
+// be used by any number of goroutines.
+type Config struct {
+	Path   string
+	Digest string // of the file's bytes: sha256:...
+
+	// Default is the profile of the base tool. "" means that the base tool is unrestricted,
+	// but for the floor.
+	Default string
+	// Floor is the profile that binds every other one and the base tool; "" = none.
+	Floor string
+	// Expose narrows what is listed, see [Config.Exposes]; nil = everything is listed.
+	Expose []string
+
+	Servers []Server        // in the order of the file
+	Builtin json.RawMessage // false, or an object; nil if the file does not say
+	Store   json.RawMessage // an object or a string; nil if the file does not say
+	HTTP    json.RawMessage // an object or a string; nil if the file does not say
+	Limits  Limits          // for the profiles that do not say
+
+	// Warnings is what the file may contain but was probably not meant, or what a person
+	// should know before trusting it. Worth printing once per load.
+	Warnings []Problem
+
+	profiles map[string]*Profile
+	base     *Profile
+}
+
+// A Server is one upstream as the file has it.
+type Server struct {
+	Name string
+	JSON json.RawMessage // standard JSON: comments and trailing commas are gone
+	Pos  Position
+
+	// TrustAnnotations lets allow rules believe the annotations of the server's tools.
+	TrustAnnotations bool
+}
+
+// Profile gives the profile of that name, nil if there is none. The name "" is the base
+// tool: the default profile, or one that allows everything the floor allows.
+func (c *Config) Profile(name string) *Profile {
+	if name == "" {
+		return c.base
+	}
+	return c.profiles[name]
+}
+
+// Names gives the profiles that are listed as tools, sorted.
+func (c *Config) Names() []string {
+	var names []string
+	for name := range c.profiles {
+		if c.Exposes(toolPrefix + name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// All gives the names of all profiles, sorted, listed or not.
+func (c *Config) All() []string { return slices.Sorted(maps.Keys(c.profiles)) }
+
+// The names of our MCP tools, as "expose" has them.
+const (
+	baseTool   = "codemode_eval"
+	toolPrefix = baseTool + "_"
+)
+
+// helperTools are the tools that run nothing.
+var helperTools = []string{"codemode_check", "search_tools", "get_tools", "start_here", "ask_user"}
+
+// Exposes reports whether an MCP tool of ours is listed. Without "expose" all are. With it,
+// the profiles and the base tool are those it names; the tools that run nothing stay listed
+// unless it names one of them too.
+func (c *Config) Exposes(tool string) bool {
+	if c.Expose == nil || slices.Contains(c.Expose, tool) {
+		return true
+	}
+	if name, ok := strings.CutPrefix(tool, toolPrefix); ok {
+		return slices.Contains(c.Expose, name)
+	}
+	return tool != baseTool && !slices.ContainsFunc(c.Expose, func(name string) bool {
+		return c.profiles[name] == nil && slices.Contains(helperTools, name)
+	})
+}
+
+// Parse checks a configuration file; file is the name to use in messages. The error is
+// [Problems] with everything that is wrong, and then nothing of the file may be used.
+func Parse(file string, data []byte) (*Config, error) {
+	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
+	r := &reader{file: file, t: tree{src: src}}
+	if hint := encodingHint(data); hint != "" {
+		r.report(0, 0, hint, "the file is not text in UTF-8")
+		return nil, r.problems
+	}
+	t, bad := parseFile(src)
+	if bad != nil {
+		r.report(bad.at, bad.at+bad.length, bad.hint, "%s", bad.message)
+		return nil, r.problems
+	}
+	r.t = t
+	c := &Config{Path: file, Digest: digest(data)}
+	b := builder{reader: r, config: c}
+	b.file()
+	if len(r.problems) > 0 {
+		sortProblems(r.problems)
+		return nil, r.problems
+	}
+	sortProblems(r.warnings)
+	c.Warnings = r.warnings
+	return c, nil
+}
+
+// encodingHint recognises what Windows editors and accidents leave behind.
+func encodingHint(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return "it looks like UTF-16: save it as UTF-8"
+	case bytes.IndexByte(data, 0) >= 0:
+		return "it looks like a binary file or UTF-16: save it as UTF-8"
+	}
+	return ""
+}
+
+func digest(parts ...[]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func sortProblems(ps Problems) {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+}

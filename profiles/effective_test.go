@@ -1,0 +1,395 @@
+package profiles
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// profiles loads several profiles; "p" is the one that is looked at.
+func profiles(t testing.TB, all string) *Profile {
+	t.Helper()
+	return parse(t, `{"evaluation": {"profiles": {`+all+`}}}`).Profile("p")
+}
+
+// TestExtends is POLICY.md A10: lists are joined, of the rest the strictest counts.
+func TestExtends(t *testing.T) {
+	for _, row := range []struct {
+		title, all, tool string
+		want             Verdict
+	}{
+		{"a parent's deny binds the child", `"q": {"denylist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", Deny},
+		{"a parent's ask binds the child", `"q": {"asklist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", Ask},
+		{"a parent's allow counts", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__c"]}`, "a b", Allow},
+		{"a child's deny binds a parent's allow", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "denylist": ["a__b"]}`, "a b", Deny},
+		{"a grandparent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {"extends": ["r"]}, "p": {"extends": ["q"]}`, "a b", Deny},
+		{"the second parent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {}, "p": {"extends": ["q", "r"]}`, "a b", Deny},
+		{"a parent may stand below", `"p": {"extends": ["q"]}, "q": {"denylist": ["a__b"]}`, "a b", Deny},
+		{"a parent's allowlist makes the rest denied", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"]}`, "x y", Deny},
+		{"a parent's unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"]}`, "x y", Deny},
+		{"a child cannot loosen unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"], "unmatched": "allow"}`, "x y", Deny},
+		{"a parent cannot loosen unmatched", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "unmatched": "ask"}`, "x y", Ask},
+		{"a parent cannot loosen an allowlist", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "allowlist": ["a__b"]}`, "x y", Deny},
+		{"a child that says nothing does not tighten", `"q": {"unmatched": "ask"}, "p": {"extends": ["q"]}`, "x y", Ask},
+	} {
+		t.Run(row.title, func(t *testing.T) {
+			if d := profiles(t, row.all).Decide(call(row.tool, `{}`)); d.Verdict != row.want {
+				t.Errorf("got %s\nwant %s", described(d), row.want)
+			}
+		})
+	}
+}
+
+func TestExtendsTakesTheStrictestSettings(t *testing.T) {
+	p := profiles(t, `
+		"q": {"elicitationFallback": "deny", "limits": {"asks": 5, "calls": 100, "cpu": "2s"},
+			"ask": {"timeout": "1m", "minHuman": "1s", "channels": ["web", "terminal"], "edit": false, "approver": "other"},
+			"redact": {"keys": ["token"], "detect": true}, "raise": {"tainted": "ask", "openWorldHint": "deny"}},
+		"p": {"extends": ["q"], "elicitationFallback": "allow", "limits": {"asks": 9, "calls": 10, "repeat": 3},
+			"ask": {"timeout": "2m", "minHuman": "500ms", "budget": "10m", "channels": ["terminal", "elicitation"], "edit": true, "batch": true},
+			"redact": {"keys": ["secret"], "pointers": ["/a"]}, "raise": {"tainted": "deny", "openWorldHint": "ask"}}`)
+	if p.Fallback() {
+		t.Error("a child loosened elicitationFallback")
+	}
+	if diff := cmp.Diff(Limits{Asks: 5, Calls: 10, Repeat: 3, CPU: 2 * time.Second}, p.Limits()); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+	off, on := false, true
+	want := Asking{Channels: []string{"terminal"}, Timeout: time.Minute, Budget: 10 * time.Minute, MinHuman: time.Second, Edit: &off, Batch: &on, OtherOnly: true}
+	if diff := cmp.Diff(want, p.Ask()); diff != "" {
+		t.Errorf("ask (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Redact{Keys: []string{"token", "secret"}, Pointers: []string{"/a"}, Detect: true}, p.Redact()); diff != "" {
+		t.Errorf("redact (-want +got):\n%s", diff)
+	}
+	if d := p.Decide(Call{Name: "a__b", Tainted: true}); d.Verdict != Deny {
+		t.Errorf("raise: got %s, want deny", described(d))
+	}
+	t.Run("channels with nothing in common are none, not all", func(t *testing.T) {
+		p := profiles(t, `"q": {"ask": {"channels": ["web"]}}, "p": {"extends": ["q"], "ask": {"channels": ["terminal"]}}`)
+		if got := p.Ask().Channels; got == nil || len(got) != 0 {
+			t.Errorf("got %#v, want an empty list", got)
+		}
+	})
+	t.Run("nothing said stays unsaid", func(t *testing.T) {
+		p := profile(t, ``)
+		if diff := cmp.Diff(Asking{}, p.Ask()); diff != "" || p.Ask().Channels != nil {
+			t.Errorf("ask (-want +got):\n%s", diff)
+		}
+		if (p.Limits() != Limits{}) || p.Fallback() {
+			t.Errorf("got %+v and fallback %t", p.Limits(), p.Fallback())
+		}
+	})
+	t.Run("a fallback that allows", func(t *testing.T) {
+		if !profile(t, `"elicitationFallback": "allow"`).Fallback() {
+			t.Error("got false")
+		}
+		if !profiles(t, `"q": {}, "p": {"extends": ["q"], "elicitationFallback": "allow"}`).Fallback() {
+			t.Error("a parent that does not say forbids it")
+		}
+	})
+}
+
+// TestFloor is POLICY.md A10: the floor binds every profile and the base tool.
+func TestFloor(t *testing.T) {
+	const floor = `"floor": "f", "profiles": {
+		"f": {"denylist": ["*__drop_*"], "asklist": [{"id": "pay", "tool": "pay__*", "risk": "critical"}, {"id": "big", "tool": "db__*", "when": {"/n": {"gte": 10}}}],
+			"limits": {"calls": 5, "asks": 2}, "raise": {"tainted": "ask"}, "redact": {"keys": ["token"]}, "elicitationFallback": "deny"},
+		"p": {"elicitationFallback": "allow", "limits": {"asks": 9}, "remember": {"scopes": ["run"]}, "asklist": ["pay__both"], "denylist": ["x__*", "pay__no"], "unmatched": "allow"},
+		"q": {"allowlist": ["db__drop_t"]}}`
+	c := parse(t, `{"evaluation": {`+floor+`}}`)
+	for _, row := range []struct {
+		profile, tool, args string
+		want                Verdict
+		floor               bool
+		rule                string
+	}{
+		{"p", "db drop_t", `{}`, Deny, true, "*__drop_*"},
+		{"q", "db drop_t", `{}`, Deny, true, "*__drop_*"},
+		{"", "db drop_t", `{}`, Deny, true, "*__drop_*"},
+		{"f", "db drop_t", `{}`, Deny, false, "*__drop_*"},
+		{"p", "pay x", `{}`, Ask, true, "pay"},
+		{"p", "pay both", `{}`, Ask, true, "pay__both"},
+		{"p", "pay no", `{}`, Deny, false, "pay__no"},
+		{"", "pay x", `{}`, Ask, true, "pay"},
+		{"p", "x y", `{}`, Deny, false, "x__*"},
+		{"p", "db get", `{"n": 10}`, Ask, true, "big"},
+		{"p", "db get", `{"n": 9}`, Allow, false, ""},
+		{"p", "db get", `{}`, Ask, true, "big"},
+	} {
+		d := c.Profile(row.profile).Decide(call(row.tool, row.args))
+		if d.Verdict != row.want || d.Floor != row.floor || d.Reasons[0].Rule != row.rule {
+			t.Errorf("%s %s in %q: got %s, floor %t\nwant %s by %q, floor %t", row.tool, row.args, row.profile, described(d), d.Floor, row.want, row.rule, row.floor)
+		}
+		checkDecision(t, d)
+	}
+	t.Run("what cannot be judged stays so, whoever asks about it", func(t *testing.T) {
+		const when = `{"tool": "a__b", "when": {"/x": {"eq": 1}}}`
+		for _, body := range []string{`"f": {"asklist": ["*"]}, "p": {"asklist": [` + when + `]}`, `"f": {"asklist": [` + when + `]}, "p": {"asklist": ["*"]}`} {
+			d := parse(t, `{"evaluation": {"floor": "f", "profiles": {`+body+`}}}`).Profile("p").Decide(call("a b", `{}`))
+			if d.Verdict != Ask || !d.Unknown || !d.Floor {
+				t.Errorf("%s: got %s, unknown %t, floor %t", body, described(d), d.Unknown, d.Floor)
+			}
+		}
+	})
+	p := c.Profile("p")
+	if d := p.Decide(call("pay both", `{}`)); d.Risk != "critical" || len(d.Reasons) != 2 || !d.Reasons[1].Floor || d.Reasons[0].Floor {
+		t.Errorf("the floor's risk and reasons are missing: %s", described(d))
+	}
+	if l := p.Limits(); l.Calls != 5 || l.Asks != 2 {
+		t.Errorf("the floor's limits do not hold: %+v", l)
+	}
+	if p.Fallback() || !slices.Contains(p.Redact().Keys, "token") {
+		t.Error("the floor's fallback or redaction does not hold")
+	}
+	if d := p.Decide(Call{Name: "pay__x", Counters: Counters{Calls: 5}}); d.Verdict != Deny || d.Code != CodeLimit || d.Floor {
+		t.Errorf("a limit that is used up: got %s, floor %t", described(d), d.Floor)
+	}
+	if d := p.Decide(Call{Name: "a__b", Tainted: true}); d.Verdict != Ask || !d.Floor || d.Remember.Scopes != nil {
+		t.Errorf("what the floor raises can be answered by a grant: %s, %+v", described(d), d.Remember)
+	}
+	if d := c.Profile("").Decide(Call{Name: "a__b", Tainted: true}); d.Verdict != Ask {
+		t.Errorf("the floor's raise does not hold for the base tool: %s", described(d))
+	}
+	if c.Profile("").Unrestricted() {
+		t.Error("a base tool with a floor is called unrestricted")
+	}
+	t.Run("limits of the file are not the floor's", func(t *testing.T) {
+		c := parse(t, `{"limits": {"calls": 3}, "evaluation": {"floor": "f", "profiles": {"f": {}, "p": {"limits": {"calls": 7}}}}}`)
+		if got := c.Profile("p").Limits().Calls; got != 7 {
+			t.Errorf("got %d calls, want the profile's own 7", got)
+		}
+	})
+}
+
+// TestRemember is POLICY.md section 5 as far as a profile decides it.
+func TestRemember(t *testing.T) {
+	const rest = `, "remember": {"scopes": ["run", "count", "time"], "default": "5m", "max": "8h", "args": "rule"}`
+	full := Remember{Scopes: []string{"run", "count", "time"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}
+	for _, row := range []struct {
+		title, body, args string
+		want              Remember
+		pointers          []string
+	}{
+		{"the profile's", `"asklist": ["a__b"]` + rest, `{}`, full, nil},
+		{"none without remember", `"asklist": ["a__b"]`, `{}`, Remember{}, nil},
+		{"the rule narrows", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["run", "time"], "max": "30m", "args": "exact"}}]` + rest, `{}`,
+			Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "exact"}, nil},
+		{"the rule cannot widen", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["run", "session"], "max": "24h", "args": "any"}}]` + rest, `{}`,
+			Remember{Scopes: []string{"run"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+		{"a maximum below the default", `"asklist": [{"tool": "a__b", "remember": {"max": "1m"}}]` + rest, `{}`,
+			Remember{Scopes: full.Scopes, Default: time.Minute, Max: time.Minute, Args: "rule"}, nil},
+		{"two rules narrow together", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["run"]}}, {"tool": "a__*", "remember": {"scopes": ["time"]}}]` + rest, `{}`,
+			Remember{Scopes: []string{}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+		{"a rule alone", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["count"]}}]`, `{}`,
+			Remember{Scopes: []string{"count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+		{"the pointers of the rules that hold", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}, "/y": {"exists": true}}}, {"tool": "a__*", "when": {"/y": {"eq": 2}}}, {"tool": "a__*", "when": {"/z": {"exists": true}}}]` + rest,
+			`{"x": 1, "y": 2}`, full, []string{"/x", "/y"}},
+		{"high risk is not remembered beyond the run", `"asklist": [{"tool": "a__b", "risk": "high"}]` + rest, `{}`,
+			Remember{Scopes: []string{"run", "count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+		{"critical risk is not remembered", `"asklist": [{"tool": "a__b", "risk": "critical"}]` + rest, `{}`, Remember{}, nil},
+		{"an unknown condition is not remembered", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]` + rest, `{}`, Remember{}, nil},
+		{"unmatched ask is remembered as the profile says", `"unmatched": "ask"` + rest, `{}`, full, nil},
+	} {
+		t.Run(row.title, func(t *testing.T) {
+			d := profile(t, row.body).Decide(call("a b", row.args))
+			if diff := cmp.Diff(row.want, d.Remember); diff != "" || d.Verdict != Ask {
+				t.Errorf("%s (-want +got):\n%s", d.Verdict, diff)
+			}
+			if diff := cmp.Diff(row.pointers, d.Pointers); diff != "" {
+				t.Errorf("pointers (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("deciding does not change the profile", func(t *testing.T) {
+		p := profile(t, `"asklist": [{"tool": "a__b", "risk": "high", "remember": {"scopes": ["run", "time"]}}]`+rest)
+		first := p.Decide(call("a b", `{}`))
+		first.Remember.Scopes[0] = "changed"
+		if diff := cmp.Diff([]string{"run"}, p.Decide(call("a b", `{}`)).Remember.Scopes); diff != "" {
+			t.Errorf("scopes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestPolicyExample is POLICY.md section 1: the example loads and behaves as its text says.
+func TestPolicyExample(t *testing.T) {
+	c, err := Load("../testdata/profiles/policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Default != "supervised" || c.Floor != "house" {
+		t.Fatalf("got the default %q and the floor %q", c.Default, c.Floor)
+	}
+	for _, row := range []struct {
+		title, profile, tool, args string
+		want                       Verdict
+		risk, rule                 string
+	}{
+		{"what readonly lists", "readonly", "github get_issue", `{}`, Allow, "low", "github__get_*"},
+		{"what readonly does not list", "readonly", "github create_issue", `{}`, Deny, "", ""},
+		{"the base tool is supervised", "", "github create_issue", `{"owner": "acme", "repo": "api"}`, Allow, "medium", "own-issues"},
+		{"an allow of the parent, beneath a soft ask", "supervised", "github list_issues", `{}`, Allow, "medium", "github__list_*"},
+		{"another owner", "supervised", "github create_issue", `{"owner": "other", "repo": "web"}`, Ask, "medium", "github-rest"},
+		{"an argument the rule does not name", "supervised", "github create_issue", `{"owner": "acme", "repo": "web", "visibility": "public"}`, Ask, "medium", "github-rest"},
+		{"another tool of github", "supervised", "github delete_repo", `{}`, Ask, "medium", "github-rest"},
+		{"a deletion", "supervised", "fs delete_file", `{"path": "/data/x"}`, Deny, "", "fs__delete_*"},
+		{"a write", "supervised", "fs write_file", `{"path": "/data/x"}`, Ask, "medium", "fs-write"},
+		{"a write to system files", "supervised", "fs write_file", `{"path": "/data/../etc/passwd"}`, Deny, "", "no-etc"},
+		{"a read of system files", "supervised", "fs read_file", `{"path": "//etc/shadow"}`, Deny, "", "no-etc"},
+		{"a read that no rule mentions", "supervised", "fs read_file", `{"path": "/data/x"}`, Deny, "", ""},
+		{"a write to who knows where", "supervised", "fs write_file", `{"file": "/etc/passwd"}`, Ask, "medium", "no-etc"},
+		{"the floor denies drops everywhere", "readonly", "time drop_it", `{}`, Deny, "", "*__drop_*"},
+		{"the floor asks about big payments", "house", "pay create", `{"amount": {"value": "10000.00"}}`, Ask, "critical", "big-payment"},
+		{"a payment just below", "house", "pay create", `{"amount": {"value": "9999.99"}}`, Allow, "low", ""},
+		{"a payment of unknown size", "house", "pay create", `{"amount": 20000}`, Ask, "critical", "big-payment"},
+		{"a payment where it is not allowed at all", "supervised", "pay create", `{"amount": {"value": "20000"}}`, Deny, "", ""},
+		{"nothing but what is listed", "supervised", "mail send", `{}`, Deny, "", ""},
+	} {
+		t.Run(row.title, func(t *testing.T) {
+			d := c.Profile(row.profile).Decide(call(row.tool, row.args))
+			if d.Verdict != row.want || d.Risk != row.risk || d.Reasons[0].Rule != row.rule {
+				t.Errorf("got %s\nwant %s, risk %q, by %q", described(d), row.want, row.risk, row.rule)
+			}
+			checkDecision(t, d)
+		})
+	}
+	p := c.Profile("supervised")
+	if diff := cmp.Diff(Limits{Asks: 20, AsksPerMinute: 6, Pending: 5, Refusals: 3, Calls: 1000, Repeat: 5}, p.Limits()); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+	d := p.Decide(call("fs write_file", `{"path": "/data/x"}`))
+	if diff := cmp.Diff(Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "rule"}, d.Remember); diff != "" {
+		t.Errorf("remember (-want +got):\n%s", diff)
+	}
+	if a := p.Ask(); a.Timeout != 2*time.Minute || a.Budget != 10*time.Minute || a.MinHuman != 700*time.Millisecond || !*a.Batch || !*a.Edit || a.OtherOnly {
+		t.Errorf("ask: got %+v", a)
+	}
+	if x := p.Redact(); !x.Detect || len(x.Keys) != 5 || len(x.Pointers) != 1 {
+		t.Errorf("redact: got %+v", x)
+	}
+	destructive := call("time wipe", `{}`)
+	destructive.Annotations = map[string]any{"destructiveHint": true}
+	if d := p.Decide(destructive); d.Verdict != Ask || d.Reasons[0].List != "raise" {
+		t.Errorf("a destructive tool: got %s, want ask by raise", described(d))
+	}
+}
+
+func TestDigests(t *testing.T) {
+	const rest = `"q": {"denylist": ["x__y"]}, "f": {"denylist": ["v__w"]}`
+	file := func(p, more string) *Config {
+		return parse(t, `{`+more+`"evaluation": {"floor": "f", "profiles": {"p": `+p+`, `+rest+`}}}`)
+	}
+	base := file(`{"extends": ["q"], "denylist": ["a__b"]}`, ``).Profile("p").Digest()
+	if !strings.HasPrefix(base, "sha256:") || len(base) != len("sha256:")+64 {
+		t.Fatalf("got %q", base)
+	}
+	for title, c := range map[string]*Config{
+		"comments and spaces": file(`{ /* x */ "extends" : [ "q" , ], "denylist":["a__b"]}`, ``),
+		"another server":      file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"mcpServers": {"s": {"command": "x"}}, `),
+	} {
+		if got := c.Profile("p").Digest(); got != base {
+			t.Errorf("%s changed the digest", title)
+		}
+	}
+	seen := map[string]string{base: "the profile itself"}
+	for title, c := range map[string]*Config{
+		"another rule":     file(`{"extends": ["q"], "denylist": ["a__c"]}`, ``),
+		"another setting":  file(`{"extends": ["q"], "denylist": ["a__b"], "unmatched": "ask"}`, ``),
+		"no parent":        file(`{"denylist": ["a__b"]}`, ``),
+		"a trusted server": file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"mcpServers": {"s": {"trustAnnotations": true}}, `),
+		"limits":           file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"limits": {"calls": 1}, `),
+		"no floor":         parse(t, `{"evaluation": {"profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, `+rest+`}}}`),
+		"another floor":    parse(t, `{"evaluation": {"floor": "f", "profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, "q": {"denylist": ["x__y"]}, "f": {}}}}`),
+		"another parent":   parse(t, `{"evaluation": {"floor": "f", "profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, "q": {}, "f": {"denylist": ["v__w"]}}}}`),
+	} {
+		got := c.Profile("p").Digest()
+		if other := seen[got]; other != "" {
+			t.Errorf("%s has the digest of %s", title, other)
+		}
+		seen[got] = title
+	}
+	if parse(t, `{}`).Digest == parse(t, `{ }`).Digest {
+		t.Error("the digest of the file does not cover its bytes")
+	}
+}
+
+func TestRules(t *testing.T) {
+	if p := profile(t, ``); p.Name() != "p" || p.Pos() != (Position{"codemode.json", 1, 30}) {
+		t.Errorf("got %q at %s", p.Name(), p.Pos())
+	}
+	p := profiles(t, `"q": {"denylist": ["a-b__*"]}, "p": {"extends": ["q"], "allowlist": [{"id": "w", "tool": ["a_b__x", "c__d"], "when": {"/n": {"eq": 1}}}]}`)
+	rules := p.Rules()
+	if len(rules) != 2 {
+		t.Fatalf("got %d rules, want 2", len(rules))
+	}
+	d, a := rules[0], rules[1]
+	if d.ID != "" || d.List != "denylist" || d.Profile != "q" || d.Conditional || d.Pos.Line != 1 || !slices.Equal(d.Patterns, []string{"a-b__*"}) {
+		t.Errorf("got %+v", d)
+	}
+	if a.ID != "w" || a.List != "allowlist" || a.Profile != "p" || !a.Conditional || !slices.Equal(a.Pointers, []string{"/n"}) {
+		t.Errorf("got %+v", a)
+	}
+	if !d.Matches("a-b", "x") || d.Matches("c", "d") || !a.Matches("a-b", "x") || !a.Matches("c", "d") {
+		t.Error("a rule is about other tools than Decide finds")
+	}
+}
+
+// TestExplain is POLICY.md H1 as far as a profile answers it.
+func TestExplain(t *testing.T) {
+	p := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["*__drop"]}, "p": {
+		"denylist": ["x__y", {"id": "etc", "tool": "a__*", "when": {"/p": {"under": "/etc"}}}],
+		"asklist": ["a__b"], "allowlist": ["a__b", "a__c"]}}}}`).Profile("p")
+	x := p.Explain(call("a b", `{"p": "/data"}`))
+	type line struct{ rule, list, result string }
+	var got []line
+	for _, r := range x.Considered {
+		got = append(got, line{r.Rule, r.List, r.Result})
+		if r.Pos.Line == 0 || r.Text == "" || r.Floor != (r.Profile == "f") {
+			t.Errorf("incomplete: %+v", r)
+		}
+	}
+	want := []line{
+		{"x__y", "denylist", "other tool"}, {"etc", "denylist", "false"}, {"a__b", "asklist", "true"},
+		{"a__b", "allowlist", "true"}, {"a__c", "allowlist", "other tool"}, {"*__drop", "denylist", "other tool"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(line{})); diff != "" {
+		t.Errorf("considered (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(p.Decide(call("a b", `{"p": "/data"}`)), x.Decision); diff != "" {
+		t.Errorf("explain decides otherwise (-decide +explain):\n%s", diff)
+	}
+}
+
+func TestExplainSaysWhatWouldChangeIt(t *testing.T) {
+	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["*__drop"], "asklist": ["pay__*"], "raise": {"tainted": "ask"}}, "p": {
+		"denylist": ["x__y", {"id": "etc", "tool": "a__*", "when": {"/p": {"under": "/etc"}}}],
+		"asklist": ["a__b"], "allowlist": ["ok__*", {"id": "mine", "tool": "a__c", "when": {"/owner": {"eq": "acme"}}}], "limits": {"calls": 9}}}}}`)
+	ask := parse(t, `{"evaluation": {"profiles": {"p": {"unmatched": "ask"}}}}`).Profile("p")
+	for _, row := range []struct {
+		title string
+		p     *Profile
+		c     Call
+		want  string
+	}{
+		{"a deny rule", c.Profile("p"), call("x y", ``), `remove or narrow the rule "x__y" at codemode.json:2:16`},
+		{"an ask rule", c.Profile("p"), call("a b", `{"p": "/x"}`), `remove or narrow the rule "a__b" at codemode.json:3:15; or give it "unlessAllowed" and allow the tool`},
+		{"an unknown deny rule", c.Profile("p"), call("a b", `{}`), "make the rule \"etc\" at codemode.json:2:24 judgeable: /p is missing\nremove or narrow the rule \"a__b\" at codemode.json:3:15; or give it \"unlessAllowed\" and allow the tool"},
+		{"no rule", c.Profile("p"), call("q-1 r", ``), `add "q_1__r" to the allowlist or the asklist of the profile "p" at codemode.json:1:128`},
+		{"a near miss", c.Profile("p"), call("a c", `{"p": "/x", "owner": "other"}`), "add \"a__c\" to the allowlist or the asklist of the profile \"p\" at codemode.json:1:128\nmake the rule \"mine\" at codemode.json:3:47 hold: not /owner {\"eq\":\"acme\"}"},
+		{"the floor's deny", c.Profile("p"), call("ok drop", ``), `remove or narrow the floor's rule "*__drop" at codemode.json:1:63`},
+		{"allowed", c.Profile("p"), call("ok x", ``), ``},
+		{"a limit", c.Profile("p"), Call{Name: "ok__x", Counters: Counters{Calls: 9}}, `raise "limits" of the profile "p" at codemode.json:1:128, or start another run`},
+		{"raised", c.Profile("p"), Call{Name: "ok__x", Tainted: true}, `change "raise" of the profile "p" at codemode.json:1:128`},
+		{"another definition", c.Profile("p"), Call{Name: "ok__x", DefinitionChanged: true}, `review the tool as it is now`},
+		{"bad arguments", c.Profile("p"), call("ok x", `[]`), `send arguments that can be judged`},
+		{"unmatched ask", ask, call("a b", ``), `add "a__b" to the allowlist of the profile "p" at codemode.json:1:30`},
+	} {
+		x := row.p.Explain(row.c)
+		if got := strings.Join(x.Changes, "\n"); got != row.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", row.title, got, row.want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package profiles
+
+import "fmt"
+
+// examples checks a rule against the calls its author had in mind. A rule that could not be
+// read in full is not tried: it would fail for that, and that has been reported.
+func (b *builder) examples(n *node, r *rule, readable bool) {
+	list := func(name string, want func(result) bool) field {
+		return field{name, func(n *node) {
+			for child := range b.elements(n, fmt.Sprintf("%q", name), false) {
+				if args := b.example(child); args != nil && readable {
+					b.tryExample(child, args, r, name, want)
+				}
+			}
+		}}
+	}
+	// A deny or ask rule that cannot be judged still makes people be asked, so it has not
+	// failed to match; an allow rule that cannot be judged allows nothing.
+	unmatched := func(x result) bool { return x == no || x == unknown && r.list == allowlist }
+	b.object(n, `"examples"`, []field{
+		list("match", func(x result) bool { return x == yes }),
+		list("noMatch", unmatched),
+	})
+}
+
+func (b *builder) example(n *node) *tree {
+	if n.kind != kindObject {
+		b.wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.kind)
+		return nil
+	}
+	args, bad := parseArguments(string(b.t.source(n)))
+	if bad != nil {
+		b.uniqueBelow(n)
+		return nil
+	}
+	return &args
+}
+
+func (b *builder) tryExample(n *node, args *tree, r *rule, name string, want func(result) bool) {
+	all := outcome{result: yes}
+	for i := range r.when {
+		o := r.when[i].eval(args, r.list != allowlist)
+		o.why = r.when[i].pointer + " " + o.why
+		all = and(all, o)
+	}
+	if r.closed {
+		all = and(all, r.others(args))
+	}
+	if want(all.result) {
+		return
+	}
+	hint := fmt.Sprintf("the rule on line %d is %s for it", r.pos.Line, all.result)
+	if all.result == unknown {
+		hint += fmt.Sprintf(" (%s): \"ifMissing\" can say what should hold", all.why)
+	}
+	verb := "does not match"
+	if name == "noMatch" {
+		verb = "matches"
+	}
+	b.wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, shortened(args.src))
+}

@@ -1,0 +1,143 @@
+package profiles
+
+import (
+	"fmt"
+	"strings"
+)
+
+// An Explanation is a decision with everything that was considered on the way.
+type Explanation struct {
+	Decision   Decision
+	Considered []Reason // every rule, in the order in which lists are asked; then the floor's
+	Changes    []string // what would make the verdict milder; empty if it is allow
+}
+
+// Explain decides a call as [Profile.Decide] does and also tells what every rule had to
+// say. Rules that are about another tool have the result "other tool".
+func (p *Profile) Explain(c Call) Explanation {
+	x := Explanation{Decision: p.Decide(c)}
+	v := &view{call: c}
+	if p.prepare(v) != "" {
+		x.Changes = []string{"send arguments that can be judged"}
+		return x
+	}
+	x.Changes = p.changes(&x.Decision, v.canonical)
+	x.Considered = p.consider(v, nil)
+	if p.floor != nil {
+		from := len(x.Considered)
+		x.Considered = p.floor.consider(v, x.Considered)
+		for i := from; i < len(x.Considered); i++ {
+			x.Considered[i].Floor = true
+		}
+	}
+	return x
+}
+
+// changes says what a person would have to do about the reasons of a decision. What made a
+// verdict stricter than the rules stands first, and then the rules do not matter.
+func (p *Profile) changes(d *Decision, tool string) []string {
+	if d.Verdict == Allow {
+		return nil
+	}
+	reasons := d.Reasons
+	if first := reasons[0]; first.Rule == "" && first.List != "unmatched" {
+		reasons = reasons[:1]
+	}
+	var changes []string
+	for i := range reasons {
+		changes = append(changes, p.change(&reasons[i], tool))
+	}
+	return changes
+}
+
+// change says what a person would have to do about one reason.
+func (p *Profile) change(r *Reason, tool string) string {
+	rule := fmt.Sprintf("the rule %q at %s", r.Rule, r.Pos)
+	if r.Floor {
+		rule = fmt.Sprintf("the floor's rule %q at %s", r.Rule, r.Pos)
+	}
+	switch {
+	case r.List == "unmatched" && p.unmatched == Deny && !r.Floor:
+		return fmt.Sprintf("add %q to the allowlist or the asklist of the profile %q at %s", tool, r.Profile, r.Pos)
+	case r.List == "unmatched":
+		return fmt.Sprintf("add %q to the allowlist of the profile %q at %s", tool, r.Profile, r.Pos)
+	case r.List == "limits":
+		return fmt.Sprintf("raise \"limits\" of the profile %q at %s, or start another run", r.Profile, r.Pos)
+	case r.List == "raise":
+		return fmt.Sprintf("change \"raise\" of the profile %q at %s", r.Profile, r.Pos)
+	case r.List == "definition":
+		return "review the tool as it is now"
+	case r.List == allowlist.String():
+		return fmt.Sprintf("make %s hold: %s", rule, unmet(r))
+	case r.Result == unknown.String():
+		return fmt.Sprintf("make %s judgeable: %s", rule, unmet(r))
+	case r.List == asklist.String():
+		return fmt.Sprintf("remove or narrow %s; or give it \"unlessAllowed\" and allow the tool", rule)
+	default:
+		return fmt.Sprintf("remove or narrow %s", rule)
+	}
+}
+
+// unmet lists the conditions of a rule that do not hold.
+func unmet(r *Reason) string {
+	var all []string
+	for _, o := range r.Conditions {
+		if o.Result != yes.String() {
+			all = append(all, o.Text)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func (p *Profile) consider(v *view, all []Reason) []Reason {
+	for _, r := range p.rules {
+		if r.matches(v.canonical, v.raw) {
+			all = append(all, p.reason(v, judgement{r, r.judge(v)}))
+			continue
+		}
+		all = append(all, Reason{
+			Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile,
+			Result: "other tool", Text: "the rule is about other tools",
+		})
+	}
+	return all
+}
+
+// Visible reports whether a program may learn that the tool exists: false if the profile
+// denies it whatever the arguments are. The arguments of the call are not looked at.
+func (p *Profile) Visible(c Call) bool {
+	c.Args = nil
+	v := &view{call: c}
+	p.prepare(v)
+	return p.mayPass(v) && (p.floor == nil || p.floor.mayPass(v))
+}
+
+// mayPass reports whether some arguments could make the verdict anything but deny.
+func (p *Profile) mayPass(v *view) bool {
+	pass := p.unmatched != Deny
+	for _, j := range p.judgements(v, nil) {
+		r := j.rule
+		switch {
+		case r.list == denylist && len(r.when) == 0 && j.result == yes:
+			return false
+		case r.list == asklist && (len(r.when) > 0 || j.result == yes):
+			pass = true
+		case r.list == allowlist && r.mayHold(v):
+			pass = true
+		}
+	}
+	return pass
+}
+
+// mayHold reports whether an allow rule could hold for some arguments.
+func (r *rule) mayHold(v *view) bool {
+	if !r.until.IsZero() && r.inTime(v).result != yes {
+		return false
+	}
+	for i := range r.annotations {
+		if r.annotation(&r.annotations[i], v).result != yes {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,164 @@
+package profiles
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A builder reads one configuration file into a Config.
+type builder struct {
+	*reader
+	config  *Config
+	written map[string]*written // the profiles as the file has them
+	order   []*written
+
+	defaultAt, floorAt, exposeAt *node
+}
+
+func (b *builder) file() {
+	root := b.root()
+	if b.isBareMap(root) {
+		b.servers(root)
+		b.finish()
+		return
+	}
+	var serversAt *node
+	servers := func(n *node) {
+		if serversAt != nil && serversAt.key != n.key {
+			b.wrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.key), "both \"mcpServers\" and \"servers\"")
+		}
+		serversAt = n
+		b.servers(n)
+	}
+	b.object(root, "the configuration", []field{
+		{"mcpServers", servers},
+		{"servers", servers},
+		{"evaluation", b.evaluation},
+		{"builtin", b.builtin},
+		{"limits", func(n *node) { b.config.Limits = b.limits(n, "limits") }},
+		{"store", func(n *node) { b.config.Store = b.raw(n, "store") }},
+		{"http", func(n *node) { b.config.HTTP = b.raw(n, "http") }},
+		{"inputs", func(n *node) {
+			b.doubt(b.place(int(n.keyStart)), len(n.key), "", `"inputs" is read by other programs; nobody is asked for them here`)
+		}},
+		{"$schema", func(n *node) { b.text(n, "$schema") }},
+	})
+	b.finish()
+}
+
+// isBareMap recognises a file that is nothing but servers, as some clients keep it.
+func (b *builder) isBareMap(root *node) bool {
+	if root.kind != kindObject || root.count == 0 {
+		return false
+	}
+	named := false
+	for child := range b.t.children(root) {
+		server := slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool {
+			return b.t.member(child, key) != nil
+		})
+		if !server {
+			return false
+		}
+		named = named || !slices.Contains([]string{"store", "http"}, child.key)
+	}
+	return named
+}
+
+// raw keeps a value for whoever knows what it means.
+func (b *builder) raw(n *node, what string) []byte {
+	if n.kind != kindObject && n.kind != kindString {
+		b.wrong(n, "", "%q must be an object or a string, this is %s", what, n.kind)
+		return nil
+	}
+	b.uniqueBelow(n)
+	return b.t.source(n)
+}
+
+func (b *builder) servers(n *node) {
+	if n.kind != kindObject {
+		b.wrong(n, `write {"name": {"command": "..."}}`, "the servers must be an object, this is %s", n.kind)
+		return
+	}
+	b.unique(n)
+	names := map[string]*node{} // by what programs call them
+	for child := range b.t.children(n) {
+		name := sanitise(child.key)
+		b.serverName(child, name)
+		if other := names[name]; other != nil && other.key != child.key {
+			b.wrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name), "the servers %q and %q have names that become equal", other.key, child.key)
+		}
+		names[name] = child
+		b.server(child)
+	}
+}
+
+// maxServerName is longer than any name a person would want to type.
+const maxServerName = 64
+
+func (b *builder) serverName(n *node, name string) {
+	switch {
+	case n.key == "":
+		b.wrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "a server without a name")
+	case strings.Contains(name, "__"):
+		b.wrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.key)
+	case len(n.key) > maxServerName:
+		b.wrongKey(n, "choose a shorter one", "a server name longer than %d bytes", maxServerName)
+	}
+}
+
+func (b *builder) server(n *node) {
+	if n.kind != kindObject {
+		b.wrong(n, `write {"command": "..."} or {"url": "..."}`, "the server %q must be an object, this is %s", n.key, n.kind)
+		return
+	}
+	b.uniqueBelow(n)
+	s := Server{Name: n.key, JSON: b.t.source(n), Pos: b.place(int(n.keyStart))}
+	if trust := b.t.member(n, "trustAnnotations"); trust != nil {
+		s.TrustAnnotations, _ = b.boolean(trust, "trustAnnotations")
+	}
+	b.config.Servers = append(b.config.Servers, s)
+}
+
+// builtin checks which built-in servers run: false for none, or an object with a switch
+// for each.
+func (b *builder) builtin(n *node) {
+	switch n.kind {
+	case kindFalse, kindTrue:
+	case kindObject:
+		b.object(n, `"builtin"`, []field{
+			{"time", func(n *node) {
+				if n.kind != kindObject {
+					b.boolean(n, `"time"`)
+					return
+				}
+				b.object(n, `"time"`, nil)
+			}},
+			{"filesystem", b.filesystem},
+		})
+	default:
+		b.wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.kind)
+	}
+	if len(b.problems) == 0 {
+		b.config.Builtin = b.t.source(n)
+	}
+}
+
+func (b *builder) filesystem(n *node) {
+	if n.kind == kindFalse {
+		return
+	}
+	hint := `write {"root": "DIR"}, or false`
+	if n.kind != kindObject {
+		b.wrong(n, hint, `"filesystem" must be an object with a root, this is %s`, n.kind)
+		return
+	}
+	rooted := false
+	b.object(n, `"filesystem"`, []field{{"root", func(n *node) {
+		rooted = true
+		b.text(n, `"root"`)
+	}}})
+	if !rooted {
+		b.wrong(n, hint, `"filesystem" needs a root: the folder that programs may use`)
+	}
+}

@@ -1,0 +1,28 @@
+package profiles
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// fold gives text as a lenient upstream might read it: compatibility characters replaced
+// (NFKC) and case folded. Two texts that look alike to such an upstream fold to the same.
+func fold(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	// Folding can undo the normal form (U+0345 is one case), so it is made again.
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

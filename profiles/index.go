@@ -1,0 +1,120 @@
+package profiles
+
+import "slices"
+
+// An index finds the rules whose pattern may match a name without trying all of them.
+//
+// Every way through a pattern is filed under one gram, up to three neighbouring bytes of
+// its literal text, of which any matching name has to contain a copy. The gram that the
+// fewest patterns contain is taken, so that what a thousand patterns have in common
+// (a server's name) does not make a thousand candidates.
+type index struct {
+	rules []*rule
+	grams map[gram][]int32 // rule numbers, ascending
+	any   []int32          // rules with a way that has no literal text at all
+}
+
+// A gram is up to three bytes, with their number in the lowest byte.
+type gram uint32
+
+const gramLength = 3
+
+func newGram(s string) gram {
+	g := gram(len(s))
+	for i := range len(s) {
+		g |= gram(s[i]) << (8 * (i + 1))
+	}
+	return g
+}
+
+// indexFrom is the number of rules from which an index is worth its upkeep. Below it,
+// every rule is a candidate.
+const indexFrom = 24
+
+func newIndex(rules []*rule) *index {
+	x := &index{rules: rules}
+	if len(rules) < indexFrom {
+		for i := range rules {
+			x.any = append(x.any, int32(i))
+		}
+		return x
+	}
+	common := map[gram]int{}
+	for _, r := range rules {
+		r.eachSequence(func(q *sequence) {
+			for _, g := range q.grams() {
+				common[g]++
+			}
+		})
+	}
+	x.grams = map[gram][]int32{}
+	for i, r := range rules {
+		r.eachSequence(func(q *sequence) {
+			grams := q.grams()
+			if len(grams) == 0 {
+				x.any = append(x.any, int32(i))
+				return
+			}
+			best := slices.MinFunc(grams, func(a, b gram) int { return common[a] - common[b] })
+			if filed := x.grams[best]; len(filed) == 0 || filed[len(filed)-1] != int32(i) {
+				x.grams[best] = append(filed, int32(i))
+			}
+		})
+	}
+	x.any = slices.Compact(x.any)
+	return x
+}
+
+// grams gives the grams of the longest kind the sequence has: only three bytes long if
+// any of its literals is that long.
+func (q *sequence) grams() []gram {
+	longest := 0
+	for _, r := range q.runs {
+		for _, a := range r.atoms {
+			longest = max(longest, len(a.literal))
+		}
+	}
+	size := min(longest, gramLength)
+	var grams []gram
+	if size == 0 {
+		return nil
+	}
+	for _, r := range q.runs {
+		for _, a := range r.atoms {
+			for i := 0; i+size <= len(a.literal); i++ {
+				grams = append(grams, newGram(a.literal[i:i+size]))
+			}
+		}
+	}
+	return grams
+}
+
+// candidates appends to found the numbers of all rules that may match the name, in
+// ascending order, each once.
+func (x *index) candidates(found []int32, name string) []int32 {
+	found = append(found, x.any...)
+	if x.grams == nil {
+		return found
+	}
+	sorted := true
+	for i := range len(name) {
+		for size := 1; size <= gramLength && i+size <= len(name); size++ {
+			for _, n := range x.grams[newGram(name[i:i+size])] {
+				sorted = sorted && (len(found) == 0 || found[len(found)-1] < n)
+				found = append(found, n)
+			}
+		}
+	}
+	if !sorted {
+		slices.Sort(found)
+		found = slices.Compact(found)
+	}
+	return found
+}
+
+// more adds the candidates of another name.
+func (x *index) more(found []int32, name string) []int32 {
+	found = x.candidates(found, name)
+	slices.Sort(found)
+	return slices.Compact(found)
+}

@@ -1,0 +1,156 @@
+package profiles
+
+// A judgement is how one rule that is about the tool came out for a call.
+type judgement struct {
+	rule   *rule
+	result result
+}
+
+// A ruling is what the rules of one profile say about a call, before anything that only
+// makes it stricter.
+type ruling struct {
+	verdict Verdict
+	cause   cause
+	unknown bool // a deny or ask rule could not be judged
+	warned  bool // a deny or ask rule holds or could not be judged
+	risk    risk
+	judged  []judgement
+}
+
+// A cause is what the verdict rests on.
+type cause int
+
+const (
+	byDeny cause = iota
+	byAsk
+	byAllow
+	bySoftAsk
+	byUnknown
+	byDefault
+)
+
+// judge decides by the rules alone: POLICY.md section 3, steps 3 and 4.
+func (p *Profile) judge(v *view, space []judgement) ruling {
+	u := ruling{judged: p.judgements(v, space)}
+	var denied, hard, soft, allowed bool
+	for _, j := range u.judged {
+		switch {
+		case j.result == no:
+			continue
+		case j.result == unknown:
+			u.unknown = u.unknown || j.rule.list != allowlist
+		case j.rule.list == denylist:
+			denied = true
+		case j.rule.list == allowlist:
+			allowed = true
+		case j.rule.soft:
+			soft = true
+		default:
+			hard = true
+		}
+		u.warned = u.warned || j.rule.list != allowlist
+		if j.rule.list != allowlist || j.result == yes {
+			u.risk = max(u.risk, j.rule.stakes())
+		}
+	}
+	switch {
+	case denied:
+		u.verdict, u.cause = Deny, byDeny
+	case hard:
+		u.verdict, u.cause = Ask, byAsk
+	case allowed:
+		u.verdict, u.cause = Allow, byAllow
+	case soft:
+		u.verdict, u.cause = Ask, bySoftAsk
+	default:
+		u.verdict, u.cause = p.unmatched, byDefault
+	}
+	if u.unknown && u.verdict == Allow {
+		u.verdict, u.cause = Ask, byUnknown
+	}
+	u.unknown = u.unknown && u.verdict == Ask
+	return u
+}
+
+// judgements tries the rules that may be about the tool, in the order of the lists.
+func (p *Profile) judgements(v *view, judged []judgement) []judgement {
+	var space [64]int32
+	found := p.index.candidates(space[:0], v.canonical)
+	if v.raw != v.canonical && p.index.grams != nil {
+		found = p.index.more(found, v.raw)
+	}
+	for _, i := range found {
+		if r := p.rules[i]; r.matches(v.canonical, v.raw) {
+			judged = append(judged, judgement{r, r.judge(v)})
+		}
+	}
+	return judged
+}
+
+// judge tells whether the rule, which is about the tool, holds for the call.
+func (r *rule) judge(v *view) result {
+	if !r.conditional() {
+		return yes
+	}
+	all := outcome{result: yes}
+	if !r.until.IsZero() {
+		all = r.inTime(v)
+	}
+	for i := range r.annotations {
+		if all.result == no {
+			return no
+		}
+		all = and(all, r.annotation(&r.annotations[i], v))
+	}
+	wide := r.list != allowlist
+	for i := range r.when {
+		if all.result == no {
+			return no
+		}
+		all = and(all, r.when[i].eval(&v.args, wide))
+	}
+	if r.closed && all.result != no {
+		all = and(all, r.others(&v.args))
+	}
+	return all.result
+}
+
+// inTime judges "until". A call that does not know the time is too late.
+func (r *rule) inTime(v *view) outcome {
+	switch now := v.call.Time; {
+	case now.IsZero():
+		return outcome{no, "the time of the call is not known"}
+	case now.Before(r.until):
+		return outcome{result: yes}
+	default:
+		return outcome{no, "its time is over"}
+	}
+}
+
+// annotation judges one hint. Upstreams write these themselves, so an allow rule only
+// believes servers that the file trusts; a rule that denies or asks believes every server.
+func (r *rule) annotation(h *hintIs, v *view) outcome {
+	if r.list == allowlist && !v.trusted {
+		return outcome{unknown, "the server's annotations are not trusted"}
+	}
+	switch got := v.call.Annotations[h.name].(type) {
+	case bool:
+		return is(got == h.want)
+	case nil:
+		return outcome{unknown, "the tool does not say"}
+	default:
+		return outcome{unknown, "is neither true nor false"}
+	}
+}
+
+// stakes is the rule's risk, or what its list stands for if it does not say.
+func (r *rule) stakes() risk {
+	switch {
+	case r.risk != riskNone:
+		return r.risk
+	case r.list == allowlist:
+		return riskLow
+	default:
+		return riskMedium
+	}
+}

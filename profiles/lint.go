@@ -1,0 +1,85 @@
+package profiles
+
+import (
+	"fmt"
+	"strings"
+)
+
+// warn reports what is allowed but dangerous or without effect.
+func (b *builder) warn() {
+	c := b.config
+	if c.Default == "" && c.Exposes(baseTool) && c.base.Unrestricted() && len(c.profiles) > 0 {
+		b.doubt(b.order[0].pos, len(b.order[0].name)+2, `set "defaultProfile", or name in "expose" what should be listed`,
+			"codemode_eval is unrestricted and is listed beside stricter profiles")
+	}
+	for _, w := range b.order {
+		p := c.profiles[w.name]
+		if w.fallback != nil && *w.fallback {
+			b.doubt(w.pos, len(w.name)+2, "remove elicitationFallback to refuse such calls",
+				"the profile %q lets calls through unseen when nobody can be asked", w.name)
+		}
+		if c.Floor == w.name && c.Exposes(toolPrefix+w.name) && p.unmatched == Allow {
+			b.doubt(w.pos, len(w.name)+2, `name in "expose" what should be listed`,
+				"the floor %q is listed as a tool of its own, %s", w.name, toolPrefix+w.name)
+		}
+		for _, rules := range w.lists {
+			for _, r := range rules {
+				b.names(r)
+			}
+		}
+		b.shadows(w, p)
+	}
+}
+
+// names reports patterns that no tool's name can fit.
+func (b *builder) names(r *rule) {
+	for i, g := range r.globs {
+		for j := range g.alternatives {
+			if message, hint := b.nameDoubt(r, &g.alternatives[j]); message != "" {
+				b.doubtRule(r, hint, "the pattern %q %s", r.patterns[i], message)
+				break
+			}
+		}
+	}
+}
+
+func (b *builder) nameDoubt(r *rule, q *sequence) (message, hint string) {
+	var text strings.Builder
+	for _, run := range q.runs {
+		for _, a := range run.atoms {
+			text.WriteString(a.literal)
+		}
+	}
+	if name, ok := q.literal(); ok && !strings.Contains(name, "__") {
+		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool", strings.Replace(name, ".", "__", 1))
+	}
+	if all := text.String(); r.list == allowlist && sanitise(all) != all {
+		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", sanitise(all))
+	}
+	return b.serverDoubt(q)
+}
+
+// serverDoubt recognises a misspelt server. A server that is not in the file is none: the
+// file may be shared by several machines.
+func (b *builder) serverDoubt(q *sequence) (message, hint string) {
+	if len(q.runs[0].atoms) == 0 || q.runs[0].atoms[0].class != nil {
+		return "", ""
+	}
+	server, _, found := strings.Cut(q.runs[0].atoms[0].literal, "__")
+	if !found || server == "" {
+		return "", ""
+	}
+	names := []string{"time", "filesystem"}
+	for _, s := range b.config.Servers {
+		names = append(names, s.Name, sanitise(s.Name))
+	}
+	for _, name := range names {
+		if name == server {
+			return "", ""
+		}
+	}
+	if near := nearest(server, names); near != "" {
+		return fmt.Sprintf("names the server %q, which is not configured", server), fmt.Sprintf("did you mean %q?", near)
+	}
+	return "", ""
+}

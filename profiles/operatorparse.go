@@ -1,0 +1,239 @@
+package profiles
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// operators gives the fields of a condition object that add an operator to the test.
+func (b *builder) operators(x *test) []field {
+	add := func(name string, parse func(n *node, what string) operator) field {
+		return field{name, func(n *node) {
+			if op := parse(n, fmt.Sprintf("%q", name)); op != nil {
+				x.operators = append(x.operators, op)
+			}
+		}}
+	}
+	return []field{
+		add("eq", b.equal), add("in", b.in),
+		add("prefix", b.affix(strings.HasPrefix)), add("suffix", b.affix(strings.HasSuffix)),
+		add("glob", b.textGlob), add("regex", b.regex), add("under", b.under), add("host", b.host),
+		add("lt", b.comparison(func(order int) bool { return order < 0 })),
+		add("lte", b.comparison(func(order int) bool { return order <= 0 })),
+		add("gt", b.comparison(func(order int) bool { return order > 0 })),
+		add("gte", b.comparison(func(order int) bool { return order >= 0 })),
+		add("maxLength", b.length(kindString)), add("maxItems", b.length(kindArray)),
+		add("type", b.typeOperator), add("exists", b.exists),
+		add("not", b.not), add("any", b.any),
+	}
+}
+
+func (b *builder) constant(n *node) constant {
+	b.uniqueBelow(n)
+	if n.kind == kindNumber {
+		if _, ok := parseDecimal(n.text); !ok {
+			b.wrong(n, "write it without such an exponent", "a number too large or too small to compare")
+		}
+	}
+	return constant{t: &b.t, node: n, folded: fold(n.text)}
+}
+
+func (b *builder) equal(n *node, what string) operator {
+	return equalOperator{constants: []constant{b.constant(n)}}
+}
+
+func (b *builder) in(n *node, what string) operator {
+	var o equalOperator
+	for child := range b.elements(n, what, false) {
+		o.constants = append(o.constants, b.constant(child))
+	}
+	if len(o.constants) == 0 {
+		return nil
+	}
+	return o
+}
+
+func (b *builder) affix(holds func(s, part string) bool) func(*node, string) operator {
+	return func(n *node, what string) operator {
+		s, ok := b.text(n, what)
+		if !ok {
+			return nil
+		}
+		return textOperator{want: s, folded: fold(s), holds: holds}
+	}
+}
+
+func (b *builder) textGlob(n *node, what string) operator {
+	if _, ok := b.text(n, what); !ok {
+		return nil
+	}
+	g := b.glob(n, textGlob)
+	if g == nil {
+		return nil
+	}
+	return globOperator{glob: g, folded: g.folded()}
+}
+
+// maxRegex keeps what is compiled for one rule within bounds.
+const maxRegex = 1000
+
+func (b *builder) regex(n *node, what string) operator {
+	s, ok := b.text(n, what)
+	if !ok {
+		return nil
+	}
+	if len(s) > maxRegex {
+		b.wrong(n, "split it with \"any\"", "a regular expression longer than %d bytes", maxRegex)
+		return nil
+	}
+	// It is compiled alone first: "a)|(b" would otherwise break out of the anchors.
+	if _, err := regexp.Compile(s); err != nil {
+		hint := "the grammar is that of RE2, as in Go's package regexp"
+		if strings.Contains(s, "(?=") || strings.Contains(s, "(?!") || strings.Contains(s, "(?<") {
+			hint = "RE2 has no lookaround: use \"not\", or several conditions"
+		}
+		b.wrong(n, hint, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return nil
+	}
+	return regexOperator{
+		exact:   regexp.MustCompile(`\A(?:` + s + `)\z`),
+		anyCase: regexp.MustCompile(`\A(?i:` + s + `)\z`),
+	}
+}
+
+// oneOrMore reads a string, or an array of strings.
+func (b *builder) oneOrMore(n *node, what string, read func(n *node, s string)) {
+	if n.kind != kindArray {
+		if s, ok := b.text(n, what); ok {
+			read(n, s)
+		}
+		return
+	}
+	for child := range b.elements(n, what, false) {
+		if s, ok := b.text(child, "an entry of "+what); ok {
+			read(child, s)
+		}
+	}
+}
+
+func (b *builder) under(n *node, what string) operator {
+	var o underOperator
+	b.oneOrMore(n, what, func(n *node, s string) {
+		cleaned := cleanPath(strings.ReplaceAll(s, `\`, "/"))
+		switch {
+		case strings.ContainsAny(s, "*?"):
+			b.wrong(n, `everything in a folder is under it: write the folder alone, or use "glob"`, "%s takes folders, not patterns", what)
+		case s[0] == '~' || strings.Contains(s, "://") || strings.ContainsRune(s, 0):
+			b.wrong(n, "write the folder in full, as the upstream sees it", "%q is not a plain path", s)
+		case cleaned == ".." || strings.HasPrefix(cleaned, "../"):
+			b.wrong(n, "write the folder in full, as the upstream sees it", "%q leads out of the folder it starts from", s)
+		}
+		o.folders = append(o.folders, newFolder(cleaned))
+	})
+	if len(o.folders) == 0 {
+		return nil
+	}
+	return o
+}
+
+func (b *builder) host(n *node, what string) operator {
+	var o hostOperator
+	b.oneOrMore(n, what, func(n *node, s string) {
+		host := strings.TrimSuffix(strings.ToLower(s), ".")
+		if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+			o.hosts = append(o.hosts, address.WithZone("").Unmap().String())
+			return
+		}
+		name := strings.TrimPrefix(host, "*.")
+		switch {
+		case strings.Contains(s, "/"):
+			b.wrong(n, "write the host alone: \"example.com\"", "%q is a URL or a path, not a host", s)
+		case strings.Contains(s, ":"):
+			b.wrong(n, "leave the port out: any port of the host counts", "%q is not a host alone", s)
+		case strings.Contains(name, "*"):
+			b.wrong(n, "write *.example.com, or use \"regex\"", "%q: * can only stand for everything before the domain", s)
+		case !isASCII(host):
+			b.wrong(n, "write it in its ASCII form, which begins with xn--", "%q is not plain ASCII", s)
+		case !isHostName(name) || isNumericHost(name):
+			b.wrong(n, "write \"example.com\", \"*.example.com\" or an address", "%q is not a host", s)
+		}
+		o.hosts = append(o.hosts, host)
+	})
+	if len(o.hosts) == 0 {
+		return nil
+	}
+	return o
+}
+
+func isHostName(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *builder) comparison(holds func(int) bool) func(*node, string) operator {
+	return func(n *node, what string) operator {
+		if n.kind != kindNumber && n.kind != kindString {
+			b.wrong(n, `write it as text: "10000.00"`, "%s must be a number, this is %s", what, n.kind)
+			return nil
+		}
+		d, ok := parseDecimal(n.text)
+		if !ok {
+			b.wrong(n, `write digits and a point: "10000.00"`, "%s must be a decimal number", what)
+			return nil
+		}
+		return comparison{bound: d, holds: holds}
+	}
+}
+
+func (b *builder) length(k kind) func(*node, string) operator {
+	return func(n *node, what string) operator {
+		return lengthOperator{kind: k, most: b.whole(n, what, 0)}
+	}
+}
+
+func (b *builder) typeOperator(n *node, what string) operator {
+	if n.kind == kindArray {
+		return typeOperator{names: b.words(n, what, typeNames...)}
+	}
+	name, ok := b.word(n, what, typeNames...)
+	if !ok {
+		return nil
+	}
+	return typeOperator{names: []string{name}}
+}
+
+func (b *builder) exists(n *node, what string) operator {
+	want, ok := b.boolean(n, what)
+	if !ok {
+		return nil
+	}
+	return existsOperator{want}
+}
+
+func (b *builder) not(n *node, what string) operator {
+	if x := b.test(n, "not"); x != nil {
+		return notOperator{x}
+	}
+	return nil
+}
+
+func (b *builder) any(n *node, what string) operator {
+	var o anyOperator
+	for child := range b.elements(n, what, false) {
+		if x := b.test(child, "any"); x != nil {
+			o.tests = append(o.tests, x)
+		}
+	}
+	if len(o.tests) == 0 {
+		return nil
+	}
+	return o
+}

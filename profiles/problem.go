@@ -1,0 +1,119 @@
+package profiles
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Position is a place in a configuration file. Line and Column count from 1;
+// Column counts Unicode code points, as editors do.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String gives file:line:column, or only the file when the place inside it is not known.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// A Problem is something wrong (or, in [Config.Warnings], doubtful) in a configuration file.
+type Problem struct {
+	Position
+	Length  int    // how many code points the problem covers, at least 1
+	Message string // what is wrong
+	Source  string // the whole source line, without its end
+	Hint    string // the way out; "" if there is nothing better than the message
+}
+
+// String prints the place and the message, then the source line with a caret under the
+// place, then the hint. What the file contains is escaped, so that printing a problem of a
+// hostile file cannot move a terminal's cursor.
+func (p Problem) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", p.Position, p.Message)
+	if line, caret := p.excerpt(); line != "" {
+		fmt.Fprintf(&b, "\n    %s\n    %s", line, caret)
+	}
+	if p.Hint != "" {
+		fmt.Fprintf(&b, "\n    %s", p.Hint)
+	}
+	return b.String()
+}
+
+// excerptWidth is how much of a long source line a person wants to see around the caret.
+const excerptWidth = 120
+
+func (p Problem) excerpt() (line, caret string) {
+	if p.Line == 0 || strings.TrimSpace(p.Source) == "" {
+		return "", ""
+	}
+	source := []rune(p.Source)
+	at := min(max(p.Column-1, 0), len(source))
+	from, to := 0, len(source)
+	if to > excerptWidth {
+		from = max(0, at-excerptWidth/2)
+		to = min(len(source), from+excerptWidth)
+	}
+	var text, mark strings.Builder
+	if from > 0 {
+		text.WriteString("... ")
+		mark.WriteString("    ")
+	}
+	end := at + max(p.Length, 1)
+	for i, r := range source[from:to] {
+		shown := visible(r)
+		text.WriteString(shown)
+		fill := " "
+		if i+from >= at && i+from < end {
+			fill = "^"
+		}
+		mark.WriteString(strings.Repeat(fill, utf8.RuneCountInString(shown)))
+	}
+	if to < len(source) {
+		text.WriteString(" ...")
+	}
+	if at >= to {
+		mark.WriteString("^")
+	}
+	return text.String(), strings.TrimRight(mark.String(), " ")
+}
+
+func visible(r rune) string {
+	switch {
+	case r == '\t':
+		return " "
+	case unicode.IsPrint(r):
+		return string(r)
+	default:
+		return fmt.Sprintf(`\u{%x}`, r)
+	}
+}
+
+// Problems is everything wrong with a file, in the order of the file. It is the error
+// that [Parse] and [Load] return for a file that must not be used.
+type Problems []Problem
+
+// problemsShown keeps a file that is wrong everywhere from filling the screen.
+const problemsShown = 50
+
+func (ps Problems) Error() string {
+	var b strings.Builder
+	for i, p := range ps {
+		if i == problemsShown {
+			fmt.Fprintf(&b, "\n... and %d more problems", len(ps)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(p.String())
+	}
+	return b.String()
+}

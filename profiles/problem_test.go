@@ -1,0 +1,88 @@
+package profiles
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestProblemsRead(t *testing.T) {
+	_, err := Parse("codemode.json", []byte("{\n\t\"evaluation\": {\"profiles\": {\"safe\": {\"denylst\": [\"fs__*\"], \"unmatched\": \"dny\"}}}\n}"))
+	const want = `codemode.json:2:39: unknown key "denylst" in a profile
+     "evaluation": {"profiles": {"safe": {"denylst": ["fs__*"], "unmatched": "dny"}}}
+                                          ^^^^^^^^^
+    did you mean "denylist"?
+codemode.json:2:74: "unmatched" must be "deny", "ask" or "allow"
+     "evaluation": {"profiles": {"safe": {"denylst": ["fs__*"], "unmatched": "dny"}}}
+                                                                             ^^^^^
+    did you mean "deny"?`
+	if err == nil || strings.ReplaceAll(err.Error(), "\t", " ") != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestProblemsAreSafeToPrint(t *testing.T) {
+	for _, content := range []string{
+		"{\"\x7f\u202e\u200b\U000e0041\": 1, \"a\": \"\u009b31m\"}",
+		"{\"evaluation\": {\"profiles\": {\"\u202e\": {}}}}",
+		"{\"a\\u001b[2J\": 1}",
+		"{\"mcpServers\": {\"\\u001b]0;x\\u0007__\": 1}}",
+	} {
+		_, err := Parse("x", []byte(content))
+		if err == nil {
+			t.Fatalf("%q is accepted", content)
+		}
+		for _, r := range err.Error() {
+			if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && !strings.ContainsRune("é", r)) {
+				t.Errorf("%q: the message contains %U", content, r)
+			}
+		}
+	}
+}
+
+func TestLongLinesAreCut(t *testing.T) {
+	for _, at := range []int{0, 10, 500, 990} {
+		p := Problem{Position: Position{"x", 1, at + 1}, Length: 3, Message: "m", Source: strings.Repeat("a", at) + "XYZ" + strings.Repeat("b", 997-at)}
+		lines := strings.Split(p.String(), "\n")
+		if len(lines) != 3 || len(lines[1]) > excerptWidth+20 {
+			t.Fatalf("got %q", lines)
+		}
+		if i := strings.Index(lines[1], "XYZ"); i < 0 || strings.Index(lines[2], "^^^") != i || strings.Count(lines[2], "^") != 3 {
+			t.Errorf("at %d the caret points elsewhere:\n%s\n%s", at, lines[1], lines[2])
+		}
+	}
+	end := Problem{Position: Position{"x", 1, 4}, Length: 1, Message: "m", Source: "abc"}
+	if got := end.String(); !strings.HasSuffix(got, "\n    abc\n       ^") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestManyProblemsAreCut(t *testing.T) {
+	_, err := Parse("x", []byte("{"+strings.Repeat("\"k\":1,\n", 5000)+"}"))
+	ps := err.(Problems)
+	if len(ps) != maxProblems {
+		t.Errorf("got %d problems, want %d", len(ps), maxProblems)
+	}
+	if text := err.Error(); !strings.HasSuffix(text, "... and 950 more problems") || strings.Count(text, "unknown key") > problemsShown {
+		t.Errorf("got %.200s ... %s", text, text[len(text)-60:])
+	}
+}
+
+func TestPositions(t *testing.T) {
+	for p, want := range map[Position]string{{"a.json", 3, 7}: "a.json:3:7", {"a.json", 0, 0}: "a.json"} {
+		if got := p.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	known := []string{"allowlist", "denylist", "asklist", "unmatched", "eq", "in"}
+	for word, want := range map[string]string{
+		"denylst": "denylist", "denlyist": "denylist", "DENYLIST": "denylist", "denylists": "denylist", "asklst": "asklist",
+		"unmatchd": "unmatched", "qe": "eq", "x": "", "": "", "something": "", "lst": "", strings.Repeat("denylist", 20): "",
+	} {
+		if got := nearest(word, known); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package profiles
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Profile is what a person allows: the rules of one profile of the file, of those it
+// extends, and of the floor. It never changes, so it may be used by any number of
+// goroutines, and a run that began under it is not disturbed by a new file.
+type Profile struct {
+	name          string
+	pos           Position
+	rules         []*rule // denylist, asklist, allowlist; in each, ancestors first
+	index         *index
+	unmatched     Verdict
+	unmatchedSaid bool // by "unmatched", not only by there being an allowlist
+	floor         *Profile
+	trusted       map[string]bool // servers whose annotations allow rules may believe
+
+	fallback, noFallback bool // allowed; forbidden in so many words
+
+	ask       Asking
+	remembers []*Remember
+	ownLimits Limits // without those of the file and of the floor
+	limits    Limits
+	redact    Redact
+	raise     map[string]Verdict
+	digest    string
+}
+
+// Name is the profile's name; "" for the base tool without a default profile.
+func (p *Profile) Name() string { return p.name }
+
+// Pos is where the profile stands in the file.
+func (p *Profile) Pos() Position { return p.pos }
+
+// Digest changes whenever the profile, what it extends or its floor changes in meaning,
+// and only then: approvals given under one digest are void under another.
+func (p *Profile) Digest() string { return p.digest }
+
+// Fallback reports whether calls that should be asked about may happen when nobody can be
+// asked (elicitationFallback "allow"). It must not be applied to decisions that are
+// Unknown, come from the Floor, or whose risk is high or critical.
+func (p *Profile) Fallback() bool { return p.fallback }
+
+// Limits are the limits that hold in the profile; zero fields are not set by the file.
+func (p *Profile) Limits() Limits { return p.limits }
+
+// Ask says how people are asked.
+func (p *Profile) Ask() Asking { return p.ask }
+
+// Redact says what is not shown or recorded in clear.
+func (p *Profile) Redact() Redact { return p.redact }
+
+// Unrestricted reports whether the profile allows every call whatever it is.
+func (p *Profile) Unrestricted() bool {
+	return len(p.rules) == 0 && p.unmatched == Allow && len(p.raise) == 0 && p.limits == Limits{} &&
+		(p.floor == nil || p.floor.Unrestricted())
+}
+
+// Decide says what may happen to a call, and why. It is a pure function of the profile and
+// the call: no clock, no memory, no network.
+func (p *Profile) Decide(c Call) Decision {
+	v := &view{call: c}
+	if bad := p.prepare(v); bad != "" {
+		reason := Reason{List: "arguments", Pos: p.pos, Result: "true", Text: bad, Profile: p.name}
+		return Decision{Code: CodeBadArguments, Reasons: []Reason{reason}}
+	}
+	var space, floorSpace [16]judgement
+	own := p.judge(v, space[:0])
+	if p.floor == nil {
+		return p.tighten(&v.call, p.decision(v, &own))
+	}
+	floor := p.floor.judge(v, floorSpace[:0])
+	return p.tighten(&v.call, stricter(p.decision(v, &own), p.floor.floorDecision(v, &floor)))
+}
+
+// maxArguments is the limit of the argument bytes of a call where the file sets none.
+const maxArguments = 1 << 20
+
+// A view is a call made ready for rules.
+type view struct {
+	call      Call
+	args      tree
+	canonical string
+	raw       string // server__tool as the upstream has it
+	trusted   bool
+}
+
+// prepare freezes the arguments: they are taken apart once, and what cannot be taken apart
+// in only one way is not judged at all. The result says why not.
+func (p *Profile) prepare(v *view) (bad string) {
+	c := &v.call
+	v.trusted = p.trusted[c.Server]
+	v.canonical = c.Name
+	if v.canonical == "" {
+		v.canonical = Canonical(c.Server, c.Tool)
+	}
+	v.raw = v.canonical
+	if !isJoined(v.canonical, c.Server, c.Tool) && c.Server+c.Tool != "" {
+		v.raw = c.Server + "__" + c.Tool
+	}
+	most := p.limits.ArgumentBytes
+	if most == 0 {
+		most = maxArguments
+	}
+	if len(c.Args) > most {
+		return fmt.Sprintf("the arguments are longer than %d bytes", most)
+	}
+	args, err := parseArguments(noArguments(c.Args))
+	if err != nil {
+		return "the arguments cannot be judged: " + err.message
+	}
+	if kind := args.nodes[0].kind; kind != kindObject {
+		return "the arguments cannot be judged: they are " + kind.String() + ", not an object"
+	}
+	v.args = args
+	return ""
+}
+
+// isJoined reports whether name is server__tool, without making that text.
+func isJoined(name, server, tool string) bool {
+	return len(name) == len(server)+2+len(tool) && strings.HasPrefix(name, server) &&
+		name[len(server):len(server)+2] == "__" && strings.HasSuffix(name, tool)
+}
+
+// noArguments turns a call without arguments into one with an empty object.
+func noArguments(args json.RawMessage) string {
+	if len(args) == 0 || string(args) == "null" {
+		return "{}"
+	}
+	return string(args)
+}
+
+// A RuleInfo is a rule as tools for people show it.
+type RuleInfo struct {
+	ID          string // as written; "" = none
+	List        string // denylist, asklist or allowlist
+	Profile     string // where it is written
+	Patterns    []string
+	Pointers    []string // the arguments it looks at
+	Conditional bool     // it looks at more than the tool's name
+	Pos         Position
+
+	rule *rule
+}
+
+// Rules gives the rules of the profile and of those it extends, in the order in which they
+// are asked. The floor's are those of its own profile.
+func (p *Profile) Rules() []RuleInfo {
+	infos := make([]RuleInfo, len(p.rules))
+	for i, r := range p.rules {
+		infos[i] = RuleInfo{
+			ID: r.id, List: r.list.String(), Profile: r.profile, Patterns: slices.Clone(r.patterns),
+			Conditional: r.conditional(), Pos: r.pos, rule: r,
+		}
+		for j := range r.when {
+			infos[i].Pointers = append(infos[i].Pointers, r.when[j].pointer)
+		}
+	}
+	return infos
+}
+
+// Matches reports whether the rule is about the tool, as [Profile.Decide] sees it.
+func (i RuleInfo) Matches(server, tool string) bool {
+	return i.rule.matches(Canonical(server, tool), server+"__"+tool)
+}

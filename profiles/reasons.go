@@ -1,0 +1,151 @@
+package profiles
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// decision words a ruling: it picks the rules that the verdict rests on.
+func (p *Profile) decision(v *view, u *ruling) Decision {
+	d := Decision{Verdict: u.verdict, Unknown: u.unknown, Reasons: make([]Reason, 0, 1)}
+	for _, j := range u.judged {
+		if decisive(u, j) {
+			d.Reasons = append(d.Reasons, p.reason(v, j))
+		}
+	}
+	if u.cause == byDefault {
+		d.Reasons = slices.Insert(d.Reasons, 0, p.noRule())
+	}
+	switch u.verdict {
+	case Deny:
+		d.Code = CodeDenied
+	case Ask:
+		d.Risk = u.risk.String()
+		if !u.warned { // asked for no rule's sake, so no rule says how much is at stake
+			d.Risk = max(u.risk, riskMedium).String()
+		}
+		p.grants(u, &d)
+	case Allow:
+		d.Risk = max(u.risk, riskLow).String()
+	}
+	return d
+}
+
+// floorDecision is decision for the floor: what it asks for, no grant can answer.
+func (p *Profile) floorDecision(v *view, u *ruling) Decision {
+	d := p.decision(v, u)
+	d.Floor = d.Verdict != Allow
+	d.Remember, d.Pointers = Remember{}, nil
+	for i := range d.Reasons {
+		d.Reasons[i].Floor = true
+	}
+	return d
+}
+
+// decisive reports whether the verdict rests on how the rule came out. Where no rule
+// decided, the allow rules that came near are worth reading too.
+func decisive(u *ruling, j judgement) bool {
+	switch {
+	case j.result == unknown && j.rule.list != allowlist:
+		return u.verdict != Deny || u.cause == byDefault
+	case u.cause == byDeny:
+		return j.result == yes && j.rule.list == denylist
+	case u.cause == byAsk:
+		return j.result == yes && j.rule.list == asklist && !j.rule.soft
+	case u.cause == bySoftAsk:
+		return j.result == yes && j.rule.list == asklist
+	case u.cause == byAllow:
+		return j.result == yes && j.rule.list == allowlist
+	case u.cause == byDefault:
+		return j.rule.list == allowlist
+	default:
+		return false
+	}
+}
+
+func (p *Profile) reason(v *view, j judgement) Reason {
+	r := j.rule
+	reason := Reason{
+		Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile,
+		Result: j.result.String(), Text: r.reason,
+	}
+	if r.conditional() {
+		reason.Conditions = r.outcomes(v)
+	}
+	switch said := explained(j, reason.Conditions); {
+	case reason.Text == "":
+		reason.Text = said
+	case j.result != yes:
+		reason.Text += " (" + said + ")"
+	}
+	return reason
+}
+
+// explained says in a sentence what a rule without a reason of its own does.
+func explained(j judgement, outcomes []Outcome) string {
+	switch {
+	case j.result == yes && j.rule.list == denylist:
+		return "the profile denies it"
+	case j.result == yes && j.rule.list == asklist:
+		return "the profile wants a person to decide"
+	case j.result == yes:
+		return "the profile allows it"
+	}
+	var why []string
+	for _, o := range outcomes {
+		if o.Result == j.result.String() {
+			why = append(why, o.Text)
+		}
+	}
+	word := "does not hold"
+	if j.result == unknown {
+		word = "cannot be judged"
+	}
+	return fmt.Sprintf("the rule %s: %s", word, strings.Join(why, "; "))
+}
+
+// noRule is the reason of a call that no rule decides.
+func (p *Profile) noRule() Reason {
+	reason := Reason{List: "unmatched", Pos: p.pos, Profile: p.name, Result: "true"}
+	switch {
+	case p.unmatchedSaid:
+		reason.Text = fmt.Sprintf("no rule decides, and unmatched is %q", p.unmatched)
+	case p.unmatched == Deny:
+		reason.Text = "no rule decides, and what is not on the allowlist is denied"
+	default:
+		reason.Text = "no rule is against it"
+	}
+	return reason
+}
+
+// outcomes gives how everything the rule looks at came out, beside the tool's name.
+func (r *rule) outcomes(v *view) []Outcome {
+	var all []Outcome
+	add := func(pointer, what string, o outcome) {
+		text := what
+		switch {
+		case o.why != "" && pointer != "":
+			text = pointer + " " + o.why
+		case o.why != "":
+			text = what + ": " + o.why
+		case o.result == no:
+			text = "not " + what
+		}
+		all = append(all, Outcome{Pointer: pointer, Result: o.result.String(), Text: text})
+	}
+	if !r.until.IsZero() {
+		add("", "until "+r.until.Format("2006-01-02T15:04:05Z07:00"), r.inTime(v))
+	}
+	for i, h := range r.annotations {
+		add("", fmt.Sprintf("annotation %s is %t", h.name, h.want), r.annotation(&r.annotations[i], v))
+	}
+	for i := range r.when {
+		c := &r.when[i]
+		add(c.pointer, c.pointer+" "+c.text, c.eval(&v.args, r.list != allowlist))
+	}
+	if r.closed {
+		add("", "no other arguments", r.others(&v.args))
+	}
+	return all
+}

@@ -1,0 +1,114 @@
+package profiles
+
+import (
+	"strings"
+	"time"
+)
+
+// A list is where a rule stands, in the order in which lists are asked.
+type list int
+
+const (
+	denylist list = iota
+	asklist
+	allowlist
+)
+
+func (l list) String() string {
+	return [...]string{"denylist", "asklist", "allowlist"}[l]
+}
+
+// A rule is one entry of a list, checked and compiled.
+type rule struct {
+	list     list
+	pos      Position
+	id       string // as written; "" = none
+	profile  string
+	patterns []string
+	globs    []*glob
+
+	when        []condition
+	annotations []hintIs
+	closed      bool      // others: "none"
+	soft        bool      // unlessAllowed
+	until       time.Time // zero = no end
+	risk        risk
+	reason      string
+	remember    *Remember
+}
+
+// A hintIs is an annotation that a rule asks for.
+type hintIs struct {
+	name string
+	want bool
+}
+
+// label is how the rule is called in reasons: its id, else its patterns.
+func (r *rule) label() string {
+	if r.id != "" {
+		return r.id
+	}
+	return strings.Join(r.patterns, ", ")
+}
+
+// conditional reports whether the rule looks at more than the tool's name.
+func (r *rule) conditional() bool {
+	return len(r.when) > 0 || len(r.annotations) > 0 || r.closed || !r.until.IsZero()
+}
+
+func (r *rule) eachSequence(visit func(*sequence)) {
+	for _, g := range r.globs {
+		for i := range g.alternatives {
+			visit(&g.alternatives[i])
+		}
+	}
+}
+
+// matches reports whether the rule is about the tool. A deny or ask rule is tried on every
+// name the tool goes by, an allow rule only on the canonical one: two upstream tools may
+// share what looks like one name, and only the canonical name is surely the tool that runs.
+func (r *rule) matches(canonical, raw string) bool {
+	for _, g := range r.globs {
+		if g.match(canonical) || r.list != allowlist && raw != canonical && g.match(raw) {
+			return true
+		}
+	}
+	return false
+}
+
+// A risk orders how much is at stake. The zero value is no risk stated.
+type risk int
+
+const (
+	riskNone risk = iota
+	riskLow
+	riskMedium
+	riskHigh
+	riskCritical
+)
+
+var riskNames = []string{"", "low", "medium", "high", "critical"}
+
+func (r risk) String() string { return riskNames[r] }
+
+// Canonical is the name under which programs and rules know a tool.
+func Canonical(server, tool string) string {
+	return sanitise(server) + "__" + sanitise(tool)
+}
+
+// sanitise replaces every character that cannot stand in a JavaScript name.
+func sanitise(s string) string {
+	clean := true
+	for i := range len(s) {
+		clean = clean && isWord(s[i])
+	}
+	if clean {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && isWord(byte(r)) {
+			return r
+		}
+		return '_'
+	}, s)
+}

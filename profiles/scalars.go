@@ -1,0 +1,103 @@
+package profiles
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// duration reads a Go duration longer than nothing.
+func (r *reader) duration(n *node, what string) time.Duration {
+	const hint = `write it as "90s", "5m" or "2h30m"`
+	if n.kind != kindString {
+		r.wrong(n, hint, "%s must be a duration in a string, this is %s", what, n.kind)
+		return 0
+	}
+	d, err := time.ParseDuration(n.text)
+	switch {
+	case err != nil:
+		r.wrong(n, hint, "%s is not a duration", what)
+	case d <= 0:
+		r.wrong(n, "remove it if there should be no limit of its own", "%s must be longer than nothing", what)
+	}
+	return max(d, 0)
+}
+
+// whole reads a whole number from low on.
+func (r *reader) whole(n *node, what string, low int64) int64 {
+	if n.kind == kindString {
+		r.wrong(n, "write it without quotes", "%s must be a whole number, this is %s", what, n.kind)
+		return 0
+	}
+	if n.kind != kindNumber {
+		r.wrong(n, "", "%s must be a whole number, this is %s", what, n.kind)
+		return 0
+	}
+	i, err := strconv.ParseInt(n.text, 10, 64)
+	switch {
+	case err != nil:
+		r.wrong(n, "", "%s must be a whole number", what)
+	case i < low:
+		r.wrong(n, "", "%s must be at least %d", what, low)
+	case i > maxCount:
+		r.wrong(n, "", "%s must be at most %d", what, int64(maxCount))
+	}
+	return i
+}
+
+// maxCount is more than anything here counts, and fits every int.
+const maxCount = 1 << 31
+
+// units are the endings that a size in bytes may have.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+	{"KB", 1000}, {"MB", 1000 * 1000}, {"GB", 1000 * 1000 * 1000}, {"B", 1},
+}
+
+// size reads a number of bytes, or text such as "64KiB".
+func (r *reader) size(n *node, what string) int64 {
+	const hint = `write a number of bytes, or "64KiB", "1MiB"`
+	switch n.kind {
+	case kindNumber:
+		return r.whole(n, what, 1)
+	case kindString:
+		for _, u := range units {
+			digits, ok := strings.CutSuffix(n.text, u.name)
+			if !ok {
+				continue
+			}
+			i, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+			if err != nil || i < 1 || i > maxCount/u.bytes {
+				break
+			}
+			return i * u.bytes
+		}
+	}
+	r.wrong(n, hint, "%s must be a number of bytes", what)
+	return 0
+}
+
+func (b *builder) limits(n *node, what string) (l Limits) {
+	count := func(name string, to *int) field {
+		return field{name, func(n *node) { *to = int(b.whole(n, fmt.Sprintf("%q", name), 1)) }}
+	}
+	lasting := func(name string, to *time.Duration) field {
+		return field{name, func(n *node) { *to = b.duration(n, fmt.Sprintf("%q", name)) }}
+	}
+	bytes := func(name string, to *int) field {
+		return field{name, func(n *node) { *to = int(b.size(n, fmt.Sprintf("%q", name))) }}
+	}
+	b.object(n, what, []field{
+		count("asks", &l.Asks), count("asksPerMinute", &l.AsksPerMinute), count("pending", &l.Pending),
+		count("refusals", &l.Refusals), count("calls", &l.Calls), count("repeat", &l.Repeat), count("inFlight", &l.InFlight),
+		lasting("cpu", &l.CPU), lasting("wall", &l.Wall), lasting("call", &l.Call),
+		{"memory", func(n *node) { l.Memory = b.size(n, `"memory"`) }},
+		bytes("argumentBytes", &l.ArgumentBytes), bytes("resultBytes", &l.ResultBytes),
+		bytes("consoleBytes", &l.ConsoleBytes), bytes("programBytes", &l.ProgramBytes),
+	})
+	return l
+}

@@ -1,0 +1,43 @@
+package profiles
+
+import "time"
+
+// Limits bound a run. A zero field means that the file does not say; whoever enforces
+// the limit then uses its default.
+type Limits struct {
+	Asks, AsksPerMinute, Pending, Refusals int // questions to people; refusals after which the run ends
+	Calls, Repeat                          int // calls of a run; identical calls after which a person is asked
+	InFlight                               int // calls at the same time
+	CPU, Wall, Call                        time.Duration
+	Memory                                 int64
+	ArgumentBytes, ResultBytes             int
+	ConsoleBytes, ProgramBytes             int
+}
+
+// Asking is how people are asked ("ask" in a profile). Zero fields mean that the file
+// does not say.
+type Asking struct {
+	Channels  []string      // elicitation, web, terminal; nil = any, empty = none of them
+	Timeout   time.Duration // of one question
+	Budget    time.Duration // of all questions of a run together
+	MinHuman  time.Duration // an answer that comes faster is not a person's
+	Batch     *bool         // gather the questions of a run in one form
+	Edit      *bool         // a person may change the arguments
+	OtherOnly bool          // the one who asked may not answer (approver "other")
+}
+
+// Remember is which answers may be remembered, and for how long. The zero value allows
+// no grant.
+type Remember struct {
+	Scopes  []string      // once, run, count, time, session
+	Default time.Duration // offered for time
+	Max     time.Duration // accepted for time
+	Args    string        // which arguments a grant covers: exact, rule or any
+}
+
+// Redact says what must not be shown or recorded in clear.
+type Redact struct {
+	Keys     []string // globs over the names of members, compared without case
+	Pointers []string // JSON Pointers; * stands for any member or element
+	Detect   bool     // look for what has the form of a secret
+}

@@ -1,0 +1,156 @@
+package profiles
+
+import "strings"
+
+// shadows reports rules that are written in w and can never take effect, because of what
+// other rules of the same effective profile do first.
+func (b *builder) shadows(w *written, p *Profile) {
+	denies := newIndex(unconditional(p, denylist))
+	asks := newIndex(unconditional(p, asklist))
+	var floor *index
+	if p.floor != nil {
+		floor = newIndex(unconditional(p.floor, denylist))
+	}
+	seen := map[string]*rule{}
+	for _, r := range p.rules {
+		if !r.conditional() && len(r.patterns) == 1 {
+			key := r.list.String() + " " + r.patterns[0]
+			if first := seen[key]; first != nil && r.profile == w.name {
+				b.doubtRule(r, "remove one of the two", "the rule %q is on line %d already", r.label(), first.pos.Line)
+				continue
+			}
+			seen[key] = r
+		}
+		if r.profile != w.name || r.list == denylist {
+			continue
+		}
+		if by := denies.covering(r); by != nil {
+			b.doubtRule(r, "remove it, or narrow the deny rule", "the rule %q has no effect: line %d denies all it is about", r.label(), by.pos.Line)
+		} else if by := asks.covering(r); by != nil && r.list == allowlist && !by.soft {
+			b.doubtRule(r, `give the ask rule "unlessAllowed": true`, "the rule %q has no effect: line %d asks about all it is about", r.label(), by.pos.Line)
+		} else if by := floor.covering(r); by != nil {
+			b.doubtRule(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (line %d)", r.label(), by.pos.Line)
+		}
+	}
+}
+
+func (b *builder) doubtRule(r *rule, hint, format string, args ...any) {
+	b.doubt(r.pos, 1, hint, format, args...)
+}
+
+func unconditional(p *Profile, l list) []*rule {
+	var rules []*rule
+	for _, r := range p.rules {
+		if r.list == l && !r.conditional() {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// covering gives a rule that is about every tool that r is about, nil if none surely is.
+// Rules that only do so together are not found.
+func (x *index) covering(r *rule) *rule {
+	if x == nil {
+		return nil
+	}
+	var by *rule
+	r.eachSequence(func(q *sequence) {
+		// Whatever covers q has all of its literal text in q's, so that text finds it.
+		var found *rule
+		sample := q.sample()
+		for _, i := range x.candidates(nil, sample) {
+			x.rules[i].eachSequence(func(other *sequence) {
+				if found == nil && other.match(sample, false) && covers(other.units(), q.units()) {
+					found = x.rules[i]
+				}
+			})
+			if found != nil {
+				break
+			}
+		}
+		if found == nil {
+			r = nil
+		}
+		by = found
+	})
+	if r == nil {
+		return nil
+	}
+	return by
+}
+
+// sample is the literal text of a sequence, with something no pattern contains between.
+func (q *sequence) sample() string {
+	var b strings.Builder
+	for i, r := range q.runs {
+		if i > 0 {
+			b.WriteByte(0)
+		}
+		for _, a := range r.atoms {
+			if a.class != nil {
+				b.WriteByte(0)
+			}
+			b.WriteString(a.literal)
+		}
+	}
+	return b.String()
+}
+
+// A unit is a star, a class or a character.
+type unit struct {
+	star  bool
+	class *class
+	char  rune
+}
+
+func (q *sequence) units() []unit {
+	var units []unit
+	for i, r := range q.runs {
+		if i > 0 {
+			units = append(units, unit{star: true})
+		}
+		for _, a := range r.atoms {
+			if a.class != nil {
+				units = append(units, unit{class: a.class})
+			}
+			for _, c := range a.literal {
+				units = append(units, unit{char: c})
+			}
+		}
+	}
+	return units
+}
+
+// covers reports whether everything that b matches is surely matched by a.
+func covers(a, b []unit) bool {
+	// below[j] tells whether the rest of a, from the unit after the current one, covers b[j:].
+	below := make([]bool, len(b)+1)
+	below[len(b)] = true
+	for i := len(a) - 1; i >= 0; i-- {
+		row := make([]bool, len(b)+1)
+		for j := len(b); j >= 0; j-- {
+			switch {
+			case a[i].star:
+				row[j] = below[j] || j < len(b) && row[j+1]
+			case j < len(b):
+				row[j] = below[j+1] && a[i].coversOne(b[j])
+			}
+		}
+		below = row
+	}
+	return below[0]
+}
+
+func (a unit) coversOne(b unit) bool {
+	switch {
+	case b.star:
+		return false
+	case a.class == nil:
+		return b.class == nil && a.char == b.char
+	case len(a.class.ranges) == 0:
+		return true // any character
+	default:
+		return b.class == nil && a.class.contains(b.char)
+	}
+}

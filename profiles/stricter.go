@@ -1,0 +1,98 @@
+package profiles
+
+import (
+	"cmp"
+	"slices"
+)
+
+// least is the smaller of two limits of which zero means none.
+func least[T cmp.Ordered](a, b T) T {
+	var none T
+	if a == none || b != none && b < a {
+		return b
+	}
+	return a
+}
+
+func (l Limits) stricter(m Limits) Limits {
+	return Limits{
+		Asks: least(l.Asks, m.Asks), AsksPerMinute: least(l.AsksPerMinute, m.AsksPerMinute),
+		Pending: least(l.Pending, m.Pending), Refusals: least(l.Refusals, m.Refusals),
+		Calls: least(l.Calls, m.Calls), Repeat: least(l.Repeat, m.Repeat), InFlight: least(l.InFlight, m.InFlight),
+		CPU: least(l.CPU, m.CPU), Wall: least(l.Wall, m.Wall), Call: least(l.Call, m.Call),
+		Memory:        least(l.Memory, m.Memory),
+		ArgumentBytes: least(l.ArgumentBytes, m.ArgumentBytes), ResultBytes: least(l.ResultBytes, m.ResultBytes),
+		ConsoleBytes: least(l.ConsoleBytes, m.ConsoleBytes), ProgramBytes: least(l.ProgramBytes, m.ProgramBytes),
+	}
+}
+
+// or takes from m what l does not say.
+func (l Limits) or(m Limits) Limits {
+	return Limits{
+		Asks: cmp.Or(l.Asks, m.Asks), AsksPerMinute: cmp.Or(l.AsksPerMinute, m.AsksPerMinute),
+		Pending: cmp.Or(l.Pending, m.Pending), Refusals: cmp.Or(l.Refusals, m.Refusals),
+		Calls: cmp.Or(l.Calls, m.Calls), Repeat: cmp.Or(l.Repeat, m.Repeat), InFlight: cmp.Or(l.InFlight, m.InFlight),
+		CPU: cmp.Or(l.CPU, m.CPU), Wall: cmp.Or(l.Wall, m.Wall), Call: cmp.Or(l.Call, m.Call),
+		Memory:        cmp.Or(l.Memory, m.Memory),
+		ArgumentBytes: cmp.Or(l.ArgumentBytes, m.ArgumentBytes), ResultBytes: cmp.Or(l.ResultBytes, m.ResultBytes),
+		ConsoleBytes: cmp.Or(l.ConsoleBytes, m.ConsoleBytes), ProgramBytes: cmp.Or(l.ProgramBytes, m.ProgramBytes),
+	}
+}
+
+func (a Asking) stricter(b Asking) Asking {
+	if b.Channels != nil && a.Channels != nil {
+		b.Channels = slices.DeleteFunc(slices.Clone(b.Channels), func(c string) bool { return !slices.Contains(a.Channels, c) })
+	}
+	if b.Channels != nil {
+		a.Channels = b.Channels
+	}
+	a.Timeout = least(a.Timeout, b.Timeout)
+	a.Budget = least(a.Budget, b.Budget)
+	a.MinHuman = max(a.MinHuman, b.MinHuman)
+	a.Batch = both(a.Batch, b.Batch)
+	a.Edit = both(a.Edit, b.Edit)
+	a.OtherOnly = a.OtherOnly || b.OtherOnly
+	return a
+}
+
+// both joins two switches of which nil means not said; off is the stricter.
+func both(a, b *bool) *bool {
+	if a == nil || b != nil && !*b {
+		return b
+	}
+	return a
+}
+
+func (x Redact) join(y Redact) Redact {
+	return Redact{
+		Keys:     slices.Concat(x.Keys, y.Keys),
+		Pointers: slices.Concat(x.Pointers, y.Pointers),
+		Detect:   x.Detect || y.Detect,
+	}
+}
+
+// narrowed joins what several places say about remembering: what they all offer, for the
+// shortest of the times, by the strictest comparison of arguments. Without scopes there are
+// no grants.
+func narrowed(all []*Remember) Remember {
+	var r Remember
+	strictness := []string{"exact", "rule", "any"}
+	for _, m := range all {
+		switch {
+		case m.Scopes == nil:
+		case r.Scopes == nil:
+			r.Scopes = slices.Clone(m.Scopes)
+		default:
+			r.Scopes = slices.DeleteFunc(r.Scopes, func(s string) bool { return !slices.Contains(m.Scopes, s) })
+		}
+		r.Max = least(r.Max, m.Max)
+		r.Default = least(r.Default, m.Default)
+		if r.Args == "" || m.Args != "" && slices.Index(strictness, m.Args) < slices.Index(strictness, r.Args) {
+			r.Args = m.Args
+		}
+	}
+	r.Max = cmp.Or(r.Max, defaultMaxRemember)
+	r.Default = min(cmp.Or(r.Default, defaultRemember), r.Max)
+	r.Args = cmp.Or(r.Args, "rule")
+	return r
+}

@@ -1,0 +1,177 @@
+package profiles
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestArgumentsAreStandardJSON is THREATS.md G14 for our decoder: what RFC 8259 does not
+// allow is refused, and so is what decoders are known to differ on.
+func TestArgumentsAreStandardJSON(t *testing.T) {
+	for _, text := range []string{
+		`{}`, ` { } `, "\t{\n}\r", `{"a":1}`, `{"":0}`, `{"a":{"a":{"a":[]}}}`, `{"a":[1,"b",true,false,null,{}]}`,
+		`{"a":-0}`, `{"a":0.0}`, `{"a":1E+2}`, `{"a":1e-2}`, `{"a":-1.5e10}`, `{"a":123456789012345678901234567890}`,
+		`{"a":"\u0000\u001f"}`, `{"a":"\"\\\/\b\f\n\r\t"}`, `{"a":"\ud834\udd1e"}`, `{"a":"é😀"}`, "{\"a\":\"\u2028\u2029\x7f\"}",
+		`{"a b":1,"a  b":2}`, "{\"\u00e9\":1,\"e\u0301\":2}", `{"__proto__":1,"constructor":2,"then":3}`, `{"\u0061":1}`, `[]`, `"x"`, `1`, `null`,
+	} {
+		got, err := parseArguments(text)
+		if err != nil {
+			t.Errorf("%s: %s", text, err.message)
+			continue
+		}
+		if !json.Valid([]byte(text)) {
+			t.Errorf("%s: the standard library says this is not JSON", text)
+		}
+		var want, ours any
+		_ = json.Unmarshal([]byte(text), &want)
+		if err := json.Unmarshal(got.source(&got.nodes[0]), &ours); err != nil || !reflect.DeepEqual(want, ours) {
+			t.Errorf("%s: source gives %s", text, got.source(&got.nodes[0]))
+		}
+	}
+	for _, text := range []string{
+		``, ` `, `{`, `}`, `[`, `]`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{a:1}`, `{'a':1}`, `{1:1}`, `{null:1}`,
+		`{"a":1 "b":2}`, `{"a":1,,"b":2}`, `{"a":1}}`, `{}{}`, `{} x`, `[1,]`, `[,1]`, `[1,,2]`, `[1 2]`, `[1`, `["a"`, `[1}`, `{"a":1]`,
+		`{"a":01}`, `{"a":-01}`, `{"a":+1}`, `{"a":.5}`, `{"a":5.}`, `{"a":1e}`, `{"a":1e+}`, `{"a":-}`, `{"a":--1}`, `{"a":0x1}`, `{"a":1_0}`, `{"a":1a}`, `{"a":0.1.2}`,
+		`{"a":NaN}`, `{"a":Infinity}`, `{"a":-Infinity}`, `{"a":nul}`, `{"a":nulll}`, `{"a":True}`, `{"a":undefined}`, `{"a":tru}`, `{"a":é}`,
+		`{"a":"}`, `{"a":"\"}`, `{"a":"\x41"}`, `{"a":"\u12"}`, `{"a":"\u12g4"}`, `{"a":"\a"}`, `{"a":"\`, `{"a":"\u`, `{"a":'b'}`,
+		"{\"a\":\"\t\"}", "{\"a\":\"\n\"}", "{\"a\":\"\x00\"}", "{\"a\":\"\x1f\"}", "{\"\t\":1}", "{\x00}", "\x00", "{\"a\":1}\x00",
+		`{"a":"\ud800"}`, `{"a":"\udc00"}`, `{"a":"\ud800x"}`, `{"a":"\ud800\u0041"}`, `{"a":"\ud800\ud800"}`, `{"\ud800":1}`,
+		"{\"a\":\"\xff\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"\xff\":1}", "{\"a\":\"\xe2\x82\"}", "{\"a\":\"\\n\xff\"}",
+		`{"a":1,"a":1}`, `{"a":1,"b":2,"a":3}`, `{"a":1,"\u0061":1}`, `{"\u0000":1,"\u0000":2}`, `{"":1,"":2}`, `[{"a":[{"b":1,"b":1}]}]`,
+		"\ufeff{}", "{\u00a0}", "{\u2028}", "{\f}", "{\v}", `{"a":1}//`, `/**/{}`, `{"a":/**/1}`, `{"a":1} #`, `{"a"=1}`, `("a")`, `*`, `{"a":*}`,
+	} {
+		if got, err := parseArguments(text); err == nil {
+			t.Errorf("%q is accepted as %s", text, got.source(&got.nodes[0]))
+		}
+	}
+}
+
+func TestFilesMayHaveComments(t *testing.T) {
+	for text, want := range map[string]string{
+		"// a\n{// b\n\"a\"// c\n:// d\n1// e\n,// f\n}// g": `{"a":1}`,
+		"/* a */[/**/1/* */,/*\n*/]/***/":                    `[1]`,
+		`{"a": "// no /* comment */"}`:                       `{"a":"// no /* comment */"}`,
+		`{"a": [1, 2,], "b": {"c": 1,},}`:                    `{"a":[1,2],"b":{"c":1}}`,
+		"{}//":                                               `{}`,
+		"{}//\r\n":                                           `{}`,
+		"// é\r\n{}":                                         `{}`,
+	} {
+		got, err := parseFile(text)
+		if err != nil {
+			t.Errorf("%q: %s", text, err.message)
+		} else if s := string(got.source(&got.nodes[0])); s != want {
+			t.Errorf("%q: got %s, want %s", text, s, want)
+		}
+	}
+	for _, text := range []string{"/", "/ {}", "{/}", "{} /*", "{} /* *", "// \xff\n{}", "/* \xff */{}", "{\"a\":1,,}", "[,]", "{,}", "{}/"} {
+		if _, err := parseFile(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+// FuzzArguments compares with the standard library: whatever we accept it accepts with the
+// same meaning, and what we refuse of its JSON is refused for a reason of our own.
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{`{"a":[1,2.5e3,"\u00e9",null]}`, `{"a":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[[[[]]]]`, `{"a":"\ud800"}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := parseArguments(text)
+		valid := json.Valid([]byte(text))
+		if err != nil {
+			if err.at < 0 || err.at > len(text) || err.message == "" {
+				t.Fatalf("%q: %+v", text, err)
+			}
+			ours := []string{"surrogate", "UTF-8", "twice", "deeper"}
+			if valid && !containsAny(err.message, ours) {
+				t.Fatalf("%q is JSON and refused: %s", text, err.message)
+			}
+			return
+		}
+		if !valid {
+			t.Fatalf("%q is not JSON and accepted", text)
+		}
+		var want, have any
+		must(t, json.Unmarshal([]byte(text), &want))
+		must(t, json.Unmarshal(got.source(&got.nodes[0]), &have))
+		if !reflect.DeepEqual(want, have) {
+			t.Fatalf("%q means %v, got %v", text, want, have)
+		}
+	})
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// FuzzParse: no file makes the parser fall over, every problem has a place inside the
+// file, and a file that loads can be asked.
+func FuzzParse(f *testing.F) {
+	for _, a := range acceptedFiles {
+		f.Add(a.content, "a", "b", `{"p": ["/etc/x"]}`)
+	}
+	f.Add(`{"evaluation": {"profiles": {"p": {"denylst": [«]}}}}`, "a-b", "c__d", `{`)
+	f.Fuzz(func(t *testing.T, content, server, tool, args string) {
+		c, err := Parse("f", []byte(content))
+		if err != nil {
+			lines := strings.Split(strings.TrimPrefix(content, "\ufeff"), "\n")
+			for _, p := range err.(Problems) {
+				if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+1 || p.Length < 1 || p.Message == "" {
+					t.Fatalf("a problem without a place: %+v", p)
+				}
+				_ = p.String()
+			}
+			return
+		}
+		for _, name := range append(c.All(), "") {
+			asked := Call{Server: server, Tool: tool, Args: []byte(args)}
+			checkDecision(t, c.Profile(name).Decide(asked))
+			c.Profile(name).Explain(asked)
+			c.Profile(name).Visible(asked)
+		}
+	})
+}
+
+func TestDecimals(t *testing.T) {
+	sorted := []string{"-1e10", "-100.5", "-100", "-1.01", "-1", "-0.1", "-1e-400000", "0", "1e-400000", "0.001", "0.0011", "0.1", "1", "1.0000000000000000000000001", "2", "9.99", "10", "10.1", "99", "1e2", "100.01", "1e400000"}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			x, ok := parseDecimal(a)
+			y, okToo := parseDecimal(b)
+			want := 0
+			if i < j {
+				want = -1
+			} else if i > j {
+				want = 1
+			}
+			if got := x.compare(y); !ok || !okToo || got != want {
+				t.Errorf("%s against %s: got %d, want %d", a, b, got, want)
+			}
+		}
+	}
+	for _, same := range [][2]string{{"1", "1.0"}, {"1", "1.000e0"}, {"100", "1e2"}, {"0.01", "1E-2"}, {"0", "-0.00e5"}, {"120", "1.2e+2"}, {"10", "1e01"}, {"0.5", "5e-1"}} {
+		x, _ := parseDecimal(same[0])
+		y, ok := parseDecimal(same[1])
+		if !ok || x.compare(y) != 0 {
+			t.Errorf("%s and %s differ", same[0], same[1])
+		}
+	}
+	for _, s := range []string{"", "-", "+1", "01", "-01", "1.", ".1", "1e", "1e+", "1e--1", "1e+-1", "1.e1", "1,0", " 1", "1 ", "0x1", "1_0", "NaN", "Inf", "١", "1e99999999999", "1e1.5", "--1", "1e1e1", "1.1.1"} {
+		if d, ok := parseDecimal(s); ok {
+			t.Errorf("%q is accepted as %+v", s, d)
+		}
+	}
+	for s, want := range map[string]bool{"0": true, "1": true, "1.0": true, "1.5": false, "1.5e1": true, "1e-1": false, "100e-2": true, "-7": true, "1e30": true} {
+		if isInteger(s) != want {
+			t.Errorf("%s: whole is %t, want %t", s, !want, want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package profiles
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// synonyms are words that people write for one of ours and that spelling alone does not
+// lead back from.
+var synonyms = map[string]string{
+	"allow": "allowlist", "whitelist": "allowlist", "permit": "allowlist", "allowed": "allowlist", "allowedtools": "allowlist",
+	"deny": "denylist", "blacklist": "denylist", "blocklist": "denylist", "block": "denylist", "forbid": "denylist", "denied": "denylist",
+	"ask": "asklist", "confirm": "asklist", "approve": "asklist", "prompt": "asklist",
+	"fallback": "elicitationFallback", "default": "defaultProfile", "otherwise": "unmatched", "else": "unmatched",
+	"conditions": "when", "if": "when", "tools": "tool", "pattern": "tool", "name": "tool", "expires": "until", "inherit": "extends",
+	"equals": "eq", "startswith": "prefix", "endswith": "suffix", "matches": "regex", "regexp": "regex", "oneof": "in", "within": "under",
+	"min": "gte", "max": "lte", "minimum": "gte", "maximum": "lte", "or": "any", "anyof": "any", "present": "exists", "like": "glob",
+}
+
+// homes says where a key belongs that stands in the wrong object.
+var homes = map[string]string{
+	"mcpServers": "at the top of the file", "servers": "at the top of the file", "evaluation": "at the top of the file",
+	"builtin": "at the top of the file", "store": "at the top of the file", "http": "at the top of the file",
+	"profiles": "in \"evaluation\"", "defaultProfile": "in \"evaluation\"", "expose": "in \"evaluation\"", "floor": "in \"evaluation\"",
+	"allowlist": "in a profile", "denylist": "in a profile", "asklist": "in a profile", "elicitationFallback": "in a profile",
+	"unmatched": "in a profile", "extends": "in a profile", "raise": "in a profile", "redact": "in a profile", "ask": "in a profile",
+	"tool": "in a rule", "when": "in a rule", "unlessAllowed": "in a rule", "others": "in a rule", "until": "in a rule",
+	"examples": "in a rule", "reason": "in a rule", "risk": "in a rule", "annotations": "in a rule",
+	"ifMissing": "in a condition", "command": "in an entry of \"mcpServers\"", "args": "in an entry of \"mcpServers\"",
+	"url": "in an entry of \"mcpServers\"", "env": "in an entry of \"mcpServers\"",
+}
+
+// unknownKeyHint says what may have been meant by a key that does not exist here.
+func unknownKeyHint(key string, known []string) string {
+	if near := nearest(key, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if other := synonyms[strings.ToLower(key)]; slices.Contains(known, other) {
+		return fmt.Sprintf("did you mean %q?", other)
+	}
+	if home := homes[key]; home != "" {
+		return fmt.Sprintf("%q belongs %s", key, home)
+	}
+	if len(known) == 0 {
+		return "remove it"
+	}
+	return "remove it, or write one of: " + strings.Join(known, ", ")
+}
+
+// nearest gives the known word that a person most likely meant, "" if none is near.
+func nearest(word string, known []string) string {
+	best, bestDistance := "", 1+max(1, len(word)/3)
+	for _, k := range known {
+		// Words that share nothing are not near, however short they are.
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < bestDistance && d < len(word) {
+			best, bestDistance = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the characters to insert, remove, replace or swap with their neighbour
+// to get from a to b.
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	if len(from) > 64 || len(to) > 64 { // nobody misspells that
+		return max(len(from), len(to))
+	}
+	var before, previous []int
+	current := make([]int, len(to)+1)
+	for j := range current {
+		current[j] = j
+	}
+	for i := range from {
+		before, previous, current = previous, current, make([]int, len(to)+1)
+		current[0] = i + 1
+		for j := range to {
+			cost := 1
+			if from[i] == to[j] {
+				cost = 0
+			}
+			current[j+1] = min(previous[j+1]+1, current[j]+1, previous[j]+cost)
+			if i > 0 && j > 0 && from[i] == to[j-1] && from[i-1] == to[j] {
+				current[j+1] = min(current[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return current[len(to)]
+}
+
+// quotedList writes words as a sentence has them: "a", "b" or "c".
+func quotedList(words []string, last string) string {
+	var b strings.Builder
+	for i, w := range words {
+		switch {
+		case i > 0 && i == len(words)-1:
+			b.WriteString(" " + last + " ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", w)
+	}
+	return b.String()
+}

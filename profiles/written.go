@@ -1,0 +1,168 @@
+package profiles
+
+import (
+	"fmt"
+	"time"
+)
+
+// A written profile is one profile as the file has it, before extends and floor.
+type written struct {
+	name    string
+	node    *node
+	pos     Position
+	parents []*node
+	lists   [3][]*rule
+	has     [3]bool // the list is there, if only empty
+
+	unmatched *Verdict
+	fallback  *bool
+	ask       Asking
+	remember  *Remember
+	limits    Limits
+	redact    Redact
+	raise     map[string]Verdict
+
+	depth int        // of its extends: 0 = none
+	chain []*written // its ancestors and itself, ancestors first, each once
+	state int        // of the search for cycles: unvisited, in progress, done
+}
+
+func (b *builder) profile(n *node) *written {
+	w := &written{name: n.key, node: n, pos: b.place(int(n.keyStart))}
+	lists := func(l list) func(*node) {
+		return func(n *node) {
+			w.has[l] = true
+			w.lists[l] = b.rules(n, l, w.name)
+		}
+	}
+	b.object(n, "a profile", []field{
+		{"allowlist", lists(allowlist)},
+		{"denylist", lists(denylist)},
+		{"asklist", lists(asklist)},
+		{"elicitationFallback", func(n *node) {
+			if word, ok := b.word(n, `"elicitationFallback"`, "deny", "allow"); ok {
+				allow := word == "allow"
+				w.fallback = &allow
+			}
+		}},
+		{"unmatched", func(n *node) { w.unmatched = b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }},
+		{"extends", func(n *node) {
+			for parent := range b.elements(n, `"extends"`, false) {
+				if _, ok := b.text(parent, "the name of a parent profile"); ok {
+					w.parents = append(w.parents, parent)
+				}
+			}
+		}},
+		{"ask", func(n *node) { w.ask = b.asking(n) }},
+		{"remember", func(n *node) { w.remember = b.remembering(n) }},
+		{"limits", func(n *node) { w.limits = b.limits(n, `"limits"`) }},
+		{"redact", func(n *node) { w.redact = b.redaction(n) }},
+		{"raise", func(n *node) { w.raise = b.raising(n) }},
+	})
+	return w
+}
+
+func (b *builder) verdict(n *node, what string, words ...string) *Verdict {
+	word, ok := b.word(n, what, words...)
+	if !ok {
+		return nil
+	}
+	v := map[string]Verdict{"deny": Deny, "ask": Ask, "allow": Allow}[word]
+	return &v
+}
+
+func (b *builder) asking(n *node) (a Asking) {
+	b.object(n, `"ask"`, []field{
+		{"channels", func(n *node) { a.Channels = b.words(n, `"channels"`, "elicitation", "web", "terminal") }},
+		{"timeout", func(n *node) { a.Timeout = b.duration(n, `"timeout"`) }},
+		{"budget", func(n *node) { a.Budget = b.duration(n, `"budget"`) }},
+		{"minHuman", func(n *node) { a.MinHuman = b.duration(n, `"minHuman"`) }},
+		{"batch", func(n *node) { a.Batch = b.optional(n, `"batch"`) }},
+		{"edit", func(n *node) { a.Edit = b.optional(n, `"edit"`) }},
+		{"approver", func(n *node) {
+			word, _ := b.word(n, `"approver"`, "any", "other")
+			a.OtherOnly = word == "other"
+		}},
+	})
+	return a
+}
+
+func (b *builder) optional(n *node, what string) *bool {
+	value, ok := b.boolean(n, what)
+	if !ok {
+		return nil
+	}
+	return &value
+}
+
+// How long an answer may be remembered: by default, at most unless the profile says more,
+// and at most whatever it says.
+const (
+	defaultRemember    = 5 * time.Minute
+	defaultMaxRemember = 8 * time.Hour
+	hardMaxRemember    = 7 * 24 * time.Hour
+)
+
+func (b *builder) remembering(n *node) *Remember {
+	m := &Remember{}
+	var defaultAt *node
+	b.object(n, `"remember"`, []field{
+		{"scopes", func(n *node) { m.Scopes = b.words(n, `"scopes"`, "once", "run", "count", "time", "session") }},
+		{"default", func(n *node) { m.Default, defaultAt = b.duration(n, `"default"`), n }},
+		{"max", func(n *node) {
+			if m.Max = b.duration(n, `"max"`); m.Max > hardMaxRemember {
+				b.wrong(n, "168h is the most; what should hold longer is an allow rule", "nothing is remembered longer than 7 days")
+			}
+		}},
+		{"args", func(n *node) { m.Args, _ = b.word(n, `"args"`, "exact", "rule", "any") }},
+	})
+	most := m.Max
+	if most == 0 {
+		most = defaultMaxRemember
+	}
+	if defaultAt != nil && m.Default > most {
+		b.wrong(defaultAt, "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
+	}
+	return m
+}
+
+func (b *builder) redaction(n *node) (x Redact) {
+	b.object(n, `"redact"`, []field{
+		{"keys", func(n *node) {
+			for child := range b.elements(n, `"keys"`, true) {
+				if key, ok := b.text(child, "a key pattern"); ok {
+					b.glob(child, textGlob)
+					x.Keys = append(x.Keys, key)
+				}
+			}
+		}},
+		{"pointers", func(n *node) {
+			for child := range b.elements(n, `"pointers"`, true) {
+				if pointer, ok := b.text(child, "a JSON Pointer"); ok {
+					b.pointer(pointer, int(child.start), int(child.end))
+					x.Pointers = append(x.Pointers, pointer)
+				}
+			}
+		}},
+		{"detect", func(n *node) { x.Detect, _ = b.boolean(n, `"detect"`) }},
+	})
+	return x
+}
+
+// The keys of "raise": what makes a call stricter whatever the rules say. Hints that only
+// ever make a tool look harmless are not among them.
+var raisers = []string{"destructiveHint", "openWorldHint", "tainted"}
+
+func (b *builder) raising(n *node) map[string]Verdict {
+	raise := map[string]Verdict{}
+	var fields []field
+	for _, name := range raisers {
+		fields = append(fields, field{name, func(n *node) {
+			if v := b.verdict(n, fmt.Sprintf("%q", name), "ask", "deny"); v != nil {
+				raise[name] = *v
+			}
+		}})
+	}
+	b.object(n, `"raise"`, fields)
+	return raise
+}

@@ -1,0 +1,128 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// The offsets of struct shared in guest/shim.c, which this pairs with.
+//
+//	 0 now  8 mono  16 next timer (float64, ms)
+//	24 status  28 out  32 out length  36 console  40 console length
+//	44 console dropped  48 console max  52 args max  56 result max
+//	60 out of memory  64 pending  68 too many  72 flags  76 line  80 column  84 thrown by
+//	88 seed (32 bytes)
+const (
+	sharedNow            = 0
+	sharedMono           = 8
+	sharedNextTimer      = 16
+	sharedStatus         = 24
+	sharedOut            = 28
+	sharedOutLen         = 32
+	sharedConsole        = 36
+	sharedConsoleLen     = 40
+	sharedConsoleDropped = 44
+	sharedConsoleMax     = 48
+	sharedArgsMax        = 52
+	sharedResultMax      = 56
+	sharedOutOfMemory    = 60
+	sharedPending        = 64
+	sharedTooMany        = 68
+	sharedFlags          = 72
+	sharedLine           = 76
+	sharedColumn         = 80
+	sharedThrownBy       = 84
+	sharedSeed           = 88
+	sharedSize           = 120
+)
+
+// What the guest puts into status.
+const (
+	statusWaiting = iota
+	statusReturned
+	statusReturnedUndefined
+	statusThrew
+	statusRefused
+	statusTooLarge
+)
+
+// What the host passes to cm_settle.
+const (
+	settleValue = iota
+	settleUndefined
+	settleError
+)
+
+// What codemode_call returns instead of an id.
+const (
+	callTooMany = -1
+	callEnded   = -2
+)
+
+const flagBigIntegers = 1
+
+var errOutOfBounds = errors.New("the guest gave an address outside its memory")
+
+// shared is the guest's struct shared. Its address comes from the snapshot's
+// guest before any program ran, and is checked against the memory then.
+type shared struct {
+	mem  api.Memory
+	addr uint32
+}
+
+func (s shared) uint32(offset uint32) uint32 {
+	v, _ := s.mem.ReadUint32Le(s.addr + offset)
+	return v
+}
+
+func (s shared) setUint32(offset, v uint32) { s.mem.WriteUint32Le(s.addr+offset, v) }
+
+func (s shared) float64(offset uint32) float64 {
+	v, _ := s.mem.ReadFloat64Le(s.addr + offset)
+	return v
+}
+
+func (s shared) setFloat64(offset uint32, v float64) { s.mem.WriteFloat64Le(s.addr+offset, v) }
+
+func (s shared) write(offset uint32, p []byte) { s.mem.Write(s.addr+offset, p) }
+
+// bytes copies what the guest says is at (ptr, n), both read from the struct.
+func (s shared) bytes(ptrOffset, lenOffset uint32, limit int) ([]byte, error) {
+	n := s.uint32(lenOffset)
+	if n == 0 {
+		return nil, nil
+	}
+	if uint64(n) > uint64(limit) {
+		return nil, errOutOfBounds
+	}
+	p, ok := s.mem.Read(s.uint32(ptrOffset), n)
+	if !ok {
+		return nil, errOutOfBounds
+	}
+	return append(make([]byte, 0, n), p...), nil
+}
+
+// readConsole takes the console's records apart: a level byte, the length as
+// a little-endian uint32, the text. It stops at the first record that does not fit.
+func readConsole(p []byte) []Line {
+	levels := [...]string{"log", "info", "warn", "error", "debug"}
+	var lines []Line
+	for len(p) >= 5 {
+		level, n := int(p[0]), binary.LittleEndian.Uint32(p[1:])
+		p = p[5:]
+		if level >= len(levels) || uint64(n) > uint64(len(p)) {
+			break
+		}
+		lines = append(lines, Line{Level: levels[level], Text: string(p[:n])})
+		p = p[n:]
+	}
+	return lines
+}
+
+// clampUint32 is for limits that the guest holds as uint32.
+func clampUint32(n int) uint32 {
+	return uint32(min(max(n, 0), math.MaxInt32))
+}

@@ -1,0 +1,16 @@
+// Package sandbox runs one JavaScript program in one fresh guest: QuickJS
+// compiled to WebAssembly, under wazero, in this process.
+//
+// An [Engine] compiles the guest once, initialises it once and keeps a snapshot
+// of its memory. Each [Engine.Run] gets a guest whose memory equals that
+// snapshot, hands it the program, and performs the calls it makes through a
+// [Host]:
+//
+//	r, err := engine.Run(ctx, sandbox.Program{Source: "return await codemode.a__b({x: 1})"}, host)
+//
+// A user may rely on this: every run ends, within its [Limits] and a few
+// milliseconds; nothing of one run is visible to another; the only way out of
+// a run is the Host; and how a run ended ([Error.Kind]) is what the host side
+// saw, whatever the program says. What may be called, and by whom, is not
+// known here: that is the business of package hostfns.
+package sandbox

@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Options are the settings of an Engine.
+type Options struct {
+	// Wasm is the guest: quickjs.wasm. Required.
+	Wasm []byte
+	// CacheDir is where the compiled guest is kept between processes. It is
+	// machine code that this process will run, so nobody else may be able to
+	// write there. "" compiles at every start, which takes about a second.
+	CacheDir string
+	// Idle is how many guests wait for a run, ready to be used; zero means two
+	// for each processor. Each holds some 200 KiB.
+	Idle int
+	// ParkKey authenticates the images of parked runs: whoever has it can make
+	// an image, and with it any state of a guest. Engines that resume each
+	// other's runs share it. nil means a key of this engine's own.
+	ParkKey []byte
+}
+
+// An Engine holds the compiled guest, its snapshot, and guests ready to run.
+// Its methods may be called concurrently.
+type Engine struct {
+	runtime    wazero.Runtime
+	cache      wazero.CompilationCache
+	code       wazero.CompiledModule
+	snapshot   *snapshot
+	sharedAddr uint32
+	hash       string
+	maxIdle    int
+	parkKey    []byte
+
+	mu     sync.Mutex
+	idle   []*guest
+	closed bool
+	runs   sync.WaitGroup
+}
+
+// New compiles the guest and takes its snapshot.
+func New(ctx context.Context, o Options) (*Engine, error) {
+	if len(o.Wasm) == 0 {
+		return nil, errors.New("sandbox: no guest given: Options.Wasm is empty")
+	}
+	sum := sha256.Sum256(o.Wasm)
+	e := &Engine{hash: hex.EncodeToString(sum[:]), maxIdle: o.Idle}
+	if e.maxIdle <= 0 {
+		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
+	}
+	e.parkKey = slices.Clone(o.ParkKey)
+	if len(e.parkKey) == 0 {
+		e.parkKey = make([]byte, sha256.Size)
+		_, _ = rand.Read(e.parkKey) // never fails
+	}
+	if err := e.compile(ctx, o); err != nil {
+		e.release(ctx)
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	if err := e.takeSnapshot(ctx); err != nil {
+		e.release(ctx)
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	return e, nil
+}
+
+// Hash is the SHA-256 of the guest, in hex.
+func (e *Engine) Hash() string { return e.hash }
+
+func (e *Engine) compile(ctx context.Context, o Options) error {
+	cache, err := openCache(o.CacheDir, e.hash)
+	if err != nil {
+		return err
+	}
+	e.cache = cache
+	config := wazero.NewRuntimeConfig().WithDebugInfoEnabled(false)
+	if cache != nil {
+		config = config.WithCompilationCache(cache)
+	}
+	e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	i32 := api.ValueTypeI32
+	_, err = e.runtime.NewHostModuleBuilder("codemode").
+		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostPoll), nil, nil).Export("codemode_poll").
+		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostCall), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export("codemode_call").
+		Instantiate(ctx)
+	if err != nil {
+		return fmt.Errorf("making the host functions: %w", err)
+	}
+	if e.code, err = e.runtime.CompileModule(ctx, o.Wasm); err != nil {
+		return fmt.Errorf("compiling the guest: %w", err)
+	}
+	return nil
+}
+
+// takeSnapshot keeps the memory of a guest that nothing has run in.
+func (e *Engine) takeSnapshot(ctx context.Context) error {
+	g, err := e.instantiate(ctx)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	results, err := g.module.ExportedFunction("cm_shared").Call(g.ctx)
+	if err != nil {
+		return fmt.Errorf("asking the guest for its shared struct: %w", err)
+	}
+	e.sharedAddr = uint32(results[0])
+	g.shared = shared{mem: g.module.Memory(), addr: e.sharedAddr}
+	if _, ok := g.module.Memory().Read(e.sharedAddr, sharedSize); !ok {
+		return errOutOfBounds
+	}
+	// The module comes initialised: guest/preinit has put what cm_init did into it.
+	if results, err = g.module.ExportedFunction("cm_ready").Call(g.ctx); err != nil || results[0] != 1 {
+		return fmt.Errorf("the guest was not initialised when it was built: %v", err)
+	}
+	memory, _ := g.module.Memory().Read(0, g.module.Memory().Size())
+	e.snapshot, err = newSnapshot(memory)
+	return err
+}
+
+// get returns a guest whose memory equals the snapshot, never used since.
+func (e *Engine) get(ctx context.Context) (*guest, error) {
+	e.mu.Lock()
+	if n := len(e.idle); n > 0 {
+		g := e.idle[n-1]
+		e.idle = e.idle[:n-1]
+		e.mu.Unlock()
+		return g, nil
+	}
+	e.mu.Unlock()
+	return e.fresh(ctx)
+}
+
+// put takes a guest back after its run. One that trapped or grew is closed.
+func (e *Engine) put(g *guest) {
+	g.run = nil
+	if g.waste || g.mem.size != e.snapshot.size {
+		g.close()
+		return
+	}
+	g.mem.limit = maxMemory
+	e.snapshot.restore(g.mem)
+	e.mu.Lock()
+	keep := !e.closed && len(e.idle) < e.maxIdle
+	if keep {
+		e.idle = append(e.idle, g)
+	}
+	e.mu.Unlock()
+	if !keep {
+		g.close()
+	}
+}
+
+// ErrClosed is returned by Run after Close.
+var ErrClosed = errors.New("sandbox: the engine is closed")
+
+// begin counts a run in, unless the engine is closed.
+func (e *Engine) begin() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	e.runs.Add(1)
+	return nil
+}
+
+// Close waits for the runs under way to end (cancel their contexts to make
+// that soon) and frees everything. It may be called more than once.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	first := !e.closed
+	e.closed = true
+	idle := e.idle
+	e.idle = nil
+	e.mu.Unlock()
+	e.runs.Wait()
+	if !first {
+		return nil
+	}
+	for _, g := range idle {
+		g.close()
+	}
+	return e.release(ctx)
+}
+
+func (e *Engine) release(ctx context.Context) error {
+	var errs []error
+	if e.runtime != nil {
+		errs = append(errs, e.runtime.Close(ctx))
+	}
+	if e.cache != nil {
+		errs = append(errs, e.cache.Close(ctx))
+	}
+	if e.snapshot != nil {
+		e.snapshot.close()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// A guest is one instance of the module. It serves one run at a time, and
+// after it has trapped or grown it serves no more.
+type guest struct {
+	module api.Module
+	mem    *mapping
+	shared shared
+	ctx    context.Context // carries the guest to the host functions
+
+	buffer, start, settle, pump, where api.Function
+	stack                              [4]uint64 // arguments and results of a call into the guest
+
+	run     *Run          // whom it serves
+	clock   time.Duration // what its monotonic clock counts from
+	entered time.Duration
+	waste   bool // trapped
+}
+
+type guestKey struct{}
+
+// instantiate makes a guest whose memory is as the module has it.
+func (e *Engine) instantiate(ctx context.Context) (*guest, error) {
+	m, err := newMapping()
+	if err != nil {
+		return nil, err
+	}
+	g := &guest{mem: m}
+	allocator := experimental.MemoryAllocatorFunc(func(cap, max uint64) experimental.LinearMemory { return m })
+	g.module, err = e.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), e.code,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		m.Free()
+		return nil, fmt.Errorf("instantiating the guest: %w", err)
+	}
+	g.ctx = context.WithValue(context.Background(), guestKey{}, g)
+	for _, f := range []struct {
+		name string
+		at   *api.Function
+	}{{"cm_buffer", &g.buffer}, {"cm_start", &g.start}, {"cm_settle", &g.settle}, {"cm_pump", &g.pump}, {"cm_where", &g.where}} {
+		if *f.at = g.module.ExportedFunction(f.name); *f.at == nil {
+			g.close()
+			return nil, fmt.Errorf("the guest has no function %s", f.name)
+		}
+	}
+	return g, nil
+}
+
+// fresh makes a guest whose memory equals the snapshot.
+func (e *Engine) fresh(ctx context.Context) (*guest, error) {
+	g, err := e.instantiate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.snapshot.adopt(g.mem); err != nil {
+		g.close()
+		return nil, err
+	}
+	g.shared = shared{mem: g.module.Memory(), addr: e.sharedAddr}
+	return g, nil
+}
+
+func (g *guest) close() { _ = g.module.Close(context.Background()) }
+
+// errStop is what a host function panics with to stop the guest; why is in the run.
+var errStop = errors.New("stopped")
+
+// call enters the guest and accounts for the time it takes there. After an
+// error the guest is waste.
+func (g *guest) call(f api.Function, args ...uint64) error {
+	copy(g.stack[:], args)
+	g.enter()
+	err := f.CallWithStack(g.ctx, g.stack[:])
+	g.leave()
+	if err != nil {
+		g.waste = true
+	}
+	return err
+}
+
+func (g *guest) enter() {
+	g.entered = now()
+	g.setClock(g.entered)
+}
+
+func (g *guest) leave() {
+	if g.run != nil {
+		g.run.cpu += now() - g.entered
+	}
+}
+
+func (g *guest) setClock(t time.Duration) {
+	g.shared.setFloat64(sharedMono, float64((t - g.clock).Milliseconds()))
+	g.shared.setFloat64(sharedNow, float64(epoch.Add(t).UnixMilli()))
+}
+
+// write puts p, q, ... one after the other where the guest can read them.
+func (g *guest) write(parts ...[]byte) error {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	if err := g.call(g.buffer, uint64(n)); err != nil {
+		return err
+	}
+	at := uint32(g.stack[0])
+	if at == 0 {
+		return errNoRoom
+	}
+	for _, p := range parts {
+		if !g.module.Memory().Write(at, p) {
+			return errOutOfBounds
+		}
+		at += uint32(len(p))
+	}
+	return nil
+}
+
+var errNoRoom = errors.New("no room in the guest's memory")
+
+// epoch is when this process started; clocks count from it, so that they
+// never go back.
+var epoch = time.Now()
+
+func now() time.Duration { return time.Since(epoch) }

@@ -1,0 +1,60 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The committed guest is the one that its sources gave: `make guest` rebuilds
+// it and compares, this holds its hash.
+func TestGuestHash(t *testing.T) {
+	wasm, err := os.ReadFile("../quickjs.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("../guest/quickjs.wasm.sha256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(wasm)
+	if got := hex.EncodeToString(sum[:]); got != strings.Fields(string(want))[0] {
+		t.Errorf("quickjs.wasm has the hash %s, guest/quickjs.wasm.sha256 says %s", got, want)
+	}
+}
+
+// The guest can reach two functions and nothing else: no WASI, no clock, no files.
+func TestGuestImports(t *testing.T) {
+	var imports []string
+	for _, f := range testEngine(t).code.ImportedFunctions() {
+		module, name, _ := f.Import()
+		imports = append(imports, module+"."+name)
+	}
+	if diff := cmp.Diff([]string{"codemode.codemode_poll", "codemode.codemode_call"}, imports); diff != "" {
+		t.Errorf("imports (-want +got):\n%s", diff)
+	}
+	if n := len(testEngine(t).code.ImportedMemories()); n != 0 {
+		t.Errorf("the guest imports %d memories, want none: each has its own", n)
+	}
+}
+
+// What a program finds in the global object. A new name here is a new power or
+// a new piece of engine to attack: look at it before it is added.
+func TestGlobals(t *testing.T) {
+	r, err := run(t, "return Object.getOwnPropertyNames(globalThis).sort().join(' ')")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden, err := os.ReadFile("testdata/globals.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.Trim(string(r.Value), `"`), " ")
+	if diff := cmp.Diff(strings.Fields(string(golden)), got); diff != "" {
+		t.Errorf("globals (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,38 @@
+package sandbox
+
+import (
+	"context"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// The two functions that a guest imports. What it passes may be anything: a
+// program that has taken the interpreter over is assumed here.
+
+// hostPoll is codemode_poll. It moves the clock, and stops the run if its time
+// is up, by not returning.
+func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
+	g := ctx.Value(guestKey{}).(*guest)
+	if g.run == nil {
+		return // while the snapshot is made
+	}
+	t := now()
+	g.setClock(t)
+	if g.run.mustStop(t, g.run.cpu+t-g.entered) {
+		panic(errStop)
+	}
+}
+
+// hostCall is codemode_call(name, nameLen, args, argsLen).
+func hostCall(ctx context.Context, m api.Module, stack []uint64) {
+	g := ctx.Value(guestKey{}).(*guest)
+	if g.run == nil {
+		panic(errStop)
+	}
+	name, ok := m.Memory().Read(uint32(stack[0]), uint32(stack[1]))
+	args, ok2 := m.Memory().Read(uint32(stack[2]), uint32(stack[3]))
+	if !ok || !ok2 || len(args) > g.run.limits.ArgumentBytes {
+		panic(errOutOfBounds)
+	}
+	stack[0] = api.EncodeI32(g.run.call(string(name), append(make([]byte, 0, len(args)), args...)))
+}

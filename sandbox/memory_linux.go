@@ -1,0 +1,228 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+const madvNoHugePage = 15
+
+// A snapshot is the memory of an initialised guest. Its pages between from and
+// to are in a file in memory, of which every guest maps a private copy: a page
+// costs nothing until the guest writes to it.
+type snapshot struct {
+	size      int      // of the whole memory
+	from, to  int      // what is not zero, in whole pages
+	pages     [][]byte // nil: zeros
+	file      *os.File
+	pagemap   *os.File // tells which pages of this process were written
+	pagemapFd int
+	noScan    atomic.Bool // the kernel is older than PAGEMAP_SCAN
+}
+
+func newSnapshot(memory []byte) (*snapshot, error) {
+	s := &snapshot{size: len(memory)}
+	s.pages, s.from, s.to = pagesOf(memory)
+	name := []byte("codemode-guest\x00")
+	fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 1 /* MFD_CLOEXEC */, 0)
+	if errno != 0 {
+		return nil, fmt.Errorf("creating the snapshot's file: %w", errno)
+	}
+	s.file = os.NewFile(fd, "codemode-guest")
+	err := s.file.Truncate(int64(s.to - s.from))
+	for i, page := range s.pages {
+		if page != nil && err == nil {
+			_, err = s.file.WriteAt(page, int64(i*hostPage-s.from))
+		}
+	}
+	if err != nil {
+		s.file.Close()
+		return nil, fmt.Errorf("writing the snapshot: %w", err)
+	}
+	// Without it every reset restores the whole memory: slower, as right.
+	if s.pagemap, _ = os.Open("/proc/self/pagemap"); s.pagemap != nil {
+		s.pagemapFd = int(s.pagemap.Fd())
+	}
+	return s, nil
+}
+
+func (s *snapshot) close() {
+	s.file.Close()
+	if s.pagemap != nil {
+		s.pagemap.Close()
+	}
+}
+
+// A mapping is the linear memory of one guest: an address range that is
+// reserved once and never moves, of which the first size bytes are usable.
+type mapping struct {
+	reserved []byte
+	usable   int // what is readable and writable, at least size
+	size     int
+	limit    int // what size may grow to
+
+	// For asking the kernel which pages were written.
+	scan    scanArguments
+	regions [64]pageRegion
+	pages   []byte
+}
+
+func newMapping() (*mapping, error) {
+	p, err := syscall.Mmap(-1, 0, maxMemory, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("reserving %d bytes for a guest: %w", maxMemory, err)
+	}
+	// A huge page would be given, and cleared, where a run touches one byte.
+	_ = syscall.Madvise(p, madvNoHugePage)
+	return &mapping{reserved: p, limit: maxMemory}, nil
+}
+
+// Reallocate implements wazero's LinearMemory. The address never changes, so
+// nothing is ever copied.
+func (m *mapping) Reallocate(size uint64) []byte {
+	if size > uint64(m.limit) {
+		return nil
+	}
+	if n := int(size); n > m.usable {
+		n = min((n+growStep-1)/growStep*growStep, maxMemory)
+		if err := syscall.Mprotect(m.reserved[m.usable:n], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+			return nil
+		}
+		m.usable = n
+	}
+	m.size = int(size)
+	return m.reserved[:size]
+}
+
+// Free implements wazero's LinearMemory. It is called when the module is
+// closed, which happens only after the guest has stopped.
+func (m *mapping) Free() {
+	if m.reserved != nil {
+		_ = syscall.Munmap(m.reserved)
+		m.reserved = nil
+	}
+}
+
+// adopt makes the memory equal to the snapshot: the first time for a guest.
+func (s *snapshot) adopt(m *mapping) error {
+	p := m.reserved[s.from:s.to]
+	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
+		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, s.file.Fd(), 0)
+	if errno != 0 {
+		return fmt.Errorf("mapping the snapshot: %w", errno)
+	}
+	// What wazero wrote when it instantiated the module lies inside, or is zero.
+	clear(m.reserved[:s.from])
+	clear(m.reserved[s.to:m.size])
+	advise(m.reserved[:s.from])
+	advise(m.reserved[s.to:m.size])
+	return nil
+}
+
+func advise(p []byte) {
+	if len(p) > 0 {
+		_ = syscall.Madvise(p, syscall.MADV_DONTNEED)
+	}
+}
+
+// restore makes the memory equal to the snapshot again after a run.
+func (s *snapshot) restore(m *mapping) {
+	s.touched(m, func(at int) { s.restorePage(m, at) })
+}
+
+// written calls yield for every page that differs from the snapshot.
+func (s *snapshot) written(m *mapping, yield func(at int)) {
+	s.touched(m, func(at int) {
+		if s.differs(m, at) {
+			yield(at)
+		}
+	})
+}
+
+// touched calls yield for every page that was written since the guest was
+// made. The kernel knows them: they are this process's own, while the others
+// are still the file's, or not there at all.
+func (s *snapshot) touched(m *mapping, yield func(at int)) {
+	base := uintptr(unsafe.Pointer(&m.reserved[0]))
+	if s.pagemap == nil || !s.scan(m, base, yield) && !s.read(m, base, yield) {
+		for at := 0; at < m.size; at += hostPage {
+			yield(at)
+		}
+	}
+}
+
+// pageRegion and scanArguments are the kernel's struct page_region and struct
+// pm_scan_arg (linux/fs.h, since Linux 6.7).
+type pageRegion struct{ start, end, categories uint64 }
+
+type scanArguments struct {
+	size, flags, start, end, walkEnd, regions, regionsLen, maxPages uint64
+	categoryInverted, categoryMask, categoryAnyOf, returnMask       uint64
+}
+
+const (
+	pagemapScan = 0xc0606610 // _IOWR('f', 16, struct pm_scan_arg)
+	isFile      = 1 << 2
+	isPresent   = 1 << 3
+	isSwapped   = 1 << 4
+)
+
+// scan asks for the written pages only. It reports whether the kernel can.
+func (s *snapshot) scan(m *mapping, base uintptr, yield func(at int)) bool {
+	if s.noScan.Load() {
+		return false
+	}
+	a := &m.scan
+	for at := uint64(base); at < uint64(base)+uint64(m.size); at = a.walkEnd {
+		*a = scanArguments{
+			size: uint64(unsafe.Sizeof(*a)), start: at, end: uint64(base) + uint64(m.size),
+			regions: uint64(uintptr(unsafe.Pointer(&m.regions[0]))), regionsLen: uint64(len(m.regions)),
+			categoryInverted: isFile, categoryMask: isFile, categoryAnyOf: isPresent | isSwapped, returnMask: isPresent,
+		}
+		n, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.pagemapFd), pagemapScan, uintptr(unsafe.Pointer(a)))
+		if errno != 0 || a.walkEnd <= at {
+			if at != uint64(base) {
+				panic("sandbox: the kernel stopped half-way through a guest's pages: " + errno.Error())
+			}
+			s.noScan.Store(true)
+			return false
+		}
+		for _, r := range m.regions[:n] {
+			for p := r.start; p < r.end; p += hostPage {
+				yield(int(p - uint64(base)))
+			}
+		}
+	}
+	return true
+}
+
+// The bits of an entry of /proc/self/pagemap, as the kernel's
+// Documentation/admin-guide/mm/pagemap.rst has them.
+const (
+	pagePresent = 1 << 63
+	pageSwapped = 1 << 62
+	pageOfFile  = 1 << 61
+)
+
+// read asks for all pages, as older kernels have it. It reports whether it could.
+func (s *snapshot) read(m *mapping, base uintptr, yield func(at int)) bool {
+	n := m.size / hostPage
+	if len(m.pages) != n*8 {
+		m.pages = make([]byte, n*8)
+	}
+	k, err := syscall.Pread(s.pagemapFd, m.pages, int64(base)/hostPage*8)
+	if err != nil || k != len(m.pages) {
+		return false
+	}
+	for i := range n {
+		e := binary.LittleEndian.Uint64(m.pages[i*8:])
+		if e&(pagePresent|pageSwapped) != 0 && e&(pageOfFile|pageSwapped) != pageOfFile {
+			yield(i * hostPage)
+		}
+	}
+	return true
+}

@@ -1,0 +1,63 @@
+//go:build !linux
+
+package sandbox
+
+// Elsewhere than on Linux a guest's memory is ordinary memory, and after a run
+// the whole of it is restored: right, but slower.
+
+type snapshot struct {
+	size     int
+	from, to int
+	pages    [][]byte // nil: zeros
+}
+
+func newSnapshot(memory []byte) (*snapshot, error) {
+	s := &snapshot{size: len(memory)}
+	s.pages, s.from, s.to = pagesOf(memory)
+	return s, nil
+}
+
+func (s *snapshot) close() {}
+
+type mapping struct {
+	reserved []byte
+	size     int
+	limit    int
+}
+
+func newMapping() (*mapping, error) { return &mapping{limit: maxMemory}, nil }
+
+// Reallocate implements wazero's LinearMemory.
+func (m *mapping) Reallocate(size uint64) []byte {
+	if size > uint64(m.limit) {
+		return nil
+	}
+	if n := int(size) - len(m.reserved); n > 0 {
+		m.reserved = append(m.reserved, make([]byte, n)...)
+	}
+	m.size = int(size)
+	return m.reserved[:size]
+}
+
+// Free implements wazero's LinearMemory.
+func (m *mapping) Free() { m.reserved = nil }
+
+func (s *snapshot) adopt(m *mapping) error {
+	s.restore(m)
+	return nil
+}
+
+func (s *snapshot) restore(m *mapping) {
+	for at := 0; at < m.size; at += hostPage {
+		s.restorePage(m, at)
+	}
+}
+
+// written calls yield for every page that differs from the snapshot.
+func (s *snapshot) written(m *mapping, yield func(at int)) {
+	for at := 0; at < m.size; at += hostPage {
+		if s.differs(m, at) {
+			yield(at)
+		}
+	}
+}

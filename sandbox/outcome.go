@@ -1,0 +1,176 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// left gathers what every run leaves behind.
+func (r *Run) left(g *guest) *Result {
+	t := now()
+	res := &Result{Usage: Usage{CPU: r.cpu, Wall: r.wall(t), Memory: int64(g.mem.size)}}
+	r.mu.Lock()
+	res.Usage.Calls = r.calls
+	r.mu.Unlock()
+	if p, err := g.shared.bytes(sharedConsole, sharedConsoleLen, r.limits.ConsoleBytes+5); err == nil && len(p) > 0 {
+		res.Console = readConsole(p)
+	}
+	res.ConsoleDropped = int(g.shared.uint32(sharedConsoleDropped))
+	return res
+}
+
+// finished reads how a run ended that the guest itself ended.
+func (r *Run) finished(g *guest) (*Result, error) {
+	res := r.left(g)
+	limit := r.limits.ResultBytes
+	if s := g.shared.uint32(sharedStatus); s == statusThrew || s == statusRefused {
+		limit = 1 << 20
+	}
+	out, err := g.shared.bytes(sharedOut, sharedOutLen, limit)
+	if err != nil {
+		return res, &Error{Kind: Crashed, Message: "the guest gave a result that it does not have", Err: err}
+	}
+	switch g.shared.uint32(sharedStatus) {
+	case statusReturned:
+		res.Value = out
+		return res, nil
+	case statusReturnedUndefined:
+		return res, nil
+	case statusTooLarge:
+		return res, &Error{Kind: TooMuchOutput, Message: fmt.Sprintf("the result is larger than %d bytes of JSON: return less, or a part", r.limits.ResultBytes)}
+	case statusRefused:
+		return res, describe(out, Refused, &r.program)
+	case statusThrew:
+		switch {
+		case g.shared.uint32(sharedOutOfMemory) != 0:
+			return res, r.outOfMemory(g)
+		case g.shared.uint32(sharedTooMany) != 0:
+			e := describe(out, TooManyCalls, &r.program)
+			e.Name, e.Message = "", fmt.Sprintf("the program made more than %d calls", r.limits.Calls)
+			return res, e
+		}
+		e := describe(out, Threw, &r.program)
+		e.Call = int(g.shared.uint32(sharedThrownBy))
+		return res, e
+	}
+	return res, &Error{Kind: Crashed, Message: "the guest ended in no known way"}
+}
+
+// failed tells how a run ended that the host ended, or that trapped.
+func (r *Run) failed(g *guest, cause error) (*Result, error) {
+	res := r.left(g)
+	e := &Error{Kind: r.stop}
+	switch {
+	case r.stop == TimedOut:
+		e.Message = fmt.Sprintf("the program ran longer than %v", r.limits.Wall)
+		if r.cpu >= r.limits.CPU {
+			e.Message = fmt.Sprintf("the program computed longer than %v", r.limits.CPU)
+		}
+		e.Pos = r.where(g)
+	case r.stop == Canceled:
+		e.Message, e.Err = "the run was canceled", context.Cause(r.parent)
+	case r.stop == Abandoned:
+		e.Message = "the program waits for a promise that nothing can settle any more: no call is under way and no timer is set"
+		if g.shared.uint32(sharedOutOfMemory) != 0 {
+			return res, r.outOfMemory(g)
+		}
+	case errors.Is(cause, errNoRoom) || g.shared.uint32(sharedOutOfMemory) != 0:
+		return res, r.outOfMemory(g)
+	default:
+		e.Kind, e.Err = Crashed, trapCause(cause)
+		e.Message = "the interpreter crashed, most often from recursion that is too deep"
+		e.Pos = r.where(g)
+	}
+	return res, e
+}
+
+// trapCause keeps the first line of what wazero says: the rest is a stack of
+// the interpreter's functions, which is nobody's business.
+func trapCause(err error) error {
+	var exit *sys.ExitError
+	if errors.As(err, &exit) {
+		return err
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return errors.New(line)
+}
+
+func (r *Run) outOfMemory(g *guest) *Error {
+	return &Error{Kind: OutOfMemory, Message: fmt.Sprintf("the program needs more than the %d MiB of memory it may have", g.mem.limit>>20)}
+}
+
+// where asks a guest that was stopped where the program was.
+func (r *Run) where(g *guest) Position {
+	if !g.waste {
+		return Position{}
+	}
+	// The guest stops at its next report if even this does not end.
+	if err := g.where.CallWithStack(g.ctx, g.stack[:]); err != nil {
+		return Position{}
+	}
+	return r.program.position(int(g.shared.uint32(sharedLine)), int(g.shared.uint32(sharedColumn)))
+}
+
+// position maps a place as the guest counts it, where Source begins on the
+// second line, to the author's text.
+func (p *Program) position(line, column int) Position {
+	if line--; line <= 0 {
+		return Position{}
+	}
+	if p.Lookup != nil {
+		line, column = p.Lookup(line, column)
+	}
+	return Position{Line: line, Column: column}
+}
+
+// describe makes an Error of what the guest says was thrown.
+func describe(out []byte, kind Kind, p *Program) *Error {
+	var d struct{ Kind, Name, Message, Stack, ToolName, Reason, Detail string }
+	if err := json.Unmarshal(out, &d); err != nil {
+		return &Error{Kind: kind, Message: "something that cannot be described was thrown"}
+	}
+	e := &Error{Kind: kind, Name: d.Name, Message: d.Message}
+	if d.Kind == "value" {
+		e.Name, e.Message = "", "the program threw "+strconv.Quote(d.Message)+", which is not an Error"
+	}
+	e.Stack, e.Pos = p.stack(d.Stack)
+	return e
+}
+
+var place = regexp.MustCompile(`:(\d+):(\d+)\)?$`)
+
+// stack maps the positions of a JavaScript stack to the author's text, and
+// leaves out the frames that are not the program's.
+func (p *Program) stack(s string) (string, Position) {
+	name := p.Name
+	if name == "" {
+		name = defaultName
+	}
+	var b strings.Builder
+	var first Position
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, "\n")
+		m := place.FindStringSubmatchIndex(line)
+		if m == nil || !strings.HasSuffix(line[:m[0]], name) {
+			continue
+		}
+		l, _ := strconv.Atoi(line[m[2]:m[3]])
+		c, _ := strconv.Atoi(line[m[4]:m[5]])
+		pos := p.position(l, c)
+		if pos.Line <= 0 {
+			continue
+		}
+		if first.Line == 0 {
+			first = pos
+		}
+		fmt.Fprintf(&b, "%s:%d:%d%s\n", line[:m[0]], pos.Line, pos.Column, line[m[5]:])
+	}
+	return b.String(), first
+}

@@ -1,0 +1,242 @@
+package sandbox
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// ErrParked is the error of a run that was parked.
+var ErrParked = errors.New("sandbox: the run was parked")
+
+// ErrImage is wrapped by the errors of [Engine.Resume] for an image that is
+// damaged, forged, or of another guest.
+var ErrImage = errors.New("sandbox: not an image of a run that this engine can resume")
+
+type parking struct {
+	done  chan struct{}
+	image []byte
+	err   error
+}
+
+// Park waits until the run is quiescent, that is until the Host has returned
+// [ErrLater] for every open call, takes it out of its guest and returns it as
+// bytes, for [Engine.Resume] in this process or another. A run that ends first
+// is not parked: then the error says so, and [Run.Wait] has the result.
+//
+// The image holds the program's data, as it is in memory, and is authenticated
+// with [Options.ParkKey]; it is not encrypted.
+func (r *Run) Park(ctx context.Context) ([]byte, error) {
+	r.mu.Lock()
+	if r.park == nil {
+		r.park = &parking{done: make(chan struct{})}
+	}
+	p := r.park
+	ended := r.ended
+	r.mu.Unlock()
+	if !ended {
+		r.notify()
+		select {
+		case <-p.done:
+		case <-r.done:
+		case <-ctx.Done():
+			r.mu.Lock()
+			r.park = nil
+			r.mu.Unlock()
+			return nil, context.Cause(ctx)
+		}
+		<-r.done
+	}
+	if p.image == nil && p.err == nil {
+		return nil, errors.New("sandbox: the run ended before it could be parked")
+	}
+	return p.image, p.err
+}
+
+// The form of an image: magic, HMAC-SHA256 of the rest under the park key,
+// length of the header, header (JSON), and the compressed pages, each as its
+// number (uint32) and its bytes, XORed with the snapshot's.
+var imageMagic = []byte("codemode run 1\n")
+
+type imageHeader struct {
+	Guest  string        `json:"guest"`
+	Name   string        `json:"name,omitempty"`
+	Source string        `json:"source"` // for positions, and for whoever looks at it
+	Limits Limits        `json:"limits"`
+	Memory int           `json:"memory"`
+	CPU    time.Duration `json:"cpu"`
+	Wall   time.Duration `json:"wall"`
+	Clock  time.Duration `json:"clock"`
+	Calls  int           `json:"calls"`
+	Open   []imageCall   `json:"open"`
+}
+
+type imageCall struct {
+	ID   int             `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// parkNow makes the image; the guest is idle.
+func (r *Run) parkNow(g *guest) error {
+	t := now()
+	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Limits: r.limits,
+		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock}
+	r.mu.Lock()
+	h.Calls = r.calls
+	for _, c := range r.openCalls() {
+		h.Open = append(h.Open, imageCall{c.ID, c.Name, c.Args})
+	}
+	p := r.park
+	r.mu.Unlock()
+	p.image, p.err = r.engine.writeImage(h, g)
+	if p.err != nil {
+		return p.err
+	}
+	return ErrParked
+}
+
+func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
+	header, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("writing the image's header: %w", err)
+	}
+	var b bytes.Buffer
+	b.Write(imageMagic)
+	b.Write(make([]byte, sha256.Size))
+	_ = binary.Write(&b, binary.LittleEndian, uint32(len(header)))
+	b.Write(header)
+	w, err := flate.NewWriter(&b, flate.DefaultCompression)
+	if err != nil {
+		return nil, err
+	}
+	var page [4 + hostPage]byte
+	e.snapshot.written(g.mem, func(at int) {
+		if at < e.snapshot.from {
+			return // the stack, which is empty while nothing runs
+		}
+		binary.LittleEndian.PutUint32(page[:], uint32(at/hostPage))
+		copy(page[4:], g.mem.reserved[at:at+hostPage])
+		xor(page[4:], e.snapshot.page(at))
+		_, _ = w.Write(page[:]) // into memory
+	})
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	image := b.Bytes()
+	copy(image[len(imageMagic):], e.sign(image[len(imageMagic)+sha256.Size:]))
+	return image, nil
+}
+
+func xor(p, q []byte) {
+	for i := range q {
+		p[i] ^= q[i]
+	}
+}
+
+func (e *Engine) sign(p []byte) []byte {
+	m := hmac.New(sha256.New, e.parkKey)
+	m.Write(p)
+	return m.Sum(nil)
+}
+
+// Resume goes on with a run that was parked, by this engine or by one with the
+// same guest and the same [Options.ParkKey]. The open calls are not performed
+// again: their answers come through [Run.Settle], their names and arguments
+// are in [Run.Open]. Later calls go to h.
+func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h Host) (*Run, error) {
+	header, pages, err := e.openImage(image)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	g, err := e.get(ctx)
+	if err == nil {
+		err = e.readPages(g, header.Memory, pages)
+	}
+	if err != nil {
+		if g != nil {
+			g.waste = true
+			e.put(g)
+		}
+		e.runs.Done()
+		return nil, err
+	}
+	p := Program{Source: header.Source, Name: header.Name, Limits: header.Limits, Lookup: lookup}
+	r := newRun(ctx, e, g, p, header.Limits, h)
+	r.resumed = true
+	r.cpu = header.CPU
+	r.started -= header.Wall
+	g.clock -= header.Clock
+	r.calls = header.Calls
+	r.open = make(map[int]*Call)
+	for _, c := range header.Open {
+		r.open[c.ID] = &Call{ID: c.ID, Name: c.Name, Args: c.Args, pause: r.pause}
+	}
+	go r.drive()
+	return r, nil
+}
+
+func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
+	fail := func(why string) (*imageHeader, io.Reader, error) {
+		return nil, nil, fmt.Errorf("%w: %s", ErrImage, why)
+	}
+	rest, ok := bytes.CutPrefix(image, imageMagic)
+	if !ok || len(rest) < sha256.Size+4 {
+		return fail("it does not begin as one")
+	}
+	if !hmac.Equal(rest[:sha256.Size], e.sign(rest[sha256.Size:])) {
+		return fail("its authentication code is wrong: it was changed, or made with another key")
+	}
+	rest = rest[sha256.Size:]
+	n := binary.LittleEndian.Uint32(rest)
+	rest = rest[4:]
+	if uint64(n) > uint64(len(rest)) {
+		return fail("its header is cut off")
+	}
+	h := &imageHeader{}
+	if err := json.Unmarshal(rest[:n], h); err != nil {
+		return fail("its header cannot be read: " + err.Error())
+	}
+	if h.Guest != e.hash {
+		return fail("it was made by guest " + h.Guest + ", this is " + e.hash)
+	}
+	h.Limits = h.Limits.withDefaults()
+	if h.Memory < e.snapshot.size || h.Memory > maxMemory || h.Memory%wasmPage != 0 {
+		return fail("its memory has a size that none can have")
+	}
+	return h, flate.NewReader(bytes.NewReader(rest[n:])), nil
+}
+
+// readPages makes a fresh guest's memory what it was when the run was parked.
+func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
+	if more := (size - g.mem.size) / wasmPage; more > 0 {
+		if _, ok := g.module.Memory().Grow(uint32(more)); !ok {
+			return fmt.Errorf("sandbox: no memory for a run of %d bytes", size)
+		}
+	}
+	var page [4 + hostPage]byte
+	for {
+		if _, err := io.ReadFull(pages, page[:]); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%w: its pages cannot be read: %w", ErrImage, err)
+		}
+		at := uint64(binary.LittleEndian.Uint32(page[:])) * hostPage
+		if at+hostPage > uint64(size) {
+			return fmt.Errorf("%w: it has a page outside its memory", ErrImage)
+		}
+		xor(page[4:], e.snapshot.page(int(at)))
+		copy(g.mem.reserved[at:], page[4:])
+	}
+}

@@ -1,0 +1,201 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// later leaves every call whose name ends in later to Settle.
+func later(ctx context.Context, c *Call) (json.RawMessage, error) {
+	if strings.HasSuffix(c.Name, "later") {
+		return nil, ErrLater
+	}
+	return echo(ctx, c)
+}
+
+const parkedProgram = `
+	const seen = new Map([["a", 1]]);
+	console.log("before");
+	const timer = new Promise(r => setTimeout(() => r("timer"), 30));
+	const answers = await Promise.all([1, 2, 3].map(async i => {
+		const v = await codemode.a__later({i});
+		seen.set("v" + i, v);
+		return v * 10;
+	}));
+	console.log("after");
+	let denied;
+	try { await codemode.a__later("deny") } catch (e) { denied = e.name + e.reason }
+	return [answers, [...seen.keys()], denied, await timer, await codemode.a__echo("live")]`
+
+func park(t *testing.T, r *Run) []byte {
+	t.Helper()
+	image, err := r.Park(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Wait(); !errors.Is(err, ErrParked) {
+		t.Fatalf("Wait gave %v, want ErrParked", err)
+	}
+	return image
+}
+
+func TestParkAndResume(t *testing.T) {
+	e := testEngine(t)
+	// Another engine, as another process would have.
+	wasm, err := os.ReadFile("../quickjs.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := New(t.Context(), Options{Wasm: wasm, ParkKey: []byte("a key for tests")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background())
+
+	r, err := e.Start(t.Context(), Program{Source: parkedProgram}, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := park(t, r)
+	r, err = other.Resume(t.Context(), image, nil, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := r.Open()
+	if len(open) != 3 || open[1].Name != "a__later" || string(open[1].Args) != `{"i":2}` {
+		t.Fatalf("the open calls are %+v", open)
+	}
+	// In another order than they were made, and parked again in between.
+	if !r.Settle(3, json.RawMessage("300"), nil) || r.Settle(3, json.RawMessage("3"), nil) {
+		t.Error("a call is answered exactly once")
+	}
+	r, err = e.Resume(t.Context(), park(t, r), nil, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(1, json.RawMessage("100"), nil)
+	r.Settle(2, json.RawMessage("200"), nil)
+	image = park(t, r)
+	r, err = other.Resume(t.Context(), image, nil, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(4, nil, &Throw{Class: "ToolCallDeniedError", Message: "no", Props: map[string]any{"reason": "denied"}})
+	result, err := r.Wait()
+	want := `[[1000,2000,3000],["a","v3","v1","v2"],"ToolCallDeniedErrordenied","timer","live"]`
+	if err != nil || string(result.Value) != want {
+		t.Errorf("got %s, %v; want %s", result.Value, err, want)
+	}
+	if len(result.Console) != 2 || result.Console[0].Text != "before" || result.Console[1].Text != "after" {
+		t.Errorf("got console %v", result.Console)
+	}
+	if result.Usage.Calls != 5 {
+		t.Errorf("got %d calls, want 5", result.Usage.Calls)
+	}
+}
+
+func TestSmallRunsMakeSmallImages(t *testing.T) {
+	e := testEngine(t)
+	r, err := e.Start(t.Context(), Program{Source: `const seen = new Map();
+		const ask = async i => { const v = await codemode.a__later({i}); seen.set(i, v); return v };
+		return Promise.all([1, 2, 3].map(ask))`}, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(park(t, r)); n > 12<<10 {
+		t.Errorf("the image has %d bytes, more than 12 KiB", n)
+	}
+}
+
+func TestParkWithMemory(t *testing.T) {
+	e := testEngine(t)
+	r, err := e.Start(t.Context(), Program{Source: "const a = Array.from({length: 1e6}, (_, i) => i); await codemode.a__later(); return a.reduce((x, y) => x + y)"}, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = e.Resume(t.Context(), park(t, r), nil, later); err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(1, nil, nil)
+	if result, err := r.Wait(); err != nil || string(result.Value) != "499999500000" {
+		t.Errorf("got %s, %v", result.Value, err)
+	}
+}
+
+func TestARunThatEndsIsNotParked(t *testing.T) {
+	r, err := testEngine(t).Start(t.Context(), Program{Source: "return codemode.a__echo(1)"}, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image, err := r.Park(t.Context()); err == nil || image != nil {
+		t.Errorf("a run without open calls was parked")
+	}
+	if result, err := r.Wait(); err != nil || string(result.Value) != "1" {
+		t.Errorf("got %s, %v", result.Value, err)
+	}
+	if _, err := r.Park(t.Context()); err == nil {
+		t.Error("a run that has ended was parked")
+	}
+}
+
+func TestForgedImages(t *testing.T) {
+	e := testEngine(t)
+	r, err := e.Start(t.Context(), Program{Source: "return codemode.a__later()"}, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := park(t, r)
+	refused := func(name string, image []byte) {
+		t.Helper()
+		if _, err := e.Resume(t.Context(), image, nil, later); !errors.Is(err, ErrImage) {
+			t.Errorf("%s: got %v, want ErrImage", name, err)
+		}
+	}
+	refused("nothing", nil)
+	for _, at := range []int{0, len(imageMagic), len(imageMagic) + 40, len(image) / 2, len(image) - 1} {
+		forged := append([]byte(nil), image...)
+		forged[at] ^= 1
+		refused("a changed byte", forged)
+		refused("cut off", image[:at])
+	}
+	header := imageHeader{Guest: "another", Memory: e.snapshot.size}
+	g, err := e.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.put(g)
+	other, err := e.writeImage(header, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("of another guest", other)
+}
+
+func FuzzOpenImage(f *testing.F) {
+	e := testEngine(f)
+	r, err := e.Start(f.Context(), Program{Source: "return codemode.a__later()"}, later)
+	if err != nil {
+		f.Fatal(err)
+	}
+	image, err := r.Park(f.Context())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(image[len(imageMagic)+32:])
+	f.Add([]byte("\x02\x00\x00\x00{}"))
+	// The fuzzer knows the key: what is behind the authentication must hold by itself.
+	f.Fuzz(func(t *testing.T, rest []byte) {
+		image := append(append(append([]byte(nil), imageMagic...), e.sign(rest)...), rest...)
+		r, err := e.Resume(t.Context(), image, nil, later)
+		if err != nil {
+			return
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _ = r.Park(ctx)
+	})
+}

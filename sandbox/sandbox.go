@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A Program is what one run executes.
+type Program struct {
+	// Source is JavaScript: the body of an async function, whose return value
+	// is the result. Positions in errors are positions in Source unless Lookup
+	// maps them.
+	Source string
+	// Name is the file name shown in stacks; "" means "program.js".
+	Name string
+	// Input is what the program sees as the global `input`, as JSON; nil means undefined.
+	Input json.RawMessage
+	// Limits bound the run; every zero field has the default of [DefaultLimits].
+	Limits Limits
+	// Lookup maps a 1-based line and column in Source to the text its author
+	// wrote; nil means that they are the same.
+	Lookup func(line, column int) (int, int)
+}
+
+// Limits bound one run. A zero field means the default.
+type Limits struct {
+	// CPU is the time the guest may compute; waiting for calls and timers does not count.
+	CPU time.Duration
+	// Wall is the time from the start to the result, except what the Host
+	// takes out of it with [Call.Pause].
+	Wall time.Duration
+	// Memory is the size in bytes that the guest's whole memory may reach:
+	// the interpreter, its stack and everything the program holds.
+	Memory int64
+	// Calls is how many calls the run may make.
+	Calls int
+	// InFlight is how many calls may be with the Host at once; the rest queue.
+	InFlight int
+	// ArgumentBytes bounds the JSON of one call's arguments.
+	ArgumentBytes int
+	// ResultBytes bounds the JSON of the returned value.
+	ResultBytes int
+	// ConsoleBytes bounds the console; what is beyond is counted and dropped.
+	ConsoleBytes int
+	// ProgramBytes bounds Source.
+	ProgramBytes int
+}
+
+// DefaultLimits returns the limits that apply where a field is zero.
+func DefaultLimits() Limits {
+	return Limits{
+		CPU:           5 * time.Second,
+		Wall:          10 * time.Minute,
+		Memory:        64 << 20,
+		Calls:         1000,
+		InFlight:      32,
+		ArgumentBytes: 1 << 20,
+		ResultBytes:   1 << 20,
+		ConsoleBytes:  16 << 10,
+		ProgramBytes:  256 << 10,
+	}
+}
+
+// A Host performs the calls of one run. It runs on a goroutine of its own, up
+// to Limits.InFlight at once, and its context ends with the run. What it
+// returns is what the program's await gives: JSON, or nil for undefined. An
+// error becomes an exception: a [*Throw] as it says, any other a plain Error
+// with the error's text.
+type Host func(ctx context.Context, c *Call) (json.RawMessage, error)
+
+// A Call is one use of codemode_call by a program.
+type Call struct {
+	// ID numbers the calls of a run, from 1, in the order they were made.
+	ID int
+	// Name is what the program called: server__tool, or the plain name of a host function.
+	Name string
+	// Args is the JSON of the argument, frozen when the call was made; "null" if there was none.
+	Args json.RawMessage
+
+	pause func() (resume func())
+}
+
+// Pause stops the run's wall clock while a person is awaited; the returned
+// function starts it again and may be called more than once.
+func (c *Call) Pause() (resume func()) {
+	if c.pause == nil {
+		return func() {}
+	}
+	return c.pause()
+}
+
+// A Throw is an exception that a Host raises in the program: an instance of
+// the error class Class (which exists as a global, or is made from Error) with
+// Props as own properties.
+type Throw struct {
+	Class   string
+	Message string
+	Props   map[string]any
+}
+
+func (t *Throw) Error() string { return t.Class + ": " + t.Message }
+
+// A Result is what a run leaves behind, however it ended.
+type Result struct {
+	// Value is the JSON of what the program returned; nil means undefined or no result.
+	Value json.RawMessage
+	// Console holds what was printed, in order.
+	Console []Line
+	// ConsoleDropped counts the bytes beyond Limits.ConsoleBytes.
+	ConsoleDropped int
+	Usage          Usage
+}
+
+// A Line is one console message. Level is log, info, warn, error or debug.
+type Line struct {
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
+
+// Usage is what a run took.
+type Usage struct {
+	CPU    time.Duration // time the guest computed
+	Wall   time.Duration // start to end, without what was paused
+	Memory int64         // the guest memory's size at its largest, in bytes
+	Calls  int
+}
+
+// A Kind says why a run ended without a result. It is decided from what the
+// host saw, never from a message that a program could have written.
+type Kind int
+
+const (
+	Crashed       Kind = iota // the guest trapped; nothing is known of the program
+	Threw                     // an exception nobody caught
+	TimedOut                  // Limits.CPU or Limits.Wall
+	OutOfMemory               // Limits.Memory
+	TooMuchOutput             // Limits.ResultBytes
+	TooManyCalls              // Limits.Calls
+	Canceled                  // the context ended
+	Abandoned                 // it waits for promises that nothing can settle any more
+	Refused                   // not started: too long, or not the body of a function
+)
+
+var kindNames = [...]string{"crashed", "threw", "timed out", "out of memory", "too much output", "too many calls", "canceled", "abandoned", "refused"}
+
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+	return kindNames[k]
+}
+
+// A Position is a 1-based place in the program; the zero value means unknown.
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+// An Error says why a run ended without a result.
+type Error struct {
+	Kind    Kind
+	Name    string   // the JavaScript error's name, if it was one
+	Message string   // one sentence
+	Stack   string   // as JavaScript prints it, with the author's positions
+	Pos     Position // where in the program, if known
+	Call    int      // the call whose error this is, raised by the Host and not caught; 0 if it is another
+	Err     error    // the cause on the host's side, if there is one
+}
+
+func (e *Error) Error() string {
+	if e.Name != "" {
+		return e.Name + ": " + e.Message
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is lets errors.Is(err, context.DeadlineExceeded) and context.Canceled work.
+func (e *Error) Is(target error) bool {
+	return e.Kind == TimedOut && target == context.DeadlineExceeded || e.Kind == Canceled && target == context.Canceled
+}

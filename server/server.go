@@ -1,0 +1,121 @@
+// Package server offers an Evaluator to MCP clients.
+//
+// Each profile is a tool of its own, codemode_eval_<profile>, so that a model
+// cannot choose a looser one than the person exposed. The tools follow the
+// configuration while sessions are live:
+//
+//	s := server.New(evaluator, server.Options{})
+//	defer s.Close()
+//	err := s.ServeStdio(ctx, os.Stdin, os.Stdout) // returns when the client is gone
+//
+// A question about a call goes to the session that made the call and to no
+// other. A client that cannot be asked is one over which nobody is reached;
+// what that means is the profile's business. Nothing that is offered here
+// approves anything.
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+)
+
+// Options are the settings of a Server. The zero value offers what the
+// configuration exposes.
+type Options struct {
+	// Profile offers one way to run programs, codemode_eval_<Profile>, and none
+	// of the others; "" offers all that the configuration exposes.
+	Profile string
+	Version string       // told to clients; "" is "dev"
+	Log     *slog.Logger // nil discards
+}
+
+// A Server is an MCP server around an Evaluator. It serves any number of sessions at once.
+type Server struct {
+	evaluator *codemode.Evaluator
+	options   Options
+	log       *slog.Logger
+	mcp       *mcp.Server
+	cancel    func() // of the subscription to the evaluator
+
+	mu     sync.Mutex
+	tools  map[string]string // the tools offered now, and a digest of what each stands for
+	closed bool
+}
+
+// versions are the protocol versions offered: those in which a server can put
+// a question to its client while a call is under way.
+var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// New offers e to clients. It panics without an Evaluator.
+func New(e *codemode.Evaluator, o Options) *Server {
+	if e == nil {
+		panic("server: an Evaluator is needed")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	s := &Server{evaluator: e, options: o, log: o.Log, tools: map[string]string{}}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
+		Logger:                    quiet(o.Log),
+		SupportedProtocolVersions: versions,
+		// Said up front, also while there are no tools: clients fix capabilities when they connect.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+	})
+	s.mcp.AddReceivingMiddleware(s.initialize, s.list, s.notice)
+	s.mcp.AddSendingMiddleware(keepAnswers)
+	s.offer()
+	s.cancel = e.Subscribe(s.offer)
+	return s
+}
+
+// MCP is the server of the SDK, for transports that make their own sessions.
+func (s *Server) MCP() *mcp.Server { return s.mcp }
+
+// Serve serves one client until it disconnects or ctx ends.
+func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
+	return s.mcp.Run(ctx, t)
+}
+
+// ServeStdio serves one client that writes to in and reads from out, until in
+// ends or ctx does. Neither is closed.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	err := s.Serve(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keepOpen{out}})
+	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
+		return nil // the usual end: the client is gone
+	}
+	return err
+}
+
+// keepOpen is a stream that belongs to the process and is not closed by one of its users.
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }
+
+// Close stops following the configuration. Sessions end with their transports.
+func (s *Server) Close() {
+	s.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// quiet keeps the SDK's notes about each session out of an operator's log.
+func quiet(log *slog.Logger) *slog.Logger { return slog.New(atLeast{log.Handler()}) }
+
+type atLeast struct{ slog.Handler }
+
+func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+}
+func (h atLeast) WithAttrs(a []slog.Attr) slog.Handler { return atLeast{h.Handler.WithAttrs(a)} }
+func (h atLeast) WithGroup(g string) slog.Handler      { return atLeast{h.Handler.WithGroup(g)} }

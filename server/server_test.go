@@ -1,0 +1,260 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/server"
+)
+
+var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
+	wasm, err := os.ReadFile("../quickjs.wasm")
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cacheDir()})
+})
+
+// house is a server over a configuration file that a test may change.
+type house struct {
+	t      *testing.T
+	server *server.Server
+	config string // path
+	root   string
+	log    *syncBuffer
+}
+
+// open starts a server. Its file system holds a.md and b.md.
+func open(t *testing.T, config string, o server.Options) *house {
+	t.Helper()
+	engine, err := sharedEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t, config: filepath.Join(t.TempDir(), "codemode.json"), root: t.TempDir(), log: &syncBuffer{}}
+	h.write(config)
+	for name, text := range map[string]string{"a.md": "alpha", "b.md": "beta"} {
+		if err := os.WriteFile(filepath.Join(h.root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := slog.New(slog.NewTextHandler(h.log, nil))
+	e, err := codemode.New(t.Context(), codemode.Options{Engine: engine, ConfigPath: h.config, Root: h.root, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Log = log
+	h.server = server.New(e, o)
+	t.Cleanup(func() {
+		h.server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := e.Close(ctx); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return h
+}
+
+func (h *house) write(config string) {
+	h.t.Helper()
+	if err := os.WriteFile(h.config, []byte(config), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) holds(name string) bool {
+	_, err := os.Stat(filepath.Join(h.root, name))
+	return err == nil
+}
+
+// client is somebody who is connected.
+type client struct {
+	t *testing.T
+	*mcp.ClientSession
+	changed chan struct{} // the list of tools changed
+
+	mu    sync.Mutex
+	asked []string // the questions, as they were shown
+}
+
+// person answers a form. Nil is a client that cannot ask.
+type person func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error)
+
+func says(action string, content map[string]any) person {
+	return func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		time.Sleep(350 * time.Millisecond) // a faster no would count as nobody's
+		return &mcp.ElicitResult{Action: action, Content: content}, nil
+	}
+}
+
+func newClient(t *testing.T, p person, change func(*mcp.ClientOptions)) (*client, *mcp.Client) {
+	c := &client{t: t, changed: make(chan struct{}, 100)}
+	o := &mcp.ClientOptions{
+		Capabilities:           &mcp.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
+	}
+	if p != nil {
+		o.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			c.mu.Lock()
+			c.asked = append(c.asked, req.Params.Message)
+			c.mu.Unlock()
+			return p(ctx, req.Params)
+		}
+	}
+	if change != nil {
+		change(o)
+	}
+	return c, mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, o)
+}
+
+// connect connects a client in memory.
+func (h *house) connect(p person, version string) *client {
+	h.t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	c, sdk := newClient(h.t, p, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.server.Serve(ctx, there) }()
+	session, err := sdk.Connect(ctx, here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	c.ClientSession = session
+	h.t.Cleanup(func() {
+		session.Close()
+		cancel()
+		<-done
+	})
+	return c
+}
+
+// connectHTTP connects a client over streamable HTTP.
+func (h *house) connectHTTP(url string, p person) *client {
+	h.t.Helper()
+	c, sdk := newClient(h.t, p, nil)
+	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url}, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	c.ClientSession = session
+	h.t.Cleanup(func() { session.Close() })
+	return c
+}
+
+func (h *house) listen() string {
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return h.server.MCP() }, nil)
+	web := httptest.NewServer(handler)
+	h.t.Cleanup(func() {
+		for session := range h.server.MCP().Sessions() {
+			session.Close()
+		}
+		web.Close()
+	})
+	return web.URL
+}
+
+// call calls a tool and returns its text and whether it is an error.
+func (c *client) call(tool string, args map[string]any) (string, bool) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	defer cancel()
+	res, err := c.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		c.t.Fatalf("calling %s: %v", tool, err)
+	}
+	if len(res.Content) == 0 {
+		c.t.Fatalf("%s answered nothing", tool)
+	}
+	text, ok := res.Content[0].(*mcp.TextContent)
+	if !ok {
+		c.t.Fatalf("%s answered with %T first", tool, res.Content[0])
+	}
+	return text.Text, res.IsError
+}
+
+func (c *client) eval(tool, code string) (string, bool) {
+	c.t.Helper()
+	return c.call(tool, map[string]any{"code": code})
+}
+
+// want runs a program whose answer has to hold all the parts.
+func (c *client) want(tool, code string, parts ...string) {
+	c.t.Helper()
+	text, _ := c.eval(tool, code)
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			c.t.Errorf("%q is missing from the answer to\n%s\n\n%s", part, code, text)
+		}
+	}
+}
+
+func (c *client) tools() []string {
+	c.t.Helper()
+	var names []string
+	for tool, err := range c.Tools(c.t.Context(), nil) {
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func (c *client) questions() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.asked...)
+}
+
+// syncBuffer is a log that can be read while it is written.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// eventually waits for something that another goroutine brings about.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// cacheDir keeps the compiled guest between test runs: compiling takes a
+// second, and with the race detector many.
+func cacheDir() string {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
+	if os.MkdirAll(dir, 0o700) != nil {
+		return ""
+	}
+	return dir
+}

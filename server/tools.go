@@ -1,0 +1,294 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// evalPrefix begins the names of the tools that are bound to a profile.
+const evalPrefix = codemode.BaseTool + "_"
+
+// The input schemas are written by hand: what SDKs generate is not portable.
+var (
+	evalSchema = json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"code": {"type": "string", "description": "JavaScript or TypeScript: the body of an async function; return gives the value"},
+			"input": {"description": "any JSON; the program sees it as input"}
+		},
+		"required": ["code"],
+		"additionalProperties": false
+	}`)
+	checkSchema = json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"code": {"type": "string", "description": "the program, as for codemode_eval"},
+			"profile": {"type": "string", "description": "the profile it would run under; left out, that of codemode_eval"}
+		},
+		"required": ["code"],
+		"additionalProperties": false
+	}`)
+	searchSchema = json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"query": {"type": "string", "description": "a few words about what is to be done; empty lists everything"},
+			"limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "how many results, 20 if left out"}
+		},
+		"additionalProperties": false
+	}`)
+	getSchema = json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"names": {"type": "array", "items": {"type": "string"}, "description": "full names such as fs__read_file"},
+			"server": {"type": "string", "description": "all tools of one server instead"}
+		},
+		"additionalProperties": false
+	}`)
+	emptySchema = json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`)
+)
+
+// helpers are the tools that run no program.
+func (s *Server) helpers() []helper {
+	return []helper{
+		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes with line and column, and each call seen in the text with the verdict (allow, ask, deny) and the rule behind it.", checkSchema, s.check},
+		{"search_tools", "Search the tools", "Finds the tools that programs can call, by a few words. Also available inside programs as codemode.search_tools(query).", searchSchema, s.search},
+		{"get_tools", "Describe tools", "Gives TypeScript declarations (arguments and results) of tools by name or server. Also available inside programs as codemode.get_tools(names).", getSchema, s.get},
+		{"start_here", "How to work here", "Read this first: what programs look like, which servers there are, how refusals and results look.", emptySchema, s.startHere},
+	}
+}
+
+type helper struct {
+	name, title, description string
+	schema                   json.RawMessage
+	handle                   func(context.Context, arguments) (string, error)
+}
+
+// offer makes the tools what the configuration says. A tool that goes away
+// takes no more calls; those under way finish.
+func (s *Server) offer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	want := map[string]string{}
+	for _, profile := range s.offered() {
+		name, digest := codemode.BaseTool, ""
+		if profile != "" {
+			name = evalPrefix + profile
+		}
+		if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
+			digest = cfg.Profile(profile).Digest()
+		}
+		want[name] = digest
+		if had, ok := s.tools[name]; !ok || had != digest {
+			s.mcp.AddTool(s.runner(name, profile), s.eval(profile))
+		}
+	}
+	for _, h := range s.helpers() {
+		if cfg := s.evaluator.Config(); cfg != nil && !cfg.Exposes(h.name) {
+			continue
+		}
+		want[h.name] = ""
+		if _, ok := s.tools[h.name]; !ok {
+			s.mcp.AddTool(&mcp.Tool{Name: h.name, Title: h.title, Description: h.description, InputSchema: h.schema,
+				Annotations: &mcp.ToolAnnotations{Title: h.title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, text(h.handle))
+		}
+	}
+	var gone []string
+	for name := range s.tools {
+		if _, ok := want[name]; !ok {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) > 0 {
+		s.mcp.RemoveTools(gone...)
+	}
+	s.tools = want
+}
+
+// offered lists the profiles that programs can be run under; "" is the base tool.
+func (s *Server) offered() []string {
+	cfg := s.evaluator.Config()
+	if s.options.Profile != "" {
+		if cfg == nil || cfg.Profile(s.options.Profile) == nil {
+			return nil
+		}
+		return []string{s.options.Profile}
+	}
+	if cfg == nil {
+		return []string{""}
+	}
+	var names []string
+	if cfg.Exposes(codemode.BaseTool) {
+		names = append(names, "")
+	}
+	return append(names, cfg.Names()...)
+}
+
+// evalTool returns the profile that a tool runs programs under.
+func (s *Server) evalTool(name string) (profile string, ok bool) {
+	if name == codemode.BaseTool {
+		return "", true
+	}
+	return strings.CutPrefix(name, evalPrefix)
+}
+
+func (s *Server) runner(name, profile string) *mcp.Tool {
+	title := "Run a program"
+	if profile != "" {
+		title += " (" + profile + ")"
+	}
+	return &mcp.Tool{
+		Name: name, Title: title, Description: s.describe(profile), InputSchema: evalSchema,
+		// What a program does is up to its profile; the hints promise nothing.
+		Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
+		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": codemode.DefaultTextBytes},
+	}
+}
+
+// eval is the handler of one eval tool. The profile is bound here: nothing in
+// a request can change it.
+func (s *Server) eval(profile string) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		args, err := readArguments(req.Params.Arguments)
+		if err != nil {
+			return failed(err), nil
+		}
+		code, err := args.text("code", true)
+		if err != nil {
+			return failed(err), nil
+		}
+		var waiting atomic.Pointer[string]
+		defer s.report(ctx, req, &waiting)()
+		response, err := s.evaluator.Eval(ctx, codemode.Request{
+			Profile: profile, Code: code, Input: args["input"],
+			Channels: []approvals.Channel{&elicitation{call: ctx, request: req, waiting: &waiting}},
+			Client:   client(req),
+		})
+		if response == nil {
+			return failed(err), nil
+		}
+		result := &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: response.Text(err)}}}
+		for _, b := range response.Blocks {
+			content, err := contentOf(b.JSON)
+			if err != nil {
+				s.log.Warn("a block of an upstream's answer cannot be passed on", "run", response.Run, "handle", b.Handle, "error", err)
+				continue
+			}
+			result.Content = append(result.Content, content)
+		}
+		return result, nil
+	}
+}
+
+// contentOf decodes one content block as an upstream sent it.
+func contentOf(block []byte) (mcp.Content, error) {
+	var r mcp.CallToolResult
+	if err := json.Unmarshal(fmt.Appendf(nil, `{"content":[%s]}`, block), &r); err != nil {
+		return nil, err
+	}
+	if len(r.Content) != 1 {
+		return nil, errors.New("not one content block")
+	}
+	return r.Content[0], nil
+}
+
+func client(req *mcp.CallToolRequest) string {
+	if info := req.ClientInfo(); info != nil {
+		return strings.TrimSpace(info.Name + " " + info.Version)
+	}
+	return ""
+}
+
+// text makes a handler of a function that answers with text.
+func text(f func(context.Context, arguments) (string, error)) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		args, err := readArguments(req.Params.Arguments)
+		if err != nil {
+			return failed(err), nil
+		}
+		answer, err := f(ctx, args)
+		if err != nil {
+			return failed(err), nil
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}}, nil
+	}
+}
+
+// failed is the answer to a call that could not be served. The error is for
+// the model, so it is a result and not an error of the protocol.
+func failed(err error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "error: " + err.Error()}}}
+}
+
+// arguments are those of one tool call, by their exact names. Names that a
+// tool does not know are ignored: nothing can be claimed through them.
+type arguments map[string]json.RawMessage
+
+func readArguments(raw json.RawMessage) (arguments, error) {
+	var a arguments
+	if len(raw) == 0 {
+		return a, nil
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return nil, errors.New("the arguments have to be an object")
+	}
+	return a, nil
+}
+
+func (a arguments) text(name string, required bool) (string, error) {
+	raw, ok := a[name]
+	if !ok || string(raw) == "null" {
+		if required {
+			return "", fmt.Errorf("the argument %q is missing", name)
+		}
+		return "", nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", fmt.Errorf("the argument %q has to be text", name)
+	}
+	return s, nil
+}
+
+func (a arguments) names(name string) ([]string, error) {
+	raw, ok := a[name]
+	if !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	var list []string
+	if err := json.Unmarshal(raw, &list); err == nil {
+		return list, nil
+	}
+	one, err := a.text(name, false)
+	if err != nil {
+		return nil, fmt.Errorf("the argument %q has to be a list of names", name)
+	}
+	return []string{one}, nil
+}
+
+func (a arguments) number(name string, byDefault, most int) (int, error) {
+	raw, ok := a[name]
+	if !ok || string(raw) == "null" {
+		return byDefault, nil
+	}
+	var n int
+	if err := json.Unmarshal(raw, &n); err != nil || n < 1 {
+		return 0, fmt.Errorf("the argument %q has to be a whole number above 0", name)
+	}
+	return min(n, most), nil
+}
+
+// allowsProfile reports whether programs can be run under a profile here.
+func (s *Server) allowsProfile(profile string) bool { return slices.Contains(s.offered(), profile) }

@@ -1,0 +1,2 @@
+// A function is a TypeError whose message names the path. Value.
+try { await codemode.echo({ outer: { inner: () => 1 } }); return 'sent'; } catch (e) { return e instanceof TypeError && e.message.includes('inner'); }

@@ -1,0 +1,2 @@
+// An unknown tool is an error of its own.
+return await codemode.nosuchtool({});

@@ -1,0 +1,5 @@
+// Every global that can be deleted is deleted. Denied stays denied and calls go on. Value.
+for (const k of Reflect.ownKeys(globalThis)) if (k !== 'codemode') { try { delete globalThis[k]; } catch (e) { } }
+let outcome = 'called';
+try { await codemode.secret({ x: 1 }); } catch (e) { outcome = e && e.constructor ? 'refused' : 'odd'; }
+return [outcome, await codemode.echo('ok')];

@@ -1,0 +1,6 @@
+// Promise.prototype.constructor replaced. Denied stays denied and calls go on. Value.
+Promise.prototype.constructor = function (f) { f(() => {}, () => {}); };
+Promise.prototype.catch = Promise.prototype.finally = function () { return this; };
+let outcome = 'called';
+try { await codemode.secret({ x: 1 }); } catch (e) { outcome = e && e.constructor ? 'refused' : 'odd'; }
+return [outcome, await codemode.echo('ok')];

@@ -1,0 +1,7 @@
+// Reflect replaced. Denied stays denied and calls go on. Value.
+for (const k of Reflect.ownKeys(Reflect)) { try { Reflect[k] = () => 'stolen'; } catch (e) { } }
+globalThis.Reflect = {};
+globalThis.Proxy = function () { return {}; };
+let outcome = 'called';
+try { await codemode.secret({ x: 1 }); } catch (e) { outcome = e && e.constructor ? 'refused' : 'odd'; }
+return [outcome, await codemode.echo('ok')];

@@ -1,0 +1,4 @@
+// Symbol.species on every constructor replaced: results stay plain data. Value.
+for (const K of [Array, Promise, Map, Set, RegExp, ArrayBuffer, Object.getPrototypeOf(Int8Array)]) Object.defineProperty(K, Symbol.species, { get: () => class { constructor() { return new Proxy({}, {}); } }, configurable: true });
+const r = await codemode.echo({ a: [1, [2]] });
+return JSON.stringify(r);

@@ -1,0 +1,3 @@
+// Through an alias. Denied.
+const f = codemode.secret;
+return await f({});

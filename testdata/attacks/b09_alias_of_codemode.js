@@ -1,0 +1,3 @@
+// Through another name for codemode. Denied.
+const tools = codemode;
+return await tools.secret({});

@@ -1,0 +1,2 @@
+// Through Reflect.apply. Denied.
+return await Reflect.apply(codemode.secret, null, [{}]);

@@ -1,0 +1,2 @@
+// Through a bound function. Denied.
+return await Function.prototype.bind.call(codemode.secret, { echo: 1 }, {})();

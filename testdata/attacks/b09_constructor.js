@@ -1,0 +1,3 @@
+// From a constructor, a field and a static block. Denied.
+class A { static { this.p = codemode.secret({}); } }
+return await A.p;

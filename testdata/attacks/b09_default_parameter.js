@@ -1,0 +1,2 @@
+// From a default parameter. Denied.
+return await ((p = codemode.secret({})) => p)();

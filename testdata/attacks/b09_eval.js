@@ -1,0 +1,2 @@
+// Through direct eval. Denied.
+return await eval('codemode.secret({})');

@@ -1,0 +1,2 @@
+// Through the Function constructor. Denied.
+return await Function('return codemode.secret({})')();

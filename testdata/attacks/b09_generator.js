@@ -1,0 +1,3 @@
+// From a generator. Denied.
+function* g() { yield codemode.secret({}); }
+return await g().next().value;

@@ -1,0 +1,2 @@
+// Through the GeneratorFunction constructor. Denied.
+return await (function* () {}).constructor('yield codemode.secret({})')().next().value;

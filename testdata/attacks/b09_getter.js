@@ -1,0 +1,2 @@
+// From a getter. Denied.
+return await { get x() { return codemode.secret({}); } }.x;

@@ -1,0 +1,2 @@
+// Through globalThis. Denied.
+return await globalThis.codemode.secret({});

@@ -1,0 +1,2 @@
+// Through indirect eval. Denied.
+return await (0, eval)('codemode.secret({})');

@@ -1,0 +1,2 @@
+// From a microtask. Denied.
+return await new Promise((resolve, reject) => queueMicrotask(() => codemode.secret({}).then(resolve, reject)));

@@ -1,0 +1,2 @@
+// Through an object as name. Denied.
+return await codemode[{ toString: () => 'secret' }]({});

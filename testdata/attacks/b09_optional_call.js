@@ -1,0 +1,2 @@
+// Through an optional call. Denied.
+return await codemode?.secret?.({});

@@ -1,0 +1,2 @@
+// From a trap of a proxy. Denied.
+return await new Proxy({}, { get: (t, k) => codemode[k] }).secret({});

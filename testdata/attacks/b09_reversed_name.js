@@ -1,0 +1,2 @@
+// Through a name that is computed backwards. Denied.
+return await codemode[[...'terces'].reverse().join('')]({});

@@ -1,0 +1,2 @@
+// As a tag of a template. Denied.
+return await codemode.secret`x`;

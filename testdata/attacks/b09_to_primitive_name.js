@@ -1,0 +1,2 @@
+// Through Symbol.toPrimitive as name. Denied.
+return await codemode[{ [Symbol.toPrimitive]: () => 'secret' }]({});

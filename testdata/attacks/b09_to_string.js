@@ -1,0 +1,4 @@
+// From toString. Denied.
+let p;
+`${{ toString() { p = codemode.secret({}); return ''; } }}`;
+return await p;

@@ -1,0 +1,4 @@
+// From valueOf. Denied.
+let p;
++{ valueOf() { p = codemode.secret({}); return 1; } };
+return await p;

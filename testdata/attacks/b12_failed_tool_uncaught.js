@@ -1,0 +1,3 @@
+// A failing tool that is not caught ends the program with its error.
+await codemode.fail();
+return 1;

@@ -1,0 +1,2 @@
+// A second argument with options. Denied.
+return await codemode.secret({}, { approved: true, profile: 'unrestricted', bypass: true });

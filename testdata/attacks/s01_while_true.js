@@ -1,0 +1,2 @@
+// The plainest endless loop. Ends at the time limit.
+while (true);

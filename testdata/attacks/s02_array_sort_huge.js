@@ -1,0 +1,3 @@
+// Array.prototype.sort on a length of 2^53-1: a native loop that never asks whether to stop.
+// The outer stop ends it.
+return Array.prototype.sort.call({ length: 2 ** 53 - 1 });

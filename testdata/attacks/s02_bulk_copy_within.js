@@ -1,0 +1,5 @@
+// One bulk memory instruction moves megabytes and counts as one step, so a counter of steps takes
+// minutes to run out: copyWithin over 40 MB.
+// The outer stop ends it in time.
+const a = new Uint8Array(40e6);
+for (;;) a.copyWithin(1, 0);

@@ -1,0 +1,3 @@
+// The array iterator of a length of 2^53-1 is an endless iterator without a line of program code:
+// Set.prototype.union takes them all, one value. The outer stop ends it.
+return new Set([1]).union({ size: 1, has: Boolean, keys: () => [][Symbol.iterator].call({ length: 2 ** 53 - 1 }) }).size;

@@ -1,0 +1,2 @@
+// A polynomial that starts again at every letter of two megabytes. Ends at the time limit.
+return /a*a*b/.test('a'.repeat(2e6));

@@ -1,0 +1,2 @@
+// The replace callback loops. Ends at the time limit.
+return 'abc'.replace(/b/, () => { for (;;); });

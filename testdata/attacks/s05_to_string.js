@@ -1,0 +1,2 @@
+// toString that never returns, called by a template. Ends at the time limit.
+return `${{ toString() { for (;;); } }}`;

@@ -1,0 +1,3 @@
+// A promise that nothing can settle: told so at once, not at the time limit. Error.
+await new Promise(() => {});
+return 1;

@@ -1,0 +1,2 @@
+// Array.from of a length. Memory.
+return Array.from({ length: 2 ** 31 }).length;

@@ -1,0 +1,3 @@
+// BigInts of a hundred kilobits. Memory.
+const a = [];
+for (let i = 0n; ; i++) a.push((1n << 100000n) + i);

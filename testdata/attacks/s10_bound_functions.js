@@ -1,0 +1,3 @@
+// Bound functions around bound functions. Memory.
+let f = () => 1;
+for (;;) f = f.bind(null, f);

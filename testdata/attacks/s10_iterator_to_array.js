@@ -1,0 +1,2 @@
+// An endless iterator turned into an array. Memory.
+return Array.from((function* () { for (;;) yield {}; })()).length;

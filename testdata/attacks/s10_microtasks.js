@@ -1,0 +1,2 @@
+// Jobs that are queued and never get their turn. Memory.
+for (;;) queueMicrotask(() => {});

@@ -1,0 +1,3 @@
+// Objects until nothing is left. Memory.
+const a = [];
+for (;;) a.push({});

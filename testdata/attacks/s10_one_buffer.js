@@ -1,0 +1,2 @@
+// One buffer of two gigabytes. Memory.
+return new ArrayBuffer(2 ** 31 - 1).byteLength;

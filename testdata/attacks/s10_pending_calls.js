@@ -1,0 +1,5 @@
+// Calls that are queued and never awaited, with big arguments.
+// Ends at the time limit, or by another limit before.
+const s = 'x'.repeat(1e6);
+for (let i = 0; i < 900; i++) codemode.slow({ ms: 60000, s: s + i });
+await new Promise(() => {});

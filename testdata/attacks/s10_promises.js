@@ -1,0 +1,3 @@
+// Promises that nobody settles. Memory.
+const a = [];
+for (;;) a.push(new Promise(() => {}));

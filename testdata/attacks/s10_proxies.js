@@ -1,0 +1,3 @@
+// Proxies around proxies. Memory.
+let p = {};
+for (;;) p = new Proxy(p, {});

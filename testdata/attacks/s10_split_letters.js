@@ -1,0 +1,2 @@
+// split into letters. Memory.
+return 'x'.repeat(30e6).split('').length;

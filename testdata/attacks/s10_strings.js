@@ -1,0 +1,3 @@
+// Different long strings. Memory.
+const a = [];
+for (let i = 0; ; i++) a.push(('x' + i).repeat(1000));

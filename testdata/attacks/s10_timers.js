@@ -1,0 +1,2 @@
+// Timers of an hour. Memory.
+for (;;) setTimeout(() => {}, 3600000);

@@ -1,0 +1,5 @@
+// Tens of thousands of Iterator.concat on top of one another: natives that call natives.
+// An error the guest sees, or the guest is thrown away; the host lives.
+let it = [1, 2, 3].values();
+for (let i = 0; i < 30000; i++) it = Iterator.concat ? Iterator.concat(it) : it.map(x => x);
+return it.next().done;

@@ -1,0 +1,4 @@
+// Async arrow functions nested without measure inside eval.
+// An error the guest sees, no crash.
+eval("async a=>".repeat(1e5) + "1");
+null.x;

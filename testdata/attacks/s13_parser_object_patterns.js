@@ -1,0 +1,4 @@
+// Object patterns nested without measure inside eval.
+// An error the guest sees, no crash.
+eval("var " + "{a:".repeat(1e5) + "a" + "}".repeat(1e5) + "=1");
+null.x;

@@ -1,0 +1,4 @@
+// typeof operators nested without measure inside eval.
+// An error the guest sees, no crash.
+eval("typeof ".repeat(1e5) + "1");
+null.x;

@@ -1,0 +1,5 @@
+// A chain of a hundred thousand proxies, read through.
+// An error the guest sees, no crash.
+let p = { x: 1 };
+for (let i = 0; i < 100000; i++) p = new Proxy(p, {});
+return p.x;

@@ -1,0 +1,6 @@
+// A chain of a hundred thousand proxies and `p.x = 2`.
+// An error the guest sees, no crash.
+let p = [{ x: 1 }];
+for (let i = 0; i < 100000; i++) p = new Proxy(p, {});
+p.x = 2;
+return 1;

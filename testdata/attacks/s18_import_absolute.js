@@ -1,0 +1,2 @@
+// Dynamic import of '/etc/passwd'. Nothing loads: error.
+return await import('/etc/passwd');

@@ -1,0 +1,2 @@
+// Dynamic import of 'bjson'. Nothing loads: error.
+return await import('bjson');

@@ -1,0 +1,2 @@
+// Dynamic import of the empty name. Nothing loads: error.
+return await import('');

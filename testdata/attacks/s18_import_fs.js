@@ -1,0 +1,2 @@
+// Dynamic import of 'fs'. Nothing loads: error.
+return await import('fs');

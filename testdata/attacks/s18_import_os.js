@@ -1,0 +1,2 @@
+// Dynamic import of 'os'. Nothing loads: error.
+return await import('os');

@@ -1,0 +1,2 @@
+// Dynamic import of 'std'. Nothing loads: error.
+return await import('std');

@@ -1,0 +1,2 @@
+// No threads. Value.
+return [typeof Worker, typeof SharedWorker, typeof MessageChannel].join();

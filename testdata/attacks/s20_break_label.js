@@ -1,0 +1,2 @@
+// A label of the wrapper cannot be guessed. Syntax error.
+break outer;

@@ -1,0 +1,2 @@
+// break without a loop does not find one of the wrapper's. Syntax error.
+break;

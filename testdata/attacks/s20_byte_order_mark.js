@@ -1,0 +1,2 @@
+// U+FEFF is white space. Value.
+﻿return﻿ 10;

@@ -1,0 +1,3 @@
+// Carriage returns alone end lines. Value.
+// commentlet x = 9;// comment
+return x;

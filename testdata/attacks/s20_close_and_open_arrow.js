@@ -1,0 +1,3 @@
+// The same for an arrow wrapper. Syntax error.
+return 1 })
+;(async () => { globalThis.evil = 1

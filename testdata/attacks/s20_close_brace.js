@@ -1,0 +1,2 @@
+// A lone closing brace. Syntax error.
+}

@@ -1,0 +1,2 @@
+// Braces in the order that would fit a generator wrapper. Syntax error.
+yield 1; } } ); ( { *x() { 

@@ -1,0 +1,2 @@
+// Module syntax cannot be in a body. Syntax error.
+import x from 'y'; return x;

@@ -1,0 +1,3 @@
+// Bytes that are not UTF-8 inside a comment and a string: replaced or refused, never a crash.
+// ÿþÀ€í €
+return typeof 'ÿøˆ€';

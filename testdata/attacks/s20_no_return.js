@@ -1,0 +1,2 @@
+// No return at all: null. Value.
+const x = 1;

@@ -1,0 +1,2 @@
+// super is only for methods. Syntax error.
+return super.x;

@@ -1,0 +1,2 @@
+// An open block that a wrapper might close. Syntax error.
+if (true) { return 1;

@@ -1,0 +1,2 @@
+// A regular expression that would swallow the end of the wrapper. Syntax error.
+return /never closed

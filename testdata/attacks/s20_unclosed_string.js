@@ -1,0 +1,2 @@
+// A string that would swallow the end of the wrapper. Syntax error.
+return 'never closed

@@ -1,0 +1,2 @@
+// ShadowRealm, if there is one, must not reach outside. There is none. Value.
+return typeof ShadowRealm;

@@ -1,0 +1,4 @@
+// A cyclic result is an error that names the path.
+const o = { a: {} };
+o.a.b = o;
+return o;

@@ -1,0 +1,2 @@
+// The result has a toJSON that never returns. Under the same limits.
+return { toJSON() { for (;;); } };

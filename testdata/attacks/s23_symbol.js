@@ -1,0 +1,2 @@
+// A symbol inside the result is an error that names the path.
+return { a: Symbol('x') };

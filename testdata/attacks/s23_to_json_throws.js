@@ -1,0 +1,2 @@
+// A toJSON that throws is the program's own error.
+return { toJSON() { throw new Error('mine'); } };

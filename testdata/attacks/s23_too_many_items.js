@@ -1,0 +1,2 @@
+// A result of a million small items. Refused.
+return new Array(1e6).fill(0);

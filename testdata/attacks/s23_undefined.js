@@ -1,0 +1,2 @@
+// undefined at the top is null. Value.
+return undefined;

@@ -1,0 +1,2 @@
+// A function is thrown. Error, ends.
+throw function f() { throw f; };

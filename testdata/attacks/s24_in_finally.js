@@ -1,0 +1,2 @@
+// A throw in finally replaces the value. Error, ends.
+try { return 1; } finally { throw new Error("finally"); }

@@ -1,0 +1,2 @@
+// An error with a message of twenty megabytes. Error, ends.
+throw new Error('x'.repeat(20e6));

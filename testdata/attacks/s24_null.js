@@ -1,0 +1,2 @@
+// null is thrown. Error, ends.
+throw null;

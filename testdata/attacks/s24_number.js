@@ -1,0 +1,2 @@
+// A number is thrown. Error, ends.
+throw 42;

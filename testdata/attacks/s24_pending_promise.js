@@ -1,0 +1,2 @@
+// A promise that never settles is thrown. Error, ends.
+throw new Promise(() => {});

@@ -1,0 +1,2 @@
+// A promise that rejects is thrown. Error, ends.
+throw Promise.reject(new Error('inner'));

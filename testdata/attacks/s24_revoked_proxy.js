@@ -1,0 +1,4 @@
+// A revoked proxy is thrown. Error, ends.
+const { proxy, revoke } = Proxy.revocable({}, {});
+revoke();
+throw proxy;

@@ -1,0 +1,2 @@
+// State of a run that was stopped: nothing of what the run before planted is here. Value.
+return [typeof planted, 'planted' in []];

@@ -1,0 +1,3 @@
+// Takes its input instead of asking for it: codemode run --input '["a", "b"]' ...
+const words: string[] = input;
+return { count: words.length, longest: words.reduce((a, b) => (b.length > a.length ? b : a), "") };

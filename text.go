@@ -1,0 +1,258 @@
+package codemode
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// DefaultTextBytes is how long the text of a response may be.
+const DefaultTextBytes = 64 << 10
+
+// Parts of a text that other parts have to leave room for.
+const (
+	prettyBytes  = 2 << 10  // a value up to this long is printed over several lines
+	consoleBytes = 16 << 10 // console text shown
+	callLines    = 100      // calls listed one by one
+	detailRunes  = 300      // of what is said about one call
+	minimumValue = 1 << 10  // room for the value, whatever else there is
+)
+
+// Text renders a response for whoever sent the program, together with the
+// error that [Evaluator.Eval] returned with it: the value (or what went wrong,
+// and where), the console, and each call with how it ended. It is never longer than
+// the profile's limit on results, and says what was left out.
+func (r *Response) Text(err error) string {
+	rest := r.consoleText() + r.callsText(err != nil)
+	room := max(cmp.Or(r.limit, DefaultTextBytes)-len(rest)-200, minimumValue) // 200: the note about the cut
+	var head string
+	if err != nil {
+		head = clip(r.failure(err), room)
+	} else {
+		head = valueText(r.Value, room)
+	}
+	return strings.TrimRight(head, "\n") + "\n" + rest
+}
+
+// failure says what went wrong, with the program's own line.
+func (r *Response) failure(err error) string {
+	if problems, ok := errors.AsType[Problems](err); ok {
+		return "The program was not started.\n" + problems.Error()
+	}
+	ended, ok := errors.AsType[*sandbox.Error](err)
+	if !ok {
+		return "error: " + err.Error()
+	}
+	text := fmt.Sprintf("error (%s): %s", ended.Kind, ended.Error())
+	if ended.Kind == sandbox.Refused {
+		text = "The program was not started.\n" + ended.Error()
+	}
+	if ended.Pos.Line > 0 {
+		text += fmt.Sprintf("\n    at %s:%d:%d", r.name, ended.Pos.Line, ended.Pos.Column)
+		text += excerpt(r.source, ended.Pos.Line, ended.Pos.Column)
+	}
+	frames := strings.Split(strings.TrimRight(ended.Stack, "\n"), "\n")
+	for _, frame := range frames[1:min(len(frames), 1+callers)] {
+		text += "\n    " + oneLine(strings.TrimSpace(frame), excerptRunes)
+	}
+	if name, ok := strings.CutSuffix(ended.Message, " is not defined"); ok && ended.Name == "ReferenceError" && absent[name] != "" {
+		text += "\n  hint: " + absent[name]
+	}
+	return text
+}
+
+// absent says what to use instead of what other places have and programs here have not.
+var absent = map[string]string{
+	"fetch":          "there is no network but through tools: codemode.search_tools(\"http\") finds one that fetches, if there is one",
+	"XMLHttpRequest": "there is no network but through tools: codemode.search_tools(\"http\") finds one that fetches, if there is one",
+	"require":        "there are no modules; tools are called as codemode.<server>__<tool>(args)",
+	"module":         "there are no modules; return gives the result",
+	"exports":        "there are no modules; return gives the result",
+	"process":        "there is no process; what the program is given is in input, and return gives the result",
+	"Buffer":         "use Uint8Array with TextEncoder and TextDecoder, or atob and btoa",
+	"Intl":           "there is no Intl; toLocaleString formats numbers in English, and dates have toISOString",
+	"window":         "there is no browser; globalThis is the global object",
+	"document":       "there is no browser",
+	"WebAssembly":    "there is no WebAssembly inside a program",
+	"Worker":         "there are no threads; Promise.all runs calls in parallel",
+	"__dirname":      "there is no file system but through tools",
+	"__filename":     "there is no file system but through tools",
+}
+
+// callers is how many of the functions that led to an exception are listed.
+const callers = 5
+
+// excerptRunes is how much of a long source line is shown.
+const excerptRunes = 120
+
+// excerpt gives the source line and a caret under the column.
+func excerpt(source string, line, column int) string {
+	lines := strings.Split(source, "\n")
+	if line > len(lines) {
+		return ""
+	}
+	text := []rune(strings.TrimRight(lines[line-1], "\r"))
+	at := min(max(column-1, 0), len(text))
+	from := 0
+	if len(text) > excerptRunes {
+		from = min(max(at-excerptRunes/2, 0), len(text)-excerptRunes)
+		text = text[from : from+excerptRunes]
+	}
+	pad := strings.Map(func(c rune) rune {
+		if c == '\t' {
+			return c
+		}
+		return ' '
+	}, string(text[:min(at-from, len(text))]))
+	return fmt.Sprintf("\n    %s\n    %s^", string(text), pad)
+}
+
+// consoleText lists what the program printed. Lines after the first of one
+// message are indented, so that no message can look like another part of the text.
+func (r *Response) consoleText() string {
+	if len(r.Console) == 0 && r.ConsoleDropped == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nconsole:\n")
+	dropped := r.ConsoleDropped
+	for _, line := range r.Console {
+		text := fmt.Sprintf("  %s: %s\n", line.Level, strings.ReplaceAll(line.Text, "\n", "\n    "))
+		if b.Len()+len(text) > consoleBytes {
+			dropped += len(line.Text)
+			continue
+		}
+		b.WriteString(text)
+	}
+	if dropped > 0 {
+		fmt.Fprintf(&b, "  (%d more bytes were printed and dropped)\n", dropped)
+	}
+	return b.String()
+}
+
+// callsText lists the calls. When there are too many, those that are done are left out first.
+func (r *Response) callsText(failed bool) string {
+	if len(r.Calls) == 0 && r.Queued == 0 {
+		if failed {
+			return "\ncalls: none\n"
+		}
+		return ""
+	}
+	var b strings.Builder
+	if len(r.Calls) > 0 {
+		fmt.Fprintf(&b, "\ncalls: %d (%s)\n", len(r.Calls), tally(r.Calls))
+	} else {
+		b.WriteString("\ncalls:\n")
+	}
+	listed := r.Calls
+	if len(listed) > callLines {
+		listed = slices.Clone(listed)
+		slices.SortStableFunc(listed, func(a, b hostfns.Report) int { return cmp.Compare(doneLast(a), doneLast(b)) })
+		listed = listed[:callLines]
+		slices.SortStableFunc(listed, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })
+	}
+	for _, c := range listed {
+		fmt.Fprintf(&b, "  %s\n", CallLine(c))
+	}
+	if n := len(r.Calls) - len(listed); n > 0 {
+		fmt.Fprintf(&b, "  (%d more are not listed)\n", n)
+	}
+	if r.Queued > 0 {
+		fmt.Fprintf(&b, "  (%d more were waiting for their turn and did not start)\n", r.Queued)
+	}
+	return b.String()
+}
+
+func doneLast(c hostfns.Report) int {
+	if c.State == hostfns.Done {
+		return 1
+	}
+	return 0
+}
+
+// tally counts calls by how they ended: "2 done, 1 refused".
+func tally(calls []hostfns.Report) string {
+	var parts []string
+	for _, s := range []hostfns.State{hostfns.Done, hostfns.Refused, hostfns.Failed, hostfns.Unknown, hostfns.NotStarted} {
+		n := 0
+		for _, c := range calls {
+			if c.State == s {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// CallLine says in one line what became of a call.
+func CallLine(c hostfns.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d. %s: %s", c.Call, oneLine(c.Tool, 80), c.State)
+	if c.State == hostfns.Done && c.Took > 0 {
+		fmt.Fprintf(&b, " in %v", roughly(c.Took))
+	}
+	if c.Approved != "" {
+		fmt.Fprintf(&b, ", approved (%s)", c.Approved)
+	}
+	if c.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", c.Reason)
+	}
+	if c.Detail != "" {
+		b.WriteString(": " + oneLine(c.Detail, detailRunes))
+	}
+	return b.String()
+}
+
+func roughly(d time.Duration) time.Duration {
+	switch {
+	case d >= 10*time.Second:
+		return d.Round(time.Second)
+	case d >= 10*time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(10 * time.Microsecond)
+}
+
+// oneLine shortens s to n runes and writes what is not printable as an escape.
+func oneLine(s string, n int) string {
+	var b strings.Builder
+	count := 0
+	for _, c := range s {
+		if count++; count > n {
+			fmt.Fprintf(&b, "… (%d more characters)", utf8.RuneCountInString(s)-n)
+			break
+		}
+		switch {
+		case c == '\n' || c == '\t':
+			b.WriteByte(' ')
+		case unicode.IsPrint(c):
+			b.WriteRune(c)
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, c)
+		}
+	}
+	return b.String()
+}
+
+// clip cuts text at a rune and says how much is missing.
+func clip(s string, room int) string {
+	if len(s) <= room {
+		return s
+	}
+	cut := room
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d more bytes)", s[:cut], len(s)-cut)
+}

@@ -1,0 +1,129 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// A Tool is one tool that programs can call, as the catalogue knows it. Title
+// and Description are the upstream's words.
+type Tool struct {
+	Name        string `json:"name"`
+	Server      string `json:"server"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// A Query selects tools.
+type Query struct {
+	// Profiles leaves out what none of them would let through, whatever the
+	// arguments. "" among them is the base tool. None at all selects nothing.
+	Profiles []string
+	Text     string // words to search for; "" lists by name
+	Limit    int    // zero is all
+}
+
+// Tools returns the tools that fit, best first.
+func (e *Evaluator) Tools(ctx context.Context, q Query) ([]Tool, error) {
+	found, err := e.search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]Tool, 0, len(found))
+	for _, t := range found {
+		tools = append(tools, Tool{Name: t.Name, Server: t.Server, Title: t.Title, Description: t.Description})
+	}
+	return tools, nil
+}
+
+func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.running.Done()
+	visible, err := e.visible(q.Profiles)
+	if err != nil {
+		return nil, err
+	}
+	e.ready(ctx, checkWait)
+	var found []*catalog.Tool
+	for _, m := range e.catalog.Search(q.Text, q.Limit, visible) {
+		found = append(found, m.Tool)
+	}
+	return found, nil
+}
+
+// visible accepts what at least one of the profiles might let through.
+func (e *Evaluator) visible(names []string) (func(*catalog.Tool) bool, error) {
+	var policies []*policy
+	for _, name := range names {
+		p, err := e.bind(name)
+		if err != nil {
+			return nil, err
+		}
+		policies = append(policies, p)
+	}
+	return func(t *catalog.Tool) bool {
+		return slices.ContainsFunc(policies, func(p *policy) bool { return !p.Hidden(e.tool(t)) })
+	}, nil
+}
+
+// Declarations describes tools in TypeScript: those of the given names, or, if
+// there are no names, those that Query selects. A name that Query hides is a
+// [*hostfns.NotFoundError] like one that does not exist.
+func (e *Evaluator) Declarations(ctx context.Context, names []string, server string, q Query) (string, error) {
+	found, err := e.search(ctx, Query{Profiles: q.Profiles, Text: q.Text, Limit: q.Limit})
+	if err != nil {
+		return "", err
+	}
+	if len(names) > 0 {
+		var chosen []*catalog.Tool
+		for _, name := range names {
+			i := slices.IndexFunc(found, func(t *catalog.Tool) bool { return t.Name == name })
+			if i < 0 {
+				return "", e.hiddenOrMissing(name, found)
+			}
+			chosen = append(chosen, found[i])
+		}
+		found = chosen
+	}
+	if server != "" {
+		found = slices.DeleteFunc(found, func(t *catalog.Tool) bool { return t.Server != server })
+	}
+	slices.SortFunc(found, func(a, b *catalog.Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return catalog.Declarations(slices.Compact(found)), nil
+}
+
+// hiddenOrMissing does not tell the two apart; only visible names are suggested.
+func (e *Evaluator) hiddenOrMissing(name string, visible []*catalog.Tool) error {
+	_, err := e.catalog.Find(name)
+	if err == nil {
+		return &hostfns.NotFoundError{Name: name}
+	}
+	missing, ok := e.missing(name, err).(*hostfns.NotFoundError)
+	if ok {
+		missing.Nearest = slices.DeleteFunc(slices.Clone(missing.Nearest), func(near string) bool {
+			return !slices.ContainsFunc(visible, func(t *catalog.Tool) bool { return t.Name == near })
+		})
+		return missing
+	}
+	return err
+}
+
+// Status describes the upstreams, without waiting for any.
+func (e *Evaluator) Status() []upstream.Status { return e.manager.Status() }
+
+// WaitReady starts the upstreams and waits, at most so long, until each has
+// said what it offers or has failed to.
+func (e *Evaluator) WaitReady(ctx context.Context, wait time.Duration) {
+	if e.enter() == nil {
+		defer e.running.Done()
+		e.ready(ctx, wait)
+	}
+}

@@ -1,0 +1,34 @@
+package upstream
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// How long to wait before a server is started again. The first restart after
+// a steady time is as good as at once; a server that keeps failing is tried
+// once a minute.
+const (
+	firstPause = 100 * time.Millisecond
+	basePause  = 500 * time.Millisecond
+	maxPause   = time.Minute
+
+	// steadyTime is how long a connection must last to count as a good one.
+	steadyTime = 30 * time.Second
+)
+
+// A backoff says how long to wait after the next failure in a row.
+type backoff struct{ failures int }
+
+// next returns a pause that doubles each time, moved by up to a half either
+// way so that servers that died together do not start together.
+func (b *backoff) next() time.Duration {
+	d := firstPause
+	if b.failures > 0 {
+		d = min(basePause<<min(b.failures-1, 16), maxPause)
+	}
+	b.failures++
+	return d/2 + rand.N(d)
+}
+
+func (b *backoff) reset() { b.failures = 0 }

@@ -1,0 +1,140 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// A capture takes the answer to one request off the wire, byte for byte. The
+// SDK decodes answers into Go values, which rounds integers beyond 2^53, loses
+// the order of keys, and gives up on content it does not know. It travels with
+// the request's context, and the connection fills it.
+type capture struct {
+	// stub is what the SDK gets to decode in place of the result; nil gives it the result itself.
+	stub json.RawMessage
+
+	mu     sync.Mutex
+	sent   bool            // at least a part of the request left us
+	status int             // of the HTTP answer, 0 if there was none
+	result json.RawMessage // nil until it is there
+	failed *jsonrpc.Error  // the answer was an error of the server
+}
+
+type captureKey struct{}
+
+// with returns a context that makes the connection fill c with the answer to
+// the one request made with it.
+func (c *capture) with(ctx context.Context) context.Context {
+	return context.WithValue(ctx, captureKey{}, c)
+}
+
+// captureOf returns the capture of ctx, nil if there is none.
+func captureOf(ctx context.Context) *capture {
+	c, _ := ctx.Value(captureKey{}).(*capture)
+	return c
+}
+
+func (c *capture) noteSent() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = true
+}
+
+func (c *capture) noteError(e *jsonrpc.Error) {
+	if c == nil || e == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = e
+}
+
+func (c *capture) noteStatus(code int) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status = code
+}
+
+// take keeps the result and returns what the SDK shall see instead of it.
+func (c *capture) take(result json.RawMessage) json.RawMessage {
+	if c == nil {
+		return result
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.result = result
+	if c.stub == nil || wantsInput(result) {
+		return result
+	}
+	return c.stub
+}
+
+// wantsInput reports whether a result is no result but a question: protocol
+// 2026-07-28 answers a call that way, and the SDK has to see it.
+func wantsInput(result json.RawMessage) bool {
+	var r map[string]json.RawMessage
+	var kind string
+	return json.Unmarshal(result, &r) == nil && json.Unmarshal(r["resultType"], &kind) == nil && kind != "complete"
+}
+
+// answer returns what came: whether the request left us, the HTTP status, the
+// result, the error that stood in its place.
+func (c *capture) answer() (sent bool, status int, result json.RawMessage, failed *jsonrpc.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent, c.status, c.result, c.failed
+}
+
+// A waitingList holds the captures of the requests on one stream by their ids.
+type waitingList struct {
+	mu   sync.Mutex
+	byID map[jsonrpc.ID]*capture
+}
+
+// add notes the capture of ctx, if there is one, as waiting for the answer to
+// the request. An answer that nobody waits for any more finds nothing.
+func (l *waitingList) add(ctx context.Context, id jsonrpc.ID) *capture {
+	c := captureOf(ctx)
+	if c == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byID == nil {
+		l.byID = map[jsonrpc.ID]*capture{}
+	}
+	l.byID[id] = c
+	context.AfterFunc(ctx, func() { l.remove(id) })
+	return c
+}
+
+func (l *waitingList) remove(id jsonrpc.ID) *capture {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.byID[id]
+	delete(l.byID, id)
+	return c
+}
+
+// answer gives a response to the capture that waits for it.
+func (l *waitingList) answer(r *jsonrpc.Response) {
+	c := l.remove(r.ID)
+	if r.Error == nil {
+		r.Result = c.take(r.Result)
+		return
+	}
+	var e *jsonrpc.Error
+	if errors.As(r.Error, &e) {
+		c.noteError(e)
+	}
+}

@@ -1,0 +1,14 @@
+//go:build unix && !linux
+
+package upstream
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup puts the process at the head of a group of its own, so that a
+// wrapper such as npx can be ended with what it started.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}

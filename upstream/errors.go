@@ -1,0 +1,48 @@
+package upstream
+
+import (
+	"fmt"
+	"strings"
+)
+
+// An Error says that a call did not get an answer from the server.
+type Error struct {
+	Server string
+	Tool   string // raw name, "" if no tool was called
+
+	// Unknown is true when the request left us and no answer came: what it
+	// asked for may or may not have happened. When it is false nothing
+	// happened, and asking again is safe.
+	Unknown bool
+
+	Err error // why; errors.Is finds context.DeadlineExceeded and context.Canceled in it
+
+	// again is set when the request cannot have been acted on, because it never
+	// left us or was for a session that the server does not know any more.
+	again bool
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "upstream %q", e.Server)
+	if e.Tool != "" {
+		fmt.Fprintf(&b, ", tool %q", e.Tool)
+	}
+	fmt.Fprintf(&b, ": %v", e.Err)
+	if e.Unknown {
+		b.WriteString(" (the request was sent: its outcome is unknown)")
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// A ToolError is the server's own word that a call failed.
+type ToolError struct {
+	Server, Tool string
+	Message      string  // what the server says, as text
+	Code         int64   // of a JSON-RPC error; 0 when the tool reported the failure in its result
+	Result       *Result // the whole result; nil for a JSON-RPC error
+}
+
+func (e *ToolError) Error() string { return e.Message }

@@ -1,0 +1,150 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"unicode/utf8"
+)
+
+// frameMax bounds one message from a server. A longer one ends the
+// connection, because nothing after it on the same stream could be trusted to
+// start where a message starts.
+const frameMax = 64 << 20
+
+var errFrameTooLarge = fmt.Errorf("it sent a message of more than %d MiB", frameMax>>20)
+
+// A frameReader finds the JSON-RPC messages in what a server writes to its
+// standard output: one on a line, as the specification has it, with whatever
+// else people's servers print there left out and counted.
+type frameReader struct {
+	r       *bufio.Reader
+	max     int
+	dropped atomic.Int64 // lines that held no message
+	waiting [][]byte     // found in the last line, not yet returned
+}
+
+func newFrameReader(r io.Reader, max int) *frameReader {
+	return &frameReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
+}
+
+// next returns the next message, which is the caller's. It ends with io.EOF,
+// errFrameTooLarge or what the reader says.
+func (f *frameReader) next() ([]byte, error) {
+	for len(f.waiting) == 0 {
+		line, cut, err := f.line()
+		if cut || len(bytes.TrimSpace(line)) > 0 {
+			if f.waiting = messagesIn(line); len(f.waiting) == 0 {
+				f.dropped.Add(1)
+			}
+		}
+		if err != nil && len(f.waiting) == 0 {
+			return nil, err
+		}
+	}
+	m := f.waiting[0]
+	f.waiting = f.waiting[1:]
+	return m, nil
+}
+
+// line returns the next line. The beginning of one that is too long is cut off,
+// unless a message may have begun there.
+func (f *frameReader) line() (line []byte, cut bool, err error) {
+	for {
+		part, err := f.r.ReadSlice('\n')
+		if len(line)+len(part) > f.max {
+			if bytes.IndexByte(line, '{') >= 0 || bytes.IndexByte(part, '{') >= 0 {
+				return nil, false, errFrameTooLarge
+			}
+			line, cut = line[:0], true
+		} else {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, cut, err
+		}
+	}
+}
+
+// messagesIn returns the messages of one line. A program that prints without
+// ending its line puts text in front of a message, and two writers can put two
+// messages on one line, so it looks for them.
+func messagesIn(line []byte) [][]byte {
+	line = bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\xef\xbb\xbf"))
+	if m := message(line); m != nil {
+		return [][]byte{m}
+	}
+	var out [][]byte
+	for tries := 0; tries < 8; tries++ {
+		at := bytes.Index(line, []byte(`{"`))
+		if at < 0 {
+			break
+		}
+		line = line[at:]
+		d := json.NewDecoder(bytes.NewReader(line))
+		var raw json.RawMessage
+		if d.Decode(&raw) != nil {
+			line = line[1:]
+			continue
+		}
+		line = line[d.InputOffset():]
+		if m := message(raw); m != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// message returns b as valid UTF-8 if it is one JSON-RPC message or a batch of
+// them, nil if it is not. Log lines in JSON are not.
+func message(b []byte) []byte {
+	if len(b) == 0 || b[0] != '{' && b[0] != '[' {
+		return nil
+	}
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
+	}
+	if b[0] == '[' {
+		var batch []envelope
+		if json.Unmarshal(b, &batch) != nil || len(batch) == 0 {
+			return nil
+		}
+		for _, e := range batch {
+			if !e.message() {
+				return nil
+			}
+		}
+		return b
+	}
+	var e envelope
+	if json.Unmarshal(b, &e) != nil || !e.message() {
+		return nil
+	}
+	return b
+}
+
+// An envelope is the outside of a JSON-RPC message.
+type envelope struct {
+	Version string  `json:"jsonrpc"`
+	ID      present `json:"id"`
+	Method  present `json:"method"`
+	Result  present `json:"result"`
+	Error   present `json:"error"`
+}
+
+func (e *envelope) message() bool {
+	return e.Version == "2.0" && (bool(e.Method) || bool(e.ID) && e.Result != e.Error)
+}
+
+// A present notes that a key is there without keeping its value, which may be long.
+type present bool
+
+// UnmarshalJSON is called for every value, null included.
+func (p *present) UnmarshalJSON([]byte) error {
+	*p = true
+	return nil
+}

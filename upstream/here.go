@@ -1,0 +1,65 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// A hereLink is the link to a [BuiltIn]: no wire, no process, nothing that ends.
+type hereLink struct {
+	server *Server
+	never  chan struct{}
+}
+
+func newHereLink(s *Server) *hereLink { return &hereLink{server: s, never: make(chan struct{})} }
+
+func (l *hereLink) list(context.Context) (*toolList, error) {
+	page, all := new(toolList), new(toolList)
+	for _, t := range l.server.BuiltIn.Tools {
+		page.tools = append(page.tools, t.Tool)
+	}
+	all.add(page, l.server)
+	all.finish(l.server)
+	return all, nil
+}
+
+func (l *hereLink) call(ctx context.Context, tool string, args json.RawMessage, _ CallOptions) (_ *Result, err error) {
+	for _, t := range l.server.BuiltIn.Tools {
+		if t.Name != tool || !l.server.takes(tool) {
+			continue
+		}
+		defer func() {
+			if r := recover(); r != nil {
+				err = &Error{Server: l.server.Name, Tool: tool, Unknown: true, Err: fmt.Errorf("it panicked: %v", r)}
+			}
+		}()
+		v, err := t.Call(ctx, args)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, &Error{Server: l.server.Name, Tool: tool, Unknown: true, Err: context.Cause(ctx)}
+			}
+			return nil, &ToolError{Server: l.server.Name, Tool: tool, Message: err.Error()}
+		}
+		if r, ok := v.(*Result); ok {
+			return r, nil
+		}
+		value := marshal(v)
+		return &Result{
+			Structured: value,
+			Content:    marshal([]map[string]string{{"type": "text", "text": string(value)}}),
+			Value:      value,
+		}, nil
+	}
+	return nil, &ToolError{Server: l.server.Name, Tool: tool, Message: fmt.Sprintf("unknown tool %q", tool)}
+}
+
+func (l *hereLink) read(_ context.Context, uri string) (*Result, error) {
+	return nil, &ToolError{Server: l.server.Name, Message: fmt.Sprintf("unknown resource %q", uri)}
+}
+
+func (l *hereLink) info() linkInfo           { return linkInfo{instructions: l.server.BuiltIn.Instructions} }
+func (l *hereLink) changed() <-chan struct{} { return l.never }
+func (l *hereLink) ended() <-chan struct{}   { return l.never }
+func (l *hereLink) why() error               { return nil }
+func (l *hereLink) close(context.Context)    {}

@@ -1,0 +1,262 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	startTime = time.Minute            // default of [Server.StartTimeout]
+	listTime  = 30 * time.Second       // for reading the tool list again
+	quietTime = 50 * time.Millisecond  // after the first of several changes, to take them together
+	listPause = 500 * time.Millisecond // at least, between two readings of the list
+	retryList = 10 * time.Second       // after a reading that failed
+	relist    = 5 * time.Minute        // over HTTP, where a notice of a change can get lost
+	waitPause = time.Second            // calls wait for a restart that is at most this far away
+)
+
+// A keeper keeps one server connected, from [Manager.Set] until it is removed.
+type keeper struct {
+	server Server
+	host   *host
+	log    *slog.Logger
+	told   func(tools []Tool, instructions string)
+
+	stop  context.CancelFunc // these two are the manager's, under its lock
+	begun bool
+	done  chan struct{} // closed when it is over, and nothing of the server is left
+	first chan struct{} // closed when the tools were listed once, or the first start failed
+	once  sync.Once
+	wake  chan struct{} // receives when somebody needs the server now; capacity 1
+
+	mu       sync.Mutex
+	state    State
+	since    time.Time
+	err      error
+	link     link          // nil unless ready
+	moved    chan struct{} // closed and replaced when state or link change
+	tools    []Tool
+	notes    []string
+	listed   bool // the tools were listed at least once
+	stale    bool
+	restarts int
+	about    linkInfo
+}
+
+func newKeeper(s Server, h *host, log *slog.Logger) *keeper {
+	k := &keeper{
+		server: s, host: h, log: log.With("server", s.Name),
+		stop: func() {}, done: make(chan struct{}), first: make(chan struct{}), wake: make(chan struct{}, 1),
+		state: Stopped, since: time.Now(), moved: make(chan struct{}),
+	}
+	switch {
+	case s.Disabled:
+		k.state = Disabled
+	case s.Problem != "":
+		k.state, k.err = Failed, errors.New(s.Problem)
+	default:
+		return k
+	}
+	k.settled()
+	close(k.done)
+	return k
+}
+
+// idle reports whether there is nothing to start.
+func (k *keeper) idle() bool { return k.server.Disabled || k.server.Problem != "" }
+
+func (k *keeper) settled() { k.once.Do(func() { close(k.first) }) }
+
+// run starts the server and keeps it going until ctx ends. polite ends when
+// there is no time left to be polite to it.
+func (k *keeper) run(ctx, polite context.Context) {
+	defer close(k.done)
+	defer k.settled()
+	defer k.move(Stopped, nil, nil)
+	var pause backoff
+	for {
+		began := time.Now()
+		l, err := k.start(ctx)
+		if err == nil {
+			began = time.Now()
+			k.move(Ready, l, nil)
+			k.settled()
+			k.serve(ctx, l)
+			k.ending(l)
+			l.close(polite)
+			k.note(l)
+			err = l.why()
+			if time.Since(began) > steadyTime {
+				pause.reset()
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		wait := pause.next()
+		state := Failed
+		if l != nil && wait < waitPause {
+			state = Starting // as good as there
+		}
+		k.move(state, nil, err)
+		k.settled()
+		k.log.Warn("upstream is down", "error", k.server.mask(err), "again_in", wait.Round(10*time.Millisecond))
+		if !k.pause(ctx, began, wait) {
+			return
+		}
+		k.mu.Lock()
+		k.restarts++
+		k.mu.Unlock()
+	}
+}
+
+// pause waits before the next start: as long as it should, or less if somebody
+// needs the server, but not more often than once in two seconds.
+func (k *keeper) pause(ctx context.Context, began time.Time, wait time.Duration) bool {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	case <-k.wake:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+	case <-time.After(time.Until(began.Add(2 * time.Second))):
+	}
+	return true
+}
+
+// start opens a connection and lists the tools, within the server's time to start.
+func (k *keeper) start(ctx context.Context) (link, error) {
+	limit := k.server.StartTimeout
+	if limit <= 0 {
+		limit = startTime
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w, %v", errStart, limit))
+	defer cancel()
+	l, err := k.host.open(ctx, &k.server)
+	if err != nil {
+		return nil, err
+	}
+	list, err := l.list(ctx)
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) { // it names the server, which everybody here knows
+			err = e.Err
+		}
+		done, hurry := context.WithCancel(context.Background())
+		hurry()
+		l.close(done)
+		k.note(l)
+		return nil, fmt.Errorf("reading its tool list: %w", err)
+	}
+	k.note(l)
+	k.take(ctx, list, l.info().instructions)
+	return l, nil
+}
+
+// serve follows the tool list until the connection or ctx ends.
+func (k *keeper) serve(ctx context.Context, l link) {
+	var again <-chan time.Time // when to read the list
+	last := time.Now()         // when it was read
+	if k.server.Transport == HTTP || k.server.Transport == SSE {
+		again = time.After(relist)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.ended():
+			return
+		case <-l.changed():
+			again = time.After(max(quietTime, time.Until(last.Add(listPause))))
+			select { // what changes until then is seen then
+			case <-ctx.Done():
+				return
+			case <-l.ended():
+				return
+			case <-again:
+			}
+			select {
+			case <-l.changed():
+			default:
+			}
+		case <-again:
+		}
+		listCtx, cancel := context.WithTimeout(ctx, listTime)
+		list, err := l.list(listCtx)
+		cancel()
+		last = time.Now()
+		again = nil
+		if k.server.Transport == HTTP || k.server.Transport == SSE {
+			again = time.After(relist)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				k.log.Warn("upstream does not list its tools; the last list stands", "error", k.server.mask(err))
+			}
+			k.mu.Lock()
+			k.stale = true
+			k.mu.Unlock()
+			again = time.After(retryList)
+			continue
+		}
+		k.take(ctx, list, l.info().instructions)
+	}
+}
+
+// take makes the list the current one, and tells it if it is another one.
+func (k *keeper) take(ctx context.Context, l *toolList, instructions string) {
+	k.mu.Lock()
+	same := k.listed && slices.EqualFunc(k.tools, l.tools, sameTool) && k.about.instructions == instructions
+	k.tools, k.notes, k.listed, k.stale = l.tools, l.notes, true, false
+	k.about.instructions = instructions
+	k.mu.Unlock()
+	for _, n := range l.notes {
+		k.log.Warn("upstream's tool list", "note", n)
+	}
+	if !same && ctx.Err() == nil {
+		k.told(slices.Clone(l.tools), instructions)
+	}
+}
+
+// note keeps what a connection has to tell beyond its end.
+func (k *keeper) note(l link) {
+	about := l.info()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.listed {
+		about.instructions = "" // not told yet
+	} else {
+		about.instructions = k.about.instructions
+	}
+	k.about = about
+}
+
+// move changes the state and lets those who wait for that look again.
+func (k *keeper) move(state State, l link, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.state != state {
+		k.since = time.Now()
+	}
+	k.state, k.link, k.err = state, l, err
+	if state != Ready {
+		k.stale = k.listed
+	}
+	close(k.moved)
+	k.moved = make(chan struct{})
+}
+
+// ending keeps new calls off a connection that is over; they wait for the next.
+func (k *keeper) ending(link) { k.move(Starting, nil, nil) }

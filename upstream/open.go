@@ -1,0 +1,79 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A host is what connections need of the process they run in.
+type host struct {
+	env           func(string) (string, bool)
+	spawner       *spawner
+	guard         *guard
+	name, version string
+}
+
+// open connects to the server by the first way that works. ctx bounds the
+// opening; the link lives on until it is closed.
+func (h *host) open(ctx context.Context, s *Server) (link, error) {
+	switch s.Transport {
+	case InHere:
+		return newHereLink(s), nil
+	case Stdio:
+		return h.openStdio(ctx, s)
+	case HTTP, SSE:
+		return h.openHTTP(ctx, s)
+	}
+	return nil, fmt.Errorf("it has no transport: give it a command or a url")
+}
+
+// openStdio starts the server for a version of the protocol that all of them
+// know. Only one that answers with an error is started again, for the newest.
+func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
+	start := func(sess *session) (mcp.Transport, error) {
+		c, err := startChild(s, h.env, h.spawner, h.guard)
+		if err != nil {
+			return nil, err
+		}
+		sess.child, sess.stdio = c, newStdioConn(c, sess)
+		return sess.stdio, nil
+	}
+	l, err := connect(ctx, &session{server: s}, attempt{version: pinned, open: start}, h.name, h.version)
+	if err == nil {
+		return l, nil
+	}
+	var no *jsonrpc.Error
+	if !errors.As(err, &no) || ctx.Err() != nil {
+		return nil, err
+	}
+	if l, newErr := connect(ctx, &session{server: s}, attempt{open: start}, h.name, h.version); newErr == nil {
+		return l, nil
+	}
+	return nil, err
+}
+
+func (h *host) openHTTP(ctx context.Context, s *Server) (link, error) {
+	var first error
+	for _, a := range s.attempts() {
+		wire, err := newHTTPWire(s) // what an attempt was refused with must not be told of the next
+		if err != nil {
+			return nil, err
+		}
+		l, err := connect(ctx, &session{server: s, http: wire}, a, h.name, h.version)
+		if err == nil {
+			return l, nil
+		}
+		wire.close()
+		if first == nil {
+			first = err
+		}
+		if !wire.again(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}

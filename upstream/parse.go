@@ -1,0 +1,256 @@
+package upstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ParseServer reads one entry of mcpServers, or of what other clients call it:
+// raw is the entry as standard JSON, env looks variables up. The spellings of
+// Claude, Cursor, VS Code, Copilot, Gemini CLI, OpenCode and Codex are all
+// understood. The warnings are sentences about what has no meaning here.
+//
+// A variable without a value, in an entry that is not disabled, is no error:
+// it sets [Server.Problem], so that the other servers of the file work. An
+// error means that the entry itself is wrong.
+func ParseServer(name string, raw json.RawMessage, env func(string) (string, bool)) (Server, []string, error) {
+	p := &entry{name: name, expander: expander{env: env}, used: map[string]bool{}}
+	if err := json.Unmarshal(raw, &p.keys); err != nil || p.keys == nil {
+		return Server{}, nil, fmt.Errorf("server %q: want an object such as {\"command\": \"npx\", \"args\": [\"-y\", \"package\"]}", name)
+	}
+	s := p.server()
+	if p.err != nil {
+		return Server{}, p.warnings, fmt.Errorf("server %q: %w", name, p.err)
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.keys)) {
+		if !p.used[k] && !meaningless[k] {
+			p.warn("%q has no effect%s", k, p.meant(k))
+		}
+	}
+	if !s.Disabled && len(p.missing) > 0 {
+		s.Problem = fmt.Sprintf("server %q cannot be started: %s", name, strings.Join(p.missing, "; "))
+	}
+	return s, p.warnings, nil
+}
+
+// meaningless are keys of other clients that change nothing about what a
+// server is, so that a person need not hear of them.
+var meaningless = map[string]bool{
+	"$schema": true, "description": true, "alwaysLoad": true, "dev": true, "icon": true, "name": true, "note": true, "comment": true,
+	"autoApprove": true, "alwaysAllow": true, "codemode": true,
+}
+
+// An entry is read key by key; the first mistake stands.
+type entry struct {
+	name     string
+	keys     map[string]json.RawMessage
+	used     map[string]bool
+	warnings []string
+	err      error
+	expander
+}
+
+func (p *entry) server() Server {
+	s := Server{Name: p.name, Transport: p.transport()}
+	switch s.Transport {
+	case Stdio:
+		command := p.command()
+		if len(command) > 0 {
+			s.Command, s.Args = p.expand(command[0]), p.expandAll(command[1:])
+		}
+		s.Env = p.variables()
+		s.Dir = p.expand(p.text("cwd"))
+		s.EnvFile = p.expand(p.text("envFile"))
+	case HTTP, SSE:
+		s.URL = p.expand(p.oneOf("httpUrl", "url", "serverUrl"))
+		s.Headers = p.headers()
+		if u, err := url.Parse(s.URL); err == nil {
+			s.SSEFirst = s.Transport == HTTP && p.keys["httpUrl"] == nil && path.Base(u.Path) == "sse"
+			if len(p.missing) == 0 && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+				p.fail("its url %q is not an http or https address", s.URL)
+			}
+		} else {
+			p.fail("its url cannot be read: %v", err)
+		}
+	}
+	s.Disabled = p.flag("disabled")
+	if p.keys["enabled"] != nil && !p.flag("enabled") {
+		s.Disabled = true
+	}
+	s.Include = p.names("includeTools", "enabled_tools", "enabledTools", "tools")
+	s.Exclude = p.names("excludeTools", "disabled_tools", "disabledTools")
+	if slices.Equal(s.Include, []string{"*"}) { // as Copilot CLI writes "all"
+		s.Include = nil
+	}
+	s.TrustAnnotations = p.flag("trustAnnotations")
+	p.times(&s)
+	if p.flag("trust") {
+		p.warn(`"trust" has no effect: what is allowed without asking is for the profiles to say`)
+	}
+	for _, k := range []string{"oauth", "auth", "headersHelper"} {
+		if p.keys[k] != nil {
+			p.used[k] = true
+			if string(p.keys[k]) != "false" {
+				p.warn("%q has no effect: give the server an Authorization header", k)
+			}
+		}
+	}
+	if p.keys["sandbox"] != nil || p.keys["sandboxEnabled"] != nil {
+		p.used["sandbox"], p.used["sandboxEnabled"] = true, true
+		p.warn(`"sandbox" has no effect: the server's process is not confined`)
+	}
+	return s
+}
+
+func (p *entry) transport() Transport {
+	kind := p.text("type")
+	if kind == "" {
+		kind = p.text("transport")
+	}
+	p.used["transport"] = true
+	switch strings.ToLower(kind) {
+	case "stdio", "local":
+		if p.keys["command"] == nil {
+			p.fail("its type is %q, which needs a command", kind)
+		}
+		return Stdio
+	case "http", "streamable-http", "streamablehttp", "streamable_http", "remote":
+		p.needsURL(kind)
+		return HTTP
+	case "sse":
+		p.needsURL(kind)
+		return SSE
+	case "ws", "websocket":
+		p.fail("WebSocket servers (type %q) are not supported: use the server's http address", kind)
+	case "":
+		switch {
+		case p.keys["command"] != nil:
+			return Stdio
+		case p.keys["httpUrl"] != nil, p.keys["url"] != nil, p.keys["serverUrl"] != nil:
+			return HTTP
+		}
+		p.fail(`it needs a "command" or a "url"`)
+	default:
+		p.fail(`its type %q is unknown: use "stdio", "http" or "sse"`, kind)
+	}
+	return ""
+}
+
+func (p *entry) needsURL(kind string) {
+	if p.keys["httpUrl"] == nil && p.keys["url"] == nil && p.keys["serverUrl"] == nil {
+		p.fail(`its type is %q, which needs a "url"`, kind)
+	}
+}
+
+// command is the command with its arguments: a string and args, or one list of all.
+func (p *entry) command() []string {
+	p.used["command"] = true
+	var line []string
+	raw := p.keys["command"]
+	if len(raw) > 0 && raw[0] == '[' {
+		line = p.list("command")
+	} else if c := p.text("command"); c != "" {
+		line = []string{c}
+	}
+	if p.err == nil && (len(line) == 0 || line[0] == "") {
+		p.fail("its command is empty")
+		return nil
+	}
+	if len(line) == 1 && strings.ContainsAny(line[0], " \t") && p.keys["args"] == nil && !strings.ContainsAny(line[0], `/\`) {
+		p.warn("its command %q has spaces in it and is taken as the name of one program: put the arguments into \"args\"", line[0])
+	}
+	return append(line, p.list("args")...)
+}
+
+// variables is the environment to add: env or environment, and the names that
+// Codex takes over from its own environment.
+func (p *entry) variables() map[string]string {
+	vars := map[string]string{}
+	for _, key := range []string{"environment", "env"} {
+		for k, v := range inOrder(p.strings(key)) {
+			vars[k] = p.expand(v)
+		}
+	}
+	for _, name := range p.list("env_vars") {
+		if v, ok := p.env(name); ok {
+			vars[name] = v
+		} else {
+			p.miss("the variable %s is not set (env_vars)", name)
+		}
+	}
+	for k, v := range vars {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
+			p.fail("its environment has the impossible variable %q", k)
+		}
+	}
+	if len(vars) == 0 {
+		return nil
+	}
+	return vars
+}
+
+// headers is what goes with every request: headers, and the bearer token and
+// the headers that Codex takes out of variables.
+func (p *entry) headers() http.Header {
+	h := http.Header{}
+	for _, key := range []string{"http_headers", "headers"} {
+		for k, v := range inOrder(p.strings(key)) {
+			h.Set(k, p.expand(v))
+		}
+	}
+	fromEnv := func(header, prefix, name string) {
+		if v, ok := p.env(name); ok {
+			h.Set(header, prefix+v)
+		} else {
+			p.miss("the variable %s is not set (for the header %s)", name, header)
+		}
+	}
+	for k, name := range inOrder(p.strings("env_http_headers")) {
+		fromEnv(k, "", name)
+	}
+	if name := p.oneOf("bearer_token_env_var", "bearerTokenEnvVar"); name != "" {
+		fromEnv("Authorization", "Bearer ", name)
+	}
+	for k, values := range h {
+		if textproto.TrimString(k) != k || k == "" || strings.ContainsAny(k, " \t\r\n:\x00") || strings.ContainsAny(values[0], "\r\n\x00") {
+			p.fail("its header %q cannot be sent: a name has no spaces or colons, a value no line breaks", k)
+		}
+	}
+	if len(h) == 0 {
+		return nil
+	}
+	return h
+}
+
+// times reads timeout in milliseconds, or its parts, and Codex's in seconds.
+func (p *entry) times(s *Server) {
+	raw := p.keys["timeout"]
+	if len(raw) > 0 && raw[0] == '{' {
+		p.used["timeout"] = true
+		var parts map[string]float64
+		if json.Unmarshal(raw, &parts) != nil {
+			p.fail(`"timeout" must be milliseconds, or an object of them`)
+		}
+		s.StartTimeout = p.span("timeout", parts["startup"], time.Millisecond)
+		s.Timeout = p.span("timeout", parts["execution"], time.Millisecond)
+	} else {
+		s.Timeout = p.duration("timeout", time.Millisecond)
+	}
+	if d := p.duration("tool_timeout_sec", time.Second); d > 0 {
+		s.Timeout = d
+	}
+	if d := p.duration("startup_timeout_sec", time.Second); d > 0 {
+		s.StartTimeout = d
+	}
+	if d := p.duration("startup_timeout_ms", time.Millisecond); d > 0 {
+		s.StartTimeout = d
+	}
+}

@@ -1,0 +1,51 @@
+package upstream
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// A Transport is the way to reach a server. The zero value reaches nothing.
+type Transport string
+
+// The transports that a [Server] can name.
+const (
+	Stdio  Transport = "stdio"   // a child process of ours
+	HTTP   Transport = "http"    // streamable HTTP; a server that does not know it is tried with SSE
+	SSE    Transport = "sse"     // the HTTP transport of protocol 2024-11-05
+	InHere Transport = "builtin" // Go code in this process
+)
+
+// A Server says how to reach one MCP server, with all variables expanded.
+type Server struct {
+	Name      string
+	Transport Transport
+
+	Command string            // Stdio: looked up in the PATH the child will have
+	Args    []string          // Stdio: no shell ever reads them
+	Env     map[string]string // Stdio: added to the minimal environment of the child
+	EnvFile string            // Stdio: a file of KEY=value lines, read at every start; Env wins over it
+	Dir     string            // Stdio: "" is our own working directory
+
+	URL     string      // HTTP and SSE
+	Headers http.Header // HTTP and SSE: sent with every request to the URL's origin, and to no other
+
+	SSEFirst bool // HTTP: SSE is likelier, because the address says so
+
+	BuiltIn *BuiltIn `json:"-"` // InHere
+
+	Disabled bool   // listed in [Manager.Status], never started
+	Problem  string // why it cannot be started, such as an unset variable; "" if it can
+
+	Include          []string      // the tools to take, by the name the server gives them; empty takes all
+	Exclude          []string      // the tools to leave out; wins over Include
+	TrustAnnotations bool          // the operator believes this server's hints; carried for whoever decides
+	Timeout          time.Duration // of one call; 0 leaves it to the caller
+	StartTimeout     time.Duration // from the start until the tools are listed; 0 is one minute
+}
+
+// takes reports whether the operator wants the tool that the server calls raw.
+func (s *Server) takes(raw string) bool {
+	return !slices.Contains(s.Exclude, raw) && (len(s.Include) == 0 || slices.Contains(s.Include, raw))
+}

@@ -1,0 +1,229 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// pinned is the protocol version that stdio servers are opened with. Newer
+// ones begin with a question that some servers answer by exiting or not at all.
+const pinned = "2025-11-25"
+
+// probeTime is how long a server over HTTP may take to answer that question.
+const probeTime = 10 * time.Second
+
+// pingTime is how long a server that let a call run out of time may take to
+// show that it lives.
+const pingTime = 15 * time.Second
+
+var (
+	errClosed  = errors.New("the connection was closed by us")
+	errProbe   = errors.New("it does not answer the opening of the newest protocol")
+	errStart   = errors.New("it did not get ready in time")
+	errSilent  = errors.New("it no longer answers")
+	emptyReply = json.RawMessage(`{"content":[]}`)
+)
+
+// A link is one connection to a server, from its start to its end.
+type link interface {
+	list(ctx context.Context) (*toolList, error)
+	call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error)
+	read(ctx context.Context, uri string) (*Result, error)
+	info() linkInfo
+	changed() <-chan struct{} // receives when the tool list is another one; capacity 1
+	ended() <-chan struct{}   // closed when the connection is over
+	why() error               // why it is over
+	// close ends the connection, politely until ctx is done, and returns when all of it is gone.
+	close(ctx context.Context)
+}
+
+// linkInfo is what a server says about itself, and what we saw of it.
+type linkInfo struct {
+	instructions, protocol, implementation, stderr string
+	dropped                                        int
+}
+
+// An attempt is one way to open a connection.
+type attempt struct {
+	version string        // protocol version to open with; "" is the newest
+	limit   time.Duration // after which it has failed; 0 is none
+	open    func(*session) (mcp.Transport, error)
+}
+
+// A session is a link over MCP.
+type session struct {
+	server *Server
+	cs     *mcp.ClientSession
+	child  *child     // of a stdio server, else nil
+	stdio  *stdioConn // likewise
+	http   *httpWire  // of a server over HTTP, else nil
+
+	life context.Context // ends with the session; no caller's
+	end  context.CancelCauseFunc
+	over chan struct{}
+
+	listChanged chan struct{}
+	lastHeard   atomic.Int64 // when the last message came, Unix nanoseconds
+	inFlight    atomic.Int32
+	suspected   atomic.Bool
+
+	mu        sync.Mutex
+	reports   map[string]func(progress, total float64, message string) // by progress token
+	lastToken int
+}
+
+// connect opens a session by one attempt. ctx bounds the opening only.
+func connect(ctx context.Context, s *session, a attempt, name, version string) (*session, error) {
+	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.over = make(chan struct{})
+	s.listChanged = make(chan struct{}, 1)
+	s.reports = map[string]func(float64, float64, string){}
+	stop := context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) })
+	defer stop()
+	if a.limit > 0 {
+		t := time.AfterFunc(a.limit, func() { s.end(errProbe) })
+		defer t.Stop()
+	}
+	transport, err := a.open(s)
+	if err != nil {
+		s.end(err)
+		return nil, err
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: version}, &mcp.ClientOptions{
+		Logger:       slog.New(slog.DiscardHandler),
+		Capabilities: &mcp.ClientCapabilities{}, // nil would offer roots
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			s.toolsChanged()
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			s.report(r.Params.ProgressToken, r.Params.Progress, r.Params.Total, r.Params.Message)
+		},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	cs, err := client.Connect(s.life, transport, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
+	if err != nil {
+		err = s.reason(err)
+		s.end(err)
+		if s.child != nil {
+			s.child.kill()
+		}
+		return nil, err
+	}
+	s.cs = cs
+	go func() {
+		defer close(s.over)
+		err := cs.Wait()
+		s.end(s.reason(err))
+	}()
+	return s, nil
+}
+
+// reason finds out why the connection ended with err.
+func (s *session) reason(err error) error {
+	if cause := context.Cause(s.life); cause != nil {
+		err = cause
+	}
+	if s.child != nil && !errors.Is(err, errStart) && !errors.Is(err, errSilent) {
+		var answer *jsonrpc.Error
+		if errors.As(err, &answer) && answer.Code != 0 && !isClosing(err) {
+			return err // it lives and said no
+		}
+		select { // it is about to be known, with the last words
+		case <-s.child.gone:
+		case <-time.After(3 * drainTime):
+		}
+		return s.child.why()
+	}
+	if err == nil {
+		err = errors.New("it ended the connection")
+	}
+	if s.http != nil {
+		return s.http.explain(err)
+	}
+	if last := s.child.stderr.last(); last != "" {
+		return fmt.Errorf("%w; it last wrote: %s", err, last)
+	}
+	return err
+}
+
+// isClosing reports whether the SDK's error only says that the connection is over.
+func isClosing(err error) bool {
+	return errors.Is(err, mcp.ErrConnectionClosed)
+}
+
+func (s *session) heard() { s.lastHeard.Store(time.Now().UnixNano()) }
+
+func (s *session) toolsChanged() {
+	select {
+	case s.listChanged <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+func (s *session) progress(params json.RawMessage) {
+	var p mcp.ProgressNotificationParams
+	if json.Unmarshal(params, &p) == nil {
+		s.report(p.ProgressToken, p.Progress, p.Total, p.Message)
+	}
+}
+
+func (s *session) report(token any, progress, total float64, message string) {
+	name, _ := token.(string)
+	s.mu.Lock()
+	f := s.reports[name]
+	s.mu.Unlock()
+	if f != nil {
+		f(progress, total, message)
+	}
+}
+
+func (s *session) info() linkInfo {
+	var i linkInfo
+	if r := s.cs.InitializeResult(); r != nil {
+		i.instructions, i.protocol = r.Instructions, r.ProtocolVersion
+		if r.ServerInfo != nil {
+			i.implementation = r.ServerInfo.Name + " " + r.ServerInfo.Version
+		}
+	}
+	if s.stdio != nil {
+		i.dropped, i.stderr = int(s.stdio.frames.dropped.Load()), s.child.stderr.String()
+	}
+	return i
+}
+
+func (s *session) changed() <-chan struct{} { return s.listChanged }
+func (s *session) ended() <-chan struct{}   { return s.over }
+
+func (s *session) why() error { return context.Cause(s.life) }
+
+func (s *session) close(ctx context.Context) {
+	s.end(errClosed) // calls under way end now
+	if s.child != nil {
+		s.child.fail(errClosed)
+		stop := context.AfterFunc(ctx, s.child.kill)
+		s.child.stop()
+		stop()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.cs.Close() // over HTTP it says goodbye, for 5 seconds at most
+		<-s.over
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	if s.http != nil {
+		s.http.close()
+	}
+}

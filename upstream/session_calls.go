@@ -1,0 +1,187 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// list reads the whole tool list.
+func (s *session) list(ctx context.Context) (*toolList, error) {
+	ctx, cancel := s.alive(ctx)
+	defer cancel(nil)
+	all := new(toolList)
+	cursor := ""
+	seen := map[string]bool{}
+	for page := 1; ; page++ {
+		c := new(capture)
+		r, err := s.cs.ListTools(c.with(ctx), &mcp.ListToolsParams{Cursor: cursor})
+		_, _, raw, failed := c.answer()
+		switch {
+		case failed != nil && failed.Code == jsonrpc.CodeMethodNotFound:
+			return all, nil // a server of prompts and resources only
+		case raw == nil && err != nil:
+			return nil, s.callError(ctx, "", c, err)
+		case raw == nil: // the SDK knows that its last answer still holds
+			raw = marshal(r)
+		}
+		l, err := readTools(raw)
+		if err != nil {
+			return nil, err
+		}
+		all.add(l, s.server)
+		if l.next == "" {
+			break
+		}
+		if seen[l.next] || page == pagesMax || len(all.tools) > toolsMax {
+			all.notes = append(all.notes, fmt.Sprintf("its tool list does not end; taken are the first %d pages", page))
+			break
+		}
+		cursor = l.next
+		seen[cursor] = true
+	}
+	all.finish(s.server)
+	return all, nil
+}
+
+// alive returns a context that ends with ctx and with the session.
+func (s *session) alive(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
+	return ctx, func(err error) {
+		stop()
+		cancel(err)
+	}
+}
+
+// call sends the call, once.
+func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error) {
+	s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
+	ctx, cancel := s.alive(ctx)
+	defer cancel(nil)
+	c := &capture{stub: emptyReply}
+	p := &mcp.CallToolParams{Name: tool, Arguments: args}
+	if o.Progress != nil {
+		token := s.expect(o.Progress)
+		defer s.forget(token)
+		p.SetProgressToken(token)
+	}
+	began := time.Now()
+	_, err := s.cs.CallTool(c.with(ctx), p)
+	_, _, raw, failed := c.answer()
+	switch {
+	case raw != nil && wantsInput(raw):
+		return nil, &Error{Server: s.server.Name, Tool: tool,
+			Err: errors.New("it asks for more input before it goes on, and such questions are not passed on")}
+	case raw != nil:
+		r, isError, err := readResult(raw)
+		if err != nil {
+			return nil, &Error{Server: s.server.Name, Tool: tool, Unknown: true, Err: err}
+		}
+		if isError {
+			return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: r.message(), Result: r}
+		}
+		return r, nil
+	case failed != nil:
+		return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: failed.Message, Code: failed.Code}
+	case err == nil: // cannot happen: the SDK had an answer that did not come by the wire
+		err = errNoResult
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.lastHeard.Load() < began.UnixNano() {
+		s.suspect()
+	}
+	return nil, s.callError(ctx, tool, c, err)
+}
+
+// read fetches a resource.
+func (s *session) read(ctx context.Context, uri string) (*Result, error) {
+	ctx, cancel := s.alive(ctx)
+	defer cancel(nil)
+	c := &capture{stub: json.RawMessage(`{"contents":[]}`)}
+	_, err := s.cs.ReadResource(c.with(ctx), &mcp.ReadResourceParams{URI: uri})
+	_, _, raw, failed := c.answer()
+	switch {
+	case raw != nil:
+		return readContents(raw)
+	case failed != nil:
+		return nil, &ToolError{Server: s.server.Name, Message: failed.Message, Code: failed.Code}
+	case err == nil: // the SDK's cache, which is never asked for: every capture is for one request
+		err = errNoResult
+	}
+	return nil, s.callError(ctx, "", c, err)
+}
+
+// callError describes a request that got no answer.
+func (s *session) callError(ctx context.Context, tool string, c *capture, err error) error {
+	sent, status, _, _ := c.answer()
+	e := &Error{Server: s.server.Name, Tool: tool, Unknown: sent && !refusedStatus(status), Err: err}
+	e.again = !sent || errors.Is(err, mcp.ErrSessionMissing)
+	cause := context.Cause(ctx)
+	switch {
+	case s.life.Err() != nil:
+		e.Err = context.Cause(s.life)
+	case errors.Is(cause, context.DeadlineExceeded):
+		e.Err = fmt.Errorf("no answer in time: %w", cause)
+	case cause != nil:
+		e.Err = cause
+	case status != 0 || s.child == nil:
+		if s.http != nil {
+			e.Err = s.http.explain(err)
+		}
+	default: // the end of the stream is seen before the end of the process
+		e.Err = s.reason(err)
+	}
+	return e
+}
+
+// refusedStatus reports whether an HTTP status says that the request was not acted on.
+func refusedStatus(code int) bool {
+	return code >= 400 && code < 500 && code != 408 || code == 503
+}
+
+// expect notes who is to be told the progress of a call.
+func (s *session) expect(f func(float64, float64, string)) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastToken++
+	token := fmt.Sprintf("call-%d", s.lastToken)
+	s.reports[token] = f
+	return token
+}
+
+func (s *session) forget(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.reports, token)
+}
+
+// suspect finds out whether a server that let a call run out of time lives. One
+// that is silent and works for nobody else is given up, so that the next call
+// gets a fresh one.
+func (s *session) suspect() {
+	if !s.suspected.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer s.suspected.Store(false)
+		ctx, cancel := context.WithTimeout(s.life, pingTime)
+		defer cancel()
+		before := s.lastHeard.Load()
+		_ = s.cs.Ping(ctx, nil) // any answer will do, also that it knows no ping
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.lastHeard.Load() == before && s.inFlight.Load() == 0 {
+			s.end(errSilent)
+			if s.child != nil {
+				s.child.fail(errSilent)
+				s.child.stop()
+			} else {
+				_ = s.cs.Close()
+			}
+		}
+	}()
+}

@@ -1,0 +1,115 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // zones are known also on machines that have no list of them
+)
+
+// Time returns the built-in server that knows the time: now, in any zone, and
+// what a given time is in another zone.
+func Time() BuiltIn { return timeServer(time.Now) }
+
+const momentSchema = `{
+	"type": "object",
+	"properties": {
+		"iso": {"type": "string", "description": "the moment in RFC 3339, with the zone's offset"},
+		"unix_ms": {"type": "integer", "description": "milliseconds since 1970-01-01T00:00:00Z"},
+		"timezone": {"type": "string", "description": "the zone's name"},
+		"offset": {"type": "string", "description": "the zone's offset at that moment, such as +02:00"},
+		"date": {"type": "string", "description": "YYYY-MM-DD"},
+		"time": {"type": "string", "description": "HH:MM:SS"},
+		"weekday": {"type": "string", "description": "such as Monday"}
+	},
+	"required": ["iso", "unix_ms", "timezone", "offset", "date", "time", "weekday"],
+	"additionalProperties": false
+}`
+
+// A moment is a point in time as somebody in a zone sees it.
+type moment struct {
+	ISO      string `json:"iso"`
+	UnixMS   int64  `json:"unix_ms"`
+	Timezone string `json:"timezone"`
+	Offset   string `json:"offset"`
+	Date     string `json:"date"`
+	Time     string `json:"time"`
+	Weekday  string `json:"weekday"`
+}
+
+func momentOf(t time.Time, zone string) moment {
+	return moment{
+		ISO: t.Format("2006-01-02T15:04:05.000Z07:00"), UnixMS: t.UnixMilli(), Timezone: zone,
+		Offset: t.Format("-07:00"), Date: t.Format(time.DateOnly), Time: t.Format(time.TimeOnly), Weekday: t.Weekday().String(),
+	}
+}
+
+func timeServer(now func() time.Time) BuiltIn {
+	return BuiltIn{Name: "time", Tools: []BuiltInTool{
+		builtInTool("now", "The current date, time and weekday, in UTC or in the zone asked for.", `{
+			"type": "object",
+			"properties": {"timezone": {"type": "string", "description": "IANA name such as Europe/Berlin; default UTC"}},
+			"additionalProperties": false
+		}`, momentSchema, reads, func(_ context.Context, a struct {
+			Timezone string `json:"timezone"`
+		}) (any, error) {
+			zone, name, err := zoneOf(a.Timezone)
+			if err != nil {
+				return nil, err
+			}
+			return momentOf(now().In(zone), name), nil
+		}),
+		builtInTool("convert", "What a given date and time is in another zone.", `{
+			"type": "object",
+			"properties": {
+				"time": {"type": "string", "description": "RFC 3339 such as 2026-11-20T09:30:00+01:00; without an offset, such as 2026-11-20T09:30, it is a time in the zone \"from\""},
+				"from": {"type": "string", "description": "IANA name of the zone of a time without an offset; default UTC"},
+				"to": {"type": "string", "description": "IANA name such as Asia/Tokyo"}
+			},
+			"required": ["time", "to"],
+			"additionalProperties": false
+		}`, momentSchema, reads, func(_ context.Context, a struct {
+			Time string `json:"time"`
+			From string `json:"from"`
+			To   string `json:"to"`
+		}) (any, error) {
+			from, _, err := zoneOf(a.From)
+			if err != nil {
+				return nil, err
+			}
+			to, name, err := zoneOf(a.To)
+			if err != nil {
+				return nil, err
+			}
+			t, err := parseTime(a.Time, from)
+			if err != nil {
+				return nil, err
+			}
+			return momentOf(t.In(to), name), nil
+		}),
+	}}
+}
+
+func zoneOf(name string) (*time.Location, string, error) {
+	if name == "" {
+		return time.UTC, "UTC", nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || strings.EqualFold(name, "local") { // the zone of this machine is nobody's business
+		return nil, "", fmt.Errorf("unknown timezone %q: use an IANA name such as Europe/Berlin", name)
+	}
+	return zone, name, nil
+}
+
+func parseTime(s string, zone *time.Location) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: write it like 2026-11-20T09:30:00+01:00", s)
+}

@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What one server may list. Real ones stay far below; a list that is longer is
+// cut there, and [Status.Notes] says so.
+const (
+	pagesMax       = 64
+	toolsMax       = 5000
+	toolNameMax    = 256
+	descriptionMax = 16 << 10
+	schemaMax      = 1 << 20
+)
+
+// A Tool is one tool as its server describes it.
+type Tool struct {
+	Name        string // as the server spells it
+	Title       string
+	Description string
+	Input       json.RawMessage // JSON Schema, an object; never nil
+	Output      json.RawMessage // JSON Schema, an object; nil if the server gives none
+	Annotations json.RawMessage // an object; nil if the server gives none
+
+	// NeedsTask is set when the tool runs only as a task, an extension of the
+	// protocol that is not supported here: calling it is an error.
+	NeedsTask bool
+}
+
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// A toolList is what a server lists, in its order, without what cannot be used.
+type toolList struct {
+	tools []Tool
+	notes []string // what was left out and why, for people
+	next  string   // cursor of the next page, "" on the last
+}
+
+// readTools reads one page of a list. Keys are matched exactly, as
+// encoding/json would not: what is read here is what others check.
+func readTools(result json.RawMessage) (*toolList, error) {
+	var page map[string]json.RawMessage
+	if err := json.Unmarshal(result, &page); err != nil {
+		return nil, fmt.Errorf("its tool list is no object: %w", err)
+	}
+	var entries []json.RawMessage
+	if raw := page["tools"]; raw != nil && json.Unmarshal(raw, &entries) != nil {
+		return nil, fmt.Errorf("its tool list is no list")
+	}
+	l := new(toolList)
+	_ = json.Unmarshal(page["nextCursor"], &l.next) // anything but a string is no cursor
+	for i, raw := range entries {
+		t, err := readTool(raw)
+		if err != nil {
+			l.notes = append(l.notes, fmt.Sprintf("tool %d left out: %v", i+1, err))
+			continue
+		}
+		l.tools = append(l.tools, *t)
+	}
+	return l, nil
+}
+
+func readTool(raw json.RawMessage) (*Tool, error) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil || m == nil {
+		return nil, fmt.Errorf("it is no object")
+	}
+	t := &Tool{
+		Name:        text(m["name"], toolNameMax+1),
+		Title:       text(m["title"], toolNameMax),
+		Description: text(m["description"], descriptionMax),
+		Input:       object(m["inputSchema"]),
+		Output:      object(m["outputSchema"]),
+		Annotations: object(m["annotations"]),
+	}
+	switch {
+	case t.Name == "":
+		return nil, fmt.Errorf("it has no name")
+	case len(t.Name) > toolNameMax:
+		return nil, fmt.Errorf("its name has more than %d bytes", toolNameMax)
+	case strings.ContainsFunc(t.Name, unicode.IsControl):
+		return nil, fmt.Errorf("its name %q has control characters", t.Name)
+	}
+	if t.Input == nil || len(t.Input) > schemaMax {
+		t.Input = anyObject
+	}
+	if len(t.Output) > schemaMax {
+		t.Output = nil
+	}
+	var execution map[string]json.RawMessage
+	_ = json.Unmarshal(m["execution"], &execution)
+	t.NeedsTask = text(execution["taskSupport"], 20) == "required"
+	return t, nil
+}
+
+// text returns the string that raw is, "" for anything else, cut at max bytes.
+func text(raw json.RawMessage, max int) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	if len(s) > max {
+		for max > 0 && !utf8.RuneStart(s[max]) {
+			max--
+		}
+		s = s[:max]
+	}
+	return s
+}
+
+// object returns raw if it is a JSON object, nil for anything else.
+func object(raw json.RawMessage) json.RawMessage {
+	if b := bytes.TrimSpace(raw); len(b) > 0 && b[0] == '{' {
+		return raw
+	}
+	return nil
+}
+
+// add appends the tools of another page that the operator wants.
+func (l *toolList) add(page *toolList, s *Server) {
+	l.notes = append(l.notes, page.notes...)
+	for _, t := range page.tools {
+		if s.takes(t.Name) {
+			l.tools = append(l.tools, t)
+		}
+	}
+}
+
+// finish removes double names. The same definition twice is one tool; with two
+// definitions of one name nobody could say which of them a call would reach.
+func (l *toolList) finish(s *Server) {
+	if len(l.tools) > toolsMax {
+		l.notes = append(l.notes, fmt.Sprintf("it lists %d tools; only the first %d are taken", len(l.tools), toolsMax))
+		l.tools = l.tools[:toolsMax]
+	}
+	first := map[string]Tool{}
+	torn := map[string]bool{}
+	for _, t := range l.tools {
+		if other, ok := first[t.Name]; ok && !sameTool(other, t) {
+			torn[t.Name] = true
+			continue
+		}
+		first[t.Name] = t
+	}
+	var out []Tool
+	for _, t := range l.tools {
+		switch _, ok := first[t.Name]; {
+		case torn[t.Name]:
+			if ok {
+				l.notes = append(l.notes, fmt.Sprintf("tool %q left out: it is listed several times with different definitions", t.Name))
+			}
+		case ok:
+			out = append(out, t)
+		}
+		delete(first, t.Name)
+	}
+	l.tools = out
+	for _, name := range s.Include {
+		if !hasTool(l.tools, name) && !torn[name] && s.takes(name) {
+			l.notes = append(l.notes, fmt.Sprintf("it has no tool %q, which the configuration includes", name))
+		}
+	}
+}
+
+func hasTool(tools []Tool, name string) bool {
+	for _, t := range tools {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func sameTool(a, b Tool) bool {
+	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && a.NeedsTask == b.NeedsTask &&
+		bytes.Equal(a.Input, b.Input) && bytes.Equal(a.Output, b.Output) && bytes.Equal(a.Annotations, b.Annotations)
+}

@@ -1,0 +1,91 @@
+package upstream
+
+import (
+	"fmt"
+	"strings"
+)
+
+// An expander replaces the variables that people's clients know: ${VAR},
+// ${VAR:-default}, ${env:VAR}, {env:VAR}, ${userHome}, ${workspaceFolder} and
+// ${input:id}. Values are put in as they are, never expanded again, and no
+// shell is involved.
+type expander struct {
+	env     func(string) (string, bool)
+	missing []string // sentences, one for each variable without a value
+}
+
+func (x *expander) expand(s string) string {
+	var out strings.Builder
+	for {
+		at := strings.IndexByte(s, '{')
+		if at < 0 {
+			out.WriteString(s)
+			return out.String()
+		}
+		dollar := at > 0 && s[at-1] == '$'
+		if !dollar && !strings.HasPrefix(s[at:], "{env:") {
+			out.WriteString(s[:at+1])
+			s = s[at+1:]
+			continue
+		}
+		inside, rest, closed := strings.Cut(s[at+1:], "}")
+		if !closed {
+			out.WriteString(s)
+			return out.String()
+		}
+		whole := at
+		if dollar {
+			whole--
+		}
+		out.WriteString(s[:whole])
+		out.WriteString(x.value(inside, s[whole:at+len(inside)+2]))
+		s = rest
+	}
+}
+
+// value returns what stands for a variable; written is how it was written.
+func (x *expander) value(inside, written string) string {
+	name, fallback, hasDefault := strings.Cut(inside, ":-")
+	kind, id, hasKind := strings.Cut(name, ":")
+	switch {
+	case hasKind && kind == "env":
+		name = id
+	case hasKind && kind == "input":
+		x.miss("it needs the input %q (%s), and there is nobody to type it in: write the value, or a variable, in its place", id, written)
+		return ""
+	case !validVariable(name):
+		x.miss("%s is not a variable: a name in it has letters, digits and underscores", written)
+		return ""
+	}
+	if v, ok := x.env(name); ok && (v != "" || !hasDefault) {
+		return v
+	}
+	if hasDefault {
+		if strings.Contains(fallback, "${") {
+			x.miss("%s has a variable in its default, which is not supported", written)
+		}
+		return fallback
+	}
+	for _, other := range map[string][]string{"userHome": {"HOME", "USERPROFILE"}, "workspaceFolder": {"PWD"}}[name] {
+		if v, ok := x.env(other); ok {
+			return v
+		}
+	}
+	x.miss("the variable %s is not set (%s)", name, written)
+	return ""
+}
+
+func (x *expander) miss(format string, args ...any) {
+	x.missing = append(x.missing, fmt.Sprintf(format, args...))
+}
+
+func validVariable(name string) bool {
+	for i, r := range name {
+		switch {
+		case r == '_', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', i > 0 && '0' <= r && r <= '9':
+		default:
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,176 @@
+package codemode
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// valueText prints a value as JSON: over several lines when it is small, cut
+// so that it stays JSON when it does not fit into room.
+func valueText(value json.RawMessage, room int) string {
+	if value == nil {
+		return "undefined"
+	}
+	if len(value) <= prettyBytes {
+		var b bytes.Buffer
+		if json.Indent(&b, value, "", "  ") == nil && b.Len() <= room {
+			return b.String()
+		}
+	}
+	if len(value) <= room {
+		return string(value)
+	}
+	short := fit(value, room)
+	return fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; return less, or filter it inside the program)", short, len(value), len(short))
+}
+
+// leastShare is the room below which a part of a value is left out rather than cut.
+const leastShare = 80
+
+// fit shortens JSON to at most room bytes so that it stays JSON. Every place
+// where something is missing says how much: a text in its own end, an array
+// in an element more, an object in a member more, whose name is "…".
+func fit(raw json.RawMessage, room int) json.RawMessage {
+	if len(raw) <= room {
+		return raw
+	}
+	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
+	case '[':
+		var parts []json.RawMessage
+		if json.Unmarshal(raw, &parts) == nil {
+			return fitParts(parts, nil, room)
+		}
+	case '{':
+		if keys, parts, err := members(raw); err == nil {
+			return fitParts(parts, keys, room)
+		}
+	case '"':
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			return fitText(text, room)
+		}
+	}
+	return marker(fmt.Sprintf("… %d bytes", len(raw)))
+}
+
+// fitParts shortens an array, or with keys an object. Large parts give way to
+// small ones; when even equal shares would say nothing, the last ones are left out.
+func fitParts(parts, keys []json.RawMessage, room int) json.RawMessage {
+	opening, closing, noun := byte('['), byte(']'), "items"
+	if keys != nil {
+		opening, closing, noun = '{', '}', "members"
+	}
+	overhead := func(i int) int {
+		if keys != nil {
+			return len(keys[i]) + 2 // colon, comma
+		}
+		return 1
+	}
+	room -= 2 + 60 // brackets and the note about what is missing
+	share := level(parts, overhead, room)
+	var b bytes.Buffer
+	b.WriteByte(opening)
+	shown := 0
+	for i, part := range parts {
+		left := room - b.Len() - overhead(i)
+		most := left
+		if share >= leastShare {
+			most = min(left, share)
+		}
+		if len(part) > most && most < leastShare || left < 0 {
+			break
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if keys != nil {
+			b.Write(keys[i])
+			b.WriteByte(':')
+		}
+		b.Write(fit(part, most))
+		shown++
+	}
+	if missing := len(parts) - shown; missing > 0 {
+		if shown > 0 {
+			b.WriteByte(',')
+		}
+		if keys != nil {
+			b.WriteString(`"…":`)
+		}
+		b.Write(marker(fmt.Sprintf("%d more %s", missing, noun)))
+	}
+	b.WriteByte(closing)
+	return b.Bytes()
+}
+
+// level finds the size to which the largest parts have to be cut for all to fit.
+func level(parts []json.RawMessage, overhead func(int) int, room int) int {
+	sizes := make([]int, len(parts))
+	for i, p := range parts {
+		sizes[i] = len(p)
+		room -= overhead(i)
+	}
+	slices.Sort(sizes)
+	for i, size := range sizes {
+		left := len(sizes) - i
+		if size*left > room {
+			return max(room/left, 0)
+		}
+		room -= size
+	}
+	return room
+}
+
+// members takes an object apart and keeps the order of its keys.
+func members(raw json.RawMessage) (keys, values []json.RawMessage, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		return nil, nil, err
+	}
+	keys = []json.RawMessage{}
+	for d.More() {
+		tok, err := d.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		name, _ := tok.(string)
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, nil, err
+		}
+		keys, values = append(keys, marker(name)), append(values, value)
+	}
+	return keys, values, nil
+}
+
+func fitText(text string, room int) json.RawMessage {
+	runes := utf8.RuneCountInString(text)
+	note := fmt.Sprintf("… (%d more characters)", runes)
+	var b strings.Builder
+	used, count := 2+len(note), 0
+	for _, c := range text {
+		size := len(marker(string(c))) - 2
+		if used+size > room {
+			break
+		}
+		used += size
+		count++
+		b.WriteRune(c)
+	}
+	return marker(fmt.Sprintf("%s… (%d more characters)", b.String(), runes-count))
+}
+
+// marker encodes text as JSON and leaves <, > and & as they are.
+func marker(text string) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil { // cannot happen: a string always encodes
+		panic(err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}

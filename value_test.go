@@ -1,0 +1,117 @@
+package codemode
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestValueText(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	numbers := strings.Trim(strings.Repeat("1,", 3000), ",")
+	tests := []struct{ name, value, want string }{
+		{name: "no value", value: "", want: "undefined"},
+		{name: "a small value is pretty", value: `{"a":[1,2]}`, want: "{\n  \"a\": [\n    1,\n    2\n  ]\n}"},
+		{name: "text stays JSON", value: `"a\nb"`, want: `"a\nb"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var value json.RawMessage
+			if tt.value != "" {
+				value = json.RawMessage(tt.value)
+			}
+			if got := valueText(value, 4000); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+
+	cuts := []struct {
+		name, value string
+		holds       []string
+	}{
+		{name: "a long text loses its end", value: `"` + long + `"`, holds: []string{`more characters)`}},
+		{name: "a long array loses its end", value: `[` + numbers + `]`, holds: []string{`more items"`}},
+		{name: "the large member gives way to the small ones", value: `{"a":"` + long + `","summary":"short","z":true}`,
+			holds: []string{`"summary":"short"`, `"z":true`, `more characters)`}},
+		{name: "a large part deep inside is cut there", value: `{"list":[{"id":1,"body":"` + long + `"},{"id":2,"body":"ok"}]}`,
+			holds: []string{`{"id":1,"body":"xxx`, `{"id":2,"body":"ok"}`}},
+		{name: "many members", value: manyMembers(1000), holds: []string{`"k0":0`, `more members"`}},
+		{name: "characters of several bytes are not split", value: `"` + strings.Repeat("😀é", 2000) + `"`, holds: []string{"😀é"}},
+	}
+	for _, tt := range cuts {
+		t.Run(tt.name, func(t *testing.T) {
+			got := valueText(json.RawMessage(tt.value), 1000)
+			value, note, ok := strings.Cut(got, "\n")
+			if !ok || !json.Valid([]byte(value)) || len(value) > 1000 {
+				t.Errorf("%d bytes, valid %v: %.200s", len(value), json.Valid([]byte(value)), got)
+			}
+			if want := fmt.Sprintf("(cut: the value has %d bytes as JSON and %d are shown", len(tt.value), len(value)); !strings.HasPrefix(note, want) {
+				t.Errorf("the note is %q, want %q", note, want)
+			}
+			for _, part := range tt.holds {
+				if !strings.Contains(value, part) {
+					t.Errorf("%q is missing from %s", part, value)
+				}
+			}
+			if len(value) < 500 {
+				t.Errorf("only %d of 1000 bytes were used: %s", len(value), value)
+			}
+		})
+	}
+}
+
+func manyMembers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"k%d":%d`, i, i)
+	}
+	return "{" + b.String()[1:] + "}"
+}
+
+// Whatever the value and the room, what is shown is JSON and fits.
+func TestFitAlwaysFits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var random func(depth int) any
+	random = func(depth int) any {
+		switch n := r.IntN(7); {
+		case n == 0:
+			return r.IntN(1000)
+		case n == 1:
+			return nil
+		case n <= 3 || depth > 3:
+			return strings.Repeat("aé\n\"😀\u2028", r.IntN(60))
+		case n == 4:
+			list := []any{}
+			for range r.IntN(9) {
+				list = append(list, random(depth+1))
+			}
+			return list
+		}
+		object := map[string]any{}
+		for i := range r.IntN(7) {
+			object[fmt.Sprintf("%s%d", strings.Repeat("k", r.IntN(30)), i)] = random(depth + 1)
+		}
+		return object
+	}
+	cut := 0
+	for range 600 {
+		raw, err := json.Marshal(random(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := 200 + r.IntN(2000)
+		got := fit(raw, room)
+		if !json.Valid(got) || len(got) > room {
+			t.Fatalf("fit(%d bytes, %d) gave %d bytes, valid %v:\n%s", len(raw), room, len(got), json.Valid(got), got)
+		}
+		if len(raw) > room {
+			cut++
+		}
+	}
+	if cut < 150 {
+		t.Errorf("only %d values were too long: the test tests little", cut)
+	}
+}
