@@ -143,6 +143,7 @@ const errorClass = name => {
 errorClass('ToolCallDeniedError');
 errorClass('ToolNotFoundError');
 errorClass('InvalidArgumentsError');
+errorClass('InvalidResultError');
 errorClass('ToolError');
 errorClass('UpstreamError');
 

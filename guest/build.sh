@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds quickjs.wasm: QuickJS-ng from Debian's source package, guest/shim.c and
-# guest/bootstrap.js, compiled by Debian bookworm's clang, with every loop made
+# Builds quickjs.wasm: QuickJS-ng from Debian's source package with
+# guest/quickjs.patch, guest/shim.c and guest/bootstrap.js, compiled by Debian bookworm's clang, with every loop made
 # to report in by guest/instrument, and initialised by guest/preinit. The same inputs give the same bytes.
 #
 #   guest/build.sh            builds into .build/ and compares with quickjs.wasm
 #   guest/build.sh --update   builds and replaces quickjs.wasm
 #
-# Needs: clang lld wasi-libc libclang-rt-14-dev-wasm32 (installed when they are
+# Needs: clang lld wasi-libc libclang-rt-14-dev-wasm32 patch (installed when they are
 # missing and this runs as root), apt-get, dpkg, Go.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ deb=$build/${package}_${version}_all.deb
 mkdir -p "$build"
 
 missing=()
-for p in clang lld wasi-libc libclang-rt-14-dev-wasm32; do
+for p in clang lld wasi-libc libclang-rt-14-dev-wasm32 patch; do
   dpkg -s "$p" >/dev/null 2>&1 || missing+=("$p")
 done
 if [ ${#missing[@]} -gt 0 ]; then
@@ -60,6 +60,7 @@ fi
 rm -rf "$build/src"
 dpkg -x "$deb" "$build/src"
 source=$build/src/usr/src/quickjs-ng
+patch --quiet --directory="$source" --strip=1 <guest/quickjs.patch # RATIONALE.md says what it changes and why
 
 # bootstrap.js as a C array, without xxd, which not every machine has.
 {

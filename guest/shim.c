@@ -57,11 +57,12 @@ static struct shared {
     uint32_t line, column;    /* 76 out: where the program was, after cm_where; 0 if unknown */
     uint32_t thrown_by;       /* 84 out: the call whose error ended the run, uncaught; 0 if it was another */
     uint8_t seed[32];         /* 88 in: randomness of this run */
+    uint64_t random_state;    /* 120 in: of Math.random */
 } shared;
 
 enum { FLAG_BIG_INTEGERS = 1 };
 
-_Static_assert(offsetof(struct shared, seed) == 88, "abi.go says so");
+_Static_assert(offsetof(struct shared, seed) == 88 && sizeof(struct shared) == 128, "abi.go says so");
 
 static JSRuntime *rt;
 static JSContext *ctx;
@@ -726,6 +727,21 @@ static JSValue new_promise(void) {
 
 static JSValue throw_class(const char *name, const char *message, const char *reason, const char *tool, size_t tool_len);
 
+/* The arguments of a call: the first one, or an array of both for the one
+   function that takes two, codemode.read_resource(server, uri). */
+static int enc_arguments(Enc *e, const char *name, int argc, JSValueConst *argv) {
+    e->skipped = true;
+    if (argc < 2 || strcmp(name, "read_resource")) return argc > 0 ? enc_value(e, argv[0]) : 0;
+    int r = 0;
+    for (int i = 0; !r && i < 2; i++) {
+        r = buf_put(&e->b, i ? "," : "[", 1);
+        if (!r) r = enc_value(e, argv[i]);
+        if (!r && e->skipped) r = buf_put(&e->b, "null", 4);
+    }
+    e->skipped = false;
+    return r ? r : buf_put(&e->b, "]", 1);
+}
+
 static JSValue do_call(const char *name, size_t name_len, int argc, JSValueConst *argv) {
     if (ended) return JS_ThrowTypeError(ctx, "codemode: the run has ended");
     static Enc e; /* large; nested uses (a call in toJSON) save and restore it */
@@ -735,13 +751,15 @@ static JSValue do_call(const char *name, size_t name_len, int argc, JSValueConst
         if (!saved) return JS_ThrowOutOfMemory(ctx);
         *saved = e;
     }
-    memset(&e.b, 0, sizeof e.b);
+    static Buf kept; /* from call to call */
+    e.b = kept;
+    kept = (Buf){ 0 };
+    e.b.len = 0;
+    e.b.too_large = false;
+    e.b.max = shared.args_max;
     e.what = "argument";
     e.depth = 0;
-    e.b.max = shared.args_max;
-    int r = 0;
-    e.skipped = true;
-    if (argc > 0) r = enc_value(&e, argv[0]);
+    int r = enc_arguments(&e, name, argc, argv);
     if (!r && e.skipped) r = buf_put(&e.b, "null", 4);
     Buf b = e.b;
     if (saved) {
@@ -765,7 +783,8 @@ static JSValue do_call(const char *name, size_t name_len, int argc, JSValueConst
         return promise;
     }
     int32_t id = ended ? CALL_ENDED : codemode_call(name, name_len, b.p, b.len);
-    free(b.p);
+    if (b.cap <= 4096 && !kept.p) kept = b;
+    else free(b.p);
     Slot *s = id > 0 ? slot_take(id) : NULL;
     if (!s) {
         JS_FreeValue(ctx, promise);
@@ -834,7 +853,29 @@ static bool is_plain(const char *s) {
     return false;
 }
 
+/* The tools that were asked for last. An entry owns what it holds, so that an
+   address in it cannot come to mean something else. */
+typedef struct { JSValue obj, tool; JSAtom atom; } Known;
+static Known known_tools[16];
+
+static JSValue tool_make(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver);
+
 static JSValue tool_get(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver) {
+    Known *k = &known_tools[atom % countof(known_tools)];
+    if (k->atom == atom && JS_VALUE_GET_OBJ(k->obj) == JS_VALUE_GET_OBJ(obj)) return js_dup(k->tool);
+    JSValue v = tool_make(c, obj, atom, receiver);
+    if (!JS_IsObject(v) || JS_GetClassID(v) != tool_class) return v;
+    Known old = *k;
+    *k = (Known){ js_dup(obj), js_dup(v), JS_DupAtom(c, atom) };
+    if (old.atom) {
+        JS_FreeAtom(c, old.atom);
+        JS_FreeValue(c, old.obj);
+        JS_FreeValue(c, old.tool);
+    }
+    return v;
+}
+
+static JSValue tool_make(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver) {
     const char *prefix = JS_GetOpaque(obj, tool_class);
     JSValue proto_value = JS_UNDEFINED;
     JSValue key = JS_AtomToValue(c, atom);
@@ -1515,10 +1556,13 @@ EXPORT(cm_where) void cm_where(void) {
     }
 }
 
+/* Not in parentheses: to tell an arrow function, the parser would read all that
+   is between them an additional time. */
+#define WRAP_BEFORE "0,"
 #define WRAP_HEAD "async function () {\n"
 #define WRAP_TAIL "\n}"
 
-/* The program is the body of the one function in (async function () { body }).
+/* The program is the body of the one function in 0,async function () { body }.
    A text such as `}); evil(); (async () => {` would close it early: then the
    wrapper holds another number of functions, or one that ends elsewhere. */
 static bool is_body(JSValueConst script, size_t len) {
@@ -1536,24 +1580,25 @@ static bool is_body(JSValueConst script, size_t len) {
 EXPORT(cm_start) void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
     JS_UpdateStackTop(rt);
     rng_seed();
-    do rng_fill((uint8_t *)&ctx->random_state, sizeof ctx->random_state); while (!ctx->random_state);
+    ctx->random_state = shared.random_state | 1; /* zero would stay zero */
+    shared.random_state = 0;
     ctx->time_origin = shared.mono_ms;
 
     size_t len = strlen(WRAP_HEAD) + n + strlen(WRAP_TAIL);
     char *text = js_malloc(ctx, len + 3), *p = text;
     JSValue script = JS_EXCEPTION, f = JS_EXCEPTION;
     if (!text) goto thrown;
-    *p++ = '(';
+    p = memcpy(p, WRAP_BEFORE, strlen(WRAP_BEFORE)) + strlen(WRAP_BEFORE);
     p = memcpy(p, WRAP_HEAD, strlen(WRAP_HEAD)) + strlen(WRAP_HEAD);
     p = memcpy(p, io.p, n) + n;
-    memcpy(p, WRAP_TAIL ")", strlen(WRAP_TAIL) + 2);
+    memcpy(p, WRAP_TAIL, strlen(WRAP_TAIL) + 1);
 
     char name[128];
     size_t k = name_n < sizeof name - 1 ? name_n : sizeof name - 1;
     memcpy(name, io.p + n, k);
     name[k] = 0;
     JSEvalOptions o = { JS_EVAL_OPTIONS_VERSION, JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY, name, 0 };
-    script = JS_EvalThis2(ctx, ctx->global_obj, text, len + 2, &o);
+    script = JS_EvalThis2(ctx, ctx->global_obj, text, strlen(WRAP_BEFORE) + len, &o);
     js_free(ctx, text);
     if (JS_IsException(script)) {
         finish_throw(JS_GetException(ctx), RUN_REFUSED);

@@ -14,43 +14,52 @@ const (
 	growStep = 1 << 20
 )
 
-// pagesOf copies the pages of memory that are not zero; the others are nil.
-// Outside of from and to, all are.
-func pagesOf(memory []byte) (pages [][]byte, from, to int) {
-	pages = make([][]byte, len(memory)/hostPage)
-	for i := range pages {
-		page := memory[i*hostPage : (i+1)*hostPage]
-		if isZero(page) {
+// An image is what a snapshot holds: the pages between from and to; all
+// others of its size bytes are zero.
+type image struct {
+	size, from, to int
+	bytes          []byte
+}
+
+// imageOf copies what is not zero of memory.
+func imageOf(memory []byte) image {
+	m := image{size: len(memory)}
+	for at := 0; at < len(memory); at += hostPage {
+		if isZero(memory[at : at+hostPage]) {
 			continue
 		}
-		if to == 0 {
-			from = i * hostPage
+		if m.to == 0 {
+			m.from = at
 		}
-		to = (i + 1) * hostPage
-		pages[i] = append(make([]byte, 0, hostPage), page...)
+		m.to = at + hostPage
 	}
-	return pages, from, to
+	m.bytes = append([]byte(nil), memory[m.from:m.to]...)
+	return m
 }
 
-// page is what the snapshot has at an address; nil means zeros.
-func (s *snapshot) page(at int) []byte {
-	if at >= s.size {
+// page is what the image has at an address; nil means zeros.
+func (i *image) page(at int) []byte {
+	if at < i.from || at >= i.to {
 		return nil
 	}
-	return s.pages[at/hostPage]
+	return i.bytes[at-i.from : at-i.from+hostPage]
 }
 
-func (s *snapshot) restorePage(m *mapping, at int) {
-	if p := s.page(at); p != nil {
-		copy(m.reserved[at:at+hostPage], p)
-	} else {
-		clear(m.reserved[at : at+hostPage])
+// restoreRange makes the pages between at and end equal to the image.
+func (i *image) restoreRange(m *mapping, at, end int) {
+	first, last := max(at, i.from), min(end, i.to)
+	if first >= last {
+		clear(m.reserved[at:end])
+		return
 	}
+	clear(m.reserved[at:first])
+	copy(m.reserved[first:last], i.bytes[first-i.from:])
+	clear(m.reserved[last:end])
 }
 
-func (s *snapshot) differs(m *mapping, at int) bool {
+func (i *image) differs(m *mapping, at int) bool {
 	page := m.reserved[at : at+hostPage]
-	if p := s.page(at); p != nil {
+	if p := i.page(at); p != nil {
 		return !bytes.Equal(page, p)
 	}
 	return !isZero(page)

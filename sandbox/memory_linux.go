@@ -11,13 +11,11 @@ import (
 
 const madvNoHugePage = 15
 
-// A snapshot is the memory of an initialised guest. Its pages between from and
-// to are in a file in memory, of which every guest maps a private copy: a page
-// costs nothing until the guest writes to it.
+// A snapshot is the memory of an initialised guest. Its image is in a file in
+// memory, of which every guest maps a private copy: a page costs nothing until
+// the guest writes to it.
 type snapshot struct {
-	size      int      // of the whole memory
-	from, to  int      // what is not zero, in whole pages
-	pages     [][]byte // nil: zeros
+	image
 	file      *os.File
 	pagemap   *os.File // tells which pages of this process were written
 	pagemapFd int
@@ -25,21 +23,14 @@ type snapshot struct {
 }
 
 func newSnapshot(memory []byte) (*snapshot, error) {
-	s := &snapshot{size: len(memory)}
-	s.pages, s.from, s.to = pagesOf(memory)
+	s := &snapshot{image: imageOf(memory)}
 	name := []byte("codemode-guest\x00")
 	fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 1 /* MFD_CLOEXEC */, 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("creating the snapshot's file: %w", errno)
 	}
 	s.file = os.NewFile(fd, "codemode-guest")
-	err := s.file.Truncate(int64(s.to - s.from))
-	for i, page := range s.pages {
-		if page != nil && err == nil {
-			_, err = s.file.WriteAt(page, int64(i*hostPage-s.from))
-		}
-	}
-	if err != nil {
+	if _, err := s.file.Write(s.bytes); err != nil {
 		s.file.Close()
 		return nil, fmt.Errorf("writing the snapshot: %w", err)
 	}
@@ -64,6 +55,7 @@ type mapping struct {
 	usable   int // what is readable and writable, at least size
 	size     int
 	limit    int // what size may grow to
+	own      int // pages that are not shared with the snapshot's file, as of the last restore
 
 	// For asking the kernel which pages were written.
 	scan    scanArguments
@@ -129,29 +121,53 @@ func advise(p []byte) {
 	}
 }
 
-// restore makes the memory equal to the snapshot again after a run.
-func (s *snapshot) restore(m *mapping) {
-	s.touched(m, func(at int) { s.restorePage(m, at) })
-}
+// manyPages is how many pages of its own a guest may have before those are
+// given up that its last run did not change. A small program has some 45.
+const manyPages = 96
 
-// written calls yield for every page that differs from the snapshot.
-func (s *snapshot) written(m *mapping, yield func(at int)) {
-	s.touched(m, func(at int) {
-		if s.differs(m, at) {
-			yield(at)
+// restore makes the memory equal to the snapshot again after a run. A page
+// stays the guest's own, because the next run likely writes to it again and
+// copying it costs less than a page fault. Of a guest that has many, those
+// that were left alone this time are given up: otherwise one large program
+// would slow down every later one.
+func (s *snapshot) restore(m *mapping) {
+	sweep := m.own > manyPages
+	m.own = 0
+	s.touched(m, func(at, end int) {
+		if !sweep {
+			s.restoreRange(m, at, end)
+			m.own += (end - at) / hostPage
+			return
+		}
+		for ; at < end; at += hostPage {
+			if s.differs(m, at) {
+				s.restoreRange(m, at, at+hostPage)
+				m.own++
+			} else {
+				advise(m.reserved[at : at+hostPage])
+			}
 		}
 	})
 }
 
-// touched calls yield for every page that was written since the guest was
-// made. The kernel knows them: they are this process's own, while the others
+// written calls yield for every page that differs from the snapshot.
+func (s *snapshot) written(m *mapping, yield func(at int)) {
+	s.touched(m, func(at, end int) {
+		for ; at < end; at += hostPage {
+			if s.differs(m, at) {
+				yield(at)
+			}
+		}
+	})
+}
+
+// touched calls yield for the pages, from at to before end, that were written
+// since the guest was made and not given up since. The kernel knows them: they are this process's own, while the others
 // are still the file's, or not there at all.
-func (s *snapshot) touched(m *mapping, yield func(at int)) {
+func (s *snapshot) touched(m *mapping, yield func(at, end int)) {
 	base := uintptr(unsafe.Pointer(&m.reserved[0]))
 	if s.pagemap == nil || !s.scan(m, base, yield) && !s.read(m, base, yield) {
-		for at := 0; at < m.size; at += hostPage {
-			yield(at)
-		}
+		yield(0, m.size)
 	}
 }
 
@@ -172,7 +188,7 @@ const (
 )
 
 // scan asks for the written pages only. It reports whether the kernel can.
-func (s *snapshot) scan(m *mapping, base uintptr, yield func(at int)) bool {
+func (s *snapshot) scan(m *mapping, base uintptr, yield func(at, end int)) bool {
 	if s.noScan.Load() {
 		return false
 	}
@@ -192,9 +208,7 @@ func (s *snapshot) scan(m *mapping, base uintptr, yield func(at int)) bool {
 			return false
 		}
 		for _, r := range m.regions[:n] {
-			for p := r.start; p < r.end; p += hostPage {
-				yield(int(p - uint64(base)))
-			}
+			yield(int(r.start-uint64(base)), int(r.end-uint64(base)))
 		}
 	}
 	return true
@@ -209,7 +223,7 @@ const (
 )
 
 // read asks for all pages, as older kernels have it. It reports whether it could.
-func (s *snapshot) read(m *mapping, base uintptr, yield func(at int)) bool {
+func (s *snapshot) read(m *mapping, base uintptr, yield func(at, end int)) bool {
 	n := m.size / hostPage
 	if len(m.pages) != n*8 {
 		m.pages = make([]byte, n*8)
@@ -221,7 +235,7 @@ func (s *snapshot) read(m *mapping, base uintptr, yield func(at int)) bool {
 	for i := range n {
 		e := binary.LittleEndian.Uint64(m.pages[i*8:])
 		if e&(pagePresent|pageSwapped) != 0 && e&(pageOfFile|pageSwapped) != pageOfFile {
-			yield(i * hostPage)
+			yield(i*hostPage, (i+1)*hostPage)
 		}
 	}
 	return true

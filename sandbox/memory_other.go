@@ -5,16 +5,10 @@ package sandbox
 // Elsewhere than on Linux a guest's memory is ordinary memory, and after a run
 // the whole of it is restored: right, but slower.
 
-type snapshot struct {
-	size     int
-	from, to int
-	pages    [][]byte // nil: zeros
-}
+type snapshot struct{ image }
 
 func newSnapshot(memory []byte) (*snapshot, error) {
-	s := &snapshot{size: len(memory)}
-	s.pages, s.from, s.to = pagesOf(memory)
-	return s, nil
+	return &snapshot{imageOf(memory)}, nil
 }
 
 func (s *snapshot) close() {}
@@ -48,9 +42,7 @@ func (s *snapshot) adopt(m *mapping) error {
 }
 
 func (s *snapshot) restore(m *mapping) {
-	for at := 0; at < m.size; at += hostPage {
-		s.restorePage(m, at)
-	}
+	s.restoreRange(m, 0, m.size)
 }
 
 // written calls yield for every page that differs from the snapshot.
