@@ -3,19 +3,23 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/tetratelabs/wazero"
+	"slices"
 )
 
-// openCache opens the directory in which the compiled guest is kept. Machine
+// A codeCache is the directory in which the machine code of one guest is kept.
+// In it are code, a directory of wazero's with one file, filed under the
+// guest's hollow form, and sum, the checksum of that file. The checksum is against
+// damage; against people, the directory is private.
+type codeCache struct{ code, sum string }
+
+// openCache opens the directory in which compiled guests are kept. Machine
 // code from it is executed, so a directory that others may write to is refused.
-func openCache(dir, hash string) (wazero.CompilationCache, error) {
-	if dir == "" {
-		return nil, nil
-	}
+func openCache(dir, hash string) (*codeCache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the cache directory: %w", err)
 	}
@@ -28,11 +32,93 @@ func openCache(dir, hash string) (wazero.CompilationCache, error) {
 			return nil, err
 		}
 	}
-	cache, err := wazero.NewCompilationCacheWithDir(own)
+	return &codeCache{code: filepath.Join(own, "code"), sum: filepath.Join(own, "sum")}, nil
+}
+
+// The states of a codeCache.
+const (
+	cacheEmpty = iota
+	cacheDamaged
+	cacheGood
+)
+
+// state compares the file with its sum.
+func (c *codeCache) state() int {
+	file, err := onlyFile(c.code)
 	if err != nil {
-		return nil, fmt.Errorf("opening the cache directory: %w", err)
+		return cacheEmpty
 	}
-	return cache, nil
+	want, err := os.ReadFile(c.sum)
+	if err != nil {
+		return cacheDamaged
+	}
+	if got, err := checksum(file); err != nil || got != string(want) {
+		return cacheDamaged
+	}
+	return cacheGood
+}
+
+// checksum is the CRC-32C of a file and its size.
+func checksum(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(sum, f)
+	return fmt.Sprintf("%08x %d\n", sum.Sum32(), n), err
+}
+
+// keep files machine code under the guest's hollow form: whole is a directory
+// in which wazero has kept what it compiled of the guest, hollow one of what
+// it compiled of its hollow form.
+func (c *codeCache) keep(whole, hollow string) error {
+	from, err := onlyFile(whole)
+	if err != nil {
+		return err
+	}
+	to, err := onlyFile(hollow)
+	if err != nil {
+		return err
+	}
+	sum, err := checksum(from)
+	if err != nil {
+		return err
+	}
+	// Between these steps another process finds no file, or the wrong sum, and compiles.
+	return errors.Join(os.Rename(from, to), os.RemoveAll(c.code), os.Rename(hollow, c.code), writeFile(c.sum, []byte(sum)))
+}
+
+// writeFile replaces a file whole or not at all.
+func writeFile(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// onlyFile is the path of the one file below a directory.
+func onlyFile(dir string) (string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("%s holds %d files, not 1", dir, len(files))
+	}
+	return slices.Concat(files, []string{""})[0], err
 }
 
 // private is an error if others could put files into the directory: by its

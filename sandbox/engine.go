@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,6 +25,9 @@ type Options struct {
 	// machine code that this process will run, so nobody else may be able to
 	// write there. "" compiles at every start, which takes about a second.
 	CacheDir string
+	// Compiling is called before the guest is compiled, which takes about a
+	// second, and told why. It may be nil.
+	Compiling func(Reason)
 	// Idle is how many guests wait for a run, ready to be used; zero means two
 	// for each processor. Each holds some 200 KiB.
 	Idle int
@@ -30,6 +35,25 @@ type Options struct {
 	// an image, and with it any state of a guest. Engines that resume each
 	// other's runs share it. nil means a key of this engine's own.
 	ParkKey []byte
+}
+
+// A Reason is why the guest is compiled.
+type Reason int
+
+const (
+	Uncached  Reason = iota // there is no cache, or it cannot be written to
+	FirstTime               // the cache does not have this guest yet
+	Damaged                 // the cache has it, but not as it was put there
+)
+
+func (r Reason) String() string {
+	switch r {
+	case FirstTime:
+		return "it was not compiled before on this machine"
+	case Damaged:
+		return "what was kept of it is damaged, or does not fit this machine"
+	}
+	return "nothing is kept of it"
 }
 
 // An Engine holds the compiled guest, its snapshot, and guests ready to run.
@@ -69,39 +93,107 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		e.release(ctx)
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	if err := e.takeSnapshot(ctx); err != nil {
-		e.release(ctx)
-		return nil, fmt.Errorf("sandbox: %w", err)
-	}
 	return e, nil
 }
 
 // Hash is the SHA-256 of the guest, in hex.
 func (e *Engine) Hash() string { return e.hash }
 
+// compile makes the guest's machine code, or takes it from the cache, and takes
+// the snapshot.
 func (e *Engine) compile(ctx context.Context, o Options) error {
+	compiling := func(r Reason) {
+		if o.Compiling != nil {
+			o.Compiling(r)
+		}
+	}
+	if o.CacheDir == "" {
+		compiling(Uncached)
+		return e.load(ctx, o.Wasm, nil)
+	}
 	cache, err := openCache(o.CacheDir, e.hash)
 	if err != nil {
 		return err
 	}
-	e.cache = cache
-	config := wazero.NewRuntimeConfig().WithDebugInfoEnabled(false)
-	if cache != nil {
-		config = config.WithCompilationCache(cache)
+	hollowed, err := hollow(o.Wasm)
+	if err != nil {
+		return fmt.Errorf("compiling the guest: %w", err)
 	}
-	e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	switch cache.state() {
+	case cacheGood:
+		kept, err := wazero.NewCompilationCacheWithDir(cache.code)
+		if err == nil {
+			err = e.load(ctx, hollowed, kept)
+		}
+		if err == nil {
+			return nil
+		}
+		_ = e.release(ctx)
+		compiling(Damaged)
+	case cacheDamaged:
+		compiling(Damaged)
+	case cacheEmpty:
+		compiling(FirstTime)
+	}
+	if err := e.fill(ctx, cache, o.Wasm, hollowed); err == nil {
+		return nil
+	}
+	_ = e.release(ctx)
+	compiling(Uncached)
+	return e.load(ctx, o.Wasm, nil)
+}
+
+// fill compiles the guest and keeps the result in the cache.
+func (e *Engine) fill(ctx context.Context, cache *codeCache, wasm, hollowed []byte) (err error) {
+	dir, err := os.MkdirTemp(filepath.Dir(cache.sum), "new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	whole, entry := filepath.Join(dir, "whole"), filepath.Join(dir, "hollow")
+	c, err := wazero.NewCompilationCacheWithDir(whole)
+	if err != nil {
+		return err
+	}
+	if err := e.load(ctx, wasm, c); err != nil {
+		return err
+	}
+	// The file name that the hollow form has is wazero's to choose.
+	if c, err = wazero.NewCompilationCacheWithDir(entry); err != nil {
+		return err
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(c))
+	_, err = r.CompileModule(ctx, hollowed)
+	if err = errors.Join(err, r.Close(ctx), c.Close(ctx)); err != nil {
+		return err
+	}
+	return cache.keep(whole, entry)
+}
+
+func runtimeConfig(c wazero.CompilationCache) wazero.RuntimeConfig {
+	config := wazero.NewRuntimeConfig().WithDebugInfoEnabled(false)
+	if c != nil {
+		config = config.WithCompilationCache(c)
+	}
+	return config
+}
+
+// load compiles a module, or finds it in the cache, and takes the snapshot.
+func (e *Engine) load(ctx context.Context, wasm []byte, cache wazero.CompilationCache) error {
+	e.cache = cache
+	e.runtime = wazero.NewRuntimeWithConfig(ctx, runtimeConfig(cache))
 	i32 := api.ValueTypeI32
-	_, err = e.runtime.NewHostModuleBuilder("codemode").
+	_, err := e.runtime.NewHostModuleBuilder("codemode").
 		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostPoll), nil, nil).Export("codemode_poll").
 		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostCall), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export("codemode_call").
 		Instantiate(ctx)
 	if err != nil {
 		return fmt.Errorf("making the host functions: %w", err)
 	}
-	if e.code, err = e.runtime.CompileModule(ctx, o.Wasm); err != nil {
+	if e.code, err = e.runtime.CompileModule(ctx, wasm); err != nil {
 		return fmt.Errorf("compiling the guest: %w", err)
 	}
-	return nil
+	return e.takeSnapshot(ctx)
 }
 
 // takeSnapshot keeps the memory of a guest that nothing has run in.
@@ -206,5 +298,6 @@ func (e *Engine) release(ctx context.Context) error {
 	if e.snapshot != nil {
 		e.snapshot.close()
 	}
+	e.runtime, e.cache, e.snapshot = nil, nil, nil
 	return errors.Join(errs...)
 }

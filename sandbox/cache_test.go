@@ -1,0 +1,134 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The guest is compiled once; then its machine code comes from the cache, as
+// long as that is what was put there.
+func TestCompiledOnce(t *testing.T) {
+	wasm, err := os.ReadFile("../quickjs.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var reasons []string
+	start := func() {
+		t.Helper()
+		e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: dir, Compiling: func(r Reason) { reasons = append(reasons, r.String()) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close(t.Context())
+		r, err := e.Run(t.Context(), Program{Source: "return JSON.parse('[1]').map(x => x + 1)"}, echo)
+		if err != nil || string(r.Value) != "[2]" {
+			t.Errorf("got %s, %v", r.Value, err)
+		}
+	}
+	start()
+	start()
+	guests, _ := filepath.Glob(filepath.Join(dir, "guest-*"))
+	if len(guests) != 1 {
+		t.Fatalf("the cache holds %q, want one guest", guests)
+	}
+	file, err := onlyFile(filepath.Join(guests[0], "code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip(t, file, 1<<20)
+	start()
+	start()
+	want := []string{FirstTime.String(), Damaged.String()}
+	if diff := cmp.Diff(want, reasons); diff != "" {
+		t.Errorf("compiled (-want +got):\n%s", diff)
+	}
+	if left, _ := filepath.Glob(filepath.Join(guests[0], "*")); len(left) != 2 {
+		t.Errorf("the cache holds %q, want code and sum", left)
+	}
+}
+
+func flip(t *testing.T, file string, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 1)
+	if _, err := f.ReadAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 0x10
+	if _, err := f.WriteAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamageToTheCacheIsSeen(t *testing.T) {
+	const size = 5000
+	for _, tt := range []struct {
+		name string
+		harm func(t *testing.T, c *codeCache, file string)
+		want int
+	}{
+		{"none", func(*testing.T, *codeCache, string) {}, cacheGood},
+		{"the first byte", func(t *testing.T, _ *codeCache, file string) { flip(t, file, 0) }, cacheDamaged},
+		{"a byte in the middle", func(t *testing.T, _ *codeCache, file string) { flip(t, file, size/2) }, cacheDamaged},
+		{"the last byte", func(t *testing.T, _ *codeCache, file string) { flip(t, file, size-1) }, cacheDamaged},
+		{"half of it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, size/2)) }, cacheDamaged},
+		{"all of it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, 0)) }, cacheDamaged},
+		{"zeros after it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, size+4)) }, cacheDamaged},
+		{"a sum that is not its own", func(t *testing.T, c *codeCache, _ string) { check(t, os.WriteFile(c.sum, []byte("00000000 5000\n"), 0o600)) }, cacheDamaged},
+		{"no sum", func(t *testing.T, c *codeCache, _ string) { check(t, os.Remove(c.sum)) }, cacheDamaged},
+		{"a second file", func(t *testing.T, _ *codeCache, file string) { check(t, os.WriteFile(file+"2", nil, 0o600)) }, cacheEmpty},
+		{"no file", func(t *testing.T, _ *codeCache, file string) { check(t, os.Remove(file)) }, cacheEmpty},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			c := &codeCache{code: filepath.Join(dir, "code"), sum: filepath.Join(dir, "sum")}
+			whole, entry := filepath.Join(dir, "whole"), filepath.Join(dir, "hollow")
+			for _, d := range []string{whole, entry} {
+				check(t, os.Mkdir(d, 0o700))
+				check(t, os.WriteFile(filepath.Join(d, filepath.Base(d)+"-key"), make([]byte, size), 0o600))
+			}
+			check(t, c.keep(whole, entry))
+			file := filepath.Join(c.code, "hollow-key")
+			tt.harm(t, c, file)
+			if got := c.state(); got != tt.want {
+				t.Errorf("got state %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHollowRefusesWhatIsNoModule(t *testing.T) {
+	module := "\x00asm\x01\x00\x00\x00"
+	for name, text := range map[string]string{
+		"nothing":                   "",
+		"half a header":             module[:5],
+		"a section without size":    module + "\x01",
+		"a section that is cut":     module + "\x01\x05\x00",
+		"a size without an end":     module + "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"a code section of nothing": module + "\x0a\x00",
+		"more bodies than bytes":    module + "\x0a\x02\xff\x7f",
+	} {
+		if out, err := hollow([]byte(text)); err == nil {
+			t.Errorf("%s: became %x", name, out)
+		}
+	}
+	out, err := hollow([]byte(module + "\x03\x02\x01\x00\x0a\x06\x01\x04\x00\x41\x01\x0b\x00\x01\x61"))
+	if want := module + "\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x00\x0b\x00\x01\x61"; err != nil || string(out) != want {
+		t.Errorf("got %x, %v; want %x", out, err, want)
+	}
+}
