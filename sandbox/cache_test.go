@@ -82,7 +82,9 @@ func TestDamageToTheCacheIsSeen(t *testing.T) {
 		{"half of it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, size/2)) }, cacheDamaged},
 		{"all of it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, 0)) }, cacheDamaged},
 		{"zeros after it", func(t *testing.T, _ *codeCache, file string) { check(t, os.Truncate(file, size+4)) }, cacheDamaged},
-		{"a sum that is not its own", func(t *testing.T, c *codeCache, _ string) { check(t, os.WriteFile(c.sum, []byte("00000000 5000\n"), 0o600)) }, cacheDamaged},
+		{"a sum that is not its own", func(t *testing.T, c *codeCache, _ string) {
+			check(t, os.WriteFile(c.sum, []byte("00000000 5000\n"), 0o600))
+		}, cacheDamaged},
 		{"no sum", func(t *testing.T, c *codeCache, _ string) { check(t, os.Remove(c.sum)) }, cacheDamaged},
 		{"a second file", func(t *testing.T, _ *codeCache, file string) { check(t, os.WriteFile(file+"2", nil, 0o600)) }, cacheEmpty},
 		{"no file", func(t *testing.T, _ *codeCache, file string) { check(t, os.Remove(file)) }, cacheEmpty},

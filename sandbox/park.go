@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -104,6 +105,12 @@ func (r *Run) parkNow(g *guest) error {
 	return ErrParked
 }
 
+// deflaters keeps compressors, which take most of a megabyte each.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // fails for other levels only
+	return w
+}}
+
 func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	header, err := json.Marshal(h)
 	if err != nil {
@@ -114,10 +121,9 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	b.Write(make([]byte, sha256.Size))
 	_ = binary.Write(&b, binary.LittleEndian, uint32(len(header)))
 	b.Write(header)
-	w, err := flate.NewWriter(&b, flate.DefaultCompression)
-	if err != nil {
-		return nil, err
-	}
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	w.Reset(&b)
 	var page [4 + hostPage]byte
 	e.snapshot.written(g.mem, func(at int) {
 		if at < e.snapshot.from {
