@@ -5,7 +5,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm check guest bench fuzz clean
+.PHONY: all test test-npm check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -34,6 +34,10 @@ check:
 
 guest:
 	guest/build.sh
+
+# What takes too long for every day: ten thousand parked runs, ten thousand random ones, and so on.
+soak:
+	CODEMODE_LONG=1 $(GO) test -timeout 60m -v -run 'Parked|Random|Long' ./...
 
 bench:
 	$(GO) test -run '^$$' -bench . ./...
