@@ -4,11 +4,13 @@
  * address cm_shared returns, and these exports:
  *
  *   cm_init()                    once, before the snapshot: runtime, context, bootstrap
- *   cm_buffer(n)                 where the host may write n bytes (and one NUL after them)
- *   cm_start(n, input_n)         the buffer holds n bytes of program and input_n of JSON
- *   cm_settle(id, how, n)        the buffer holds the answer of call id
- *   cm_pump()                    runs jobs and due timers until the run waits or has ended
+ *   cm_do(DO_BUFFER, n)          where the host may write n bytes (and one NUL after them)
+ *   cm_do(DO_START, n, name_n, input_n)  the buffer holds program, name and input (JSON)
+ *   cm_do(DO_SETTLE, id, how, n) the buffer holds the answer of call id
+ *   cm_do(DO_PUMP)               runs jobs and due timers until the run waits or has ended
  *   cm_where()                   after a trap: where the program was
+ *
+ * One function does it all because a host keeps a native stack for each.
  *
  * The imports are codemode_call and codemode_poll, and no others. The program
  * reaches none of this: what it sees are the C functions and classes below,
@@ -34,6 +36,8 @@ enum { CALL_TOO_MANY = -1, CALL_ENDED = -2 };
 enum { RUN_WAITING, RUN_RETURNED, RUN_RETURNED_UNDEFINED, RUN_THREW, RUN_REFUSED, RUN_TOO_LARGE };
 
 enum { SETTLE_VALUE, SETTLE_UNDEFINED, SETTLE_ERROR };
+
+enum { DO_BUFFER, DO_START, DO_SETTLE, DO_PUMP };
 
 /* Read and written by the host; abi.go holds the same layout. All offsets are
    multiples of 8 for 64-bit fields. */
@@ -1467,7 +1471,7 @@ static bool check_main(void) {
 
 EXPORT(cm_shared) struct shared *cm_shared(void) { return &shared; }
 
-EXPORT(cm_buffer) void *cm_buffer(uint32_t n) {
+static void *cm_buffer(uint32_t n) {
     if (n >= io.cap) {
         free(io.p);
         io.cap = 0;
@@ -1479,7 +1483,7 @@ EXPORT(cm_buffer) void *cm_buffer(uint32_t n) {
     return io.p;
 }
 
-EXPORT(cm_pump) void cm_pump(void) {
+static void cm_pump(void) {
     JS_UpdateStackTop(rt);
     for (;;) {
         JSContext *c;
@@ -1513,7 +1517,7 @@ EXPORT(cm_pump) void cm_pump(void) {
     shared.status = RUN_WAITING;
 }
 
-EXPORT(cm_settle) void cm_settle(int32_t id, int32_t how, uint32_t n) {
+static void cm_settle(int32_t id, int32_t how, uint32_t n) {
     Slot *s = slot_find(id);
     if (!s || ended) return;
     JS_UpdateStackTop(rt);
@@ -1577,7 +1581,7 @@ static bool is_body(JSValueConst script, size_t len) {
     return found == 1;
 }
 
-EXPORT(cm_start) void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
+static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
     JS_UpdateStackTop(rt);
     rng_seed();
     ctx->random_state = shared.random_state | 1; /* zero would stay zero */
@@ -1644,6 +1648,16 @@ static const JSCFunctionListEntry global_functions[] = {
     JS_CFUNC_DEF("clearTimeout", 1, js_clear_timer),
     JS_CFUNC_DEF("clearInterval", 1, js_clear_timer),
 };
+
+EXPORT(cm_do) uint32_t cm_do(uint32_t what, uint32_t a, uint32_t b, uint32_t c) {
+    switch (what) {
+    case DO_BUFFER: return (uint32_t)(uintptr_t)cm_buffer(a);
+    case DO_START: cm_start(a, b, c); break;
+    case DO_SETTLE: cm_settle(a, b, c); break;
+    case DO_PUMP: cm_pump(); break;
+    }
+    return 0;
+}
 
 /* The bootstrap's functions need not show their source, and their memory is
    worth more to programs. */

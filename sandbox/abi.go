@@ -49,7 +49,15 @@ const (
 	statusTooLarge
 )
 
-// What the host passes to cm_settle.
+// What the host has cm_do do.
+const (
+	doBuffer = iota
+	doStart
+	doSettle
+	doPump
+)
+
+// How doSettle settles a call.
 const (
 	settleValue = iota
 	settleUndefined

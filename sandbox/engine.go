@@ -67,6 +67,7 @@ type Engine struct {
 	hash       string
 	maxIdle    int
 	parkKey    []byte
+	turns      turns
 
 	mu     sync.Mutex
 	idle   []*guest
@@ -80,7 +81,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		return nil, errors.New("sandbox: no guest given: Options.Wasm is empty")
 	}
 	sum := sha256.Sum256(o.Wasm)
-	e := &Engine{hash: hex.EncodeToString(sum[:]), maxIdle: o.Idle}
+	e := &Engine{hash: hex.EncodeToString(sum[:]), maxIdle: o.Idle, turns: make(turns, runtime.GOMAXPROCS(0))}
 	if e.maxIdle <= 0 {
 		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
 	}
@@ -198,7 +199,7 @@ func (e *Engine) load(ctx context.Context, wasm []byte, cache wazero.Compilation
 
 // takeSnapshot keeps the memory of a guest that nothing has run in.
 func (e *Engine) takeSnapshot(ctx context.Context) error {
-	g, err := e.instantiate(ctx)
+	g, err := e.instantiate(ctx, commonMemory)
 	if err != nil {
 		return err
 	}
@@ -221,8 +222,12 @@ func (e *Engine) takeSnapshot(ctx context.Context) error {
 	return err
 }
 
-// get returns a guest whose memory equals the snapshot, never used since.
-func (e *Engine) get(ctx context.Context) (*guest, error) {
+// get returns a guest whose memory equals the snapshot, never used since, and
+// may grow to as much as is asked for.
+func (e *Engine) get(ctx context.Context, memory int64) (*guest, error) {
+	if memory > commonMemory {
+		return e.fresh(ctx, maxMemory)
+	}
 	e.mu.Lock()
 	if n := len(e.idle); n > 0 {
 		g := e.idle[n-1]
@@ -231,17 +236,17 @@ func (e *Engine) get(ctx context.Context) (*guest, error) {
 		return g, nil
 	}
 	e.mu.Unlock()
-	return e.fresh(ctx)
+	return e.fresh(ctx, commonMemory)
 }
 
 // put takes a guest back after its run. One that trapped or grew is closed.
 func (e *Engine) put(g *guest) {
 	g.run = nil
-	if g.waste || g.mem.size != e.snapshot.size {
+	if g.waste || g.mem.size != e.snapshot.size || g.mem.most != commonMemory {
 		g.close()
 		return
 	}
-	g.mem.limit = maxMemory
+	g.mem.limit = g.mem.most
 	e.snapshot.restore(g.mem)
 	e.mu.Lock()
 	keep := !e.closed && len(e.idle) < e.maxIdle

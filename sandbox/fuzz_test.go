@@ -17,7 +17,7 @@ import (
 // whatever it likes: it gets a call with bytes of its own memory, or is stopped.
 func FuzzHostCall(f *testing.F) {
 	e := testEngine(f)
-	g, err := e.get(f.Context())
+	g, err := e.get(f.Context(), 0)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (r *Run) end() {
 // The same program writes what it likes into the struct that the host reads.
 func FuzzShared(f *testing.F) {
 	e := testEngine(f)
-	g, err := e.get(f.Context())
+	g, err := e.get(f.Context(), 0)
 	if err != nil {
 		f.Fatal(err)
 	}

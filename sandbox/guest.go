@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -19,47 +20,50 @@ type guest struct {
 	shared shared
 	ctx    context.Context // carries the guest to the host functions
 
-	buffer, start, settle, pump, where api.Function
-	stack                              [4]uint64 // arguments and results of a call into the guest
+	do    api.Function // nil: see prepare
+	stack [4]uint64    // arguments and results of a call into the guest
 
 	run     *Run          // whom it serves
 	clock   time.Duration // what its monotonic clock counts from
 	entered time.Duration
+	began   time.Duration // when it was its turn last
+	turns   turns
 	waste   bool // trapped
 }
 
 type guestKey struct{}
 
 // instantiate makes a guest whose memory is as the module has it.
-func (e *Engine) instantiate(ctx context.Context) (*guest, error) {
-	m, err := newMapping()
+func (e *Engine) instantiate(ctx context.Context, most int) (*guest, error) {
+	m, err := newMapping(most)
 	if err != nil {
 		return nil, err
 	}
-	g := &guest{mem: m}
+	g := &guest{mem: m, turns: e.turns}
 	allocator := experimental.MemoryAllocatorFunc(func(cap, max uint64) experimental.LinearMemory { return m })
 	g.module, err = e.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), e.code,
-		wazero.NewModuleConfig().WithName("").WithStartFunctions())
+		wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)) // not used, and smaller than the default
 	if err != nil {
 		m.Free()
 		return nil, fmt.Errorf("instantiating the guest: %w", err)
 	}
 	g.ctx = context.WithValue(context.Background(), guestKey{}, g)
-	for _, f := range []struct {
-		name string
-		at   *api.Function
-	}{{"cm_buffer", &g.buffer}, {"cm_start", &g.start}, {"cm_settle", &g.settle}, {"cm_pump", &g.pump}, {"cm_where", &g.where}} {
-		if *f.at = g.module.ExportedFunction(f.name); *f.at == nil {
-			g.close()
-			return nil, fmt.Errorf("the guest has no function %s", f.name)
-		}
+	if !g.prepare() {
+		g.close()
+		return nil, errors.New("the guest has no function cm_do")
 	}
 	return g, nil
 }
 
+// prepare makes do, which has a native stack of its own.
+func (g *guest) prepare() bool {
+	g.do = g.module.ExportedFunction("cm_do")
+	return g.do != nil
+}
+
 // fresh makes a guest whose memory equals the snapshot.
-func (e *Engine) fresh(ctx context.Context) (*guest, error) {
-	g, err := e.instantiate(ctx)
+func (e *Engine) fresh(ctx context.Context, most int) (*guest, error) {
+	g, err := e.instantiate(ctx, most)
 	if err != nil {
 		return nil, err
 	}
@@ -76,25 +80,34 @@ func (g *guest) close() { _ = g.module.Close(context.Background()) }
 // errStop is what a host function panics with to stop the guest; why is in the run.
 var errStop = errors.New("stopped")
 
-// call calls a function of the guest, between enter and leave. After an error
+// call has the guest do something, between enter and leave. After an error
 // the guest is waste.
-func (g *guest) call(f api.Function, args ...uint64) error {
-	copy(g.stack[:], args)
-	err := f.CallWithStack(g.ctx, g.stack[:])
+func (g *guest) call(what uint64, args ...uint64) error {
+	if g.do == nil {
+		g.prepare()
+	}
+	g.stack[0] = what
+	copy(g.stack[1:], args)
+	err := g.do.CallWithStack(g.ctx, g.stack[:])
 	if err != nil {
 		g.waste = true
 	}
 	return err
 }
 
-// enter moves the guest's clock; from here to leave it is the guest that
-// computes.
+// enter waits for the guest's turn and moves its clock; from here to leave it
+// is the guest that computes.
 func (g *guest) enter() {
+	g.turns.take()
 	g.entered = now()
+	g.began = g.entered
 	g.setClock(g.entered)
 }
 
-func (g *guest) leave() { g.run.cpu += now() - g.entered }
+func (g *guest) leave() {
+	g.run.cpu += now() - g.entered
+	g.turns.give()
+}
 
 func (g *guest) setClock(t time.Duration) {
 	g.shared.setFloat64(sharedMono, float64((t - g.clock).Milliseconds()))
@@ -107,7 +120,7 @@ func (g *guest) write(parts ...[]byte) error {
 	for _, p := range parts {
 		n += len(p)
 	}
-	if err := g.call(g.buffer, uint64(n)); err != nil {
+	if err := g.call(doBuffer, uint64(n)); err != nil {
 		return err
 	}
 	at := uint32(g.stack[0])

@@ -17,6 +17,11 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 		return // while the snapshot is made
 	}
 	t := now()
+	if t-g.began > slice {
+		g.turns.pass()
+		t = now()
+		g.began = t
+	}
 	g.setClock(t)
 	if g.run.mustStop(t, g.run.cpu+t-g.entered) {
 		panic(errStop)

@@ -19,7 +19,7 @@ func (e *Engine) InitialiseAnew(ctx context.Context) error {
 		return err
 	}
 	defer e.runs.Done()
-	g, err := e.instantiate(ctx)
+	g, err := e.instantiate(ctx, commonMemory)
 	if err != nil {
 		return err
 	}

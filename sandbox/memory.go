@@ -7,9 +7,12 @@ const (
 	hostPage = 4096
 	// wasmPage is the unit in which WebAssembly memory grows.
 	wasmPage = 64 << 10
-	// maxMemory is the most that Limits.Memory may be, and the address range
-	// that every guest reserves (which costs no memory).
+	// maxMemory is the most that Limits.Memory may be.
 	maxMemory = 1 << 30
+	// commonMemory is the address range that a guest of the pool reserves, which
+	// costs a share of the kernel's tables only. Runs that may have more get
+	// guests of their own.
+	commonMemory = 64 << 20
 	// growStep is how much more of the range is made usable at once.
 	growStep = 1 << 20
 )

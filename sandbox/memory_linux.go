@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -51,26 +52,36 @@ func (s *snapshot) close() {
 // A mapping is the linear memory of one guest: an address range that is
 // reserved once and never moves, of which the first size bytes are usable.
 type mapping struct {
+	all      []byte // what was mapped
 	reserved []byte
 	usable   int // what is readable and writable, at least size
 	size     int
+	most     int // what limit may be
 	limit    int // what size may grow to
 	own      int // pages that are not shared with the snapshot's file, as of the last restore
-
-	// For asking the kernel which pages were written.
-	scan    scanArguments
-	regions [64]pageRegion
-	pages   []byte
 }
 
-func newMapping() (*mapping, error) {
-	p, err := syscall.Mmap(-1, 0, maxMemory, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
+// A pageScan is what it takes to ask the kernel which pages were written.
+type pageScan struct {
+	arguments scanArguments
+	regions   [64]pageRegion
+	entries   []byte
+}
+
+var pageScans = sync.Pool{New: func() any { return new(pageScan) }}
+
+func newMapping(most int) (*mapping, error) {
+	// Aligned to what one page of the kernel's tables maps: a small guest needs one.
+	const alignment = 2 << 20
+	all, err := syscall.Mmap(-1, 0, most+alignment, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("reserving %d bytes for a guest: %w", maxMemory, err)
+		return nil, fmt.Errorf("reserving %d bytes for a guest: %w", most, err)
 	}
+	skip := -int(uintptr(unsafe.Pointer(&all[0]))) & (alignment - 1)
+	p := all[skip : skip+most : skip+most]
 	// A huge page would be given, and cleared, where a run touches one byte.
 	_ = syscall.Madvise(p, madvNoHugePage)
-	return &mapping{reserved: p, limit: maxMemory}, nil
+	return &mapping{all: all, reserved: p, most: most, limit: most}, nil
 }
 
 // Reallocate implements wazero's LinearMemory. The address never changes, so
@@ -80,7 +91,7 @@ func (m *mapping) Reallocate(size uint64) []byte {
 		return nil
 	}
 	if n := int(size); n > m.usable {
-		n = min((n+growStep-1)/growStep*growStep, maxMemory)
+		n = min((n+growStep-1)/growStep*growStep, m.most)
 		if err := syscall.Mprotect(m.reserved[m.usable:n], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
 			return nil
 		}
@@ -94,8 +105,8 @@ func (m *mapping) Reallocate(size uint64) []byte {
 // closed, which happens only after the guest has stopped.
 func (m *mapping) Free() {
 	if m.reserved != nil {
-		_ = syscall.Munmap(m.reserved)
-		m.reserved = nil
+		_ = syscall.Munmap(m.all)
+		m.all, m.reserved = nil, nil
 	}
 }
 
@@ -107,9 +118,8 @@ func (s *snapshot) adopt(m *mapping) error {
 	if errno != 0 {
 		return fmt.Errorf("mapping the snapshot: %w", errno)
 	}
-	// What wazero wrote when it instantiated the module lies inside, or is zero.
-	clear(m.reserved[:s.from])
-	clear(m.reserved[s.to:m.size])
+	// What wazero wrote when it instantiated the module is gone: inside it was
+	// mapped over, and what is given up is zero again.
 	advise(m.reserved[:s.from])
 	advise(m.reserved[s.to:m.size])
 	return nil
@@ -150,6 +160,18 @@ func (s *snapshot) restore(m *mapping) {
 	})
 }
 
+// trim gives up the pages of a guest that has waited for a while which equal
+// the snapshot's: many are written to and end up as they were.
+func (s *snapshot) trim(m *mapping) {
+	s.touched(m, func(at, end int) {
+		for ; at < end; at += hostPage {
+			if at < s.from || !s.differs(m, at) { // before from is the stack, which is empty
+				advise(m.reserved[at : at+hostPage])
+			}
+		}
+	})
+}
+
 // written calls yield for every page that differs from the snapshot.
 func (s *snapshot) written(m *mapping, yield func(at int)) {
 	s.touched(m, func(at, end int) {
@@ -166,7 +188,9 @@ func (s *snapshot) written(m *mapping, yield func(at int)) {
 // are still the file's, or not there at all.
 func (s *snapshot) touched(m *mapping, yield func(at, end int)) {
 	base := uintptr(unsafe.Pointer(&m.reserved[0]))
-	if s.pagemap == nil || !s.scan(m, base, yield) && !s.read(m, base, yield) {
+	p := pageScans.Get().(*pageScan)
+	defer pageScans.Put(p)
+	if s.pagemap == nil || !s.scan(p, m, base, yield) && !s.read(p, m, base, yield) {
 		yield(0, m.size)
 	}
 }
@@ -188,15 +212,15 @@ const (
 )
 
 // scan asks for the written pages only. It reports whether the kernel can.
-func (s *snapshot) scan(m *mapping, base uintptr, yield func(at, end int)) bool {
+func (s *snapshot) scan(p *pageScan, m *mapping, base uintptr, yield func(at, end int)) bool {
 	if s.noScan.Load() {
 		return false
 	}
-	a := &m.scan
+	a := &p.arguments
 	for at := uint64(base); at < uint64(base)+uint64(m.size); at = a.walkEnd {
 		*a = scanArguments{
 			size: uint64(unsafe.Sizeof(*a)), start: at, end: uint64(base) + uint64(m.size),
-			regions: uint64(uintptr(unsafe.Pointer(&m.regions[0]))), regionsLen: uint64(len(m.regions)),
+			regions: uint64(uintptr(unsafe.Pointer(&p.regions[0]))), regionsLen: uint64(len(p.regions)),
 			categoryInverted: isFile, categoryMask: isFile, categoryAnyOf: isPresent | isSwapped, returnMask: isPresent,
 		}
 		n, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.pagemapFd), pagemapScan, uintptr(unsafe.Pointer(a)))
@@ -207,7 +231,7 @@ func (s *snapshot) scan(m *mapping, base uintptr, yield func(at, end int)) bool 
 			s.noScan.Store(true)
 			return false
 		}
-		for _, r := range m.regions[:n] {
+		for _, r := range p.regions[:n] {
 			yield(int(r.start-uint64(base)), int(r.end-uint64(base)))
 		}
 	}
@@ -223,17 +247,17 @@ const (
 )
 
 // read asks for all pages, as older kernels have it. It reports whether it could.
-func (s *snapshot) read(m *mapping, base uintptr, yield func(at, end int)) bool {
+func (s *snapshot) read(p *pageScan, m *mapping, base uintptr, yield func(at, end int)) bool {
 	n := m.size / hostPage
-	if len(m.pages) != n*8 {
-		m.pages = make([]byte, n*8)
+	if len(p.entries) != n*8 {
+		p.entries = make([]byte, n*8)
 	}
-	k, err := syscall.Pread(s.pagemapFd, m.pages, int64(base)/hostPage*8)
-	if err != nil || k != len(m.pages) {
+	k, err := syscall.Pread(s.pagemapFd, p.entries, int64(base)/hostPage*8)
+	if err != nil || k != len(p.entries) {
 		return false
 	}
 	for i := range n {
-		e := binary.LittleEndian.Uint64(m.pages[i*8:])
+		e := binary.LittleEndian.Uint64(p.entries[i*8:])
 		if e&(pagePresent|pageSwapped) != 0 && e&(pageOfFile|pageSwapped) != pageOfFile {
 			yield(i*hostPage, (i+1)*hostPage)
 		}

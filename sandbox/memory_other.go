@@ -16,10 +16,11 @@ func (s *snapshot) close() {}
 type mapping struct {
 	reserved []byte
 	size     int
+	most     int // what limit may be
 	limit    int
 }
 
-func newMapping() (*mapping, error) { return &mapping{limit: maxMemory}, nil }
+func newMapping(most int) (*mapping, error) { return &mapping{most: most, limit: most}, nil }
 
 // Reallocate implements wazero's LinearMemory.
 func (m *mapping) Reallocate(size uint64) []byte {
@@ -44,6 +45,8 @@ func (s *snapshot) adopt(m *mapping) error {
 func (s *snapshot) restore(m *mapping) {
 	s.restoreRange(m, 0, m.size)
 }
+
+func (s *snapshot) trim(*mapping) {}
 
 // written calls yield for every page that differs from the snapshot.
 func (s *snapshot) written(m *mapping, yield func(at int)) {

@@ -112,7 +112,8 @@ func (r *Run) where(g *guest) Position {
 		return Position{}
 	}
 	// The guest stops at its next report if even this does not end.
-	if err := g.where.CallWithStack(g.ctx, g.stack[:]); err != nil {
+	where := g.module.ExportedFunction("cm_where")
+	if where == nil || where.CallWithStack(g.ctx, g.stack[:]) != nil {
 		return Position{}
 	}
 	return r.program.position(int(g.shared.uint32(sharedLine)), int(g.shared.uint32(sharedColumn)))

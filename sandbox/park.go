@@ -166,7 +166,7 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 	if err := e.begin(); err != nil {
 		return nil, err
 	}
-	g, err := e.get(ctx)
+	g, err := e.get(ctx, header.Limits.Memory)
 	if err == nil {
 		err = e.readPages(g, header.Memory, pages)
 	}
@@ -187,7 +187,7 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 	r.calls = header.Calls
 	r.open = make(map[int]*Call)
 	for _, c := range header.Open {
-		r.open[c.ID] = &Call{ID: c.ID, Name: c.Name, Args: c.Args, pause: r.pause}
+		r.open[c.ID] = &Call{ID: c.ID, Name: c.Name, Args: c.Args, pause: r.pause, progress: r.progress}
 	}
 	go r.drive()
 	return r, nil

@@ -163,7 +163,7 @@ func TestForgedImages(t *testing.T) {
 		refused("cut off", image[:at])
 	}
 	header := imageHeader{Guest: "another", Memory: e.snapshot.size}
-	g, err := e.get(t.Context())
+	g, err := e.get(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

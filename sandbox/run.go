@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,7 +50,7 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err := e.begin(); err != nil {
 		return nil, err
 	}
-	g, err := e.get(ctx)
+	g, err := e.get(ctx, limits.Memory)
 	if err != nil {
 		e.runs.Done()
 		return nil, &Error{Kind: Crashed, Message: "no guest could be made", Err: err}
@@ -62,7 +63,7 @@ func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, 
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	g.run = r
 	g.clock = r.started
-	g.mem.limit = int(min(limits.Memory, maxMemory)) / wasmPage * wasmPage
+	g.mem.limit = int(min(limits.Memory, int64(g.mem.most))) / wasmPage * wasmPage
 	return r
 }
 
@@ -113,6 +114,8 @@ type Run struct {
 	spare   []answer      // what wait returned last, to be filled again
 	result  *Result
 	err     error
+
+	idle atomic.Bool // the guest waits for answers
 
 	mu          sync.Mutex
 	ended       bool
@@ -198,7 +201,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		}
 	}
 	for g.shared.uint32(sharedStatus) == statusWaiting {
+		r.idle.Store(true)
 		answers, err := r.wait(g)
+		r.idle.Store(false)
 		if errors.Is(err, ErrParked) {
 			return r.left(g), err
 		}
@@ -223,7 +228,7 @@ func (r *Run) proceed(g *guest, answers []answer) error {
 			return err
 		}
 	}
-	return g.call(g.pump)
+	return g.call(doPump)
 }
 
 // begin hands the guest its limits, its randomness and the program, and runs
@@ -246,10 +251,14 @@ func (r *Run) begin(g *guest) error {
 	if err := g.write([]byte(p.Source), []byte(name), p.Input); err != nil {
 		return err
 	}
-	return g.call(g.start, uint64(len(p.Source)), uint64(len(name)), uint64(len(p.Input)))
+	return g.call(doStart, uint64(len(p.Source)), uint64(len(name)), uint64(len(p.Input)))
 }
 
 const defaultName = "program.js"
+
+// trimAfter is how long a run has waited when memory is given up that it does
+// not need for it. Getting it back takes some microseconds.
+const trimAfter = 10 * time.Millisecond
 
 // wait blocks until there are answers, a timer is due, or the run must stop.
 func (r *Run) wait(g *guest) ([]answer, error) {
@@ -261,7 +270,9 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		r.stop = Abandoned
 		return nil, errStop
 	}
-	for yielded := false; ; {
+	var since time.Duration // when it began to sleep here
+	yielded, trimmed := false, false
+	for {
 		t := now()
 		r.mu.Lock()
 		answers := r.answers
@@ -293,6 +304,18 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		}
 		if due >= 0 {
 			left = min(left, due-t)
+		}
+		switch {
+		case since == 0:
+			since = t
+			left = min(left, trimAfter)
+		case trimmed:
+		case t-since < trimAfter:
+			left = min(left, trimAfter-(t-since))
+		default:
+			r.engine.snapshot.trim(g.mem)
+			g.do = nil // and with it the native stack, which is empty
+			trimmed = true
 		}
 		r.alarm(t + left)
 		select {
@@ -332,10 +355,10 @@ func (r *Run) settle(g *guest, a answer) error {
 	if err := g.write(body); err != nil {
 		return err
 	}
-	return g.call(g.settle, uint64(a.id), uint64(how), uint64(len(body)))
+	return g.call(doSettle, uint64(a.id), uint64(how), uint64(len(body)))
 }
 
-// throwJSON is what cm_settle takes for an error.
+// throwJSON is what doSettle takes for an error.
 func throwJSON(err error) []byte {
 	var t *Throw
 	if !errors.As(err, &t) {
@@ -367,7 +390,7 @@ func (r *Run) call(name string, args json.RawMessage) int32 {
 		return callTooMany
 	}
 	r.calls++
-	c := &Call{ID: r.calls, Name: name, Args: args, pause: r.pause}
+	c := &Call{ID: r.calls, Name: name, Args: args, pause: r.pause, progress: r.progress}
 	r.start(c)
 	return int32(c.ID)
 }
@@ -453,6 +476,14 @@ func (r *Run) notify() {
 	case r.wake <- struct{}{}:
 	default:
 	}
+}
+
+// progress is Call.Progress.
+func (r *Run) progress() (calls int, waiting bool) {
+	waiting = r.idle.Load() // first: a call that is made afterwards is counted
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls - len(r.queue), waiting
 }
 
 // pause is Call.Pause.

@@ -79,7 +79,17 @@ type Call struct {
 	// Args is the JSON of the argument, frozen when the call was made; "null" if there was none.
 	Args json.RawMessage
 
-	pause func() (resume func())
+	pause    func() (resume func())
+	progress func() (calls int, waiting bool)
+}
+
+// Progress tells how many calls of the run have been handed to the Host, and
+// whether the program waits and will make no further one before an answer or a timer.
+func (c *Call) Progress() (calls int, waiting bool) {
+	if c.progress == nil {
+		return 0, false
+	}
+	return c.progress()
 }
 
 // Pause stops the run's wall clock while a person is awaited; the returned

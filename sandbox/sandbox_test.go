@@ -325,7 +325,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := e.get(t.Context())
+		g, err := e.get(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

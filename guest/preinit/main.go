@@ -141,9 +141,9 @@ func section(out *bytes.Buffer, id byte, content []byte) {
 }
 
 // segments puts what is not zero into active segments. Zeros up to gap are
-// cheaper inside a segment than the head of another one.
+// cheaper inside a segment than what a host keeps for another one in each instance.
 func segments(memory []byte) (count int, section []byte) {
-	const gap = 64
+	const gap = 1024
 	var body []byte
 	for i := 0; i < len(memory); {
 		if memory[i] == 0 {
