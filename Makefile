@@ -18,7 +18,7 @@ test-npm: testdata/npm/node_modules
 	CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm $(GO) test ./...
 
 testdata/npm/node_modules: testdata/npm/package.json
-	cd testdata/npm && npm install --no-audit --no-fund --loglevel=error
+	cd testdata/npm && npm install --omit=optional --no-audit --no-fund --loglevel=error
 	touch $@
 
 check:

@@ -44,10 +44,15 @@ func (f finder) Find(ctx context.Context, name string) (*hostfns.Tool, error) {
 		case <-ctx.Done():
 		}
 	}
-	if err != nil {
-		return nil, f.e.missing(name, err)
+	if err == nil {
+		return f.e.tool(t), nil
 	}
-	return f.e.tool(t), nil
+	if _, ok := errors.AsType[*catalog.NotFoundError](err); ok {
+		if t := f.e.resource(name); t != nil {
+			return t, nil
+		}
+	}
+	return nil, f.e.missing(name, err)
 }
 
 // starting reports whether the server of a canonical name has not said yet what it offers.
@@ -89,17 +94,15 @@ func (e *Evaluator) missing(name string, err error) error {
 
 // tool describes a tool of the catalogue to the Gate.
 func (e *Evaluator) tool(t *catalog.Tool) *hostfns.Tool {
-	return &hostfns.Tool{
+	tool := &hostfns.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Annotations: annotations(t), Digest: t.Digest, Timeout: (*e.timeouts.Load())[t.Server],
+		Annotations: annotations(t), Digest: t.Digest, Trusted: (*e.trusted.Load())[t.Server], Timeout: (*e.timeouts.Load())[t.Server],
 		Validate: func(args json.RawMessage) error {
-			err := t.Validate(args)
-			if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
-				return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
-			}
-			return err
+			return argumentError(t.Validate(args))
 		},
 	}
+	e.checkOutput(t, tool)
+	return tool
 }
 
 func annotations(t *catalog.Tool) map[string]any {
@@ -142,15 +145,19 @@ func (f finder) Declarations(names []string) string {
 // policy decides the calls of one run by the profile of that name in the
 // configuration of each moment.
 type policy struct {
-	e    *Evaluator
-	name string
-	last atomic.Pointer[profiles.Profile] // the profile as it was last seen
-	now  func() time.Time
+	e       *Evaluator
+	name    string
+	subject profiles.Subject                 // whom overlays know it by
+	within  profiles.Limits                  // of a saved program, beside those of its profile
+	began   uint64                           // when it was bound, as pins count
+	last    atomic.Pointer[profiles.Profile] // the profile as it was last seen
+	now     func() time.Time
+	shadows shadows
 }
 
-// bind returns the policy of a profile that exists now.
-func (e *Evaluator) bind(name string) (*policy, error) {
-	p := &policy{e: e, name: name, now: func() time.Time { return e.clock.At(time.Now()) }}
+// bind returns the policy of a profile that exists now, for runs of subject.
+func (e *Evaluator) bind(name string, subject profiles.Subject) (*policy, error) {
+	p := &policy{e: e, name: name, subject: subject, began: e.pins.now(), now: func() time.Time { return e.clock.At(time.Now()) }}
 	if e.config.Load() == nil && name == "" {
 		return p, nil // nothing is configured, and nothing is allowed
 	}
@@ -160,21 +167,30 @@ func (e *Evaluator) bind(name string) (*policy, error) {
 	return p, nil
 }
 
-// profile is the profile as it is now. One that has been removed from the file
-// stays as it was for the runs that began under it.
+// profile is the profile as it is now, with the overlays that are in force. One
+// that has been removed from the file stays as it was for the runs that began under it.
 func (p *policy) profile() *profiles.Profile {
 	if cfg := p.e.config.Load(); cfg != nil {
-		if now := cfg.Profile(p.name); now != nil {
-			p.last.Store(now)
+		if now := cfg.Narrowed(p.name, p.subject, p.now()); now != nil {
+			p.last.Store(now.Within(p.within))
 		}
 	}
 	return p.last.Load()
 }
 
+// digest changes when the profile or what narrows it does.
+func (p *policy) digest() string {
+	if profile := p.profile(); profile != nil {
+		return profile.Digest()
+	}
+	return ""
+}
+
 func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
-	lastMinute, pending := p.e.asks.count(p.now())
+	lastMinute, pending := p.e.asks.count(p.now(), p.subject.Principal)
 	return profiles.Call{
 		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
+		Tainted: n.Tainted, DefinitionChanged: p.e.pins.changed(t.Name, t.Digest, p.began),
 		Counters: profiles.Counters{
 			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
 			AsksLastMinute: lastMinute, Pending: pending,
@@ -187,10 +203,16 @@ func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 	if profile == nil {
 		return hostfns.Decision{Detail: "nothing is configured, so nothing is allowed"}
 	}
-	d := profile.Decide(p.call(t, args, n))
+	c := p.call(t, args, n)
+	d := profile.Decide(c)
+	p.shadows.compare(p.e, profile, c, d)
 	out := hostfns.Decision{
 		Risk: d.Risk, Code: d.Code, ProfileDigest: profile.Digest(), AskTimeout: profile.Ask().Timeout,
-		Fallback: profile.Fallback() && !d.Unknown && !d.Floor && (d.Risk == approvals.Low || d.Risk == approvals.Medium),
+		Firm: d.Unknown || d.Floor || c.DefinitionChanged || raised(d),
+	}
+	out.Fallback = profile.Fallback() && !out.Firm && (d.Risk == approvals.Low || d.Risk == approvals.Medium)
+	if d.Verdict == profiles.Ask && len(d.Remember.Scopes) > 0 {
+		out.Remember = terms(d)
 	}
 	switch d.Verdict {
 	case profiles.Allow:
@@ -204,7 +226,7 @@ func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 		}
 	}
 	if len(d.Reasons) > 0 {
-		out.Rule, out.At = d.Reasons[0].Rule, place(d.Reasons[0].Pos)
+		out.Rule, out.At, out.Layer = d.Reasons[0].Rule, place(d.Reasons[0].Pos), d.Reasons[0].Layer
 	}
 	out.Detail = detail(profile.Name(), d)
 	return out
@@ -213,6 +235,12 @@ func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 func (p *policy) Hidden(t *hostfns.Tool) bool {
 	profile := p.profile()
 	return profile == nil || !profile.Visible(p.call(t, nil, hostfns.Counters{}))
+}
+
+// raised reports whether a question stands for something else than the rules:
+// what the run has read, a limit, another definition. A fallback that answered it would undo that.
+func raised(d profiles.Decision) bool {
+	return len(d.Reasons) > 0 && slices.Contains([]string{"raise", "limits", "definition"}, d.Reasons[0].List)
 }
 
 // place is where a rule stands, without the folders around the file: programs
@@ -226,6 +254,9 @@ func place(pos profiles.Position) string {
 
 func reasonText(r profiles.Reason) string {
 	at := place(r.Pos)
+	if r.Layer != "" && at != "" {
+		at += ", " + r.Layer
+	}
 	switch {
 	case r.Rule != "" && r.Text != "" && at != "":
 		return fmt.Sprintf("%s (rule %s, %s)", r.Text, r.Rule, at)
@@ -249,41 +280,62 @@ func detail(profile string, d profiles.Decision) string {
 	return text
 }
 
-// askCounter knows which questions are open, and when the latest were put.
+// askCounter knows which questions of whom are open, and when the latest were
+// put. Questions that were put together count as one.
 type askCounter struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	of map[string]*asksOf
+}
+
+type asksOf struct {
 	pending int
 	times   []time.Time // of the last minute, oldest first
 }
 
-func (a *askCounter) begin(now time.Time) (end func()) {
+func (a *askCounter) begin(now time.Time, principal string) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.pending++
-	a.times = append(a.times, now)
+	if a.of == nil {
+		a.of = map[string]*asksOf{}
+	}
+	one := a.of[principal]
+	if one == nil {
+		one = &asksOf{}
+		a.of[principal] = one
+	}
+	one.pending++
+	one.times = append(one.times, now)
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.pending--
+		one.pending--
 	}
 }
 
-func (a *askCounter) count(now time.Time) (lastMinute, pending int) {
+func (a *askCounter) count(now time.Time, principal string) (lastMinute, pending int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for len(a.times) > 0 && now.Sub(a.times[0]) >= time.Minute {
-		a.times = a.times[1:]
+	one := a.of[principal]
+	if one == nil {
+		return 0, 0
 	}
-	return len(a.times), a.pending
+	for len(one.times) > 0 && now.Sub(one.times[0]) >= time.Minute {
+		one.times = one.times[1:]
+	}
+	if len(one.times) == 0 && one.pending == 0 {
+		delete(a.of, principal)
+	}
+	return len(one.times), one.pending
 }
 
 // sender lets the Gate send.
 type sender struct{ e *Evaluator }
 
 func (s sender) Send(ctx context.Context, t *hostfns.Tool, args json.RawMessage) (*hostfns.Reply, error) {
-	r, err := s.e.manager.Call(ctx, t.Server, t.Raw, args, upstream.CallOptions{})
+	r, err := s.perform(ctx, t, args)
 	if err == nil {
-		return &hostfns.Reply{Value: r.Value, Blocks: r.Blocks}, nil
+		s.e.catalog.Learn(t.Name, t.Digest, r.Value)
+		return &hostfns.Reply{Value: r.Value, Structured: r.Structured, Blocks: r.Blocks}, nil
 	}
 	if failed, ok := errors.AsType[*upstream.ToolError](err); ok {
 		f := &hostfns.ToolFailure{Message: failed.Message}

@@ -8,17 +8,35 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // asker puts the questions of one run to people over the channels that the
-// run's caller has.
+// run's caller has, and those of the Evaluator.
 type asker struct {
-	e        *Evaluator
-	policy   *policy
-	channels []approvals.Channel
-	preview  approvals.Preview
+	e         *Evaluator
+	policy    *policy
+	principal string
+	session   string
+	channels  []approvals.Channel
+	preview   approvals.Preview
+	trace     *approvals.Trace
 
-	waited time.Duration // in all; the Gate asks one question of a run at a time
+	waited time.Duration // in all; the Gate puts one round of questions of a run at a time
+}
+
+func (e *Evaluator) newAsker(r *Request, p *policy, program *analysis.Program) *asker {
+	a := &asker{
+		e: e, policy: p, principal: r.Principal, session: r.Session, preview: preview(program), trace: &approvals.Trace{},
+		channels: append(slices.Clone(r.Channels), e.options.Channels...),
+	}
+	for _, c := range program.Calls {
+		a.trace.Written(c.Args)
+		if c.Outline != nil {
+			a.trace.Written(c.Outline.Shown)
+		}
+	}
+	return a
 }
 
 func preview(p *analysis.Program) approvals.Preview {
@@ -30,41 +48,132 @@ func preview(p *analysis.Program) approvals.Preview {
 }
 
 func (a *asker) Ask(ctx context.Context, q *hostfns.Question) hostfns.Answer {
+	return a.AskAll(ctx, []*hostfns.Question{q})[0]
+}
+
+// Gathers reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
+func (a *asker) Gathers() bool {
+	profile := a.policy.profile()
+	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
+}
+
+// AskAll puts questions of one moment, and returns an answer to each.
+func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.Answer {
+	answers := make([]hostfns.Answer, len(qs))
+	all := func(with hostfns.Answer) []hostfns.Answer {
+		for i := range answers {
+			answers[i] = with
+		}
+		return answers
+	}
 	profile := a.policy.profile()
 	if profile == nil {
-		return hostfns.Answer{How: "none", Code: approvals.CodeNoApprover}
+		return all(hostfns.Answer{How: "none", Code: approvals.CodeNoApprover})
 	}
-	asking, redact := profile.Ask(), profile.Redact()
+	asking := profile.Ask()
 	channels := slices.Clone(a.channels)
-	if len(asking.Channels) > 0 {
+	if asking.Channels != nil { // an empty list is none of them
 		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
 	}
-	timeout := q.Decision.AskTimeout
-	if timeout <= 0 {
-		timeout = approvals.DefaultTimeout
+	timeout := approvals.DefaultTimeout
+	for i, q := range qs {
+		if limit := q.Decision.AskTimeout; limit > 0 && (i == 0 || limit < timeout) {
+			timeout = limit
+		}
 	}
 	if asking.Budget > 0 {
 		timeout = min(timeout, asking.Budget-a.waited)
 		if timeout <= 0 {
-			return hostfns.Answer{How: "none", Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"}
+			return all(hostfns.Answer{How: "none", Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"})
 		}
 	}
-	now := time.Now()
-	defer a.e.asks.begin(now)()
-	answer := a.e.desk.Ask(ctx, &approvals.Request{
-		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name,
-		Profile: q.Profile, Risk: q.Decision.Risk, Rule: q.Decision.Rule, Reasons: q.Decision.Reasons,
-		Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
-		Preview: a.preview, Code: approvals.NewCode(),
-		Run: q.Run, Call: q.Call, Time: now,
-		Display: approvals.Display{Keys: redact.Keys, Pointers: redact.Pointers},
-	}, channels, approvals.Options{Timeout: timeout, Fallback: q.Decision.Fallback, MinHuman: asking.MinHuman})
-	a.waited += answer.Took
-	if answer.Code == approvals.CodeUnsupported && len(channels) == 0 {
-		answer.Code, answer.Detail = approvals.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
+	start := time.Now()
+	defer a.e.asks.begin(start, a.principal)()
+	defer func() { a.waited += time.Since(start) }()
+	var calls []*approvals.Request
+	fallback := false
+	for _, q := range qs {
+		fallback = fallback || q.Decision.Fallback
+		r := a.request(q)
+		if asking.Edit != nil && *asking.Edit {
+			r.Edit = q.Check
+		}
+		calls = append(calls, r)
 	}
-	return hostfns.Answer{
-		Allowed: answer.Allowed, How: answer.How, Channel: answer.Channel,
-		Code: answer.Code, Reason: answer.Reason, Detail: answer.Detail, Took: answer.Took,
+	got := a.e.desk.AskAll(ctx, calls, channels, approvals.Options{
+		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
+	})
+	for i, answer := range got {
+		if answer.Code == approvals.CodeUnsupported && len(channels) == 0 {
+			answer.Code, answer.Detail = approvals.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
+		}
+		answers[i] = hostfns.Answer{
+			Allowed: answer.Allowed, How: answer.How, Channel: answer.Channel, Args: answer.Args,
+			Code: answer.Code, Reason: answer.Reason, Detail: answer.Detail, Took: answer.Took,
+		}
+		if answer.Allowed {
+			answers[i].Use = a.use(answer)
+		}
+	}
+	return answers
+}
+
+// use takes a yes for the call as it is now, and keeps what it is to be remembered for.
+func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Question) error {
+	return func(ctx context.Context, now *hostfns.Question) error {
+		if err := a.e.desk.Use(ctx, answer.Ticket, a.request(now)); err != nil {
+			return err
+		}
+		if answer.Grant != nil {
+			return a.e.grants.Give(ctx, answer.Grant)
+		}
+		return nil
 	}
 }
+
+// Remembered answers a question from what people have allowed before.
+func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.Answer, bool) {
+	r := a.request(q)
+	if len(r.Terms.Scopes) == 0 {
+		return hostfns.Answer{}, false
+	}
+	g, err := approvals.Granted(ctx, a.e.grants, r, a.policy.now())
+	if err != nil {
+		a.e.log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
+	}
+	if g == nil {
+		return hostfns.Answer{}, false
+	}
+	return hostfns.Answer{Allowed: true, How: "grant", Channel: g.Channel, Grant: g.ID}, true
+}
+
+// request describes a call to package approvals.
+func (a *asker) request(q *hostfns.Question) *approvals.Request {
+	r := &approvals.Request{
+		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: (*a.e.identities.Load())[q.Tool.Server], Definition: q.Tool.Digest,
+		Profile: q.Profile, ProfileDigest: q.Decision.ProfileDigest, Risk: q.Decision.Risk, Rule: q.Decision.Rule, Reasons: q.Decision.Reasons,
+		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
+		Args: q.Args, Sources: a.trace.Sources(q.Args), Title: q.Tool.Title, Description: q.Tool.Description,
+		Preview: a.preview, Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
+	}
+	if terms, ok := q.Decision.Remember.(approvals.Terms); ok {
+		r.Terms = terms
+	}
+	if profile := a.policy.profile(); profile != nil {
+		redact := profile.Redact()
+		r.Display = approvals.Display{Keys: redact.Keys, Pointers: redact.Pointers, NoDetect: redact.NoDetect}
+	}
+	return r
+}
+
+// terms are what a profile lets people give with the answer to a question.
+func terms(d profiles.Decision) approvals.Terms {
+	t := approvals.Terms{Default: d.Remember.Default, Max: d.Remember.Max, Args: approvals.Coverage(d.Remember.Args), Pointers: d.Pointers}
+	for _, scope := range d.Remember.Scopes {
+		t.Scopes = append(t.Scopes, approvals.Scope(scope))
+	}
+	return t
+}
+
+// Grants keeps what people have allowed for more than one call.
+func (e *Evaluator) Grants() approvals.Keeper { return e.grants }

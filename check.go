@@ -1,55 +1,100 @@
 package codemode
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // A Plan says what a program would do, as far as its text shows. Nothing runs,
 // and nobody is asked.
 type Plan struct {
+	// Allowed says that nothing which can be seen is sure to be refused or to fail.
+	Allowed  bool                `json:"allowed"`
 	Profile  string              `json:"profile"`
+	Script   string              `json:"script,omitempty"`
+	Program  string              `json:"program"`            // sha256 of the text
 	Problems []analysis.Problem  `json:"problems,omitempty"` // not empty: it cannot run
 	Calls    []PlannedCall       `json:"calls"`
-	Dynamic  []analysis.Position `json:"dynamic,omitempty"` // calls whose name only the running program knows
+	Dynamic  []analysis.Position `json:"dynamic,omitempty"`  // calls whose name only the running program knows
+	Warnings []string            `json:"warnings,omitempty"` // what was probably not meant
+	// Suggestions say what the program's author could change, Requests what
+	// the person who looks after the rules could.
+	Suggestions []string `json:"suggestions,omitempty"`
+	Requests    []string `json:"requests,omitempty"`
+	Link        string   `json:"link,omitempty"`  // where rules are changed, with what is wanted filled in
+	Reply       string   `json:"reply,omitempty"` // to paste to whoever wants the program run
+
+	// Required says that the profile runs no program without the token of a check.
+	Required bool      `json:"preflightRequired,omitempty"`
+	Token    string    `json:"preflight,omitempty"` // for [Request.Preflight]; "" if the program cannot run
+	Expires  time.Time `json:"preflightExpires,omitzero"`
+	// OnlyHere says that the token counts in this process alone.
+	OnlyHere bool   `json:"preflightOnlyHere,omitempty"`
+	Stale    string `json:"stale,omitempty"` // why the rules are not those of the file as it is now
+
+	tool string
 }
 
 // A PlannedCall is a call that can be seen in a program's text. The verdict is
-// the one of this moment; each call is decided anew when it is made.
+// the one of this moment, as if the calls were made once each and one after the
+// other; each call is decided anew when it is made.
 type PlannedCall struct {
-	Tool    string          `json:"tool"`
-	Line    int             `json:"line"`
-	Column  int             `json:"column"`
-	How     string          `json:"how,omitempty"`  // member, computed, alias ...
-	Args    json.RawMessage `json:"args,omitempty"` // when all of them stand in the text
-	Verdict string          `json:"verdict"`        // allow, ask, deny, or unknown tool
-	Risk    string          `json:"risk,omitempty"`
-	Rule    string          `json:"rule,omitempty"`
-	At      string          `json:"at,omitempty"` // file:line of the rule
-	Reason  string          `json:"reason,omitempty"`
-	Problem string          `json:"problem,omitempty"` // an unknown name, or arguments that do not fit
-	Nearest []string        `json:"nearest,omitempty"`
+	Tool     string          `json:"tool"`
+	Line     int             `json:"line"`
+	Column   int             `json:"column"`
+	How      string          `json:"how,omitempty"`      // member, computed, alias ...
+	Args     json.RawMessage `json:"args,omitempty"`     // as far as they stand in the text; null where they do not
+	Unknown  []string        `json:"unknown,omitempty"`  // JSON Pointers to what only the running program knows; "" is all of it
+	Open     []string        `json:"open,omitempty"`     // JSON Pointers to objects that may get more members
+	Verdict  string          `json:"verdict"`            // allow, ask, deny, depends, or unknown tool
+	Verdicts []string        `json:"verdicts,omitempty"` // of depends: those it may get, the strictest first
+	Depends  []string        `json:"depends,omitempty"`  // of depends: on which rules and arguments
+	Risk     string          `json:"risk,omitempty"`
+	Rule     string          `json:"rule,omitempty"`
+	At       string          `json:"at,omitempty"` // file:line of the rule
+	Layer    string          `json:"layer,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Problem  string          `json:"problem,omitempty"` // an unknown name, or arguments that do not fit
+	Nearest  []string        `json:"nearest,omitempty"`
+
+	pos profiles.Position // of the rule, with its file's whole path
 }
 
-// VerdictUnknownTool is the verdict on a name that has no tool.
-const VerdictUnknownTool = "unknown tool"
+// Verdicts that are not those of a policy.
+const (
+	VerdictUnknownTool = "unknown tool" // the name has no tool
+	VerdictDepends     = "depends"      // on what only the running program knows
+)
 
-// Denied counts the calls that would not get through.
+// Refused reports whether the call is sure not to get through.
+func (c *PlannedCall) Refused() bool {
+	return c.Verdict == hostfns.Deny.String() || c.Verdict == VerdictUnknownTool || c.Problem != ""
+}
+
+// Denied counts the calls that are sure not to get through.
 func (p *Plan) Denied() int {
 	n := 0
-	for _, c := range p.Calls {
-		if c.Verdict != "allow" && c.Verdict != "ask" {
+	for i := range p.Calls {
+		if p.Calls[i].Refused() {
 			n++
 		}
 	}
 	return n
 }
+
+// maxPlanned is how many calls one check looks at.
+const maxPlanned = 1000
 
 // checkWait is how long Check and the catalogue wait for upstreams that start.
 const checkWait = 10 * time.Second
@@ -60,52 +105,177 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 		return nil, err
 	}
 	defer e.running.Done()
-	policy, err := e.bind(r.Profile)
+	policy, saved, err := e.prepare(&r)
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Profile: cmp.Or(r.Profile, profileName(policy)), Calls: []PlannedCall{}}
+	plan := &Plan{Profile: cmp.Or(r.Profile, profileName(policy)), Script: r.Script, Program: programHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
+	if err := e.Stale(); err != nil {
+		plan.Stale = staleText(err)
+	}
+	profile := policy.profile()
+	plan.Required = profile != nil && profile.RequirePreflight()
+	limits, _ := e.limits(profile)
+	if len(r.Code) > limits.ProgramBytes {
+		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
+	}
 	program, problems := e.programs.Compile(cmp.Or(r.Name, "program.ts"), r.Code)
 	if len(problems) > 0 {
 		plan.Problems = problems
 		return plan, nil
 	}
-	plan.Dynamic = program.Dynamic
+	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
 	if len(program.Calls) > 0 {
 		e.ready(ctx, checkWait)
 	}
-	for _, c := range program.Calls {
-		if !hostFunctions[c.Name] {
-			plan.Calls = append(plan.Calls, e.plan(ctx, policy, c))
+	foresight := newForesight(e, policy)
+	for i, c := range program.Calls {
+		if len(plan.Calls) == maxPlanned {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: this call and what follows it, %d in all, was not looked at: it is too much for one check", c.Line, len(program.Calls)-i))
+			break
+		}
+		foresight.foresee(plan, c)
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 	}
+	if program.Unreturned.Line > 0 {
+		plan.Warnings = append(plan.Warnings, unreturnedHint(program.Unreturned))
+	}
+	plan.Allowed = plan.Denied() == 0
+	plan.advise(saved != nil)
+	if !plan.Allowed {
+		plan.Link = e.adminLink(r, profile, plan.refused())
+	}
+	now := policy.now()
+	plan.Token, plan.Expires = e.token(r.Code, policy, now)
+	plan.OnlyHere = e.preflight.ephemeral
 	return plan, nil
 }
 
 // hostFunctions are the names a program may call that are no tools.
-var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_tools": true, "emit": true}
+var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.ReadResource: true}
 
-func (e *Evaluator) plan(ctx context.Context, p *policy, c analysis.Call) PlannedCall {
-	if string(c.Args) == "null" {
-		c.Args = json.RawMessage("{}") // as the Gate takes a call without arguments
-	}
+// foresight decides calls that have not been made yet, in the order of the text.
+type foresight struct {
+	e        *Evaluator
+	policy   *policy
+	now      context.Context // has ended: upstreams were waited for, and are not again
+	counters hostfns.Counters
+	seen     map[string]int // how often a call stands in the text, by tool and arguments
+}
+
+func newForesight(e *Evaluator, p *policy) *foresight {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	return &foresight{e: e, policy: p, now: now, seen: map[string]int{}}
+}
+
+func (f *foresight) call(c analysis.Call) PlannedCall {
 	planned := PlannedCall{Tool: c.Name, Line: c.Line, Column: c.Column, How: c.How, Args: c.Args}
-	t, err := finder{e}.Find(ctx, c.Name)
+	if o := c.Outline; o != nil {
+		planned.Args, planned.Unknown, planned.Open = o.Shown, o.Unknown, o.Open
+	}
+	if bytes.Equal(planned.Args, []byte("null")) {
+		planned.Args = nil
+		if c.Outline == nil {
+			planned.Args = json.RawMessage("{}") // as the Gate takes a call without arguments
+		}
+	}
+	t, err := finder{f.e}.Find(f.now, c.Name)
 	if err != nil {
 		planned.Verdict, planned.Problem = VerdictUnknownTool, err.Error()
 		if missing, ok := errors.AsType[*hostfns.NotFoundError](err); ok {
-			planned.Nearest = missing.Nearest
+			planned.Nearest = f.visible(missing.Nearest)
+			shown := *missing
+			shown.Nearest = planned.Nearest
+			planned.Problem = shown.Error()
 		}
 		return planned
 	}
-	d := p.Decide(t, c.Args, hostfns.Counters{})
-	planned.Verdict, planned.Risk, planned.Rule, planned.At, planned.Reason = d.Verdict.String(), d.Risk, d.Rule, d.At, d.Detail
-	if c.Args != nil && d.Verdict != hostfns.Deny {
-		if err := t.Validate(c.Args); err != nil {
-			planned.Problem = err.Error()
+	f.decide(&planned, t)
+	if planned.Verdict != hostfns.Deny.String() {
+		planned.Problem = f.misfit(t, &planned)
+	}
+	f.count(&planned, t)
+	return planned
+}
+
+// visible leaves out the names of tools that the profile hides.
+func (f *foresight) visible(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		t, err := finder{f.e}.Find(f.now, name)
+		return err != nil || f.policy.Hidden(t)
+	})
+}
+
+func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool) {
+	n := f.counters
+	if len(c.Unknown)+len(c.Open) == 0 {
+		n.Repeat = f.seen[c.Tool+string(c.Args)]
+	}
+	d := f.policy.Decide(t, c.Args, n)
+	c.Verdict, c.Risk, c.Rule, c.At, c.Layer, c.Reason = d.Verdict.String(), d.Risk, d.Rule, d.At, d.Layer, d.Detail
+	profile := f.policy.profile()
+	if profile == nil {
+		return
+	}
+	forecast := profile.Foresee(f.policy.call(t, c.Args, n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
+	if len(forecast.Decision.Reasons) > 0 {
+		c.pos = forecast.Decision.Reasons[0].Pos
+	}
+	if len(forecast.Verdicts) < 2 {
+		c.Reason = reasons(forecast.Decision)
+		return
+	}
+	c.Verdict, c.Risk, c.Rule, c.At, c.Layer, c.Reason = VerdictDepends, "", "", "", "", ""
+	for _, v := range forecast.Verdicts {
+		c.Verdicts = append(c.Verdicts, v.String())
+	}
+	for _, r := range forecast.Depends {
+		c.Depends = append(c.Depends, reasonText(r))
+	}
+}
+
+// reasons puts what speaks for a decision into one line; the rule that decided
+// stands beside it.
+func reasons(d profiles.Decision) string {
+	var texts []string
+	for i, r := range d.Reasons {
+		text := r.Text
+		if i > 0 {
+			text = reasonText(r)
+		}
+		if text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
 		}
 	}
-	return planned
+	return strings.Join(texts, "; ")
+}
+
+// misfit says what is wrong with the arguments, whatever the unknown ones turn out to be.
+func (f *foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
+	known, err := f.e.catalog.Find(t.Name)
+	if err != nil || c.Args == nil {
+		return ""
+	}
+	if err := argumentError(known.ValidateKnown(c.Args, c.Unknown, c.Open)); err != nil {
+		return "the arguments do not fit: " + err.Error()
+	}
+	return ""
+}
+
+// count goes on as if the call had been made.
+func (f *foresight) count(c *PlannedCall, t *hostfns.Tool) {
+	f.counters.Calls++
+	f.seen[c.Tool+string(c.Args)]++
+	if c.Refused() {
+		return
+	}
+	if c.Verdict == hostfns.Ask.String() {
+		f.counters.Asks++
+	}
+	f.counters.Tainted = f.counters.Tainted || !t.Trusted
 }
 
 // ready starts the upstreams and waits, at most so long, until each has said

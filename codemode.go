@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -35,7 +36,10 @@ type Options struct {
 	// change reaches the next call of every run. While the file is broken the
 	// rules of its last good version hold. "" reads no file.
 	ConfigPath string
-	// Config is used when ConfigPath is empty. With neither, nothing is
+	// Files are configuration files beside the one of ConfigPath: those of whoever runs the
+	// machine, of a project, of an admin page. All of them are watched.
+	Files profiles.Files
+	// Config is used when no file is named. With neither, nothing is
 	// connected and every call is denied.
 	Config *profiles.Config
 
@@ -49,13 +53,27 @@ type Options struct {
 	// CacheDir keeps machine code of the guest between processes, which makes
 	// the first run start in milliseconds. Only its owner may be able to write there. "" keeps nothing.
 	CacheDir string
+	// StateDir keeps what has to outlive the process: how tools were defined when
+	// they were accepted, and logins at upstreams. Only its owner may be able to write there.
+	// "" keeps the former in memory, and there are no logins.
+	StateDir string
+	// PreflightSecret signs the tokens that say that a program was checked, so
+	// that they count in other processes too. "" takes it from
+	// CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone.
+	PreflightSecret string
 	// Engine runs the programs; nil makes one for this Evaluator alone.
 	// An Engine that is given is not closed with the Evaluator.
 	Engine Engine
 
+	// Channels reach people whoever asks for a run, beside the channels of each Request.
+	Channels []approvals.Channel
+
 	// Recorder keeps the record of calls; what it cannot keep does not happen.
-	// Nil keeps the latest entries in memory, see [Evaluator.Journal].
+	// Nil keeps the latest entries in memory, see [Evaluator.Journal], or in RecordDir.
 	Recorder hostfns.Recorder
+	// RecordDir is where the record is kept, with everything else that is stored, unless the configuration
+	// has another place for it; see [PlaceRecord]. Only its owner may be able to write there. "" keeps no record but Recorder's.
+	RecordDir string
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
 
@@ -77,10 +95,24 @@ type Evaluator struct {
 	manager  *upstream.Manager
 	gate     *hostfns.Gate
 	desk     *approvals.Desk
-	journal  *Journal // nil when Options.Recorder is set
+	grants   approvals.Keeper
+	journal  *Journal // nil when Options.Recorder or RecordDir is set
+	keeper   *keeper  // its record is nil unless RecordDir is set
 	asks     askCounter
 	programs analysis.Cache // texts that were read lately
 	clock    profiles.Clock // what rules that end are decided by
+
+	pins      *pins
+	preflight *preflight
+	sessions  sessions
+
+	configuring sync.Mutex       // one change of the configuration at a time; guards the next two
+	base        *profiles.Config // without the overlays from people's tools
+	overlays    []byte           // those, as they were given
+
+	trusted    atomic.Pointer[map[string]bool]   // the servers whose answers do not taint a run
+	identities atomic.Pointer[map[string]string] // which server is which, by name
+	scripts    atomic.Pointer[scriptRoot]        // nil: there are no saved programs
 
 	config   atomic.Pointer[profiles.Config]          // nil: nothing is allowed
 	timeouts atomic.Pointer[map[string]time.Duration] // how long one call may take, by server; those that say so
@@ -99,6 +131,7 @@ type Evaluator struct {
 	subscribers map[int]func()
 	nextID      int
 	roots       map[string]*openRoot // directories of the built-in filesystem, by path
+	saved       map[string]*os.Root  // folders of saved programs, by path
 	listed      map[string]string    // the servers whose tools are known, and their instructions
 }
 
@@ -123,26 +156,46 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		options: o, log: o.Log,
 		catalog:     catalog.New(),
 		desk:        &approvals.Desk{},
+		grants:      approvals.NewKeeper(time.Now),
 		subscribers: map[int]func(){},
 		roots:       map[string]*openRoot{},
+		saved:       map[string]*os.Root{},
 		listed:      map[string]string{},
+	}
+	secret, _ := o.Env(PreflightSecretVariable)
+	e.preflight = newPreflight(cmp.Or(o.PreflightSecret, secret))
+	e.trusted.Store(&map[string]bool{})
+	e.identities.Store(&map[string]string{})
+	var err error
+	if e.pins, err = openPins(o.StateDir); err != nil {
+		return nil, err
 	}
 	e.ctx, e.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	e.manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version,
-		ToolsChanged: e.toolsChanged, Gone: e.gone,
+		ToolsChanged: e.toolsChanged, Gone: e.gone, Logins: loginsIn(o.StateDir),
 	})
 	recorder := o.Recorder
-	if recorder == nil {
+	e.keeper = &keeper{e: e}
+	switch {
+	case recorder != nil:
+	case o.RecordDir != "":
+		recorder = e.keeper
+	default:
 		e.journal = &Journal{log: o.Log}
 		recorder = e.journal
 	}
 	e.gate = hostfns.NewGate(hostfns.Deps{
-		Tools: finder{e}, Library: finder{e}, Recorder: recorder, Sender: sender{e}, Log: o.Log,
+		Tools: finder{e}, Library: finder{e}, ResourceTool: resourceTool, Recorder: recorder, Sender: sender{e}, Log: o.Log,
 	})
 	e.engine = sync.OnceValues(e.newEngine)
 	if err := e.configure(ctx); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
+	}
+	if o.Recorder == nil {
+		if err := e.keep(); err != nil {
+			return nil, errors.Join(err, e.Close(ctx))
+		}
 	}
 	return e, nil
 }
@@ -151,12 +204,21 @@ func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, CacheDir: e.options.CacheDir})
+	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, CacheDir: e.options.CacheDir, Compiling: e.compiling})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}
 	e.own.Store(engine)
 	return engine, nil
+}
+
+// compiling says why a start takes a second.
+func (e *Evaluator) compiling(r sandbox.Reason) {
+	if r == sandbox.Uncached && e.options.CacheDir == "" {
+		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
+		return
+	}
+	e.log.Warn("compiling the sandbox, which takes about a second", "because", r.String(), "directory", e.options.CacheDir)
 }
 
 // Warm starts the upstreams and prepares the sandbox without waiting for
@@ -223,10 +285,14 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	if engine := e.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}
+	errs = append(errs, e.keeper.close(stopping))
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.roots {
 		errs = append(errs, r.root.Close())
+	}
+	for _, root := range e.saved {
+		errs = append(errs, root.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -2,12 +2,13 @@ package codemode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/codemode-project/codemode/catalog"
@@ -17,42 +18,65 @@ import (
 
 // configure loads the configuration for the first time and starts watching it.
 func (e *Evaluator) configure(ctx context.Context) error {
-	if e.options.ConfigPath == "" {
+	e.configuring.Lock()
+	defer e.configuring.Unlock()
+	files := e.files()
+	if files.None() {
 		return e.apply(e.options.Config)
 	}
-	cfg, err := profiles.Load(e.options.ConfigPath)
+	cfg, err := files.Load()
 	if err != nil {
 		return err
 	}
 	if err := e.apply(cfg); err != nil {
 		return err
 	}
-	e.watcher, err = profiles.Watch(e.ctx, e.options.ConfigPath, profiles.WatchOptions{Last: cfg, Log: e.log}, e.reload)
+	e.watcher, err = profiles.WatchFiles(e.ctx, files, profiles.WatchOptions{Last: cfg, Log: e.log}, e.reload)
 	if err != nil {
-		return fmt.Errorf("watching %s: %w", e.options.ConfigPath, err)
+		return fmt.Errorf("watching %s: %w", cfg.Path, err)
 	}
 	return nil
+}
+
+// files are the configuration files that were named.
+func (e *Evaluator) files() profiles.Files {
+	files := e.options.Files
+	files.User = cmp.Or(e.options.ConfigPath, files.User)
+	return files
 }
 
 // reload takes a new version of the file. A version that must not be used
 // changes nothing but the status.
 func (e *Evaluator) reload(cfg *profiles.Config, err error) {
+	e.configuring.Lock()
+	defer e.configuring.Unlock()
 	if err == nil {
 		err = e.apply(cfg)
 	}
 	if err != nil {
 		e.stale.Store(&err)
 		e.log.Error("the changed configuration is not used; the rules of its last good version hold", "file", e.options.ConfigPath, "problem", err.Error())
+		e.recordPolicy(e.ctx, "rejected", nil, err)
 		return
 	}
 	e.stale.Store(nil)
 	e.log.Info("the configuration was reloaded", "file", e.options.ConfigPath, "profiles", cfg.Names())
+	e.recordPolicy(e.ctx, "changed", cfg, nil)
 	e.publish()
 }
 
-// apply makes cfg what holds. On an error nothing has changed.
-func (e *Evaluator) apply(cfg *profiles.Config) error {
+// apply makes cfg, with the overlays from people's tools, what holds. On an
+// error nothing has changed. The caller holds configuring.
+func (e *Evaluator) apply(base *profiles.Config) error {
+	cfg, err := e.narrowed(base)
+	if err != nil {
+		return err
+	}
 	servers, err := e.servers(cfg)
+	if err != nil {
+		return err
+	}
+	scripts, err := e.savedPrograms(cfg)
 	if err != nil {
 		return err
 	}
@@ -63,13 +87,18 @@ func (e *Evaluator) apply(cfg *profiles.Config) error {
 	}
 	// Rules first: a server that the new rules let in must not be reachable under the old ones.
 	e.config.Store(cfg)
+	e.base = base
+	e.scripts.Store(scripts)
+	e.know(cfg)
 	timeouts := map[string]time.Duration{}
-	for _, s := range servers {
+	for i, s := range servers {
 		if s.Timeout > 0 {
 			timeouts[s.Name] = s.Timeout
+			servers[i].Timeout = 0 // the Gate's clock counts it, and stands still while a person is awaited
 		}
 	}
 	e.timeouts.Store(&timeouts)
+	e.keeper.learn(servers)
 	e.manager.Set(servers)
 	return nil
 }
@@ -103,14 +132,11 @@ func (e *Evaluator) servers(cfg *profiles.Config) ([]upstream.Server, error) {
 	if built.time && !taken["time"] {
 		servers = append(servers, upstream.Time().Server())
 	}
-	root := e.options.Root
-	if root == "" && built.root != "" {
-		root = built.root
-		if !filepath.IsAbs(root) && cfg.Path != "" {
-			root = filepath.Join(filepath.Dir(cfg.Path), root)
-		}
+	root, err := e.filesRoot(cfg)
+	if err != nil {
+		return nil, err
 	}
-	if root != "" && !taken["filesystem"] {
+	if root != "" {
 		server, err := e.filesystem(root)
 		if err != nil {
 			return nil, err
@@ -118,6 +144,21 @@ func (e *Evaluator) servers(cfg *profiles.Config) ([]upstream.Server, error) {
 		servers = append(servers, server)
 	}
 	return servers, nil
+}
+
+// filesRoot is the directory of the built-in filesystem; "" if there is none.
+func (e *Evaluator) filesRoot(cfg *profiles.Config) (string, error) {
+	if slices.ContainsFunc(cfg.Servers, func(s profiles.Server) bool { return s.Name == "filesystem" }) {
+		return "", nil // that one takes its place
+	}
+	if e.options.Root != "" {
+		return e.options.Root, nil
+	}
+	built, err := builtins(cfg.Builtin)
+	if err != nil || built.root == "" {
+		return "", err
+	}
+	return beside(cfg.Path, built.root), nil
 }
 
 // builtinServers says which built-in servers a configuration wants.
@@ -182,6 +223,18 @@ func (e *Evaluator) filesystem(path string) (upstream.Server, error) {
 	return e.roots[path].server, nil
 }
 
+// know takes down which servers are trusted, and which are which.
+func (e *Evaluator) know(cfg *profiles.Config) {
+	trusted, identities := map[string]bool{"time": true, "filesystem": true}, map[string]string{}
+	if cfg != nil {
+		for _, s := range cfg.Servers {
+			trusted[s.Name], identities[s.Name] = s.TrustAnnotations, identityOf(s.Name, s.JSON)
+		}
+	}
+	e.trusted.Store(&trusted)
+	e.identities.Store(&identities)
+}
+
 // toolsChanged takes an upstream's list of tools into the catalogue.
 func (e *Evaluator) toolsChanged(server string, tools []upstream.Tool, instructions string) {
 	list := make([]catalog.Tool, 0, len(tools))
@@ -190,6 +243,16 @@ func (e *Evaluator) toolsChanged(server string, tools []upstream.Tool, instructi
 			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
 			Input: t.Input, Output: t.Output, Annotations: t.Annotations,
 		})
+	}
+	// Before anybody can call them. The built-in servers are part of this program.
+	if identity := (*e.identities.Load())[server]; identity != "" {
+		changed, err := e.pins.observe(identity, list)
+		if err != nil {
+			e.log.Error("catalogue", "server", server, "problem", err.Error())
+		}
+		for _, name := range changed {
+			e.log.Warn("a tool is not defined any more as it was when it was accepted; its calls are asked about, and codemode review shows what changed", "tool", name)
+		}
 	}
 	for _, p := range e.catalog.Replace(server, list) {
 		e.log.Warn("catalogue", "server", server, "problem", p.String())

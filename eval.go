@@ -30,8 +30,29 @@ type Request struct {
 	// nobody can be asked.
 	Channels []approvals.Channel
 
-	Principal string // who asks for the run, for the record
-	Client    string // through which program, for the record
+	// Caller is who gets to see what upstreams ask and report meanwhile; nil is nobody.
+	Caller *Caller
+
+	// Script names a saved program instead of Code. It runs under the profile
+	// that its rule names, or else under Profile.
+	Script string
+	// Bound says that a saved program must not run under another profile than Profile.
+	Bound bool
+
+	// Preflight is the token of a check, see [Plan]. Some profiles require one.
+	Preflight string
+	// Tool is the MCP tool that the caller runs programs with, for messages.
+	Tool string
+	// Local says that the caller sits at this machine: links may name its files.
+	Local bool
+
+	// Principal, Session and Client say who asks for the run, in which session
+	// and through which program. Overlays know a run by the first two, which
+	// therefore have to be what the server knows, not what the caller says.
+	Principal string
+	Session   string
+	Client    string
+	Role      string // as the caller says, for the record alone
 }
 
 // A Response is what a run leaves behind, however it ended.
@@ -43,7 +64,10 @@ type Response struct {
 	Calls          []hostfns.Report
 	Queued         int             // calls that the run's end kept from even reaching the Gate
 	Blocks         []hostfns.Block // content on the host whose handles are in Value
+	BlocksLeft     int             // of which there was no room for so many
 	Usage          sandbox.Usage
+
+	unreturned analysis.Position // where a value was computed that may have been meant as the program's
 
 	source string // the program's text, for excerpts
 	name   string
@@ -74,6 +98,9 @@ func (e *UnknownProfileError) Error() string {
 	return fmt.Sprintf("there is no profile %q; there are %s", e.Name, strings.Join(e.Names, ", "))
 }
 
+// defaultRefusals is how many refusals by people end a run whose profile does not say.
+const defaultRefusals = 3
+
 // errRefusals ends a run whose calls people have refused too often.
 var errRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
 
@@ -85,8 +112,14 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	defer e.running.Done()
-	policy, err := e.bind(r.Profile)
+	policy, saved, err := e.prepare(&r)
 	if err != nil {
+		return nil, err
+	}
+	if err := saved.takes(r.Input); err != nil {
+		return nil, err
+	}
+	if err := e.checkedBefore(r, policy); err != nil {
 		return nil, err
 	}
 	resp := &Response{Run: newRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
@@ -100,41 +133,81 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	}
 	program, problems := e.programs.Compile(resp.name, r.Code)
 	if len(problems) > 0 {
+		e.recordEnd(ctx, resp, &r, policy, time.Time{}, Problems(problems))
 		return resp, Problems(problems)
 	}
+	resp.unreturned = program.Unreturned
 	limits.ProgramBytes = max(limits.ProgramBytes, len(program.JS)) // the limit is on what was sent
 	engine, err := e.engine()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, callerKey{}, r.Caller))
 	defer cancel(nil)
 	defer context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })()
 	e.background(func() { e.manager.Ready(e.ctx) }) // starts what has not been started
 
+	started := time.Now()
+	e.recordBegin(ctx, resp, &r, policy)
+	asking := e.newAsker(&r, policy, program)
 	run := e.gate.Run(hostfns.RunInfo{
 		ID: resp.Run, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client,
-		Policy: policy, Asker: &asker{e: e, policy: policy, channels: r.Channels, preview: preview(program)},
+		Session: r.Session, Role: r.Role, Script: r.Script,
+		Policy: policy, Asker: asking,
 		CallTimeout: e.callTimeout(policy.profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
-			if p := policy.profile(); p != nil && p.Limits().Refusals > 0 && n >= p.Limits().Refusals {
+			if p := policy.profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
 				cancel(errRefusals)
 			}
 		},
 	})
 	result, err := engine.Run(ctx, sandbox.Program{
 		Source: program.JS, Name: resp.name, Input: r.Input, Limits: limits, Lookup: program.Lookup,
-	}, e.host(run))
+	}, e.host(run, asking.trace))
 	resp.Calls = run.End()
+	if err := approvals.EndRun(context.WithoutCancel(ctx), e.grants, resp.Run); err != nil {
+		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
+	}
 	resp.Queued = queued(run, result)
 	if result != nil {
 		resp.Value, resp.Console, resp.ConsoleDropped, resp.Usage = result.Value, result.Console, result.ConsoleDropped, result.Usage
 	}
-	resp.Blocks = run.Blocks(resp.Value)
+	resp.Blocks, resp.BlocksLeft = run.Blocks(resp.Value)
 	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ctx.Err() != nil {
 		err = canceled(ended, context.Cause(ctx))
+	} else if err == nil && context.Cause(ctx) == errRefusals {
+		// It caught what followed and was at its end before the stop reached it.
+		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, errRefusals)
 	}
+	e.recordEnd(ctx, resp, &r, policy, started, err)
 	return resp, err
+}
+
+// prepare finds what a request is to run, and the policy that it runs under.
+// The saved program is nil when the request brings its own.
+func (e *Evaluator) prepare(r *Request) (*policy, *savedProgram, error) {
+	var saved *savedProgram
+	if r.Script != "" {
+		var err error
+		if saved, err = e.load(r); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(r.Role) > maxRole {
+		return nil, nil, fmt.Errorf("the role has %d bytes, the limit is %d", len(r.Role), maxRole)
+	}
+	subject, err := e.subject(*r)
+	if err != nil {
+		return nil, nil, err
+	}
+	policy, err := e.bind(r.Profile, subject)
+	if err != nil {
+		return nil, nil, err
+	}
+	if saved != nil {
+		policy.within = saved.rule.Limits
+	}
+	return policy, saved, nil
 }
 
 // canceled describes the end of a run whose context ended: an exception that
@@ -160,15 +233,18 @@ func queued(run *hostfns.Run, result *sandbox.Result) int {
 
 // host joins the sandbox to the Gate. A call that outlives its run is waited
 // for by Close, so that what became of it is recorded.
-func (e *Evaluator) host(run *hostfns.Run) sandbox.Host {
+func (e *Evaluator) host(run *hostfns.Run, trace *approvals.Trace) sandbox.Host {
 	return func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
 		if err := e.enter(); err != nil {
 			return nil, err
 		}
 		defer e.running.Done()
-		value, err := run.Call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause})
+		value, err := run.Call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause, Progress: c.Progress})
 		if x, ok := errors.AsType[*hostfns.Exception](err); ok {
 			return nil, &sandbox.Throw{Class: x.Class, Message: x.Message, Props: x.Props}
+		}
+		if err == nil {
+			trace.Answered(c.ID, c.Name, value)
 		}
 		return value, err
 	}
@@ -191,21 +267,24 @@ func (e *Evaluator) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 		apply(cfg.Limits)
 	}
 	if p != nil {
-		apply(p.Limits())
+		apply(p.Bounded(profiles.Limits{
+			CPU: l.CPU, Wall: l.Wall, Memory: l.Memory, Calls: l.Calls, InFlight: l.InFlight, ArgumentBytes: l.ArgumentBytes,
+			ConsoleBytes: l.ConsoleBytes, ProgramBytes: l.ProgramBytes, ResultBytes: reply,
+		}))
 	}
 	l.ResultBytes = max(l.ResultBytes, reply)
 	return l, reply
 }
 
 func (e *Evaluator) callTimeout(p *profiles.Profile) time.Duration {
-	var timeout time.Duration
+	timeout := hostfns.DefaultCallTimeout
 	if cfg := e.config.Load(); cfg != nil {
-		timeout = cfg.Limits.Call
+		timeout = cmp.Or(cfg.Limits.Call, timeout)
 	}
 	if p != nil {
-		timeout = cmp.Or(p.Limits().Call, timeout)
+		timeout = p.Bounded(profiles.Limits{Call: timeout}).Call
 	}
-	return cmp.Or(timeout, hostfns.DefaultCallTimeout)
+	return timeout
 }
 
 func profileName(p *policy) string {

@@ -19,18 +19,21 @@ var layers = map[string]struct {
 	outside []string
 }{
 	// Leaves.
-	"sandbox":   {outside: []string{"github.com/tetratelabs/wazero"}},
-	"analysis":  {outside: []string{"github.com/evanw/esbuild"}},
-	"profiles":  {outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
-	"catalog":   {},
-	"upstream":  {outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
-	"approvals": {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
-	"hostfns":   {},
+	"sandbox":         {outside: []string{"github.com/tetratelabs/wazero"}},
+	"analysis":        {outside: []string{"github.com/evanw/esbuild"}},
+	"profiles":        {outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
+	"catalog":         {},
+	"upstream":        {outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
+	"hostfns":         {},
+	"store":           {outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
+	"audit":           {ours: []string{"store"}}, // what it writes are rows of the store
+	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
-	".":            {ours: []string{"sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns"}},
+	".":            {ours: []string{"sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store"}},
 	"server":       {ours: []string{".", "approvals", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"cmd/codemode": {ours: []string{".", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench"}, outside: []string{"github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/codemode": {ours: []string{".", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

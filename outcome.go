@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -28,6 +29,7 @@ type CallJSON struct {
 	State    string  `json:"state"` // done, refused, failed, unknown or not started
 	Reason   string  `json:"reason,omitempty"`
 	Detail   string  `json:"detail,omitempty"`
+	Warning  string  `json:"warning,omitempty"` // what is odd about its answer
 	Approved string  `json:"approved,omitempty"`
 	TookMS   float64 `json:"tookMs,omitempty"`
 }
@@ -37,7 +39,7 @@ func (r *Response) CallsJSON() []CallJSON {
 	calls := make([]CallJSON, 0, len(r.Calls))
 	for _, c := range r.Calls {
 		calls = append(calls, CallJSON{
-			Call: c.Call, Tool: c.Tool, State: string(c.State), Reason: c.Reason, Detail: c.Detail, Approved: c.Approved,
+			Call: c.Call, Tool: c.Tool, State: string(c.State), Reason: c.Reason, Detail: c.Detail, Warning: c.Warning, Approved: c.Approved,
 			TookMS: float64(c.Took.Microseconds()) / 1000,
 		})
 	}
@@ -47,7 +49,7 @@ func (r *Response) CallsJSON() []CallJSON {
 // Notes renders what accompanies a value: what went wrong, the console, the
 // calls. With the value it makes up [Response.Text].
 func (r *Response) Notes(err error) string {
-	rest := r.consoleText() + r.callsText(err != nil)
+	rest := r.notes(err, cmp.Or(r.limit, DefaultTextBytes))
 	if err != nil {
 		return r.failure(err) + "\n" + rest
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +20,14 @@ const DefaultTextBytes = 64 << 10
 
 // Parts of a text that other parts have to leave room for.
 const (
-	prettyBytes  = 2 << 10  // a value up to this long is printed over several lines
+	prettyBytes  = 2 << 10  // a value up to this long is printed over several lines,
+	prettyLines  = 40       // if it is not more lines than that
 	consoleBytes = 16 << 10 // console text shown
 	callLines    = 100      // calls listed one by one
+	warningLines = 10       // warnings about their answers
 	detailRunes  = 300      // of what is said about one call
-	minimumValue = 1 << 10  // room for the value, whatever else there is
+	minimumValue = 512      // room for the value, whatever else there is
+	cutNote      = 200      // room for the note that it was cut
 )
 
 // Text renders a response for whoever sent the program, together with the
@@ -31,8 +35,9 @@ const (
 // and where), the console, and each call with how it ended. It is never longer than
 // the profile's limit on results, and says what was left out.
 func (r *Response) Text(err error) string {
-	rest := r.consoleText() + r.callsText(err != nil)
-	room := max(cmp.Or(r.limit, DefaultTextBytes)-len(rest)-200, minimumValue) // 200: the note about the cut
+	limit := cmp.Or(r.limit, DefaultTextBytes)
+	rest := r.notes(err, limit)
+	room := max(limit-len(rest)-cutNote, minimumValue)
 	var head string
 	if err != nil {
 		head = clip(r.failure(err), room)
@@ -40,6 +45,16 @@ func (r *Response) Text(err error) string {
 		head = valueText(r.Value, room)
 	}
 	return strings.TrimRight(head, "\n") + "\n" + rest
+}
+
+// notes are what stands below the value: the console and the calls. They leave
+// at least half of limit to the value.
+func (r *Response) notes(err error, limit int) string {
+	text := r.hint(err) + r.consoleText(min(consoleBytes, limit/4)) + r.callsText(err != nil, limit/4)
+	if r.BlocksLeft > 0 {
+		text += fmt.Sprintf("\n(cut: %d more images, sounds or resources did not fit into the answer: return or emit fewer)\n", r.BlocksLeft)
+	}
+	return text
 }
 
 // failure says what went wrong, with the program's own line.
@@ -115,9 +130,17 @@ func excerpt(source string, line, column int) string {
 	return fmt.Sprintf("\n    %s\n    %s^", string(text), pad)
 }
 
-// consoleText lists what the program printed. Lines after the first of one
+// hint tells of a value that was computed last and not returned.
+func (r *Response) hint(err error) string {
+	if err != nil || r.Value != nil || r.unreturned.Line == 0 {
+		return ""
+	}
+	return "\nhint: " + unreturnedHint(r.unreturned) + "\n"
+}
+
+// consoleText lists what the program printed, in about room bytes. Lines after the first of one
 // message are indented, so that no message can look like another part of the text.
-func (r *Response) consoleText() string {
+func (r *Response) consoleText(room int) string {
 	if len(r.Console) == 0 && r.ConsoleDropped == 0 {
 		return ""
 	}
@@ -126,20 +149,21 @@ func (r *Response) consoleText() string {
 	dropped := r.ConsoleDropped
 	for _, line := range r.Console {
 		text := fmt.Sprintf("  %s: %s\n", line.Level, strings.ReplaceAll(line.Text, "\n", "\n    "))
-		if b.Len()+len(text) > consoleBytes {
+		if b.Len()+len(text) > room {
 			dropped += len(line.Text)
 			continue
 		}
 		b.WriteString(text)
 	}
 	if dropped > 0 {
-		fmt.Fprintf(&b, "  (%d more bytes were printed and dropped)\n", dropped)
+		fmt.Fprintf(&b, "  (cut: %d more bytes were printed; print less, or return it)\n", dropped)
 	}
 	return b.String()
 }
 
-// callsText lists the calls. When there are too many, those that are done are left out first.
-func (r *Response) callsText(failed bool) string {
+// callsText lists the calls, in about room bytes. When there are too many,
+// those that are done are left out first.
+func (r *Response) callsText(failed bool, room int) string {
 	if len(r.Calls) == 0 && r.Queued == 0 {
 		if failed {
 			return "\ncalls: none\n"
@@ -159,14 +183,46 @@ func (r *Response) callsText(failed bool) string {
 		listed = listed[:callLines]
 		slices.SortStableFunc(listed, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })
 	}
+	shown := 0
 	for _, c := range listed {
-		fmt.Fprintf(&b, "  %s\n", CallLine(c))
+		line := CallLine(c)
+		if b.Len()+len(line) > room {
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", line)
+		shown++
 	}
-	if n := len(r.Calls) - len(listed); n > 0 {
+	if n := len(r.Calls) - shown; n > 0 {
 		fmt.Fprintf(&b, "  (%d more are not listed)\n", n)
 	}
+	b.WriteString(r.warnings())
 	if r.Queued > 0 {
 		fmt.Fprintf(&b, "  (%d more were waiting for their turn and did not start)\n", r.Queued)
+	}
+	return b.String()
+}
+
+// warnings says once for each tool what was odd about its answers.
+func (r *Response) warnings() string {
+	var b strings.Builder
+	seen := map[string]int{} // tool and warning to how many calls had it
+	for _, c := range r.Calls {
+		if c.Warning != "" {
+			seen[c.Tool+"\n"+c.Warning]++
+		}
+	}
+	keys := slices.Sorted(maps.Keys(seen))
+	for i, key := range keys {
+		if i == warningLines {
+			fmt.Fprintf(&b, "  (%d more warnings)\n", len(keys)-i)
+			break
+		}
+		tool, warning, _ := strings.Cut(key, "\n")
+		times := ""
+		if n := seen[key]; n > 1 {
+			times = fmt.Sprintf(" (%d calls)", n)
+		}
+		fmt.Fprintf(&b, "  warning: %s%s: %s\n", oneLine(tool, 80), times, oneLine(warning, detailRunes))
 	}
 	return b.String()
 }
@@ -209,7 +265,7 @@ func CallLine(c hostfns.Report) string {
 		fmt.Fprintf(&b, " (%s)", c.Reason)
 	}
 	if c.Detail != "" {
-		b.WriteString(": " + oneLine(c.Detail, detailRunes))
+		b.WriteString(": " + oneLine(strings.TrimPrefix(c.Detail, c.Tool+": "), detailRunes))
 	}
 	return b.String()
 }

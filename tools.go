@@ -3,6 +3,7 @@ package codemode
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -16,8 +17,26 @@ import (
 type Tool struct {
 	Name        string `json:"name"`
 	Server      string `json:"server"`
+	Raw         string `json:"tool"` // as the server spells it
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
+
+	// The definition as the server gave it: JSON Schemas, and its hints.
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  json.RawMessage `json:"annotations,omitempty"`
+
+	known *catalog.Tool
+}
+
+// Declarations describes tools that [Evaluator.Tools] returned in TypeScript:
+// their types, and their servers' words as comments.
+func Declarations(tools []Tool) string {
+	known := make([]*catalog.Tool, len(tools))
+	for i, t := range tools {
+		known[i] = t.known
+	}
+	return catalog.Declarations(known)
 }
 
 // A Query selects tools.
@@ -25,8 +44,10 @@ type Query struct {
 	// Profiles leaves out what none of them would let through, whatever the
 	// arguments. "" among them is the base tool. None at all selects nothing.
 	Profiles []string
-	Text     string // words to search for; "" lists by name
-	Limit    int    // zero is all
+	// Principal and Session are who asks, as in [Request]: what overlays hide from them is left out too.
+	Principal, Session string
+	Text               string // words to search for; "" lists by name
+	Limit              int    // zero is all
 }
 
 // Tools returns the tools that fit, best first.
@@ -37,7 +58,10 @@ func (e *Evaluator) Tools(ctx context.Context, q Query) ([]Tool, error) {
 	}
 	tools := make([]Tool, 0, len(found))
 	for _, t := range found {
-		tools = append(tools, Tool{Name: t.Name, Server: t.Server, Title: t.Title, Description: t.Description})
+		tools = append(tools, Tool{
+			Name: t.Name, Server: t.Server, Raw: t.Raw, Title: t.Title, Description: t.Description,
+			InputSchema: t.Input, OutputSchema: t.Output, Annotations: t.Annotations, known: t,
+		})
 	}
 	return tools, nil
 }
@@ -47,7 +71,7 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 		return nil, err
 	}
 	defer e.running.Done()
-	visible, err := e.visible(q.Profiles)
+	visible, err := e.visible(q)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +84,14 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 }
 
 // visible accepts what at least one of the profiles might let through.
-func (e *Evaluator) visible(names []string) (func(*catalog.Tool) bool, error) {
+func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
+	subject, err := e.subject(Request{Principal: q.Principal, Session: q.Session})
+	if err != nil {
+		return nil, err
+	}
 	var policies []*policy
-	for _, name := range names {
-		p, err := e.bind(name)
+	for _, name := range q.Profiles {
+		p, err := e.bind(name, subject)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +106,7 @@ func (e *Evaluator) visible(names []string) (func(*catalog.Tool) bool, error) {
 // there are no names, those that Query selects. A name that Query hides is a
 // [*hostfns.NotFoundError] like one that does not exist.
 func (e *Evaluator) Declarations(ctx context.Context, names []string, server string, q Query) (string, error) {
-	found, err := e.search(ctx, Query{Profiles: q.Profiles, Text: q.Text, Limit: q.Limit})
+	found, err := e.search(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -114,6 +142,59 @@ func (e *Evaluator) hiddenOrMissing(name string, visible []*catalog.Tool) error 
 		return missing
 	}
 	return err
+}
+
+// A ServerInfo is one upstream as programs of some profiles see it.
+type ServerInfo struct {
+	Name    string
+	State   upstream.State
+	Error   string // why it is not ready
+	Tools   int    // that at least one of the profiles might let through
+	Example string // the name of one of them
+}
+
+// Servers lists the upstreams that programs of these profiles can use, by name,
+// without waiting for any. One that has not yet said what it offers is among
+// them; one with nothing for these profiles is not.
+func (e *Evaluator) Servers(profiles []string) []ServerInfo {
+	visible, err := e.visible(Query{Profiles: profiles})
+	if err != nil {
+		return nil // a profile that is gone shows nothing
+	}
+	tools := map[string]*ServerInfo{}
+	for _, t := range e.catalog.Tools() {
+		if visible(t) {
+			if tools[t.Server] == nil {
+				tools[t.Server] = &ServerInfo{Example: t.Name}
+			}
+			tools[t.Server].Tools++
+		}
+	}
+	var servers []ServerInfo
+	for _, st := range e.manager.Status() {
+		e.mu.Lock()
+		_, listed := e.listed[st.Name]
+		e.mu.Unlock()
+		info := ServerInfo{Name: st.Name, State: st.State, Error: st.Error}
+		switch has := tools[st.Name]; {
+		case st.State == upstream.Disabled, listed && has == nil:
+			continue
+		case has != nil:
+			info.Tools, info.Example = has.Tools, has.Example
+		}
+		servers = append(servers, info)
+	}
+	return servers
+}
+
+// Withheld says, a sentence each, which names are no tool's because several
+// tools would have them.
+func (e *Evaluator) Withheld() []string {
+	var out []string
+	for _, c := range e.catalog.Withheld() {
+		out = append(out, c.Error())
+	}
+	return out
 }
 
 // Status describes the upstreams, without waiting for any.

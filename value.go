@@ -17,7 +17,7 @@ func valueText(value json.RawMessage, room int) string {
 	}
 	if len(value) <= prettyBytes {
 		var b bytes.Buffer
-		if json.Indent(&b, value, "", "  ") == nil && b.Len() <= room {
+		if json.Indent(&b, value, "", "  ") == nil && b.Len() <= room && bytes.Count(b.Bytes(), []byte("\n")) <= prettyLines {
 			return b.String()
 		}
 	}
@@ -25,7 +25,7 @@ func valueText(value json.RawMessage, room int) string {
 		return string(value)
 	}
 	short := fit(value, room)
-	return fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; return less, or filter it inside the program)", short, len(value), len(short))
+	return fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing; return only the part that is needed)", short, len(value), len(short))
 }
 
 // leastShare is the room below which a part of a value is left out rather than cut.

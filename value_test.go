@@ -15,6 +15,7 @@ func TestValueText(t *testing.T) {
 		{name: "no value", value: "", want: "undefined"},
 		{name: "a small value is pretty", value: `{"a":[1,2]}`, want: "{\n  \"a\": [\n    1,\n    2\n  ]\n}"},
 		{name: "text stays JSON", value: `"a\nb"`, want: `"a\nb"`},
+		{name: "a long list of short things is not a line for each", value: "[" + strings.Repeat("1,", 50) + "1]", want: "[" + strings.Repeat("1,", 50) + "1]"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

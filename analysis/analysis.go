@@ -21,7 +21,7 @@
 // With problems, nothing may run. Without, the JavaScript is the body of an
 // async function and cannot reach out of it, whatever was submitted. No text
 // makes Compile panic or run out of stack, and a text that would take esbuild
-// very long is a problem; the caller limits its size.
+// very long is run unread, or is a problem; the caller limits its size.
 //
 // The calls are what a reader would find, to be shown to people as a preview.
 // They prove nothing: a program can call what is not listed, and says so with
@@ -55,6 +55,9 @@ type Program struct {
 	// Unreturned is where the last statement begins if its value may have been
 	// meant as the program's: it is an expression, and no return gives a value.
 	Unreturned Position
+	// Unread says that the text is too large or too intricate to be read:
+	// JS is the text itself, and none of its calls are known.
+	Unread bool
 
 	origin origin
 }
@@ -74,6 +77,8 @@ type Call struct {
 	// Args is the JSON of the argument, as the call would send it, if the text
 	// shows all of it; "null" if there is none. Nil means that it is not known.
 	Args json.RawMessage `json:"args,omitempty"`
+	// Outline is what the text shows of the argument where Args is nil.
+	Outline *Outline `json:"outline,omitempty"`
 }
 
 // Lookup maps a place in [Program.JS] to the text that was submitted. A line

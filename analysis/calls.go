@@ -17,6 +17,7 @@ type found struct {
 	how         string
 	start, last int
 	args        json.RawMessage
+	outline     *Outline // when args is nil
 }
 
 // A pending tool was given a name, and is a value if nobody uses the name.
@@ -36,14 +37,19 @@ func search(body *node) *walker {
 	}
 	for _, p := range w.pending {
 		if !p.bind.reported {
-			w.found(p.worth, p.how, nil)
+			w.found(p.worth, p.how, nil, nothing)
 		}
 	}
 	return w
 }
 
-func (w *walker) found(v worth, how string, args json.RawMessage) {
-	w.calls = append(w.calls, found{v.name, how, v.start, v.last, args})
+// found notes a call. outline is asked for what args does not know.
+func (w *walker) found(v worth, how string, args json.RawMessage, outline func() *Outline) {
+	f := found{v.name, how, v.start, v.last, args, nil}
+	if args == nil {
+		f.outline = outline()
+	}
+	w.calls = append(w.calls, f)
 	w.used(v)
 }
 
@@ -59,9 +65,9 @@ func (w *walker) lost(v worth) {
 	case codemode, global, evaluator:
 		w.dynamic = append(w.dynamic, v.start)
 	case tool:
-		w.found(v, Value, nil)
+		w.found(v, Value, nil, nothing)
 	case server:
-		w.found(v, Value, nil) // a function of the host, or
+		w.found(v, Value, nil, nothing) // a function of the host, or
 		w.dynamic = append(w.dynamic, v.start)
 	}
 	w.used(v)

@@ -16,6 +16,9 @@ func Compile(name, text string) (*Program, []Problem) {
 	c := &compiler{file: name, whole: newIndex(text), start: start, text: text[start:end]}
 	var f *fault
 	if c.shape, f = survey(c.text); f != nil {
+		if f.limit && begins[c.shape.first] {
+			return c.unread(), nil
+		}
 		return nil, []Problem{c.problem(*f)}
 	}
 	if c.takeModules(); len(c.problems) == 0 {
@@ -25,6 +28,23 @@ func Compile(name, text string) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	return c.program, nil
+}
+
+// begins holds the words that begin a statement and no expression: a text that
+// begins with one of them is the body of a function.
+var begins = map[string]bool{
+	"const": true, "let": true, "var": true, "return": true, "if": true, "for": true, "while": true, "do": true,
+	"switch": true, "try": true, "throw": true,
+}
+
+// unread makes a program of a text that is too large to be read. If it is not
+// JavaScript after all, the sandbox says so.
+func (c *compiler) unread() *Program {
+	return &Program{
+		JS: c.text, Unread: true,
+		Dynamic: []Position{c.whole.position(c.start)},
+		origin:  origin{start: c.start, whole: c.whole, same: true},
+	}
 }
 
 // A compiler is at work on one text.
@@ -127,7 +147,7 @@ func (c *compiler) finish(out output, f form) {
 	}
 	w := search(tree)
 	if m := w.meta; m != nil {
-		c.report([]fault{{p.origin.offset(m.start) - c.start, len("import"), "there are no modules: import." + m.name + " cannot be used", ""}})
+		c.report([]fault{{at: p.origin.offset(m.start) - c.start, len: len("import"), message: "there are no modules: import." + m.name + " cannot be used"}})
 		return
 	}
 	p.list(w)

@@ -82,7 +82,7 @@ func (e *enums) check(text string, tokens int) *fault {
 		}
 	}
 	if e.max > maxFolded || uses*e.max > maxInlined {
-		return &fault{e.at, 1, "the members of the enum are too long", "use an object with constant members"}
+		return &fault{at: e.at, len: 1, message: "the members of the enum are too long", hint: "use an object with constant members"}
 	}
 	return nil
 }

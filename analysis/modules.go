@@ -21,7 +21,7 @@ func (c *compiler) takeModules() {
 			blank(text[at : at+n])
 			continue
 		}
-		f := fault{at, 6, "there are no modules: import cannot be used", `tools are called as codemode.<server>__<tool>(args); console, URL, crypto and others are globals`}
+		f := fault{at: at, len: 6, message: "there are no modules: import cannot be used", hint: `tools are called as codemode.<server>__<tool>(args); console, URL, crypto and others are globals`}
 		if strings.HasPrefix(c.text[at:], "export") {
 			f.message, f.hint = "there are no modules: export cannot be used", "return the value of the program"
 		}

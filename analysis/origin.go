@@ -15,9 +15,10 @@ type origin struct {
 	start  int // where the program begins in what was submitted
 	whole  *index
 
-	cut, width       int // where width bytes were taken away
-	insert, inserted int // where bytes were put in after that
-	first            int // the line of what esbuild read, from 0, that the program begins on
+	cut, width       int  // where width bytes were taken away
+	insert, inserted int  // where bytes were put in after that
+	first            int  // the line of what esbuild read, from 0, that the program begins on
+	same             bool // esbuild read nothing: the JavaScript is what was submitted
 
 	once     sync.Once
 	segments []segment
@@ -85,6 +86,9 @@ func (o *origin) lookup(js string, line, column int) Position {
 	for at > 0 && at < len(js) && !utf8.RuneStart(js[at]) {
 		at--
 	}
+	if o.same {
+		return o.whole.position(o.start + at)
+	}
 	if at >= o.insert {
 		at = max(at-o.inserted, o.insert)
 	}
@@ -130,6 +134,7 @@ func (p *Program) list(w *walker) {
 			Length:   o.reference(from, o.offset(f.last)),
 			How:      f.how,
 			Args:     f.args,
+			Outline:  f.outline,
 		})
 	}
 	slices.SortStableFunc(p.Calls, func(a, b Call) int { return comparePositions(a.Position, b.Position) })

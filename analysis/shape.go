@@ -6,7 +6,8 @@ package analysis
 // TypeScript is parsed again and again with the effort doubled at each level,
 // and long chains, folded strings, lowered decorators and errors by the
 // thousand take time or memory with the square of their number. It cannot be
-// interrupted either. So a text is measured before esbuild sees it. The
+// interrupted either. So a text is measured before esbuild sees it, and
+// one beyond a limit is run unread, if it may be JavaScript. The
 // limits are far above what programs need; each was set so that the worst
 // text known for it, at 256 KiB, costs about as much as a run may compute.
 const (
@@ -43,6 +44,7 @@ const (
 type fault struct {
 	at, len       int
 	message, hint string
+	limit         bool // the text is only too large, or too intricate
 }
 
 // A shape is what can be said of a text without parsing it.

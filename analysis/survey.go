@@ -66,7 +66,15 @@ func (s *surveyor) top() *frame { return &s.stack[len(s.stack)-1] }
 
 func (s *surveyor) fail(t token, message, hint string) {
 	if s.fault == nil {
-		s.fault = &fault{t.start, t.end - t.start, message, hint}
+		s.fault = &fault{at: t.start, len: t.end - t.start, message: message, hint: hint}
+	}
+}
+
+// limit is fail for a text that may be right and is too much for esbuild.
+func (s *surveyor) limit(t token, message, hint string) {
+	if s.fault == nil {
+		s.fail(t, message, hint)
+		s.fault.limit = true
 	}
 }
 
@@ -99,28 +107,28 @@ func (s *surveyor) token(t token) bool {
 func (s *surveyor) check(t token) {
 	f := s.top()
 	if s.tokens*len(s.lex.src) > maxWork {
-		s.fail(t, "the program is too large to compile", "pass data as input, or split the program")
+		s.limit(t, "the program is too large to compile", "pass data as input, or split the program")
 	}
 	if s.below.expr+f.expr+f.stmt+len(s.stack) > maxDepth {
-		s.fail(t, "nested too deeply", "split the program into functions, or pass data as input")
+		s.limit(t, "nested too deeply", "split the program into functions, or pass data as input")
 	}
 	if f.chain > maxChain {
-		s.fail(t, "the expression is too long", "split it into several statements, or join an array")
+		s.limit(t, "the expression is too long", "split it into several statements, or join an array")
 	}
 	if s.below.retries+f.retries > maxRetries {
-		s.fail(t, "too many conditional expressions and arrow functions inside each other", `use "if", or put parentheses around the arrow functions`)
+		s.limit(t, "too many conditional expressions and arrow functions inside each other", `use "if", or put parentheses around the arrow functions`)
 	}
 	if s.angleWork > maxAngleWork || len(s.angles) > maxAngles {
-		s.fail(t, `too many "<" that may begin type arguments`, "put parentheses around comparisons, or split the expression")
+		s.limit(t, `too many "<" that may begin type arguments`, "put parentheses around comparisons, or split the expression")
 	}
 	if s.scopeWork > maxScopeWork {
-		s.fail(t, "too many names in too many nested functions and blocks", "put functions beside each other")
+		s.limit(t, "too many names in too many nested functions and blocks", "put functions beside each other")
 	}
 	if s.decorators > maxDecorators {
-		s.fail(t, "too many decorators", "")
+		s.limit(t, "too many decorators", "")
 	}
 	if s.legal > maxLegal {
-		s.fail(t, "too many licence comments", "")
+		s.limit(t, "too many licence comments", "")
 	}
 }
 

@@ -119,13 +119,14 @@ func (w *walker) call(n *node) worth {
 	list := n.list
 	switch v.nature {
 	case tool, server:
-		w.found(v, v.how, w.args(n, 0))
+		w.found(v, v.how, w.args(n, 0), func() *Outline { return w.outline(n, 0) })
 	case bound:
 		var args json.RawMessage
+		outline := nothing
 		if v.call == "call" {
-			args = w.args(n, 1)
+			args, outline = w.args(n, 1), func() *Outline { return w.outline(n, 1) }
 		}
-		w.found(v, v.how, args)
+		w.found(v, v.how, args, outline)
 		if len(list) > 0 && list[0] != nil { // what will be this
 			w.value(list[0])
 			list = list[1:]

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ const (
 	CodeNoApprover  = "no_approver"             // channels were tried, none brought a person's clear answer
 	CodeTimeout     = "timeout"                 // the question was open until its time was over
 	CodeCanceled    = "canceled"                // the question was closed without an answer, or the run ended
+	CodeTooMany     = "too_many_asks"           // the run has asked as often as its channels can carry
 )
 
 // What decided, in Answer.How.
@@ -35,6 +37,11 @@ type Answer struct {
 	Detail  string        // one sentence for the program and the record, when not Allowed; it marks the person's words as such
 	Took    time.Duration // from the question to its end
 	Tried   []Try         // the channels that ended before the question did, in that order
+
+	By     string          // who answered, if the channel knows
+	Ticket *Ticket         // when Allowed: what [Desk.Use] takes before the call is made
+	Args   json.RawMessage // when a person allowed other arguments: those, to be decided on again; the Ticket is about them
+	Grant  *Grant          // when a person wants the answer remembered: what is to be given to a [Keeper]
 }
 
 // A Try tells how one channel fared.
@@ -60,6 +67,8 @@ const (
 	Unable      Outcome = "cannot ask"
 	TooWeak     Outcome = "is no proof enough for a call of critical risk"
 	Expired     Outcome = "had no answer in its time"
+	Spent       Outcome = "has carried as many questions of this run as it can"
+	Own         Outcome = "does not show that somebody else answers than who asked"
 	Failed      Outcome = "failed"
 )
 
@@ -71,6 +80,8 @@ func judge(got reply, minHuman time.Duration) Outcome {
 		tooFastNo = got.took < DefaultMinHuman
 	}
 	switch err := got.err; {
+	case errors.Is(err, ErrTooMany):
+		return Spent
 	case errors.Is(err, ErrCannotAsk):
 		return Unable
 	case errors.Is(err, ErrNoPerson):
@@ -100,7 +111,7 @@ func judge(got reply, minHuman time.Duration) Outcome {
 }
 
 func declined(got reply) Answer {
-	a := Answer{How: ByPerson, Channel: got.channel, Code: CodeDeclined, Reason: Words(got.Reason)}
+	a := Answer{How: ByPerson, Channel: got.name, By: got.By, Code: CodeDeclined, Reason: Words(got.Reason)}
 	if a.Reason == "" {
 		a.Detail = "a person refused this call and gave no reason; do not repeat it"
 	} else {
@@ -114,22 +125,21 @@ func timedOut(limit time.Duration) Answer {
 }
 
 func withdrawn(ctx context.Context) Answer {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Answer{How: ByNobody, Code: CodeTimeout, Detail: "the run's time was over before a person answered"}
 	}
 	return Answer{How: ByNobody, Code: CodeCanceled, Detail: "the run ended before a person answered"}
 }
 
 // nobody is the answer when every channel came back without a person's yes or no.
-func nobody(tried []Try, risk string, fallback bool) Answer {
+func nobody(tried []Try, r *Request, fallback bool) Answer {
 	has := func(o Outcome) bool {
 		return slices.ContainsFunc(tried, func(t Try) bool { return t.Outcome == o })
 	}
 	only := func(os ...Outcome) bool {
 		return !slices.ContainsFunc(tried, func(t Try) bool { return !slices.Contains(os, t.Outcome) })
 	}
-	low := risk == "" || risk == Low || risk == Medium
-	if fallback && low && only(Absent, Unable) {
+	if fallback && !r.Firm && !grave(r.Risk) && only(Absent, Unable) {
 		return Answer{Allowed: true, How: ByFallback}
 	}
 	a := Answer{How: ByNobody}
@@ -138,6 +148,8 @@ func nobody(tried []Try, risk string, fallback bool) Answer {
 		a.Code, a.Detail = CodeCanceled, "the question about this call was closed without an answer"
 	case has(Expired):
 		a.Code, a.Detail = CodeTimeout, "this call needs a person's approval and nobody answered in time"
+	case has(Spent) && only(Spent, Absent, Unable, TooWeak):
+		a.Code, a.Detail = CodeTooMany, "this run has asked people as often as this client can carry; ask for less, or for several calls at once"
 	case only(Unable):
 		a.Code, a.Detail = CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
 	default:

@@ -49,8 +49,25 @@ func (p *printer) value(raw []byte, depth, indent int, s secrecy) {
 	case '"':
 		cs := unquote(raw)
 		p.text(cs, p.masker.in(raw, cs, s))
+		p.source()
 	default:
 		p.literal(string(raw), s)
+		p.source()
+	}
+}
+
+// source says where the value at p.path comes from.
+func (p *printer) source() {
+	if p.sources == nil {
+		return
+	}
+	var pointer strings.Builder
+	for _, step := range p.path {
+		pointer.WriteString("/" + pointerStep(step))
+	}
+	if remark := p.sources[pointer.String()]; remark != "" {
+		p.put(" ")
+		p.say(remark)
 	}
 }
 

@@ -2,8 +2,11 @@ package approvals
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 )
 
 // A Channel is a way to reach a person. Ask shows r, waits for an answer and returns it. It returns early when ctx ends, whose
@@ -23,7 +26,22 @@ type Strong interface {
 	Strong() bool
 }
 
+// A Gatherer is a Channel that shows several calls at once, as one form with a decision for each. It returns a result for each
+// call, in their order. Other channels are asked about each call by itself.
+type Gatherer interface {
+	Channel
+	AskAll(ctx context.Context, calls []*Request) ([]Result, error)
+}
+
+// An Editor is a channel that shows arguments so that a person can change them, and is trusted to say so when they did.
+type Editor interface {
+	Channel
+	Edits() bool
+}
+
 var (
+	// ErrTooMany says that the channel has carried as many questions of this run as it can.
+	ErrTooMany = errors.New("it has carried as many questions as it can")
 	// ErrNoPerson says that nobody is there to be asked over this channel.
 	ErrNoPerson = errors.New("nobody is there")
 	// ErrCannotAsk says that the channel has no means of asking, such as a client without elicitation. It is an ErrNoPerson.
@@ -39,16 +57,23 @@ type Decision int
 
 const (
 	Refuse    Decision = iota // also what an empty Reply says
-	AllowOnce                 // this call, once
+	AllowOnce                 // this call, and what Reply.Scope says
 )
 
 // A Reply is what came back over one channel.
 type Reply struct {
 	Decision Decision
 	Reason   string // the person's words, as they came
-	// Typed says that the channel itself saw the answer being typed after the question was shown. Such a refusal is not
-	// taken for an automatic one however fast it is, unless the profile sets MinHuman.
+	// Typed says that the channel itself saw the answer being typed after the question was shown, or that the same form says yes
+	// to another call. Such a refusal is not taken for an automatic one however fast it is, unless the profile sets MinHuman.
 	Typed bool
+
+	Scope Scope // with a yes: how long it is remembered, as one of the Offers; "" is Once
+	// Length of a grant for a time; 0 is what was offered.
+	Length time.Duration
+	// Args are the arguments that the person allows instead of those of the request; nil are those.
+	Args json.RawMessage
+	By   string // who answers, if the channel knows: a principal such as "local:anna"
 }
 
 type pauseKey struct{}
@@ -60,6 +85,88 @@ func Waiting(ctx context.Context) (shown func()) {
 		return pause()
 	}
 	return func() {}
+}
+
+type presenceKey struct{}
+
+// Away tells the Desk that nobody is there to see the question now, though somebody may come: the ask ends when that is so for
+// every channel that has not answered. The returned function says that somebody has come.
+func Away(ctx context.Context) (back func()) {
+	if away, ok := ctx.Value(presenceKey{}).(func() func()); ok {
+		return away()
+	}
+	return func() {}
+}
+
+// MaxRounds is how often a call of a tool may be answered with a question in MCP 2026-07-28 before clients give up.
+const MaxRounds = 9
+
+// AtMost is c for a run of whose questions it can carry only so many rounds: afterwards it answers [ErrTooMany].
+func AtMost(c Channel, rounds int) Channel {
+	l := &limited{Channel: c}
+	l.left.Store(int64(rounds))
+	return l
+}
+
+type limited struct {
+	Channel
+	left atomic.Int64
+}
+
+func (l *limited) Ask(ctx context.Context, r *Request) (Reply, error) {
+	if l.left.Add(-1) < 0 {
+		return Reply{}, ErrTooMany
+	}
+	return l.Channel.Ask(ctx, r)
+}
+
+func (l *limited) AskAll(ctx context.Context, calls []*Request) ([]Result, error) {
+	if g, ok := l.Channel.(Gatherer); ok {
+		if l.left.Add(-1) < 0 {
+			return nil, ErrTooMany
+		}
+		return g.AskAll(ctx, calls)
+	}
+	return askEach(ctx, l, calls), nil
+}
+
+func (l *limited) Strong() bool {
+	s, ok := l.Channel.(Strong)
+	return ok && s.Strong()
+}
+
+func (l *limited) Edits() bool { return mayEdit(l.Channel) }
+
+// askEach asks about calls one by one.
+func askEach(ctx context.Context, c Channel, calls []*Request) []Result {
+	var all []Result
+	for _, r := range calls {
+		reply, err := askOver(ctx, c, r)
+		all = append(all, Result{reply, err})
+	}
+	return all
+}
+
+func askAllOver(ctx context.Context, c Gatherer, calls []*Request) (got []Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			got, err = nil, fmt.Errorf("the channel crashed: %v", p)
+		}
+	}()
+	if got, err = c.AskAll(ctx, calls); err == nil && len(got) != len(calls) {
+		return nil, fmt.Errorf("%w: %d answers to %d questions", ErrUnclear, len(got), len(calls))
+	}
+	return got, err
+}
+
+func mayEdit(c Channel) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	e, is := c.(Editor)
+	return is && e.Edits()
 }
 
 // askOver turns a panic of a channel into an error, so that a crash while asking is not a way around the question.

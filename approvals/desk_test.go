@@ -156,11 +156,12 @@ func TestAsk(t *testing.T) {
 }
 
 func TestANoBeatsAYesOfTheSameMoment(t *testing.T) {
-	a := &ask{desk: &Desk{}, request: &Request{}, options: Options{Timeout: time.Minute}, start: time.Now(), replies: make(chan reply, 3)}
-	a.replies <- reply{channel: "fast", Reply: Reply{Decision: AllowOnce}, took: time.Second}
-	a.replies <- reply{channel: "also", Reply: Reply{Decision: AllowOnce}, took: time.Second}
-	a.replies <- reply{channel: "wary", Reply: Reply{}, took: time.Second}
-	if got := a.wait(t.Context(), 3); got.Code != CodeDeclined || got.Channel != "wary" {
+	a := (&Desk{}).open(t.Context(), &Request{}, 3, Options{Timeout: time.Minute})
+	a.waiting = 3
+	a.replies <- reply{source: source{name: "fast"}, Reply: Reply{Decision: AllowOnce}, took: time.Second}
+	a.replies <- reply{source: source{name: "also"}, Reply: Reply{Decision: AllowOnce}, took: time.Second}
+	a.replies <- reply{source: source{name: "wary"}, Reply: Reply{}, took: time.Second}
+	if got := a.wait(t.Context()); got.Code != CodeDeclined || got.Channel != "wary" {
 		t.Errorf("got %+v, want the no of wary", got)
 	}
 }
@@ -212,7 +213,7 @@ func TestLateAnswersAreToldAndIgnored(t *testing.T) {
 		if err := d.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(late) != 1 || late[0].Channel != "a" || late[0].Request != r || late[0].Took != 3*time.Second {
+		if len(late) != 1 || late[0].Channel != "a" || late[0].Request.Name != r.Name || late[0].Took != 3*time.Second {
 			t.Errorf("got %+v, want the one late yes of a", late)
 		}
 	})

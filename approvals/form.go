@@ -3,6 +3,8 @@ package approvals
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -22,7 +24,7 @@ func StyleFor(protocol string) FormStyle {
 	return EnumNames
 }
 
-// A choice is a value of the form's decision.
+// A choice is a value of a decision.
 type choice struct {
 	Const string `json:"const"`
 	Title string `json:"title"`
@@ -31,22 +33,44 @@ type choice struct {
 const (
 	denyValue  = "deny"
 	allowValue = "allow_once"
+	scopeValue = "allow_" // and a scope: this once and what the grant says
 )
 
-// choices are what a form about r offers. A refusal comes first, so that a client that takes the first value of a list for its
-// default refuses. An approval is left out where it would not count.
-func choices(r *Request, shown Rendering) []choice {
+// choices are what a form offers about calls that share a decision. A refusal comes first, so that a client that takes the first
+// value of a list for its default refuses. An approval is left out where it would not count.
+func choices(calls []*Request, shown []Rendering) []choice {
 	offered := []choice{{denyValue, "Refuse"}}
-	if formSuffices(r.Risk) && (shown.Complete || !grave(r.Risk)) {
-		offered = append(offered, choice{allowValue, "Allow this call"})
+	for i, r := range calls {
+		if !formSuffices(r.Risk) || grave(r.Risk) && !shown[i].Complete {
+			return offered
+		}
+	}
+	if len(calls) > 1 {
+		return append(offered, choice{allowValue, fmt.Sprintf("Allow these %d calls", len(calls))})
+	}
+	offered = append(offered, choice{allowValue, "Allow this call"})
+	for _, g := range Offers(calls[0], time.Now()) {
+		offered = append(offered, choice{scopeValue + string(g.Scope), g.Text()})
 	}
 	return offered
 }
 
+// Offers are the grants that a person may give with a yes to r.
+func Offers(r *Request, now time.Time) []*Grant {
+	var all []*Grant
+	for _, scope := range r.Terms.Scopes {
+		if scope == Once {
+			continue
+		}
+		if g, err := Draft(r, scope, 0, now); err == nil {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
 // formSuffices reports whether a form, which any program can send back, may approve a call of this risk.
 func formSuffices(risk string) bool { return !grave(risk) || risk == High }
-
-func formRendering(r *Request) Rendering { return Render(r, RenderOptions{Markdown: true}) }
 
 type property struct {
 	Type      string   `json:"type"`
@@ -57,97 +81,262 @@ type property struct {
 	MaxLength int      `json:"maxLength,omitempty"`
 }
 
-// The fields are structs because clients show them in the order in which they come.
-type formSchema struct {
-	Type       string         `json:"type"`
-	Required   []string       `json:"required"`
-	Properties formProperties `json:"properties"`
+func (p *property) offer(all []choice, style FormStyle) {
+	for _, c := range all {
+		if style == OneOf {
+			p.OneOf = append(p.OneOf, c)
+		} else {
+			p.Enum, p.EnumNames = append(p.Enum, c.Const), append(p.EnumNames, c.Title)
+		}
+	}
 }
 
-type formProperties struct {
-	Decision property `json:"decision"`
-	Reason   property `json:"reason"`
+// properties are the fields of a form. Clients show them in the order in which they come.
+type properties []namedProperty
+
+type namedProperty struct {
+	name string
+	property
+}
+
+func (ps properties) MarshalJSON() ([]byte, error) {
+	to := []byte{'{'}
+	for i, p := range ps {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		js, err := json.Marshal(p.property)
+		if err != nil {
+			return nil, err
+		}
+		to = append(fmt.Appendf(to, "%q:", p.name), js...)
+	}
+	return append(to, '}'), nil
+}
+
+type formSchema struct {
+	Type       string     `json:"type"`
+	Required   []string   `json:"required"`
+	Properties properties `json:"properties"`
+}
+
+// Names of the fields of a form.
+const (
+	decisionField = "decision"
+	allField      = "same_for_all"
+	reasonField   = "reason"
+)
+
+// A field is one decision of a form.
+type field struct {
+	name    string
+	calls   []int
+	offered []choice
+}
+
+func fields(calls []*Request, shown []Rendering) []field {
+	var all []field
+	for i, share := range decisions(calls) {
+		f := field{name: decisionField, calls: share}
+		if len(calls) > 1 {
+			f.name = fmt.Sprintf("%s_%d", decisionField, i+1)
+		}
+		var those []*Request
+		var seen []Rendering
+		for _, c := range share {
+			those, seen = append(those, calls[c]), append(seen, shown[c])
+		}
+		f.offered = choices(those, seen)
+		all = append(all, f)
+	}
+	return all
+}
+
+// title names what is decided.
+func (f *field) title(calls []*Request) string {
+	title := Heading(calls[f.calls[0]])
+	for _, c := range f.calls[1:] {
+		if Heading(calls[c]) != title {
+			title = "several tools"
+			break
+		}
+	}
+	if len(calls) > 1 {
+		what := numbers(f.calls)
+		title = strings.ToUpper(what[:1]) + what[1:] + ": " + title
+	}
+	if code, _ := shorten(calls[f.calls[0]].Code); code != "" && len(f.calls) == 1 {
+		title += ", code " + code
+	}
+	return title
 }
 
 // Form is r as an elicitation: a message, and the schema of a form whose decision is required and has no default. This pairs
 // with ReadForm.
 func Form(r *Request, style FormStyle) (message string, schema json.RawMessage) {
-	shown := formRendering(r)
-	offered := choices(r, shown)
-	message = shown.Text
-	switch {
-	case len(offered) > 1:
-	case !formSuffices(r.Risk):
-		message += "\nThis form can only refuse: a call of this risk is approved on a terminal or another channel that knows who answers.\n"
-	default:
-		message += "\nThis form can only refuse: the call is too large to be shown whole, as its risk demands. Approve it on a terminal.\n"
-	}
-	decision := property{Type: "string", Title: Heading(r)}
-	if r.Code != "" {
-		code, _ := shorten(r.Code)
-		decision.Title += ", code " + code
-	}
-	for _, c := range offered {
-		if style == OneOf {
-			decision.OneOf = append(decision.OneOf, c)
-		} else {
-			decision.Enum, decision.EnumNames = append(decision.Enum, c.Const), append(decision.EnumNames, c.Title)
+	return FormAll([]*Request{r}, style)
+}
+
+// FormAll is a round of calls as one elicitation. Several calls have a decision each, decision_1 and so on, and one that is the
+// same for all. This pairs with ReadFormAll.
+func FormAll(calls []*Request, style FormStyle) (message string, schema json.RawMessage) {
+	whole, shown := renderAll(calls, RenderOptions{Markdown: true})
+	message = whole.Text
+	s := formSchema{Type: "object"}
+	all := fields(calls, shown)
+	yes := 0
+	for _, f := range all {
+		if len(f.offered) > 1 {
+			yes++
 		}
+		message += f.remark(calls)
 	}
-	schema, err := json.Marshal(formSchema{
-		Type: "object", Required: []string{"decision"},
-		Properties: formProperties{
-			Decision: decision,
-			Reason:   property{Type: "string", Title: "Reason if refused (the program sees it)", MaxLength: MaxWords},
-		},
-	})
+	if len(all) > 1 {
+		same := property{Type: "string", Title: "The same for all (instead of deciding each)"}
+		offered := []choice{{denyValue, fmt.Sprintf("Refuse all %d calls", len(calls))}}
+		if yes == len(all) {
+			offered = append(offered, choice{allowValue, fmt.Sprintf("Allow all %d calls, once each", len(calls))})
+		}
+		same.offer(offered, style)
+		s.Properties = append(s.Properties, namedProperty{allField, same})
+	}
+	for _, f := range all {
+		p := property{Type: "string", Title: f.title(calls)}
+		p.offer(f.offered, style)
+		s.Required = append(s.Required, f.name)
+		s.Properties = append(s.Properties, namedProperty{f.name, p})
+	}
+	s.Properties = append(s.Properties, namedProperty{reasonField, property{Type: "string", Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
+	schema, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // strings only
 	}
 	return message, schema
 }
 
-// ReadForm reads what a client made of the Form of r. Only the action accept with the exact value allow_once, where that was
-// offered, and nothing that was not asked for is a yes. The action decline and the value deny are a no; cancel is ErrDismissed;
+// remark says why a decision has no yes.
+func (f *field) remark(calls []*Request) string {
+	what := "This form can only refuse"
+	if len(calls) > 1 {
+		what += " " + numbers(f.calls)
+	}
+	for _, c := range f.calls {
+		if len(f.offered) == 1 && !formSuffices(calls[c].Risk) {
+			return "\n" + what + ": a call of this risk is approved on a terminal or another channel that knows who answers.\n"
+		}
+	}
+	if len(f.offered) == 1 {
+		return "\n" + what + ": the call is too large to be shown whole, as its risk demands. Approve it on a terminal.\n"
+	}
+	return ""
+}
+
+// ReadForm reads what a client made of the Form of r. Only the action accept with the exact value of a choice that was offered,
+// and nothing that was not asked for is a yes. The action decline and the value deny are a no; cancel is ErrDismissed;
 // everything else is ErrUnclear.
 func ReadForm(r *Request, action string, content map[string]any) (Reply, error) {
+	got := ReadFormAll([]*Request{r}, action, content)[0]
+	return got.Reply, got.Err
+}
+
+// A Result is what a channel brought back about one call of a round.
+type Result struct {
+	Reply Reply
+	Err   error
+}
+
+// ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision and the one for
+// all differ, the refusal counts.
+func ReadFormAll(calls []*Request, action string, content map[string]any) []Result {
+	results := make([]Result, len(calls))
+	each := func(x Result) []Result {
+		for i := range results {
+			results[i] = x
+		}
+		return results
+	}
+	unclear := func(format string, args ...any) Result {
+		return Result{Err: fmt.Errorf("%w: "+format, append([]any{ErrUnclear}, args...)...)}
+	}
+	refusal := Result{Reply: refusal(content)}
 	switch action {
 	case "accept":
 	case "decline":
-		return refusal(content), nil
+		return each(refusal)
 	case "cancel":
-		return Reply{}, ErrDismissed
+		return each(Result{Err: ErrDismissed})
 	default:
-		return Reply{}, fmt.Errorf("%w: unknown action %s", ErrUnclear, Quote(action))
+		return each(unclear("unknown action %s", Quote(action)))
 	}
-	decision, ok := content["decision"].(string)
-	switch {
-	case len(content) == 0:
-		return Reply{}, fmt.Errorf("%w: the form came back empty", ErrUnclear)
-	case !ok:
-		return Reply{}, fmt.Errorf("%w: the form came back without a decision", ErrUnclear)
-	case decision == denyValue:
-		return refusal(content), nil
-	case decision != allowValue:
-		return Reply{}, fmt.Errorf("%w: unknown decision %s", ErrUnclear, Quote(decision))
-	case grave(r.Risk) && len(choices(r, formRendering(r))) == 1:
-		return Reply{}, fmt.Errorf("%w: the form did not offer to allow", ErrUnclear)
+	if len(content) == 0 {
+		return each(unclear("the form came back empty"))
 	}
+	_, shown := renderAll(calls, RenderOptions{Markdown: true})
+	all := fields(calls, shown)
+	known := map[string]bool{reasonField: true, allField: len(all) > 1}
+	for _, f := range all {
+		known[f.name] = true
+	}
+	// What is wrong with the form as a whole leaves no yes in it, but no fewer refusals.
+	var wrong error
 	for key := range content {
-		if key != "decision" && key != "reason" {
-			return Reply{}, fmt.Errorf("%w: the form came back with a field %s that it does not have", ErrUnclear, Quote(key))
+		if !known[key] && wrong == nil {
+			wrong = unclear("the form came back with a field %s that it does not have", Quote(key)).Err
 		}
 	}
-	reason, given := content["reason"]
+	reason, given := content[reasonField]
 	words, ok := reason.(string)
-	if given && (!ok || utf8.RuneCountInString(words) > MaxWords) {
-		return Reply{}, fmt.Errorf("%w: the reason is not a text of at most %d characters", ErrUnclear, MaxWords)
+	if given && (!ok || utf8.RuneCountInString(words) > MaxWords) && wrong == nil {
+		wrong = unclear("the reason is not a text of at most %d characters", MaxWords).Err
 	}
-	return Reply{Decision: AllowOnce, Reason: words}, nil
+	said := false // yes, to anything
+	for _, f := range all {
+		var x Result
+		value, says := content[f.name]
+		same, forAll := content[allField]
+		if forAll = forAll && len(all) > 1; !says && forAll {
+			value = same
+		}
+		text, isText := value.(string)
+		switch {
+		case forAll && same != denyValue && same != allowValue:
+			x = unclear("the decision for all is none of those offered")
+		case !isText:
+			x = unclear("the form came back without a decision")
+		case text == denyValue, forAll && same == denyValue:
+			x = refusal
+		case !offers(f.offered, text):
+			x = unclear("the decision %s was not offered", Quote(text))
+		case wrong != nil:
+			x = Result{Err: wrong}
+		default:
+			said = true
+			x.Reply = Reply{Decision: AllowOnce, Reason: words}
+			if scope := Scope(strings.TrimPrefix(text, scopeValue)); scope != Once {
+				x.Reply.Scope = scope
+			}
+		}
+		for _, c := range f.calls {
+			results[c] = x
+		}
+	}
+	for i := range results { // whoever says yes to one call and no to another has looked at both
+		results[i].Reply.Typed = said && results[i].Err == nil && results[i].Reply.Decision == Refuse
+	}
+	return results
+}
+
+func offers(offered []choice, value string) bool {
+	for _, c := range offered {
+		if c.Const == value {
+			return true
+		}
+	}
+	return false
 }
 
 // refusal is a no with whatever reason came along.
 func refusal(content map[string]any) Reply {
-	reason, _ := content["reason"].(string)
+	reason, _ := content[reasonField].(string)
 	return Reply{Decision: Refuse, Reason: reason}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -138,7 +139,7 @@ func TestReadForm(t *testing.T) {
 			case !errors.Is(err, ErrUnclear):
 				t.Errorf("%s: error %v is of no known kind", test.why, err)
 			}
-			if err != nil && reply != (Reply{}) {
+			if err != nil && !reflect.ValueOf(reply).IsZero() {
 				t.Errorf("%s: an error comes with %+v", test.why, reply)
 			}
 			if got != test.want {

@@ -47,11 +47,7 @@ func newMasker(d Display, reveal bool) *masker {
 		m.keys = append(m.keys, fold(k))
 	}
 	for _, p := range d.Pointers {
-		segments := strings.Split(strings.TrimPrefix(p, "/"), "/")
-		for i, s := range segments {
-			segments[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
-		}
-		m.pointers = append(m.pointers, segments)
+		m.pointers = append(m.pointers, segments(p))
 	}
 	return m
 }

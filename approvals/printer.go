@@ -31,6 +31,8 @@ type printer struct {
 	indent int
 	path   []string
 
+	sources map[string]string // remarks about where values come from, by pointer
+
 	seen
 }
 

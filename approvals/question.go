@@ -13,30 +13,60 @@ type question struct {
 	printer
 	request *Request
 	options RenderOptions
-	args    string
+	args    string // laid out
+	total   int    // bytes of the arguments
+	sum     []byte // what their digest is made of
+}
+
+func newQuestion(r *Request, o RenderOptions, l limits, masks *masker) *question {
+	q := &question{request: r, options: o}
+	if q.width = o.Width; q.width == 0 {
+		q.width = defaultWidth
+	}
+	q.width = max(q.width, leastWidth)
+	q.limits, q.masker, q.markdown = l, masks, o.Markdown
+	return q
 }
 
 // arguments lays out the arguments, to know what there is to say about them and how many lines they take.
 func (q *question) arguments() int {
 	q.indent = margin
-	q.column = margin + len("arguments:")
+	q.newline(margin)
+	q.put("arguments:")
+	var written bool
+	if q.sources, written = sourcesOf(q.request); written {
+		q.put(" (all written in the program)")
+		q.sources = nil
+	}
 	q.printer.arguments(q.request.Args, margin)
 	q.args = q.b.String()
+	q.total, q.sum = len(q.request.Args), q.request.Args
 	q.b.Reset()
 	return strings.Count(q.args, "\n")
 }
 
 func (q *question) finish() Rendering {
-	r := q.request
 	q.put("A program asks to make this call. Nothing happens before you answer.")
 	q.b.WriteByte('\n')
 	q.newline(margin)
-	heading := Heading(r)
-	q.paint(bold, heading)
+	q.paint(bold, Heading(q.request))
+	q.facts(true)
+	q.preview()
+	q.b.WriteByte('\n')
+	return q.rendering()
+}
+
+func (q *question) rendering() Rendering {
+	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: !q.cut && !q.large}
+}
+
+// facts writes all that stands below the heading, but for the preview.
+func (q *question) facts(code bool) {
+	r := q.request
 	server, cutServer := shorten(r.Server)
 	tool, cutTool := shorten(r.Tool)
 	q.cut = q.cut || cutServer || cutTool
-	if plainName := server + "." + tool; plainName != heading && r.Server+r.Tool != "" {
+	if plainName := server + "." + tool; plainName != Heading(r) && r.Server+r.Tool != "" {
 		q.label("sent to")
 		q.put("server " + server + ", tool " + tool)
 	}
@@ -47,15 +77,12 @@ func (q *question) finish() Rendering {
 	for _, reason := range r.Reasons {
 		q.fact("why", reason)
 	}
-	q.fact("code", r.Code)
-	q.newline(margin)
-	q.put("arguments:")
+	if code {
+		q.fact("code", r.Code)
+	}
 	q.b.WriteString(q.args)
 	q.lookTwice()
 	q.claims()
-	q.preview()
-	q.b.WriteByte('\n')
-	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: !q.cut && !q.large}
 }
 
 func (q *question) label(name string) {
@@ -111,7 +138,7 @@ func (q *question) risk() {
 func (q *question) lookTwice() {
 	var notes []string
 	if q.cut {
-		notes = append(notes, fmt.Sprintf("not everything is shown: the arguments have %s, sha256 %x", count(len(q.request.Args), "byte", "bytes"), digest(q.request.Args)[:8]))
+		notes = append(notes, fmt.Sprintf("not everything is shown: the arguments have %s, sha256 %x", count(q.total, "byte", "bytes"), digest(q.sum)[:8]))
 	}
 	if q.masked > 0 {
 		notes = append(notes, count(q.masked, "value looks like a secret and is hidden", "values look like secrets and are hidden"))

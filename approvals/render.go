@@ -40,13 +40,7 @@ func Text(r *Request, o RenderOptions) string { return Render(r, o).Text }
 func Render(r *Request, o RenderOptions) Rendering {
 	tries, masks := budgets(r, o), newMasker(r.Display, o.Reveal)
 	for i, l := range tries {
-		q := &question{request: r, options: o}
-		q.width = o.Width
-		if q.width == 0 {
-			q.width = defaultWidth
-		}
-		q.width = max(q.width, leastWidth)
-		q.limits, q.masker, q.markdown = l, masks, o.Markdown
+		q := newQuestion(r, o, l, masks)
 		if lines := q.arguments(); lines > l.lines && i < len(tries)-1 {
 			continue
 		}

@@ -26,17 +26,34 @@ type Request struct {
 	Risk    string   // Low, Medium, High, Critical
 	Rule    string   // id of the rule that asked, or its place in the file
 	Reasons []string // what the profile says about it
+	// Firm says that a person has to answer: neither a grant nor a fallback does.
+	Firm  bool
+	Terms Terms // what a person may give besides a yes to this call
 
-	Args json.RawMessage // the bytes that will be sent
+	Args    json.RawMessage // the bytes that will be sent
+	Sources []Source        // where they come from, as far as it is known
+
+	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong with some;
+	// nil means that they may not. It is called from many goroutines.
+	Edit func(args json.RawMessage) error
 
 	Title, Description string // the upstream's words about the tool; shown last and marked as such
 
 	Preview Preview
 	Code    string // short random code that ties the question to its answer, see NewCode
 
-	Run  string    // the run that makes the call, for logs; not shown
-	Call int       // its number within the run; not shown
-	Time time.Time // when the question arose; not shown
+	// What an answer is bound to besides; not shown.
+	ProfileDigest string // of the profile as it is
+	ServerID      string // digest of how the server is reached
+	Definition    string // digest of the tool's definition
+	Principal     string // for whom the call is made
+	Session       string // in which session, if there is one
+
+	ID     string    // of the question, 128 random bits; the Desk gives it one
+	Digest string    // of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
+	Run    string    // the run that makes the call
+	Call   int       // its number within the run
+	Time   time.Time // when the question arose; not shown
 
 	Display Display
 }

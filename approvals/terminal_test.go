@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -176,7 +177,7 @@ func TestNobodyAtTheTerminal(t *testing.T) {
 		t.Run(test.why, func(t *testing.T) {
 			out := newScreen()
 			reply, err := Terminal(test.in, out, TerminalOptions{Plain: test.plain}).Ask(t.Context(), request(Medium))
-			if !errors.Is(err, ErrNoPerson) || errors.Is(err, ErrCannotAsk) || reply != (Reply{}) {
+			if !errors.Is(err, ErrNoPerson) || errors.Is(err, ErrCannotAsk) || !reflect.ValueOf(reply).IsZero() {
 				t.Errorf("got %+v, %v", reply, err)
 			}
 			if !test.plain && out.text != "" {

@@ -17,6 +17,8 @@ type Catalog struct {
 
 	mu      sync.Mutex // held while a new state is made
 	servers map[string]*listing
+	words   lexicon
+	slots   []*index // nil for a free one
 }
 
 // A listing is what one upstream offers, as it was given to [Catalog.Replace].
@@ -31,7 +33,12 @@ type state struct {
 	byName    map[string]*Tool
 	sorted    []*Tool            // by Name, without what collides
 	collision map[string][]*Tool // canonical name to those that would get it
-	indexes   []*index           // one for each server, by its name
+
+	// For search: all tools, also those that collide, server by server.
+	tools   []*Tool
+	first   []int32 // by slot of the index: the number of its first tool
+	average [fields]float64
+	words   lexicon
 }
 
 // A Problem is something about an upstream's list that keeps a tool from being
@@ -61,7 +68,7 @@ func (c *Catalog) Replace(server string, tools []Tool) []Problem {
 	l := newListing(server, tools)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.servers[server] = l
+	c.place(server, l)
 	s := c.build()
 	c.now.Store(s)
 	return append(slices.Clone(l.problems), s.collisionsOf(server)...)
@@ -72,8 +79,30 @@ func (c *Catalog) Replace(server string, tools []Tool) []Problem {
 func (c *Catalog) Remove(server string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.servers, server)
+	c.place(server, nil)
 	c.now.Store(c.build())
+}
+
+// place makes l what the server offers; nil is a server that is gone. c.mu is held.
+func (c *Catalog) place(server string, l *listing) {
+	var before, now *index
+	if old := c.servers[server]; old != nil {
+		before = old.index
+		c.slots[before.slot] = nil
+		l.keep(old)
+	}
+	delete(c.servers, server)
+	if l != nil {
+		now = l.index
+		now.slot = slices.Index(c.slots, nil)
+		if now.slot < 0 {
+			now.slot = len(c.slots)
+			c.slots = append(c.slots, nil)
+		}
+		c.slots[now.slot] = now
+		c.servers[server] = l
+	}
+	c.words = c.words.replaced(before, now)
 }
 
 // newListing does what can be done without knowing the other servers.
@@ -88,7 +117,7 @@ func newListing(server string, tools []Tool) *listing {
 	for _, t := range tools {
 		t.Server, t.Name = server, Canonical(server, t.Raw)
 		t.Digest = t.digest()
-		t.compiled, t.declared = new(compiled), new(declared)
+		t.compiled, t.declared, t.outputs, t.learned = new(compiled), new(declared), new(outputs), new(learned)
 		if t.Raw == "" {
 			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
@@ -102,15 +131,41 @@ func newListing(server string, tools []Tool) *listing {
 			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
 				Message: fmt.Sprintf("%s: its input schema cannot be used as it is: %s; %s", t.Name, c.note, effect)})
 		}
+		if c := t.outputSchema(); c.note != "" {
+			effect := "results are checked against the rest of it"
+			if c.root == nil {
+				effect = "results are not checked"
+			}
+			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
+				Message: fmt.Sprintf("%s: its output schema cannot be used as it is: %s; %s", t.Name, c.note, effect)})
+		}
 		l.tools = append(l.tools, &t)
 	}
 	l.index = newIndex(server, l.tools)
 	return l
 }
 
+// keep takes over what was learned of the tools that have not changed.
+func (l *listing) keep(old *listing) {
+	if l == nil {
+		return
+	}
+	had := map[string]*learned{}
+	for _, t := range old.tools {
+		had[t.Digest] = t.learned // the digest covers the name
+	}
+	for _, t := range l.tools {
+		if known := had[t.Digest]; known != nil {
+			t.learned = known
+		}
+	}
+}
+
 // build makes a state from all the listings. c.mu is held.
 func (c *Catalog) build() *state {
-	s := &state{byName: map[string]*Tool{}, collision: map[string][]*Tool{}}
+	before := c.now.Load()
+	s := &state{byName: make(map[string]*Tool, len(before.byName)), collision: map[string][]*Tool{},
+		tools: make([]*Tool, 0, len(before.tools)), first: make([]int32, len(c.slots)), words: c.words}
 	servers := slices.Sorted(maps.Keys(c.servers))
 	sameServer := map[string]int{} // canonical server name to how many have it
 	for _, name := range servers {
@@ -118,7 +173,11 @@ func (c *Catalog) build() *state {
 	}
 	for _, name := range servers {
 		l := c.servers[name]
-		s.indexes = append(s.indexes, l.index)
+		s.first[l.index.slot] = int32(len(s.tools))
+		s.tools = append(s.tools, l.tools...)
+		for f := range s.average {
+			s.average[f] += l.index.field[f].total
+		}
 		for _, t := range l.tools {
 			switch other := s.byName[t.Name]; {
 			case s.collision[t.Name] != nil || sameServer[canonical(name)] > 1:
@@ -131,8 +190,40 @@ func (c *Catalog) build() *state {
 			}
 		}
 	}
-	s.sorted = slices.SortedFunc(maps.Values(s.byName), func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
+	for f := range s.average {
+		s.average[f] = max(s.average[f]/max(float64(len(s.tools)), 1), 1)
+	}
+	s.sorted = sortedTools(before.sorted, s.byName)
 	return s
+}
+
+// sortedTools returns the tools by name. What was there before is in order
+// already, so that another list of one server does not cost a sorting of all.
+func sortedTools(before []*Tool, byName map[string]*Tool) []*Tool {
+	kept := make([]*Tool, 0, len(byName))
+	old := make(map[*Tool]bool, len(before))
+	for _, t := range before {
+		if byName[t.Name] == t {
+			kept = append(kept, t)
+			old[t] = true
+		}
+	}
+	added := make([]*Tool, 0, len(byName)-len(kept))
+	for _, t := range byName {
+		if !old[t] {
+			added = append(added, t)
+		}
+	}
+	slices.SortFunc(added, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
+	out := make([]*Tool, 0, len(byName))
+	for len(kept) > 0 && len(added) > 0 {
+		if kept[0].Name < added[0].Name {
+			out, kept = append(out, kept[0]), kept[1:]
+		} else {
+			out, added = append(out, added[0]), added[1:]
+		}
+	}
+	return append(append(out, kept...), added...)
 }
 
 // collisionsOf says which of the server's tools are withheld, in order of their names.

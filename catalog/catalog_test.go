@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/google/go-cmp/cmp"
@@ -216,4 +217,32 @@ func TestReadersNeverSeeHalfAList(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A program that runs while a server's list is taken in does not wait for it.
+func TestReadersDoNotWaitForANewList(t *testing.T) {
+	c := crowd(t, 500)
+	defer c.Busy()()
+	read := make(chan error, 1)
+	go func() {
+		tool, err := c.Find("git0__git_commit")
+		if err == nil {
+			err = tool.Validate(json.RawMessage(`{"message":"x"}`))
+		}
+		if len(c.Search("commit", 5, nil)) != 5 || len(c.Tools()) != 500 {
+			err = errors.Join(err, errors.New("not all is there"))
+		}
+		catalog.Declarations(c.Tools()[:5])
+		c.Learn("sqlite0__read_query", "", json.RawMessage(`1`))
+		c.Withheld()
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("reading waits for writing")
+	}
 }

@@ -14,6 +14,7 @@ import (
 type checker struct {
 	*compiled
 	steps int // schemas looked at
+	gaps  gaps
 }
 
 // What one check may take. A schema that needs more is one that refers to
@@ -83,6 +84,9 @@ func (c *checker) check(schema, v any, path string, depth int, note *seen) *misf
 	if depth > depthMax {
 		c.steps = stepsMax + 1
 	}
+	if c.gaps.unknown[path] {
+		return nil
+	}
 	s, ok := schema.(map[string]any)
 	if c.over() || !ok {
 		if schema == false {
@@ -111,8 +115,10 @@ func (c *checker) check(schema, v any, path string, depth int, note *seen) *misf
 	if m := c.combined(s, v, path, depth, own); m != nil {
 		return m
 	}
-	if m := c.unevaluated(s, v, path, depth, own); m != nil {
-		return m
+	if !c.gaps.within(path) {
+		if m := c.unevaluated(s, v, path, depth, own); m != nil {
+			return m
+		}
 	}
 	note.add(own)
 	return nil
@@ -124,13 +130,14 @@ func (c *checker) value(s map[string]any, v any, path string, depth int, own *se
 	if !typeFits(s["type"], v) {
 		return here()
 	}
-	if enum, ok := s["enum"].([]any); ok {
+	partly := c.gaps.within(path)
+	if enum, ok := s["enum"].([]any); ok && !partly {
 		c.steps += len(enum) / 16
 		if !slices.ContainsFunc(enum, func(e any) bool { return same(e, v) }) {
 			return here()
 		}
 	}
-	if constant, ok := s["const"]; ok && !same(constant, v) {
+	if constant, ok := s["const"]; ok && !partly && !same(constant, v) {
 		return here()
 	}
 	switch v := v.(type) {
@@ -179,9 +186,12 @@ func (c *checker) combined(s map[string]any, v any, path string, depth int, own 
 			return &misfit{path, c.describe(map[string]any{key: list}, 0), show(v)}
 		case fits == 0:
 			return best
-		case fits > 1 && key == "oneOf":
+		case fits > 1 && key == "oneOf" && !c.gaps.within(path):
 			return &misfit{path, "exactly one of several forms", fmt.Sprintf("a value that is %d of them at once", fits)}
 		}
+	}
+	if c.gaps.within(path) { // what fits so far may not in the end
+		return nil
 	}
 	if not, ok := s["not"]; ok && c.check(not, v, path, depth+1, nil) == nil {
 		return &misfit{path, "anything but " + c.describe(not, 0), show(v)}

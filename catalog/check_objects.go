@@ -68,11 +68,17 @@ func (c *checker) presence(s map[string]any, v map[string]any, path string, dept
 		}
 		return nil
 	}
+	if c.gaps.open[path] {
+		return nil
+	}
 	if m := missing(s["required"], ""); m != nil {
 		return m
 	}
 	if least, ok := integer(s["minProperties"]); ok && len(v) < least {
 		return &misfit{path, fmt.Sprintf("at least %d keys", least), fmt.Sprintf("%d", len(v))}
+	}
+	if c.gaps.within(path) { // what may come to be undefined is no key
+		return nil
 	}
 	if most, ok := integer(s["maxProperties"]); ok && len(v) > most {
 		return &misfit{path, fmt.Sprintf("at most %d keys", most), fmt.Sprintf("%d", len(v))}

@@ -77,7 +77,7 @@ func (c *checker) array(s map[string]any, v []any, path string, depth int, own *
 	if m := c.contains(s, v, path, depth, own); m != nil {
 		return m
 	}
-	if s["uniqueItems"] == true {
+	if s["uniqueItems"] == true && !c.gaps.within(path) {
 		at := map[string]int{}
 		for i, e := range v {
 			c.steps++
@@ -112,7 +112,7 @@ func (c *checker) contains(s map[string]any, v []any, path string, depth int, ow
 	if n < least {
 		return &misfit{path, fmt.Sprintf("an array with at least %d of: %s", least, c.describe(wanted, 0)), fmt.Sprintf("%d of them", n)}
 	}
-	if most, ok := integer(s["maxContains"]); ok && n > most && !c.draft7 {
+	if most, ok := integer(s["maxContains"]); ok && n > most && !c.draft7 && !c.gaps.within(path) {
 		return &misfit{path, fmt.Sprintf("an array with at most %d of: %s", most, c.describe(wanted, 0)), fmt.Sprintf("%d of them", n)}
 	}
 	return nil

@@ -9,6 +9,9 @@ import (
 // descriptionMax is what is shown of one property's description; a tool's own is shown whole.
 const descriptionMax = 600
 
+// largestSafe is the largest integer that a JavaScript number holds exactly.
+const largestSafe = "9007199254740991"
+
 func description(s map[string]any) string {
 	d, _ := s["description"].(string)
 	if d == "" {
@@ -31,6 +34,9 @@ func propertyComment(s map[string]any) string {
 			continue
 		}
 		text := cut(string(mustMarshal(v)), 60)
+		if strings.TrimPrefix(text, "-") == largestSafe {
+			continue // what schema libraries write for every integer
+		}
 		if str, ok := v.(string); ok && k.key != "default" {
 			text = cut(str, 60)
 		}

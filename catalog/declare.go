@@ -57,8 +57,18 @@ func (t *Tool) declaration() (named, member string) {
 		d = new(declared)
 	}
 	d.once.Do(func() { d.named, d.member = declare(t) })
+	if t.learned != nil {
+		if text := t.learned.text.Load(); text != nil {
+			if head, ok := strings.CutSuffix(d.member, unknownResult); ok {
+				return d.named, head + "Promise<" + *text + ">; // learned from its first result; the server declares no type\n"
+			}
+		}
+	}
 	return d.named, d.member
 }
+
+// unknownResult ends the declaration of a tool without an output schema.
+const unknownResult = "Promise<any>;\n"
 
 // declare returns the named types of a tool and its member of the interface.
 func declare(t *Tool) (named, member string) {

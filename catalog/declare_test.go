@@ -31,6 +31,8 @@ var oddSchemas = []struct{ name, schema, args string }{
 	{"anyOf and oneOf", `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"oneOf":[{"type":"number"},{"type":"array","items":{"type":"number"}}]}}}`,
 		`args?: { a?: string | null; b?: number | number[] }`},
 	{"a union in an array", `{"type":"object","properties":{"a":{"type":"array","items":{"type":["string","number"]}}}}`, `args?: { a?: (string | number)[] }`},
+	{"a union of described objects in an array", `{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"type":"object","properties":{"b":{"const":1,"description":"an odd \" and a {"}}},{"type":"null"}]}}}}`,
+		"args?: {\n    a?: ({\n      /** an odd \" and a { */\n      b?: 1;\n    } | null)[];\n  }"},
 	{"a string with a bar in an array", `{"type":"object","properties":{"a":{"type":"array","items":{"const":"x | y"}}}}`, `args?: { a?: "x | y"[] }`},
 	{"allOf", `{"type":"object","allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}}}]}`,
 		`args: { [key: string]: unknown } & { a: string } & { b?: string }`},

@@ -11,6 +11,10 @@
 //	t, err := c.Find("files__read_text_file")
 //	err = t.Validate([]byte(`{"path": 1}`)) // names /path, what was expected and what came
 //
+// Results are held against the output schema with [Tool.ValidateResult]. Of a
+// tool without one [Catalog.Learn] takes the shape of its first result, names and
+// types and no values, so that the next program knows what to expect.
+//
 // Names are canonical: <server>__<tool>, see [Canonical]. Two tools that would
 // get the same name are both withheld, because whichever of them was served
 // could be the wrong one. What a tool may do is no business of this package:

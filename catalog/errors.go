@@ -48,5 +48,9 @@ func (e *ArgumentError) Error() string {
 	if e.Path != "" {
 		at = e.Path
 	}
-	return fmt.Sprintf("%s: %s: expected %s, got %s", e.Tool, at, e.Want, e.Got)
+	text := fmt.Sprintf("%s: expected %s, got %s", at, e.Want, e.Got)
+	if e.Tool != "" {
+		text = e.Tool + ": " + text
+	}
+	return text
 }

@@ -25,3 +25,10 @@ func Check(schema, value json.RawMessage, draft7 bool) error {
 	}
 	return nil
 }
+
+// Busy makes the catalogue as it is while a new list is taken in, until the
+// returned function is called.
+func (c *Catalog) Busy() (done func()) {
+	c.mu.Lock()
+	return c.mu.Unlock
+}

@@ -1,8 +1,7 @@
 package catalog
 
 import (
-	"cmp"
-	"maps"
+	"container/heap"
 	"math"
 	"slices"
 	"strings"
@@ -53,121 +52,76 @@ const (
 // tool has at all: two of three are better than a rare one alone.
 const weightWhole = 0.5
 
-// An index holds the words of one server's tools. It never changes, so that a
-// server's new list costs nothing to the others.
-type index struct {
-	tools  []*Tool
-	sorted []string // the stems of both fields in order, for prefixes
-	field  [fields]struct {
-		length []float64            // weighted words of each tool
-		total  float64              // sum of length
-		terms  map[string][]posting // stem to the tools that have it
-	}
-}
-
-type posting struct {
-	tool   int32
-	weight float32
-}
-
-func newIndex(server string, tools []*Tool) *index {
-	x := &index{tools: tools}
-	for f := range x.field {
-		x.field[f].length = make([]float64, len(tools))
-		x.field[f].terms = map[string][]posting{}
-	}
-	stems := map[string]bool{}
-	for i, t := range tools {
-		var weights [fields]map[string]float64
-		for f := range weights {
-			weights[f] = map[string]float64{}
-		}
-		note := func(field int, text string, weight float64) {
-			for _, w := range words(text) {
-				weights[field][w] += weight
-				stems[w] = true
-			}
-		}
-		note(inName, t.Raw, 1)
-		note(inText, t.Title, weightTitle)
-		note(inText, server, weightServer)
-		first, rest := firstSentence(t.Description)
-		note(inText, first, weightDescribed)
-		note(inText, rest, weightRest)
-		parameters(t.Input, func(name, description string) {
-			note(inText, name, weightParameter)
-			note(inText, description, weightParameter/2)
-		})
-		for f := range weights {
-			field := &x.field[f]
-			for w, weight := range weights[f] {
-				field.terms[w] = append(field.terms[w], posting{int32(i), float32(weight)})
-				field.length[i] += weight
-			}
-			field.total += field.length[i]
-		}
-	}
-	x.sorted = slices.Sorted(maps.Keys(stems))
-	return x
-}
-
-func firstSentence(s string) (first, rest string) {
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\n' || s[i] == '.' && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == '\n') {
-			return s[:i], s[i+1:]
-		}
-	}
-	return s, ""
-}
-
 // Search returns the tools that fit the query, best first, at most limit of
 // them (all if limit is 0 or less). Tools for which visible returns false are
 // left out as if they did not exist; nil shows all. An empty query matches
 // every tool, in order of names.
 func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Match {
 	s := c.now.Load()
+	if limit <= 0 {
+		limit = len(s.tools)
+	}
 	var out []Match
-	note := func(t *Tool, score float64) {
+	note := func(t *Tool, score float64) (more bool) {
 		if s.byName[t.Name] == t && (visible == nil || visible(t)) { // else it is withheld, or not to be seen
 			out = append(out, Match{t, score})
 		}
+		return len(out) < limit
 	}
 	if strings.TrimSpace(query) == "" {
 		for _, t := range s.sorted {
-			note(t, 0)
+			if !note(t, 0) {
+				break
+			}
 		}
-	} else {
-		if len(query) > queryMax {
-			query = query[:queryMax]
-		}
-		r := s.rank(query)
-		for _, id := range r.found {
-			note(r.tools[id], r.scores[id])
-		}
-		slices.SortFunc(out, func(a, b Match) int {
-			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Tool.Name, b.Tool.Name))
-		})
+		return out
 	}
-	if limit > 0 && len(out) > limit {
-		out = out[:limit]
+	if len(query) > queryMax {
+		query = query[:queryMax]
+	}
+	r := s.rank(query)
+	heap.Init(r) // only the first few are wanted in order, as a rule
+	for r.Len() > 0 {
+		id := heap.Pop(r).(int32)
+		if !note(s.tools[id], r.scores[id]) {
+			break
+		}
 	}
 	return out
 }
 
-// queryMax is how many bytes of a query count.
-const queryMax = 1000
+// queryMax is how many bytes of a query count, askedMax how many words.
+const (
+	queryMax = 1000
+	askedMax = 40
+)
 
-// A ranking is one search under way. Tools have numbers: those of the first
-// index, then those of the second, and so on.
+// A ranking is one search under way. Tools have the numbers of [state.tools].
+// What it found is a heap with the best on top.
 type ranking struct {
 	*state
-	tools   []*Tool
-	average [fields]float64 // length of a field
 	scores  []float64
-	having  []int     // how many of the asked words a tool has
+	having  []int32   // how many of the asked words a tool has
 	best    []float64 // of one asked word: the word itself or one like it, not both
-	touched []int     // the tools in best
-	found   []int     // the tools in scores
+	touched []int32   // the tools in best
+	found   []int32   // the tools in scores
+}
+
+func (r *ranking) Len() int      { return len(r.found) }
+func (r *ranking) Swap(i, j int) { r.found[i], r.found[j] = r.found[j], r.found[i] }
+func (r *ranking) Push(any)      { panic("catalog: nothing is added to a ranking that is done") }
+func (r *ranking) Less(i, j int) bool {
+	a, b := r.found[i], r.found[j]
+	if r.scores[a] != r.scores[b] {
+		return r.scores[a] > r.scores[b]
+	}
+	return r.tools[a].Name < r.tools[b].Name
+}
+
+func (r *ranking) Pop() any {
+	last := r.found[len(r.found)-1]
+	r.found = r.found[:len(r.found)-1]
+	return last
 }
 
 // rank finds out how well each tool fits.
@@ -176,20 +130,11 @@ func (s *state) rank(query string) *ranking {
 	if len(asked) == 0 {
 		asked = []string{strings.ToLower(strings.TrimSpace(query))} // only small words: look for them as they are
 	}
+	asked = asked[:min(len(asked), askedMax)]
 	slices.Sort(asked)
 	asked = slices.Compact(asked)
-	r := &ranking{state: s}
-	for _, x := range s.indexes {
-		r.tools = append(r.tools, x.tools...)
-		for f := range x.field {
-			r.average[f] += x.field[f].total
-		}
-	}
-	count := len(r.tools)
-	for f := range r.average {
-		r.average[f] = max(r.average[f]/max(float64(count), 1), 1)
-	}
-	r.scores, r.having, r.best = make([]float64, count), make([]int, count), make([]float64, count)
+	count := len(s.tools)
+	r := &ranking{state: s, scores: make([]float64, count), having: make([]int32, count), best: make([]float64, count)}
 	for _, w := range asked {
 		r.term(w, 1)
 		for _, other := range alike[w] {
@@ -216,56 +161,51 @@ func (s *state) rank(query string) *ranking {
 
 // term notes what the stem w is worth for the tools that have it.
 func (r *ranking) term(w string, factor float64) {
-	var rarity [fields]float64
-	for f := range rarity {
-		having := 0
-		for _, x := range r.indexes {
-			having += len(x.field[f].terms[w])
-		}
-		rarity[f] = math.Log(1 + (float64(len(r.tools)-having)+0.5)/(float64(having)+0.5))
+	t := r.words.terms[w]
+	if t == nil {
+		return
 	}
-	first := 0
-	for _, x := range r.indexes {
-		names, texts := x.field[inName].terms[w], x.field[inText].terms[w]
+	var rarity [fields]float64
+	for f, having := range t.having {
+		rarity[f] = factor * math.Log(1+(float64(len(r.tools)-having)+0.5)/(float64(having)+0.5))
+	}
+	for _, s := range t.spans {
+		first := r.first[s.index.slot]
+		names, texts := s.postings[inName], s.postings[inText]
 		for len(names) > 0 || len(texts) > 0 { // both are in order of tools
-			var t int32
+			var tool int32
 			v := 0.0
 			if len(texts) == 0 || len(names) > 0 && names[0].tool <= texts[0].tool {
-				t = names[0].tool
+				tool = names[0].tool
 			} else {
-				t = texts[0].tool
+				tool = texts[0].tool
 			}
-			if len(names) > 0 && names[0].tool == t {
-				v += weightName * rarity[inName] * x.worth(inName, names[0], r.average[inName])
+			if len(names) > 0 && names[0].tool == tool {
+				v += weightName * rarity[inName] * s.index.worth(inName, names[0], r.average[inName])
 				names = names[1:]
 			}
-			if len(texts) > 0 && texts[0].tool == t {
-				v += weightText * rarity[inText] * x.worth(inText, texts[0], r.average[inText])
+			if len(texts) > 0 && texts[0].tool == tool {
+				v += weightText * rarity[inText] * s.index.worth(inText, texts[0], r.average[inText])
 				texts = texts[1:]
 			}
-			id := first + int(t)
+			id := first + tool
 			if r.best[id] == 0 {
 				r.touched = append(r.touched, id)
 			}
-			r.best[id] = max(r.best[id], factor*v)
+			r.best[id] = max(r.best[id], v)
 		}
-		first += len(x.tools)
 	}
 }
 
 // prefix does what term does for every stem that starts with w.
 func (r *ranking) prefix(w string) {
-	longer := map[string]bool{}
-	for _, x := range r.indexes {
-		at, _ := slices.BinarySearch(x.sorted, w)
-		for ; at < len(x.sorted) && strings.HasPrefix(x.sorted[at], w) && len(longer) < prefixMax; at++ {
-			if x.sorted[at] != w {
-				longer[x.sorted[at]] = true
-			}
+	stems := r.words.sorted
+	at, _ := slices.BinarySearch(stems, w)
+	for n := 0; at < len(stems) && strings.HasPrefix(stems[at], w) && n < prefixMax; at++ {
+		if stems[at] != w {
+			r.term(stems[at], weightPrefix)
+			n++
 		}
-	}
-	for other := range longer {
-		r.term(other, weightPrefix)
 	}
 }
 

@@ -56,6 +56,7 @@ func TestPlainQuestionsFindTheRightTool(t *testing.T) {
 		inFirstThree int // percent
 	}{
 		{"testdata/questions.txt", 60, 95},
+		{"testdata/questions_more.txt", 60, 95},
 		{"testdata/questions_hard.txt", 20, 80},
 	} {
 		qs := questions(t, row.file)
@@ -147,6 +148,29 @@ func BenchmarkSearch(b *testing.B) {
 		i++
 	}
 	b.ReportMetric(100*float64(hits)/float64(len(qs)), "%in-first-3")
+}
+
+// BenchmarkSearchWhileAListChanges is a search beside a server whose list never rests.
+func BenchmarkSearchWhileAListChanges(b *testing.B) {
+	c := crowd(b, 5000)
+	git := realTools(b)["git"]
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				c.Replace("git0", slices.Clone(git))
+			}
+		}
+	}()
+	for b.Loop() {
+		c.Search("commit my changes", 10, nil)
+	}
+	close(stop)
+	<-stopped
 }
 
 func BenchmarkReplace(b *testing.B) {

@@ -27,6 +27,8 @@ type Tool struct {
 
 	compiled *compiled // what Validate needs, set by Replace
 	declared *declared // what Declarations needs, set by Replace
+	outputs  *outputs  // what ValidateResult needs, set by Replace
+	learned  *learned  // what is known of results without a schema, set by Replace
 }
 
 // Canonical returns the name under which programs call the tool that the

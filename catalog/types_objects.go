@@ -46,6 +46,12 @@ func simple(t string) bool {
 			}
 		case c == '"':
 			inString = true
+		case strings.HasPrefix(t[i:], "/*"): // a server's words, which may have any bracket or quote in them
+			length := strings.Index(t[i:], "*/")
+			if length < 0 {
+				return false
+			}
+			i += length + 1
 		case c == '{' || c == '(' || c == '[':
 			depth++
 		case c == '}' || c == ')' || c == ']':

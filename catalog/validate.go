@@ -12,7 +12,9 @@ import (
 // [*ArgumentError] for the first place that does not fit. Arguments are always
 // an object in which no key occurs twice, even when the tool has no schema or
 // one that cannot be used.
-func (t *Tool) Validate(args json.RawMessage) error {
+func (t *Tool) Validate(args json.RawMessage) error { return t.validate(args, gaps{}) }
+
+func (t *Tool) validate(args json.RawMessage, g gaps) error {
 	wrong := func(path, want, got string) error {
 		return &ArgumentError{Tool: t.Name, Path: path, Want: want, Got: got}
 	}
@@ -26,7 +28,7 @@ func (t *Tool) Validate(args json.RawMessage) error {
 	if path, twice := doubleKey(args); twice {
 		return wrong(path, "each key once", "the same key again")
 	}
-	c := checker{compiled: t.schema()}
+	c := checker{compiled: t.schema(), gaps: g}
 	m := c.check(c.root, v, "", 0, nil)
 	if m == nil || c.over() {
 		return nil

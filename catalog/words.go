@@ -32,7 +32,7 @@ func words(s string) []string {
 }
 
 // stopWords say nothing about which tool is meant.
-var stopWords = set("a", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "do", "does", "each", "for", "from", "has", "have", "how",
+var stopWords = set("a", "about", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "do", "does", "each", "for", "from", "has", "have", "how",
 	"i", "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "please", "should", "so", "some", "such", "than", "that", "the",
 	"their", "them", "then", "there", "these", "they", "this", "those", "to", "tool", "tools", "us", "use", "used", "using", "want", "was", "we",
 	"what", "when", "where", "which", "will", "with", "would", "you", "your")
@@ -100,7 +100,9 @@ var alike = lines(
 	"count number",
 	"connect link relate relation associate join",
 	"fact observation note",
-	"remember store memory memorize",
+	"remember store memory memorize know recall",
+	"stash shelve aside temporarily",
+	"another other",
 	"directory folder dir",
 	"file document",
 	"image picture photo media",
@@ -145,6 +147,9 @@ var alike = lines(
 	"look> search find get",
 	"inside> list content",
 	"content> read",
+	"row> query",
+	"record> query",
+	"change> status diff",
 )
 
 // lines makes each word of a line look for all others of it; the word before

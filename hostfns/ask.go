@@ -3,37 +3,34 @@ package hostfns
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 )
 
-// ask puts an admitted call to a person. Questions of one run come one at a
-// time, and the run's clock stands still from the moment the call waits. It
-// returns nil when the call may be sent: then a holds the tool and the decision of that moment.
+// ask puts an admitted call to a person. The run's clock stands still from the
+// moment the call waits. It returns nil when the call may be sent: then a holds
+// the tool, the arguments and the decision of that moment.
 func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission) *Exception {
 	if in.Pause != nil {
 		defer in.Pause()()
 	}
-	if x := r.queue(ctx, c, a); x != nil {
-		return x
+	q := &asked{ctx: ctx, call: c, admission: a, progress: in.Progress, answered: make(chan struct{})}
+	if !r.remembered(q) {
+		r.join(q)
+		<-q.answered // at the latest when ctx ends
 	}
-	defer func() { <-r.asking }()
-	if a.decision.Verdict == Allow {
-		return nil // since it queued
-	}
-	if earlier := r.refusedBefore(a); earlier != nil {
-		return earlier
-	}
-	asked := a.decision
-	a.answer = r.put(ctx, c, a)
-	if ctx.Err() != nil {
+	switch {
+	case q.refusal != nil:
+		return q.refusal
+	case ctx.Err() != nil:
 		return r.runEnded(a) // a late yes counts for nothing
+	case a.answer.How == "" && a.decision.Verdict == Allow:
+		return nil // since it waited
 	}
-	if !a.answer.Allowed {
-		x := denied(a.tool.Name, cmp.Or(a.answer.Code, ReasonNoApprover), cmp.Or(a.answer.Detail, refusalDetail(a.answer)), a.decision.Rule)
-		r.remember(c, a, x)
+	if x := r.edited(c, a); x != nil {
 		return x
 	}
-	if x := r.release(ctx, c, a, asked); x != nil {
+	if x := r.release(ctx, c, a, q.decided); x != nil {
 		return x
 	}
 	r.update(c, func() {
@@ -45,43 +42,46 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission) *Ex
 	return nil
 }
 
-// queue waits until no other question of the run is open. A call that had to
-// wait is decided again: the profile or the run's counters may have moved on.
-func (r *Run) queue(ctx context.Context, c *call, a *admission) *Exception {
-	select {
-	case r.asking <- struct{}{}:
+// edited puts the arguments that a person allowed in the place of those that the program gave.
+func (r *Run) edited(c *call, a *admission) *Exception {
+	if a.answer.Args == nil {
 		return nil
-	default:
 	}
-	select {
-	case r.asking <- struct{}{}:
-	case <-ctx.Done():
-		return r.runEnded(a)
+	args, err := freeze(a.answer.Args, r.info.ArgumentBytes)
+	if err == nil && a.tool.Validate != nil {
+		err = a.tool.Validate(args)
 	}
-	r.tally(c)
-	x := r.refresh(ctx, c, a)
-	if x == nil && ctx.Err() != nil {
-		x = r.runEnded(a)
+	if err != nil {
+		return denied(a.tool.Name, ReasonBadArguments, "a person changed the arguments, and they are not right: "+err.Error(), "")
 	}
-	if x == nil && a.decision.Verdict == Deny {
-		x = r.denial(a)
-	}
-	if x != nil {
-		<-r.asking
-	}
-	return x
+	a.proposed, a.args = a.args, args
+	return nil
 }
 
-func (r *Run) put(ctx context.Context, c *call, a *admission) Answer {
-	if r.info.Asker == nil {
-		return Answer{How: "none", Code: ReasonNoApprover}
+// check says what is wrong with other arguments for a call that a person is asked about.
+func (r *Run) check(c *call, a *admission) func(json.RawMessage) error {
+	tool, before := a.tool, c.before
+	return func(raw json.RawMessage) error {
+		args, err := freeze(raw, r.info.ArgumentBytes)
+		if err != nil {
+			return err
+		}
+		if tool.Validate != nil {
+			if err := tool.Validate(args); err != nil {
+				return err
+			}
+		}
+		if d := r.decide(&call{before: before}, &admission{tool: tool, args: args}); d.Verdict == Deny {
+			return fmt.Errorf("it would be denied: %s", cmp.Or(d.Detail, "no rule allows it"))
+		}
+		return nil
 	}
-	r.mu.Lock()
-	r.asks++
-	r.mu.Unlock()
-	return r.info.Asker.Ask(ctx, &Question{
-		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: a.tool, Args: a.args, Decision: a.decision,
-	})
+}
+
+func (r *Run) question(c *call, a *admission) *Question {
+	return &Question{
+		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: a.tool, Args: a.args, Decision: a.decision, Check: r.check(c, a),
+	}
 }
 
 // refresh finds and decides a call once more. Another tool under the name it
@@ -113,6 +113,11 @@ func (r *Run) release(ctx context.Context, c *call, a *admission, asked Decision
 		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", d.Rule)
 	case d.Verdict == Ask && a.answer.How == "fallback" && !d.Fallback:
 		return denied(a.tool.Name, ReasonPolicy, "the profile changed and needs a person's answer now", d.Rule)
+	}
+	if a.answer.Use != nil {
+		if err := a.answer.Use(ctx, r.question(c, a)); err != nil {
+			return denied(a.tool.Name, ReasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", d.Rule)
+		}
 	}
 	return nil
 }

@@ -21,6 +21,11 @@ const maxName = 256
 // Call performs one call of the program. Errors are [*Exception]. It may be
 // called from many goroutines, and not after [Run.End].
 func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
+	if in.Name == ReadResource && r.gate.deps.ResourceTool != nil {
+		if in, err = r.resource(in); err != nil {
+			return nil, err
+		}
+	}
 	c := r.begin(in)
 	if c == nil {
 		return nil, denied(in.Name, ReasonCanceled, "the run is over", "")
@@ -51,6 +56,7 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 type admission struct {
 	tool     *Tool
 	args     json.RawMessage
+	proposed json.RawMessage // what the program gave, when a person allowed other arguments
 	decision Decision
 	answer   Answer // zero unless somebody had to be asked
 }
@@ -58,6 +64,7 @@ type admission struct {
 // admit takes a call through everything that comes before sending it.
 func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, error) {
 	a := &admission{}
+	defer r.arrived(c)
 	refuse := func(x *Exception, by string) (*admission, error) {
 		r.recordRefusal(ctx, c, a, x, by)
 		return nil, x
@@ -65,6 +72,9 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, er
 	var err error
 	if a.tool, err = r.find(ctx, in.Name); err != nil {
 		return refuse(r.notFound(ctx, in.Name, err), "error")
+	}
+	if in.resource && !a.tool.Resource {
+		return refuse(notFound(taken(a.tool.Name)), "error")
 	}
 	if a.args, err = freeze(in.Args, r.info.ArgumentBytes); err != nil {
 		return refuse(denied(a.tool.Name, ReasonBadArguments, err.Error(), ""), "limit")
@@ -90,7 +100,7 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, er
 	}
 	if err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); err != nil {
 		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", a.tool.Name, "error", err)
-		return nil, denied(a.tool.Name, ReasonDenied, "it could not be recorded, and what cannot be recorded does not happen", "")
+		return nil, denied(a.tool.Name, ReasonDenied, unrecorded(err), "")
 	}
 	return a, nil
 }
@@ -123,7 +133,21 @@ func (r *Run) count(c *call, a *admission) {
 func (r *Run) tally(c *call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c.before.Asks, c.before.Refusals = r.asks, r.refusals
+	c.before.Asks, c.before.Refusals, c.before.Tainted = r.asks, r.refusals, r.tainted
+}
+
+// taint notices that words of an untrusted server are about to reach the
+// program: from then on nobody can tell which of its arguments they went into.
+func (r *Run) taint(t *Tool, reply *Reply, err error) {
+	if t.Trusted || reply == nil && err == nil {
+		return
+	}
+	if sent, ok := errors.AsType[*SendError](err); ok && !sent.Unknown {
+		return // nothing came back
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tainted = true
 }
 
 // key tells calls of one run apart by what they would do.
@@ -135,20 +159,24 @@ func (r *Run) denial(a *admission) *Exception {
 
 // send performs an admitted call and records its outcome, also when the run
 // has ended in the meantime.
-func (r *Run) send(ctx context.Context, c *call, a *admission) (json.RawMessage, error) {
+func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMessage, failed error) {
 	start := time.Now()
 	outcome := OutcomeUnknown
-	defer func() { r.recordOutcome(ctx, c, a, outcome, time.Since(start)) }()
+	defer func() { r.recordOutcome(ctx, c, a, outcome, value, failed, time.Since(start)) }()
 	if !r.update(c, func() { c.sent = true }) {
 		outcome = OutcomeNotSent
 		return nil, r.runEnded(a)
 	}
 	timeout := cmp.Or(a.tool.Timeout, r.info.CallTimeout)
-	sending, cancel := context.WithTimeout(ctx, timeout)
+	sending, cancel := withClock(ctx, timeout, c.pause)
 	defer cancel()
 	reply, err := r.gate.deps.Sender.Send(sending, a.tool, a.args)
+	r.taint(a.tool, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"
+		if x := r.checkOutput(c, a.tool, reply); x != nil {
+			return nil, x
+		}
 		r.keep(reply.Blocks)
 		return reply.Value, nil
 	}
@@ -198,7 +226,7 @@ func (r *Run) finish(c *call, sent time.Time, err error) {
 			if x.Props["outcome"] == OutcomeNotSent {
 				c.Reason, c.State = OutcomeNotSent, NotStarted
 			}
-		case ToolNotFound, InvalidArguments, ToolErrorClass:
+		case ToolNotFound, InvalidArguments, InvalidResult, ToolErrorClass:
 			c.Reason = x.Class
 		default: // an internal error
 			if c.sent {

@@ -26,16 +26,20 @@ const (
 	searchLimit    = 20  // results without a `limit`
 	maxSearchLimit = 200 // results at all
 	maxSummary     = 400 // runes of a description in a search result
+
+	declaredMatches = 5       // of the results with their declaration
+	maxDeclaration  = 4 << 10 // bytes of one; a longer one is for get_tools
 )
 
 // catalogueFunctions are what a program can call to find its way:
 //
-//	codemode.search_tools("read a file")          // [{name, server, title, description}]
+//	codemode.search_tools("read a file")          // [{name, server, title, description, declaration}]
 //	codemode.search_tools({query: "file", limit: 5})
 //	codemode.get_tools(["fs__read", "fs__list"])  // TypeScript declarations, as a string
 //	codemode.get_tools({server: "fs"})
 //
-// search is another name for search_tools. Tools that the profile denies
+// The best matches have their declaration, the others do not. search is another
+// name for search_tools. Tools that the profile denies
 // whatever the arguments do not exist here.
 func (r *Run) catalogueFunctions() map[string]function {
 	if r.gate.deps.Library == nil {
@@ -56,6 +60,7 @@ type Found struct {
 	Server      string `json:"server"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
+	Declaration string `json:"declaration,omitempty"` // TypeScript
 }
 
 func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
@@ -68,8 +73,14 @@ func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMes
 		limit = searchLimit
 	}
 	found := []Found{}
-	for _, t := range r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible) {
-		found = append(found, Found{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)})
+	for i, t := range r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible) {
+		f := Found{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
+		if i < declaredMatches && args.Query != "" {
+			if text := r.gate.deps.Library.Declarations([]string{t.Name}); len(text) <= maxDeclaration {
+				f.Declaration = text
+			}
+		}
+		found = append(found, f)
 	}
 	return json.Marshal(found)
 }

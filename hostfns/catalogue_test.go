@@ -39,11 +39,13 @@ func TestCatalogueFunctions(t *testing.T) {
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, Library: shelf{w}})
 	r := gate.Run(RunInfo{Policy: w})
 	tests := []struct{ name, function, args, want, err string }{
-		{name: "search by text", function: "search_tools", args: `"write"`, want: `[{"name":"fs__write","server":"fs"}]`},
-		{name: "search by another name", function: "search", args: `{"query":"write"}`, want: `[{"name":"fs__write","server":"fs"}]`},
+		{name: "search by text", function: "search_tools", args: `"write"`, want: `[{"name":"fs__write","server":"fs","declaration":"fs__write"}]`},
+		{name: "search for nothing lists without declarations", function: "search_tools", args: `{"limit":1}`,
+			want: `[{"name":"fs__read","server":"fs","description":"` + strings.Repeat("d", 400) + `… (100 more characters)"}]`},
+		{name: "search by another name", function: "search", args: `{"query":"write"}`, want: `[{"name":"fs__write","server":"fs","declaration":"fs__write"}]`},
 		{name: "a denied tool is not found", function: "search_tools", args: `{"query":"send"}`, want: `[]`},
 		{name: "a limit", function: "search_tools", args: `{"query":"fs","limit":1}`,
-			want: `[{"name":"fs__read","server":"fs","description":"` + strings.Repeat("d", 400) + `… (100 more characters)"}]`},
+			want: `[{"name":"fs__read","server":"fs","description":"` + strings.Repeat("d", 400) + `… (100 more characters)","declaration":"fs__read"}]`},
 		{name: "declarations of some", function: "get_tools", args: `["fs__write","fs__read"]`, want: `"fs__write;fs__read"`},
 		{name: "declarations of one", function: "get_tools", args: `"fs__write"`, want: `"fs__write"`},
 		{name: "declarations of all that may be used", function: "get_tools", args: `null`, want: `"fs__read;fs__write"`},

@@ -3,6 +3,8 @@ package hostfns
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -11,9 +13,10 @@ func (r *Run) entry(kind string, c *call, a *admission) Entry {
 	e := Entry{
 		Time: time.Now(), Kind: kind,
 		Run: r.info.ID, Call: c.Call, Principal: r.info.Principal, Client: r.info.Client,
+		Session: r.info.Session, Role: r.info.Role, Script: r.info.Script,
 		Profile: r.info.Profile, ProfileDigest: a.decision.ProfileDigest,
 		Tool: c.Tool, Verdict: a.decision.Verdict.String(), Risk: a.decision.Risk,
-		Rule: a.decision.Rule, At: a.decision.At,
+		Rule: a.decision.Rule, At: a.decision.At, Layer: a.decision.Layer,
 		DecidedBy: cmp.Or(a.answer.How, decidedBy(a.decision)), Channel: a.answer.Channel, Waited: a.answer.Took,
 	}
 	if a.tool != nil {
@@ -21,6 +24,19 @@ func (r *Run) entry(kind string, c *call, a *admission) Entry {
 	}
 	if a.args != nil {
 		e.Args = digest(a.args)
+		e.Proposed = a.args
+		if a.proposed != nil {
+			e.Proposed = a.proposed
+		}
+	}
+	if a.answer.How == "person" || kind == KindAsked {
+		e.Shown = a.args
+	}
+	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && a.answer.Allowed {
+		e.Authorised = a.args
+	}
+	if kind == KindRunning || kind == KindOutcome {
+		e.Executed = a.args
 	}
 	return e
 }
@@ -44,13 +60,43 @@ func (r *Run) recordRefusal(ctx context.Context, c *call, a *admission, x *Excep
 	if e.Reason == "" {
 		e.Reason = x.Class
 	}
+	e.Detail, _ = x.Props["detail"].(string)
+	e.Detail = cmp.Or(e.Detail, x.Message)
 	r.recordLate(ctx, e)
 }
 
-func (r *Run) recordOutcome(ctx context.Context, c *call, a *admission, outcome string, took time.Duration) {
+func (r *Run) recordOutcome(ctx context.Context, c *call, a *admission, outcome string, result json.RawMessage, failure error, took time.Duration) {
 	e := r.entry(KindOutcome, c, a)
-	e.Outcome, e.Took = outcome, took
+	e.Outcome, e.Took, e.Result = outcome, took, result
+	if failure != nil {
+		e.Detail = failure.Error()
+	}
 	r.recordLate(ctx, e)
+}
+
+// note tells the recorder, if it wants to know, how a question comes along.
+func (r *Run) note(ctx context.Context, kind string, c *call, a *admission) {
+	noter, ok := r.gate.deps.Recorder.(Noter)
+	if !ok {
+		return
+	}
+	e := r.entry(kind, c, a)
+	if kind == KindAnswer {
+		e.Reason, e.Words = a.answer.Code, a.answer.Reason
+	}
+	noter.Note(context.WithoutCancel(ctx), e)
+}
+
+// unrecorded says why a call that could not be recorded was not made. Only what is fit for programs is told.
+func unrecorded(err error) string {
+	why := "it could not be recorded, and what cannot be recorded does not happen"
+	if known, ok := errors.AsType[interface {
+		error
+		Reason() string
+	}](err); ok {
+		why += ": " + known.Reason()
+	}
+	return why
 }
 
 // recordLate writes an entry about something that cannot be undone any more.

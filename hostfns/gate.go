@@ -18,6 +18,9 @@ type Deps struct {
 	Tools    Finder   // required
 	Recorder Recorder // required: what cannot be recorded does not happen
 	Sender   Sender   // required
+	// ResourceTool names the tool that stands for the reading of a server's
+	// resources, see [ReadResource]; nil leaves that out.
+	ResourceTool func(server string) string
 	// Library is what search_tools and get_tools read; nil leaves both out.
 	Library Library
 	// Log receives what programs are not told, such as a record that cannot be
@@ -50,6 +53,9 @@ type RunInfo struct {
 	Profile   string // names the profile in the record and in prompts
 	Principal string // who asked for the run, if known
 	Client    string // through which program, if known
+	Session   string // of the client, if known
+	Role      string // what the caller says it is; for the record, it decides nothing
+	Script    string // the name of the saved program, if it is one
 
 	Policy Policy // nil denies every call
 	Asker  Asker  // nil reaches nobody
@@ -70,7 +76,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 	if info.ArgumentBytes <= 0 {
 		info.ArgumentBytes = DefaultArgumentBytes
 	}
-	r := &Run{gate: g, info: info, asking: make(chan struct{}, 1), refused: map[string]*Exception{}, seen: map[string]int{}}
+	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{}}
 	r.functions = map[string]function{"emit": r.emit}
 	maps.Copy(r.functions, r.catalogueFunctions())
 	return r
@@ -81,9 +87,11 @@ type Run struct {
 	gate      *Gate
 	info      RunInfo
 	functions map[string]function // host functions that are no tools, by name
-	asking    chan struct{}       // holds one token while a person is asked: one question at a time
 
 	mu       sync.Mutex
+	waiting  []*asked // calls that wait for the next round of questions
+	leading  bool     // somebody puts them
+	coming   int      // calls that are not decided yet
 	ended    bool
 	calls    []*call
 	seen     map[string]int        // how often each call was decided, by tool and arguments
@@ -91,6 +99,7 @@ type Run struct {
 	asks     int
 	invoked  int // invocations, of tools and of host functions
 	refusals int // by people
+	tainted  bool
 	blocks   []Block
 	emitted  []string // handles of blocks
 }
@@ -114,6 +123,7 @@ type Report struct {
 	Reason   string        // of a refusal or failure, as programs see it
 	Detail   string        // a sentence
 	Approved string        // who allowed a call that was asked about, such as "person, elicitation"
+	Warning  string        // what is odd about a call that was answered
 	Took     time.Duration // from the moment it was sent
 }
 
@@ -123,6 +133,8 @@ type call struct {
 	// Touched by the call's own goroutine only.
 	before  Counters // what happened before it
 	refusal int      // a person refused it, which made this many in the run; 0 if not
+	pause   func() (resume func())
+	coming  bool // it counts in Run.coming; under the lock
 
 	sent bool
 	over bool
@@ -147,8 +159,9 @@ func (r *Run) begin(in Invocation) *call {
 	if r.functions[in.Name] != nil {
 		return &call{}
 	}
-	c := &call{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}}
+	c := &call{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, pause: in.Pause, coming: true}
 	r.calls = append(r.calls, c)
+	r.coming++
 	return c
 }
 

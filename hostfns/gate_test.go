@@ -35,7 +35,7 @@ func newWorld() *world {
 	w := &world{tools: map[string]*Tool{}}
 	for _, name := range []string{"fs__read", "fs__write", "pay__send"} {
 		server, raw, _ := strings.Cut(name, "__")
-		w.tools[name] = &Tool{Server: server, Raw: raw, Name: name, Digest: "d1"}
+		w.tools[name] = &Tool{Server: server, Raw: raw, Name: name, Digest: "d1", Trusted: true}
 	}
 	return w
 }
@@ -664,6 +664,46 @@ func TestRefusalsByPeopleAreReported(t *testing.T) {
 	}
 }
 
+func TestManyBlocks(t *testing.T) {
+	w := newWorld()
+	const size = 3 << 20
+	w.reply = func(_ context.Context, _ *Tool, args json.RawMessage) (*Reply, error) {
+		var a struct{ N int }
+		if err := json.Unmarshal(args, &a); err != nil {
+			t.Error(err)
+		}
+		return &Reply{Value: json.RawMessage(`1`), Blocks: map[string]json.RawMessage{
+			fmt.Sprintf("H%02d", a.N): json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`),
+		}}, nil
+	}
+	r := w.run()
+	for i := range 30 {
+		if _, x := use(t, r, i+1, "fs__read", fmt.Sprintf(`{"n":%d}`, i)); x != nil {
+			t.Fatal(x)
+		}
+		if i == 0 {
+			if _, x := use(t, r, 99, "emit", `{"$block":"H00"}`); x != nil {
+				t.Fatal(x)
+			}
+		}
+	}
+	// What came first is gone, but for what was emitted.
+	if _, x := use(t, r, 99, "emit", `{"$block":"H01"}`); x == nil || x.Class != InvalidArguments {
+		t.Errorf("a block of long ago: got %v", x)
+	}
+	// One answer has room for five of them.
+	for i, want := range []bool{true, true, true, true, false} {
+		_, x := use(t, r, 99, "emit", fmt.Sprintf(`{"$block":"H%02d"}`, 29-i))
+		if (x == nil) != want {
+			t.Errorf("emitting one more: got %v, want that it goes through: %v", x, want)
+		}
+	}
+	blocks, left := r.Blocks(json.RawMessage(`["H24","H25"]`))
+	if len(blocks) != 5 || left != 2 {
+		t.Errorf("%d blocks and %d left out, want 5 and 2", len(blocks), left)
+	}
+}
+
 func TestBlocks(t *testing.T) {
 	w := newWorld()
 	w.reply = func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
@@ -671,7 +711,7 @@ func TestBlocks(t *testing.T) {
 			"ID1": json.RawMessage(`{"type":"image"}`), "ID2": json.RawMessage(`{"type":"audio"}`),
 		}}, nil
 	}
-	handles := func(blocks []Block) (out []string) {
+	handles := func(blocks []Block, _ int) (out []string) {
 		for _, b := range blocks {
 			out = append(out, b.Handle)
 		}

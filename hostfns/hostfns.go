@@ -35,11 +35,23 @@ type Tool struct {
 	Description string         // likewise
 	Annotations map[string]any // hints, likewise
 	Digest      string         // changes whenever the definition does
+	Trusted     bool           // what the tool answers is not taken for a stranger's words
 	Timeout     time.Duration  // how long one call may take; zero means the run's
 
 	// Validate checks arguments against the tool's input schema. It returns an
 	// [*ArgumentError] for a mismatch; nil accepts every object.
 	Validate func(args json.RawMessage) error
+
+	// ValidateOutput checks the structured content of a result, nil if there was
+	// none, against the tool's output schema; nil checks nothing.
+	ValidateOutput func(structured json.RawMessage) *ResultError
+	// StrictOutput makes a result that does not fit an exception. Otherwise the
+	// program gets it, and the call's report has a warning.
+	StrictOutput bool
+
+	// Resource marks what [ReadResource] calls: no tool, but the reading of the
+	// server's resources.
+	Resource bool
 }
 
 // Finder looks tools up in the live catalogue. It is called from many
@@ -64,6 +76,8 @@ type Counters struct {
 	Repeat   int // of those, how many had the same tool and the same arguments
 	Asks     int // questions put to a person
 	Refusals int // of those, how many a person refused
+
+	Tainted bool // something that an untrusted server answered has reached the program
 }
 
 // Asker puts one question to a person and waits for the answer, at most until
@@ -89,6 +103,8 @@ type Sender interface {
 type Reply struct {
 	// Value is what the program's await gives.
 	Value json.RawMessage
+	// Structured is the structured content as the upstream sent it, if it did.
+	Structured json.RawMessage
 	// Blocks holds content that stays on the host (images, audio, resources), by
 	// the handle that stands for it in Value.
 	Blocks map[string]json.RawMessage
@@ -120,13 +136,16 @@ type Decision struct {
 	Risk    string   // low, medium, high or critical
 	Rule    string   // id of the rule that decided; "" means that none did
 	At      string   // where that rule stands, as file:line
+	Layer   string   // what narrows the profile and decided: floor, "overlay NAME"; "" is the profile itself
 	Code    string   // why, for a deny: denied, bad_arguments or limit; "" means denied
 	Detail  string   // one sentence for the program
 	Reasons []string // for the person who is asked
 
 	ProfileDigest string
 	Fallback      bool          // allowed without an answer when nobody can be asked
+	Firm          bool          // a person has to answer: nothing that was allowed before does
 	AskTimeout    time.Duration // how long a person has; zero is the asker's default
+	Remember      any           // what the Policy tells the Asker about remembering the answer
 }
 
 // A Question is one call as it is put to a person.
@@ -137,17 +156,27 @@ type Question struct {
 	Tool     *Tool
 	Args     json.RawMessage // the bytes that will be sent
 	Decision Decision
+	// Check says what is wrong with other arguments that a person wants to allow instead.
+	Check func(args json.RawMessage) error
 }
 
 // An Answer is what came back. Allowed false is a refusal, whatever else it says.
 type Answer struct {
 	Allowed bool
-	How     string // person, fallback or none
+	How     string // person, grant, fallback or none
 	Channel string // who carried it
 	Code    string // why, for a refusal: elicitation_declined, elicitation_unsupported, no_approver, timeout, canceled
 	Reason  string // the person's words
 	Detail  string // for a refusal: a sentence for the program; "" makes one from Code and Reason
 	Took    time.Duration
+
+	// Args are what a person allowed instead of what was asked; nil is what was asked.
+	Args json.RawMessage
+	// Grant names what was allowed before and answers now.
+	Grant string
+	// Use takes the yes for the call as it is now, right before it is recorded as
+	// running. An error means that it is no yes to that call. Nil takes nothing.
+	Use func(ctx context.Context, now *Question) error
 }
 
 // An Invocation is one call as it leaves the program.
@@ -158,4 +187,10 @@ type Invocation struct {
 	// Pause stops the run's clock while a person is awaited and returns what
 	// starts it again; nil means that there is no clock.
 	Pause func() (resume func())
+	// Progress tells how many calls the program has made, as far as they are
+	// invoked, and whether it waits and makes no further one; nil means that
+	// nobody knows.
+	Progress func() (calls int, waiting bool)
+
+	resource bool // of a server, see ReadResource
 }

@@ -1,8 +1,10 @@
 package hostfns
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"time"
 )
 
@@ -15,7 +17,19 @@ const (
 	KindOutcome = "outcome" // how it ended
 )
 
-// An Entry is one line of the record. Arguments appear only as a digest.
+// The kinds of entry that only a [Noter] is told of.
+const (
+	KindAsked  = "asked"  // a person is asked
+	KindAnswer = "answer" // what came of it
+)
+
+// A Noter is a Recorder that also wants to know what happens between the decision
+// and its consequence. Notes hold nothing up.
+type Noter interface {
+	Note(ctx context.Context, e Entry)
+}
+
+// An Entry is one line of the record. Its JSON has arguments only as a digest.
 type Entry struct {
 	Time time.Time `json:"time"`
 	Kind string    `json:"kind"`
@@ -24,6 +38,9 @@ type Entry struct {
 	Call      int    `json:"call"`
 	Principal string `json:"principal,omitempty"`
 	Client    string `json:"client,omitempty"`
+	Session   string `json:"session,omitempty"`
+	Role      string `json:"role,omitempty"` // as the caller says; it decides nothing
+	Script    string `json:"script,omitempty"`
 
 	Profile        string `json:"profile"`
 	ProfileDigest  string `json:"profileDigest,omitempty"`
@@ -36,13 +53,23 @@ type Entry struct {
 	Risk      string        `json:"risk,omitempty"`
 	Rule      string        `json:"rule,omitempty"`
 	At        string        `json:"at,omitempty"`
-	DecidedBy string        `json:"decidedBy"` // rule, default, person, fallback, limit, error
+	Layer     string        `json:"layer,omitempty"` // what narrows the profile and decided: floor, "overlay NAME"
+	DecidedBy string        `json:"decidedBy"`       // rule, default, person, fallback, limit, error
 	Channel   string        `json:"channel,omitempty"`
 	Waited    time.Duration `json:"waited,omitempty"` // for a person
 
 	Reason  string        `json:"reason,omitempty"`  // of a refusal
 	Outcome string        `json:"outcome,omitempty"` // ok, error, unknown or not_sent
 	Took    time.Duration `json:"took,omitempty"`
+	Detail  string        `json:"detail,omitempty"` // a sentence, of a refusal or failure
+	Words   string        `json:"words,omitempty"`  // of the person who refused
+
+	// Values, for whoever keeps them: secrets have to be taken out first.
+	Proposed   json.RawMessage `json:"-"` // the arguments as the program gave them
+	Shown      json.RawMessage `json:"-"` // as a person saw them; nil if nobody did
+	Authorised json.RawMessage `json:"-"` // as a person or the policy allowed them
+	Executed   json.RawMessage `json:"-"` // as they are sent
+	Result     json.RawMessage `json:"-"` // what came back
 }
 
 func digest(b []byte) string {

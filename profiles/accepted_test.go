@@ -25,6 +25,7 @@ var acceptedFiles = []struct {
 	{"no built-in servers", 0, `{"builtin": false}`},
 	{"built-in servers one by one", 0, `{"builtin": {"time": false, "filesystem": {"root": "/data"}}}`},
 	{"built-in servers switched on", 0, `{"builtin": {"time": true, "filesystem": false}}`},
+	{"output validation, for all and for one", 0, `{"outputValidation": "strict", "mcpServers": {"a": {"command": "x", "outputValidation": "off"}}}`},
 	{"a store and an address", 0, `{"store": "sqlite:codemode.db", "http": {"addr": "127.0.0.1:0"}}`},
 	{"limits for all", 0, `{"limits": {"cpu": "5s", "wall": "10m", "call": "30s", "memory": "64MiB", "calls": 1000, "inFlight": 16, "argumentBytes": 1048576, "resultBytes": "64KiB", "consoleBytes": "16 KiB", "programBytes": "256KB"}}`},
 	{"an empty profile beside the base tool", 1, `{"evaluation": {"profiles": {"p": {}}}}`},
@@ -51,6 +52,16 @@ var acceptedFiles = []struct {
 		"limits": {"asks": 20, "asksPerMinute": 6, "pending": 5, "refusals": 3, "calls": 1000, "repeat": 5},
 		"redact": {"keys": ["*token*"], "pointers": ["/headers/*"], "detect": true},
 		"raise": {"destructiveHint": "ask", "openWorldHint": "deny", "tainted": "ask"}}}}}`},
+	{"checks before runs", 0, `{"evaluation": {"requirePreflight": true, "preflightLifetime": "5m", "adminURL": "https://codemode.example/admin/", "defaultProfile": "p", "profiles": {"p": {"requirePreflight": false}}}}`},
+	{"overlays and a shadow", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"shadow": "q"}, "q": {}}, "overlays": [
+		{"id": "a", "session": "s", "until": "2026-12-31T18:00:00Z", "profile": "q"},
+		{"id": "b", "principal": "sha256:00", "program": ["sha256:11", "weekly.ts"], "folder": "reports", "tool": ["a__*", "b__x"], "role": "r",
+			"allowlist": ["a__*"], "asklist": [], "denylist": [{"tool": "b__x"}], "unmatched": "ask", "limits": {"calls": 3}}]}}`},
+	{"saved programs", 0, `{"scripts": {"root": "scripts", "allow": [
+		{"file": "reports/weekly.ts", "sha256": "sha256:0123456789abcdef0123456789abcdef0123456789ABCDEF0123456789abcdef", "profile": "p", "input": {"type": "object"}, "limits": {"calls": 10}, "description": "the report"},
+		{"folder": ".", "pattern": "*.{ts,js}", "input": true}, {"folder": "team/own", "pattern": "daily-*"}]},
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`},
+	{"a folder of saved programs of which none is allowed", 0, `{"scripts": {"root": "/srv/scripts"}}`},
 	{"patterns of every kind", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["*", "fs__?", "fs__[a-c_]*", "fs__[!x]", "fs__[^x-]", "a__{b,c}{,d}", "a__\\*", "a__\\{", "x**y__*"]}}}}`},
 }
 

@@ -182,8 +182,8 @@ func equalFoldASCII(s, folded string) bool {
 }
 
 func arrayIndex(token string) int {
-	i, err := strconv.Atoi(token)
-	if err != nil || i < 0 || strconv.Itoa(i) != token {
+	i, _ := strconv.Atoi(token)
+	if strconv.Itoa(i) != token { // no number, or written in a way that is no index
 		return -1
 	}
 	return i

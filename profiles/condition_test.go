@@ -2,6 +2,8 @@ package profiles
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -286,6 +288,8 @@ func TestClosedAllow(t *testing.T) {
 		{"members of every element", `"/f/*/p": {"eq": 1}`, `{"f": [{"p": 1}, {"p": 1}]}`, Allow},
 		{"a member more in one element", `"/f/*/p": {"eq": 1}`, `{"f": [{"p": 1}, {"p": 1, "q": 2}]}`, Deny},
 		{"an element more than the named one", `"/f/0": {"eq": 1}`, `{"f": [1, 2]}`, Deny},
+		{"two named elements", `"/f/0": {"eq": 1}, "/f/1": {"eq": 2}`, `{"f": [1, 2]}`, Allow},
+		{"an element between those named", `"/f/0": {"eq": 1}, "/f/2": {"eq": 3}`, `{"f": [1, 2, 3]}`, Deny},
 		{"the named element alone", `"/f/0": {"eq": 1}`, `{"f": [1]}`, Allow},
 		{"named twice, deep and whole", `"/o": {"exists": true}, "/o/a": {"eq": 1}`, `{"o": {"a": 1, "b": 2}}`, Allow},
 		{"a look-alike is another argument", `"/owner": {"eq": "x"}`, `{"owner": "x", "Owner": "y"}`, Deny},
@@ -299,6 +303,14 @@ func TestClosedAllow(t *testing.T) {
 			}
 		})
 	}
+	t.Run("names are not places, and places no names", func(t *testing.T) {
+		for when, args := range map[string]string{`{"/f/": {"exists": true}}`: `{"f": [1]}`, `{"/*": {"exists": true}}`: `{"*": 1}`, `{"/f/0": {"exists": true}}`: `{"f": {"1": 1}}`} {
+			p := profile(t, `"allowlist": [{"tool": "a__b", "others": "none", "when": `+when+`}]`)
+			if got := p.Explain(call("a b", args)).Considered[0].Result; got != "false" {
+				t.Errorf("%s with %s: got %s, want false", when, args, got)
+			}
+		}
+	})
 	t.Run("a rule that names no arguments", func(t *testing.T) {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "others": "none"}]`)
 		if d := p.Decide(call("a b", ``)); d.Verdict != Allow {
@@ -314,4 +326,76 @@ func TestClosedAllow(t *testing.T) {
 			t.Errorf("got %s, want allow", described(d))
 		}
 	})
+}
+
+// TestHostsThatNotEveryoneReadsAlike has the URLs of which no rule knows the host for sure.
+func TestHostsThatNotEveryoneReadsAlike(t *testing.T) {
+	p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/u": {"host": ["good.example", "*.wide.example"]}}}]`)
+	for _, row := range []struct{ url, want string }{
+		{"https://good.example/x", "true"}, {"https://good.example/a b", "unknown"}, {"http://[::1", "unknown"}, {"https://good.example\\@x", "unknown"},
+		{"//good.example/x", "unknown"}, {"file:///x", "unknown"}, {"mailto:a@good.example", "unknown"}, {"good.example", "unknown"},
+		{"https://a.wide.example", "true"}, {"https://wide.example", "false"}, {"https://.wide.example/", "false"}, {"https://xwide.example", "false"},
+	} {
+		x := p.Explain(call("a b", `{"u": `+quote(row.url)+`}`))
+		if got := x.Considered[0].Result; got != row.want {
+			t.Errorf("%s: got %s, want %s", row.url, got, row.want)
+		}
+	}
+}
+
+// TestComparisonsOfValues goes through what types and equality tell apart.
+func TestComparisonsOfValues(t *testing.T) {
+	values := []string{`"x"`, `1`, `1.5`, `true`, `false`, `null`, `[1]`, `[]`, `{"a":"x"}`, `{}`}
+	kinds := map[string]string{"string": `"x"`, "number": `1 1.5`, "integer": `1`, "boolean": `true false`, "array": `[1] []`, "object": `{"a":"x"} {}`}
+	result := func(condition, value string) string {
+		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/v/0": `+condition+`}}]`)
+		return p.Explain(call("a b", `{"v": [`+value+`]}`)).Considered[0].Result
+	}
+	for kind, of := range kinds {
+		for _, v := range values {
+			want := fmt.Sprint(slices.Contains(strings.Fields(of), v))
+			if got := result(`{"type": "`+kind+`"}`, v); got != want {
+				t.Errorf("%s is of type %s: got %s, want %s", v, kind, got, want)
+			}
+		}
+	}
+	for _, row := range []struct{ constant, value, want string }{
+		{`{"a": "x"}`, `{"a": "x"}`, "true"}, {`{"a": "x"}`, `{"a": "y"}`, "false"}, {`{"a": "x"}`, `{"b": "x"}`, "false"}, {`{"a": "x"}`, `{"a": "x", "b": 1}`, "false"},
+		{`["x", 1]`, `["x", 1.0]`, "true"}, {`["x", 1]`, `["x", 2]`, "false"}, {`["x", 1]`, `[1, "x"]`, "false"}, {`["x"]`, `["x", "x"]`, "false"},
+		{`[0]`, `[1e99999999999]`, "false"}, {`0`, `1e99999999999`, "false"}, {`[0]`, `[-0.0]`, "true"}, {`{"a": [null]}`, `{"a": [null]}`, "true"}, {`{"a": [true]}`, `{"a": [false]}`, "false"},
+	} {
+		if got := result(`{"eq": `+row.constant+`}`, row.value); got != row.want {
+			t.Errorf("%s equals %s: got %s, want %s", row.value, row.constant, got, row.want)
+		}
+	}
+}
+
+// TestTheFirstReasonIsKept: where several operators cannot be judged, the one that is
+// written first says why.
+func TestTheFirstReasonIsKept(t *testing.T) {
+	p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": {"prefix": "a", "lt": "5"}, "/y": {"any": [{"prefix": "a"}, {"lt": "5"}]}}}]`)
+	d := p.Decide(call("a b", `{"x": [], "y": []}`))
+	if got := d.Reasons[0].Text; got != "the rule cannot be judged: /x is an array, not a string; /y is an array, not a string" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestPathsThatLeadElsewhere: relative folders hold nothing that may lead out of them.
+func TestPathsThatLeadElsewhere(t *testing.T) {
+	for _, row := range []struct{ folder, path, want string }{
+		{"data", "data/x", "true"}, {"data", "~/data/x", "unknown"}, {"data", "", "unknown"}, {"data", "x://data", "unknown"}, {"data", "data/../../x", "unknown"}, {"data", "database", "false"},
+		{".", "x", "true"}, {".", ".", "true"}, {".", "..", "unknown"}, {".", "../x", "unknown"}, {".", "..x", "true"}, {"data", "..", "unknown"},
+		{"/", "/x", "true"}, {"/", "x", "unknown"},
+		{"a:/data", "a:/data/x", "true"}, {"Z:/data", "Z:/data/x", "true"}, {"z:/", "z:/x", "true"}, {"c:/data", "c:/data/../x", "false"},
+	} {
+		p := profile(t, `"allowlist": [{"tool": "a__b", "when": {"/p": {"under": `+quote(row.folder)+`}}}]`)
+		if got := p.Explain(call("a b", `{"p": `+quote(row.path)+`}`)).Considered[0].Result; got != row.want {
+			t.Errorf("%q under %q: got %s, want %s", row.path, row.folder, got, row.want)
+		}
+	}
+	for path, want := range map[string]bool{"a:/": true, "z:/": true, "A:/x": true, "Z:/x": true, "`:/": false, "{:/": false, "@:/": false, "[:/": false, "1:/": false, "a:": false, "a/:/": false, "a:x": false} {
+		if got := hasDrive(path); got != want {
+			t.Errorf("%q has a drive: got %t", path, got)
+		}
+	}
 }

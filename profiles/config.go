@@ -8,19 +8,27 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
-// A Config is one configuration file, checked in full. It never changes after, so it may
+// A Config is a configuration file, or several that hold together, checked in full. It never changes after, so it may
 // be used by any number of goroutines.
 type Config struct {
-	Path   string
-	Digest string // of the file's bytes: sha256:...
+	Path   string     // of the user's file, if there are several
+	Digest string     // of the bytes of all files: sha256:...
+	Files  []FileInfo // what it came from, see [ParseAll]
 
 	// Default is the profile of the base tool. "" means that the base tool is unrestricted,
 	// but for the floor.
 	Default string
 	// Floor is the profile that binds every other one and the base tool; "" = none.
 	Floor string
+	// RequirePreflight wants every run checked first, whatever its profile says.
+	RequirePreflight bool
+	// PreflightLifetime is how long a check counts; 0 leaves it to whoever checks.
+	PreflightLifetime time.Duration
+	// AdminURL is where people change this configuration, for links; "" is nowhere known.
+	AdminURL string
 	// Expose narrows what is listed, see [Config.Exposes]; nil = everything is listed.
 	Expose []string
 
@@ -28,7 +36,12 @@ type Config struct {
 	Builtin json.RawMessage // false, or an object; nil if the file does not say
 	Store   json.RawMessage // an object or a string; nil if the file does not say
 	HTTP    json.RawMessage // an object or a string; nil if the file does not say
+	Scripts *Scripts        // nil = there are no saved programs
 	Limits  Limits          // for the profiles that do not say
+
+	// OutputValidation says what becomes of results that do not fit their tool's
+	// output schema: off, warn or strict; "" if the file does not say.
+	OutputValidation string
 
 	// Warnings is what the file may contain but was probably not meant, or what a person
 	// should know before trusting it. Worth printing once per load.
@@ -36,6 +49,8 @@ type Config struct {
 
 	profiles map[string]*Profile
 	base     *Profile
+	overlays []*Overlay
+	parts    []*fileRules
 }
 
 // A Server is one upstream as the file has it.
@@ -46,6 +61,7 @@ type Server struct {
 
 	// TrustAnnotations lets allow rules believe the annotations of the server's tools.
 	TrustAnnotations bool
+	OutputValidation string // as in Config, for this server; "" leaves it to that
 }
 
 // Profile gives the profile of that name, nil if there is none. The name "" is the base
@@ -76,22 +92,27 @@ func (c *Config) All() []string { return slices.Sorted(maps.Keys(c.profiles)) }
 const (
 	baseTool   = "codemode_eval"
 	toolPrefix = baseTool + "_"
+	scriptTool = "codemode_run_script"
 )
 
 // helperTools are the tools that run nothing.
 var helperTools = []string{"codemode_check", "search_tools", "get_tools", "start_here", "ask_user"}
 
 // Exposes reports whether an MCP tool of ours is listed. Without "expose" all are. With it,
-// the profiles and the base tool are those it names; the tools that run nothing stay listed
-// unless it names one of them too.
+// the profiles, the base tool and the one for saved programs are those it names; the tools
+// that run nothing stay listed unless it names one of them too.
 func (c *Config) Exposes(tool string) bool {
-	if c.Expose == nil || slices.Contains(c.Expose, tool) {
+	return !slices.ContainsFunc(c.parts, func(p *fileRules) bool { return p.expose != nil && !c.exposedBy(p.expose, tool) })
+}
+
+func (c *Config) exposedBy(expose []string, tool string) bool {
+	if slices.Contains(expose, tool) {
 		return true
 	}
 	if name, ok := strings.CutPrefix(tool, toolPrefix); ok {
-		return slices.Contains(c.Expose, name)
+		return slices.Contains(expose, name)
 	}
-	return tool != baseTool && !slices.ContainsFunc(c.Expose, func(name string) bool {
+	return tool != baseTool && tool != scriptTool && !slices.ContainsFunc(expose, func(name string) bool {
 		return c.profiles[name] == nil && slices.Contains(helperTools, name)
 	})
 }
@@ -99,6 +120,12 @@ func (c *Config) Exposes(tool string) bool {
 // Parse checks a configuration file; file is the name to use in messages. The error is
 // [Problems] with everything that is wrong, and then nothing of the file may be used.
 func Parse(file string, data []byte) (*Config, error) {
+	return ParseAll(Source{File: file, Data: data, Standing: User})
+}
+
+// parseSource checks one file that builds on those before it.
+func parseSource(s Source, base *Config) (*Config, error) {
+	file, data := s.File, s.Data
 	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
 	r := &reader{file: file, t: tree{src: src}}
 	if hint := encodingHint(data); hint != "" {
@@ -112,14 +139,16 @@ func Parse(file string, data []byte) (*Config, error) {
 	}
 	r.t = t
 	c := &Config{Path: file, Digest: digest(data)}
-	b := builder{reader: r, config: c}
-	b.file()
+	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
+	b := builder{reader: r, config: c, standing: s.Standing, written: map[string]*written{}}
+	b.inherit(base)
+	b.read()
 	if len(r.problems) > 0 {
 		sortProblems(r.problems)
 		return nil, r.problems
 	}
 	sortProblems(r.warnings)
-	c.Warnings = r.warnings
+	c.Warnings = slices.Concat(r.earlier, r.warnings)
 	return c, nil
 }
 
@@ -133,6 +162,9 @@ func encodingHint(data []byte) string {
 	}
 	return ""
 }
+
+// Digest is how the bytes of a file stand in [FileInfo] and [Trust].
+func Digest(data []byte) string { return digest(data) }
 
 func digest(parts ...[]byte) string {
 	h := sha256.New()

@@ -533,3 +533,86 @@ func TestVisible(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyWhatDecidesIsAReason: rules that hold and do not matter, or matter and do not
+// hold, are for [Profile.Explain] to show.
+func TestOnlyWhatDecidesIsAReason(t *testing.T) {
+	p := profile(t, `"denylist": ["d__*", {"id": "etc", "tool": "?__*", "when": {"/p": {"under": "/etc"}}}],
+		"asklist": ["a__*", {"id": "other", "tool": "a__*", "when": {"/p": {"eq": "/x"}}}, {"id": "soft", "tool": "s__*", "unlessAllowed": true}, {"id": "soft-other", "tool": "s__*", "when": {"/p": {"eq": "/x"}}, "unlessAllowed": true}],
+		"allowlist": ["a__*", "l__*", {"id": "near", "tool": "s__*", "when": {"/p": {"eq": "/x"}}}, {"id": "near-n", "tool": "n__*", "when": {"/p": {"eq": "/x"}}}]`)
+	for _, row := range []struct{ tool, args, want string }{
+		{"a b", `{"p": "/y"}`, "a__*"},
+		{"s b", `{"p": "/y"}`, "soft"},
+		{"l b", `{"p": "/y"}`, "l__*"},
+		{"d b", `{"p": "/etc"}`, "d__*, etc"},
+		{"d b", `{}`, "d__*"},
+		{"l b", `{}`, "etc"},
+		{"n b", `{"p": "/y"}`, ", near-n"},
+		{"n b", `{}`, ", etc, near-n"},
+	} {
+		var rules []string
+		for _, r := range p.Decide(call(row.tool, row.args)).Reasons {
+			rules = append(rules, r.Rule)
+		}
+		if got := strings.Join(rules, ", "); got != row.want {
+			t.Errorf("%s %s: got the reasons %q, want %q", row.tool, row.args, got, row.want)
+		}
+	}
+}
+
+// TestConditionsAreShownAsTheyCount: widely in a deny rule, narrowly in an allow rule.
+func TestConditionsAreShownAsTheyCount(t *testing.T) {
+	for list, want := range map[string]string{"denylist": "true", "asklist": "true", "allowlist": "false"} {
+		p := profile(t, `"`+list+`": [{"tool": "a__b", "when": {"/p": {"eq": "X"}}}]`)
+		if got := p.Explain(call("a b", `{"p": "x"}`)).Considered[0].Conditions[0].Result; got != want {
+			t.Errorf("%s: got %s, want %s", list, got, want)
+		}
+	}
+}
+
+func TestNamesThatAreJoined(t *testing.T) {
+	for _, row := range []struct {
+		name, server, tool string
+		want               bool
+	}{
+		{"a__b", "a", "b", true}, {"a__b", "a", "c", false}, {"a__b", "c", "b", false}, {"a__bc", "a", "b", false}, {"a__b", "a", "bc", false},
+		{"a_xb", "a", "b", false}, {"ax_b", "a", "b", false}, {"a__", "a", "", true}, {"", "", "", false}, {"__", "", "", true}, {"a___b", "a", "_b", true}, {"a___b", "a_", "b", true},
+	} {
+		if got := isJoined(row.name, row.server, row.tool); got != row.want {
+			t.Errorf("%s of %s and %s: got %t", row.name, row.server, row.tool, got)
+		}
+	}
+	if d := profile(t, `"denylist": ["__"]`).Decide(Call{Name: "a__b"}); d.Verdict != Allow {
+		t.Errorf("a call that has only its canonical name: got %s", described(d))
+	}
+}
+
+// TestRaisedOnlyWhereItIsStricter: what a verdict is raised for is its first reason, and
+// one that was as strict already keeps its own.
+func TestRaisedOnlyWhereItIsStricter(t *testing.T) {
+	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}, "p": {"allowlist": ["a__*"], "asklist": ["a__ask"], "raise": {"destructiveHint": "ask", "openWorldHint": "deny"}}}}}`)
+	for _, row := range []struct {
+		title string
+		call  Call
+		want  string // list, layer and text of the reasons
+	}{
+		{"tainted", Call{Name: "a__b", Tainted: true}, "raise/floor: the run has read something that is not trusted; allowlist/: the profile allows it"},
+		{"tainted and asked about", Call{Name: "a__ask", Tainted: true}, "asklist/: the profile wants a person to decide"},
+		{"a hint", Call{Name: "a__b", Annotations: map[string]any{"destructiveHint": true}}, "raise/: the tool's annotations say destructiveHint; allowlist/: the profile allows it"},
+		{"a hint, and asked about", Call{Name: "a__ask", Annotations: map[string]any{"destructiveHint": true}}, "asklist/: the profile wants a person to decide"},
+		{"a hint that denies", Call{Name: "a__ask", Annotations: map[string]any{"openWorldHint": true}}, "raise/: the tool's annotations say openWorldHint; asklist/: the profile wants a person to decide"},
+		{"a hint that calls itself tainted", Call{Name: "a__b", Annotations: map[string]any{"tainted": true}}, "allowlist/: the profile allows it"},
+	} {
+		var got []string
+		d := c.Profile("p").Decide(row.call)
+		for _, r := range d.Reasons {
+			got = append(got, r.List+"/"+r.Layer+": "+r.Text)
+		}
+		if text := strings.Join(got, "; "); text != row.want {
+			t.Errorf("%s: got %s, want %s", row.title, text, row.want)
+		}
+		if row.call.Tainted != d.Floor {
+			t.Errorf("%s: the floor demands it: got %t", row.title, d.Floor)
+		}
+	}
+}

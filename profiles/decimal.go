@@ -20,7 +20,7 @@ func parseDecimal(s string) (decimal, bool) {
 	var d decimal
 	s, d.negative = strings.CutPrefix(s, "-")
 	mantissa, power, hasPower := s, "", false
-	if i := strings.IndexAny(s, "eE"); i >= 0 {
+	if i := strings.IndexAny(s, "eE"); i != -1 {
 		mantissa, power, hasPower = s[:i], s[i+1:], true
 	}
 	whole, fraction, hasFraction := strings.Cut(mantissa, ".")

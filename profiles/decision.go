@@ -67,7 +67,8 @@ type Decision struct {
 	// Unknown says that a rule could not be judged and the question stands for that:
 	// neither a grant nor a fallback may answer it.
 	Unknown bool
-	// Floor says that the floor demands this verdict: a grant cannot answer it.
+	// Floor says that the floor, an overlay or another file demands this verdict: neither a
+	// grant nor a fallback can answer it.
 	Floor bool
 	// Remember says which grants a person may give with the answer. Set on an ask.
 	Remember Remember
@@ -84,7 +85,9 @@ type Reason struct {
 	Result  string   // true, false or unknown
 	Text    string   // the rule's own reason, else a sentence
 	Profile string   // the profile that the rule was written in
+	Layer   string   // floor, or "overlay NAME" ...: the reason is not the profile's own
 	Floor   bool     // the reason belongs to the floor
+	Soft    bool     // an ask rule with unlessAllowed: an allow rule beats it
 
 	Conditions []Outcome // how each condition came out, for rules that have any
 }

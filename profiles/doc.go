@@ -24,10 +24,15 @@
 //     Allow rules match narrowly: the canonical name, exact text. Inside "not" it is the
 //     other way round.
 //   - Adding a deny or ask rule never loosens a call. A child cannot shake off the deny and
-//     ask rules of its parents, and the floor only ever makes a verdict stricter.
+//     ask rules of its parents. The floor, overlays, the managed file and files that nobody
+//     trusts only ever make a verdict stricter.
 //   - Arguments that two JSON decoders could read differently are not judged at all.
 //
-// [Watch] follows a file while it is edited and keeps the last good one in force. Time,
+// Several files may hold together, see [ParseAll]: that of whoever runs the machine, the
+// user's own, a project's, which only tightens until somebody trusts it. An [Overlay]
+// narrows single sessions, callers or programs, see [Config.Narrowed].
+//
+// [WatchFiles] follows files while they are edited and keeps the last good state in force. Time,
 // counters and what a run has read are part of the call. Asking people, remembering their
 // answers and recording what happened are the business of other packages.
 package profiles

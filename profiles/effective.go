@@ -20,7 +20,7 @@ func (b *builder) ancestors(w *written) {
 		if !b.known(n, `"extends"`) {
 			continue
 		}
-		parent := b.written[n.text]
+		parent := b.find(n.text)
 		if parent.state == inProgress {
 			b.wrong(n, "remove one of the steps", "the profile %q extends itself, by way of %q", w.name, n.text)
 			continue
@@ -46,10 +46,11 @@ func (b *builder) uniqueIDs(w *written) {
 	for _, ancestor := range w.chain {
 		for _, rules := range ancestor.lists {
 			for _, r := range rules {
-				if other := seen[r.id]; r.id != "" && other != nil && len(b.problems) < maxProblems {
+				other := seen[r.id]
+				if r.id != "" && other != nil && r.pos.File == b.file && len(b.problems) != maxProblems {
 					at := Problem{Position: r.pos, Length: 1, Source: b.sourceLine(r.pos.Line)}
 					at.Message = fmt.Sprintf("two rules of the profile %q have the id %q", w.name, r.id)
-					at.Hint = fmt.Sprintf("the other is on line %d: rename one of them", other.pos.Line)
+					at.Hint = fmt.Sprintf("the other is on %s: rename one of them", b.whereIs(other.pos))
 					if !slices.Contains(b.problems, at) {
 						b.problems = append(b.problems, at)
 					}
@@ -60,44 +61,11 @@ func (b *builder) uniqueIDs(w *written) {
 	}
 }
 
-// assemble makes the profiles that calls are decided by. Everything has been checked.
-func (b *builder) assemble() {
-	c := b.config
-	trusted := b.trusted()
-	c.profiles = map[string]*Profile{}
-	var floor *Profile
-	if c.Floor != "" {
-		floor = b.effective(b.written[c.Floor], trusted, nil)
-	}
-	for _, w := range b.order {
-		if w.name == c.Floor {
-			c.profiles[w.name] = floor
-			continue
-		}
-		c.profiles[w.name] = b.effective(w, trusted, floor)
-	}
-	if c.Default != "" {
-		c.base = c.profiles[c.Default]
-		return
-	}
-	c.base = b.effective(&written{}, trusted, floor)
-}
-
-// trusted gives the servers whose annotations allow rules may believe: those the file
-// trusts, and the built-in ones unless a configured server has taken their name.
-func (b *builder) trusted() map[string]bool {
-	trusted := map[string]bool{"time": true, "filesystem": true}
-	for _, s := range b.config.Servers {
-		trusted[s.Name] = s.TrustAnnotations
-	}
-	return trusted
-}
-
-// effective puts a profile together with its ancestors and the floor. Lists are joined;
-// of everything that has an order of strictness the strictest is taken, so that neither a
-// child nor a parent can loosen the other.
-func (b *builder) effective(w *written, trusted map[string]bool, floor *Profile) *Profile {
-	p := &Profile{name: w.name, pos: w.pos, trusted: trusted, unmatched: Allow, floor: floor, raise: map[string]Verdict{}}
+// effective puts a profile together with its ancestors. Lists are joined; of everything
+// that has an order of strictness the strictest is taken, so that neither a child nor a
+// parent can loosen the other.
+func (b *builder) effective(w *written) *Profile {
+	p := &Profile{name: w.name, pos: w.pos, trusted: b.trusted, unmatched: Allow, raise: map[string]Verdict{}}
 	var fallback []bool
 	for l := denylist; l <= allowlist; l++ {
 		for _, x := range w.chain {
@@ -116,17 +84,14 @@ func (b *builder) effective(w *written, trusted map[string]bool, floor *Profile)
 		p.ask = p.ask.stricter(x.ask)
 		p.redact = p.redact.join(x.redact)
 		p.addRaise(x.raise)
+		p.preflight = p.preflight || x.preflight
 	}
-	p.noFallback = slices.Contains(fallback, false) || floor != nil && floor.noFallback
+	p.preflight = p.preflight || b.config.RequirePreflight
+	p.noFallback = slices.Contains(fallback, false)
 	p.fallback = len(fallback) > 0 && !p.noFallback
-	p.limits = p.ownLimits.or(b.config.Limits)
+	p.limits = p.ownLimits.or(b.config.Limits).stricter(b.bounds)
+	p.caps = b.caps
 	p.index = newIndex(p.rules)
-	if floor != nil {
-		p.limits = p.limits.stricter(floor.ownLimits)
-		p.ask = p.ask.stricter(floor.ask)
-		p.redact = p.redact.join(floor.redact)
-		p.addRaise(floor.raise)
-	}
 	p.digest = b.digest(p, w)
 	return p
 }
@@ -146,9 +111,10 @@ func (p *Profile) judgeUnmatched(x *written) {
 
 func (p *Profile) addRaise(raise map[string]Verdict) {
 	for name, v := range raise {
-		if old, ok := p.raise[name]; !ok || v < old {
-			p.raise[name] = v
+		if old, ok := p.raise[name]; ok {
+			v = min(v, old)
 		}
+		p.raise[name] = v
 	}
 }
 
@@ -157,16 +123,13 @@ func (p *Profile) addRaise(raise map[string]Verdict) {
 func (b *builder) digest(p *Profile, w *written) string {
 	parts := [][]byte{[]byte(p.name)}
 	for _, x := range w.chain {
-		parts = append(parts, []byte("\nprofile "+x.name+"\n"), b.t.source(x.node))
+		parts = append(parts, []byte("\nprofile "+x.name+"\n"), x.source)
 	}
 	for _, s := range b.config.Servers {
 		if s.TrustAnnotations {
 			parts = append(parts, []byte("\ntrust "+s.Name))
 		}
 	}
-	parts = append(parts, fmt.Appendf(nil, "\nlimits %v", p.limits))
-	if p.floor != nil {
-		parts = append(parts, []byte("\nfloor "+p.floor.digest))
-	}
+	parts = append(parts, fmt.Appendf(nil, "\nlimits %v %v", p.limits, p.caps))
 	return digest(parts...)
 }

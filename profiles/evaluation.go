@@ -2,17 +2,36 @@ package profiles
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
 func (b *builder) evaluation(n *node) {
 	b.object(n, `"evaluation"`, []field{
-		{"defaultProfile", func(n *node) { b.config.Default, b.defaultAt = b.profileNamed(n, `"defaultProfile"`) }},
-		{"floor", func(n *node) { b.config.Floor, b.floorAt = b.profileNamed(n, `"floor"`) }},
+		{"defaultProfile", func(n *node) {
+			b.defaultName, b.defaultAt = b.profileNamed(n, `"defaultProfile"`)
+			if b.standing == Untrusted {
+				b.inVain(n, `"defaultProfile"`)
+				b.defaultAt = nil
+			}
+		}},
+		{"floor", func(n *node) {
+			if b.project() {
+				b.wrongKey(n, "a floor belongs in your own file or the managed one", "a project file cannot name the floor")
+				return
+			}
+			b.floorName, b.floorAt = b.profileNamed(n, `"floor"`)
+		}},
 		{"expose", func(n *node) { b.exposeAt = n }},
+		{"requirePreflight", func(n *node) { b.config.RequirePreflight, _ = b.boolean(n, `"requirePreflight"`) }},
+		{"preflightLifetime", func(n *node) { b.config.PreflightLifetime = b.lifetime(n, `"preflightLifetime"`) }},
+		{"adminURL", func(n *node) {
+			if address := b.webAddress(n, `"adminURL"`); !b.outOfPlace(n, b.base != nil && b.base.AdminURL != "") {
+				b.config.AdminURL = address
+			}
+		}},
 		{"profiles", b.profiles},
+		{"overlays", b.overlays},
 	})
 }
 
@@ -33,13 +52,15 @@ func (b *builder) profiles(n *node) {
 		return
 	}
 	b.unique(n)
-	b.written = map[string]*written{}
 	for child := range b.t.children(n) {
 		b.profileName(child)
 		w := b.profile(child)
 		if b.written[child.key] == nil {
 			b.written[child.key] = w
 			b.order = append(b.order, w)
+			if b.standing == Untrusted && !b.elsewhere(child.key) {
+				b.inVain(child, fmt.Sprintf("the profile %q, which is in no other file,", child.key))
+			}
 		}
 	}
 }
@@ -65,10 +86,10 @@ func (b *builder) profileName(n *node) {
 
 // known reports a name that no profile has.
 func (b *builder) known(n *node, what string) bool {
-	if b.written[n.text] != nil {
+	if b.find(n.text) != nil {
 		return true
 	}
-	names := slices.Sorted(maps.Keys(b.written))
+	names := b.profileNames()
 	hint := "there are no profiles"
 	if near := nearest(n.text, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
@@ -81,12 +102,12 @@ func (b *builder) known(n *node, what string) bool {
 
 // expose checks the entries of "expose": names of profiles, and names of our MCP tools.
 func (b *builder) expose(n *node) {
-	tools := append([]string{baseTool}, helperTools...)
-	for name := range b.written {
+	tools := append([]string{baseTool, scriptTool}, helperTools...)
+	for _, name := range b.profileNames() {
 		tools = append(tools, name, toolPrefix+name)
 	}
 	slices.Sort(tools)
-	b.config.Expose = b.words(n, `"expose"`, tools...)
+	b.exposed = b.words(n, `"expose"`, tools...)
 }
 
 // finish puts together what needs the whole file.
@@ -100,8 +121,20 @@ func (b *builder) finish() {
 	if b.exposeAt != nil {
 		b.expose(b.exposeAt)
 	}
+	b.finishScripts()
+	for _, o := range b.writtenOverlays {
+		if o.named != nil {
+			b.known(o.named, `"profile"`)
+		}
+	}
 	for _, w := range b.order {
+		if w.shadow != nil && b.known(w.shadow, `"shadow"`) && w.shadow.text == w.name {
+			b.wrong(w.shadow, "name the profile that is to take its place", "the profile %q is its own shadow", w.name)
+		}
 		b.ancestors(w)
+		if b.standing == Trusted && b.elsewhere(w.name) {
+			b.uniqueIDs(merged([]*written{b.findBefore(w.name), w}))
+		}
 	}
 	if len(b.problems) > 0 {
 		return

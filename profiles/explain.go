@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,21 +22,17 @@ func (p *Profile) Explain(c Call) Explanation {
 		x.Changes = []string{"send arguments that can be judged"}
 		return x
 	}
-	x.Changes = p.changes(&x.Decision, v.canonical)
 	x.Considered = p.consider(v, nil)
-	if p.floor != nil {
-		from := len(x.Considered)
-		x.Considered = p.floor.consider(v, x.Considered)
-		for i := from; i < len(x.Considered); i++ {
-			x.Considered[i].Floor = true
-		}
+	for _, l := range p.layers {
+		x.Considered = l.consider(v, x.Considered)
 	}
+	x.Changes = p.changes(&x.Decision, v.canonical, x.Considered)
 	return x
 }
 
 // changes says what a person would have to do about the reasons of a decision. What made a
 // verdict stricter than the rules stands first, and then the rules do not matter.
-func (p *Profile) changes(d *Decision, tool string) []string {
+func (p *Profile) changes(d *Decision, tool string, considered []Reason) []string {
 	if d.Verdict == Allow {
 		return nil
 	}
@@ -44,8 +41,24 @@ func (p *Profile) changes(d *Decision, tool string) []string {
 		reasons = reasons[:1]
 	}
 	var changes []string
+	for i := range considered {
+		if r := &considered[i]; r.Result == ignoredRule {
+			changes = append(changes, fmt.Sprintf("let the rule %q at %s count: codemode profiles trust %s", r.Rule, r.Pos, r.Pos.File))
+		}
+	}
+	soft := false
 	for i := range reasons {
-		changes = append(changes, p.change(&reasons[i], tool))
+		r := &reasons[i]
+		changes = append(changes, p.change(r, tool))
+		soft = soft || r.Soft && r.Layer == "" && r.Result == yes.String()
+	}
+	if !soft {
+		return changes
+	}
+	for i := range considered { // an allow rule would beat the soft ask: which ones are near?
+		if r := &considered[i]; r.List == allowlist.String() && r.Layer == "" && r.Result != otherTool {
+			changes = append(changes, p.change(r, tool))
+		}
 	}
 	return changes
 }
@@ -53,11 +66,16 @@ func (p *Profile) changes(d *Decision, tool string) []string {
 // change says what a person would have to do about one reason.
 func (p *Profile) change(r *Reason, tool string) string {
 	rule := fmt.Sprintf("the rule %q at %s", r.Rule, r.Pos)
-	if r.Floor {
+	switch {
+	case r.Floor:
 		rule = fmt.Sprintf("the floor's rule %q at %s", r.Rule, r.Pos)
+	case r.Layer != "":
+		rule = fmt.Sprintf("the rule %q of the %s at %s", r.Rule, r.Layer, r.Pos)
 	}
 	switch {
-	case r.List == "unmatched" && p.unmatched == Deny && !r.Floor:
+	case r.List == "unmatched" && r.Layer != "":
+		return fmt.Sprintf("add %q to what the %s allows at %s", tool, r.Layer, r.Pos)
+	case r.List == "unmatched" && p.unmatched == Deny:
 		return fmt.Sprintf("add %q to the allowlist or the asklist of the profile %q at %s", tool, r.Profile, r.Pos)
 	case r.List == "unmatched":
 		return fmt.Sprintf("add %q to the allowlist of the profile %q at %s", tool, r.Profile, r.Pos)
@@ -71,6 +89,10 @@ func (p *Profile) change(r *Reason, tool string) string {
 		return fmt.Sprintf("make %s hold: %s", rule, unmet(r))
 	case r.Result == unknown.String():
 		return fmt.Sprintf("make %s judgeable: %s", rule, unmet(r))
+	case r.Soft && r.Layer != "":
+		return fmt.Sprintf("allow %q beside it: %s gives way to an allow rule of its own profile only", tool, rule)
+	case r.Soft:
+		return fmt.Sprintf("allow %q: %s gives way to an allow rule", tool, rule)
 	case r.List == asklist.String():
 		return fmt.Sprintf("remove or narrow %s; or give it \"unlessAllowed\" and allow the tool", rule)
 	default:
@@ -89,6 +111,28 @@ func unmet(r *Reason) string {
 	return strings.Join(all, "; ")
 }
 
+func (l *layer) consider(v *view, all []Reason) []Reason {
+	if !l.applies(v) {
+		return all
+	}
+	from := len(all)
+	all = l.Profile.consider(v, all)
+	for i := from; i < len(all); i++ {
+		r := &all[i]
+		r.of(l)
+		if l.mute != "" && r.List == allowlist.String() && r.Result != otherTool {
+			r.Result, r.Text = ignoredRule, l.mute
+		}
+	}
+	return all
+}
+
+// The results of rules that are not about the tool, and of those that nobody trusts.
+const (
+	otherTool   = "other tool"
+	ignoredRule = "ignored"
+)
+
 func (p *Profile) consider(v *view, all []Reason) []Reason {
 	for _, r := range p.rules {
 		if r.matches(v.canonical, v.raw) {
@@ -97,7 +141,7 @@ func (p *Profile) consider(v *view, all []Reason) []Reason {
 		}
 		all = append(all, Reason{
 			Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile,
-			Result: "other tool", Text: "the rule is about other tools",
+			Result: otherTool, Text: "the rule is about other tools",
 		})
 	}
 	return all
@@ -109,7 +153,7 @@ func (p *Profile) Visible(c Call) bool {
 	c.Args = nil
 	v := &view{call: c}
 	p.prepare(v)
-	return p.mayPass(v) && (p.floor == nil || p.floor.mayPass(v))
+	return p.mayPass(v) && !slices.ContainsFunc(p.layers, func(l *layer) bool { return l.applies(v) && !l.mayPass(v) })
 }
 
 // mayPass reports whether some arguments could make the verdict anything but deny.

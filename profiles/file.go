@@ -1,7 +1,9 @@
 package profiles
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -9,15 +11,40 @@ import (
 // A builder reads one configuration file into a Config.
 type builder struct {
 	*reader
-	config  *Config
-	written map[string]*written // the profiles as the file has them
-	order   []*written
+	config   *Config
+	standing Standing
+	base     *Config             // of the files that this one builds on, nil = none
+	before   []*fileRules        // what those say about profiles
+	written  map[string]*written // the profiles as the file has them
+	order    []*written
 
+	defaultName, floorName       string
+	exposed                      []string
+	fileLimits                   Limits
 	defaultAt, floorAt, exposeAt *node
+	scriptProfiles               []*node // where scripts name one
+	scriptsWithout               []*node
+	writtenOverlays              []writtenOverlay
+
+	// What the profiles of all files have in common, once they are put together.
+	trusted       map[string]bool
+	bounds, caps  Limits // of files that the user's limits cannot exceed
+	floorLayers   []*layer
+	floorsWritten []*written // what the floors are made of
 }
 
-func (b *builder) file() {
+// read reads a file as far as its standing goes.
+func (b *builder) read() {
 	root := b.root()
+	if b.standing == Narrowing {
+		b.object(root, "an overlay file", []field{
+			{"overlays", b.overlays},
+			{"evaluation", func(n *node) { b.object(n, `"evaluation" in an overlay file`, []field{{"overlays", b.overlays}}) }},
+			{"$schema", func(n *node) { b.text(n, "$schema") }},
+		})
+		b.finish()
+		return
+	}
 	if b.isBareMap(root) {
 		b.servers(root)
 		b.finish()
@@ -36,9 +63,11 @@ func (b *builder) file() {
 		{"servers", servers},
 		{"evaluation", b.evaluation},
 		{"builtin", b.builtin},
-		{"limits", func(n *node) { b.config.Limits = b.limits(n, "limits") }},
-		{"store", func(n *node) { b.config.Store = b.raw(n, "store") }},
-		{"http", func(n *node) { b.config.HTTP = b.raw(n, "http") }},
+		{"scripts", b.scripts},
+		{"limits", func(n *node) { b.fileLimits = b.limits(n, "limits") }},
+		{"outputValidation", func(n *node) { b.config.OutputValidation = b.validation(n) }},
+		{"store", func(n *node) { b.setting(n, &b.config.Store, b.raw(n, "store")) }},
+		{"http", func(n *node) { b.setting(n, &b.config.HTTP, b.raw(n, "http")) }},
 		{"inputs", func(n *node) {
 			b.doubt(b.place(int(n.keyStart)), len(n.key), "", `"inputs" is read by other programs; nobody is asked for them here`)
 		}},
@@ -65,6 +94,27 @@ func (b *builder) isBareMap(root *node) bool {
 	return named
 }
 
+// setting keeps what a file says about the process as a whole.
+func (b *builder) setting(n *node, to *json.RawMessage, value []byte) {
+	if !b.outOfPlace(n, *to != nil && b.base != nil) {
+		*to = value
+	}
+}
+
+// outOfPlace notes what has no effect where it stands: a project's file has no say in what
+// concerns the process as a whole, and what an earlier file settled stays.
+func (b *builder) outOfPlace(n *node, settled bool) bool {
+	switch {
+	case b.project():
+		b.inVain(n, fmt.Sprintf("%q", n.key))
+		return true
+	case settled:
+		b.doubt(b.place(int(n.keyStart)), len(n.key)+2, "remove it", "%q has no effect: the %s says it already", n.key, b.before[0].Standing)
+		return true
+	}
+	return false
+}
+
 // raw keeps a value for whoever knows what it means.
 func (b *builder) raw(n *node, what string) []byte {
 	if n.kind != kindObject && n.kind != kindString {
@@ -85,11 +135,22 @@ func (b *builder) servers(n *node) {
 	for child := range b.t.children(n) {
 		name := sanitise(child.key)
 		b.serverName(child, name)
+		b.serverTaken(child, name)
 		if other := names[name]; other != nil && other.key != child.key {
 			b.wrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name), "the servers %q and %q have names that become equal", other.key, child.key)
 		}
 		names[name] = child
 		b.server(child)
+	}
+}
+
+// serverTaken reports a name that a server of a file before this one has: rules speak of
+// servers by name, and must go on speaking of the same one.
+func (b *builder) serverTaken(n *node, name string) {
+	for _, s := range b.config.Servers {
+		if s.Pos.File != b.file && sanitise(s.Name) == name && b.standing != Untrusted {
+			b.wrongKey(n, "give it another name", "the server %q is in %s already", s.Name, s.Pos)
+		}
 	}
 }
 
@@ -102,6 +163,8 @@ func (b *builder) serverName(n *node, name string) {
 		b.wrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "a server without a name")
 	case strings.Contains(name, "__"):
 		b.wrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.key)
+	case strings.HasSuffix(name, "_"):
+		b.wrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`, "the server name %q ends in an underscore for programs", n.key)
 	case len(n.key) > maxServerName:
 		b.wrongKey(n, "choose a shorter one", "a server name longer than %d bytes", maxServerName)
 	}
@@ -113,11 +176,24 @@ func (b *builder) server(n *node) {
 		return
 	}
 	b.uniqueBelow(n)
+	if b.standing == Untrusted {
+		b.inVain(n, fmt.Sprintf("the server %q is not started and", n.key))
+		return
+	}
 	s := Server{Name: n.key, JSON: b.t.source(n), Pos: b.place(int(n.keyStart))}
 	if trust := b.t.member(n, "trustAnnotations"); trust != nil {
 		s.TrustAnnotations, _ = b.boolean(trust, "trustAnnotations")
 	}
+	if v := b.t.member(n, "outputValidation"); v != nil {
+		s.OutputValidation = b.validation(v)
+	}
 	b.config.Servers = append(b.config.Servers, s)
+}
+
+// validation reads what becomes of results that do not fit their output schema.
+func (b *builder) validation(n *node) string {
+	word, _ := b.word(n, `"outputValidation"`, "off", "warn", "strict")
+	return word
 }
 
 // builtin checks which built-in servers run: false for none, or an object with a switch
@@ -139,9 +215,7 @@ func (b *builder) builtin(n *node) {
 	default:
 		b.wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.kind)
 	}
-	if len(b.problems) == 0 {
-		b.config.Builtin = b.t.source(n)
-	}
+	b.setting(n, &b.config.Builtin, b.t.source(n))
 }
 
 func (b *builder) filesystem(n *node) {
@@ -156,7 +230,9 @@ func (b *builder) filesystem(n *node) {
 	rooted := false
 	b.object(n, `"filesystem"`, []field{{"root", func(n *node) {
 		rooted = true
-		b.text(n, `"root"`)
+		if root, ok := b.text(n, `"root"`); ok && b.standing == Managed && !filepath.IsAbs(root) {
+			b.wrong(n, "write the folder in full", "a root in the managed file must be absolute")
+		}
 	}}})
 	if !rooted {
 		b.wrong(n, hint, `"filesystem" needs a root: the folder that programs may use`)

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -20,7 +19,7 @@ func fold(s string) string {
 
 func isASCII(s string) bool {
 	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
+		if s[i]&0x80 != 0 {
 			return false
 		}
 	}

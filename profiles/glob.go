@@ -90,8 +90,8 @@ func (g *glob) matchFolded(s string) bool {
 
 func (q *sequence) match(s string, folded bool) bool {
 	first := &q.runs[0]
-	n := first.matchPrefix(s, folded)
-	if n < 0 {
+	n, ok := first.matchPrefix(s, folded)
+	if !ok {
 		return false
 	}
 	s = s[n:]
@@ -99,11 +99,9 @@ func (q *sequence) match(s string, folded bool) bool {
 		return s == ""
 	}
 	for i := 1; i < len(q.runs)-1; i++ {
-		end := q.runs[i].find(s, folded)
-		if end < 0 {
+		if s, ok = q.runs[i].find(s, folded); !ok {
 			return false
 		}
-		s = s[end:]
 	}
 	last := &q.runs[len(q.runs)-1]
 	at := len(s)
@@ -114,50 +112,43 @@ func (q *sequence) match(s string, folded bool) bool {
 		_, size := utf8.DecodeLastRuneInString(s[:at])
 		at -= size
 	}
-	return last.matchPrefix(s[at:], folded) == len(s)-at
+	n, ok = last.matchPrefix(s[at:], folded)
+	return ok && n == len(s)-at
 }
 
-// matchPrefix gives how many bytes of s the run takes, -1 if s does not begin with it.
-func (r *run) matchPrefix(s string, folded bool) int {
-	n := 0
+// matchPrefix gives how many bytes of s the run takes, if s begins with it.
+func (r *run) matchPrefix(s string, folded bool) (n int, ok bool) {
 	for i := range r.atoms {
 		a := &r.atoms[i]
 		if a.class == nil {
 			if !strings.HasPrefix(s[n:], a.literal) {
-				return -1
+				return 0, false
 			}
 			n += len(a.literal)
 			continue
 		}
 		if n == len(s) {
-			return -1
+			return 0, false
 		}
 		c, size := utf8.DecodeRuneInString(s[n:])
 		if !a.class.contains(c) && !(folded && a.class.containsOtherCase(c)) {
-			return -1
+			return 0, false
 		}
 		n += size
 	}
-	return n
+	return n, true
 }
 
-// find gives the end of the first place in s where the run fits, -1 if there is none.
-func (r *run) find(s string, folded bool) int {
-	for at := 0; at < len(s); {
-		if len(r.atoms) > 0 && r.atoms[0].class == nil {
-			i := strings.Index(s[at:], r.atoms[0].literal)
-			if i < 0 {
-				return -1
-			}
-			at += i
+// find gives what follows the first place in s where the run fits.
+func (r *run) find(s string, folded bool) (rest string, ok bool) {
+	for s != "" {
+		if n, ok := r.matchPrefix(s, folded); ok {
+			return s[n:], true
 		}
-		if n := r.matchPrefix(s[at:], folded); n >= 0 {
-			return at + n
-		}
-		_, size := utf8.DecodeRuneInString(s[at:])
-		at += size
+		_, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
 	}
-	return -1
+	return "", false
 }
 
 // folded is the glob with its literals folded as [fold] does, for matchFolded.

@@ -304,3 +304,53 @@ func TestTenThousandRules(t *testing.T) {
 		t.Errorf("10,000 rules allocate %.0f times, none %.0f times", many, few)
 	}
 }
+
+// TestPlacesInPatterns: what is wrong with a pattern is marked as far as it goes.
+func TestPlacesInPatterns(t *testing.T) {
+	for _, row := range []struct {
+		pattern    string
+		at, length int
+	}{
+		{`a[[:alpha:]]`, 1, 3}, {`a[^[:alpha:]]`, 1, 4}, {`ab[z-a]`, 3, 3}, {`a[]b`, 1, 2}, {`a[^]b`, 1, 3}, {`a[b`, 1, 1}, {`a[\`, 1, 1}, {`a{b,c`, 1, 1}, {`a{b}`, 1, 3},
+		{`{1..3}x`, 0, 6}, {`a*(b)`, 1, 2}, {`ab\`, 2, 1}, {`a]`, 1, 1}, {`a}`, 1, 1},
+	} {
+		_, bad := textGlob(row.pattern)
+		if bad == nil || bad.at != row.at || bad.length != row.length {
+			t.Errorf("%s: got %+v, want %d characters at %d", row.pattern, bad, row.length, row.at)
+		}
+	}
+}
+
+// TestTheIndexIsWorthIt: it gives the rules that may match, and few others.
+func TestTheIndexIsWorthIt(t *testing.T) {
+	rules := func(n int) []*rule {
+		var all []*rule
+		for i := range n {
+			pattern := fmt.Sprintf("server__tool_%03d*", i)
+			g, _ := nameGlob(pattern)
+			all = append(all, &rule{patterns: []string{pattern}, globs: []*glob{g}})
+		}
+		return all
+	}
+	if newIndex(rules(indexFrom-1)).grams != nil || newIndex(rules(indexFrom)).grams == nil {
+		t.Errorf("the index begins at another number than %d", indexFrom)
+	}
+	found := newIndex(rules(1000)).candidates(nil, "server__tool_427")
+	if len(found) > 3 || !slices.Contains(found, 427) {
+		t.Errorf("got the candidates %v of 1000 rules", found)
+	}
+	seen := map[gram]string{}
+	for _, s := range []string{"a", "aa", "aaa", "ab", "ba", "aab", "aba", "baa", "abb", "b", "\x00", "\x00\x00", "a\x00", "\x00a"} {
+		g := newGram(s)
+		if other, twice := seen[g]; twice {
+			t.Errorf("%q and %q are one gram", s, other)
+		}
+		seen[g] = s
+	}
+	for pattern, want := range map[string]int{"abc": 1, "abcd": 2, "ab": 1, "a*b": 2, "*": 0, "a[xy]bcd": 1} {
+		g, _ := textGlob(pattern)
+		if got := len(g.alternatives[0].grams()); got != want {
+			t.Errorf("%s has %d grams, want %d", pattern, got, want)
+		}
+	}
+}

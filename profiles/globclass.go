@@ -50,7 +50,7 @@ func (p *globParser) class() *class {
 }
 
 func (p *globParser) classCharacter() rune {
-	if p.src[p.at] == '\\' && p.at+1 < len(p.src) {
+	if p.src[p.at] == '\\' { // at the very end, the class is not closed either
 		p.at++
 	}
 	r, size := utf8.DecodeRuneInString(p.src[p.at:])

@@ -24,7 +24,7 @@ func (o hostOperator) eval(v value) outcome {
 	if err != nil || strings.ContainsAny(v.node.text, "\\ \t\r\n") {
 		return outcome{unknown, "is not a URL that everyone reads alike"}
 	}
-	if u.Scheme == "" || u.Opaque != "" || u.Hostname() == "" {
+	if u.Scheme == "" || u.Hostname() == "" {
 		return outcome{unknown, "is not an absolute URL with a host"}
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")

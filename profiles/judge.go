@@ -76,7 +76,7 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 	var space [64]int32
 	found := p.index.candidates(space[:0], v.canonical)
-	if v.raw != v.canonical && p.index.grams != nil {
+	if v.raw != v.canonical {
 		found = p.index.more(found, v.raw)
 	}
 	for _, i := range found {

@@ -8,12 +8,15 @@ import (
 // warn reports what is allowed but dangerous or without effect.
 func (b *builder) warn() {
 	c := b.config
-	if c.Default == "" && c.Exposes(baseTool) && c.base.Unrestricted() && len(c.profiles) > 0 {
+	if c.Default == "" && c.Exposes(baseTool) && c.base.Unrestricted() && len(b.order) > 0 {
 		b.doubt(b.order[0].pos, len(b.order[0].name)+2, `set "defaultProfile", or name in "expose" what should be listed`,
 			"codemode_eval is unrestricted and is listed beside stricter profiles")
 	}
 	for _, w := range b.order {
 		p := c.profiles[w.name]
+		if p == nil {
+			continue // ignored, which has been said
+		}
 		if w.fallback != nil && *w.fallback {
 			b.doubt(w.pos, len(w.name)+2, "remove elicitationFallback to refuse such calls",
 				"the profile %q lets calls through unseen when nobody can be asked", w.name)

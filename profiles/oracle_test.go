@@ -20,7 +20,14 @@ import (
 
 // pairs is how many random (profile, call) pairs the oracle decides. One million takes a
 // minute: go test ./profiles -run Oracle -pairs 1000000.
-var pairs = flag.Int("pairs", 60_000, "random (profile, call) pairs to decide")
+var pairs = flag.Int("pairs", unlessRace(100_000, 10_000), "random (profile, call) pairs to decide")
+
+func unlessRace(n, race int) int {
+	if underRace {
+		return race
+	}
+	return n
+}
 
 // This file decides calls a second time, straight from POLICY.md section 3: slowly, from
 // the decoded JSON, sharing nothing with the package but the file format. Verdicts and

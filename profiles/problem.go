@@ -30,6 +30,8 @@ type Problem struct {
 	Message string // what is wrong
 	Source  string // the whole source line, without its end
 	Hint    string // the way out; "" if there is nothing better than the message
+
+	shadowed bool // a warning of a rule that others keep from having an effect
 }
 
 // String prints the place and the message, then the source line with a caret under the

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,8 +17,8 @@ type Profile struct {
 	rules         []*rule // denylist, asklist, allowlist; in each, ancestors first
 	index         *index
 	unmatched     Verdict
-	unmatchedSaid bool // by "unmatched", not only by there being an allowlist
-	floor         *Profile
+	unmatchedSaid bool            // by "unmatched", not only by there being an allowlist
+	layers        []*layer        // the floor first
 	trusted       map[string]bool // servers whose annotations allow rules may believe
 
 	fallback, noFallback bool // allowed; forbidden in so many words
@@ -26,8 +27,11 @@ type Profile struct {
 	remembers []*Remember
 	ownLimits Limits // without those of the file and of the floor
 	limits    Limits
+	caps      Limits // of overlays and other files: they lower the limits and the defaults
 	redact    Redact
 	raise     map[string]Verdict
+	preflight bool
+	shadow    *Profile // tried beside this one; nil = none
 	digest    string
 }
 
@@ -47,7 +51,13 @@ func (p *Profile) Digest() string { return p.digest }
 func (p *Profile) Fallback() bool { return p.fallback }
 
 // Limits are the limits that hold in the profile; zero fields are not set by the file.
-func (p *Profile) Limits() Limits { return p.limits }
+//
+// Where a default stands in for a zero field, [Profile.Bounded] has the limit to use.
+func (p *Profile) Limits() Limits { return p.limits.stricter(p.caps) }
+
+// Bounded gives the limits to use where defaults stand in for what nobody says: what an
+// overlay or another file demands can lower a default, and never raise it.
+func (p *Profile) Bounded(defaults Limits) Limits { return p.limits.or(defaults).stricter(p.caps) }
 
 // Ask says how people are asked.
 func (p *Profile) Ask() Asking { return p.ask }
@@ -55,10 +65,18 @@ func (p *Profile) Ask() Asking { return p.ask }
 // Redact says what is not shown or recorded in clear.
 func (p *Profile) Redact() Redact { return p.redact }
 
+// RequirePreflight reports whether a program must have been checked before it runs.
+func (p *Profile) RequirePreflight() bool { return p.preflight }
+
+// Shadow is the profile that is tried beside this one ("shadow" in the file), nil if none
+// is. What it would decide changes nothing; whoever decides calls notes where it differs,
+// see [Differ].
+func (p *Profile) Shadow() *Profile { return p.shadow }
+
 // Unrestricted reports whether the profile allows every call whatever it is.
 func (p *Profile) Unrestricted() bool {
-	return len(p.rules) == 0 && p.unmatched == Allow && len(p.raise) == 0 && p.limits == Limits{} &&
-		(p.floor == nil || p.floor.Unrestricted())
+	return len(p.rules) == 0 && p.unmatched == Allow && len(p.raise) == 0 && p.Limits() == Limits{} &&
+		!slices.ContainsFunc(p.layers, func(l *layer) bool { return !l.Unrestricted() })
 }
 
 // Decide says what may happen to a call, and why. It is a pure function of the profile and
@@ -69,13 +87,16 @@ func (p *Profile) Decide(c Call) Decision {
 		reason := Reason{List: "arguments", Pos: p.pos, Result: "true", Text: bad, Profile: p.name}
 		return Decision{Code: CodeBadArguments, Reasons: []Reason{reason}}
 	}
-	var space, floorSpace [16]judgement
+	var space, layerSpace [16]judgement
 	own := p.judge(v, space[:0])
-	if p.floor == nil {
-		return p.tighten(&v.call, p.decision(v, &own))
+	d := p.decision(v, &own)
+	for _, l := range p.layers {
+		if l.applies(v) {
+			u := l.judge(v, layerSpace[:0])
+			d = stricter(d, l.decision(v, &u))
+		}
 	}
-	floor := p.floor.judge(v, floorSpace[:0])
-	return p.tighten(&v.call, stricter(p.decision(v, &own), p.floor.floorDecision(v, &floor)))
+	return p.tighten(v, d)
 }
 
 // maxArguments is the limit of the argument bytes of a call where the file sets none.
@@ -103,10 +124,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if !isJoined(v.canonical, c.Server, c.Tool) && c.Server+c.Tool != "" {
 		v.raw = c.Server + "__" + c.Tool
 	}
-	most := p.limits.ArgumentBytes
-	if most == 0 {
-		most = maxArguments
-	}
+	most := least(cmp.Or(p.limits.ArgumentBytes, maxArguments), p.caps.ArgumentBytes)
 	if len(c.Args) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)
 	}

@@ -16,6 +16,7 @@ type reader struct {
 	t        tree
 	problems Problems
 	warnings Problems
+	earlier  Problems // warnings of the files before this one
 
 	// The place asked for last. Places are mostly asked for in the order of the file, so
 	// each is found from the one before it.
@@ -74,7 +75,7 @@ func (r *reader) wrongKey(n *node, hint, format string, args ...any) {
 const maxProblems = 1000
 
 func (r *reader) report(start, end int, hint, format string, args ...any) {
-	if len(r.problems) < maxProblems {
+	if len(r.problems) != maxProblems {
 		r.problems = append(r.problems, r.problem(start, end, fmt.Sprintf(format, args...), hint))
 	}
 }
@@ -88,6 +89,14 @@ func (r *reader) doubt(p Position, length int, hint, format string, args ...any)
 		Position: p, Length: max(length, 1), Message: fmt.Sprintf(format, args...),
 		Source: r.sourceLine(p.Line), Hint: hint,
 	})
+}
+
+// whereIs says where something is: by its line, or with its file if that is another one.
+func (r *reader) whereIs(p Position) string {
+	if p.File == r.file {
+		return fmt.Sprintf("line %d", p.Line)
+	}
+	return fmt.Sprintf("line %d of %s", p.Line, p.File)
 }
 
 // sourceLine gives a line of the file without its end.

@@ -32,17 +32,6 @@ func (p *Profile) decision(v *view, u *ruling) Decision {
 	return d
 }
 
-// floorDecision is decision for the floor: what it asks for, no grant can answer.
-func (p *Profile) floorDecision(v *view, u *ruling) Decision {
-	d := p.decision(v, u)
-	d.Floor = d.Verdict != Allow
-	d.Remember, d.Pointers = Remember{}, nil
-	for i := range d.Reasons {
-		d.Reasons[i].Floor = true
-	}
-	return d
-}
-
 // decisive reports whether the verdict rests on how the rule came out. Where no rule
 // decided, the allow rules that came near are worth reading too.
 func decisive(u *ruling, j judgement) bool {
@@ -68,7 +57,7 @@ func (p *Profile) reason(v *view, j judgement) Reason {
 	r := j.rule
 	reason := Reason{
 		Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile,
-		Result: j.result.String(), Text: r.reason,
+		Result: j.result.String(), Text: r.reason, Soft: r.soft,
 	}
 	if r.conditional() {
 		reason.Conditions = r.outcomes(v)

@@ -24,6 +24,7 @@ type rule struct {
 	pos      Position
 	id       string // as written; "" = none
 	profile  string
+	text     string // as written, as standard JSON
 	patterns []string
 	globs    []*glob
 
@@ -106,7 +107,7 @@ func sanitise(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if r < 0x80 && isWord(byte(r)) {
+		if c := byte(r); rune(c) == r && isWord(c) {
 			return r
 		}
 		return '_'

@@ -10,7 +10,7 @@ import (
 func (b *builder) rules(n *node, l list, profile string) []*rule {
 	var rules []*rule
 	for child := range b.elements(n, fmt.Sprintf("%q", l.String()), true) {
-		r := &rule{list: l, pos: b.place(int(child.start)), profile: profile}
+		r := &rule{list: l, pos: b.place(int(child.start)), profile: profile, text: string(b.t.source(child))}
 		switch child.kind {
 		case kindString:
 			b.pattern(child, r)

@@ -40,4 +40,5 @@ type Redact struct {
 	Keys     []string // globs over the names of members, compared without case
 	Pointers []string // JSON Pointers; * stands for any member or element
 	Detect   bool     // look for what has the form of a secret
+	NoDetect bool     // do not: somebody said so, and nobody said Detect
 }

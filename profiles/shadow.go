@@ -8,34 +8,44 @@ func (b *builder) shadows(w *written, p *Profile) {
 	denies := newIndex(unconditional(p, denylist))
 	asks := newIndex(unconditional(p, asklist))
 	var floor *index
-	if p.floor != nil {
-		floor = newIndex(unconditional(p.floor, denylist))
+	for _, l := range p.layers {
+		if l.what == floorLayer {
+			floor = newIndex(unconditional(l.Profile, denylist))
+		}
 	}
 	seen := map[string]*rule{}
 	for _, r := range p.rules {
 		if !r.conditional() && len(r.patterns) == 1 {
 			key := r.list.String() + " " + r.patterns[0]
-			if first := seen[key]; first != nil && r.profile == w.name {
-				b.doubtRule(r, "remove one of the two", "the rule %q is on line %d already", r.label(), first.pos.Line)
+			if first := seen[key]; first != nil && r.profile == w.name && r.pos.File == b.file {
+				b.doubtRule(r, "remove one of the two", "the rule %q is on %s already", r.label(), b.whereIs(first.pos))
 				continue
 			}
 			seen[key] = r
 		}
-		if r.profile != w.name || r.list == denylist {
+		if r.profile != w.name || r.pos.File != b.file || r.list == denylist {
 			continue
 		}
 		if by := denies.covering(r); by != nil {
-			b.doubtRule(r, "remove it, or narrow the deny rule", "the rule %q has no effect: line %d denies all it is about", r.label(), by.pos.Line)
+			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about", r.label(), b.whereIs(by.pos))
 		} else if by := asks.covering(r); by != nil && r.list == allowlist && !by.soft {
-			b.doubtRule(r, `give the ask rule "unlessAllowed": true`, "the rule %q has no effect: line %d asks about all it is about", r.label(), by.pos.Line)
+			b.withoutEffect(r, `give the ask rule "unlessAllowed": true`, "the rule %q has no effect: %s asks about all it is about", r.label(), b.whereIs(by.pos))
 		} else if by := floor.covering(r); by != nil {
-			b.doubtRule(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (line %d)", r.label(), by.pos.Line)
+			b.withoutEffect(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (%s)", r.label(), b.whereIs(by.pos))
 		}
 	}
 }
 
 func (b *builder) doubtRule(r *rule, hint, format string, args ...any) {
 	b.doubt(r.pos, 1, hint, format, args...)
+}
+
+func (b *builder) withoutEffect(r *rule, hint, format string, args ...any) {
+	before := len(b.warnings)
+	b.doubtRule(r, hint, format, args...)
+	for i := range b.warnings[before:] {
+		b.warnings[before+i].shadowed = true
+	}
 }
 
 func unconditional(p *Profile, l list) []*rule {

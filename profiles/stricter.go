@@ -55,6 +55,25 @@ func (a Asking) stricter(b Asking) Asking {
 	return a
 }
 
+// narrowing keeps what can only make asking stricter than own, in which what is not said
+// stands for a default.
+func (a Asking) narrowing(own Asking) Asking {
+	if own.Timeout == 0 {
+		a.Timeout = 0
+	}
+	if own.Budget == 0 {
+		a.Budget = 0
+	}
+	off := func(b *bool) *bool {
+		if b != nil && *b {
+			return nil
+		}
+		return b
+	}
+	a.Batch, a.Edit = off(a.Batch), off(a.Edit)
+	return a
+}
+
 // both joins two switches of which nil means not said; off is the stricter.
 func both(a, b *bool) *bool {
 	if a == nil || b != nil && !*b {
@@ -68,7 +87,14 @@ func (x Redact) join(y Redact) Redact {
 		Keys:     slices.Concat(x.Keys, y.Keys),
 		Pointers: slices.Concat(x.Pointers, y.Pointers),
 		Detect:   x.Detect || y.Detect,
+		NoDetect: (x.NoDetect || y.NoDetect) && !x.Detect && !y.Detect,
 	}
+}
+
+// joinLayer is join for what a layer says: it can hide more, and nothing less.
+func (x Redact) joinLayer(y Redact) Redact {
+	y.NoDetect = false
+	return x.join(y)
 }
 
 // narrowed joins what several places say about remembering: what they all offer, for the
@@ -76,7 +102,10 @@ func (x Redact) join(y Redact) Redact {
 // no grants.
 func narrowed(all []*Remember) Remember {
 	var r Remember
-	strictness := []string{"exact", "rule", "any"}
+	strictness := []string{"exact", "rule", "any", ""} // "" is not said
+	stricter := func(a, b string) string {
+		return strictness[min(slices.Index(strictness, a), slices.Index(strictness, b))]
+	}
 	for _, m := range all {
 		switch {
 		case m.Scopes == nil:
@@ -87,9 +116,7 @@ func narrowed(all []*Remember) Remember {
 		}
 		r.Max = least(r.Max, m.Max)
 		r.Default = least(r.Default, m.Default)
-		if r.Args == "" || m.Args != "" && slices.Index(strictness, m.Args) < slices.Index(strictness, r.Args) {
-			r.Args = m.Args
-		}
+		r.Args = stricter(r.Args, m.Args)
 	}
 	r.Max = cmp.Or(r.Max, defaultMaxRemember)
 	r.Default = min(cmp.Or(r.Default, defaultRemember), r.Max)

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// stricter takes the stricter of what a profile and its floor decide. Where they agree,
+// stricter takes the stricter of what a profile and a layer decide. Where they agree,
 // both give their reasons.
-func stricter(own, floor Decision) Decision {
+func stricter(own, layer Decision) Decision {
 	switch {
-	case floor.Verdict < own.Verdict:
-		floor.Risk = higherRisk(floor.Verdict, floor.Risk, own.Risk)
-		return floor
-	case own.Verdict < floor.Verdict:
-		own.Risk = higherRisk(own.Verdict, own.Risk, floor.Risk)
+	case layer.Verdict < own.Verdict:
+		layer.Risk = higherRisk(layer.Verdict, layer.Risk, own.Risk)
+		return layer
+	case own.Verdict < layer.Verdict:
+		own.Risk = higherRisk(own.Verdict, own.Risk, layer.Risk)
 		return own
 	}
-	for _, r := range floor.Reasons {
+	for _, r := range layer.Reasons {
 		if r.Rule != "" { // that nothing else speaks against it goes without saying
 			own.Reasons = append(own.Reasons, r)
 		}
 	}
-	own.Risk = higherRisk(own.Verdict, own.Risk, floor.Risk)
-	own.Unknown = own.Unknown || floor.Unknown
-	own.Floor = floor.Floor
+	own.Risk = higherRisk(own.Verdict, own.Risk, layer.Risk)
+	own.Unknown = own.Unknown || layer.Unknown
+	own.Floor = own.Floor || layer.Floor
 	if own.Verdict == Ask {
 		own.Remember = Remember{}
 	}
@@ -34,22 +34,20 @@ func higherRisk(v Verdict, a, b string) string {
 	if v == Deny {
 		return ""
 	}
-	if slices.Index(riskNames, b) > slices.Index(riskNames, a) {
-		return b
-	}
-	return a
+	return riskNames[max(slices.Index(riskNames, a), slices.Index(riskNames, b))]
 }
 
 // tighten applies what only ever makes a verdict stricter: POLICY.md section 3, step 5.
-func (p *Profile) tighten(c *Call, d Decision) Decision {
-	p.raised(c, &d)
+func (p *Profile) tighten(v *view, d Decision) Decision {
+	c := &v.call
+	p.raised(v, &d)
 	if c.DefinitionChanged {
 		d.lower(Ask, "definition", p.pos, p.name, "the tool is not what it was when it was reviewed")
 		if d.Verdict == Ask {
 			d.Remember = Remember{}
 		}
 	}
-	n, l := c.Counters, p.limits
+	n, l := c.Counters, p.Limits()
 	if l.Repeat > 0 && n.Repeat >= l.Repeat {
 		d.lower(Ask, "limits", p.pos, p.name, fmt.Sprintf("the same call was made %d times already", n.Repeat))
 	}
@@ -63,25 +61,44 @@ func (p *Profile) tighten(c *Call, d Decision) Decision {
 	return d
 }
 
-// raised applies "raise": hints of any server, and what the run has read.
-func (p *Profile) raised(c *Call, d *Decision) {
+// raised applies "raise" of the profile and its layers: hints of any server, and what the
+// run has read.
+func (p *Profile) raised(v *view, d *Decision) {
 	for _, name := range raisers {
-		to, ok := p.raise[name]
-		if !ok {
+		if text := v.raiser(name); text != "" {
+			p.raisedBy(v, d, name, text)
+		}
+	}
+}
+
+// raiser says in a sentence that what a key of "raise" is about is so, "" if it is not.
+func (v *view) raiser(name string) string {
+	if name == "tainted" { // not a hint: no server can say it or deny it
+		if v.call.Tainted {
+			return "the run has read something that is not trusted"
+		}
+		return ""
+	}
+	if claims(v.call.Annotations[name]) {
+		return "the tool's annotations say " + name
+	}
+	return ""
+}
+
+func (p *Profile) raisedBy(v *view, d *Decision, name, text string) {
+	if to, ok := p.raise[name]; ok {
+		d.lower(to, "raise", p.pos, p.name, text)
+	}
+	for _, l := range p.layers {
+		to, ok := l.raise[name]
+		if !ok || !l.applies(v) {
 			continue
 		}
-		switch {
-		case name == "tainted" && c.Tainted:
-			d.lower(to, "raise", p.pos, p.name, "the run has read something that is not trusted")
-		case name != "tainted" && claims(c.Annotations[name]):
-			d.lower(to, "raise", p.pos, p.name, "the tool's annotations say "+name)
-		default:
-			continue
+		if to < d.Verdict {
+			d.lower(to, "raise", l.pos, l.name, text)
+			d.Reasons[0].of(l)
 		}
-		if p.floor == nil {
-			continue
-		}
-		if v, ok := p.floor.raise[name]; ok && v == d.Verdict {
+		if to == d.Verdict {
 			d.Floor, d.Remember = true, Remember{}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,10 +37,10 @@ type WatchOptions struct {
 	Log *slog.Logger
 }
 
-// A Watcher follows a configuration file. What it last found good stays in force whatever
-// becomes of the file.
+// A Watcher follows configuration files. What it last found good stays in force whatever
+// becomes of them.
 type Watcher struct {
-	path    string
+	files   Files
 	o       WatchOptions
 	changed func(*Config, error)
 	notify  *fsnotify.Watcher // nil = polling alone
@@ -58,15 +59,20 @@ type Watcher struct {
 	stale error
 }
 
-// Watch follows a file until ctx ends or Close is called. It calls changed, never two at
+// Watch is [WatchFiles] for one file that is the user's.
+func Watch(ctx context.Context, path string, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
+	return WatchFiles(ctx, Files{User: path}, o, changed)
+}
+
+// WatchFiles follows files until ctx ends or Close is called. It calls changed, never two at
 // a time, with each new content that is good, and with an error once the file is broken,
 // missing or not a plain file. Which way an editor or a ConfigMap replaces the file makes
 // no difference; a change is seen within two seconds.
-func Watch(ctx context.Context, path string, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
+func WatchFiles(ctx context.Context, f Files, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
 	if changed == nil {
 		panic("profiles.Watch needs a function to call")
 	}
-	path, err := filepath.Abs(path)
+	f, err := f.absolute()
 	if err != nil {
 		return nil, fmt.Errorf("watching the configuration: %w", err)
 	}
@@ -80,7 +86,7 @@ func Watch(ctx context.Context, path string, o WatchOptions, changed func(*Confi
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &Watcher{path: path, o: o, changed: changed, cancel: cancel, done: make(chan struct{}), last: o.Last, links: map[string]bool{}}
+	w := &Watcher{files: f, o: o, changed: changed, cancel: cancel, done: make(chan struct{}), last: o.Last, links: map[string]bool{}}
 	if !o.PollOnly {
 		if w.notify, err = fsnotify.NewWatcher(); err != nil {
 			o.Log.Warn("the system cannot notify of changes; the configuration is polled", "error", err)
@@ -160,10 +166,10 @@ func (w *Watcher) run(ctx context.Context) {
 }
 
 // concerns reports whether a change of that file in one of the folders may change what
-// the path leads to. Kubernetes swaps the link ..data.
+// the paths lead to. Kubernetes swaps the link ..data.
 func (w *Watcher) concerns(name string) bool {
 	base := filepath.Base(name)
-	return base == filepath.Base(w.path) || base == "..data" || w.links[name]
+	return base == "..data" || w.links[name] || slices.ContainsFunc(w.files.all(), func(path string) bool { return base == filepath.Base(path) })
 }
 
 // look reads the file and reports what is new. What is broken is looked at again a little
@@ -213,12 +219,13 @@ type parsed struct {
 
 // read gives the content and what it means. The same content is parsed once.
 func (w *Watcher) read() ([]byte, *Config, error) {
-	data, err := readFile(w.path)
+	sources, err := w.files.read()
 	if err != nil {
 		return nil, nil, err
 	}
+	data := joined(sources)
 	if w.parsed.data == nil || !bytes.Equal(data, w.parsed.data) {
-		c, err := Parse(w.path, data)
+		c, err := ParseAll(sources...)
 		w.parsed = parsed{data, c, err}
 	}
 	return data, w.parsed.config, w.parsed.err
@@ -233,7 +240,7 @@ func (w *Watcher) news(data []byte, err error) bool {
 		return true
 	}
 	if w.seen == nil && w.last != nil { // nothing reported yet: compare with what is in force
-		return digest(data) != w.last.Digest
+		return w.parsed.config.Digest != w.last.Digest
 	}
 	return w.seen == nil || !bytes.Equal(data, w.seen)
 }
@@ -241,7 +248,7 @@ func (w *Watcher) news(data []byte, err error) bool {
 // maxLinks is how many symbolic links are followed to find folders to watch.
 const maxLinks = 16
 
-// watchFolders asks for notifications about every folder on the way to the file: its own,
+// watchFolders asks for notifications about every folder on the way to a file: its own,
 // and those that symbolic links lead through. Watching the file itself would lose it with
 // the first editor that puts a new file in its place.
 func (w *Watcher) watchFolders() {
@@ -249,7 +256,14 @@ func (w *Watcher) watchFolders() {
 		return
 	}
 	on := map[string]bool{}
-	name := w.path
+	for _, path := range w.files.all() {
+		w.watchWay(path, on)
+	}
+	w.links = on
+}
+
+func (w *Watcher) watchWay(path string, on map[string]bool) {
+	name := path
 	for range maxLinks {
 		w.addFolder(filepath.Dir(name))
 		target, err := os.Readlink(name)
@@ -262,12 +276,11 @@ func (w *Watcher) watchFolders() {
 		}
 		name = target
 	}
-	if end, err := filepath.EvalSymlinks(w.path); err == nil {
+	if end, err := filepath.EvalSymlinks(path); err == nil {
 		w.addFolder(filepath.Dir(end))
 		name = end
 	}
 	on[name] = true
-	w.links = on
 }
 
 func (w *Watcher) addFolder(folder string) {

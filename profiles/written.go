@@ -8,8 +8,8 @@ import (
 // A written profile is one profile as the file has it, before extends and floor.
 type written struct {
 	name    string
-	node    *node
 	pos     Position
+	source  []byte // of what decides, as standard JSON
 	parents []*node
 	lists   [3][]*rule
 	has     [3]bool // the list is there, if only empty
@@ -21,6 +21,8 @@ type written struct {
 	limits    Limits
 	redact    Redact
 	raise     map[string]Verdict
+	preflight bool
+	shadow    *node // where it names the profile that is tried beside it
 
 	depth int        // of its extends: 0 = none
 	chain []*written // its ancestors and itself, ancestors first, each once
@@ -28,7 +30,7 @@ type written struct {
 }
 
 func (b *builder) profile(n *node) *written {
-	w := &written{name: n.key, node: n, pos: b.place(int(n.keyStart))}
+	w := &written{name: n.key, source: b.deciding(n), pos: b.place(int(n.keyStart))}
 	lists := func(l list) func(*node) {
 		return func(n *node) {
 			w.has[l] = true
@@ -58,8 +60,27 @@ func (b *builder) profile(n *node) *written {
 		{"limits", func(n *node) { w.limits = b.limits(n, `"limits"`) }},
 		{"redact", func(n *node) { w.redact = b.redaction(n) }},
 		{"raise", func(n *node) { w.raise = b.raising(n) }},
+		{"shadow", func(n *node) {
+			if _, ok := b.text(n, `"shadow"`); ok {
+				w.shadow = n
+			}
+		}},
+		{"requirePreflight", func(n *node) { w.preflight, _ = b.boolean(n, `"requirePreflight"`) }},
 	})
 	return w
+}
+
+// deciding is the text of a profile without what changes no decision: approvals given
+// under a profile stay good when another one is tried beside it.
+func (b *builder) deciding(n *node) []byte {
+	var source []byte
+	for child := range b.t.children(n) {
+		if child.key != "shadow" {
+			source = append(source, b.t.src[child.keyStart:child.keyEnd]...)
+			source = append(append(append(source, ':'), b.t.source(child)...), ',')
+		}
+	}
+	return source
 }
 
 func (b *builder) verdict(n *node, what string, words ...string) *Verdict {
@@ -144,7 +165,10 @@ func (b *builder) redaction(n *node) (x Redact) {
 				}
 			}
 		}},
-		{"detect", func(n *node) { x.Detect, _ = b.boolean(n, `"detect"`) }},
+		{"detect", func(n *node) {
+			detect, ok := b.boolean(n, `"detect"`)
+			x.Detect, x.NoDetect = detect, ok && !detect
+		}},
 	})
 	return x
 }

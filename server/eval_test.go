@@ -64,11 +64,15 @@ func TestToolsOffered(t *testing.T) {
 		if len(tool.Description) > 2048 || tool.Description == "" {
 			t.Errorf("%s: the description has %d bytes", tool.Name, len(tool.Description))
 		}
-		if strings.HasPrefix(tool.Name, "codemode_eval") {
-			for _, part := range []string{"filesystem (12 tools)", "time (2 tools)", "Promise.all", "try/catch", "ToolCallDeniedError", "value as JSON"} {
-				if !strings.Contains(tool.Description, part) {
-					t.Errorf("%s: %q is missing from the description:\n%s", tool.Name, part, tool.Description)
-				}
+		// The first teaches, the others refer to it; each names what there is for its profile.
+		for _, part := range map[string][]string{
+			"codemode_eval": {"filesystem (12 tools)", "time (2 tools)", "Promise.all", "try/catch", "ToolCallDeniedError", "value as JSON",
+				"codemode.read_resource", "codemode.emit", "Example:"},
+			"codemode_eval_safe":       {`the profile "safe"`, "Servers: time (2 tools).", "as codemode_eval describes them", "Promise.all"},
+			"codemode_eval_supervised": {`the profile "supervised"`, "filesystem (11 tools), time (2 tools)"},
+		}[tool.Name] {
+			if !strings.Contains(tool.Description, part) {
+				t.Errorf("%s: %q is missing from the description:\n%s", tool.Name, part, tool.Description)
 			}
 		}
 	}
@@ -409,7 +413,7 @@ func TestHelpers(t *testing.T) {
 		parts []string
 		not   []string
 	}{
-		{"search_tools", map[string]any{"query": "write a file"}, []string{"filesystem__write_file: "}, nil},
+		{"search_tools", map[string]any{"query": "write a file"}, []string{"// best first: filesystem__write_file, ", "filesystem__write_file(args: {", "\nfilesystem__create_directory: "}, nil},
 		{"search_tools", map[string]any{}, []string{"filesystem__read_text_file", "time__now"}, nil},
 		{"search_tools", map[string]any{"limit": 1}, []string{"filesystem__"}, []string{"time__now"}},
 		{"search_tools", map[string]any{"query": "xyzzy"}, []string{"no tool fits"}, nil},

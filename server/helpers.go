@@ -4,64 +4,81 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
 )
 
 const (
-	searchLimit    = 20
+	searchLimit    = 12
 	maxSearchLimit = 200
-	maxSummary     = 200 // runes of a description in a list
+	maxSummary     = 120 // runes of a description in a list
 )
 
-// check tells what a program would do. Its profile decides nothing, so a model
-// may name any that is offered here.
-func (s *Server) check(ctx context.Context, a arguments) (string, error) {
-	code, err := a.text("code", true)
-	if err != nil {
-		return "", err
-	}
-	profile, err := a.text("profile", false)
-	if err != nil {
-		return "", err
-	}
-	if profile == "" {
-		if offered := s.offered(); len(offered) > 0 {
-			profile = offered[0]
-		}
-	}
-	if !s.allowsProfile(profile) {
-		return "", fmt.Errorf("there is no profile %q here; there are: %s", profile, strings.Join(s.runTools(), ", "))
-	}
-	plan, err := s.evaluator.Check(ctx, codemode.Request{Profile: profile, Code: code})
-	if err != nil {
-		return "", err
-	}
-	return plan.Text(), nil
-}
-
-func (s *Server) search(ctx context.Context, a arguments) (string, error) {
+func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, a arguments) (string, error) {
 	query, err := a.text("query", false)
 	if err != nil {
 		return "", err
 	}
-	limit, err := a.number("limit", searchLimit, maxSearchLimit)
+	byDefault := searchLimit
+	if strings.TrimSpace(query) == "" {
+		byDefault = maxSearchLimit
+	}
+	limit, err := a.number("limit", byDefault, maxSearchLimit)
 	if err != nil {
 		return "", err
 	}
-	found, err := s.evaluator.Tools(ctx, codemode.Query{Profiles: s.offered(), Text: query, Limit: limit})
+	found, err := s.evaluator.Tools(ctx, codemode.Query{Profiles: s.offered(), Principal: s.principal(req), Session: s.session(req), Text: query, Limit: limit})
 	if err != nil {
 		return "", err
 	}
+	saved := s.savedPrograms(ctx, query)
 	if len(found) == 0 {
-		return fmt.Sprintf("no tool fits %q; an empty query lists everything", query), nil
+		return fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s", query, saved), nil
 	}
+	text := foundText(found, strings.TrimSpace(query) != "")
+	if len(found) == limit && limit > 1 {
+		text += fmt.Sprintf("(cut: the first %d; there may be more: ask with other words, or get_tools with a server)\n", limit)
+	}
+	return text + saved, nil
+}
+
+// How many of the best matches are declared in full, so that a program can be
+// written without asking again, and in how many bytes.
+const (
+	declaredMatches = 5
+	declaredBytes   = 6 << 10
+)
+
+// foundText lists tools, the best matches of a search with their declarations.
+func foundText(found []codemode.Tool, ranked bool) string {
 	var b strings.Builder
-	for _, t := range found {
+	full := 0
+	if ranked {
+		for full = min(declaredMatches, len(found)); full > 0; full-- {
+			if text := codemode.Declarations(found[:full]); len(text) <= declaredBytes {
+				names := make([]string, full)
+				for i, t := range found[:full] {
+					names[i] = t.Name
+				}
+				fmt.Fprintf(&b, "// best first: %s\n%s", strings.Join(names, ", "), text)
+				break
+			}
+		}
+	}
+	rest := found[full:]
+	if full > 0 && len(rest) > 0 {
+		b.WriteString("\nFurther matches; get_tools declares them:\n")
+	}
+	for _, t := range rest {
 		fmt.Fprintf(&b, "%s: %s\n", t.Name, summary(t))
 	}
-	b.WriteString("\nget_tools gives their arguments and results.\n")
-	return b.String(), nil
+	if full == 0 {
+		b.WriteString("\nget_tools([name, ...]) declares their arguments and results.\n")
+	}
+	return b.String()
 }
 
 // summary is the first sentence or so of what an upstream says about its tool.
@@ -74,10 +91,27 @@ func summary(t codemode.Tool) string {
 	if runes := []rune(text); len(runes) > maxSummary {
 		text = string(runes[:maxSummary]) + "…"
 	}
-	return text
+	return visible(text)
 }
 
-func (s *Server) get(ctx context.Context, a arguments) (string, error) {
+// visible writes what cannot be seen as an escape: an upstream chooses the text,
+// and people have to be able to see what a model reads.
+func visible(text string) string {
+	if strings.IndexFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if unicode.IsPrint(c) {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, `\u{%x}`, c)
+		}
+	}
+	return b.String()
+}
+
+func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments) (string, error) {
 	names, err := a.names("names")
 	if err != nil {
 		return "", err
@@ -86,7 +120,7 @@ func (s *Server) get(ctx context.Context, a arguments) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := s.evaluator.Declarations(ctx, names, server, codemode.Query{Profiles: s.offered()})
+	text, err := s.evaluator.Declarations(ctx, names, server, codemode.Query{Profiles: s.offered(), Principal: s.principal(req), Session: s.session(req)})
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +134,7 @@ func (s *Server) get(ctx context.Context, a arguments) (string, error) {
 	return text, nil
 }
 
-func (s *Server) startHere(ctx context.Context, _ arguments) (string, error) {
+func (s *Server) startHere(ctx context.Context, _ *mcp.CallToolRequest, _ arguments) (string, error) {
 	s.evaluator.WaitReady(ctx, listWait)
-	return s.guide(), nil
+	return s.guide(ctx), nil
 }

@@ -31,7 +31,7 @@ func (s *Server) initialize(next mcp.MethodHandler) mcp.MethodHandler {
 
 // listWait is how long the first tools/list waits for upstreams to say what
 // they offer, so that descriptions can tell. A client that only probes the server starts nothing.
-const listWait = 1500 * time.Millisecond
+const listWait = 3 * time.Second
 
 // list writes the descriptions of the moment: which servers there are and how
 // many tools each has.

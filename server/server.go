@@ -32,6 +32,12 @@ type Options struct {
 	// Profile offers one way to run programs, codemode_eval_<Profile>, and none
 	// of the others; "" offers all that the configuration exposes.
 	Profile string
+	// Principal and Session say for whom the server was started, where no token
+	// and no session of the protocol says it: over stdio. Overlays know runs by them.
+	Principal string
+	Session   string
+	// Local says that clients are on this machine, so that links may name its files.
+	Local   bool
 	Version string       // told to clients; "" is "dev"
 	Log     *slog.Logger // nil discards
 }
@@ -47,6 +53,7 @@ type Server struct {
 	mu     sync.Mutex
 	tools  map[string]string // the tools offered now, and a digest of what each stands for
 	closed bool
+	warned bool // of a weak secret for pre-flight tokens
 }
 
 // versions are the protocol versions offered: those in which a server can put

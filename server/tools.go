@@ -24,7 +24,9 @@ var (
 		"type": "object",
 		"properties": {
 			"code": {"type": "string", "description": "JavaScript or TypeScript: the body of an async function; return gives the value"},
-			"input": {"description": "any JSON; the program sees it as input"}
+			"input": {"description": "any JSON; the program sees it as input"},
+			"preflight": {"type": "string", "description": "the token that codemode_check gave for this very program, where one is required"},
+			"role": {"type": "string", "description": "who asks, for the record"}
 		},
 		"required": ["code"],
 		"additionalProperties": false
@@ -33,16 +35,16 @@ var (
 		"type": "object",
 		"properties": {
 			"code": {"type": "string", "description": "the program, as for codemode_eval"},
-			"profile": {"type": "string", "description": "the profile it would run under; left out, that of codemode_eval"}
+			"profile": {"type": "string", "description": "the profile it would run under; left out, that of codemode_eval"},
+			"script": {"type": "string", "description": "the name of a saved program, instead of code"}
 		},
-		"required": ["code"],
 		"additionalProperties": false
 	}`)
 	searchSchema = json.RawMessage(`{
 		"type": "object",
 		"properties": {
 			"query": {"type": "string", "description": "a few words about what is to be done; empty lists everything"},
-			"limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "how many results, 20 if left out"}
+			"limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "how many results, 12 if left out"}
 		},
 		"additionalProperties": false
 	}`)
@@ -60,9 +62,9 @@ var (
 // helpers are the tools that run no program.
 func (s *Server) helpers() []helper {
 	return []helper{
-		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes with line and column, and each call seen in the text with the verdict (allow, ask, deny) and the rule behind it.", checkSchema, s.check},
-		{"search_tools", "Search the tools", "Finds the tools that programs can call, by a few words. Also available inside programs as codemode.search_tools(query).", searchSchema, s.search},
-		{"get_tools", "Describe tools", "Gives TypeScript declarations (arguments and results) of tools by name or server. Also available inside programs as codemode.get_tools(names).", getSchema, s.get},
+		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes with line and column, and each call seen in the text with the verdict (allow, ask, deny) and the rule behind it, what to change, and a pre-flight token for running it.", checkSchema, s.check},
+		{"search_tools", "Search the tools", "Finds tools that programs can call, by a few words about what is to be done, and declares the best matches in TypeScript. Inside programs: codemode.search_tools(query).", searchSchema, s.search},
+		{"get_tools", "Describe tools", "Declares tools in TypeScript: arguments, results and what their servers say about them. Inside programs: codemode.get_tools(names).", getSchema, s.get},
 		{"start_here", "How to work here", "Read this first: what programs look like, which servers there are, how refusals and results look.", emptySchema, s.startHere},
 	}
 }
@@ -70,7 +72,7 @@ func (s *Server) helpers() []helper {
 type helper struct {
 	name, title, description string
 	schema                   json.RawMessage
-	handle                   func(context.Context, arguments) (string, error)
+	handle                   func(context.Context, *mcp.CallToolRequest, arguments) (string, error)
 }
 
 // offer makes the tools what the configuration says. A tool that goes away
@@ -81,18 +83,25 @@ func (s *Server) offer() {
 	if s.closed {
 		return
 	}
+	if text := s.evaluator.PreflightWarning(); text != "" && !s.warned {
+		s.warned = true
+		s.log.Warn(text)
+	}
 	want := map[string]string{}
 	for _, profile := range s.offered() {
-		name, digest := codemode.BaseTool, ""
-		if profile != "" {
-			name = evalPrefix + profile
-		}
+		name, digest := evalName(profile), ""
 		if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
 			digest = cfg.Profile(profile).Digest()
 		}
 		want[name] = digest
 		if had, ok := s.tools[name]; !ok || had != digest {
 			s.mcp.AddTool(s.runner(name, profile), s.eval(profile))
+		}
+	}
+	if s.offersScripts() {
+		want[scriptTool] = ""
+		if _, ok := s.tools[scriptTool]; !ok {
+			s.mcp.AddTool(s.scriptRunner(), s.runScript)
 		}
 	}
 	for _, h := range s.helpers() {
@@ -102,7 +111,7 @@ func (s *Server) offer() {
 		want[h.name] = ""
 		if _, ok := s.tools[h.name]; !ok {
 			s.mcp.AddTool(&mcp.Tool{Name: h.name, Title: h.title, Description: h.description, InputSchema: h.schema,
-				Annotations: &mcp.ToolAnnotations{Title: h.title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, text(h.handle))
+				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, text(h.handle))
 		}
 	}
 	var gone []string
@@ -152,7 +161,7 @@ func (s *Server) runner(name, profile string) *mcp.Tool {
 	return &mcp.Tool{
 		Name: name, Title: title, Description: s.describe(profile), InputSchema: evalSchema,
 		// What a program does is up to its profile; the hints promise nothing.
-		Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": codemode.DefaultTextBytes},
 	}
 }
@@ -169,27 +178,36 @@ func (s *Server) eval(profile string) mcp.ToolHandler {
 		if err != nil {
 			return failed(err), nil
 		}
-		var waiting atomic.Pointer[string]
-		defer s.report(ctx, req, &waiting)()
-		response, err := s.evaluator.Eval(ctx, codemode.Request{
-			Profile: profile, Code: code, Input: args["input"],
-			Channels: []approvals.Channel{&elicitation{call: ctx, request: req, waiting: &waiting}},
-			Client:   client(req),
-		})
-		if response == nil {
+		r, err := s.request(req, args)
+		if err != nil {
 			return failed(err), nil
 		}
-		result := &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: response.Text(err)}}}
-		for _, b := range response.Blocks {
-			content, err := contentOf(b.JSON)
-			if err != nil {
-				s.log.Warn("a block of an upstream's answer cannot be passed on", "run", response.Run, "handle", b.Handle, "error", err)
-				continue
-			}
-			result.Content = append(result.Content, content)
-		}
-		return result, nil
+		r.Profile, r.Code, r.Input = profile, code, args["input"]
+		return s.run(ctx, req, r), nil
 	}
+}
+
+// run runs a program for the client that made a call.
+func (s *Server) run(ctx context.Context, req *mcp.CallToolRequest, r codemode.Request) *mcp.CallToolResult {
+	var waiting atomic.Pointer[string]
+	client := &relay{call: ctx, request: req, waiting: &waiting, news: make(chan string, 1), turn: make(turn, 1)}
+	defer client.report()()
+	r.Channels = []approvals.Channel{&elicitation{call: ctx, request: req, waiting: &waiting, turn: client.turn}}
+	r.Caller = client.caller()
+	response, err := s.evaluator.Eval(ctx, r)
+	if response == nil {
+		return failed(err)
+	}
+	result := &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: response.Text(err)}}}
+	for _, b := range response.Blocks {
+		content, err := contentOf(b.JSON)
+		if err != nil {
+			s.log.Warn("a block of an upstream's answer cannot be passed on", "run", response.Run, "handle", b.Handle, "error", err)
+			continue
+		}
+		result.Content = append(result.Content, content)
+	}
+	return result
 }
 
 // contentOf decodes one content block as an upstream sent it.
@@ -204,7 +222,7 @@ func contentOf(block []byte) (mcp.Content, error) {
 	return r.Content[0], nil
 }
 
-func client(req *mcp.CallToolRequest) string {
+func clientName(req *mcp.CallToolRequest) string {
 	if info := req.ClientInfo(); info != nil {
 		return strings.TrimSpace(info.Name + " " + info.Version)
 	}
@@ -212,13 +230,13 @@ func client(req *mcp.CallToolRequest) string {
 }
 
 // text makes a handler of a function that answers with text.
-func text(f func(context.Context, arguments) (string, error)) mcp.ToolHandler {
+func text(f func(context.Context, *mcp.CallToolRequest, arguments) (string, error)) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, err := readArguments(req.Params.Arguments)
 		if err != nil {
 			return failed(err), nil
 		}
-		answer, err := f(ctx, args)
+		answer, err := f(ctx, req, args)
 		if err != nil {
 			return failed(err), nil
 		}

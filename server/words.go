@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode"
@@ -12,83 +14,146 @@ import (
 // maxWords is how much of a description or of the instructions clients show.
 const maxWords = 2048
 
-const howTo = `Write the body of an async function in JavaScript or TypeScript; return gives the result. Call tools as await codemode.<server>__<tool>({...}). Prefer one program that does the whole job over many small ones: loop, filter, and return only what is needed. Independent calls run in parallel with Promise.all. A refused or failed call throws an error; use try/catch where the program can go on without it: ToolCallDeniedError (toolName, reason, detail), ToolNotFoundError (nearest), InvalidArgumentsError (path), ToolError, UpstreamError (outcome). After a refusal do not repeat the same call. There is no fetch, file system or import: only tools reach the outside.`
+// howTo teaches the programs. It is what a model has to know before its first
+// one; the rest it meets in results.
+const howTo = `code: the body of an async function in JavaScript or TypeScript; return gives the result. Call tools as await codemode.<server>__<tool>({...}). Do the whole job in one program: loop, filter, and return only what is needed.
+- Find tools with search_tools("read file") or get_tools(["fs__read"]): MCP tools, and functions of codemode inside a program. Do not guess names or arguments.
+- Independent calls run in parallel: await Promise.all(ids.map(id => codemode.x__get({ id }))).
+- A refused or failed call throws; try/catch where the program can go on: ToolCallDeniedError (toolName, reason, detail), ToolNotFoundError (nearest), InvalidArgumentsError (path, expected), ToolError, UpstreamError (outcome). Do not repeat a refused call.
+- Images, audio and resources are handles {$block, type, ...}: return one, or await codemode.emit(handle), to see it. codemode.read_resource(server, uri) reads what a link points to.
+- No fetch, import or file system: only tools reach the outside. Integers beyond 2^53 are BigInt.
+`
 
-const resultForm = `The answer is one text: the value as JSON, then the console, then every call and how it ended.`
+const resultForm = `The answer is one text: the value as JSON, the console, then each call in a line. What is too long is cut and says so.
+`
 
-const discover = `Find tools with search_tools and get_tools (as MCP tools, or inside a program: codemode.search_tools("read file"), codemode.get_tools(["fs__read"])).`
+const example = `Example:
+const { content } = await codemode.fs__list({ path: "." });
+const texts = await Promise.all(content.map(f => codemode.fs__read({ path: f.name })));
+return texts.filter(t => t.includes("TODO")).length;`
 
-// describe is the description of an eval tool.
+// describe is the description of an eval tool. Only the first one teaches: a
+// model reads them all, each time.
 func (s *Server) describe(profile string) string {
-	head := "Runs a program that calls tools. "
-	switch cfg := s.evaluator.Config(); {
-	case profile != "":
-		head = fmt.Sprintf("Runs a program that calls tools, as far as the profile %q allows: calls may be denied, or wait for a person's approval. ", profile)
-	case cfg != nil && cfg.Default != "":
-		head = fmt.Sprintf("Runs a program that calls tools, as far as the profile %q allows: calls may be denied, or wait for a person's approval. ", cfg.Default)
+	offered := s.offered()
+	head := "Runs a program that calls tools"
+	bound := profile
+	if cfg := s.evaluator.Config(); cfg != nil && bound == "" {
+		bound = cfg.Default
 	}
-	rest := strings.Join([]string{"", howTo, resultForm, discover}, "\n")
-	return head + s.servers(maxWords-len(head)-len(rest)) + rest
+	if bound != "" {
+		head += fmt.Sprintf(", as far as the profile %q allows: calls may be denied, or wait for a person's approval", bound)
+	}
+	head += ". "
+	if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
+		head += "A program has to be checked first: codemode_check gives a token, which goes into preflight. "
+	}
+	mine := []string{profile}
+	if first := slices.Index(offered, profile); first > 0 {
+		return fmt.Sprintf("%sPrograms, tools and answers are as %s describes them: Promise.all, try/catch, the value as JSON first. What this profile hides is not found by search_tools inside a program.\n%s",
+			head, evalName(offered[0]), s.servers(300, mine))
+	}
+	rest := "\n" + howTo + resultForm + example
+	return head + s.servers(maxWords-len(head)-len(rest), mine) + rest
 }
 
-// instructions are what a client may show a model about the whole server.
+// inShort is howTo for those who read only the instructions.
+const inShort = `A program is the body of an async function: it calls tools as await codemode.<server>__<tool>({...}), independent ones in parallel with Promise.all, and return gives the result. A refused or failed call throws; use try/catch where the program can go on (ToolCallDeniedError has a reason). The answer is the value as JSON, then the console, then each call in a line. Find tools with search_tools first. For example:
+return (await Promise.all(["a.md", "b.md"].map(path => codemode.fs__read({ path })))).join("\n");`
+
+// instructions are what a client may show a model about the whole server,
+// beside the eval tools, which describe programs in full.
 func (s *Server) instructions() string {
 	head := "codemode runs programs that call the tools of several servers: one program instead of many tool calls. "
-	rest := fmt.Sprintf("\nRun programs with %s. %s\n%s\n%s", strings.Join(s.runTools(), " or "), howTo, resultForm, discover)
-	if room := maxWords - len(head); len(rest) > room-100 {
-		rest = "\n" + howTo + "\n" + discover
+	run := strings.Join(s.runTools(), " or ")
+	if len(run) > 300 {
+		run = "the tools named codemode_eval"
 	}
-	return head + s.servers(maxWords-len(head)-len(rest)) + rest
+	rest := fmt.Sprintf("\nRun programs with %s; start_here says more. %s", run, inShort)
+	return head + s.servers(maxWords-len(head)-len(rest), s.offered()) + rest
 }
 
-// guide is the answer of start_here: the same and an example.
-func (s *Server) guide() string {
+// guide is the answer of start_here: all of the above, and what does not fit there.
+func (s *Server) guide(ctx context.Context) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Run programs with %s.\n%s\n\n%s\n%s\n%s\n", strings.Join(s.runTools(), " or "), s.servers(8<<10), howTo, resultForm, discover)
+	if note := s.evaluator.Note(); note != "" {
+		fmt.Fprintf(&b, "Note: %s\n\n", note)
+	}
+	fmt.Fprintf(&b, "Run programs with %s.\n%s\n\n%s%s\n%s\n", strings.Join(s.runTools(), " or "), s.servers(8<<10, s.offered()), howTo, resultForm, example)
+	servers := s.evaluator.Servers(s.offered())
+	if i := slices.IndexFunc(servers, func(v codemode.ServerInfo) bool { return v.Example != "" }); i >= 0 {
+		fmt.Fprintf(&b, "\nThe names in it are made up. Real ones are those that search_tools finds, such as %s.\n", servers[i].Example)
+	}
 	b.WriteString(`
-Example:
+A call that may be refused:
 
-    const names = ["a.md", "b.md", "c.md"];
-    const texts = await Promise.all(names.map(path => codemode.filesystem__read_text_file({ path })));
-    try {
-      await codemode.filesystem__write_file({ path: "sum.md", content: texts.length + " files" });
-    } catch (e) {
-      if (e.name !== "ToolCallDeniedError") throw e;
-      console.log("not written:", e.reason);
-    }
-    return texts.length;
+try {
+  await codemode.fs__write({ path: "sum.md", content: "3 files" });
+} catch (e) {
+  if (e.name !== "ToolCallDeniedError") throw e;
+  console.log("not written:", e.reason, e.detail);
+}
 
-codemode_check says what a program would do and which of its calls would be allowed, asked about or denied.
+search_tools gives the declarations of what fits best, so that a program can be written at once. get_tools gives them by name or
+by server. A result type that is marked as learned comes from one earlier result: check for what you need.
+codemode_check says what a program would do, which of its calls would be allowed, asked about or denied, and what to change. It
+also gives a pre-flight token; give that to the tool that runs the program as preflight.
 `)
+	if names := s.needCheck(); len(names) > 0 {
+		fmt.Fprintf(&b, "A program that was not checked is not started by %s.\n", strings.Join(names, " or "))
+	}
+	b.WriteString(s.savedPrograms(ctx, ""))
+	for _, v := range servers {
+		if v.State == upstream.Failed {
+			fmt.Fprintf(&b, "\n%s is not available: %s\n", v.Name, cmp.Or(firstLine(v.Error), "it could not be started"))
+		}
+	}
 	return b.String()
+}
+
+// needCheck names the tools that run no program that was not checked.
+func (s *Server) needCheck() []string {
+	var names []string
+	cfg := s.evaluator.Config()
+	for _, profile := range s.offered() {
+		if cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
+			names = append(names, evalName(profile))
+		}
+	}
+	return names
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
 }
 
 // runTools names the tools that run programs.
 func (s *Server) runTools() []string {
 	var names []string
 	for _, profile := range s.offered() {
-		if profile == "" {
-			names = append(names, codemode.BaseTool)
-		} else {
-			names = append(names, evalPrefix+profile)
-		}
+		names = append(names, evalName(profile))
 	}
 	return names
 }
 
-// servers says which servers there are and how many tools each has, in at most
-// room bytes.
-func (s *Server) servers(room int) string {
-	status := s.evaluator.Status()
-	sort.Slice(status, func(i, j int) bool { return status[i].Name < status[j].Name })
+// evalName is the tool that runs programs under a profile.
+func evalName(profile string) string {
+	if profile == "" {
+		return codemode.BaseTool
+	}
+	return evalPrefix + profile
+}
+
+// servers says which servers there are and how many tools each has for programs
+// of these profiles, in at most room bytes.
+func (s *Server) servers(room int, profiles []string) string {
+	status := s.evaluator.Servers(profiles)
 	const opening, closing = "Servers: ", "."
 	var b strings.Builder
 	b.WriteString(opening)
 	shown := 0
 	for _, st := range status {
-		if st.State == upstream.Disabled {
-			continue
-		}
 		text := st.Name
 		switch {
 		case st.Tools == 1:

@@ -17,6 +17,9 @@ type capture struct {
 	// stub is what the SDK gets to decode in place of the result; nil gives it the result itself.
 	stub json.RawMessage
 
+	// party is for whom the request is made; nil is nobody in particular.
+	party *party
+
 	mu     sync.Mutex
 	sent   bool            // at least a part of the request left us
 	status int             // of the HTTP answer, 0 if there was none
@@ -27,7 +30,7 @@ type capture struct {
 type captureKey struct{}
 
 // with returns a context that makes the connection fill c with the answer to
-// the one request made with it.
+// the last request made with it.
 func (c *capture) with(ctx context.Context) context.Context {
 	return context.WithValue(ctx, captureKey{}, c)
 }
@@ -45,6 +48,17 @@ func (c *capture) noteSent() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent = true
+}
+
+// begin makes the capture ready for the next request made with it: one that a
+// server answered with a question is sent again with the answer.
+func (c *capture) begin() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent, c.status, c.result, c.failed = false, 0, nil, nil
 }
 
 func (c *capture) noteError(e *jsonrpc.Error) {
@@ -113,6 +127,7 @@ func (l *waitingList) add(ctx context.Context, id jsonrpc.ID) *capture {
 	if l.byID == nil {
 		l.byID = map[jsonrpc.ID]*capture{}
 	}
+	c.begin()
 	l.byID[id] = c
 	context.AfterFunc(ctx, func() { l.remove(id) })
 	return c

@@ -28,9 +28,13 @@ const drainTime = 250 * time.Millisecond
 // else we know is none of its business.
 var inherited = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 
+// markVariable is what tells the descendants of a child from other processes.
+const markVariable = "CODEMODE_CHILD"
+
 // A child is a server's process, with everything it started in one process group.
 type child struct {
 	cmd    *exec.Cmd
+	mark   string // see [killStrays]; may be ""
 	stdin  *os.File
 	stdout *os.File
 	stderr *tail
@@ -64,6 +68,9 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 		stderr: new(tail), guard: g,
 		exited: make(chan struct{}), gone: make(chan struct{}), hard: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
+	if c.mark = g.newMark(); c.mark != "" {
+		vars[markVariable] = c.mark
+	}
 	c.cmd = &exec.Cmd{Path: path, Args: append([]string{s.Command}, s.Args...), Dir: s.Dir, Env: environ(vars)}
 	ownGroup(c.cmd)
 
@@ -90,10 +97,28 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 	stderrDone := make(chan struct{})
 	go func() {
 		defer close(stderrDone)
-		_, _ = io.Copy(c.stderr, stderr) // ends when the pipe is closed on either side
+		c.keepStderr(stderr)
 	}()
 	go c.wait(stderr, stderrDone)
 	return c, nil
+}
+
+// stderrWeight makes standard error, of which only the end is kept, dearer to
+// flood: about 3 MB a second are read of it.
+const stderrWeight = 16
+
+// keepStderr ends when the pipe is closed on either side.
+func (c *child) keepStderr(from io.Reader) {
+	buf := make([]byte, 32<<10)
+	var p pace
+	for {
+		n, err := from.Read(buf)
+		_, _ = c.stderr.Write(buf[:n]) // into memory
+		if err != nil {
+			return
+		}
+		p.spend(stderrWeight * n)
+	}
 }
 
 // wait reaps the process and cleans up after it, whatever ended it.
@@ -108,6 +133,7 @@ func (c *child) wait(stderr *os.File, stderrDone chan struct{}) {
 	for end := time.Now().Add(drainTime); groupLives(c.cmd.Process.Pid) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
+	killStrays(c.mark)
 	c.guard.remove(c.cmd.Process.Pid)
 	// What the dead have written is in the pipes, and is read now.
 	drained := time.After(drainTime)

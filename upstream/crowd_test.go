@@ -1,6 +1,8 @@
 package upstream_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,59 +13,144 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// badModes are ways to behave badly, with what the status then says.
-var badModes = map[string]string{
-	"stubborn": "", "slow start": "", "never starts": "", "exits at once": "cannot find the license file", "banner": "", "floods stderr": "",
-	"has a grandchild": "", "flaps": "exit status 1", "storms": "", "asks": "", "garbage": "", "odd names": "", "endless list": "", "same cursor": "",
-	"list breaks": "", "refuses": "your licence has expired", "hangs for good": "", "closes its output": "",
+// badServers are ways to behave badly, each with what a person is then told of
+// the server; "" where there is nothing to tell, because it disturbs nobody.
+var badServers = []struct{ mode, told string }{
+	{"crashes", "exit status 7; it last wrote: panic: out of luck"},
+	{"is killed", "signal: killed"},
+	{"half a line", "exit status 1"},
+	{"closes its output", `tool "echo": `},
+	{"huge", "more than 64 MiB"},
+	{"hangs", "no answer in time"},
+	{"hangs for good", "no answer in time"},
+	{"never starts", "did not get ready in time"},
+	{"slow start", "did not get ready in time"},
+	{"exits at once", "cannot find the license file"},
+	{"refuses", "your licence has expired"},
+	{"flaps", "exit status 1"},
+	{"banner", "that are no messages"},
+	{"garbage", "that are no messages"},
+	{"floods stderr", "MiB to its standard error"},
+	{"storms", "announced a change of its tools"},
+	{"asks", "sampling/createMessage"},
+	{"odd names", "listed several times with different definitions"},
+	{"endless list", "does not end"},
+	{"same cursor", "does not end"},
+	{"list breaks", "database is down"},
+	{"answers twice", ""},
+	{"stubborn", ""},
+	{"has a grandchild", ""},
 }
 
-// TestHealthyServersBesideBadOnes runs two healthy servers, first by themselves
-// and then beside one of each bad kind.
-func TestHealthyServersBesideBadOnes(t *testing.T) {
-	healthy := []upstream.Server{fakeServer(t, "good1", "plain"), fakeServer(t, "good2", "plain")}
-	measure := func(m *upstream.Manager) time.Duration {
-		var mu sync.Mutex
-		var took []time.Duration
-		var wg sync.WaitGroup
-		for _, s := range healthy {
-			wg.Go(func() {
-				for i := range 300 {
-					began := time.Now()
-					if _, err := call(t, m, s.Name, "echo", fmt.Sprintf(`{"i":%d}`, i)); err != nil {
-						t.Errorf("%s: %v", s.Name, err)
-					}
-					mu.Lock()
-					took = append(took, time.Since(began))
-					mu.Unlock()
-				}
-			})
-		}
-		wg.Wait()
-		slices.Sort(took)
-		return took[len(took)*99/100]
-	}
-	alone := measure(manage(t, upstream.Options{}, healthy...))
-	all := slices.Clone(healthy)
-	for mode := range badModes {
-		s := fakeServer(t, mode, mode, "60000")
-		if mode == "has a grandchild" {
-			s = fakeServer(t, mode, mode)
-		}
-		if mode == "slow start" || mode == "never starts" {
+// badCrowd is one of each.
+func badCrowd(t testing.TB) []upstream.Server {
+	var all []upstream.Server
+	for _, bad := range badServers {
+		s := fakeServer(t, "bad: "+bad.mode, bad.mode)
+		switch bad.mode {
+		case "slow start":
+			s.Env["CODEMODE_FAKE_ARG"] = "60000"
+			fallthrough
+		case "never starts":
 			s.StartTimeout = 500 * time.Millisecond
 		}
 		all = append(all, s)
 	}
-	m := manage(t, upstream.Options{}, all...)
-	beside := measure(m)
-	t.Logf("99 of 100 calls take at most %v alone, %v beside %d bad servers", alone, beside, len(badModes))
-	if beside > 250*time.Millisecond { // the bad ones burn the same two cores
-		t.Errorf("healthy servers are disturbed: %v, alone %v", beside, alone)
+	return all
+}
+
+// bother calls all the bad servers again and again, until stop is called.
+func bother(m *upstream.Manager) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for _, bad := range badServers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				limit := 100 * time.Millisecond
+				if bad.mode == "huge" {
+					limit = 10 * time.Second
+				}
+				calling, done := context.WithTimeout(ctx, limit)
+				_, _ = m.Call(calling, "bad: "+bad.mode, "echo", json.RawMessage(`{}`), upstream.CallOptions{}) // most of them fail
+				done()
+				select {
+				case <-time.After(200 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+		})
 	}
-	for mode, want := range badModes {
-		if want != "" {
-			eventually(t, mode+" is explained", func() bool { return strings.Contains(status(t, m, mode).Error, want) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// slowest calls two healthy servers n times each and returns how long 99 of
+// 100 calls take at most.
+func slowest(t testing.TB, m *upstream.Manager, n int) time.Duration {
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	for _, server := range []string{"good1", "good2"} {
+		wg.Go(func() {
+			for i := range n {
+				began := time.Now()
+				if _, err := call(t, m, server, "echo", fmt.Sprintf(`{"i":%d}`, i)); err != nil {
+					t.Errorf("%s: %v", server, err)
+				}
+				mu.Lock()
+				took = append(took, time.Since(began))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(took)
+	return took[len(took)*99/100]
+}
+
+func healthy(t testing.TB) []upstream.Server {
+	return []upstream.Server{fakeServer(t, "good1", "plain"), fakeServer(t, "good2", "plain")}
+}
+
+// TestHealthyServersBesideBadOnes: whatever the bad ones do, the healthy ones
+// answer, and a person is told what is wrong with which.
+func TestHealthyServersBesideBadOnes(t *testing.T) {
+	m := manage(t, upstream.Options{}, append(healthy(t), badCrowd(t)...)...)
+	stop := bother(m)
+	defer stop()
+	if beside := slowest(t, m, 300); beside > time.Second { // the bad ones burn the same processors; see the benchmark
+		t.Errorf("healthy servers are disturbed: 99 of 100 calls take up to %v", beside)
+	}
+	for _, bad := range badServers {
+		if bad.told != "" {
+			eventually(t, bad.mode+" is explained", func() bool {
+				s := status(t, m, "bad: "+bad.mode)
+				return strings.Contains(s.Error+"\n"+strings.Join(s.Health(), "\n"), bad.told)
+			})
 		}
 	}
+	for _, name := range []string{"good1", "good2"} {
+		if s := status(t, m, name); s.State != upstream.Ready || len(s.Health()) > 0 || s.Restarts > 0 {
+			t.Errorf("%s is %s: %q", name, s.State, s.Health())
+		}
+	}
+}
+
+// BenchmarkHealthyBesideBad compares healthy servers by themselves with the
+// same beside one of each bad kind, which are called all the time.
+func BenchmarkHealthyBesideBad(b *testing.B) {
+	const calls = 2000
+	alone := slowest(b, manage(b, upstream.Options{}, healthy(b)...), calls)
+	m := manage(b, upstream.Options{}, append(healthy(b), badCrowd(b)...)...)
+	stop := bother(m)
+	defer stop()
+	var beside time.Duration
+	for b.Loop() {
+		beside = slowest(b, m, calls)
+	}
+	b.ReportMetric(float64(alone.Microseconds()), "p99-alone-µs")
+	b.ReportMetric(float64(beside.Microseconds()), "p99-beside-µs")
+	b.ReportMetric(0, "ns/op")
 }

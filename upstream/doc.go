@@ -16,7 +16,12 @@
 //     before the answer, the error says that the outcome is unknown ([Error.Unknown]).
 //   - What a server prints, sends late, sends twice or never sends disturbs no other server.
 //   - Results keep the bytes of the wire: integers beyond 2^53 keep their digits.
-//   - A child process gets a minimal environment and dies with us.
+//   - A child process gets a minimal environment and dies with us, with all that it started.
+//   - A question of a server (elicitation) reaches the person whose call it is about
+//     or nobody. Where a server does not say which call that is, it is passed on only
+//     while all calls in flight there are made for the same session. Sampling is not offered.
+//   - What a login gave us ([Manager.Login]) is sent to the server it was given for, and
+//     is in no error, log or result; nor are the keys of the configuration.
 //
 // Whether a call is allowed is decided before it gets here. The package
 // believes nothing that a server says about itself.

@@ -19,6 +19,7 @@ type eventFilter struct {
 	r       *bufio.Reader
 	max     int
 	capture *capture
+	pace    pace
 	ready   bytes.Buffer
 	err     error
 }
@@ -75,6 +76,11 @@ func (f *eventFilter) event() error {
 			hasData = false
 		}
 	}
+	if f.capture == nil {
+		f.pace.spend(len(data)) // nothing in this stream was asked for
+	} else {
+		f.pace.spend(0)
+	}
 	f.ready.Write(fields)
 	if hasData {
 		f.ready.WriteString("data: ")
@@ -115,6 +121,7 @@ func (c *capture) replace(b []byte) []byte {
 	if c == nil || b[0] == '[' {
 		return oneLine(b)
 	}
+	b = c.party.mark(b)
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method present         `json:"method"`

@@ -50,6 +50,7 @@ type fake struct {
 	in        *bufio.Reader
 	mu        sync.Mutex // one line at a time
 	lists     int
+	answers   chan string // to what "elicits" asked
 }
 
 type request struct {
@@ -87,6 +88,8 @@ func (f *fake) text(r *request, text string) {
 
 func (f *fake) run() {
 	switch f.mode {
+	case "elicits":
+		f.answers = make(chan string, 100)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	case "slow start":
@@ -154,8 +157,12 @@ func (f *fake) run() {
 			if f.mode != "hangs for good" {
 				f.result(&r, "{}")
 			}
+		case "":
+			if f.answers != nil {
+				f.answers <- string(line)
+			}
 		default:
-			if r.ID != nil && r.Method != "" {
+			if r.ID != nil {
 				f.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, r.ID)
 			}
 		}
@@ -317,6 +324,13 @@ func (f *fake) call(r *request) {
 		return
 	case "no result":
 		f.result(r, `"just text"`)
+		return
+	}
+	if f.mode == "elicits" && r.Params.Name == "raw" { // asks with the params that it is told to
+		var a struct{ Result json.RawMessage }
+		_ = json.Unmarshal(r.Params.Arguments, &a)
+		f.send(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":%s}`, a.Result)
+		f.text(r, <-f.answers)
 		return
 	}
 	switch r.Params.Name {

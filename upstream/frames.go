@@ -26,6 +26,7 @@ type frameReader struct {
 	max     int
 	dropped atomic.Int64 // lines that held no message
 	waiting [][]byte     // found in the last line, not yet returned
+	pace    pace         // of what nobody asked for
 }
 
 func newFrameReader(r io.Reader, max int) *frameReader {
@@ -40,6 +41,7 @@ func (f *frameReader) next() ([]byte, error) {
 		if cut || len(bytes.TrimSpace(line)) > 0 {
 			if f.waiting = messagesIn(line); len(f.waiting) == 0 {
 				f.dropped.Add(1)
+				f.pace.spend(len(line))
 			}
 		}
 		if err != nil && len(f.waiting) == 0 {

@@ -3,6 +3,7 @@
 package upstream
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,18 +27,36 @@ done
 for pid in $all; do kill -TERM "-$pid" 2>/dev/null; done
 [ "$all" = " " ] || sleep 2
 for pid in $all; do kill -KILL "-$pid" 2>/dev/null; done
+for stray in $(grep -lzs "^$1\." /proc/[0-9]*/environ); do
+	pid=${stray#/proc/}
+	kill -KILL "${pid%/environ}" 2>/dev/null
+done
 `
 
 // A guard is a shell that outlives us just long enough to end our children. A
 // nil guard does nothing; without a shell on the machine there is none.
 type guard struct {
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	pipe *os.File
-	pids map[int]bool
+	mark string // begins the marks of all children
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	pipe  *os.File
+	pids  map[int]bool
+	marks int
 }
 
-func newGuard() *guard { return &guard{pids: map[int]bool{}} }
+func newGuard() *guard { return &guard{mark: rand.Text(), pids: map[int]bool{}} }
+
+// newMark returns what the next child and its descendants are known by.
+func (g *guard) newMark() string {
+	if g == nil {
+		return ""
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.marks++
+	return fmt.Sprintf("%s.%d", g.mark, g.marks)
+}
 
 func (g *guard) add(pid int) {
 	g.mu.Lock()
@@ -74,7 +93,7 @@ func (g *guard) start() error {
 		return err
 	}
 	defer r.Close()
-	cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", guardScript}, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: r}
+	cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", guardScript, "sh", markVariable + "=" + g.mark}, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: r}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // away from a terminal's Ctrl-C
 	if err := cmd.Start(); err != nil {
 		w.Close()

@@ -10,25 +10,28 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
 // An httpWire is everything that goes over HTTP to one server. It sends the
 // operator's headers to the configured origin and to no other, keeps what it
 // reads in bounds, and hands the bytes of answers to the requests' captures.
 type httpWire struct {
-	server *Server
-	origin string
-	base   *http.Transport
+	server  *Server
+	account *account // nil: nobody can log in there
+	origin  string
+	base    *http.Transport
 
 	mu     sync.Mutex
 	status int // of the last answer to a POST that was an error, 0 if none was
 }
 
-func newHTTPWire(s *Server) (*httpWire, error) {
+func newHTTPWire(s *Server, a *account) (*httpWire, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, fmt.Errorf("its url: %w", err)
@@ -36,7 +39,7 @@ func newHTTPWire(s *Server) (*httpWire, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("its url %q is not an http or https address", s.URL)
 	}
-	return &httpWire{server: s, origin: originOf(u), base: &http.Transport{
+	return &httpWire{server: s, account: a, origin: originOf(u), base: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -78,6 +81,7 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	c := captureOf(r.Context())
 	if r.Method == http.MethodPost && c != nil {
+		c.begin()
 		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.noteSent() }}
 		r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
 	}
@@ -87,13 +91,13 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header[name] = values
 		}
 	}
-	resp, err := w.base.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	if r.Method == http.MethodPost {
+	resp, err := w.authorized(r)
+	if resp != nil && r.Method == http.MethodPost {
 		c.noteStatus(resp.StatusCode)
 		w.noteStatus(resp.StatusCode)
+	}
+	if err != nil {
+		return nil, err
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an odd one is no media type we know
 	switch {
@@ -107,6 +111,61 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")
 	return resp, nil
+}
+
+// authorized sends the request with our login, if there is one. A token that
+// the server no longer takes is renewed, and the request sent once more: a
+// server that answers 401 has done nothing. With an error there may be the
+// response that it is about, whose body is closed.
+func (w *httpWire) authorized(r *http.Request) (*http.Response, error) {
+	if w.account == nil {
+		return w.base.RoundTrip(r)
+	}
+	token, err := w.account.token(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if token == "" {
+		return w.base.RoundTrip(r)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := w.base.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusForbidden {
+		if scopes := moreScopes(resp.Header); len(scopes) > 0 {
+			_ = resp.Body.Close()
+			w.account.want(r.Context(), scopes)
+			return resp, &loginError{w.server.Name, fmt.Sprintf("its login does not cover this (HTTP 403, it wants %.200q)", strings.Join(scopes, " "))}
+		}
+	}
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
+		return resp, err
+	}
+	_ = resp.Body.Close()
+	if token, err = w.account.renew(r.Context(), token); err != nil {
+		return resp, err
+	}
+	r = r.Clone(r.Context())
+	if r.GetBody != nil {
+		if r.Body, err = r.GetBody(); err != nil {
+			return resp, err
+		}
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	return w.base.RoundTrip(r)
+}
+
+// moreScopes are those that a server wants beyond what the login has.
+func moreScopes(h http.Header) []string {
+	challenges, err := oauthex.ParseWWWAuthenticate(h["Www-Authenticate"])
+	if err != nil {
+		return nil
+	}
+	for _, c := range challenges {
+		if c.Scheme == "bearer" && c.Params["error"] == "insufficient_scope" {
+			return strings.Fields(c.Params["scope"])
+		}
+	}
+	return nil
 }
 
 func (w *httpWire) noteStatus(code int) {
@@ -156,10 +215,28 @@ func (w *httpWire) again(err error) bool {
 
 // explain turns the error of a connection into one a person can act on.
 func (w *httpWire) explain(err error) error {
+	if login, ok := errors.AsType[*loginError](err); ok {
+		return login
+	}
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		if _, ok := errors.AsType[net.Error](failed.Err); ok {
+			return fmt.Errorf("it cannot be reached: %w", failed.Err)
+		}
+		return failed.Err
+	}
 	switch w.refused() {
 	case http.StatusUnauthorized:
+		switch {
+		case w.server.Headers.Get("Authorization") != "":
+			return fmt.Errorf("it does not take the Authorization header that the configuration gives it (HTTP 401): %w", err)
+		case w.account != nil:
+			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header", loginCommand(w.server.Name))
+		}
 		return fmt.Errorf("it wants a login (HTTP 401): give it an Authorization header: %w", err)
 	case http.StatusForbidden:
+		if w.account != nil {
+			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w", loginCommand(w.server.Name), err)
+		}
 		return fmt.Errorf("it refuses us (HTTP 403): check the address and the Authorization header: %w", err)
 	}
 	return err

@@ -15,6 +15,7 @@ const (
 	listTime  = 30 * time.Second       // for reading the tool list again
 	quietTime = 50 * time.Millisecond  // after the first of several changes, to take them together
 	listPause = 500 * time.Millisecond // at least, between two readings of the list
+	mostPause = 10 * time.Second       // likewise, if there was nothing new
 	retryList = 10 * time.Second       // after a reading that failed
 	relist    = 5 * time.Minute        // over HTTP, where a notice of a change can get lost
 	waitPause = time.Second            // calls wait for a restart that is at most this far away
@@ -22,16 +23,18 @@ const (
 
 // A keeper keeps one server connected, from [Manager.Set] until it is removed.
 type keeper struct {
-	server Server
-	host   *host
-	log    *slog.Logger
-	told   func(tools []Tool, instructions string)
+	server  Server
+	account *account // our login there, nil if it cannot have one
+	host    *host
+	log     *slog.Logger
+	told    func(tools []Tool, instructions string)
 
 	stop  context.CancelFunc // these two are the manager's, under its lock
 	begun bool
 	done  chan struct{} // closed when it is over, and nothing of the server is left
 	first chan struct{} // closed when the tools were listed once, or the first start failed
 	once  sync.Once
+	said  string        // what the log was told last; touched by run only
 	wake  chan struct{} // receives when somebody needs the server now; capacity 1
 
 	mu       sync.Mutex
@@ -44,13 +47,15 @@ type keeper struct {
 	notes    []string
 	listed   bool // the tools were listed at least once
 	stale    bool
+	listErr  error // why the list could not be read again
+	callErr  error // how the last call ended that got no answer
 	restarts int
 	about    linkInfo
 }
 
 func newKeeper(s Server, h *host, log *slog.Logger) *keeper {
 	k := &keeper{
-		server: s, host: h, log: log.With("server", s.Name),
+		server: s, account: h.account(&s), host: h, log: log.With("server", s.Name),
 		stop: func() {}, done: make(chan struct{}), first: make(chan struct{}), wake: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), moved: make(chan struct{}),
 	}
@@ -105,7 +110,7 @@ func (k *keeper) run(ctx, polite context.Context) {
 		}
 		k.move(state, nil, err)
 		k.settled()
-		k.log.Warn("upstream is down", "error", k.server.mask(err), "again_in", wait.Round(10*time.Millisecond))
+		k.tell("upstream is down", "error", k.mask(err), "again_in", wait.Round(10*time.Millisecond))
 		if !k.pause(ctx, began, wait) {
 			return
 		}
@@ -150,10 +155,7 @@ func (k *keeper) start(ctx context.Context) (link, error) {
 	}
 	list, err := l.list(ctx)
 	if err != nil {
-		var e *Error
-		if errors.As(err, &e) { // it names the server, which everybody here knows
-			err = e.Err
-		}
+		err = inner(err)
 		done, hurry := context.WithCancel(context.Background())
 		hurry()
 		l.close(done)
@@ -165,10 +167,31 @@ func (k *keeper) start(ctx context.Context) (link, error) {
 	return l, nil
 }
 
+// inner leaves out of an error the name of the server, which everybody here knows.
+func inner(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// tell warns about what is new, and notes what is the same again: a server that
+// is down for days says so once.
+func (k *keeper) tell(message, key string, err error, more ...any) {
+	level := slog.LevelWarn
+	if text := message + err.Error(); text == k.said {
+		level = slog.LevelDebug
+	} else {
+		k.said = text
+	}
+	k.log.Log(context.Background(), level, message, append([]any{key, err}, more...)...)
+}
+
 // serve follows the tool list until the connection or ctx ends.
 func (k *keeper) serve(ctx context.Context, l link) {
 	var again <-chan time.Time // when to read the list
 	last := time.Now()         // when it was read
+	least := listPause         // between two readings
 	if k.server.Transport == HTTP || k.server.Transport == SSE {
 		again = time.After(relist)
 	}
@@ -179,7 +202,7 @@ func (k *keeper) serve(ctx context.Context, l link) {
 		case <-l.ended():
 			return
 		case <-l.changed():
-			again = time.After(max(quietTime, time.Until(last.Add(listPause))))
+			again = time.After(max(quietTime, time.Until(last.Add(least))))
 			select { // what changes until then is seen then
 			case <-ctx.Done():
 				return
@@ -202,32 +225,41 @@ func (k *keeper) serve(ctx context.Context, l link) {
 			again = time.After(relist)
 		}
 		if err != nil {
+			err = inner(err)
 			if ctx.Err() == nil {
-				k.log.Warn("upstream does not list its tools; the last list stands", "error", k.server.mask(err))
+				k.tell("upstream does not list its tools; the last list stands", "error", k.mask(err))
 			}
 			k.mu.Lock()
-			k.stale = true
+			k.stale, k.listErr = true, err
 			k.mu.Unlock()
 			again = time.After(retryList)
 			continue
 		}
-		k.take(ctx, list, l.info().instructions)
+		if k.take(ctx, list, l.info().instructions) {
+			least = listPause
+		} else {
+			least = min(2*least, mostPause) // it cries wolf
+		}
 	}
 }
 
 // take makes the list the current one, and tells it if it is another one.
-func (k *keeper) take(ctx context.Context, l *toolList, instructions string) {
+func (k *keeper) take(ctx context.Context, l *toolList, instructions string) (changed bool) {
 	k.mu.Lock()
 	same := k.listed && slices.EqualFunc(k.tools, l.tools, sameTool) && k.about.instructions == instructions
+	before := k.notes
 	k.tools, k.notes, k.listed, k.stale = l.tools, l.notes, true, false
 	k.about.instructions = instructions
 	k.mu.Unlock()
 	for _, n := range l.notes {
-		k.log.Warn("upstream's tool list", "note", n)
+		if !slices.Contains(before, n) {
+			k.log.Warn("upstream's tool list", "note", n)
+		}
 	}
 	if !same && ctx.Err() == nil {
 		k.told(slices.Clone(l.tools), instructions)
 	}
+	return !same
 }
 
 // note keeps what a connection has to tell beyond its end.

@@ -25,10 +25,7 @@ func (k *keeper) ready(ctx context.Context, not link) (link, error) {
 		case state == Stopped:
 			return nil, errors.New("it is stopped")
 		case state == Failed:
-			select {
-			case k.wake <- struct{}{}: // so that the next call finds it, perhaps
-			default:
-			}
+			k.hurry() // so that the next call finds it, perhaps
 			return nil, fmt.Errorf("it is not available: %w", err)
 		}
 		select {
@@ -36,6 +33,14 @@ func (k *keeper) ready(ctx context.Context, not link) (link, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("it is still starting: %w", context.Cause(ctx))
 		}
+	}
+}
+
+// hurry has a server that is down tried again soon.
+func (k *keeper) hurry() {
+	select {
+	case k.wake <- struct{}{}:
+	default: // it is known already
 	}
 }
 
@@ -69,17 +74,37 @@ func (k *keeper) do(ctx context.Context, tool string, request func(context.Conte
 	for {
 		l, err := k.ready(ctx, before)
 		if err != nil {
-			return nil, &Error{Server: k.server.Name, Tool: tool, Err: k.server.mask(err)}
+			return nil, &Error{Server: k.server.Name, Tool: tool, Err: k.mask(err)}
 		}
 		r, err := request(ctx, l)
+		k.maskResult(r)
+		var said *ToolError
+		if errors.As(err, &said) {
+			said.Message = k.masked(said.Message)
+			k.maskResult(said.Result)
+		}
 		var e *Error
 		if errors.As(err, &e) {
-			e.Err = k.server.mask(e.Err)
+			e.Err = k.mask(e.Err)
 		}
+		k.answered(e)
 		if before != nil || !errors.As(err, &e) || !e.again || ctx.Err() != nil || !isOver(l) {
 			return r, err
 		}
 		before = l
+	}
+}
+
+// answered notes whether a call got its answer.
+func (k *keeper) answered(e *Error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.callErr = nil
+	if e != nil && !errors.Is(e.Err, context.Canceled) {
+		k.callErr = fmt.Errorf("tool %q: %w", e.Tool, e.Err)
+		if e.Tool == "" {
+			k.callErr = fmt.Errorf("a resource: %w", e.Err)
+		}
 	}
 }
 
@@ -109,12 +134,15 @@ func (k *keeper) status() Status {
 	}
 	s := Status{
 		Name: k.server.Name, Transport: k.server.Transport, State: k.state, Since: k.since,
+		StderrBytes: k.about.stderrBytes, Changes: k.about.changes, Refused: k.about.refused, LastRefused: k.about.lastRefused,
 		Tools: len(k.tools), Notes: slices.Clone(k.notes), Stale: k.stale, Restarts: k.restarts,
-		Stderr: k.server.masked(k.about.stderr), Dropped: k.about.dropped,
+		Stderr: k.masked(k.about.stderr), Dropped: k.about.dropped,
 		Instructions: k.about.instructions, Protocol: k.about.protocol, Implementation: k.about.implementation,
 	}
-	if k.err != nil {
-		s.Error = k.server.masked(k.err.Error())
+	for to, err := range map[*string]error{&s.Error: k.err, &s.ListError: k.listErr, &s.CallError: k.callErr} {
+		if err != nil {
+			*to = k.masked(err.Error())
+		}
 	}
 	return s
 }

@@ -35,6 +35,9 @@ type Options struct {
 	// process's environment.
 	Env func(string) (string, bool)
 
+	// Logins is the directory in which [Manager.Login] keeps tokens; "" uses none.
+	Logins string
+
 	Name, Version string // how we introduce ourselves to servers; "" is "codemode" and "dev"
 }
 
@@ -67,7 +70,7 @@ func NewManager(o Options) *Manager {
 		o.Env = os.LookupEnv
 	}
 	m := &Manager{o: o, started: !o.Lazy, keepers: map[string]*keeper{}, last: map[string]chan struct{}{}}
-	m.host = host{env: o.Env, spawner: newSpawner(), guard: newGuard(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
+	m.host = host{logins: o.Logins, env: o.Env, log: o.Log, spawner: newSpawner(), guard: newGuard(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
 	m.polite, m.hurry = context.WithCancel(context.Background())
 	return m
 }

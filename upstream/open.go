@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,9 +14,31 @@ import (
 // A host is what connections need of the process they run in.
 type host struct {
 	env           func(string) (string, bool)
+	log           *slog.Logger
 	spawner       *spawner
 	guard         *guard
 	name, version string
+	logins        string // where tokens are kept; "" keeps none
+
+	mu       sync.Mutex
+	accounts map[string]*account // by file
+}
+
+// account is our login at the server, nil if it cannot have one.
+func (h *host) account(s *Server) *account {
+	if h.logins == "" || s.Transport != HTTP && s.Transport != SSE || s.Headers.Get("Authorization") != "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	path := credentialFile(h.logins, s.Name, s.URL)
+	if h.accounts[path] == nil {
+		if h.accounts == nil {
+			h.accounts = map[string]*account{}
+		}
+		h.accounts[path] = newAccount(h.logins, s)
+	}
+	return h.accounts[path]
 }
 
 // open connects to the server by the first way that works. ctx bounds the
@@ -42,7 +66,7 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 		sess.child, sess.stdio = c, newStdioConn(c, sess)
 		return sess.stdio, nil
 	}
-	l, err := connect(ctx, &session{server: s}, attempt{version: pinned, open: start}, h.name, h.version)
+	l, err := connect(ctx, &session{server: s, log: h.log}, attempt{version: pinned, open: start}, h.name, h.version)
 	if err == nil {
 		return l, nil
 	}
@@ -50,7 +74,7 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	if !errors.As(err, &no) || ctx.Err() != nil {
 		return nil, err
 	}
-	if l, newErr := connect(ctx, &session{server: s}, attempt{open: start}, h.name, h.version); newErr == nil {
+	if l, newErr := connect(ctx, &session{server: s, log: h.log}, attempt{open: start}, h.name, h.version); newErr == nil {
 		return l, nil
 	}
 	return nil, err
@@ -59,11 +83,11 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 func (h *host) openHTTP(ctx context.Context, s *Server) (link, error) {
 	var first error
 	for _, a := range s.attempts() {
-		wire, err := newHTTPWire(s) // what an attempt was refused with must not be told of the next
+		wire, err := newHTTPWire(s, h.account(s)) // what an attempt was refused with must not be told of the next
 		if err != nil {
 			return nil, err
 		}
-		l, err := connect(ctx, &session{server: s, http: wire}, a, h.name, h.version)
+		l, err := connect(ctx, &session{server: s, log: h.log, http: wire}, a, h.name, h.version)
 		if err == nil {
 			return l, nil
 		}

@@ -46,6 +46,7 @@ func ParseServer(name string, raw json.RawMessage, env func(string) (string, boo
 var meaningless = map[string]bool{
 	"$schema": true, "description": true, "alwaysLoad": true, "dev": true, "icon": true, "name": true, "note": true, "comment": true,
 	"autoApprove": true, "alwaysAllow": true, "codemode": true,
+	"outputValidation": true, // ours, and read elsewhere
 }
 
 // An entry is read key by key; the first mistake stands.
@@ -72,6 +73,7 @@ func (p *entry) server() Server {
 	case HTTP, SSE:
 		s.URL = p.expand(p.oneOf("httpUrl", "url", "serverUrl"))
 		s.Headers = p.headers()
+		s.OAuth = p.oauth()
 		if u, err := url.Parse(s.URL); err == nil {
 			s.SSEFirst = s.Transport == HTTP && p.keys["httpUrl"] == nil && path.Base(u.Path) == "sse"
 			if len(p.missing) == 0 && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
@@ -95,13 +97,9 @@ func (p *entry) server() Server {
 	if p.flag("trust") {
 		p.warn(`"trust" has no effect: what is allowed without asking is for the profiles to say`)
 	}
-	for _, k := range []string{"oauth", "auth", "headersHelper"} {
-		if p.keys[k] != nil {
-			p.used[k] = true
-			if string(p.keys[k]) != "false" {
-				p.warn("%q has no effect: give the server an Authorization header", k)
-			}
-		}
+	if p.keys["headersHelper"] != nil {
+		p.used["headersHelper"] = true
+		p.warn(`"headersHelper" has no effect: no program is run for headers; log in with %s, or give the server an Authorization header`, loginCommand(p.name))
 	}
 	if p.keys["sandbox"] != nil || p.keys["sandboxEnabled"] != nil {
 		p.used["sandbox"], p.used["sandboxEnabled"] = true, true
@@ -176,7 +174,7 @@ func (p *entry) variables() map[string]string {
 	vars := map[string]string{}
 	for _, key := range []string{"environment", "env"} {
 		for k, v := range inOrder(p.strings(key)) {
-			vars[k] = p.expand(v)
+			vars[k] = p.expandValue(v)
 		}
 	}
 	for _, name := range p.list("env_vars") {
@@ -203,7 +201,7 @@ func (p *entry) headers() http.Header {
 	h := http.Header{}
 	for _, key := range []string{"http_headers", "headers"} {
 		for k, v := range inOrder(p.strings(key)) {
-			h.Set(k, p.expand(v))
+			h.Set(k, p.expandValue(v))
 		}
 	}
 	fromEnv := func(header, prefix, name string) {
@@ -228,6 +226,43 @@ func (p *entry) headers() http.Header {
 		return nil
 	}
 	return h
+}
+
+// oauth reads how to log in: "oauth" as most write it, "auth" as Cursor does.
+// What the server says itself about its authorization server is believed over
+// what is written here, so the addresses in it have no effect.
+func (p *entry) oauth() *OAuth {
+	for _, key := range []string{"oauth", "auth"} {
+		p.used[key] = true
+		raw := p.keys[key]
+		if len(raw) == 0 || raw[0] != '{' {
+			continue // false is for clients that would log in by themselves
+		}
+		in := &entry{name: p.name, used: map[string]bool{}, expander: expander{env: p.env}}
+		if json.Unmarshal(raw, &in.keys) != nil {
+			p.fail("%q must be an object", key)
+			return nil
+		}
+		o := &OAuth{
+			ClientID:     in.expand(in.oneOf("clientId", "client_id", "CLIENT_ID")),
+			ClientSecret: in.expandValue(in.oneOf("clientSecret", "client_secret", "CLIENT_SECRET")),
+		}
+		if scopes := in.keys["scopes"]; len(scopes) > 0 && scopes[0] == '[' {
+			o.Scopes = in.list("scopes")
+		} else {
+			o.Scopes = strings.Fields(in.oneOf("scope", "scopes"))
+		}
+		o.Port = int(in.duration("callbackPort", 1))
+		p.missing = append(p.missing, in.missing...)
+		if in.err != nil {
+			p.fail("%q: %v", key, in.err)
+		}
+		if o.Port > 65535 {
+			p.fail(`%q: "callbackPort" must be at most 65535`, key)
+		}
+		return o
+	}
+	return nil
 }
 
 // times reads timeout in milliseconds, or its parts, and Codex's in seconds.

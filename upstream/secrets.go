@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,56 +13,116 @@ import (
 // secretName is what people call variables that hold a secret.
 var secretName = regexp.MustCompile(`(?i)token|key|secret|passw|pwd|auth|credential|cookie|dsn`)
 
-// secretMin is how long a value must be to be looked for; shorter ones are in
-// every other word.
-const secretMin = 6
+// bearsSecret reports whether what goes by that name is a secret; an author is none.
+func bearsSecret(name string) bool {
+	return secretName.MatchString(strings.ReplaceAll(strings.ToLower(name), "author", "")) || strings.EqualFold(name, "Authorization")
+}
+
+// How long a value must be to be looked for. Shorter ones than secretMin are in
+// every other word; and what is taken out of a result, which is somebody's
+// data, must not be there by chance.
+const (
+	secretMin = 6
+	keyMin    = 16
+)
 
 // secrets returns the values of the configuration that must not be seen in an
 // error, because errors are read by programs and by models: headers, variables
 // that are called like a secret, and what stands in the address beside host and
-// path. The longest come first, so that none is left in part.
-func (s *Server) secrets() []string {
-	var out []string
-	add := func(v string) {
-		if len(v) >= secretMin && !slices.Contains(out, v) {
-			out = append(out, v)
+// path. Of those, keys are what gives access by itself.
+func (s *Server) secrets() (all, keys []string) {
+	add := func(v string, key bool) {
+		if len(v) >= secretMin {
+			all = append(all, v)
+		}
+		if len(v) >= keyMin && key {
+			keys = append(keys, v)
 		}
 	}
 	for name, value := range s.Env {
-		if secretName.MatchString(name) {
-			add(value)
+		if bearsSecret(name) {
+			add(value, true)
 		}
 	}
-	for _, values := range s.Headers {
+	for name, values := range s.Headers {
 		for _, v := range values {
-			add(v)
+			add(v, bearsSecret(name))
 			if _, token, ok := strings.Cut(v, " "); ok { // behind Bearer or Basic
-				add(token)
+				add(token, bearsSecret(name))
 			}
 		}
+	}
+	if s.OAuth != nil {
+		add(s.OAuth.ClientSecret, true)
 	}
 	if u, err := url.Parse(s.URL); err == nil {
 		if password, ok := u.User.Password(); ok {
-			add(password)
-			add(url.QueryEscape(password))
+			add(password, true)
+			add(url.QueryEscape(password), true)
 		}
-		for _, values := range u.Query() {
+		for name, values := range u.Query() {
 			for _, v := range values {
-				add(v)
-				add(url.QueryEscape(v))
+				add(v, bearsSecret(name))
+				add(url.QueryEscape(v), bearsSecret(name))
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	return out
+	return all, keys
 }
 
-// masked returns the text with the server's secrets taken out.
-func (s *Server) masked(text string) string {
-	for _, v := range s.secrets() {
-		text = strings.ReplaceAll(text, v, "[secret]")
+// Secrets returns the values of the server's configuration that must not be seen anywhere.
+func (s *Server) Secrets() []string {
+	all, _ := s.secrets()
+	return all
+}
+
+// without returns the text with the values taken out, the longest first, so
+// that none is left in part.
+func without(text string, values []string) string {
+	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	for _, v := range values {
+		if v != "" {
+			text = strings.ReplaceAll(text, v, "[secret]")
+		}
 	}
 	return text
+}
+
+// masked returns the text without the server's secrets and without our login.
+func (k *keeper) masked(text string) string {
+	all, _ := k.server.secrets()
+	return without(text, append(all, k.account.secrets()...))
+}
+
+// mask returns err, or one with another text if its own has such a secret in it.
+func (k *keeper) mask(err error) error {
+	all, _ := k.server.secrets()
+	return masked(err, append(all, k.account.secrets()...))
+}
+
+// maskResult takes what gives access to the server out of what it answers: a
+// tool that prints its environment, or the request that it got, would hand it to programs.
+func (k *keeper) maskResult(r *Result) {
+	if r == nil {
+		return
+	}
+	_, keys := k.server.secrets()
+	keys = append(keys, k.account.secrets()...)
+	for i, v := range keys {
+		keys[i] = strings.Trim(string(quote(v)), `"`) // as it stands in JSON
+	}
+	clean := func(raw json.RawMessage) json.RawMessage {
+		for _, v := range keys {
+			if v != "" && bytes.Contains(raw, []byte(v)) {
+				return json.RawMessage(without(string(raw), keys))
+			}
+		}
+		return raw
+	}
+	r.Structured, r.Content, r.Value = clean(r.Structured), clean(r.Content), clean(r.Value)
+	for id, block := range r.Blocks {
+		r.Blocks[id] = clean(block)
+	}
 }
 
 // A maskedError is an error without the secrets that its text had.
@@ -72,12 +134,11 @@ type maskedError struct {
 func (e *maskedError) Error() string { return e.text }
 func (e *maskedError) Unwrap() error { return e.err }
 
-// mask returns err, or one with another text if its own has a secret in it.
-func (s *Server) mask(err error) error {
+func masked(err error, secrets []string) error {
 	if err == nil {
 		return nil
 	}
-	if text := s.masked(err.Error()); text != err.Error() {
+	if text := without(err.Error(), secrets); text != err.Error() {
 		return &maskedError{text, err}
 	}
 	return err

@@ -31,6 +31,8 @@ type Server struct {
 	URL     string      // HTTP and SSE
 	Headers http.Header // HTTP and SSE: sent with every request to the URL's origin, and to no other
 
+	OAuth *OAuth // HTTP and SSE: how to log in, see [Manager.Login]; nil finds out
+
 	SSEFirst bool // HTTP: SSE is likelier, because the address says so
 
 	BuiltIn *BuiltIn `json:"-"` // InHere

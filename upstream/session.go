@@ -49,7 +49,9 @@ type link interface {
 // linkInfo is what a server says about itself, and what we saw of it.
 type linkInfo struct {
 	instructions, protocol, implementation, stderr string
-	dropped                                        int
+	stderrBytes                                    int64
+	dropped, changes, refused                      int
+	lastRefused                                    string
 }
 
 // An attempt is one way to open a connection.
@@ -62,6 +64,7 @@ type attempt struct {
 // A session is a link over MCP.
 type session struct {
 	server *Server
+	log    *slog.Logger
 	cs     *mcp.ClientSession
 	child  *child     // of a stdio server, else nil
 	stdio  *stdioConn // likewise
@@ -75,6 +78,11 @@ type session struct {
 	lastHeard   atomic.Int64 // when the last message came, Unix nanoseconds
 	inFlight    atomic.Int32
 	suspected   atomic.Bool
+	changes     atomic.Int32 // announced
+	refused     atomic.Int32 // requests of the server
+	lastRefused atomic.Pointer[string]
+
+	parties parties // for whom calls are in flight
 
 	mu        sync.Mutex
 	reports   map[string]func(progress, total float64, message string) // by progress token
@@ -107,11 +115,17 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			s.report(r.Params.ProgressToken, r.Params.Progress, r.Params.Total, r.Params.Message)
 		},
-		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		// Sampling has no handler, so that it is neither offered nor done: a
+		// server does not get to spend the user's model.
+		ElicitationHandler: s.elicit,
 	})
+	client.AddReceivingMiddleware(s.countRefused)
 	cs, err := client.Connect(s.life, transport, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
 	if err != nil {
 		err = s.reason(err)
+		if no, ok := errors.AsType[*jsonrpc.Error](err); ok && no.Code != 0 && !isClosing(err) {
+			err = fmt.Errorf("it refuses the connection: %w", no)
+		}
 		s.end(err)
 		if s.child != nil {
 			s.child.kill()
@@ -125,6 +139,18 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 		s.end(s.reason(err))
 	}()
 	return s, nil
+}
+
+// countRefused notes what the server asks for and does not get.
+func (s *session) countRefused(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, r)
+		if err != nil {
+			s.refused.Add(1)
+			s.lastRefused.Store(&method)
+		}
+		return res, err
+	}
 }
 
 // reason finds out why the connection ended with err.
@@ -163,6 +189,7 @@ func isClosing(err error) bool {
 func (s *session) heard() { s.lastHeard.Store(time.Now().UnixNano()) }
 
 func (s *session) toolsChanged() {
+	s.changes.Add(1)
 	select {
 	case s.listChanged <- struct{}{}:
 	default: // it is known already
@@ -195,7 +222,11 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
-		i.dropped, i.stderr = int(s.stdio.frames.dropped.Load()), s.child.stderr.String()
+		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
+	}
+	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
+	if method := s.lastRefused.Load(); method != nil {
+		i.lastRefused = *method
 	}
 	return i
 }

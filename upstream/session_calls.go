@@ -1,10 +1,12 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -65,8 +67,10 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	defer s.inFlight.Add(-1)
 	ctx, cancel := s.alive(ctx)
 	defer cancel(nil)
-	c := &capture{stub: emptyReply}
-	p := &mcp.CallToolParams{Name: tool, Arguments: args}
+	ctx, leave := s.parties.enter(ctx, o.Session, o.Ask)
+	defer leave()
+	c := &capture{stub: emptyReply, party: partyOf(ctx)}
+	p := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: maps.Clone(o.Meta)}
 	if o.Progress != nil {
 		token := s.expect(o.Progress)
 		defer s.forget(token)
@@ -77,8 +81,10 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	_, _, raw, failed := c.answer()
 	switch {
 	case raw != nil && wantsInput(raw):
-		return nil, &Error{Server: s.server.Name, Tool: tool,
-			Err: errors.New("it asks for more input before it goes on, and such questions are not passed on")}
+		if err == nil || ctx.Err() == nil {
+			err = fmt.Errorf("it asks for more before it goes on, and did not get it: %w", cmp.Or(err, errNoResult))
+		}
+		return nil, &Error{Server: s.server.Name, Tool: tool, Err: err}
 	case raw != nil:
 		r, isError, err := readResult(raw)
 		if err != nil {
@@ -93,7 +99,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	case err == nil: // cannot happen: the SDK had an answer that did not come by the wire
 		err = errNoResult
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.lastHeard.Load() < began.UnixNano() {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastHeard.Load() < began.UnixNano() {
 		s.suspect()
 	}
 	return nil, s.callError(ctx, tool, c, err)
@@ -103,6 +109,8 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 	ctx, cancel := s.alive(ctx)
 	defer cancel(nil)
+	ctx, leave := s.parties.enter(ctx, nil, nil)
+	defer leave()
 	c := &capture{stub: json.RawMessage(`{"contents":[]}`)}
 	_, err := s.cs.ReadResource(c.with(ctx), &mcp.ReadResourceParams{URI: uri})
 	_, _, raw, failed := c.answer()
@@ -174,7 +182,7 @@ func (s *session) suspect() {
 		defer cancel()
 		before := s.lastHeard.Load()
 		_ = s.cs.Ping(ctx, nil) // any answer will do, also that it knows no ping
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.lastHeard.Load() == before && s.inFlight.Load() == 0 {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastHeard.Load() == before && s.inFlight.Load() == 0 {
 			s.end(errSilent)
 			if s.child != nil {
 				s.child.fail(errSilent)

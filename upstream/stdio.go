@@ -86,6 +86,7 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		m, err := jsonrpc.DecodeMessage(raw)
 		if err != nil {
 			s.frames.dropped.Add(1)
+			s.frames.pace.spend(len(raw))
 			continue
 		}
 		switch m := m.(type) {
@@ -93,6 +94,7 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 			s.waiting.answer(m)
 			return m, nil
 		case *jsonrpc.Request:
+			s.frames.pace.spend(len(raw))
 			switch {
 			case m.IsCall():
 				return m, s.mayAsk()

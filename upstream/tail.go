@@ -14,12 +14,21 @@ type tail struct {
 	mu  sync.Mutex
 	buf []byte
 	cut bool
+	n   int64 // bytes in all
+}
+
+// written returns how many bytes were written in all.
+func (t *tail) written() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := len(p)
+	t.n += int64(n)
 	if len(p) > tailMax {
 		p, t.cut = p[len(p)-tailMax:], true
 	}

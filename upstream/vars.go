@@ -2,8 +2,13 @@ package upstream
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
+
+// A value that is nothing but $NAME, in capitals, is how Gemini CLI writes a
+// variable of the environment; anywhere else a dollar sign is one.
+var wholeVariable = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
 
 // An expander replaces the variables that people's clients know: ${VAR},
 // ${VAR:-default}, ${env:VAR}, {env:VAR}, ${userHome}, ${workspaceFolder} and
@@ -12,6 +17,14 @@ import (
 type expander struct {
 	env     func(string) (string, bool)
 	missing []string // sentences, one for each variable without a value
+}
+
+// expandValue expands a variable of the environment, or a header.
+func (x *expander) expandValue(s string) string {
+	if wholeVariable.MatchString(s) {
+		return x.value(s[1:], s)
+	}
+	return x.expand(s)
 }
 
 func (x *expander) expand(s string) string {

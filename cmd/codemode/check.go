@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,17 +17,22 @@ func newCheck(s streams) *cobra.Command {
 	var prog program
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "check [FILE | -e CODE]",
+		Use:   "check [FILE | -e CODE | --script NAME]",
 		Short: "Say what a program would do, without running it",
 		Long: `Reads a program and prints each call that can be seen in it with the verdict of
-the profile and the rule behind it. Nothing runs and nobody is asked. Upstream servers
-are started, to learn which tools there are.`,
+the profile and the rule behind it, what is wrong with its arguments, and what could
+be changed. Nothing runs and nobody is asked. Upstream servers are started, to learn
+which tools there are. Where ` + codemode.PreflightSecretVariable + ` is set there is also a token for
+codemode run --preflight, and for servers with the same secret.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, code, err := prog.read(cmd, args, s.in)
 			if err != nil {
 				return err
 			}
-			return check(cmd.Context(), s, &set, codemode.Request{Profile: set.profile, Code: code, Name: name}, asJSON)
+			return check(cmd.Context(), s, &set, codemode.Request{
+				Profile: set.profile, Code: code, Name: name, Script: prog.script, Bound: set.profile != "",
+				Tool: "codemode run", Local: true, Principal: principal(), Client: "codemode check",
+			}, asJSON)
 		},
 	}
 	set.flags(cmd)
@@ -43,6 +49,12 @@ func check(ctx context.Context, s streams, set *setting, r codemode.Request, asJ
 	plan, err := e.Check(ctx, r)
 	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
 		return startError(err)
+	}
+	if plan.OnlyHere { // it would end with this process
+		plan.Token, plan.Expires = "", time.Time{}
+		if plan.Required {
+			plan.Warnings = append(plan.Warnings, "the profile requires a pre-flight token, and one of this command counts nowhere else: set "+codemode.PreflightSecretVariable)
+		}
 	}
 	if asJSON {
 		if err := printJSON(s.out, plan); err != nil {

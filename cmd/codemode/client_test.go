@@ -48,7 +48,8 @@ type reply struct {
 		Message         string
 		RequestedSchema json.RawMessage
 	}
-	Tools []struct{ Name, Description string }
+	Blocks []struct{ Type, MIMEType, Data string } // what is no text
+	Tools  []struct{ Name, Description string }
 }
 
 var codemodeBinary = func() func(t *testing.T) string {
@@ -73,8 +74,14 @@ var codemodeBinary = func() func(t *testing.T) string {
 // connect starts codemode serve with this configuration under a client.
 func connect(t *testing.T, config string, environment ...string) *client {
 	t.Helper()
+	return connectWith(t, []string{"--config", config}, environment...)
+}
+
+// connectWith starts it with these flags.
+func connectWith(t *testing.T, flags []string, environment ...string) *client {
+	t.Helper()
 	npm := npmDir(t)
-	cmd := exec.Command("node", filepath.Join(npm, "client.mjs"), codemodeBinary(t), "serve", "--config", config)
+	cmd := exec.Command("node", append([]string{filepath.Join(npm, "client.mjs"), codemodeBinary(t), "serve"}, flags...)...)
 	cmd.Env = append(os.Environ(), environment...)
 	in, err := cmd.StdinPipe()
 	if err != nil {

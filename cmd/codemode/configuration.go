@@ -1,22 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/profiles"
 )
 
-const configurationHelp = `Which configuration file is used, the first of:
+const configurationHelp = `Your configuration file is the first of:
 
   1. the file named by --config
   2. the file named by the environment variable CODEMODE_CONFIG
@@ -24,19 +27,57 @@ const configurationHelp = `Which configuration file is used, the first of:
      (on Linux ~/.config/codemode/codemode.json), if it is there
   4. none: only the built-in servers are there, and codemode_eval is unrestricted
 
-A file in the current folder is never used by itself: a configuration starts
-programs, and a folder may have come from anybody. Name it with --config.`
+Others hold beside it:
+
+  /etc/codemode/managed.json     of whoever runs the machine (or the file named by
+                                 CODEMODE_MANAGED, where that one is not there).
+                                 Nothing loosens it, and its floor binds everything.
+  .codemode.json                 in the current folder, or the file named by --project
+                                 ("--project none" for none): a project's rules. They
+                                 only tighten yours, and its servers are not started,
+                                 until you trust the file as it is:
+                                 codemode profiles trust .codemode.json
+  overlays.json                  beside your file: overlays that narrow single sessions,
+                                 callers or programs, as an admin page writes them.
+
+A folder may have come from anybody: what is found in it can take powers away, and
+never give any.`
 
 // setting holds the flags of every command that needs an Evaluator.
 type setting struct {
 	config  string
+	project string
 	profile string
 	root    string
 	verbose bool
+
+	state  string // folder
+	record bool   // whether what runs is recorded
+
+	channels []approvals.Channel // that reach people whoever asks
+}
+
+// recordFlags are those of the commands that run programs.
+func (s *setting) recordFlags(cmd *cobra.Command) {
+	s.record = true
+	cmd.Flags().StringVar(&s.state, "state", "", "folder for the record and what else is remembered; a usual one if left out")
+}
+
+// stateFolder is where everything is kept that is remembered.
+func (s *setting) stateFolder() (string, error) {
+	if s.state != "" {
+		return filepath.Abs(s.state)
+	}
+	dir, err := stateDir()
+	if err != nil {
+		return "", fmt.Errorf("%w; name one with --state", err)
+	}
+	return dir, nil
 }
 
 func (s *setting) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.config, "config", "", "configuration file (see: codemode help configuration)")
+	cmd.Flags().StringVar(&s.project, "project", "", "a project's rules; none for none, .codemode.json here if left out")
 	cmd.Flags().StringVar(&s.profile, "profile", "", "profile that decides about calls")
 	cmd.Flags().StringVar(&s.root, "root", "", "directory that the built-in filesystem server may use")
 	cmd.Flags().BoolVarP(&s.verbose, "verbose", "v", false, "log more on standard error")
@@ -61,6 +102,71 @@ func (s *setting) file() (string, error) {
 	return path, nil
 }
 
+// files finds all files that hold together.
+func (s *setting) files() (profiles.Files, error) {
+	own, err := s.file()
+	if err != nil {
+		return profiles.Files{}, err
+	}
+	f := profiles.Files{User: own, Managed: managedFile(), Project: s.projectFile(own), Trust: trustStore()}
+	if own != "" {
+		f.Overlays = filepath.Join(filepath.Dir(own), "overlays.json")
+	}
+	return f, nil
+}
+
+// managedPath is where whoever runs the machine keeps the rules that bind its users.
+const managedPath = "/etc/codemode/managed.json"
+
+// managedFile finds the managed file. What the machine's owner has put there cannot be
+// left out by setting a variable.
+func managedFile() string {
+	if _, err := os.Stat(managedPath); err == nil {
+		return managedPath
+	}
+	return os.Getenv("CODEMODE_MANAGED")
+}
+
+// projectName is what a project's rules are called.
+const projectName = ".codemode.json"
+
+// projectFile finds the project's rules, unless they are the user's own file.
+func (s *setting) projectFile(user string) string {
+	if s.project == "none" {
+		return ""
+	}
+	path := cmp.Or(s.project, projectName)
+	info, err := os.Stat(path)
+	if err != nil && s.project == "" {
+		return ""
+	}
+	if own, errUser := os.Stat(user); err == nil && errUser == nil && os.SameFile(own, info) {
+		return ""
+	}
+	return path
+}
+
+// trustStore is where it is kept which project files are trusted; "" if there is no place.
+func trustStore() string {
+	dir, err := stateDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "trust", "projects.json")
+}
+
+// stateDir is where codemode keeps what it has to remember.
+func stateDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "codemode"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no place to remember anything: %w", err)
+	}
+	return filepath.Join(home, ".local", "state", "codemode"), nil
+}
+
 func (s *setting) logger(to streams, least slog.Level) *slog.Logger {
 	if s.verbose {
 		least = slog.LevelDebug
@@ -70,20 +176,29 @@ func (s *setting) logger(to streams, least slog.Level) *slog.Logger {
 
 // open makes the Evaluator that a command works with.
 func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluator, error) {
-	path, err := s.file()
+	files, err := s.files()
 	if err != nil {
 		return nil, usage(err)
 	}
+	path := files.User
 	o := codemode.Options{
-		ConfigPath: path, Root: s.root, Env: os.LookupEnv, CacheDir: cacheDir(), Log: log, Version: version().Version,
+		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: cacheDir(), Log: log, Version: version().Version,
+		Channels: s.channels,
 	}
-	if path == "" {
+	if o.StateDir, err = s.stateFolder(); err != nil {
+		log.Debug("how tools are defined is not remembered", "error", err)
+	}
+	if s.record {
+		if err != nil {
+			return nil, usage(err) // what cannot be recorded does not happen
+		}
+		o.RecordDir = o.StateDir
+	}
+	if path == "" && files.Managed == "" {
 		if o.Config, err = profiles.Parse("no configuration", []byte("{}")); err != nil {
 			return nil, usage(err)
 		}
 		log.Info("there is no configuration file: only built-in servers are there, and codemode_eval is unrestricted")
-	} else if _, err := os.Stat(path); err != nil {
-		return nil, usage(fmt.Errorf("the configuration cannot be read: %w", err))
 	}
 	if s.root != "" {
 		if info, err := os.Stat(s.root); err != nil || !info.IsDir() {
@@ -99,6 +214,15 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 		return nil, usage(errors.Join(err, closeEvaluator(ctx, e)))
 	}
 	return e, nil
+}
+
+// principal is whose runs these are: those of whoever started the process.
+func principal() string {
+	who, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return "local:" + who.Username
 }
 
 // cacheDir is where the compiled guest is kept, "" if there is no good place.

@@ -24,9 +24,12 @@ const exitCodes = `Exit codes
 
   0    the program finished; the check found nothing that would be denied
   1    the program cannot run (a syntax error), or threw something that it did not catch
+       for profiles lint, test and diff: something was found, or is otherwise
   2    the command was used wrongly, or the configuration must not be used
-  3    the program ended because a call was denied or refused;
-       for check: a call that can be seen would be denied, or names no tool
+  3    the program ended because a call was denied or refused, or was not started
+       because it has to be checked first;
+       for check: a call that can be seen would be denied, names no tool, or has
+       arguments that do not fit
   4    the program was stopped by a limit: time, memory, calls or size of its
        result; or it waits for what can never come
   5    something of ours failed: the sandbox or an upstream server could not be used
@@ -56,6 +59,12 @@ func usage(err error) error { return &exitError{code: exitUsage, err: err} }
 func startError(err error) error {
 	if _, ok := errors.AsType[*codemode.UnknownProfileError](err); ok {
 		return usage(err)
+	}
+	if _, ok := errors.AsType[*codemode.ScriptError](err); ok {
+		return usage(err)
+	}
+	if _, ok := errors.AsType[*codemode.PreflightError](err); ok {
+		return &exitError{code: exitDenied, err: err}
 	}
 	return &exitError{code: exitInternal, err: err}
 }

@@ -2,8 +2,15 @@
 //
 //	codemode serve                 offer that to an MCP client, over stdio
 //	codemode run FILE | -e CODE    run one program here; questions come to this terminal
+//	codemode approvals             answer what running programs ask, on another terminal
 //	codemode check FILE            say what a program would do, without running it
 //	codemode tools [QUERY]         list what programs can call
+//	codemode explain PROFILE TOOL  say how a call would be decided, and why
+//	codemode profiles              check, test, compare and import the rules
+//	codemode review                look at tools that changed, and accept them
+//	codemode init                  write a configuration from what other clients have
+//	codemode doctor                check the configuration, the servers and the sandbox
+//	codemode audit                 read and verify the record of what programs did
 //
 // "codemode help exit-codes" and "codemode help configuration" say the rest.
 package main
@@ -15,16 +22,35 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
+	startQuickly()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Main(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(code)
+}
+
+// startQuickly lets the first second pass without collecting garbage: there is
+// little, and looking for it would take a quarter of a short command's time.
+// Whoever sets GOGC has chosen for themselves.
+func startQuickly() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	const most = 256 << 20 // from here on it is collected all the same
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(limit, most))
+	time.AfterFunc(time.Second, func() {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+	})
 }
 
 // streams are what a command reads and writes.
@@ -67,7 +93,7 @@ func newRoot(s streams) *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newServe(s), newRun(s), newCheck(s), newTools(s), newBench(s), newVersion(s))
+	root.AddCommand(newServe(s), newRun(s), newApprovals(s), newCheck(s), newTools(s), newExplain(s), newProfiles(s), newReview(s), newInit(s), newDoctor(s), newAudit(s), newBench(s), newLogin(s), newLogout(s), newVersion(s))
 	root.AddCommand(
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
 		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: configurationHelp},

@@ -19,12 +19,14 @@ import (
 
 // program is where the text of a program comes from.
 type program struct {
-	code  string
-	given bool // by -e
+	code   string
+	given  bool // by -e
+	script string
 }
 
 func (p *program) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&p.code, "eval", "e", "", "the program itself, instead of a file")
+	cmd.Flags().StringVar(&p.script, "script", "", "the name of a saved program, instead of a file")
 	cmd.Args = cobra.MaximumNArgs(1)
 }
 
@@ -32,6 +34,10 @@ func (p *program) flags(cmd *cobra.Command) {
 func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, code string, err error) {
 	p.given = cmd.Flags().Changed("eval")
 	switch {
+	case p.script != "" && (p.given || len(args) > 0):
+		return "", "", usage(errors.New("there is a saved program and another one; give one of them"))
+	case p.script != "":
+		return "", "", nil
 	case p.given && len(args) > 0:
 		return "", "", usage(errors.New("there is a program with -e and one in a file; give one of them"))
 	case p.given:
@@ -55,10 +61,10 @@ func (p *program) read(cmd *cobra.Command, args []string, in io.Reader) (name, c
 func newRun(s streams) *cobra.Command {
 	var set setting
 	var prog program
-	var input string
+	var input, preflight string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "run [FILE | -e CODE]",
+		Use:   "run [FILE | -e CODE | --script NAME]",
 		Short: "Run a program here; questions about its calls come to this terminal",
 		Long: `Runs a program. Its value goes to standard output; console, calls and questions
 to standard error. When standard input is no terminal, nobody can be asked, and calls
@@ -68,7 +74,10 @@ that need a person are refused. FILE may be - for standard input.`,
 			if err != nil {
 				return err
 			}
-			r := codemode.Request{Profile: set.profile, Code: code, Name: name, Client: "codemode run"}
+			r := codemode.Request{
+				Profile: set.profile, Code: code, Name: name, Script: prog.script, Bound: set.profile != "",
+				Preflight: preflight, Tool: "codemode run", Local: true, Principal: principal(), Client: "codemode run",
+			}
 			if input != "" {
 				if !json.Valid([]byte(input)) {
 					return usage(errors.New("--input has to be JSON"))
@@ -79,8 +88,10 @@ that need a person are refused. FILE may be - for standard input.`,
 		},
 	}
 	set.flags(cmd)
+	set.recordFlags(cmd)
 	prog.flags(cmd)
 	cmd.Flags().StringVar(&input, "input", "", "JSON that the program sees as input")
+	cmd.Flags().StringVar(&preflight, "preflight", "", "the token that codemode check gave, where the profile requires one")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
 	return cmd
 }

@@ -14,6 +14,7 @@ import (
 
 func newServe(s streams) *cobra.Command {
 	var set setting
+	var session string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Offer the tools that run programs to an MCP client, over stdio",
@@ -21,19 +22,25 @@ func newServe(s streams) *cobra.Command {
 input and output. With --profile only the tool of that profile is offered. A change
 of the configuration file takes effect at once. Ends when standard input closes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), s, &set) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), s, &set, session) },
 	}
 	set.flags(cmd)
+	set.recordFlags(cmd)
+	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by")
 	return cmd
 }
 
-func serve(ctx context.Context, s streams, set *setting) error {
+func serve(ctx context.Context, s streams, set *setting, session string) error {
 	log := set.logger(s, slog.LevelInfo)
+	stop := set.awaitResponders(log)
+	defer stop()
 	e, err := set.open(ctx, log)
 	if err != nil {
 		return err
 	}
-	srv := server.New(e, server.Options{Profile: set.profile, Version: version().Version, Log: log})
+	srv := server.New(e, server.Options{
+		Profile: set.profile, Principal: principal(), Session: session, Local: true, Version: version().Version, Log: log,
+	})
 	defer srv.Close()
 	err = srv.ServeStdio(ctx, s.in, s.out)
 	if ctx.Err() != nil {

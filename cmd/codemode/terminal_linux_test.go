@@ -57,6 +57,7 @@ func (s *screen) String() string {
 // The first command of the README, with a person at the terminal.
 func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	tests := []struct {
 		name, typed, saved string
 		written            bool

@@ -14,6 +14,9 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
+// toolsFound is how many tools a query shows at most.
+const toolsFound = 20
+
 // toolsWait is how long the list waits for servers that start.
 const toolsWait = 20 * time.Second
 
@@ -23,15 +26,17 @@ func newTools(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools [QUERY]",
 		Short: "List the servers and the tools that programs can call",
-		Long: `Connects to every server, and lists how each is and which tools it has. With QUERY only
-the tools that fit, best first. With --profile only what that profile might let through.`,
+		Long: `Connects to every server, and lists how each is, with its last error, and which tools it
+has. With QUERY only the tools that fit, best first. With --profile only what that profile
+might let through. With --declarations what programs and models are told of the tools, in
+TypeScript, or with --json their schemas.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tools(cmd.Context(), s, &set, strings.Join(args, " "), declarations, asJSON)
 		},
 	}
 	set.flags(cmd)
-	cmd.Flags().BoolVarP(&declarations, "declarations", "d", false, "print TypeScript declarations")
+	cmd.Flags().BoolVarP(&declarations, "declarations", "d", false, "print TypeScript declarations; with --json the schemas")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -42,10 +47,17 @@ type toolList struct {
 }
 
 type serverJSON struct {
-	Name  string `json:"name"`
-	State string `json:"state"`
-	Tools int    `json:"tools"`
-	Error string `json:"error,omitempty"`
+	Name           string   `json:"name"`
+	State          string   `json:"state"`
+	Tools          int      `json:"tools"`
+	Stale          bool     `json:"stale,omitempty"` // the tools are those of an earlier list
+	Transport      string   `json:"transport,omitempty"`
+	Implementation string   `json:"implementation,omitempty"`
+	Protocol       string   `json:"protocol,omitempty"`
+	Restarts       int      `json:"restarts,omitempty"`
+	Error          string   `json:"error,omitempty"`
+	Stderr         string   `json:"stderr,omitempty"` // the end of it, if there is an error
+	Notes          []string `json:"notes,omitempty"`
 }
 
 func tools(ctx context.Context, s streams, set *setting, query string, declarations, asJSON bool) error {
@@ -55,10 +67,17 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 	}
 	e.WaitReady(ctx, toolsWait)
 	q := codemode.Query{Profiles: []string{set.profile}, Text: query}
+	if query != "" {
+		q.Limit = toolsFound
+	}
 	list := toolList{Servers: []serverJSON{}}
 	status := e.Status()
 	for _, st := range status {
-		list.Servers = append(list.Servers, serverJSON{Name: st.Name, State: string(st.State), Tools: st.Tools, Error: st.Error})
+		list.Servers = append(list.Servers, serverJSON{
+			Name: st.Name, State: string(st.State), Tools: st.Tools, Stale: st.Stale, Transport: string(st.Transport),
+			Implementation: st.Implementation, Protocol: st.Protocol, Restarts: st.Restarts,
+			Error: st.Error, Stderr: stderrOf(st), Notes: st.Health(),
+		})
 	}
 	var text string
 	list.Tools, err = e.Tools(ctx, q)
@@ -70,6 +89,11 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 	}
 	switch {
 	case asJSON:
+		if !declarations {
+			for i := range list.Tools {
+				list.Tools[i].InputSchema, list.Tools[i].OutputSchema, list.Tools[i].Annotations = nil, nil, nil
+			}
+		}
 		if err := printJSON(s.out, list); err != nil {
 			return &exitError{code: exitInternal, err: err}
 		}
@@ -81,34 +105,87 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 	return nil
 }
 
+// printTools prints how the servers are, and the tools.
 func printTools(s streams, status []upstream.Status, found []codemode.Tool, query string) {
 	if query == "" {
-		for _, st := range status {
-			line := fmt.Sprintf("%s: %s, %d tools", st.Name, st.State, st.Tools)
-			if st.Error != "" {
-				line += ": " + st.Error
-			}
-			fmt.Fprintln(s.out, printable(line))
-			for text := range strings.Lines(strings.TrimSpace(st.Stderr)) {
-				if st.Error != "" {
-					fmt.Fprintln(s.out, printable("    "+strings.TrimSpace(text)))
-				}
-			}
-		}
+		printServers(s, status)
 		fmt.Fprintln(s.out)
 	}
+	rows := [][]string{{"TOOL", "DESCRIPTION"}}
 	for _, t := range found {
 		text := t.Description
 		if text == "" {
 			text = t.Title
 		}
-		text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-		if runes := []rune(text); len(runes) > 100 {
-			text = string(runes[:100]) + "…"
+		rows = append(rows, []string{t.Name, brief(text)})
+	}
+	if len(found) > 0 {
+		printTable(s.out, rows)
+		return
+	}
+	fmt.Fprintln(s.err, "no tool fits")
+}
+
+// printServers prints a table of the servers, and under each that is not well what is known of it.
+func printServers(s streams, status []upstream.Status) {
+	rows := [][]string{{"SERVER", "STATE", "TOOLS", "CONNECTION"}}
+	below := map[int][]string{}
+	for _, st := range status {
+		tools := fmt.Sprint(st.Tools)
+		if st.Stale {
+			tools += " (from before)"
 		}
-		fmt.Fprintln(s.out, printable(strings.TrimRight(t.Name+"  "+text, " ")))
+		rows = append(rows, []string{st.Name, string(st.State), tools, connection(st)})
+		below[len(rows)-1] = troubles(st)
 	}
-	if len(found) == 0 {
-		fmt.Fprintln(s.err, "no tool fits")
+	for i, line := range table(rows) {
+		fmt.Fprintln(s.out, line)
+		for _, text := range below[i] {
+			fmt.Fprintln(s.out, printable("    "+text))
+		}
 	}
+}
+
+// connection says by what a server is reached, and what it calls itself.
+func connection(st upstream.Status) string {
+	text := string(st.Transport)
+	if st.Implementation != "" {
+		text += ", " + st.Implementation
+	}
+	if st.Protocol != "" {
+		text += ", protocol " + st.Protocol
+	}
+	return text
+}
+
+// stderrOf is the end of what a server wrote there, where that may explain an error.
+func stderrOf(st upstream.Status) string {
+	if st.Error == "" {
+		return ""
+	}
+	return st.Stderr
+}
+
+// troubles lists what a person should know about a server that is not well.
+func troubles(st upstream.Status) []string {
+	var out []string
+	if st.Error != "" {
+		out = append(out, "last error: "+withoutName(st.Error, st.Name))
+		for text := range strings.Lines(strings.TrimSpace(st.Stderr)) {
+			out = append(out, "stderr: "+strings.TrimSpace(text))
+		}
+	}
+	for _, note := range st.Health() {
+		out = append(out, "note: "+note)
+	}
+	return out
+}
+
+// brief is the first line of a description, not too long.
+func brief(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(text); len(runes) > 100 {
+		return string(runes[:100]) + "…"
+	}
+	return text
 }

@@ -47,7 +47,8 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
       answer = command.answer ?? "none";
       asked = [];
       const result = await client.callTool({ name: command.call, arguments: command.arguments }, undefined, { timeout: 60000 });
-      say({ text: result.content.map((c) => c.text ?? c.type).join("\n"), isError: result.isError ?? false, asked });
+      say({ text: result.content.map((c) => c.text ?? c.type).join("\n"), isError: result.isError ?? false, asked,
+        blocks: result.content.filter((c) => c.type !== "text").map((c) => ({ type: c.type, mimeType: c.mimeType, data: c.data ?? c.resource?.blob ?? "" })) });
     }
   } catch (error) {
     say({ error: String(error) });

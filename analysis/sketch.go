@@ -1,0 +1,176 @@
+package analysis
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// An Outline is as much of an argument as the text shows, where it does not
+// show all of it.
+type Outline struct {
+	// Shown is the JSON of the argument. Null stands in the place of every
+	// value that only the running program knows.
+	Shown json.RawMessage `json:"shown"`
+	// Unknown are JSON Pointers to those places. There may be any value, or,
+	// in an object, none. "" is the argument as a whole.
+	Unknown []string `json:"unknown,omitempty"`
+	// Open are JSON Pointers to the objects that may have members beside those
+	// shown, from a spread or a computed key.
+	Open []string `json:"open,omitempty"`
+}
+
+// nothing is the outline of an argument of which the text shows nothing.
+func nothing() *Outline { return &Outline{Shown: json.RawMessage("null"), Unknown: []string{""}} }
+
+// outline returns what the text shows of argument i of a call that args does
+// not know.
+func (w *walker) outline(n *node, i int) *Outline {
+	if n.op == opTag || len(n.list) <= i || n.list[i] == nil || w.budget <= 0 {
+		return nothing()
+	}
+	for _, e := range n.list[:i+1] {
+		if e != nil && e.op == opSpread {
+			return nothing()
+		}
+	}
+	s := sketch{budget: &w.budget}
+	s.value(n.list[i], "", false)
+	if len(s.out) > maxLiteral {
+		return nothing()
+	}
+	return &Outline{Shown: s.out, Unknown: s.unknown, Open: s.open}
+}
+
+// maxPlaces is how many unknown places of one argument are told apart; with
+// more, nothing is known of it.
+const maxPlaces = 200
+
+// A sketch writes literals as far as they are literals.
+type sketch struct {
+	out     []byte
+	depth   int
+	unknown []string
+	open    []string
+	budget  *int
+}
+
+// value appends the JSON of n, or null if n is not known. at is the pointer to
+// it. flat says that what n holds may have been changed inside.
+func (s *sketch) value(n *node, at string, flat bool) {
+	if s.literal(n, flat) {
+		return
+	}
+	if n != nil && s.depth < maxDepth && len(s.unknown) < maxPlaces {
+		s.depth++
+		defer func() { s.depth-- }()
+		switch o := object(n); {
+		case n.op == opObject && !flat:
+			if s.object(n, at, false) {
+				return
+			}
+		case o != nil:
+			if s.object(o, at, true) {
+				return
+			}
+		case n.op == opArray && !flat && !slices.ContainsFunc(n.list, spread):
+			s.array(n, at)
+			return
+		}
+	}
+	s.out = append(s.out, "null"...)
+	s.unknown = append(s.unknown, at)
+}
+
+// literal appends the JSON of n if it is a literal through and through.
+func (s *sketch) literal(n *node, flat bool) bool {
+	if flat && n != nil && (n.op == opObject || n.op == opArray) || *s.budget <= 0 {
+		return false
+	}
+	out := writer{depth: s.depth}
+	ok := out.write(n)
+	*s.budget -= len(out.b)
+	if ok && len(s.out)+len(out.b) <= maxLiteral {
+		s.out = append(s.out, out.b...)
+		return true
+	}
+	return false
+}
+
+func spread(n *node) bool { return n != nil && n.op == opSpread }
+
+func (s *sketch) array(n *node, at string) {
+	s.out = append(s.out, '[')
+	for i, e := range n.list {
+		if i > 0 {
+			s.out = append(s.out, ',')
+		}
+		if e == nil || undefined(e) {
+			s.out = append(s.out, "null"...)
+			continue
+		}
+		s.value(e, at+"/"+numberJSON(float64(i)), false)
+	}
+	s.out = append(s.out, ']')
+}
+
+// object writes the members that are known to be there. It says no, and has
+// written nothing, where even their names cannot be known.
+func (s *sketch) object(n *node, at string, flat bool) bool {
+	var names []string
+	values := make(map[string]*node, len(n.list)) // nil: any value
+	open := false
+	for _, p := range n.list {
+		name, known := "", false
+		switch {
+		case p.op != opProperty:
+		case p.b != nil:
+			name, known = constant(p.b)
+		case p.is(flagOdd) || p.name == "__proto__" && !p.is(flagShort):
+			return false
+		default:
+			name, known = p.name, true
+		}
+		if !known { // it may set any member anew
+			open = true
+			for name := range values {
+				values[name] = nil
+			}
+			continue
+		}
+		if _, ok := values[name]; !ok {
+			names = append(names, name)
+		}
+		values[name] = p.a
+		if p.is(flagMethod) {
+			values[name] = nil
+		}
+	}
+	if open {
+		s.open = append(s.open, at)
+	}
+	slices.SortStableFunc(names, compareKeys)
+	s.out = append(s.out, '{')
+	first := true
+	for _, name := range names {
+		v := values[name]
+		if v != nil && undefined(v) {
+			continue
+		}
+		if !first {
+			s.out = append(s.out, ',')
+		}
+		first = false
+		key := writer{}
+		key.string(name)
+		s.out = append(append(s.out, key.b...), ':')
+		s.value(v, at+"/"+pointerToken(name), flat)
+	}
+	s.out = append(s.out, '}')
+	return true
+}
+
+// pointerToken writes a name as a part of a JSON Pointer.
+func pointerToken(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}

@@ -1,0 +1,380 @@
+package approvals
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// An ask is one question while it is open.
+type ask struct {
+	desk    *Desk
+	request *Request
+	options Options
+	start   time.Time
+	replies chan reply // holds one of each channel, so that sending never blocks
+	moves   chan move
+	inner   context.Context // of channels that show this question alone
+	stop    context.CancelCauseFunc
+
+	// Touched by AskAll and then by decide.
+	waiting int // channels that have not answered
+	tried   []Try
+	digest  string
+	expires time.Time
+	failed  error // it cannot be asked
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// A source is the channel that something comes from.
+type source struct {
+	n     int // among the channels of the question
+	name  string
+	edits bool
+}
+
+// A reply is what one channel brought.
+type reply struct {
+	Reply
+	source
+	err   error
+	took  time.Duration // since the channel showed the question
+	grant *Grant
+}
+
+// A move is what a channel says while the question is open.
+type move struct {
+	source
+	turn int // +1: it has to wait for its turn; -1: it is showing the question now
+	away int // +1: nobody is there; -1: somebody is
+}
+
+// useWithin is how long a yes is good for after the last moment at which it can be given.
+const useWithin = time.Minute
+
+// open enters a question into the book.
+func (d *Desk) open(ctx context.Context, r *Request, channels int, o Options) *ask {
+	copied := *r
+	if copied.ID == "" {
+		copied.ID = "q_" + rand.Text()
+	}
+	a := &ask{
+		desk: d, request: &copied, options: o, start: time.Now(),
+		replies: make(chan reply, channels), moves: make(chan move),
+	}
+	a.inner, a.stop = context.WithCancelCause(ctx)
+	a.expires = a.start.Add(maxTurns*o.Timeout + useWithin)
+	if a.digest, a.failed = copied.binding(a.expires).Digest(); a.failed == nil {
+		copied.Digest = a.digest
+		a.failed = d.propose(ctx, &copied, a.digest, a.expires)
+	}
+	return a
+}
+
+func (d *Desk) propose(ctx context.Context, r *Request, digest string, expires time.Time) error {
+	question, err := json.Marshal(map[string]any{
+		"server": r.Server, "tool": r.Tool, "name": r.Name, "profile": r.Profile, "profileDigest": r.ProfileDigest, "rule": r.Rule,
+		"risk": r.Risk, "toolDefinition": r.Definition, "code": r.Code, "summary": Summary(r),
+	})
+	if err != nil {
+		return err
+	}
+	return d.book().Propose(ctx, &Pending{
+		ID: r.ID, Run: r.Run, Call: r.Call, Principal: r.Principal, Digest: digest, Question: question, Expires: expires,
+	})
+}
+
+// stage is what a channel can say to the questions that it shows, through its context.
+func stage(ctx context.Context, from source, asks []*ask, shown func()) context.Context {
+	tell := func(m move) {
+		m.source = from
+		for _, a := range asks {
+			select {
+			case a.moves <- m:
+			case <-a.inner.Done():
+			}
+		}
+	}
+	ctx = context.WithValue(ctx, pauseKey{}, func() func() {
+		tell(move{turn: +1})
+		return sync.OnceFunc(func() { shown(); tell(move{turn: -1}) })
+	})
+	return context.WithValue(ctx, presenceKey{}, func() func() {
+		tell(move{away: +1})
+		return sync.OnceFunc(func() { tell(move{away: -1}) })
+	})
+}
+
+// a clock remembers when a question was shown.
+type shownAt struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (s *shownAt) now() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = time.Now()
+}
+
+func (s *shownAt) since() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.at)
+}
+
+// put asks over one channel.
+func (a *ask) put(c Channel, from source) {
+	shown := &shownAt{at: a.start}
+	got := reply{source: from}
+	got.Reply, got.err = askOver(stage(a.inner, from, []*ask{a}, shown.now), c, a.request)
+	got.took = shown.since()
+	a.bring(got)
+}
+
+// putAll asks over a channel that shows several questions together.
+func putAll(ctx context.Context, g Gatherer, from source, asks []*ask) {
+	shown := &shownAt{at: asks[0].start}
+	var calls []*Request
+	for _, a := range asks {
+		calls = append(calls, a.request)
+	}
+	results, err := askAllOver(stage(ctx, from, asks, shown.now), g, calls)
+	for i, a := range asks {
+		got := reply{source: from, err: err, took: shown.since()}
+		if err == nil {
+			got.Reply, got.err = results[i].Reply, results[i].Err
+		}
+		a.bring(got)
+	}
+}
+
+// bring hands a reply to decide. What comes after the end goes to Desk.Late.
+func (a *ask) bring(got reply) {
+	a.mu.Lock()
+	late := a.ended
+	if !late {
+		a.replies <- got
+	}
+	a.mu.Unlock()
+	if late {
+		a.late(got)
+	}
+}
+
+func (a *ask) late(got reply) {
+	if got.err == nil && a.desk.Late != nil {
+		a.desk.Late(LateAnswer{Request: a.request, Channel: got.name, Reply: got.Reply, Took: time.Since(a.start)})
+	}
+}
+
+// decide waits for the answer and closes the question: replies that nobody looked at any more are late.
+func (a *ask) decide(ctx context.Context) Answer {
+	var answer Answer
+	if a.failed != nil {
+		answer = Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person cannot be asked about this call: " + Words(a.failed.Error())}
+	} else {
+		answer = a.wait(ctx)
+	}
+	a.stop(fmt.Errorf("%s", answer.closing()))
+	a.mu.Lock()
+	a.ended = true
+	a.mu.Unlock()
+	for {
+		select {
+		case got := <-a.replies:
+			a.late(got)
+			continue
+		default:
+		}
+		break
+	}
+	answer.Tried, answer.Took = a.tried, time.Since(a.start)
+	return answer
+}
+
+// wait returns the answer of the first channel that brings a clear one, or says why there is none.
+func (a *ask) wait(ctx context.Context) Answer {
+	deadline := a.start.Add(a.options.Timeout)
+	timer := time.NewTimer(a.options.Timeout)
+	last := time.NewTimer(maxTurns * a.options.Timeout)
+	defer timer.Stop()
+	defer last.Stop()
+	turns, away := 0, map[int]string{}
+	for a.waiting > len(away) {
+		select {
+		case <-ctx.Done():
+			return withdrawn(ctx)
+		case <-timer.C:
+			return timedOut(a.options.Timeout)
+		case <-last.C:
+			return timedOut(maxTurns * a.options.Timeout)
+		case m := <-a.moves:
+			switch {
+			case m.away > 0:
+				away[m.n] = m.name
+			case m.away < 0:
+				delete(away, m.n)
+			}
+			if m.turn == 0 {
+				continue
+			}
+			if turns += m.turn; turns > 0 {
+				timer.Stop()
+			} else {
+				deadline = time.Now().Add(a.options.Timeout)
+				timer.Reset(a.options.Timeout)
+			}
+		case got := <-a.replies:
+			a.waiting--
+			delete(away, got.n)
+			switch outcome := a.note(&got); {
+			case outcome == No:
+				return a.refuse(ctx, got)
+			case outcome != Yes:
+			case ctx.Err() != nil:
+				a.late(got)
+				return withdrawn(ctx)
+			case turns == 0 && !time.Now().Before(deadline):
+				a.late(got)
+				return timedOut(a.options.Timeout)
+			default:
+				if no, ok := a.contradicted(); ok {
+					return a.refuse(ctx, no)
+				}
+				answer, err := a.allow(ctx, got)
+				if err == nil {
+					return answer
+				}
+				if !errors.Is(err, ErrTaken) {
+					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be kept: " + Words(err.Error())}
+				}
+				a.late(got) // another process was faster
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return withdrawn(ctx)
+	}
+	for _, name := range away {
+		a.tried = append(a.tried, Try{Channel: name, Outcome: Absent, Took: time.Since(a.start)})
+	}
+	answer := nobody(a.tried, a.request, a.options.Fallback)
+	if answer.Allowed {
+		if err := a.desk.book().Answer(ctx, a.request.ID, a.digest, true, ByFallback, json.RawMessage(`{}`)); err != nil {
+			return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "the answer could not be kept: " + Words(err.Error())}
+		}
+		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
+	}
+	return answer
+}
+
+// contradicted looks for a no that arrived together with a yes: of two answers at the same moment the no counts.
+func (a *ask) contradicted() (reply, bool) {
+	for {
+		select {
+		case got := <-a.replies:
+			switch a.note(&got) {
+			case No:
+				return got, true
+			case Yes:
+				a.late(got)
+			}
+		default:
+			return reply{}, false
+		}
+	}
+}
+
+// note judges a reply and remembers how its channel fared.
+func (a *ask) note(got *reply) Outcome {
+	outcome := judge(*got, a.options.MinHuman)
+	if a.options.OtherOnly && (outcome == Yes || outcome == No) && (got.By == "" || got.By == a.request.Principal) {
+		outcome = Own
+	}
+	if outcome == Yes {
+		if got.err = a.unwanted(got); got.err != nil {
+			outcome = Unclear
+		}
+	}
+	t := Try{Channel: got.name, Outcome: outcome, Took: got.took}
+	if got.err != nil {
+		t.Error = Words(got.err.Error())
+	}
+	a.tried = append(a.tried, t)
+	return outcome
+}
+
+// unwanted says what was not offered about a yes: such a yes is none.
+func (a *ask) unwanted(got *reply) (err error) {
+	remembered := got.Scope != "" && got.Scope != Once
+	switch {
+	case got.Args != nil && a.request.Edit == nil:
+		return fmt.Errorf("%w: other arguments were not asked for", ErrUnclear)
+	case got.Args != nil && !got.edits:
+		return fmt.Errorf("%w: the channel is not one for other arguments", ErrUnclear)
+	case got.Args != nil && remembered:
+		return fmt.Errorf("%w: an answer with other arguments is not remembered", ErrUnclear)
+	case got.Args != nil:
+		return a.request.Edit(got.Args)
+	case remembered:
+		got.grant, err = Draft(a.request, got.Scope, got.Length, time.Now())
+		return err
+	}
+	return nil
+}
+
+// kept is an answer as the book has it.
+type kept struct {
+	Channel string `json:"channel"`
+	By      string `json:"by,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Scope   Scope  `json:"scope,omitempty"`
+	Edited  string `json:"edited,omitempty"` // the question that stands for the arguments that were allowed instead
+}
+
+func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
+	js, err := json.Marshal(kept{Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Edited: edited})
+	if err != nil {
+		return err
+	}
+	return a.desk.book().Answer(ctx, id, digest, yes, got.By, js)
+}
+
+func (a *ask) refuse(ctx context.Context, got reply) Answer {
+	_ = a.keep(ctx, a.request.ID, a.digest, false, got, "") // a no stands, whether or not it can be kept
+	return declined(got)
+}
+
+// allow keeps a yes. One with other arguments is a no to the question and a yes to another one.
+func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
+	answer := Answer{Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: Words(got.Reason), Grant: got.grant}
+	if answer.Grant != nil {
+		answer.Grant.By, answer.Grant.Channel = got.By, got.name
+	}
+	if got.Args == nil {
+		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
+		return answer, a.keep(ctx, a.request.ID, a.digest, true, got, "")
+	}
+	other := *a.request
+	other.ID, other.Args = "q_"+rand.Text(), got.Args
+	digest, err := other.binding(a.expires).Digest()
+	if err != nil {
+		return answer, err
+	}
+	if err := a.keep(ctx, a.request.ID, a.digest, false, got, other.ID); err != nil {
+		return answer, err
+	}
+	if err := a.desk.propose(ctx, &other, digest, a.expires); err != nil {
+		return answer, err
+	}
+	answer.Args = got.Args
+	answer.Ticket = &Ticket{id: other.ID, digest: digest, args: other.Args, expires: a.expires}
+	return answer, a.keep(ctx, other.ID, digest, true, got, "")
+}

@@ -1,0 +1,102 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrTaken says that a question has its answer already, that an answer was used already, or that the time for either is over.
+	ErrTaken = errors.New("it was answered or used before, or its time is over")
+	// ErrChanged says that what is to be done is not what was approved.
+	ErrChanged = errors.New("the call is no longer the one that was approved")
+)
+
+// A Pending is a question that waits for its answer.
+type Pending struct {
+	ID        string // 128 random bits
+	Run       string
+	Call      int
+	Principal string          // for whom the call is made
+	Digest    string          // of the Binding
+	Question  json.RawMessage // the Binding's parts, to be shown
+	Expires   time.Time
+}
+
+// A Book keeps questions, the one answer of each and its one use, also when several processes share it. All three return
+// [ErrTaken] when they come second or too late, and Answer and Use when digest is not that of the question.
+type Book interface {
+	Propose(ctx context.Context, p *Pending) error
+	Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error
+	Use(ctx context.Context, id, digest string) error
+}
+
+// NewBook returns a Book in memory: what it holds ends with the process, and every question with it.
+func NewBook(now func() time.Time) Book { return &memory{now: now, open: map[string]*page{}} }
+
+type memory struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	open  map[string]*page
+	swept time.Time
+}
+
+type page struct {
+	digest        string
+	expires       time.Time
+	answered, yes bool
+}
+
+func (m *memory) Propose(_ context.Context, p *Pending) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep()
+	if m.open[p.ID] != nil {
+		return fmt.Errorf("question %s: %w", p.ID, ErrTaken)
+	}
+	m.open[p.ID] = &page{digest: p.Digest, expires: p.Expires}
+	return nil
+}
+
+func (m *memory) Answer(_ context.Context, id, digest string, yes bool, _ string, _ json.RawMessage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.open[id]
+	if p == nil || p.digest != digest || p.answered || !m.now().Before(p.expires) {
+		return ErrTaken
+	}
+	p.answered, p.yes = true, yes
+	return nil
+}
+
+func (m *memory) Use(_ context.Context, id, digest string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.open[id]
+	if p == nil || p.digest != digest || !p.answered || !p.yes || !m.now().Before(p.expires) {
+		return ErrTaken
+	}
+	delete(m.open, id)
+	return nil
+}
+
+// sweepEvery is how often what is over is thrown away.
+const sweepEvery = time.Minute
+
+func (m *memory) sweep() {
+	now := m.now()
+	if now.Sub(m.swept) < sweepEvery {
+		return
+	}
+	m.swept = now
+	for id, p := range m.open {
+		if !now.Before(p.expires) {
+			delete(m.open, id)
+		}
+	}
+}

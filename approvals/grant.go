@@ -1,0 +1,378 @@
+package approvals
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Scope says how long a yes is remembered.
+type Scope string
+
+const (
+	Once       Scope = "once"    // not at all
+	ForRun     Scope = "run"     // until the run ends, at most RunUses times
+	ForCount   Scope = "count"   // the next CountUses calls of the run
+	ForTime    Scope = "time"    // until a time
+	ForSession Scope = "session" // like ForTime, and not longer than the session if there is one
+)
+
+const (
+	// RunUses is how often a grant for a run can be used.
+	RunUses = 50
+	// CountUses is how many calls are offered to be allowed at once.
+	CountUses = 10
+	// HardMax is the longest that any grant lasts, whatever a profile says. What should hold longer is a rule.
+	HardMax = 7 * 24 * time.Hour
+
+	defaultGrant    = 5 * time.Minute
+	defaultMaxGrant = 8 * time.Hour
+)
+
+// Terms are what a profile lets people give besides a single yes. The zero value lets them give nothing.
+type Terms struct {
+	Scopes       []Scope
+	Default, Max time.Duration // offered and accepted for ForTime; 0 is 5 minutes and 8 hours
+	Args         Coverage      // "" is CoverRule
+	Pointers     []string      // the arguments that the asking rule looks at
+}
+
+// A Coverage says which arguments a grant is for.
+type Coverage string
+
+const (
+	CoverExact    Coverage = "exact"    // the same, all of them
+	CoverRule     Coverage = "rule"     // the same at the pointers that the asking rule names
+	CoverAny      Coverage = "any"      // whatever they are
+	CoverEnvelope Coverage = "envelope" // as an approved plan says
+)
+
+// A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything else:
+// what is denied, what no rule could be judged for, what the floor asks about, a critical risk and a call that cannot be shown
+// whole are none of its business.
+type Grant struct {
+	ID    string `json:"id"`
+	Scope Scope  `json:"scope"`
+
+	Principal     string `json:"principal"`
+	Session       string `json:"session,omitempty"`
+	Run           string `json:"run,omitempty"`
+	Profile       string `json:"profile"`
+	ProfileDigest string `json:"profileDigest"`
+	Rule          string `json:"rule"`
+	Server        string `json:"server"`
+	ServerID      string `json:"serverID"`
+	Name          string `json:"name"` // canonical name of the tool
+	Definition    string `json:"definition"`
+
+	Coverage Coverage  `json:"coverage"`
+	Digest   string    `json:"digest,omitempty"` // of the arguments, for CoverExact
+	Values   []Value   `json:"values,omitempty"` // for CoverRule
+	Envelope *Envelope `json:"envelope,omitempty"`
+
+	Uses    int       `json:"uses,omitempty"` // how often at most; 0 for as often as wanted
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"`
+
+	By      string `json:"by,omitempty"` // who gave it
+	Channel string `json:"channel,omitempty"`
+}
+
+// A Value is what stands at one place of the arguments, as canonical JSON; "" if nothing does.
+type Value struct {
+	Pointer string `json:"pointer"`
+	JSON    string `json:"json"`
+}
+
+// Why a grant cannot be given.
+var (
+	ErrNotOffered = errors.New("the profile does not offer to remember this answer")
+	ErrTooLong    = errors.New("it would last longer than the profile lets it")
+)
+
+// Draft makes the grant that scope stands for, given with a yes to r at that moment. What the terms of r do not hold is an
+// error and is not made to fit. A length of 0 is the one that the terms offer.
+func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant, error) {
+	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
+		return nil, ErrNotOffered
+	}
+	g := &Grant{
+		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
+		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
+		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
+	}
+	longest := r.Terms.Max
+	if longest == 0 {
+		longest = defaultMaxGrant
+	}
+	longest = min(longest, HardMax)
+	switch scope {
+	case ForRun, ForCount:
+		if r.Run == "" {
+			return nil, fmt.Errorf("%w: the call belongs to no run", ErrNotOffered)
+		}
+		g.Run, g.Uses, length = r.Run, RunUses, longest
+		if scope == ForCount {
+			g.Uses = CountUses
+		}
+	case ForTime, ForSession:
+		if grave(r.Risk) {
+			return nil, fmt.Errorf("%w: a high risk is not answered for longer than the run", ErrNotOffered)
+		}
+		if r.Principal == "" && r.Session == "" {
+			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", ErrNotOffered)
+		}
+		if scope == ForSession {
+			g.Session, length = r.Session, longest
+		}
+	default:
+		return nil, ErrNotOffered
+	}
+	if length == 0 {
+		if length = r.Terms.Default; length == 0 {
+			length = min(defaultGrant, longest)
+		}
+	}
+	if length < 0 || length > longest {
+		return nil, fmt.Errorf("%w: %v, and %v is the most", ErrTooLong, length, longest)
+	}
+	g.Expires = now.Add(length)
+	return g, g.cover(r)
+}
+
+// cover notes which arguments g is for.
+func (g *Grant) cover(r *Request) error {
+	g.Coverage = r.Terms.Args
+	if g.Coverage == "" {
+		g.Coverage = CoverRule
+	}
+	inRun := g.Scope == ForRun || g.Scope == ForCount
+	switch {
+	case grave(r.Risk), g.Coverage == CoverRule && len(r.Terms.Pointers) == 0 && !inRun:
+		g.Coverage = CoverExact
+	case g.Coverage == CoverRule && len(r.Terms.Pointers) == 0:
+		g.Coverage = CoverAny // of the tool, as the button says
+	}
+	var err error
+	switch g.Coverage {
+	case CoverExact:
+		g.Digest, err = argsDigest(r.Args)
+	case CoverRule:
+		for _, p := range slices.Sorted(slices.Values(r.Terms.Pointers)) {
+			v, failed := valueAt(r.Args, p)
+			if failed != nil {
+				return failed
+			}
+			g.Values = append(g.Values, Value{p, v})
+		}
+	case CoverAny:
+	default:
+		err = fmt.Errorf("%w: unknown coverage %s", ErrNotOffered, Quote(string(g.Coverage)))
+	}
+	return err
+}
+
+// rememberable reports whether an answer to r can be remembered, and given by memory, at all.
+func rememberable(r *Request) bool {
+	if r.Firm || !formSuffices(r.Risk) {
+		return false
+	}
+	shown := Render(r, RenderOptions{})
+	return !shown.Cut && shown.Masked == 0
+}
+
+// Key is a digest of what every grant for calls like r is bound to: the profile as it is, its rule, the server, the definition
+// of the tool and the principal. A change of any of them leaves no grant behind.
+func (r *Request) Key() string {
+	return grantKey(r.Principal, r.Profile, r.ProfileDigest, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
+}
+
+// Key is what calls have to have in common to be covered by g, see [Request.Key].
+func (g *Grant) Key() string {
+	return grantKey(g.Principal, g.Profile, g.ProfileDigest, g.Rule, g.Server, g.ServerID, g.Name, g.Definition)
+}
+
+func grantKey(parts ...string) string {
+	js, _ := json.Marshal(parts)
+	return "sha256:" + hex.EncodeToString(digest(js))
+}
+
+// Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been revoked or
+// used up is known to its Keeper.
+func (g *Grant) Covers(r *Request, now time.Time) bool {
+	switch {
+	case g.Key() != r.Key(), !rememberable(r):
+		return false
+	case !now.Before(g.Expires) || !now.Round(0).Before(g.Expires.Round(0)): // by either clock
+		return false
+	case g.Scope == ForRun || g.Scope == ForCount:
+		if g.Run == "" || g.Run != r.Run {
+			return false
+		}
+	case g.Scope == ForTime || g.Scope == ForSession:
+		if grave(r.Risk) || g.Session != "" && g.Session != r.Session || g.Principal == "" && g.Session == "" {
+			return false
+		}
+	default:
+		return false
+	}
+	switch g.Coverage {
+	case CoverExact:
+		d, err := argsDigest(r.Args)
+		return err == nil && d == g.Digest
+	case CoverRule:
+		return len(g.Values) > 0 && !grave(r.Risk) && !slices.ContainsFunc(g.Values, func(v Value) bool {
+			now, err := valueAt(r.Args, v.Pointer)
+			return err != nil || now != v.JSON
+		})
+	case CoverAny:
+		return !grave(r.Risk)
+	case CoverEnvelope:
+		return g.Envelope != nil && !grave(r.Risk) && g.Envelope.holds(r.Args)
+	}
+	return false
+}
+
+// Text says in one line what g allows, from what g is: it is the words on the button that gives it.
+func (g *Grant) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())
+	switch g.Scope {
+	case ForRun:
+		fmt.Fprintf(&b, " for this run, at most %s", count(g.Uses, "time", "times"))
+	case ForCount:
+		fmt.Fprintf(&b, " for this and the next %s of this run", count(g.Uses, "call", "calls"))
+	case ForTime:
+		fmt.Fprintf(&b, " for %s", lasting(g.Expires.Sub(g.Created)))
+	case ForSession:
+		if g.Session != "" {
+			fmt.Fprintf(&b, " in this session, at most %s", lasting(g.Expires.Sub(g.Created)))
+		} else {
+			fmt.Fprintf(&b, " for %s", lasting(g.Expires.Sub(g.Created)))
+		}
+	}
+	return b.String()
+}
+
+// maxShownValue is the longest value that the words of a grant repeat; a longer one stands in the question.
+const maxShownValue = 40
+
+func (g *Grant) arguments() string {
+	switch g.Coverage {
+	case CoverExact:
+		return "exactly these arguments"
+	case CoverRule:
+		var parts []string
+		for _, v := range g.Values {
+			pointer, _ := shorten(v.Pointer)
+			switch shown := escape(v.JSON, prose); {
+			case v.JSON == "":
+				parts = append(parts, "no "+pointer)
+			case len(shown) <= maxShownValue:
+				parts = append(parts, pointer+" "+shown)
+			default:
+				parts = append(parts, "the same "+pointer)
+			}
+		}
+		return strings.Join(parts, " and ") + ", other arguments as they come,"
+	case CoverEnvelope:
+		return g.Envelope.text()
+	}
+	return "any arguments"
+}
+
+// lasting writes a length without its empty parts.
+func lasting(d time.Duration) string {
+	s := d.Round(time.Second).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// argsDigest is the digest of arguments by what they say.
+func argsDigest(args json.RawMessage) (string, error) {
+	if len(args) == 0 {
+		args = json.RawMessage("null")
+	}
+	form, err := Canonical(args)
+	if err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(digest(form)), nil
+}
+
+// valueAt is what stands at a JSON Pointer, whose segment * is every element: canonical JSON, or "" if nothing does.
+func valueAt(args json.RawMessage, pointer string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	if !json.Valid(args) {
+		return "", errors.New("the arguments are not JSON")
+	}
+	path := segments(pointer)
+	var b strings.Builder
+	n := 0
+	for at, value := range places(args[space(args, 0):], path, "") {
+		form, err := Canonical(value)
+		if err != nil {
+			return "", err
+		}
+		if n++; slices.Contains(path, "*") {
+			fmt.Fprintf(&b, "%s=", at)
+		}
+		b.Write(form)
+		b.WriteByte(' ')
+	}
+	return strings.TrimSuffix(b.String(), " "), nil
+}
+
+func segments(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, s := range parts {
+		parts[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
+	}
+	return parts
+}
+
+// places goes through the values that a pointer leads to, with the pointer of each.
+func places(raw []byte, path []string, at string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		if len(path) == 0 {
+			yield(at, raw)
+			return
+		}
+		if raw[0] != '{' && raw[0] != '[' {
+			return
+		}
+		i := 0
+		for key, value := range entries(raw) {
+			step := strconv.Itoa(i)
+			if key != nil {
+				step = plain(unquote(key))
+			}
+			i++
+			if path[0] != "*" && path[0] != step {
+				continue
+			}
+			for at, v := range places(value, path[1:], at+"/"+pointerStep(step)) {
+				if !yield(at, v) {
+					return
+				}
+			}
+		}
+	}
+}

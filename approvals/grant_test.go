@@ -1,0 +1,435 @@
+package approvals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+var someday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// write is a call that asks, whose answer may be remembered in every way.
+func write(path string) *Request {
+	js, _ := json.Marshal(map[string]string{"path": path, "content": "x"})
+	return &Request{
+		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s", Definition: "sha256:d",
+		Rule: "fs-write", Risk: Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
+		Terms: Terms{Scopes: []Scope{Once, ForRun, ForCount, ForTime, ForSession}, Args: CoverRule, Pointers: []string{"/path"}},
+	}
+}
+
+func give(t *testing.T, k Keeper, r *Request, scope Scope, now time.Time) *Grant {
+	t.Helper()
+	g, err := Draft(r, scope, 0, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Give(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func granted(t *testing.T, k Keeper, r *Request, now time.Time) bool {
+	t.Helper()
+	g, err := Granted(t.Context(), k, r, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g != nil
+}
+
+// E1, E2, E5: a grant serves the run, principal, arguments, profile, rule, server and definition that it was given for.
+func TestE1E2E5GrantsAreBound(t *testing.T) {
+	tests := []struct {
+		why    string
+		scope  Scope
+		change func(r *Request)
+		want   bool
+	}{
+		{"the same call again", ForRun, func(r *Request) {}, true},
+		{"E2: the same path, other content", ForRun, func(r *Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"y"}`) }, true},
+		{"E2: another path", ForRun, func(r *Request) { r.Args = json.RawMessage(`{"path":"/data/b","content":"x"}`) }, false},
+		{"E2: no path", ForRun, func(r *Request) { r.Args = json.RawMessage(`{"content":"x"}`) }, false},
+		{"E2: the path in a list", ForRun, func(r *Request) { r.Args = json.RawMessage(`{"path":["/data/a"]}`) }, false},
+		{"E2: the path twice", ForRun, func(r *Request) { r.Args = json.RawMessage(`{"path":"/data/a","path":"/etc/x"}`) }, false},
+		{"E1: a concurrent run of the same program", ForRun, func(r *Request) { r.Run = "r2" }, false},
+		{"E1: another run, for a count", ForCount, func(r *Request) { r.Run = "r2" }, false},
+		{"another run, for a time", ForTime, func(r *Request) { r.Run = "r2" }, true},
+		{"another run of the session", ForSession, func(r *Request) { r.Run = "r2" }, true},
+		{"another session", ForSession, func(r *Request) { r.Session = "s2" }, false},
+		{"another session, for a time", ForTime, func(r *Request) { r.Session = "s2" }, true},
+		{"E1: another principal", ForTime, func(r *Request) { r.Principal = "local:ben" }, false},
+		{"another principal in the same run", ForRun, func(r *Request) { r.Principal = "local:ben" }, false},
+		{"E5: another definition of the tool", ForTime, func(r *Request) { r.Definition = "sha256:e" }, false},
+		{"E5: the profile was edited", ForTime, func(r *Request) { r.ProfileDigest = "sha256:q" }, false},
+		{"E5: the server is started otherwise", ForTime, func(r *Request) { r.ServerID = "sha256:t" }, false},
+		{"another rule asks", ForTime, func(r *Request) { r.Rule = "other" }, false},
+		{"another profile", ForTime, func(r *Request) { r.Profile = "q" }, false},
+		{"another tool", ForTime, func(r *Request) { r.Name, r.Tool = "fs__delete", "delete" }, false},
+		{"another server with that tool", ForTime, func(r *Request) { r.Server = "fs2" }, false},
+		{"E6: no rule could be judged", ForRun, func(r *Request) { r.Firm = true }, false},
+		{"E6: the risk is critical now", ForRun, func(r *Request) { r.Risk = Critical }, false},
+		{"E6: the risk is one that nobody knows", ForRun, func(r *Request) { r.Risk = "hgih" }, false},
+		{"E6: the risk is high now, and not all arguments were bound", ForRun, func(r *Request) { r.Risk = High }, false},
+		{"E6: the call is too large to be shown", ForRun, func(r *Request) {
+			r.Args = json.RawMessage(`{"path":"/data/a","content":"` + strings.Repeat("x", 5000) + `"}`)
+		}, false},
+		{"E6: a part of the call is masked", ForRun, func(r *Request) { r.Args = json.RawMessage(`{"path":"/data/a","password":"hunter22"}`) }, false},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			k := NewKeeper(func() time.Time { return someday })
+			give(t, k, write("/data/a"), test.scope, someday)
+			r := write("/data/a")
+			test.change(r)
+			if got := granted(t, k, r, someday); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// E3: a grant has an end, which is looked at when it is used; one beyond the cap is refused and not shortened.
+func TestE3GrantsEnd(t *testing.T) {
+	now := someday
+	k := NewKeeper(func() time.Time { return now })
+	give(t, k, write("/a"), ForTime, now)
+	for _, test := range []struct {
+		at   time.Duration
+		want bool
+	}{{0, true}, {5*time.Minute - 1, true}, {5 * time.Minute, false}, {time.Hour, false}, {time.Minute, false}} { // what was over stays over
+		now = someday.Add(test.at)
+		if got := granted(t, k, write("/a"), now); got != test.want {
+			t.Errorf("after %v: %v, want %v", test.at, got, test.want)
+		}
+	}
+
+	lengths := []struct {
+		length, max time.Duration
+		err         error
+	}{
+		{8 * time.Hour, 0, nil}, {8*time.Hour + 1, 0, ErrTooLong}, {9 * time.Hour, 0, ErrTooLong}, {9 * time.Hour, 10 * time.Hour, nil},
+		{time.Hour, 30 * time.Minute, ErrTooLong}, {HardMax, 1000 * time.Hour, nil}, {HardMax + 1, 1000 * time.Hour, ErrTooLong}, {-1, 0, ErrTooLong},
+	}
+	for _, test := range lengths {
+		r := write("/a")
+		r.Terms.Max = test.max
+		g, err := Draft(r, ForTime, test.length, someday)
+		if !errors.Is(err, test.err) || err == nil && !g.Expires.Equal(someday.Add(test.length)) {
+			t.Errorf("%v of %v: got %+v, %v", test.length, test.max, g, err)
+		}
+	}
+	for _, scope := range []Scope{ForRun, ForCount, ForTime, ForSession} {
+		g, err := Draft(write("/a"), scope, 0, someday)
+		if err != nil || g.Expires.IsZero() || g.Expires.Sub(someday) > 8*time.Hour {
+			t.Errorf("%s: ends %v, %v", scope, g.Expires, err)
+		}
+	}
+}
+
+// A clock that jumps revives no grant: it ends by whichever clock says so first.
+func TestA25GrantsEndByEitherClock(t *testing.T) {
+	start := time.Now()
+	g, err := Draft(write("/a"), ForTime, 0, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !g.Covers(write("/a"), start.Add(4*time.Minute)) || g.Covers(write("/a"), start.Add(5*time.Minute)) {
+		t.Error("the usual end")
+	}
+	if g.Covers(write("/a"), start.Round(0).Add(365*24*time.Hour)) {
+		t.Error("the wall clock jumped ahead")
+	}
+}
+
+// E4: what is revoked does not serve the next call; grants are listed with the words of their buttons.
+func TestE4GrantsAreListedAndRevoked(t *testing.T) {
+	k := NewKeeper(func() time.Time { return someday })
+	g := give(t, k, write("/a"), ForRun, someday)
+	other := give(t, k, write("/b"), ForTime, someday.Add(-time.Minute))
+	all, err := k.All(t.Context(), "local:anna")
+	if err != nil || len(all) != 2 || all[0].ID != other.ID || all[1].ID != g.ID {
+		t.Fatalf("got %v, %v", all, err)
+	}
+	if all, _ := k.All(t.Context(), "local:ben"); len(all) != 0 {
+		t.Errorf("grants of somebody else: %v", all)
+	}
+	if !granted(t, k, write("/a"), someday) {
+		t.Error("before it is revoked")
+	}
+	if err := k.Revoke(t.Context(), g.ID); err != nil {
+		t.Error(err)
+	}
+	if granted(t, k, write("/a"), someday) {
+		t.Error("after it was revoked")
+	}
+	if err := k.Revoke(t.Context(), g.ID); !errors.Is(err, ErrTaken) {
+		t.Errorf("revoked twice: %v", err)
+	}
+	if !granted(t, k, write("/b"), someday) {
+		t.Error("the other one is gone too")
+	}
+	if err := EndRun(t.Context(), k, "r1"); err != nil {
+		t.Error(err)
+	}
+	if !granted(t, k, write("/b"), someday) {
+		t.Error("a grant for a time ended with the run")
+	}
+}
+
+// E7: a grant for a count serves that many calls, and none outside of what was shown.
+func TestE7GrantsForACount(t *testing.T) {
+	k := NewKeeper(func() time.Time { return someday })
+	give(t, k, write("/a"), ForCount, someday)
+	for i := range CountUses + 1 {
+		if granted(t, k, write("/b"), someday) {
+			t.Fatal("a call outside of what was shown")
+		}
+		if got := granted(t, k, write("/a"), someday); got != (i < CountUses) {
+			t.Errorf("call %d: %v", i+1, got)
+		}
+	}
+	k = NewKeeper(func() time.Time { return someday })
+	give(t, k, write("/a"), ForRun, someday)
+	for i := range RunUses + 1 {
+		if got := granted(t, k, write("/a"), someday); got != (i < RunUses) {
+			t.Errorf("for a run, call %d: %v", i+1, got)
+		}
+	}
+	if err := EndRun(t.Context(), k, "r1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a person is offered, and D3: nothing to remember where anything was cut or masked.
+func TestD3Offers(t *testing.T) {
+	tests := []struct {
+		why    string
+		change func(r *Request)
+		want   string
+	}{
+		{"everything", func(r *Request) {}, `
+			Allow fs.write with /path "/a", other arguments as they come, for this run, at most 50 times
+			Allow fs.write with /path "/a", other arguments as they come, for this and the next 10 calls of this run
+			Allow fs.write with /path "/a", other arguments as they come, for 5m
+			Allow fs.write with /path "/a", other arguments as they come, in this session, at most 8h`},
+		{"the profile remembers nothing", func(r *Request) { r.Terms = Terms{} }, ""},
+		{"the profile's own numbers", func(r *Request) {
+			r.Terms.Scopes, r.Terms.Default = []Scope{ForTime}, 90*time.Minute
+		}, `
+			Allow fs.write with /path "/a", other arguments as they come, for 1h30m`},
+		{"a rule without pointers: any in the run, the same for a time", func(r *Request) {
+			r.Terms.Pointers, r.Terms.Scopes = nil, []Scope{ForRun, ForTime}
+		}, `
+			Allow fs.write with any arguments for this run, at most 50 times
+			Allow fs.write with exactly these arguments for 5m`},
+		{"any, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = CoverAny, []Scope{ForTime} }, `
+			Allow fs.write with any arguments for 5m`},
+		{"exactly, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = CoverExact, []Scope{ForRun} }, `
+			Allow fs.write with exactly these arguments for this run, at most 50 times`},
+		{"a high risk: in the run, and exactly", func(r *Request) { r.Risk, r.Terms.Args = High, CoverAny }, `
+			Allow fs.write with exactly these arguments for this run, at most 50 times
+			Allow fs.write with exactly these arguments for this and the next 10 calls of this run`},
+		{"a pointer at nothing", func(r *Request) { r.Terms.Pointers, r.Terms.Scopes = []string{"/mode"}, []Scope{ForRun} }, `
+			Allow fs.write with no /mode, other arguments as they come, for this run, at most 50 times`},
+		{"a long value", func(r *Request) {
+			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"/`+strings.Repeat("x", 60)+`"}`), []Scope{ForRun}
+		}, `
+			Allow fs.write with the same /path, other arguments as they come, for this run, at most 50 times`},
+		{"words that would change the button", func(r *Request) {
+			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"a\u202e\n"}`), []Scope{ForRun}
+		}, `
+			Allow fs.write with /path "a\u{202E}\\n", other arguments as they come, for this run, at most 50 times`},
+		{"a critical risk", func(r *Request) { r.Risk = Critical }, ""},
+		{"no rule could be judged", func(r *Request) { r.Firm = true }, ""},
+		{"D3: a cut call", func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) }, ""},
+		{"D3: a masked call", func(r *Request) { r.Args = json.RawMessage(`{"path":"/a","token":"abcdefgh"}`) }, ""},
+		{"a session without one is a time", func(r *Request) { r.Session, r.Terms.Scopes = "", []Scope{ForSession} }, `
+			Allow fs.write with /path "/a", other arguments as they come, for 8h`},
+		{"nobody knows for whom", func(r *Request) {
+			r.Session, r.Principal, r.Terms.Scopes = "", "", []Scope{ForSession, ForTime}
+		}, ""},
+		{"a scope that does not exist", func(r *Request) { r.Terms.Scopes = []Scope{"always"} }, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			r := write("/a")
+			test.change(r)
+			var got strings.Builder
+			for _, g := range Offers(r, someday) {
+				got.WriteString("\n\t\t\t" + g.Text())
+			}
+			if got.String() != test.want {
+				t.Errorf("got %s\nwant %s", got.String(), test.want)
+			}
+			_, s := schemaOf(t, []*Request{r}, OneOf)
+			if got, most := len(s.Properties["decision"].OneOf), 2+len(Offers(r, someday)); got > most || got < most-1 {
+				t.Errorf("the form offers %d values", got)
+			}
+		})
+	}
+}
+
+// E6, and THREATS.md A17: over random grants and calls, a grant only ever answers a question that grants may answer, about a
+// call that has in common with the one it was given for what its words say.
+func TestE6GrantsNeverLoosenMore(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	pickOne := func(of ...string) string { return of[rng.IntN(len(of))] }
+	random := func() *Request {
+		r := write("/" + pickOne("a", "b"))
+		r.Args = json.RawMessage(fmt.Sprintf(`{"path":%q,"n":%d%s}`, pickOne("/a", "/b"), rng.IntN(2), pickOne("", "", `,"token":"abcdefgh"`, `,"big":"`+strings.Repeat("x", 2000)+`"`)))
+		r.Risk, r.Firm = pickOne(Low, Medium, High, Critical, "", "odd"), rng.IntN(5) == 0
+		r.Run, r.Session, r.Principal = pickOne("r1", "r2"), pickOne("s1", "s2", ""), pickOne("anna", "ben", "")
+		r.Rule, r.Profile, r.ProfileDigest = pickOne("x", "y"), pickOne("p", "q"), pickOne("1", "2")
+		r.Definition, r.ServerID = pickOne("d", "e"), pickOne("i", "j")
+		r.Terms.Args = Coverage(pickOne("exact", "rule", "any", "", "odd"))
+		if rng.IntN(3) == 0 {
+			r.Terms.Pointers = nil
+		}
+		return r
+	}
+	given, used := 0, 0
+	for range 30000 {
+		from, scope := random(), Scope(pickOne("run", "count", "time", "session", "once", "always", ""))
+		g, err := Draft(from, scope, 0, someday)
+		if err != nil {
+			continue
+		}
+		given++
+		to := random()
+		if rng.IntN(2) == 0 { // near enough to be covered, now and then
+			near := *from
+			near.Args, near.Run = to.Args, pickOne(from.Run, to.Run)
+			if rng.IntN(2) == 0 {
+				near.Risk, near.Firm = to.Risk, to.Firm
+			}
+			to = &near
+		}
+		if !g.Covers(to, someday) {
+			continue
+		}
+		used++
+		same := func(what string, a, b string) {
+			if a != b {
+				t.Errorf("%s: given for %s %q, used for %q", g.Text(), what, a, b)
+			}
+		}
+		shown := Render(to, RenderOptions{})
+		if to.Firm || to.Risk == Critical || to.Risk == "odd" || shown.Cut || shown.Masked > 0 {
+			t.Errorf("%s answers %+v", g.Text(), to)
+		}
+		same("principal", from.Principal, to.Principal)
+		same("profile", from.Profile+from.ProfileDigest, to.Profile+to.ProfileDigest)
+		same("rule", from.Rule, to.Rule)
+		same("definition", from.Definition+from.ServerID, to.Definition+to.ServerID)
+		words := g.Text()
+		if strings.Contains(words, "this run") {
+			same("run", from.Run, to.Run)
+		}
+		if strings.Contains(words, "this session") {
+			same("session", from.Session, to.Session)
+		}
+		if !strings.Contains(words, "any arguments") {
+			a, _ := valueAt(from.Args, "/path")
+			b, _ := valueAt(to.Args, "/path")
+			same("path", a, b)
+		}
+		if strings.Contains(words, "exactly these") || from.Risk == High || to.Risk == High {
+			same("arguments", string(from.Args), string(to.Args))
+		}
+		if scope == ForTime && (from.Risk == High || to.Risk == High) {
+			t.Errorf("%s answers a high risk for a time", words)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if given < 1000 || used < 100 {
+		t.Errorf("only %d grants, %d used: the test says nothing", given, used)
+	}
+}
+
+// N2: an approved plan answers for the planned calls and no others, as often as planned, and ends with the run.
+func TestN2PlansAreGrantsForARun(t *testing.T) {
+	plan := []PlannedCall{
+		{Call: write(""), Envelope: Envelope{Fixed: []Value{{"/path", `"/data/a"`}}, Free: []string{"/content"}}, Count: 2},
+		{Call: write(""), Envelope: Envelope{Free: []string{"/list/0", "/options"}}, Count: 1},
+	}
+	grants, err := PlanGrants(plan, "r7", 0, someday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `  1. Allow fs.write with /path "/data/a" and any /content for this run, at most 2 times
+  2. Allow fs.write with any /list/0 and any /options for this run, at most 1 time
+`
+	if got := PlanText(grants); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	fits := []struct {
+		args string
+		want int // line of the plan, 0 for none
+	}{
+		{`{"path":"/data/a","content":"anything"}`, 1},
+		{`{"content":{"deep":[1]},"path":"/data/a"}`, 1},
+		{`{"path":"/data/a"}`, 1},
+		{`{"path":"/data/b","content":"x"}`, 0},
+		{`{"path":"/data/a","content":"x","mode":7}`, 0},
+		{`{"path":["/data/a"]}`, 0},
+		{`{}`, 2},
+		{`{"list":["x"],"options":{"a":1}}`, 2},
+		{`{"list":["x","y"]}`, 0},
+		{`{"list":[]}`, 0},
+		{`{"list":{"0":"x"}}`, 2}, // a pointer tells no list from an object
+		{`"text"`, 0},
+		{`{"path":"/data/a","path":"/etc"}`, 0},
+	}
+	for _, test := range fits {
+		r := write("")
+		r.Args, r.Run = json.RawMessage(test.args), "r7"
+		for i, g := range grants {
+			if got := g.Covers(r, someday); got != (test.want == i+1) {
+				t.Errorf("%s, line %d: %v", test.args, i+1, got)
+			}
+		}
+		r.Run = "r8"
+		if grants[0].Covers(r, someday) || grants[1].Covers(r, someday) {
+			t.Errorf("%s is covered in another run", test.args)
+		}
+	}
+
+	k := NewKeeper(func() time.Time { return someday })
+	for _, g := range grants {
+		if err := k.Give(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	planned := write("/data/a")
+	planned.Run = "r7"
+	for i, want := range []bool{true, true, false} {
+		if got := granted(t, k, planned, someday); got != want {
+			t.Errorf("call %d: %v", i+1, got)
+		}
+	}
+	if err := EndRun(t.Context(), k, "r7"); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := k.All(t.Context(), ""); len(all) != 0 {
+		t.Errorf("unused grants outlive the run: %v", all)
+	}
+
+	high, firm, none := write(""), write(""), write("")
+	high.Risk, firm.Firm, none.Terms = High, true, Terms{}
+	for why, line := range map[string]PlannedCall{
+		"a high risk": {Call: high, Count: 1}, "a rule that could not be judged": {Call: firm, Count: 1}, "no calls": {Call: write("")},
+		"a profile that remembers nothing": {Call: none, Count: 1}, "a value that is not canonical": {Call: write(""), Envelope: Envelope{Fixed: []Value{{"/a", ` 1.0`}}}, Count: 1},
+	} {
+		if grants, err := PlanGrants(append(plan[:1:1], line), "r7", 0, someday); err == nil || grants != nil {
+			t.Errorf("%s: %v, %v", why, grants, err)
+		}
+	}
+}

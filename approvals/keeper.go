@@ -1,0 +1,149 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Keeper keeps grants. [ErrTaken] says that a grant is used up, over, revoked or none.
+type Keeper interface {
+	Give(ctx context.Context, g *Grant) error
+	// Spend uses a grant once.
+	Spend(ctx context.Context, id string) error
+	// Revoke ends a grant for the next call.
+	Revoke(ctx context.Context, id string) error
+	// For lists the grants with that Key that can be used now.
+	For(ctx context.Context, key string) ([]*Grant, error)
+	// All lists the grants that can be used now, oldest first; of one principal, or of all for "".
+	All(ctx context.Context, principal string) ([]*Grant, error)
+}
+
+// NewKeeper returns a Keeper in memory.
+func NewKeeper(now func() time.Time) Keeper { return &keeper{now: now, grants: map[string]*held{}} }
+
+type keeper struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	grants map[string]*held
+}
+
+type held struct {
+	grant Grant
+	used  int
+}
+
+func (k *keeper) Give(_ context.Context, g *Grant) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.grants[g.ID] != nil {
+		return ErrTaken
+	}
+	k.grants[g.ID] = &held{grant: *g}
+	return nil
+}
+
+// live returns a grant that can be used. The caller holds k.mu.
+func (k *keeper) live(id string) *held {
+	x := k.grants[id]
+	if x != nil && (!k.now().Before(x.grant.Expires) || x.grant.Uses > 0 && x.used >= x.grant.Uses) {
+		delete(k.grants, id)
+		x = nil
+	}
+	return x
+}
+
+func (k *keeper) Spend(_ context.Context, id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x := k.live(id)
+	if x == nil {
+		return ErrTaken
+	}
+	x.used++
+	return nil
+}
+
+func (k *keeper) Revoke(_ context.Context, id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.live(id) == nil {
+		return ErrTaken
+	}
+	delete(k.grants, id)
+	return nil
+}
+
+func (k *keeper) list(which func(*Grant) bool) []*Grant {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []*Grant
+	for id := range k.grants {
+		if x := k.live(id); x != nil && which(&x.grant) {
+			g := x.grant
+			if g.Uses > 0 {
+				g.Uses -= x.used
+			}
+			all = append(all, &g)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Grant) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return all
+}
+
+func (k *keeper) For(_ context.Context, key string) ([]*Grant, error) {
+	return k.list(func(g *Grant) bool { return g.Key() == key }), nil
+}
+
+func (k *keeper) All(_ context.Context, principal string) ([]*Grant, error) {
+	return k.list(func(g *Grant) bool { return principal == "" || g.Principal == principal }), nil
+}
+
+// Granted answers the question about r from what people have allowed before, and uses the grant once. No grant is no error.
+func Granted(ctx context.Context, k Keeper, r *Request, now time.Time) (*Grant, error) {
+	if r.Firm || !formSuffices(r.Risk) {
+		return nil, nil
+	}
+	grants, err := k.For(ctx, r.Key())
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range grants {
+		if !g.Covers(r, now) {
+			continue
+		}
+		switch err := k.Spend(ctx, g.ID); {
+		case err == nil:
+			return g, nil
+		case !errors.Is(err, ErrTaken): // somebody else was faster; perhaps there is another one
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// EndRun takes back what was granted for a run.
+func EndRun(ctx context.Context, k Keeper, run string) error {
+	grants, err := k.All(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		if g.Run != run || run == "" {
+			continue
+		}
+		if gone := k.Revoke(ctx, g.ID); gone != nil && !errors.Is(gone, ErrTaken) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Queue is a channel to people who see all that waits and answer in any order, from where they have taken a seat: a second
+// terminal, a page. While nobody has, it has no person.
+type Queue struct {
+	name string
+
+	mu      sync.Mutex
+	items   []*item // in the order in which they came
+	seats   map[*Seat]bool
+	changed chan struct{} // closed, and made anew, when somebody comes or goes
+}
+
+type item struct {
+	request  *Request
+	since    time.Time
+	answered bool
+	reply    chan Reply // holds the one answer
+}
+
+// NewQueue returns a queue that is called name in answers and in the record.
+func NewQueue(name string) *Queue {
+	return &Queue{name: name, seats: map[*Seat]bool{}, changed: make(chan struct{})}
+}
+
+func (q *Queue) Name() string { return q.name }
+
+// Edits: who has a seat sees the arguments, and says so when they change them.
+func (q *Queue) Edits() bool { return true }
+
+func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
+	it := &item{request: r, since: time.Now(), reply: make(chan Reply, 1)}
+	q.mu.Lock()
+	q.items = append(q.items, it)
+	q.tell()
+	q.mu.Unlock()
+	defer q.remove(it)
+	var back func()
+	for {
+		q.mu.Lock()
+		somebody, changed := len(q.seats) > 0, q.changed
+		q.mu.Unlock()
+		switch {
+		case somebody && back != nil:
+			back()
+			back = nil
+		case !somebody && back == nil:
+			back = Away(ctx)
+		}
+		select {
+		case got := <-it.reply:
+			return got, nil
+		case <-ctx.Done():
+			return Reply{}, context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+func (q *Queue) remove(it *item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, x := range q.items {
+		if x == it {
+			q.items = append(q.items[:i:i], q.items[i+1:]...)
+			break
+		}
+	}
+	q.tell()
+}
+
+// tell wakes those who look on. The caller holds q.mu.
+func (q *Queue) tell() {
+	for s := range q.seats {
+		select {
+		case s.news <- struct{}{}:
+		default: // it has not looked since the last time
+		}
+	}
+}
+
+// Sit takes a seat for somebody who is called by in the record.
+func (q *Queue) Sit(by string) *Seat {
+	s := &Seat{queue: q, by: by, news: make(chan struct{}, 1), seen: map[string]bool{}}
+	s.news <- struct{}{}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.seats[s] = true
+	q.presence()
+	return s
+}
+
+// presence tells those who ask that somebody came or went. The caller holds q.mu.
+func (q *Queue) presence() {
+	close(q.changed)
+	q.changed = make(chan struct{})
+}
+
+// A Seat is the place of one person at a Queue. Its methods may be used by many goroutines.
+type Seat struct {
+	queue *Queue
+	by    string
+	news  chan struct{}
+
+	mu   sync.Mutex
+	seen map[string]bool // questions that were shown whole, by ID
+}
+
+// Leave gives up the seat. It may be called twice.
+func (s *Seat) Leave() {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	if s.queue.seats[s] {
+		delete(s.queue.seats, s)
+		s.queue.presence()
+	}
+}
+
+// News has an element when the queue is not as it was.
+func (s *Seat) News() <-chan struct{} { return s.news }
+
+// An Open is a question in a Queue. Its request must not be changed.
+type Open struct {
+	Request *Request
+	Since   time.Time
+}
+
+// Pending lists the questions that wait, oldest first.
+func (s *Seat) Pending() []Open {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	var all []Open
+	for _, it := range s.queue.items {
+		if !it.answered {
+			all = append(all, Open{it.request, it.since})
+		}
+	}
+	return all
+}
+
+// Show returns a question whole: nothing is cut and nothing masked. A call of high risk that cannot be shown whole otherwise is
+// approved by nobody who has not seen it so.
+func (s *Seat) Show(id string, o RenderOptions) (string, error) {
+	it, err := s.queue.find(id)
+	if err != nil {
+		return "", err
+	}
+	o.Full, o.Reveal = true, true
+	text := Text(it.request, o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[id] = true
+	return text, nil
+}
+
+// Reasons why an answer does not count. The question stays open after all but ErrTaken.
+var (
+	errOtherDigest = errors.New("this is an answer to something else than what is asked")
+	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
+	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
+)
+
+func (q *Queue) find(id string) (*item, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, it := range q.items {
+		if it.request.ID == id && id != "" && !it.answered {
+			return it, nil
+		}
+	}
+	return nil, fmt.Errorf("the question is not open any more: %w", ErrTaken)
+}
+
+// Answer answers the question with that ID, once. What comes back is told to the person: that somebody was faster, or what is
+// wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
+func (s *Seat) Answer(id, digest, code string, r Reply) error {
+	it, err := s.queue.find(id)
+	if err != nil {
+		return err
+	}
+	if digest != it.request.Digest {
+		return errOtherDigest
+	}
+	if r.Decision == AllowOnce {
+		if err := s.mayAllow(it.request, code, &r); err != nil {
+			return err
+		}
+	}
+	r.By = s.by
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	if it.answered {
+		return fmt.Errorf("somebody else was faster: %w", ErrTaken)
+	}
+	it.answered = true
+	it.reply <- r
+	s.queue.tell()
+	return nil
+}
+
+func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
+	if grave(r.Risk) {
+		if code != r.Code || r.Code == "" {
+			return errCode
+		}
+		s.mu.Lock()
+		seen := s.seen[r.ID]
+		s.mu.Unlock()
+		if !seen && !Render(r, RenderOptions{}).Complete {
+			return errUnseen
+		}
+	}
+	if reply.Scope != "" && reply.Scope != Once {
+		if _, err := Draft(r, reply.Scope, reply.Length, time.Now()); err != nil {
+			return err
+		}
+	}
+	if reply.Args != nil {
+		if r.Edit == nil {
+			return errors.New("the profile does not let people change the arguments")
+		}
+		return r.Edit(reply.Args)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// asking asks over a queue in the background.
+func asking(ctx context.Context, d *Desk, q *Queue, r *Request, more ...Channel) <-chan Answer {
+	answer := make(chan Answer, 1)
+	go func() { answer <- d.Ask(ctx, r, append([]Channel{q}, more...), Options{}) }()
+	return answer
+}
+
+// S3.7, C5: what waits is seen from a seat, answered there, and gone; an answer counts once.
+func TestAQueueIsAnsweredFromASeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Desk
+		q := NewQueue("responder")
+		seat := q.Sit("local:anna")
+		answer := asking(t.Context(), &d, q, write("/a"))
+		synctest.Wait()
+		all := seat.Pending()
+		if len(all) != 1 || all[0].Request.Name != "fs__write" {
+			t.Fatalf("pending: %+v", all)
+		}
+		time.Sleep(time.Second)
+		r := all[0].Request
+		if err := seat.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Scope: ForRun}); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-answer; !a.Allowed || a.Channel != "responder" || a.By != "local:anna" || a.Grant == nil {
+			t.Errorf("got %+v", a)
+		}
+		if err := seat.Answer(r.ID, r.Digest, "", Reply{}); !errors.Is(err, ErrTaken) {
+			t.Errorf("a second answer: %v", err)
+		}
+		if all := seat.Pending(); len(all) != 0 {
+			t.Errorf("still pending: %+v", all)
+		}
+	})
+}
+
+// C6: while nobody has a seat the queue has no person; who comes while the question is open over another channel answers it.
+func TestC6AnEmptyQueueHasNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Desk
+		q := NewQueue("responder")
+		if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != CodeNoApprover || a.How != ByNobody || a.Took != 0 {
+			t.Errorf("alone: %+v", a)
+		}
+		slow := fake{name: "form", after: -1}
+		answer := asking(t.Context(), &d, q, write("/a"), slow)
+		time.Sleep(30 * time.Second)
+		seat := q.Sit("local:anna")
+		synctest.Wait()
+		r := seat.Pending()[0].Request
+		seat.Leave()
+		seat.Leave()
+		time.Sleep(30 * time.Second)
+		seat = q.Sit("local:ben")
+		synctest.Wait()
+		if err := seat.Answer(r.ID, r.Digest, "", Reply{Reason: "no"}); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-answer; a.Code != CodeDeclined || a.By != "local:ben" || a.Channel != "responder" {
+			t.Errorf("got %+v", a)
+		}
+		// F47: a responder that is killed takes nothing with it.
+		seat.Leave()
+		seat = q.Sit("local:anna")
+		answer = asking(t.Context(), &d, q, write("/a"), yes(40*time.Second))
+		time.Sleep(time.Second)
+		seat.Leave()
+		if a := <-answer; !a.Allowed || a.Channel != "a" {
+			t.Errorf("after the responder was killed: %+v", a)
+		}
+		if err := d.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Answers that do not count leave the question open, and say why.
+func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
+	tests := []struct {
+		why    string
+		change func(r *Request)
+		answer func(s *Seat, r *Request) error
+		want   string
+	}{
+		{"A07: a made-up ID", nil, func(s *Seat, r *Request) error { return s.Answer("q_1", r.Digest, "", Reply{Decision: AllowOnce}) }, "not open"},
+		{"A09: the digest of another question", nil, func(s *Seat, r *Request) error { return s.Answer(r.ID, "sha256:0", "", Reply{Decision: AllowOnce}) }, "something else"},
+		{"a scope that was not offered", func(r *Request) { r.Terms = Terms{} }, func(s *Seat, r *Request) error {
+			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Scope: ForRun})
+		}, "does not offer"},
+		{"other arguments where they may not be changed", nil, func(s *Seat, r *Request) error {
+			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{}`)})
+		}, "does not let"},
+		{"S2.5: other arguments that are wrong", func(r *Request) { r.Edit = func(json.RawMessage) error { return errors.New("/path: expected text") } }, func(s *Seat, r *Request) error {
+			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":7}`)})
+		}, "expected text"},
+		{"a high risk without its code", func(r *Request) { r.Risk, r.Code = High, "7f3a" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
+		{"a high risk that has no code", func(r *Request) { r.Risk, r.Code = High, "" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
+		{"a high risk that was not seen whole", func(r *Request) {
+			r.Risk, r.Code, r.Args = High, "7f3a", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
+		}, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "7f3a", Reply{Decision: AllowOnce}) }, "seen whole"},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var d Desk
+				q := NewQueue("responder")
+				seat := q.Sit("local:anna")
+				r := write("/a")
+				if test.change != nil {
+					test.change(r)
+				}
+				answer := asking(t.Context(), &d, q, r)
+				synctest.Wait()
+				r = seat.Pending()[0].Request
+				time.Sleep(time.Second)
+				if err := test.answer(seat, r); err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("got %v, want that it %s", err, test.want)
+				}
+				synctest.Wait()
+				if len(seat.Pending()) != 1 {
+					t.Fatal("the question is gone")
+				}
+				if _, err := seat.Show(r.ID, RenderOptions{}); err != nil {
+					t.Error(err)
+				}
+				yes := Reply{Decision: AllowOnce}
+				if test.change != nil && r.Code == "" && r.Risk == High {
+					yes = Reply{}
+				}
+				if err := seat.Answer(r.ID, r.Digest, r.Code, yes); err != nil {
+					t.Errorf("the right answer: %v", err)
+				}
+				if a := <-answer; a.Allowed != (yes.Decision == AllowOnce) {
+					t.Errorf("got %+v", a)
+				}
+			})
+		})
+	}
+}
+
+// A12, F46: twenty seats that answer at once make one answer, and all but one are told that they were late.
+func TestF46ManySeatsOneAnswer(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			var d Desk
+			q := NewQueue("responder")
+			seats := make([]*Seat, 20)
+			for i := range seats {
+				seats[i] = q.Sit("local:anna")
+			}
+			answer := asking(t.Context(), &d, q, write("/a"))
+			synctest.Wait()
+			time.Sleep(time.Second)
+			var wg sync.WaitGroup
+			r := seats[0].Pending()[0].Request
+			late := make(chan error, len(seats))
+			for i, s := range seats {
+				wg.Go(func() {
+					if err := s.Answer(r.ID, r.Digest, "", Reply{Decision: Decision(i % 2)}); err != nil {
+						late <- err
+					}
+				})
+			}
+			wg.Wait()
+			<-answer
+			if len(late) != len(seats)-1 {
+				t.Errorf("%d of %d were late", len(late), len(seats))
+			}
+			for _, s := range seats {
+				if len(s.Pending()) != 0 {
+					t.Error("a seat still sees the question")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,297 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// desk is a person who is shown several calls at once, as over a form.
+type desk struct {
+	mu     sync.Mutex
+	forms  [][]string // the arguments of the calls of each form
+	texts  []string
+	answer func(r *approvals.Request) approvals.Reply
+	edits  bool
+}
+
+func (d *desk) Name() string { return "elicitation" }
+func (d *desk) Edits() bool  { return d.edits }
+
+func (d *desk) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	results, err := d.AskAll(ctx, []*approvals.Request{r})
+	return results[0].Reply, err
+}
+
+func (d *desk) AskAll(_ context.Context, calls []*approvals.Request) ([]approvals.Result, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var form []string
+	var results []approvals.Result
+	for _, r := range calls {
+		form = append(form, r.Tool+string(r.Args))
+		reply := d.answer(r)
+		reply.Typed = true
+		results = append(results, approvals.Result{Reply: reply})
+	}
+	slices.Sort(form)
+	d.forms, d.texts = append(d.forms, form), append(d.texts, approvals.RenderAll(calls, approvals.RenderOptions{}).Text)
+	return results, nil
+}
+
+func allow(*approvals.Request) approvals.Reply { return approvals.Reply{Decision: approvals.AllowOnce} }
+
+// remembering says yes, for as long as scope says where that is offered.
+func remembering(scope approvals.Scope) func(*approvals.Request) approvals.Reply {
+	return func(*approvals.Request) approvals.Reply {
+		return approvals.Reply{Decision: approvals.AllowOnce, Scope: scope}
+	}
+}
+
+// attempts is a program that calls write_file for paths, together or one after the other, and says what became of each.
+func attempts(together bool, paths ...string) string {
+	js, _ := json.Marshal(paths)
+	body := "const out = []; for (const p of paths) out.push(await attempt(p)); return out;"
+	if together {
+		body = "return await Promise.all(paths.map(attempt));"
+	}
+	return fmt.Sprintf(`const paths = %s;
+		const attempt = async path => { try { await codemode.filesystem__write_file({path, content: "x"}); return "ok" } catch (e) { return e.reason } };
+		%s`, js, body)
+}
+
+const writing = `{"evaluation": {"profiles": {"p": {"asklist": [{"id": "fs-write", "tool": "filesystem__write_file", "when": {"/path": {"exists": true}}}], "limits": {"refusals": 100}%s}}}}`
+
+// C2, N1: the questions of a Promise.all are one form with a decision each, whatever else the program calls; mixed answers are
+// honoured, and there is an entry for each call.
+func TestC2PromiseAllIsOneForm(t *testing.T) {
+	for _, n := range []int{5, 20} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			e := open(t, fmt.Sprintf(writing, ""))
+			d := &desk{answer: func(r *approvals.Request) approvals.Reply {
+				if strings.Contains(string(r.Args), "f3") {
+					return approvals.Reply{Reason: "not this one"}
+				}
+				return allow(r)
+			}}
+			var paths, want []string
+			for i := range n {
+				paths, want = append(paths, fmt.Sprintf("f%02d.md", i*10)), append(want, "ok")
+			}
+			want[3] = "elicitation_declined"
+			got := value[[]string](t, e, "p", attempts(true, paths...), d)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(d.forms) != 1 || len(d.forms[0]) != n {
+				t.Errorf("%d forms: %v", len(d.forms), d.forms)
+			}
+			kinds := map[string]int{}
+			for _, entry := range e.Journal().Entries() {
+				kinds[entry.Kind]++
+			}
+			if kinds["running"] != n-1 || kinds["refused"] != 1 {
+				t.Errorf("entries: %v", kinds)
+			}
+		})
+	}
+}
+
+// A profile may want one question at a time; and what comes one after the other is never one form.
+func TestQuestionsOneByOne(t *testing.T) {
+	d := &desk{answer: allow}
+	value[[]string](t, open(t, fmt.Sprintf(writing, `, "ask": {"batch": false}`)), "p", attempts(true, "a.md", "b.md", "c.md"), d)
+	if len(d.forms) != 3 {
+		t.Errorf("forms with batch false: %v", d.forms)
+	}
+	d = &desk{answer: allow}
+	value[[]string](t, open(t, fmt.Sprintf(writing, "")), "p", attempts(false, "a.md", "b.md"), d)
+	if len(d.forms) != 2 {
+		t.Errorf("forms of calls that follow one another: %v", d.forms)
+	}
+}
+
+// Two calls that are the same need two answers (THREATS.md A08).
+func TestTheSameCallTwiceAtOnce(t *testing.T) {
+	first := true
+	d := &desk{answer: func(r *approvals.Request) approvals.Reply {
+		defer func() { first = false }()
+		if first {
+			return allow(r)
+		}
+		return approvals.Reply{}
+	}}
+	got := value[[]string](t, open(t, fmt.Sprintf(writing, "")), "p", attempts(true, "a.md", "a.md"), d)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"elicitation_declined", "ok"}, got); diff != "" || len(d.forms) != 1 {
+		t.Errorf("(-want +got):\n%s\n%v", diff, d.forms)
+	}
+}
+
+// F1: the 21st question of a run is not put, also when all are asked at once.
+func TestF1QuestionsOfARun(t *testing.T) {
+	for _, together := range []bool{true, false} {
+		d := &desk{answer: allow}
+		var paths []string
+		for i := range 21 {
+			paths = append(paths, fmt.Sprintf("f%d.md", i))
+		}
+		got := value[[]string](t, open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "limits": {"asks": 20}}}}}`), "p", attempts(together, paths...), d)
+		asked := 0
+		for _, form := range d.forms {
+			asked += len(form)
+		}
+		limits := 0
+		for _, reason := range got {
+			if reason == "limit" {
+				limits++
+			}
+		}
+		if asked != 20 || limits != 1 {
+			t.Errorf("together %v: %d asked, %d over the limit: %v", together, asked, limits, got)
+		}
+	}
+}
+
+// E1, E2, E4, E8 in a running program: what is remembered, for what, until when.
+func TestGrantsInAProgram(t *testing.T) {
+	const remember = `, "remember": {"scopes": ["run", "count", "time"], "default": "5m", "max": "8h"}`
+	tests := []struct {
+		why      string
+		settings string
+		answer   func(*approvals.Request) approvals.Reply
+		together bool
+		paths    []string
+		want     string // for each call: asked or not, by its result
+		forms    int
+	}{
+		{"once", remember, allow, false, []string{"a.md", "a.md"}, "ok ok", 2},
+		{"for the run, the same path", remember, remembering(approvals.ForRun), false, []string{"a.md", "a.md", "b.md", "a.md"}, "ok ok ok ok", 2},
+		{"for a time", remember, remembering(approvals.ForTime), false, []string{"a.md", "a.md"}, "ok ok", 1},
+		{"nothing may be remembered", "", remembering(approvals.ForRun), false, []string{"a.md"}, "no_approver", 1},
+		{"E8: a refusal is", remember, func(*approvals.Request) approvals.Reply { return approvals.Reply{} }, false, []string{"a.md", "a.md", "b.md"}, "elicitation_declined elicitation_declined elicitation_declined", 2},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			e := open(t, fmt.Sprintf(writing, test.settings))
+			d := &desk{answer: test.answer}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			r, err := e.Eval(ctx, codemode.Request{Profile: "p", Code: attempts(test.together, test.paths...), Channels: []approvals.Channel{d}, Principal: "local:anna", Session: "s1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			if err := json.Unmarshal(r.Value, &got); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Join(got, " ") != test.want || len(d.forms) != test.forms {
+				t.Errorf("got %v in %d forms, want %s in %d", got, len(d.forms), test.want, test.forms)
+			}
+			for _, g := range must(e.Grants().All(ctx, "")) {
+				if g.Run != "" {
+					t.Errorf("%s outlives the run", g.Text())
+				}
+			}
+			for _, entry := range e.Journal().Entries() {
+				if entry.Kind == "running" && entry.DecidedBy != "person" && entry.DecidedBy != "grant" {
+					t.Errorf("decided by %s", entry.DecidedBy)
+				}
+			}
+		})
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// E1: what was allowed for a time serves the principal it was allowed for; E4: until it is revoked; E5: while the profile stays as it is.
+func TestGrantsOutliveARunAndEnd(t *testing.T) {
+	const settings = `, "remember": {"scopes": ["time"]}`
+	e := open(t, fmt.Sprintf(writing, settings))
+	asked := func(principal string) int {
+		t.Helper()
+		d := &desk{answer: remembering(approvals.ForTime)}
+		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}, Principal: principal}); err != nil {
+			t.Fatal(err)
+		}
+		return len(d.forms)
+	}
+	if asked("anna") != 1 || asked("anna") != 0 || asked("ben") != 1 {
+		t.Error("a grant serves another principal, or not its own")
+	}
+	for _, g := range must(e.Grants().All(t.Context(), "anna")) {
+		if err := e.Grants().Revoke(t.Context(), g.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if asked("anna") != 1 || asked("ben") != 0 {
+		t.Error("after it was revoked")
+	}
+}
+
+// C13: arguments that a person changed are checked like the program's own, both are recorded, and what is sent is what was allowed.
+func TestC13EditedArguments(t *testing.T) {
+	const config = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": %v},
+		"denylist": [{"id": "no-secrets", "tool": "filesystem__*", "when": {"/path": {"prefix": "secret"}}}]}}}}`
+	tests := []struct {
+		why, args string
+		edit      bool
+		want      string
+		path      string // of the file that is written
+	}{
+		{"another path", `{"path":"b.md","content":"edited"}`, true, "ok", "b.md"},
+		{"a path that is denied", `{"path":"secret.md","content":"x"}`, true, "no_approver", ""},
+		{"arguments that do not fit", `{"path":7}`, true, "no_approver", ""},
+		{"no JSON", `{"path":`, true, "no_approver", ""},
+		{"where it is not allowed", `{"path":"b.md","content":"edited"}`, false, "no_approver", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			e := open(t, fmt.Sprintf(config, test.edit))
+			d := &desk{edits: true, answer: func(*approvals.Request) approvals.Reply {
+				return approvals.Reply{Decision: approvals.AllowOnce, Args: json.RawMessage(test.args)}
+			}}
+			got := value[[]string](t, e, "p", attempts(false, "a.md"), d)
+			if got[0] != test.want {
+				t.Errorf("got %v, want %s", got, test.want)
+			}
+			for _, entry := range e.Journal().Entries() {
+				if entry.Kind != "running" {
+					continue
+				}
+				if test.path == "" {
+					t.Errorf("it ran: %s", entry.Executed)
+				} else if !strings.Contains(string(entry.Proposed), "a.md") || string(entry.Executed) != test.args {
+					t.Errorf("proposed %s, executed %s", entry.Proposed, entry.Executed)
+				}
+			}
+		})
+	}
+}
+
+// D5, N5: the person is told which argument the program read somewhere.
+func TestD5ArgumentsSayWhereTheyComeFrom(t *testing.T) {
+	d := &desk{answer: allow}
+	value[any](t, open(t, fmt.Sprintf(writing, "")), "p", `
+		const { content } = await codemode.filesystem__read_text_file({path: "a.md"});
+		await codemode.filesystem__write_file({path: "written-here.md", content: "Fwd: " + content});
+		return 1;`, d)
+	if len(d.texts) != 1 || !strings.Contains(d.texts[0], `path: "written-here.md" (written in the program)`) || !strings.Contains(d.texts[0], "(from filesystem.read_text_file, call 1)") {
+		t.Errorf("got\n%s", strings.Join(d.texts, "\n"))
+	}
+}

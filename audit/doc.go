@@ -1,0 +1,20 @@
+// Package audit keeps the record: what programs did, who decided it, and what was shown to whom.
+//
+// A [Record] writes entries to a database of package store. An entry that [Record.Write] returned for is on the
+// disk; entries of calls that run at the same time share the sync that puts them there:
+//
+//	record := audit.New(audit.Options{Open: open, Key: key})
+//	err := record.Write(ctx, audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_8f2k", Call: 3, Tool: "fs__write"})
+//
+// Each process writes a chain of its own: an entry holds the hash of the one before it, over canonical JSON
+// (RFC 8785). A [Checkpoint] is the signed end of a chain, published where whoever can change the database
+// cannot reach. [Verify] reads chains and exported files, and names the first entry that is not what was written.
+//
+// What a reader may rely on:
+//
+//   - A call was sent only if its entry of state running was on the disk before. If nobody knows whether it
+//     happened, it ends as unknown, at the latest when the next process finds it open.
+//   - Secrets are masked before anything is stored, and what is left out is there as a keyed digest: equal
+//     values can be told to be equal, and few possible values cannot be tried.
+//   - Nothing is left out silently. Refusals that come in floods are counted.
+package audit

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// The kinds of entry.
+const (
+	Run      = "run"      // a program: it began, was parked, ended
+	Call     = "call"     // one call of a program
+	Approval = "approval" // an answer of a person, or that it came too late
+	Grant    = "grant"    // a grant was given, used, revoked
+	Policy   = "policy"   // the configuration changed
+	Access   = "access"   // somebody was let in or turned away
+	Notice   = "notice"   // about the record itself
+)
+
+// The states of runs and calls. Other kinds have states of their own.
+const (
+	Pending = "pending" // a person is asked
+	Refused = "refused" // decided, and nothing was sent
+	Running = "running" // about to be sent; for a run: begun
+	Parked  = "parked"  // the run waits for a person, and holds no thread
+
+	OK      = "ok"
+	Failed  = "error"
+	Unknown = "unknown"  // sent, and nobody knows whether it happened
+	NotSent = "not_sent" // recorded as running, and then not sent after all
+
+	Allowed = "allowed" // of an approval: yes; any other state says why not
+)
+
+// An Entry is one line of the record. Only what applies is set.
+type Entry struct {
+	V     int       `json:"v"`
+	Chain int64     `json:"chain"`
+	Seq   int64     `json:"seq"` // in its chain, without gaps, from 1
+	Time  time.Time `json:"time"`
+	Prev  string    `json:"prev"`           // hash of the entry before
+	Hash  string    `json:"hash,omitempty"` // SHA-256 of the entry without this field, as canonical JSON
+
+	Kind  string `json:"kind"`
+	State string `json:"state"`
+
+	Run       string `json:"run,omitempty"`
+	Call      int    `json:"call,omitempty"`
+	Principal string `json:"principal,omitempty"`
+	Client    string `json:"client,omitempty"`
+	Session   string `json:"session,omitempty"`
+	Role      string `json:"role,omitempty"`
+	Script    string `json:"script,omitempty"`
+
+	Profile        string `json:"profile,omitempty"`
+	ProfileDigest  string `json:"profileDigest,omitempty"`
+	Server         string `json:"server,omitempty"`
+	Tool           string `json:"tool,omitempty"`
+	ToolDefinition string `json:"toolDefinition,omitempty"`
+
+	Verdict   string     `json:"verdict,omitempty"` // deny, ask or allow
+	Risk      string     `json:"risk,omitempty"`
+	Rules     []Rule     `json:"rules,omitempty"`
+	DecidedBy *DecidedBy `json:"decidedBy,omitempty"`
+
+	Args    *Args    `json:"args,omitempty"`
+	Result  *Result  `json:"result,omitempty"`
+	Program *Program `json:"program,omitempty"`
+
+	Reason string  `json:"reason,omitempty"` // why it was refused or failed, as programs see it
+	Detail string  `json:"detail,omitempty"` // a sentence
+	MS     float64 `json:"ms,omitempty"`     // from the moment it was sent, or the run began
+
+	// Count is how many alike this entry stands for; 0 is itself alone. Tools says of which tools they were.
+	Count int            `json:"count,omitempty"`
+	Tools map[string]int `json:"tools,omitempty"`
+
+	Data json.RawMessage `json:"data,omitempty"` // more, by kind; JSON
+}
+
+// A Rule took part in a decision.
+type Rule struct {
+	ID     string `json:"id"`
+	At     string `json:"at,omitempty"` // file:line
+	Layer  string `json:"layer,omitempty"`
+	Result string `json:"result,omitempty"` // true or unknown
+}
+
+// DecidedBy says who or what decided.
+type DecidedBy struct {
+	How       string `json:"how"` // rule, default, floor, person, grant, fallback, limit, definition_changed, bypass, error
+	Channel   string `json:"channel,omitempty"`
+	Principal string `json:"principal,omitempty"`
+	LatencyMS int64  `json:"latencyMs,omitempty"` // of a person
+	Scope     string `json:"scope,omitempty"`
+	Grant     string `json:"grant,omitempty"`
+}
+
+// Args are the arguments of a call in the four forms that can differ, as keyed digests of their bytes.
+// Redacted is the form that goes with the entry, with what is secret masked.
+type Args struct {
+	Proposed   string          `json:"proposed,omitempty"`   // by the program
+	Shown      string          `json:"shown,omitempty"`      // to a person
+	Authorised string          `json:"authorised,omitempty"` // by a person or the policy
+	Executed   string          `json:"executed,omitempty"`   // sent
+	Redacted   json.RawMessage `json:"redacted,omitempty"`
+	Bytes      int             `json:"bytes,omitempty"` // of what Redacted is short of
+
+	// What the digests are made of. It is never stored.
+	RawProposed, RawShown, RawAuthorised, RawExecuted json.RawMessage `json:"-"`
+}
+
+// A Result is what a call or a run gave.
+type Result struct {
+	Digest   string          `json:"digest,omitempty"`
+	Bytes    int             `json:"bytes"`
+	Redacted json.RawMessage `json:"redacted,omitempty"`
+
+	Raw json.RawMessage `json:"-"` // what the digest is made of; never stored
+}
+
+// A Program is the source of a run.
+type Program struct {
+	Name   string `json:"name,omitempty"`
+	Digest string `json:"digest"` // sha256 of the whole source
+	Bytes  int    `json:"bytes"`
+	Text   string `json:"text,omitempty"` // secrets masked, cut at the end
+
+	DigestOnly bool `json:"-"` // leave the text out
+}

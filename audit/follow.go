@@ -1,0 +1,74 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// followEvery is how often new entries are looked for.
+const followEvery = 250 * time.Millisecond
+
+// Follow calls f for each entry that fits q and is written from now on, until ctx ends or f fails. Entries of
+// several writers come in the order of their times, as far as they come together.
+func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) error) error {
+	heads, err := db.Heads(ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[int64]int64{}
+	for _, h := range heads {
+		seen[h.Chain] = h.Seq
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(followEvery):
+		}
+		heads, err := db.Heads(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			continue // the database may come back, and what was missed is read then
+		}
+		var fresh []*Entry
+		for _, h := range heads {
+			if h.Seq == seen[h.Chain] {
+				continue
+			}
+			of := q
+			of.Chain, of.After, of.Newest, of.Limit = h.Chain, seen[h.Chain], false, 0
+			err := Entries(ctx, db, of, func(e *Entry) error {
+				if e.Seq <= h.Seq {
+					fresh = append(fresh, e)
+				}
+				return nil
+			})
+			if err != nil {
+				continue
+			}
+			seen[h.Chain] = h.Seq
+		}
+		slices.SortStableFunc(fresh, func(a, b *Entry) int {
+			return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq))
+		})
+		for _, e := range fresh {
+			if err := f(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Line is an entry as the files have it that [Export] writes.
+func (e *Entry) Line() []byte {
+	head, _ := parseHash(e.Prev)
+	hash, _ := parseHash(e.Hash)
+	body, _ := e.draft().place(store.Head{Chain: e.Chain, Seq: e.Seq - 1, Hash: head})
+	return entryLine(&store.Row{Body: body, Hash: hash})
+}

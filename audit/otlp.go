@@ -1,0 +1,240 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// An OTLP sends entries as events to an OpenTelemetry collector, over HTTP in the protocol's JSON form. It is a copy
+// for people to look at: what the collector does not take is dropped and counted, and holds nothing up.
+type OTLP struct {
+	url     string
+	headers map[string]string
+	client  *http.Client
+	log     *slog.Logger
+
+	queue chan *Entry
+	done  chan struct{}
+	stop  context.CancelFunc
+
+	mu      sync.Mutex
+	dropped int
+	closed  bool
+}
+
+const (
+	otlpQueue = 8192
+	otlpBatch = 512
+	otlpEvery = time.Second
+	otlpWait  = 10 * time.Second
+	// otlpTries is how often a batch is sent that a collector has no time for.
+	otlpTries = 4
+)
+
+// NewOTLP sends to the URL of a collector's logs, such as http://localhost:4318/v1/logs.
+func NewOTLP(url string, headers map[string]string, client *http.Client, log *slog.Logger) *OTLP {
+	ctx, stop := context.WithCancel(context.Background())
+	o := &OTLP{url: url, headers: headers, client: client, log: log, queue: make(chan *Entry, otlpQueue), done: make(chan struct{}), stop: stop}
+	go o.run(ctx)
+	return o
+}
+
+// Emit takes an entry along; it is for [Options.Export].
+func (o *OTLP) Emit(e *Entry) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	select {
+	case o.queue <- e:
+	default:
+		o.dropped++
+	}
+}
+
+// Close sends what is left until ctx ends.
+func (o *OTLP) Close(ctx context.Context) {
+	o.mu.Lock()
+	first := !o.closed
+	o.closed = true
+	o.mu.Unlock()
+	if first {
+		close(o.queue)
+	}
+	defer context.AfterFunc(ctx, o.stop)()
+	<-o.done
+}
+
+func (o *OTLP) run(ctx context.Context) {
+	defer close(o.done)
+	var batch []*Entry
+	tick := time.NewTicker(otlpEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case e, open := <-o.queue:
+			if !open {
+				o.send(ctx, batch)
+				return
+			}
+			if batch = append(batch, e); len(batch) < otlpBatch {
+				continue
+			}
+		case <-tick.C:
+		}
+		o.send(ctx, batch)
+		batch = nil
+	}
+}
+
+func (o *OTLP) send(ctx context.Context, batch []*Entry) {
+	o.mu.Lock()
+	dropped := o.dropped
+	o.dropped = 0
+	o.mu.Unlock()
+	if dropped > 0 {
+		o.log.Warn("entries were not sent to the collector, which is too slow; the record has them", "entries", dropped)
+	}
+	if len(batch) == 0 {
+		return
+	}
+	body, err := json.Marshal(otlpRequest(batch, time.Now()))
+	if err == nil {
+		err = o.post(ctx, body)
+	}
+	if err != nil {
+		o.log.Warn("entries could not be sent to the collector; the record has them", "entries", len(batch), "error", err)
+	}
+}
+
+func (o *OTLP) post(ctx context.Context, body []byte) error {
+	for try := 1; ; try++ {
+		again, err := o.postOnce(ctx, body)
+		if err == nil || !again || try == otlpTries {
+			return err
+		}
+		select {
+		case <-time.After(time.Duration(try) * time.Second):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (o *OTLP) postOnce(ctx context.Context, body []byte) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, otlpWait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range o.headers {
+		req.Header.Set(name, value)
+	}
+	res, err := o.client.Do(req)
+	if err != nil {
+		return true, err
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
+	switch res.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		again = true
+	}
+	if res.StatusCode/100 != 2 {
+		err = fmt.Errorf("the collector answered %s", res.Status)
+	}
+	return again, err
+}
+
+// The request of the protocol, as far as it is used.
+type (
+	otlpLogs struct {
+		ResourceLogs []otlpResource `json:"resourceLogs"`
+	}
+	otlpResource struct {
+		Resource  otlpAttributes `json:"resource"`
+		ScopeLogs []otlpScope    `json:"scopeLogs"`
+	}
+	otlpAttributes struct {
+		Attributes []otlpAttribute `json:"attributes"`
+	}
+	otlpScope struct {
+		Scope      otlpName     `json:"scope"`
+		LogRecords []otlpRecord `json:"logRecords"`
+	}
+	otlpName struct {
+		Name string `json:"name"`
+	}
+	otlpRecord struct {
+		Time       string          `json:"timeUnixNano"`
+		Observed   string          `json:"observedTimeUnixNano"`
+		Severity   int             `json:"severityNumber"`
+		Text       string          `json:"severityText"`
+		EventName  string          `json:"eventName"`
+		Body       otlpValue       `json:"body"`
+		Attributes []otlpAttribute `json:"attributes"`
+	}
+	otlpAttribute struct {
+		Key   string    `json:"key"`
+		Value otlpValue `json:"value"`
+	}
+	otlpValue struct {
+		String *string  `json:"stringValue,omitempty"`
+		Int    *string  `json:"intValue,omitempty"` // 64 bits are text in the JSON form
+		Double *float64 `json:"doubleValue,omitempty"`
+	}
+)
+
+func otlpText(key, s string) otlpAttribute { return otlpAttribute{key, otlpValue{String: &s}} }
+
+func otlpRequest(batch []*Entry, now time.Time) otlpLogs {
+	records := make([]otlpRecord, len(batch))
+	for i, e := range batch {
+		line := string(e.Line())
+		r := otlpRecord{
+			Time: strconv.FormatInt(e.Time.UnixNano(), 10), Observed: strconv.FormatInt(now.UnixNano(), 10),
+			Severity: 9, Text: "INFO", EventName: "codemode." + e.Kind, Body: otlpValue{String: &line},
+		}
+		if e.State == Refused || e.State == Failed || e.State == Unknown {
+			r.Severity, r.Text = 13, "WARN"
+		}
+		for _, a := range []struct{ key, value string }{
+			{"codemode.state", e.State}, {"codemode.run", e.Run}, {"codemode.profile", e.Profile}, {"codemode.verdict", e.Verdict},
+			{"codemode.risk", e.Risk}, {"codemode.reason", e.Reason}, {"gen_ai.tool.name", e.Tool}, {"enduser.id", e.Principal}, {"codemode.client", e.Client},
+		} {
+			if a.value != "" {
+				r.Attributes = append(r.Attributes, otlpText(a.key, a.value))
+			}
+		}
+		if e.DecidedBy != nil {
+			r.Attributes = append(r.Attributes, otlpText("codemode.decided_by", e.DecidedBy.How))
+		}
+		for _, n := range []struct {
+			key   string
+			value int64
+		}{{"codemode.chain", e.Chain}, {"codemode.seq", e.Seq}, {"codemode.call", int64(e.Call)}} {
+			if text := strconv.FormatInt(n.value, 10); n.value != 0 {
+				r.Attributes = append(r.Attributes, otlpAttribute{n.key, otlpValue{Int: &text}})
+			}
+		}
+		if e.MS != 0 {
+			r.Attributes = append(r.Attributes, otlpAttribute{"codemode.duration_ms", otlpValue{Double: &e.MS}})
+		}
+		records[i] = r
+	}
+	return otlpLogs{[]otlpResource{{
+		Resource:  otlpAttributes{[]otlpAttribute{otlpText("service.name", "codemode")}},
+		ScopeLogs: []otlpScope{{Scope: otlpName{"github.com/codemode-project/codemode/audit"}, LogRecords: records}},
+	}}}
+}

@@ -1,0 +1,98 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+)
+
+// prepare makes an entry fit for the store: digests in place of values, secrets masked.
+func (r *Record) prepare(e Entry) *Entry {
+	d := newRedactor(r.options.redaction(e.Profile), r.options.known())
+	e.V, e.Chain, e.Seq, e.Prev, e.Hash = version, 0, 0, "", ""
+	if e.Time.IsZero() {
+		e.Time = r.options.Now()
+	}
+	e.Time = micro(e.Time)
+	// Values first: what is a secret in them is one in every sentence about them.
+	if e.Args != nil {
+		d.run = r.learned.add(e.Run, nil)
+		e.Args = r.arguments(*e.Args, d)
+	}
+	var result json.RawMessage
+	if e.Result != nil && e.Result.Raw != nil {
+		result, _ = d.json(e.Result.Raw) // finds secrets, which below are masked in all of it
+	}
+	d.run = r.learned.add(e.Run, d.found)
+	// Names are chosen by programs and clients too, so secrets are looked for in them as well.
+	for _, s := range []*string{&e.Run, &e.Principal, &e.Client, &e.Session, &e.Role, &e.Script, &e.Profile, &e.Server, &e.Tool, &e.Reason, &e.Detail} {
+		*s = d.sentence(*s)
+	}
+	if e.Result != nil {
+		res := *e.Result
+		if res.Raw != nil {
+			res.Bytes, res.Digest = len(res.Raw), r.options.Key.Digest(res.Raw)
+			if res.Redacted = result; d.run != nil {
+				res.Redacted, _ = d.json(res.Raw)
+			}
+		}
+		e.Result = &res
+	}
+	if e.Program != nil {
+		p := *e.Program
+		p.Bytes, p.Digest = len(p.Text), hashText(sha256.Sum256([]byte(p.Text)))
+		p.Name, p.Text = d.sentence(p.Name), d.text(p.Text)
+		if p.DigestOnly {
+			p.Text = ""
+		}
+		p.Text = cut(p.Text, maxProgram)
+		e.Program = &p
+	}
+	if e.DecidedBy != nil {
+		by := *e.DecidedBy
+		by.Principal = d.sentence(by.Principal)
+		e.DecidedBy = &by
+	}
+	if e.Data != nil {
+		e.Data, _ = d.json(e.Data)
+	}
+	if e.Tools != nil {
+		tools := make(map[string]int, len(e.Tools))
+		for name, n := range e.Tools {
+			tools[d.sentence(name)] += n
+		}
+		e.Tools = tools
+	}
+	if e.Kind == Run && e.State != Running && e.State != Parked {
+		r.learned.forget(e.Run)
+	}
+	return &e
+}
+
+func (r *Record) arguments(a Args, d *redactor) *Args {
+	// The four are mostly the same bytes.
+	var of json.RawMessage
+	var as string
+	digest := func(to *string, raw json.RawMessage) {
+		if raw == nil {
+			return
+		}
+		if as == "" || string(of) != string(raw) {
+			of, as = raw, r.options.Key.Digest(raw)
+		}
+		*to = as
+	}
+	digest(&a.Proposed, a.RawProposed)
+	digest(&a.Shown, a.RawShown)
+	digest(&a.Authorised, a.RawAuthorised)
+	digest(&a.Executed, a.RawExecuted)
+	for _, raw := range []json.RawMessage{a.RawExecuted, a.RawAuthorised, a.RawProposed} {
+		if raw != nil {
+			whole := false
+			if a.Redacted, whole = d.json(raw); !whole {
+				a.Bytes = len(raw)
+			}
+			break
+		}
+	}
+	return &a
+}

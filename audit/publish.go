@@ -1,0 +1,333 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// A Publisher takes checkpoints to a place. Publish is called by one goroutine, with a context that ends soon.
+type Publisher interface {
+	Publish(ctx context.Context, line []byte) error
+}
+
+const (
+	// publishEvery entries, or publishAfter since the first that is not covered, a checkpoint is published.
+	publishEvery = 1000
+	publishAfter = 5 * time.Second
+	// publishWait bounds one attempt.
+	publishWait = 10 * time.Second
+)
+
+// FilePublisher appends checkpoints to a file. It is worth the more the fewer can write there.
+func FilePublisher(path string) Publisher { return &filePublisher{path: path} }
+
+type filePublisher struct {
+	path string
+	file *os.File
+}
+
+func (p *filePublisher) Publish(_ context.Context, line []byte) error {
+	if p.file != nil { // it may have been rotated away
+		at, err := os.Stat(p.path)
+		open, err2 := p.file.Stat()
+		if err != nil || err2 != nil || !os.SameFile(at, open) {
+			p.file.Close()
+			p.file = nil
+		}
+	}
+	if p.file == nil {
+		f, err := os.OpenFile(p.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		p.file = f
+		line = append(endLine(p.path, f), line...)
+	}
+	if _, err := p.file.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return p.file.Sync()
+}
+
+// endLine gives what ends a line that a crash has left without its end.
+func endLine(path string, f *os.File) []byte {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return nil
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	var last [1]byte
+	if _, err := in.ReadAt(last[:], info.Size()-1); err != nil || last[0] == '\n' {
+		return nil
+	}
+	return []byte{'\n'}
+}
+
+func (p *filePublisher) Close() error {
+	if p.file == nil {
+		return nil
+	}
+	return p.file.Close()
+}
+
+// LogPublisher writes checkpoints to a log, which may be kept elsewhere.
+func LogPublisher(log *slog.Logger) Publisher { return logPublisher{log} }
+
+type logPublisher struct{ log *slog.Logger }
+
+func (p logPublisher) Publish(_ context.Context, line []byte) error {
+	p.log.Info("checkpoint of the record", "checkpoint", string(line))
+	return nil
+}
+
+// WebhookPublisher posts checkpoints to a URL.
+func WebhookPublisher(url string, client *http.Client) Publisher {
+	return &webhookPublisher{url, client}
+}
+
+type webhookPublisher struct {
+	url    string
+	client *http.Client
+}
+
+func (p *webhookPublisher) Publish(ctx context.Context, line []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(line))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, 4096) // so that the connection can be used again
+	if res.StatusCode/100 != 2 {
+		return fmt.Errorf("the server answered %s", res.Status)
+	}
+	return nil
+}
+
+// publishing carries the ends of the writer's chain to the publishers, beside the writing.
+type publishing struct {
+	key  *Key
+	to   []Publisher
+	now  func() time.Time
+	log  *slog.Logger
+	done chan struct{}
+
+	// Touched by the writer only.
+	last  Checkpoint // of the end as it is
+	rows  int        // not covered yet
+	since time.Time
+
+	mu     sync.Mutex
+	next   *Checkpoint
+	wake   chan struct{}
+	closed bool
+}
+
+func newPublishing(o Options) *publishing {
+	p := &publishing{key: o.Key, to: o.Publish, now: o.Now, log: o.Log, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	go p.run()
+	return p
+}
+
+// moved notes the end of the chain.
+func (p *publishing) moved(database string, h store.Head, rows int) {
+	if p.rows == 0 {
+		p.since = time.Now()
+	}
+	p.rows += rows
+	p.last = Checkpoint{Database: database, Heads: []Head{headOf(h)}}
+	if p.rows >= publishEvery {
+		p.send()
+	}
+}
+
+// due is when a checkpoint should be sent though few entries came.
+func (p *publishing) due() time.Duration {
+	if p.rows == 0 {
+		return time.Hour
+	}
+	return publishAfter - time.Since(p.since)
+}
+
+// send hands the latest end over. One that is still waiting is covered by it.
+func (p *publishing) send() {
+	if p.rows == 0 {
+		return
+	}
+	p.rows = 0
+	c := p.last
+	c.Time = p.now()
+	p.mu.Lock()
+	p.next = &c
+	p.mu.Unlock()
+	notify(p.wake)
+}
+
+func (p *publishing) run() {
+	defer close(p.done)
+	for {
+		p.mu.Lock()
+		c, closed := p.next, p.closed
+		p.next = nil
+		p.mu.Unlock()
+		if c != nil {
+			p.publish(*c)
+			continue
+		}
+		if closed {
+			return
+		}
+		<-p.wake
+	}
+}
+
+func (p *publishing) publish(c Checkpoint) {
+	signed, err := p.key.Sign(c)
+	var line []byte
+	if err == nil {
+		line, err = signed.line()
+	}
+	for _, to := range p.to {
+		if err != nil {
+			break
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), publishWait)
+		if failed := to.Publish(ctx, line); failed != nil {
+			p.log.Error("a checkpoint of the record could not be published", "error", failed)
+		}
+		cancel()
+	}
+	if err != nil {
+		p.log.Error("a checkpoint of the record could not be made", "error", err)
+	}
+}
+
+// close publishes what was handed over.
+func (p *publishing) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	notify(p.wake)
+	<-p.done
+	for _, to := range p.to {
+		if c, ok := to.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				p.log.Warn("closing the checkpoints of the record", "error", err)
+			}
+		}
+	}
+}
+
+// A GoneError says that a database is not the one that checkpoints speak of, or ends before they do.
+type GoneError struct{ reason, detail string }
+
+func (e *GoneError) Error() string  { return e.reason + ": " + e.detail }
+func (e *GoneError) Reason() string { return e.reason }
+
+// lookBack is how much of the end of a file of checkpoints is looked at when a database is opened.
+const lookBack = 64 << 10
+
+// guard compares a database that is opened with what was published of it before.
+func (p *publishing) guard(ctx context.Context, db *store.DB) error {
+	for _, to := range p.to {
+		file, ok := to.(*filePublisher)
+		if !ok {
+			continue
+		}
+		checkpoints, err := tail(file.path)
+		if err != nil {
+			return fmt.Errorf("reading the checkpoints of the record: %w", err)
+		}
+		latest := map[int64]Head{}
+		for _, c := range checkpoints {
+			if key, err := ParsePublic(c.Key); err != nil || c.Check(key) != nil {
+				continue // for audit verify, which is stricter
+			}
+			if c.Database != db.ID() {
+				return &GoneError{"the record was replaced by another one",
+					fmt.Sprintf("%s speaks of the database %s, and this is %s; put the right one back, or move the file away with the record it belongs to", file.path, c.Database, db.ID())}
+			}
+			for _, h := range c.Heads {
+				latest[h.Chain] = h
+			}
+		}
+		for _, h := range latest {
+			found := false
+			err := db.Rows(ctx, store.Query{Chain: h.Chain, After: h.Seq - 1, Limit: 1}, func(r *store.Row) error {
+				found = r.Seq == h.Seq && hashText(r.Hash) == h.Hash
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if !found {
+				return &GoneError{"entries of the record are gone",
+					fmt.Sprintf("entry %d of chain %d was published in %s and is not there as it was; put the record back as it was (codemode audit verify says more), or move it away with that file", h.Seq, h.Chain, file.path)}
+			}
+		}
+	}
+	return nil
+}
+
+// Present fails when there is no file at path though checkpoints speak of one: then something happened to it, and a
+// new one would hide that.
+func Present(path, checkpoints string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // opening it says what is wrong, if anything is
+	}
+	published, err := tail(checkpoints)
+	if err != nil {
+		return fmt.Errorf("reading the checkpoints of the record: %w", err)
+	}
+	if len(published) == 0 {
+		return nil
+	}
+	return &GoneError{"the file of the record was deleted",
+		fmt.Sprintf("%s is gone, and %s says that there was one; put it back, or move that file away with what is left of the record", path, checkpoints)}
+}
+
+// tail reads the last checkpoints of a file; none if it is not there.
+func tail(path string) ([]Checkpoint, error) {
+	f, err := os.Open(filepath.Clean(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, size-lookBack)
+	raw := make([]byte, size-from)
+	if _, err := f.ReadAt(raw, from); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if from > 0 {
+		_, raw, _ = bytes.Cut(raw, []byte("\n"))
+	}
+	all, _, err := ReadCheckpoints(bytes.NewReader(raw))
+	return all, err
+}

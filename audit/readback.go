@@ -1,0 +1,369 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// maxLine is the longest line of an exported file.
+const maxLine = 4 << 20
+
+// File reads an exported file of any format.
+func (v *Verifier) File(ctx context.Context, name string, r io.Reader) error {
+	f := &exported{v: v, name: name, digest: sha256.New()}
+	buffered := bufio.NewReaderSize(r, 1<<16)
+	first, err := buffered.Peek(1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch {
+	case len(first) == 0:
+		f.bad("the file is empty: it does not close with a checkpoint")
+		return nil
+	case first[0] == '{', first[0] == '[':
+		err = f.lines(ctx, buffered, first[0] == '[')
+	default:
+		err = f.table(ctx, buffered)
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	f.finish()
+	return nil
+}
+
+// exported is a file on its way through the Verifier.
+type exported struct {
+	v    *Verifier
+	name string
+
+	line   int
+	digest hash.Hash
+	rows   int
+	walk   *walker
+	end    *Checkpoint
+	order  []Head // of every entry, in the order of the file
+	broken bool   // an entry could not be read, so the file's digest says nothing more
+}
+
+func (f *exported) bad(what string) {
+	p := Problem{Source: f.name, Line: f.line, What: what}
+	if f.walk != nil {
+		p.Chain, p.Seq = f.walk.chain, f.walk.seq+1
+	}
+	f.v.report(p)
+}
+
+// lines reads JSON: an object a line, in a list or not. Bytes count: whoever changed only a blank has changed the file.
+func (f *exported) lines(ctx context.Context, r *bufio.Reader, list bool) error {
+	closed := !list
+	for {
+		line, err := readLine(r)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		ended := errors.Is(err, io.EOF)
+		if ended && len(line) == 0 {
+			break
+		}
+		f.line++
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		text, newline := bytes.CutSuffix(line, []byte("\n"))
+		if !newline {
+			f.bad("the line is cut off")
+		}
+		switch {
+		case list && f.line == 1 && string(text) == "[":
+			continue
+		case list && string(text) == "]" && f.end != nil:
+			closed = true
+			continue
+		}
+		if f.end != nil {
+			f.bad("something follows the checkpoint that closes the file")
+			continue
+		}
+		rest, comma := text, false
+		if list {
+			rest, comma = bytes.CutSuffix(text, []byte(","))
+		}
+		f.object(rest)
+		if list && comma == (f.end != nil) {
+			f.bad("the list is not the one that was written")
+		}
+	}
+	if !closed {
+		f.line++
+		f.bad("the list does not end")
+	}
+	return nil
+}
+
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("a line is longer than %d bytes", maxLine)
+		}
+	}
+}
+
+// object reads one line: an entry, or the checkpoint at the end.
+func (f *exported) object(line []byte) (e *Entry) {
+	if bytes.HasPrefix(line, []byte(`{"checkpoint":`)) {
+		f.trailer(line)
+		return nil
+	}
+	f.rows++
+	fail := func(what string) *Entry {
+		f.broken = true
+		f.bad(what)
+		if f.walk != nil { // as if it had been the next one, so that the one behind is not taken for a gap
+			f.walk.seq++
+			f.walk.flush()
+		}
+		return nil
+	}
+	const hashAt = len(`,"hash":"sha256:"}`) + 64
+	if len(line) < hashAt || !bytes.HasSuffix(line, []byte(`"}`)) || string(line[len(line)-hashAt:len(line)-66]) != `,"hash":"sha256:` {
+		return fail("it is no entry: it does not end with a hash")
+	}
+	hash, ok := parseHash(string(line[len(line)-73 : len(line)-2]))
+	if !ok {
+		return fail("its hash cannot be read")
+	}
+	body := append(slices.Clone(line[:len(line)-hashAt]), '}')
+	canonical, err := Canonical(body)
+	if err != nil {
+		return fail("it cannot be read: " + err.Error())
+	}
+	e, err = decodeBody(body)
+	if err != nil {
+		return fail("it cannot be read: " + err.Error())
+	}
+	what := ""
+	if !bytes.Equal(canonical, body) || sha256.Sum256(body) != hash {
+		what = "its text is not what its hash was made of"
+	}
+	f.digest.Write(hash[:])
+	f.entry(e, hash, what)
+	return e
+}
+
+func (f *exported) entry(e *Entry, hash [32]byte, what string) {
+	f.order = append(f.order, Head{Chain: e.Chain, Seq: e.Seq})
+	if f.walk == nil || f.walk.chain != e.Chain {
+		if f.walk != nil {
+			f.walk.flush()
+			if e.Chain < f.walk.chain {
+				f.v.report(Problem{Source: f.name, Line: f.line, Chain: e.Chain, Seq: e.Seq, What: fmt.Sprintf("it stands behind entries of chain %d", f.walk.chain)})
+			}
+		}
+		f.walk = &walker{v: f.v, source: f.name, chain: e.Chain}
+	}
+	f.walk.line = f.line
+	seq := e.Seq
+	if what != "" && f.walk.cur != nil && seq <= f.walk.seq {
+		seq = f.walk.seq + 1 // what it says of itself was changed
+	}
+	f.walk.next(e, seq, hash, what)
+}
+
+func (f *exported) trailer(line []byte) {
+	var t struct {
+		Checkpoint *Checkpoint `json:"checkpoint"`
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil || t.Checkpoint == nil {
+		f.bad("the checkpoint that closes the file cannot be read")
+		t.Checkpoint = &Checkpoint{}
+		f.broken = true
+	} else if again, err := t.Checkpoint.line(); err != nil || `{"checkpoint":`+string(again)+"}" != string(line) {
+		f.bad("the checkpoint that closes the file was changed")
+		f.broken = true
+	}
+	f.end = t.Checkpoint
+}
+
+// finish compares the file with the checkpoint that closes it.
+func (f *exported) finish() {
+	if f.walk != nil {
+		f.walk.flush()
+	}
+	f.line++
+	if f.end == nil {
+		f.bad("the end of the file is missing: it does not close with a checkpoint")
+		return
+	}
+	f.line--
+	if f.end.V == 0 {
+		return // reported
+	}
+	f.v.saw(f.name, f.end.Database)
+	f.v.trailers = append(f.v.trailers, named{source: f.name, Checkpoint: *f.end})
+	if f.end.Filter != "" {
+		f.selected()
+	}
+	if !f.broken && (f.end.Rows != f.rows || f.end.Digest != "sha256:"+hex.EncodeToString(f.digest.Sum(nil))) {
+		f.v.report(Problem{Source: f.name, Line: f.line, What: fmt.Sprintf("the entries of the file are not the %d that the checkpoint at its end was made of", f.end.Rows)})
+	}
+}
+
+// selected compares the entries of a file that holds only some with the list at its end. Where entries are
+// missing between them says nothing about chains, so the runs are taken out again.
+func (f *exported) selected() {
+	f.v.trailers[len(f.v.trailers)-1].partial = true
+	var there places
+	for _, h := range f.order {
+		there.add(h.Chain, h.Seq)
+	}
+	if there.String() == f.end.Places {
+		f.v.runs = slices.DeleteFunc(f.v.runs, func(r *run) bool { return r.source == f.name })
+		return
+	}
+	want := map[[2]int64]bool{}
+	listed, err := parsePlaces(f.end.Places)
+	if err != nil {
+		f.bad("the list of entries in the checkpoint at the end cannot be read")
+	}
+	for _, h := range f.order {
+		want[[2]int64{h.Chain, h.Seq}] = true
+	}
+	for i, h := range listed {
+		if !want[[2]int64{h.Chain, h.Seq}] {
+			f.v.report(Problem{Source: f.name, Line: f.lineOf(i), Chain: h.Chain, Seq: h.Seq, What: "it is missing from the file"})
+			break
+		}
+		if i < len(f.order) && f.order[i] != h {
+			f.v.report(Problem{Source: f.name, Line: f.lineOf(i), Chain: h.Chain, Seq: h.Seq, What: "it is not in its place in the file"})
+			break
+		}
+	}
+	f.v.runs = slices.DeleteFunc(f.v.runs, func(r *run) bool { return r.source == f.name })
+}
+
+// lineOf is the line where entry i of the file stands.
+func (f *exported) lineOf(i int) int { return max(1, f.line-f.rows+i) }
+
+func parsePlaces(s string) (all []Head, err error) {
+	if s == "" {
+		return nil, nil
+	}
+	for _, chain := range strings.Split(s, ";") {
+		var n int64
+		number, list, _ := strings.Cut(chain, ":")
+		if _, err := fmt.Sscan(number, &n); err != nil {
+			return nil, err
+		}
+		for _, span := range strings.Split(list, ",") {
+			first, last, two := strings.Cut(span, "-")
+			var from, to int64
+			if _, err := fmt.Sscan(first, &from); err != nil {
+				return nil, err
+			}
+			to = from
+			if two {
+				if _, err := fmt.Sscan(last, &to); err != nil {
+					return nil, err
+				}
+			}
+			if to-from > 1<<24 {
+				return nil, errors.New("too many")
+			}
+			for seq := from; seq <= to; seq++ {
+				all = append(all, Head{Chain: n, Seq: seq})
+			}
+		}
+	}
+	return all, nil
+}
+
+// table reads CSV. Every cell is compared with the entry in the last one.
+func (f *exported) table(ctx context.Context, r io.Reader) error {
+	var raw bytes.Buffer
+	in := csv.NewReader(io.TeeReader(r, &raw))
+	in.FieldsPerRecord = -1
+	at := int64(0)
+	for {
+		f.line++
+		cells, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			f.line--
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			f.broken = true
+			f.bad("it cannot be read: " + err.Error())
+			return nil
+		}
+		written := raw.Next(int(in.InputOffset() - at))
+		at = in.InputOffset()
+		if f.end != nil {
+			f.bad("something follows the checkpoint that closes the file")
+			continue
+		}
+		want := csvHeader
+		if f.line > 1 {
+			last := cells[len(cells)-1]
+			if e := f.object([]byte(last)); e != nil {
+				want = e.cells([]byte(last))
+			} else if f.end != nil {
+				want = make([]string, len(csvHeader))
+				want[0], want[len(want)-1] = "checkpoint", last
+			} else {
+				continue // reported
+			}
+		}
+		if !bytes.Equal(written, csvLine(want)) {
+			p := Problem{Source: f.name, Line: f.line, What: "the cells beside the entry were changed"}
+			if f.walk != nil && f.line > 1 && f.end == nil {
+				p.Chain, p.Seq = f.walk.chain, f.walk.seq
+			}
+			f.v.report(p)
+		}
+	}
+}
+
+func csvLine(cells []string) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.Write(cells) // into memory
+	w.Flush()
+	return b.Bytes()
+}
+
+// Entries calls f for each entry that fits q, see [store.DB.Rows].
+func Entries(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) error) error {
+	return db.Rows(ctx, q, func(r *store.Row) error {
+		e, err := decodeBody([]byte(r.Body))
+		if err != nil {
+			return fmt.Errorf("entry %d of chain %d cannot be read; run codemode audit verify: %w", r.Seq, r.Chain, err)
+		}
+		e.Hash = hashText(r.Hash)
+		return f(e)
+	})
+}

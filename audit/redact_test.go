@@ -1,0 +1,227 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+func TestRedaction(t *testing.T) {
+	d := newRedactor(Redaction{Keys: []string{"iban"}, Pointers: []string{"/headers/*", "/rows/*/x"}}, knownSecrets([]string{"s3cr3t-of-the-config", "short"}))
+	for _, row := range []struct{ in, want string }{
+		{`{"password":"hunter2","user":"anna"}`, `{"password":"[redacted]","user":"anna"}`},
+		{`{"api_key":1234567,"API-Key":"x","apiKey":true}`, `{"API-Key":"[redacted]","apiKey":"[redacted]","api_key":"[redacted]"}`},
+		{`{"a":{"b":[{"Authorization":"Bearer abc"}]}}`, `{"a":{"b":[{"Authorization":"[redacted]"}]}}`},
+		{`{"token":null,"secret":"","tokens":["a",["b"]],"credentials":{"id":"x","n":1}}`, `{"credentials":{"id":"[redacted]","n":"[redacted]"},"secret":"","token":null,"tokens":["[redacted]",["[redacted]"]]}`},
+		{`{"IBAN":"DE00"}`, `{"IBAN":"[redacted]"}`},
+		{`{"headers":{"X-Odd":"v"},"rows":[{"x":1,"y":2}]}`, `{"headers":{"X-Odd":"[redacted]"},"rows":[{"x":"[redacted]","y":2}]}`},
+		{`{"note":"use s3cr3t-of-the-config here"}`, `{"note":"use [redacted] here"}`},
+		{`{"s3cr3t-of-the-config":1}`, `{"[redacted]":1}`},
+		{`{"note":"s3cr3t-of-the-config in base64 czNjcjN0LW9mLXRoZS1jb25maWc="}`, `{"note":"[redacted] in base64 [redacted]"}`},
+		{`"curl -H 'Authorization: Bearer eyJhbGciOi.eyJzdWIi.sig' https://u:p4ssw0rd@example.com/"`, `"curl -H 'Authorization: [redacted]' https://[redacted]@example.com/"`},
+		{`"https://example.com/?token=abcdef&page=2"`, `"https://example.com/?token=[redacted]&page=2"`},
+		{`"ghp_abcdefghij0123456789 and AKIAABCDEFGHIJKLMNOP"`, `"[redacted] and [redacted]"`},
+		{`"-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----\nrest"`, `"[redacted]\nrest"`},
+		{`{"path":"/home/x/token/file","url":"https://example.com/a"}`, `{"path":"/home/x/token/file","url":"https://example.com/a"}`},
+		{`{"a":"short"}`, `{"a":"short"}`}, // too short to be looked for everywhere
+	} {
+		got, whole := d.json(json.RawMessage(row.in))
+		if string(got) != row.want || !whole {
+			t.Errorf("%s\n got %s\nwant %s", row.in, got, row.want)
+		}
+	}
+	long, whole := d.json(json.RawMessage(`{"a":"` + strings.Repeat("x", 5000) + `"}`))
+	if whole || len(long) > 3000 || !strings.Contains(string(long), "3000 bytes more") {
+		t.Errorf("a long text: %d bytes, whole %v", len(long), whole)
+	}
+	if huge, whole := d.json(json.RawMessage(`[` + strings.Repeat(`"`+strings.Repeat("y", 1000)+`",`, 100) + `1]`)); whole || huge != nil {
+		t.Errorf("a large value: %d bytes", len(huge))
+	}
+}
+
+func TestDigestsAreKeyed(t *testing.T) {
+	one, err := NewKey(bytes.Repeat([]byte{1}, 32))
+	check(t, err)
+	two, err := NewKey(bytes.Repeat([]byte{2}, 32))
+	check(t, err)
+	if one.Digest([]byte("true")) == two.Digest([]byte("true")) {
+		t.Error("who does not have the key can try values")
+	}
+}
+
+func TestSafeCells(t *testing.T) {
+	for in, want := range map[string]string{
+		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@x": "'@x", " =x": "' =x", "\t=x": "'\t=x", "\r\n=x": "'\r\n=x", "＝x": "'＝x",
+		"|calc": "'|calc", "x=1": "x=1", "": "", "ordinary": "ordinary", "\nx": "'\nx", "\ufeff=x": "'\ufeff=x",
+	} {
+		if got := safeCell(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	// What programs choose gets into cells by way of entries.
+	e := Entry{Kind: Call, State: Refused, Tool: "=HYPERLINK(\"http://x\")", Reason: "+a\n\"b\",c", Detail: "@d"}
+	raw := csvLine(e.cells([]byte(`{}`)))
+	cells, err := csv.NewReader(bytes.NewReader(raw)).Read()
+	check(t, err)
+	for i, c := range cells {
+		if c != "" && strings.ContainsAny(c[:1], "=+-@\t\r") {
+			t.Errorf("cell %d begins a formula: %q", i, c)
+		}
+	}
+}
+
+// memory keeps records of tests.
+func memory(t *testing.T, change func(*Options)) (*Record, func() []*Entry) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "codemode.db")
+	key, err := NewKey(make([]byte, 32))
+	check(t, err)
+	o := Options{Key: key, Open: func(ctx context.Context) (*store.DB, error) { return store.Open(ctx, store.Options{Path: path}) }}
+	if change != nil {
+		change(&o)
+	}
+	r := New(o)
+	return r, func() (all []*Entry) {
+		t.Helper()
+		check(t, r.Close(t.Context()))
+		db, err := store.Open(t.Context(), store.Options{Path: path, ReadOnly: true})
+		check(t, err)
+		defer db.Close()
+		check(t, Entries(t.Context(), db, store.Query{}, func(e *Entry) error {
+			all = append(all, e)
+			return nil
+		}))
+		return all
+	}
+}
+
+func TestFlood(t *testing.T) {
+	r, end := memory(t, nil)
+	for n := range 10_000 {
+		check(t, r.Add(t.Context(), Entry{Kind: Call, State: Refused, Run: "r_1", Call: n, Tool: fmt.Sprint("t", n%50), Reason: "limit"}))
+	}
+	check(t, r.Add(t.Context(), Entry{Kind: Call, State: Refused, Run: "r_1", Tool: "other", Reason: "denied"}))
+	check(t, r.Add(t.Context(), Entry{Kind: Run, State: OK, Run: "r_1"}))
+	count := map[string]int{}
+	all := end()
+	tools := 0
+	for _, e := range all {
+		if e.State == Refused {
+			count[e.Reason] += max(1, e.Count)
+			for _, n := range e.Tools {
+				tools += n
+			}
+		}
+	}
+	if len(all) > 100 || count["limit"] != 10_000 || count["denied"] != 1 || tools != 10_000-floodWhole {
+		t.Errorf("%d entries count %v, %d by tools", len(all), count, tools)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	r, end := memory(t, nil)
+	answer := func(rule, state, how string, seconds int) {
+		check(t, r.Add(t.Context(), Entry{Kind: Approval, State: state, Profile: "p", Rules: []Rule{{ID: rule, At: "f:1"}},
+			DecidedBy: &DecidedBy{How: how, LatencyMS: int64(seconds) * 1000}}))
+	}
+	for i := range 40 {
+		answer("always", Allowed, "person", i)
+		state := Allowed
+		if i == 7 {
+			state = "elicitation_declined"
+		}
+		answer("mostly", state, "person", 2)
+	}
+	answer("nobody", "no_approver", "none", 0)
+	db, err := r.DB(t.Context())
+	check(t, err)
+	check(t, r.Flush(t.Context()))
+	s, err := Summarise(t.Context(), db, store.Query{})
+	check(t, err)
+	end()
+	got := ""
+	for _, f := range s.Rules {
+		got += fmt.Sprintf("%s %d/%d/%d/%d %.1f %v; ", f.Rule, f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, f.AlwaysYes)
+	}
+	if want := "always 40/40/0/0 19.5 true; mostly 40/39/1/0 2.0 false; nobody 1/0/0/1 0.0 false; "; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestCheckpointsGoEverywhere(t *testing.T) {
+	var mu sync.Mutex
+	var posted bytes.Buffer
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = posted.ReadFrom(r.Body)
+		posted.WriteByte('\n')
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "checkpoints.jsonl")
+	var key *Key
+	r, end := memory(t, func(o *Options) {
+		key = o.Key
+		o.Publish = []Publisher{FilePublisher(file), WebhookPublisher(server.URL, server.Client())}
+	})
+	for range 2500 {
+		check(t, r.Add(t.Context(), Entry{Kind: Notice, State: "x"}))
+	}
+	n := len(end())
+	mu.Lock()
+	defer mu.Unlock()
+	fromHook, bad, err := ReadCheckpoints(strings.NewReader("log line: " + posted.String()))
+	check(t, err)
+	public, err := ParsePublic(key.Public())
+	check(t, err)
+	for name, all := range map[string][]Checkpoint{"file": checkpointsOf(t, file), "webhook": fromHook} {
+		if len(bad) > 0 || len(all) == 0 || all[len(all)-1].Heads[0].Seq != int64(n) {
+			t.Errorf("%s: %d checkpoints, %v", name, len(all), all)
+		}
+		for _, c := range all {
+			check(t, c.Check(public))
+			c.Heads[0].Seq++
+			if c.Check(public) == nil {
+				t.Error("a checkpoint that was changed passes")
+			}
+		}
+	}
+}
+
+// TestCanceled gives up on entries at random moments: whatever got to the disk without being waited for is closed.
+func TestCanceled(t *testing.T) {
+	r, end := memory(t, nil)
+	var wg sync.WaitGroup
+	acknowledged := sync.Map{}
+	for i := range 200 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*100*time.Microsecond)
+			defer cancel()
+			if r.Write(ctx, Entry{Kind: Call, State: Running, Run: "r_1", Call: i + 1}) == nil {
+				acknowledged.Store(i+1, true)
+			}
+		})
+	}
+	wg.Wait()
+	states := map[int]string{}
+	for _, e := range end() {
+		states[e.Call] += e.State + " "
+	}
+	for n := 1; n <= 200; n++ {
+		_, ok := acknowledged.Load(n)
+		if s := states[n]; ok && s != "running " || !ok && s != "" && s != "running not_sent " {
+			t.Errorf("call %d, acknowledged %v: %s", n, ok, s)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// A Friction is how often a rule has asked people, and what they said.
+type Friction struct {
+	Profile       string  `json:"profile"`
+	Rule          string  `json:"rule"` // "" is the profile's unmatched
+	At            string  `json:"at,omitempty"`
+	Asks          int     `json:"asks"`
+	Approved      int     `json:"approved"`
+	Refused       int     `json:"refused"`    // by a person
+	Unanswered    int     `json:"unanswered"` // nobody was there, or nobody answered in time
+	MedianSeconds float64 `json:"medianSeconds"`
+	AlwaysYes     bool    `json:"alwaysYes"` // a question whose answer is known teaches people not to read
+
+	seconds []float64
+}
+
+// alwaysYes is how many approvals without a refusal make a rule one that is always approved.
+const alwaysYes = 10
+
+// A Summary is what people see of a record at a glance.
+type Summary struct {
+	Entries int            `json:"entries"`
+	Runs    int            `json:"runs"`
+	Calls   map[string]int `json:"calls"`   // by how they ended
+	Refused map[string]int `json:"refused"` // by reason
+	Rules   []*Friction    `json:"rules"`   // those that asked most first
+}
+
+// Summarise counts the entries that fit q.
+func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, error) {
+	s := &Summary{Calls: map[string]int{}, Refused: map[string]int{}}
+	rules := map[[2]string]*Friction{}
+	err := Entries(ctx, db, q, func(e *Entry) error {
+		s.Entries++
+		switch {
+		case e.Kind == Run && e.State == Running:
+			s.Runs++
+		case e.Kind == Call && e.State == Refused:
+			s.Refused[e.Reason] += max(1, e.Count)
+		case e.Kind == Call && e.State != Running && e.State != Pending:
+			s.Calls[e.State]++
+		case e.Kind == Approval:
+			rule := Rule{}
+			if len(e.Rules) > 0 {
+				rule = e.Rules[0]
+			}
+			f := rules[[2]string{e.Profile, rule.ID}]
+			if f == nil {
+				f = &Friction{Profile: e.Profile, Rule: rule.ID}
+				rules[[2]string{e.Profile, rule.ID}] = f
+				s.Rules = append(s.Rules, f)
+			}
+			f.At = rule.At
+			f.count(e)
+		}
+		return nil
+	})
+	for _, f := range s.Rules {
+		f.MedianSeconds = median(f.seconds)
+		f.AlwaysYes = f.Approved >= alwaysYes && f.Refused == 0
+	}
+	slices.SortStableFunc(s.Rules, func(a, b *Friction) int { return cmp.Compare(b.Asks, a.Asks) })
+	return s, err
+}
+
+func (f *Friction) count(e *Entry) {
+	f.Asks++
+	person := e.DecidedBy != nil && e.DecidedBy.How == "person"
+	switch {
+	case person && e.State == Allowed:
+		f.Approved++
+	case person:
+		f.Refused++
+	default:
+		f.Unanswered++
+	}
+	if person {
+		f.seconds = append(f.seconds, (time.Duration(e.DecidedBy.LatencyMS) * time.Millisecond).Seconds())
+	}
+}
+
+func median(of []float64) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	slices.Sort(of)
+	if n := len(of); n%2 == 0 {
+		return (of[n/2-1] + of[n/2]) / 2
+	}
+	return of[len(of)/2]
+}

@@ -1,0 +1,551 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// sweepEvery is how often calls are looked for whose process died.
+const sweepEvery = 15 * time.Second
+
+// A writer is the one goroutine that appends. It takes what has gathered in the queue while the last sync
+// was under way, and puts all of it on the disk with the next one.
+type writer struct {
+	r     *Record
+	db    *store.DB
+	chain *store.Chain
+
+	ends  map[openKey]bool  // for openFrom
+	open  map[openKey]int64 // the calls and runs that have no end yet, by their running entries
+	order []opened          // the same, oldest first, with some that have ended
+
+	unsure []*item     // a batch of which nobody knows whether it got to the disk
+	rows   []store.Row // the same
+
+	told  int       // how many waited for the last batch
+	retry time.Time // when to try again what nobody waits for; zero after a success
+	sweep time.Time // when to look for what others left open
+	left  map[string]int
+}
+
+type openKey struct {
+	kind string
+	run  string
+	call int
+}
+
+type opened struct {
+	key openKey
+	seq int64
+}
+
+func (w *writer) run() {
+	r := w.r
+	defer close(r.ended)
+	w.open, w.left, w.ends = map[openKey]int64{}, map[string]int{}, map[openKey]bool{}
+	w.sweep = time.Now().Add(sweepEvery / 10) // not in the way of the first program
+	if err := w.ensure(r.ctx); err != nil {
+		w.failed(err)
+	}
+	for {
+		w.gather()
+		batch, closing := w.take()
+		if len(batch) > 0 {
+			w.write(batch)
+			continue
+		}
+		if closing {
+			break
+		}
+		w.idle()
+	}
+	w.end()
+}
+
+// gather lets those come who were told a moment ago that their last entry is on the disk, and are about to
+// bring the next: one sync for all is cheaper than one for the first and one for the others.
+func (w *writer) gather() {
+	for range gatherTurns {
+		w.r.mu.Lock()
+		n := len(w.r.queue)
+		w.r.mu.Unlock()
+		if n == 0 || n >= w.told {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// gatherTurns is how often the others get a turn. With nobody else to run one takes less than a microsecond.
+const gatherTurns = 20
+
+// take waits for entries, or for the time to do something else: then it returns none.
+func (w *writer) take() (batch []*item, closing bool) {
+	r := w.r
+	for {
+		r.mu.Lock()
+		now := time.Now()
+		if n := len(r.queue); n > 0 && (r.closed || !now.Before(w.retry) || waitedFor(r.queue)) {
+			if r.closed && w.tried() {
+				r.lost += n
+				for _, it := range r.queue {
+					it.tell(r.db.err())
+				}
+				r.queue = nil
+				r.mu.Unlock()
+				return nil, true
+			}
+			batch = r.queue[:min(n, maxBatch):min(n, maxBatch)]
+			if r.queue = r.queue[len(batch):]; len(r.queue) == 0 {
+				r.queue = nil
+			}
+			r.mu.Unlock()
+			notify(r.space)
+			return batch, false
+		}
+		closed := r.closed && len(r.queue) == 0
+		r.mu.Unlock()
+		if closed {
+			return nil, true
+		}
+		wait := time.Until(w.sweep)
+		if !w.retry.IsZero() {
+			wait = min(wait, time.Until(w.retry))
+		}
+		wait = min(wait, r.pub.due())
+		if wait <= 0 {
+			return nil, false
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-r.wake:
+			timer.Stop()
+		case <-timer.C:
+		case <-r.ctx.Done():
+			timer.Stop()
+			r.mu.Lock()
+			r.closed = true
+			r.mu.Unlock()
+		}
+	}
+}
+
+// tried reports whether there is no sense in another attempt at the end: the last one failed and the time is over.
+func (w *writer) tried() bool { return w.r.ctx.Err() != nil || !w.retry.IsZero() && w.unsure == nil }
+
+func waitedFor(queue []*item) bool {
+	for _, it := range queue {
+		if it.done != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (it *item) tell(err error) {
+	if it.done != nil {
+		it.done <- err
+	}
+}
+
+// write puts a batch on the disk, or back into the queue, or refuses it to those who wait.
+func (w *writer) write(batch []*item) {
+	unsure, err := w.try(batch)
+	if errors.Is(err, store.ErrFenced) { // begin another chain, once
+		w.drop()
+		unsure, err = w.try(batch)
+	}
+	if err == nil {
+		if !w.retry.IsZero() {
+			w.retry = time.Time{}
+			w.r.log.Info("the record is written again")
+			w.tellLost()
+		}
+		return
+	}
+	w.failed(err)
+	if unsure {
+		for _, it := range batch {
+			it.tell(err)
+		}
+		return
+	}
+	w.giveBack(batch, err)
+}
+
+// giveBack refuses what somebody waits for, and keeps the rest for later.
+func (w *writer) giveBack(batch []*item, err error) {
+	var keep []*item
+	for _, it := range batch {
+		switch {
+		case it.done != nil:
+			if err != nil {
+				it.tell(err)
+			}
+		case it.entry != nil:
+			keep = append(keep, it)
+		}
+	}
+	r := w.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, it := range keep[min(len(keep), max(0, maxQueue/2-len(r.queue))):] {
+		w.left[it.entry.Kind+" "+it.entry.State]++
+		r.lost++
+	}
+	keep = keep[:min(len(keep), max(0, maxQueue/2-len(r.queue)))]
+	r.queue = append(keep, r.queue...)
+}
+
+// tellLost writes how many entries had no room while the database could not be written.
+func (w *writer) tellLost() {
+	if len(w.left) == 0 {
+		return
+	}
+	n := 0
+	for _, k := range w.left {
+		n += k
+	}
+	w.later(Entry{Kind: Notice, State: "lost", Count: n, Tools: w.left,
+		Detail: "entries about what had happened already could not be kept while the record could not be written"})
+	w.r.mu.Lock()
+	w.r.lost -= n
+	w.r.mu.Unlock()
+	w.left = map[string]int{}
+}
+
+// later puts an entry of the writer's own into the queue, which may be full.
+func (w *writer) later(e Entry) {
+	p := w.r.prepare(e)
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.r.queue = append(w.r.queue, &item{entry: p, draft: p.draft()})
+}
+
+func (w *writer) failed(err error) {
+	if w.retry.IsZero() && w.r.ctx.Err() == nil {
+		w.r.log.Error("the record cannot be written; calls are refused until it can", "error", err)
+	}
+	w.r.db.failed(err)
+	w.retry = time.Now().Add(retryAfter)
+}
+
+// try writes a batch. unsure says that it is not known whether it got to the disk, and that the writer remembers it.
+func (w *writer) try(batch []*item) (unsure bool, err error) {
+	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
+	defer cancel()
+	if err := w.ensure(ctx); err != nil {
+		return false, err
+	}
+	rows, kept := w.place(batch)
+	if len(rows) == 0 {
+		w.acknowledge(batch)
+		return false, nil
+	}
+	err = w.chain.Append(ctx, rows, w.openFrom(rows, kept))
+	if err == nil {
+		w.committed(rows, kept)
+		w.acknowledge(batch)
+		return false, nil
+	}
+	if errors.Is(err, store.ErrFenced) {
+		return false, err
+	}
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
+	defer cancel()
+	there, doubt := w.chain.Check(asking, rows)
+	switch {
+	case there:
+		w.committed(rows, kept)
+		w.acknowledge(batch)
+		return false, nil
+	case doubt == nil, errors.Is(doubt, store.ErrFenced):
+		return false, err
+	}
+	w.unsure, w.rows = kept, rows
+	return true, err
+}
+
+// place gives the entries of a batch their places behind the head, leaving out those that nobody wants any more.
+func (w *writer) place(batch []*item) (rows []store.Row, kept []*item) {
+	head := w.chain.Head()
+	w.r.mu.Lock()
+	for _, it := range batch {
+		if it.entry != nil && !it.gone {
+			kept = append(kept, it)
+		}
+	}
+	w.r.mu.Unlock()
+	rows = make([]store.Row, len(kept))
+	for i, it := range kept {
+		body, hash := it.draft.place(head)
+		it.entry.Chain, it.entry.Seq = head.Chain, head.Seq+1
+		if w.r.options.Export != nil {
+			it.entry.Prev, it.entry.Hash = hashText(head.Hash), hashText(hash)
+		}
+		rows[i] = it.entry.row()
+		rows[i].Body, rows[i].Hash = body, hash
+		head.Seq, head.Hash = head.Seq+1, hash
+	}
+	return rows, kept
+}
+
+func (e *Entry) openKey() (k openKey, begins, ends bool) {
+	if e.Kind != Call && e.Kind != Run {
+		return k, false, false
+	}
+	return openKey{e.Kind, e.Run, e.Call}, e.State == Running, e.State != Running && e.State != Pending
+}
+
+// openFrom is the first entry whose call is still open when rows are on the disk.
+func (w *writer) openFrom(rows []store.Row, kept []*item) int64 {
+	clear(w.ends)
+	ended := w.ends
+	next := rows[len(rows)-1].Seq + 1
+	first := next
+	for i := len(kept) - 1; i >= 0; i-- {
+		k, begins, ends := kept[i].entry.openKey()
+		if ends {
+			ended[k] = true
+		}
+		if begins {
+			if !ended[k] {
+				first = rows[i].Seq
+			}
+			delete(ended, k)
+		}
+	}
+	for _, o := range w.order {
+		if seq, ok := w.open[o.key]; ok && seq == o.seq && !ended[o.key] {
+			return min(first, o.seq)
+		}
+	}
+	return first
+}
+
+// committed notes what is on the disk now.
+func (w *writer) committed(rows []store.Row, kept []*item) {
+	for i, it := range kept {
+		k, begins, ends := it.entry.openKey()
+		if ends {
+			delete(w.open, k)
+		}
+		if begins {
+			w.open[k] = rows[i].Seq
+			w.order = append(w.order, opened{k, rows[i].Seq})
+		}
+		if w.r.options.Export != nil {
+			w.r.options.Export(it.entry)
+		}
+	}
+	for len(w.order) > 0 && w.open[w.order[0].key] != w.order[0].seq {
+		w.order = w.order[1:]
+	}
+	w.r.pub.moved(w.db.ID(), w.chain.Head(), len(rows))
+}
+
+// acknowledge tells those who wait. For those who gave up while their entry was on its way, the record
+// says that what it announced did not happen.
+func (w *writer) acknowledge(batch []*item) {
+	var late []*item
+	w.told = 0
+	w.r.mu.Lock()
+	for _, it := range batch {
+		if it.done != nil {
+			w.told++
+		}
+		if it.gone && it.entry.Seq != 0 {
+			late = append(late, it)
+			continue
+		}
+		it.tell(nil)
+	}
+	w.r.mu.Unlock()
+	w.undo(late)
+}
+
+// undo writes that calls whose running entries are on the disk were not made.
+func (w *writer) undo(items []*item) {
+	for _, it := range items {
+		if e := it.entry; e.State == Running {
+			w.later(e.end(NotSent, "not_recorded_in_time", "it was recorded too late to be made, and was not made"))
+		}
+	}
+}
+
+// end is the entry that closes e.
+func (e *Entry) end(state, reason, detail string) Entry {
+	of, _ := json.Marshal(map[string]any{"of": map[string]any{"chain": e.Chain, "seq": e.Seq}}) // integers always can be
+	return Entry{
+		Kind: e.Kind, State: state, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client, Session: e.Session,
+		Profile: e.Profile, Server: e.Server, Tool: e.Tool, Reason: reason, Detail: detail, Data: of,
+	}
+}
+
+// ensure has a database and a chain to write to, and no doubt about the last batch.
+func (w *writer) ensure(ctx context.Context) error {
+	if w.db == nil {
+		db, err := w.r.options.Open(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.r.pub.guard(ctx, db); err != nil {
+			return errors.Join(err, db.Close())
+		}
+		w.db = db
+		w.r.db.set(db)
+	}
+	if w.unsure != nil {
+		if err := w.resolve(ctx); err != nil {
+			return err
+		}
+	}
+	if w.chain == nil {
+		chain, err := w.db.Claim(ctx)
+		if err != nil {
+			return err
+		}
+		w.chain = chain
+		if err := chain.Settle(ctx, w.settle); err != nil {
+			w.drop()
+			return err
+		}
+	}
+	return nil
+}
+
+// resolve finds out what became of the batch of which nobody knows.
+func (w *writer) resolve(ctx context.Context) error {
+	there, err := w.chain.Check(ctx, w.rows)
+	fenced := errors.Is(err, store.ErrFenced)
+	if err != nil && !fenced {
+		return err
+	}
+	items, rows := w.unsure, w.rows
+	w.unsure, w.rows = nil, nil
+	if !there {
+		w.giveBack(withoutWaiters(items), nil)
+	} else {
+		w.committed(rows, items)
+		var refused []*item
+		for _, it := range items {
+			if it.done != nil {
+				refused = append(refused, it)
+			}
+		}
+		w.undo(refused)
+	}
+	if fenced {
+		w.drop()
+	}
+	return nil
+}
+
+func withoutWaiters(items []*item) (rest []*item) {
+	for _, it := range items {
+		if it.done == nil {
+			rest = append(rest, it)
+		}
+	}
+	return rest
+}
+
+// drop lets go of a chain that others write to or that cannot be used. What is open in it is found
+// like the calls of a dead process, unless its end is written to the next chain before.
+func (w *writer) drop() {
+	if w.chain == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.r.ctx), writeWait)
+	defer cancel()
+	if err := w.chain.Release(ctx); err != nil {
+		w.r.log.Debug("a chain of the record was not released", "error", err)
+	}
+	w.chain = nil
+	w.open, w.order = map[openKey]int64{}, nil
+}
+
+// settle writes the end of calls whose process died.
+func (w *writer) settle(rows []*store.Row) error {
+	var batch []*item
+	for _, row := range rows {
+		e, err := decodeBody([]byte(row.Body))
+		if err != nil {
+			w.r.log.Error("an open call of the record cannot be read; run: codemode audit verify", "chain", row.Chain, "entry", row.Seq, "error", err)
+			continue
+		}
+		if live := w.open[openKey{e.Kind, e.Run, e.Call}]; live != 0 {
+			continue // a run that went on in this process
+		}
+		detail := "codemode ended before the answer came; it may have happened"
+		if e.Kind == Run {
+			detail = "codemode ended before the run did"
+		}
+		p := w.r.prepare(e.end(Unknown, "abandoned", detail))
+		batch = append(batch, &item{entry: p, draft: p.draft()})
+	}
+	for len(batch) > 0 {
+		some := batch[:min(len(batch), maxBatch)]
+		placed, kept := w.place(some)
+		ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
+		err := w.chain.Append(ctx, placed, w.openFrom(placed, kept))
+		cancel()
+		if err != nil {
+			return fmt.Errorf("closing calls that were left open: %w", err)
+		}
+		w.committed(placed, kept)
+		batch = batch[len(some):]
+	}
+	return nil
+}
+
+// idle does what can wait until there is nothing to write.
+func (w *writer) idle() {
+	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
+	defer cancel()
+	if !w.retry.IsZero() && !time.Now().Before(w.retry) {
+		w.write([]*item{{}}) // nothing, which tells whether something could be written
+	}
+	if w.r.pub.due() <= 0 {
+		w.r.pub.send()
+	}
+	if time.Now().Before(w.sweep) {
+		return
+	}
+	w.sweep = time.Now().Add(sweepEvery)
+	if w.chain == nil || w.unsure != nil {
+		return
+	}
+	if err := w.db.Abandoned(ctx, w.settle); err != nil && ctx.Err() == nil {
+		w.r.log.Warn("calls of codemode processes that ended could not be closed", "error", err)
+		if errors.Is(err, store.ErrFenced) {
+			w.drop()
+		}
+	}
+}
+
+// end publishes where the chain ends and gives everything back.
+func (w *writer) end() {
+	if w.r.ctx.Err() == nil {
+		w.r.pub.send()
+	}
+	w.r.pub.close()
+	w.drop()
+	if w.db != nil {
+		if err := w.db.Close(); err != nil {
+			w.r.log.Warn("closing the record", "error", err)
+		}
+	}
+	w.r.db.mu.Lock()
+	defer w.r.db.mu.Unlock()
+	w.r.db.over = true
+	if w.db == nil {
+		close(w.r.db.channel())
+	}
+}

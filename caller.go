@@ -1,0 +1,55 @@
+package codemode
+
+import (
+	"context"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// A Caller is the client that wants a run, as far as upstreams have to do with
+// it. Approvals are none of its business: nothing that it answers allows a call.
+type Caller struct {
+	// Session tells callers apart; those of one session have equal values. Nil
+	// is like nobody else. An upstream up to protocol 2025-11-25 does not say
+	// for which call it asks, so its question goes only to a session that is
+	// alone in having calls in flight there.
+	Session any
+
+	// Ask puts a question of an upstream to the client's person, and returns
+	// when ctx ends. Nil reaches nobody: the upstream is told that its question was dismissed.
+	Ask func(ctx context.Context, q *upstream.Question) (*upstream.Answer, error)
+
+	// Progress is told what an upstream reports about a call of the run, in the
+	// upstream's words. It must not block. Nil wants to know nothing.
+	Progress func(tool string, progress, total float64, message string)
+
+	// Meta goes along with the run's calls in _meta, such as traceparent.
+	Meta map[string]any
+}
+
+type callerKey struct{}
+
+// options are those of one call of a run.
+func (c *Caller) options(ctx context.Context, tool string) upstream.CallOptions {
+	if c == nil {
+		return upstream.CallOptions{}
+	}
+	o := upstream.CallOptions{Session: c.Session, Meta: c.Meta}
+	if c.Progress != nil {
+		o.Progress = func(progress, total float64, message string) { c.Progress(tool, progress, total, message) }
+	}
+	if c.Ask != nil {
+		o.Ask = func(asking context.Context, q *upstream.Question) (*upstream.Answer, error) {
+			defer hostfns.Pause(ctx)() // a person's time is nobody's timeout
+			return c.Ask(asking, q)
+		}
+	}
+	return o
+}
+
+// callerOf returns the caller of the run that ctx belongs to, nil if it has none.
+func callerOf(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}

@@ -1,0 +1,66 @@
+package catalog
+
+// An index holds the words of one server's tools. It never changes, so that a
+// server's new list costs nothing to the others.
+type index struct {
+	slot  int // its place among the indexes of the catalogue
+	tools []*Tool
+	terms map[string]*[fields][]posting // stem to the tools that have it, in order
+	field [fields]struct {
+		length []float64 // weighted words of each tool
+		total  float64   // sum of length
+	}
+}
+
+type posting struct {
+	tool   int32
+	weight float32
+}
+
+func newIndex(server string, tools []*Tool) *index {
+	x := &index{tools: tools, terms: map[string]*[fields][]posting{}}
+	for f := range x.field {
+		x.field[f].length = make([]float64, len(tools))
+	}
+	for i, t := range tools {
+		var weights [fields]map[string]float64
+		for f := range weights {
+			weights[f] = map[string]float64{}
+		}
+		note := func(field int, text string, weight float64) {
+			for _, w := range words(text) {
+				weights[field][w] += weight
+				x.field[field].length[i] += weight
+			}
+		}
+		note(inName, t.Raw, 1)
+		note(inText, t.Title, weightTitle)
+		note(inText, server, weightServer)
+		first, rest := firstSentence(t.Description)
+		note(inText, first, weightDescribed)
+		note(inText, rest, weightRest)
+		parameters(t.Input, func(name, description string) {
+			note(inText, name, weightParameter)
+			note(inText, description, weightParameter/2)
+		})
+		for f := range weights {
+			for w, weight := range weights[f] {
+				if x.terms[w] == nil {
+					x.terms[w] = new([fields][]posting)
+				}
+				x.terms[w][f] = append(x.terms[w][f], posting{int32(i), float32(weight)})
+			}
+			x.field[f].total += x.field[f].length[i]
+		}
+	}
+	return x
+}
+
+func firstSentence(s string) (first, rest string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\n' || s[i] == '.' && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == '\n') {
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
+}

@@ -1,0 +1,190 @@
+package catalog
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// What a learned type may take. A result that is larger teaches nothing, and a
+// type that is longer is cut at a lower depth.
+const (
+	learnBytes = 1 << 20 // of a result
+	learnedMax = 2 << 10 // of the type as text
+	learnDepth = 6
+	learnItems = 50 // of an array that are looked at
+	learnKeys  = 40 // of an object; one with more is a map
+	learnKey   = 40 // bytes of a key; a longer one is data
+)
+
+// A learned type is what is known of the results of a tool that has no output
+// schema: the shape of the first one. It has names of members and types, and no values.
+type learned struct{ text atomic.Pointer[string] }
+
+// Learn takes the shape of a result as the result type of a tool whose server
+// declares none. Only the first result counts, and only while the definition is
+// the one of that digest. Another list of the server keeps what was learned of
+// the tools that it does not change.
+func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
+	t := c.now.Load().byName[name]
+	if t == nil || t.Digest != digest || len(t.Output) > 0 || t.learned.text.Load() != nil || len(result) > learnBytes {
+		return
+	}
+	v, err := decode(result)
+	if err != nil {
+		return
+	}
+	for depth := learnDepth; depth >= 0; depth-- {
+		if text := shapeOf(v, depth).typed(); len(text) <= learnedMax {
+			t.learned.text.CompareAndSwap(nil, &text)
+			return
+		}
+	}
+}
+
+// A shape is what values that were seen in one place have in common.
+type shape struct {
+	kinds   map[string]bool // string, number, boolean, null, array, object, any
+	seen    int             // objects
+	members map[string]*shape
+	present map[string]int // in how many of the objects
+	dict    *shape         // of the members of objects whose keys are data
+	item    *shape
+}
+
+func shapeOf(v any, depth int) *shape {
+	s := &shape{kinds: map[string]bool{}}
+	s.add(v, depth)
+	return s
+}
+
+func (s *shape) add(v any, depth int) {
+	switch v := v.(type) {
+	case nil:
+		s.kinds["null"] = true
+	case bool:
+		s.kinds["boolean"] = true
+	case json.Number:
+		s.kinds["number"] = true
+	case string:
+		s.kinds["string"] = true
+	case []any:
+		s.kinds["array"] = true
+		for _, e := range v[:min(len(v), learnItems)] {
+			s.item = s.item.with(e, depth-1)
+		}
+	case map[string]any:
+		s.kinds["object"] = true
+		if depth > 0 && isDict(v) {
+			for _, k := range slices.Sorted(maps.Keys(v))[:min(len(v), learnItems)] {
+				s.dict = s.dict.with(v[k], depth-1)
+			}
+			return
+		}
+		s.seen++
+		if depth <= 0 {
+			return
+		}
+		if s.members == nil {
+			s.members, s.present = map[string]*shape{}, map[string]int{}
+		}
+		for k, e := range v {
+			s.members[k] = s.members[k].with(e, depth-1)
+			s.present[k]++
+		}
+	}
+}
+
+// with adds a value to a shape, which may be nil.
+func (s *shape) with(v any, depth int) *shape {
+	if s == nil {
+		s = &shape{kinds: map[string]bool{}}
+	}
+	if depth < 0 {
+		s.kinds["any"] = true
+	} else {
+		s.add(v, depth)
+	}
+	return s
+}
+
+// isDict tells an object whose keys are data, such as one person for each
+// address, from one whose keys are names of members.
+func isDict(v map[string]any) bool {
+	var first map[string]any
+	alike := true // all members are objects with the same keys
+	for k, e := range v {
+		if len(k) > learnKey || !isName(k) {
+			return true
+		}
+		o, _ := e.(map[string]any)
+		if first == nil {
+			first = o
+		}
+		alike = alike && len(o) > 0 && maps.EqualFunc(o, first, func(any, any) bool { return true })
+	}
+	return len(v) > learnKeys || len(v) > 1 && alike
+}
+
+// isName reports whether a key looks like one that a programmer chose.
+func isName(k string) bool {
+	for i, r := range k {
+		switch {
+		case r == '_', r == '$', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
+		case i > 0 && (r == '-' || '0' <= r && r <= '9'):
+		default:
+			return false
+		}
+	}
+	return k != ""
+}
+
+// typed writes the shape as a TypeScript type, on one line.
+func (s *shape) typed() string {
+	if s == nil || s.kinds["any"] {
+		return "unknown"
+	}
+	var union []string
+	for _, kind := range []string{"string", "number", "boolean"} {
+		if s.kinds[kind] {
+			union = append(union, kind)
+		}
+	}
+	if s.kinds["array"] {
+		union = append(union, arrayOf(s.item.typed()))
+	}
+	if s.kinds["object"] {
+		union = append(union, s.object())
+	}
+	if len(union) == 0 {
+		return "unknown" // null alone says little about the next result
+	}
+	if s.kinds["null"] {
+		union = append(union, "null")
+	}
+	return join(compact(union), " | ")
+}
+
+func (s *shape) object() string {
+	var parts []string
+	if len(s.members) > 0 {
+		var members []string
+		for _, k := range slices.Sorted(maps.Keys(s.members)) {
+			mark := ""
+			if s.present[k] < s.seen {
+				mark = "?"
+			}
+			members = append(members, propertyName(k)+mark+": "+s.members[k].typed())
+		}
+		parts = append(parts, "{ "+strings.Join(members, "; ")+" }")
+	}
+	if s.dict != nil {
+		parts = append(parts, "{ [key: string]: "+s.dict.typed()+" }")
+	}
+	if len(parts) == 0 {
+		return "{ [key: string]: unknown }"
+	}
+	return strings.Join(parts, " | ")
+}

@@ -1,0 +1,250 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
+)
+
+// stranger is an upstream that nobody trusts, with a tool that the test defines.
+type stranger struct {
+	*mcp.Server
+	url string
+}
+
+func newStranger(t *testing.T) *stranger {
+	t.Helper()
+	s := &stranger{Server: mcp.NewServer(&mcp.Implementation{Name: "stranger", Version: "1"}, nil)}
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.Server }, nil))
+	s.url = web.URL
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			session.Close()
+		}
+		web.Close()
+	})
+	return s
+}
+
+func (s *stranger) define(name, description string) {
+	s.AddTool(&mcp.Tool{Name: name, Description: description, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if strings.Contains(string(r.Params.Arguments), "fail") {
+				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "do as I say"}}}, nil
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + " answers"}}}, nil
+		})
+}
+
+// verdicts runs a program of attempts and says of each call how it came to its end.
+func verdicts(t *testing.T, e *codemode.Evaluator, p *person, code string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := e.Eval(ctx, codemode.Request{Profile: "p", Code: code, Channels: []approvals.Channel{p}})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r.Text(err))
+	}
+	var out []string
+	for _, c := range r.Calls {
+		verdict := "allow"
+		switch {
+		case c.Approved != "":
+			verdict = "ask"
+		case c.State == hostfns.Refused:
+			verdict = "deny"
+		}
+		out = append(out, strings.TrimPrefix(c.Tool, "s__")+" "+verdict)
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestN4TaintedRuns is POLICY.md N4: after anything that an untrusted server said, whatever was
+// done to it since, the whole run counts as tainted; a program with literals alone does not.
+func TestN4TaintedRuns(t *testing.T) {
+	s := newStranger(t)
+	s.define("read", "reads mail")
+	config := func(trust bool) string {
+		return fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q, "trustAnnotations": %t}},
+			"evaluation": {"profiles": {"p": {"allowlist": ["*"], "raise": {"tainted": "ask"}}}}}`, s.url, trust)
+	}
+	e := open(t, config(false))
+	for _, tt := range []struct{ name, code, want string }{
+		{"a literal", `await codemode.time__now({timezone: "UTC"})`, "time__now allow"},
+		{"a value", `const m = await codemode.s__read({}); await codemode.time__now({timezone: "UTC"}); return m`, "read allow, time__now ask"},
+		{"laundered by JSON", `const m = await codemode.s__read({}); JSON.parse(JSON.stringify({m})); await codemode.time__now({})`, "read allow, time__now ask"},
+		{"an error's words", `try { await codemode.s__read({fail: 1}) } catch {} await codemode.time__now({})`, "read allow, time__now ask"},
+		{"before it", `await codemode.time__now({}); await codemode.s__read({})`, "time__now allow, read allow"},
+		{"reading again", `await codemode.s__read({}); await codemode.s__read({n: 1})`, "read allow, read ask"},
+		{"trusted ones only", `await codemode.filesystem__read_text_file({path: "a.md"}); await codemode.time__now({})`, "filesystem__read_text_file allow, time__now allow"},
+	} {
+		p := says(yes, nil)
+		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", Code: tt.code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var predicted []string
+		for _, c := range plan.Calls {
+			predicted = append(predicted, strings.TrimPrefix(c.Tool, "s__")+" "+c.Verdict)
+		}
+		got := verdicts(t, e, p, tt.code)
+		if got != tt.want || strings.Join(predicted, ", ") != tt.want {
+			t.Errorf("%s: got %s, predicted %s, want %s", tt.name, got, strings.Join(predicted, ", "), tt.want)
+		}
+	}
+	if got := verdicts(t, open(t, config(true)), says(yes, nil), `await codemode.s__read({}); await codemode.time__now({})`); got != "read allow, time__now allow" {
+		t.Errorf("a server that is trusted: %s", got)
+	}
+}
+
+// TestA14ChangedDefinitions is POLICY.md A14: one character of a description, and the tool is
+// asked about until a person has accepted it, also in a later process.
+func TestA14ChangedDefinitions(t *testing.T) {
+	s := newStranger(t)
+	s.define("read", "reads mail")
+	s.define("other", "does something else")
+	state := filepath.Join(t.TempDir(), "state")
+	start := func() *codemode.Evaluator {
+		return open(t, fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q}}, "evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`, s.url),
+			func(o *codemode.Options) { o.StateDir = state })
+	}
+	const both = `await codemode.s__read({}); await codemode.s__other({})`
+	e := start()
+	if got := verdicts(t, e, says(yes, nil), both); got != "read allow, other allow" {
+		t.Fatalf("at first: %s", got)
+	}
+	s.define("read", "reads mail.")
+	eventually(t, "the changed tool", func() bool { return len(e.ChangedTools()) == 1 })
+	if got := verdicts(t, e, says(yes, nil), both); got != "read ask, other allow" {
+		t.Errorf("after the change: %s", got)
+	}
+	p := says(no, nil)
+	r, err := eval(t, e, "p", refused(`codemode.s__read({})`), p)
+	if err != nil || !strings.Contains(string(r.Value), "elicitation_declined") || len(p.asked) != 1 || !strings.Contains(strings.Join(p.asked[0].Reasons, " "), "reviewed") {
+		t.Errorf("a person is not told why: %s %v", r.Value, p.asked)
+	}
+	e.Close(t.Context())
+
+	// Another process remembers.
+	e = start()
+	if got := verdicts(t, e, says(yes, nil), both); got != "read ask, other allow" {
+		t.Errorf("in a later process: %s", got)
+	}
+	changed := e.ChangedTools()
+	if len(changed) != 1 || changed[0].Name != "s__read" || strings.Join(changed[0].Diff, "\n") != "- /description: \"reads mail\"\n+ /description: \"reads mail.\"" {
+		t.Fatalf("changed: %+v", changed)
+	}
+	if err := e.AcceptTool("s__read", "another digest"); err == nil {
+		t.Error("a definition that nobody saw was accepted")
+	}
+	if err := e.AcceptTool("s__none", changed[0].Digest); err == nil {
+		t.Error("a tool that does not exist was accepted")
+	}
+	if err := e.AcceptTool("s__read", changed[0].Digest); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(t, e, says(yes, nil), both); got != "read allow, other allow" || len(e.ChangedTools()) != 0 {
+		t.Errorf("once it is accepted: %s", got)
+	}
+	e.Close(t.Context())
+	if got := verdicts(t, start(), says(yes, nil), both); got != "read allow, other allow" {
+		t.Errorf("accepted, in a later process: %s", got)
+	}
+}
+
+// A definition that changes and changes back during a run is asked about in that run.
+func TestA14DefinitionChangesDuringARun(t *testing.T) {
+	s := newStranger(t)
+	s.define("read", "reads mail")
+	e := open(t, fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q}}, "evaluation": {"profiles": {"p": {"allowlist": ["s__*"], "asklist": ["time__*"]}}}}`, s.url))
+	if got := verdicts(t, e, says(yes, nil), `await codemode.s__read({})`); got != "read allow" {
+		t.Fatal(got)
+	}
+	p := says(yes, nil)
+	answer, first := p.answer, true
+	p.answer = func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+		if first {
+			first = false
+			s.define("read", "reads mail and more")
+			eventually(t, "the changed tool", func() bool { return len(e.ChangedTools()) == 1 })
+			s.define("read", "reads mail")
+			eventually(t, "the tool as it was", func() bool { return len(e.ChangedTools()) == 0 })
+		}
+		return answer(ctx, r)
+	}
+	const code = `await codemode.s__read({}); await codemode.time__now({}); await codemode.s__read({n: 2})`
+	if got := verdicts(t, e, p, code); got != "read allow, time__now ask, read ask" {
+		t.Errorf("in the run: %s", got)
+	}
+	if got := verdicts(t, e, says(yes, nil), code); got != "read allow, time__now ask, read allow" {
+		t.Errorf("in the next run: %s", got)
+	}
+}
+
+// What a person accepts in one process counts in another that runs meanwhile.
+func TestA14AcceptedElsewhere(t *testing.T) {
+	s := newStranger(t)
+	s.define("read", "reads mail")
+	state := filepath.Join(t.TempDir(), "state")
+	start := func() *codemode.Evaluator {
+		return open(t, fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q}}, "evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`, s.url),
+			func(o *codemode.Options) { o.StateDir = state })
+	}
+	running := start()
+	const call = `await codemode.s__read({})`
+	if got := verdicts(t, running, says(yes, nil), call); got != "read allow" {
+		t.Fatal(got)
+	}
+	s.define("read", "reads mail, and more")
+	eventually(t, "the changed tool", func() bool { return len(running.ChangedTools()) == 1 })
+	if got := verdicts(t, running, says(yes, nil), call); got != "read ask" {
+		t.Fatal(got)
+	}
+	person := start()
+	person.WaitReady(t.Context(), 10*time.Second)
+	changed := person.ChangedTools()
+	if len(changed) != 1 {
+		t.Fatalf("changed: %+v", changed)
+	}
+	if err := person.AcceptTool("s__read", changed[0].Digest); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(t, running, says(yes, nil), call); got != "read allow" {
+		t.Errorf("accepted elsewhere: %s", got)
+	}
+}
+
+// A fallback that lets calls through unseen is not for what asks beside the rules.
+func TestFallbackDoesNotUndoWhatRaisesACall(t *testing.T) {
+	s := newStranger(t)
+	s.define("read", "reads mail")
+	e := open(t, fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q}}, "evaluation": {"profiles": {
+		"p": {"allowlist": ["*"], "asklist": ["filesystem__*"], "elicitationFallback": "allow", "raise": {"tainted": "ask"}, "limits": {"repeat": 1}}}}}`, s.url))
+	for code, want := range map[string]string{
+		`await codemode.filesystem__read_text_file({path: "a.md"})`:  "happened",
+		`await codemode.s__read({}); await codemode.time__now({})`:   "no_approver",
+		`await codemode.time__now({}); await codemode.time__now({})`: "no_approver",
+	} {
+		r, err := eval(t, e, "p", "try { "+code+"; return 'happened' } catch (e) { return e.reason }")
+		if err != nil || string(r.Value) != fmt.Sprintf("%q", want) {
+			t.Errorf("%s: got %s, %v, want %s", code, r.Value, err, want)
+		}
+	}
+	s.define("read", "reads mail.")
+	eventually(t, "the changed tool", func() bool { return len(e.ChangedTools()) == 1 })
+	if r, err := eval(t, e, "p", refused("codemode.s__read({})")); err != nil || !strings.Contains(string(r.Value), "no_approver") {
+		t.Errorf("a changed tool: %s %v", r.Value, err)
+	}
+}

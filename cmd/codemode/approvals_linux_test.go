@@ -1,0 +1,164 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sys/unix"
+)
+
+// A responder is codemode approvals on a terminal of its own.
+type responder struct {
+	t    *testing.T
+	keys *os.File
+	out  *screen
+	cmd  *exec.Cmd
+	done chan error
+}
+
+func startResponder(t *testing.T, environment []string) *responder {
+	t.Helper()
+	keys, terminal := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	r := &responder{t: t, keys: keys, out: &screen{}, cmd: exec.Command(os.Args[0], "approvals"), done: make(chan error, 1)}
+	r.cmd.Env = append(environment, "TERM=xterm-256color")
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = terminal, terminal, terminal
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	go func() { r.done <- r.cmd.Wait() }()
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := keys.Read(b)
+			if n > 0 {
+				r.out.Write(b[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { r.cmd.Process.Kill() })
+	return r
+}
+
+// see waits until something is shown.
+func (r *responder) see(what string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(r.out.String(), what); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%q was not shown:\n%q", what, r.out.String())
+		}
+	}
+}
+
+// press presses keys with the pauses of a person.
+func (r *responder) press(keys ...string) {
+	for _, k := range keys {
+		time.Sleep(2 * settle)
+		r.keys.WriteString(k)
+	}
+}
+
+const (
+	downKey  = "\x1b[B"
+	enterKey = "\r"
+)
+
+// S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, nobody is there.
+func TestApprovalsOnASecondTerminal(t *testing.T) {
+	home, err := os.MkdirTemp("", "cm") // sockets have short paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	files := t.TempDir()
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}, "expose": ["p"]}}`)
+	environment := append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+	serve := exec.Command(os.Args[0], "serve", "--config", config, "--root", files)
+	serve.Env = environment
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: serve}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	run := func(file string) string {
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{
+			"code": `try { await codemode.filesystem__write_file({path: "` + file + `", content: "x"}); return "written" } catch (e) { return e.reason + ": " + e.detail }`,
+		}})
+		if err != nil {
+			return err.Error()
+		}
+		return res.Content[0].(*mcp.TextContent).Text
+	}
+	if got := run("nobody.md"); !strings.HasPrefix(got, `"no_approver: `) {
+		t.Errorf("with no responder: %s", got)
+	}
+
+	r := startResponder(t, environment)
+	r.see("1 process connected")
+	answers := make(chan string, 1)
+	go func() { answers <- run("yes.md") }()
+	r.see("filesystem.write_file")
+	r.press(enterKey, downKey, downKey, enterKey)
+	if got := <-answers; !strings.HasPrefix(got, `"written"`) || !strings.Contains(got, "approved (person, terminal)") {
+		t.Errorf("allowed: %s", got)
+	}
+	go func() { answers <- run("no.md") }()
+	r.see("no.md")
+	r.press(enterKey, downKey, enterKey, "not there", enterKey)
+	if got := <-answers; !strings.HasPrefix(got, `"elicitation_declined: `) || !strings.Contains(got, "not there") {
+		t.Errorf("refused: %s", got)
+	}
+
+	// F47: resized and killed in the middle of an answer, it says yes to nothing.
+	go func() { answers <- run("killed.md") }()
+	r.see("killed.md")
+	r.press(enterKey, downKey)
+	if err := unix.IoctlSetWinsize(int(r.keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 10, Col: 40}); err != nil {
+		t.Error(err)
+	}
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answers; !strings.HasPrefix(got, `"no_approver: `) {
+		t.Errorf("killed: %s", got)
+	}
+	for name, want := range map[string]bool{"yes.md": true, "no.md": false, "killed.md": false, "nobody.md": false} {
+		if _, err := os.Stat(filepath.Join(files, name)); (err == nil) != want {
+			t.Errorf("%s is there: %v", name, err == nil)
+		}
+	}
+
+	r = startResponder(t, environment)
+	r.see("1 process connected")
+	r.press("q")
+	select {
+	case err := <-r.done:
+		if err != nil {
+			t.Errorf("q: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("q does not quit")
+	}
+}
+
+// F47: without a terminal there is no responder.
+func TestApprovalsNeedATerminal(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	var out, errs screen
+	if code := runMain(t, streams{strings.NewReader("y\ny\n"), &out, &errs}, "approvals"); code != exitUsage || !strings.Contains(errs.String(), "terminal") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+}

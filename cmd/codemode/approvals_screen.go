@@ -1,0 +1,307 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// A screen is what codemode approvals shows, and what the keys do. It is a queue of questions, of which one is chosen, by its
+// ID: whatever comes and goes, the choice stays where it is, and an answer is to what was read.
+type approvalsScreen struct {
+	width, height int
+	links         map[*link]bool
+	waiting       []waiting
+	chosen        string // ID
+	scroll        int    // lines of the preview that are above its top
+	whole         map[string]string
+
+	mode   mode
+	answer int    // of those that are open
+	typed  string // a reason or a code
+	since  time.Time
+	notice string
+
+	now func() time.Time
+}
+
+// A mode says what the keys do.
+type mode int
+
+const (
+	choosing  mode = iota // a question
+	answering             // it, from a list
+	reasoning             // why it is refused
+	coding                // the code that a yes needs
+)
+
+// settle is how long keys are not looked at after what they would act upon has changed: they were meant for what was there.
+const settle = 400 * time.Millisecond
+
+// A waiting is a question and where it comes from.
+type waiting struct {
+	approvals.Asked
+	from *link
+}
+
+func newScreen() *approvalsScreen {
+	return &approvalsScreen{width: 80, height: 24, links: map[*link]bool{}, whole: map[string]string{}, now: time.Now}
+}
+
+func (s *approvalsScreen) Init() tea.Cmd { return tick() }
+
+type tickMsg struct{}
+
+// tick lets the ages of questions be shown anew.
+func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
+
+func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tickMsg:
+		return s, tick()
+	case tea.WindowSizeMsg:
+		s.width, s.height = msg.Width, msg.Height
+		for l := range s.links {
+			s.say(l, approvals.Said{Kind: "width", Width: s.width - 1})
+		}
+	case toldMsg:
+		s.told(msg.from, msg.told)
+	case goneMsg:
+		delete(s.links, msg.from)
+		s.replace(msg.from, nil)
+	case problemMsg:
+		s.notice = printable(msg.text)
+	case editedMsg:
+		s.edited(msg)
+	case tea.KeyPressMsg:
+		return s, s.key(msg)
+	}
+	return s, nil
+}
+
+func (s *approvalsScreen) told(from *link, t *approvals.Told) {
+	switch t.Kind {
+	case "hello":
+		s.links[from] = true
+		s.say(from, approvals.Said{Kind: "width", Width: s.width - 1})
+	case "pending":
+		s.replace(from, t.Calls)
+	case "shown":
+		if t.Error != "" {
+			s.notice = printable(t.Error)
+		} else {
+			s.whole[t.ID] = printable(t.Text)
+			s.scroll = 0
+		}
+	case "answered":
+		if t.Error != "" {
+			s.notice = "Not taken: " + printable(t.Error)
+		}
+	}
+}
+
+// replace takes in what waits at a process now.
+func (s *approvalsScreen) replace(from *link, calls []approvals.Asked) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w waiting) bool { return w.from == from })
+	for _, c := range calls {
+		s.waiting = append(s.waiting, waiting{c, from})
+	}
+	slices.SortStableFunc(s.waiting, func(a, b waiting) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	if s.index() >= 0 {
+		return
+	}
+	if s.chosen != "" && s.mode != choosing {
+		s.notice = "That question is answered, or its time is over."
+	}
+	delete(s.whole, s.chosen)
+	s.chosen = ""
+	if len(s.waiting) > 0 {
+		s.chosen = s.waiting[0].ID
+	}
+	s.enter(choosing)
+	s.scroll = 0
+}
+
+// index is that of the chosen question, -1 if there is none.
+func (s *approvalsScreen) index() int {
+	return slices.IndexFunc(s.waiting, func(w waiting) bool { return w.ID == s.chosen })
+}
+
+func (s *approvalsScreen) enter(m mode) {
+	s.mode, s.typed, s.since = m, "", s.now()
+	if m == answering {
+		s.answer = 0 // a refusal
+	}
+}
+
+func (s *approvalsScreen) say(to *link, said approvals.Said) {
+	if err := to.say(said); err != nil {
+		s.notice = "Not sent: " + printable(err.Error())
+	}
+}
+
+// key acts on a key.
+func (s *approvalsScreen) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	if name == "ctrl+c" || name == "q" && s.mode == choosing {
+		return tea.Quit
+	}
+	i := s.index()
+	if i < 0 || s.now().Sub(s.since) < settle {
+		return nil
+	}
+	w := s.waiting[i]
+	s.notice = ""
+	switch name {
+	case "pgdown":
+		s.scroll += max(s.height/3, 1)
+		return nil
+	case "pgup":
+		s.scroll = max(s.scroll-max(s.height/3, 1), 0)
+		return nil
+	}
+	switch s.mode {
+	case choosing:
+		s.choose(name, i)
+	case answering:
+		return s.pick(name, w)
+	case reasoning, coding:
+		s.typing(k, w)
+	}
+	return nil
+}
+
+func (s *approvalsScreen) choose(key string, i int) {
+	switch key {
+	case "up", "k":
+		i = max(i-1, 0)
+	case "down", "j":
+		i = min(i+1, len(s.waiting)-1)
+	case "s":
+		s.say(s.waiting[i].from, approvals.Said{Kind: "show", ID: s.chosen})
+	case "enter":
+		s.enter(answering)
+	}
+	if id := s.waiting[i].ID; id != s.chosen {
+		s.chosen, s.scroll = id, 0
+	}
+}
+
+// An option is one of the answers to a question.
+type option struct {
+	text string
+	kind string // deny, reason, allow or edit
+	approvals.Offer
+}
+
+func options(w waiting) []option {
+	all := []option{{text: "Refuse", kind: "deny"}, {text: "Refuse, and say why", kind: "reason"}}
+	for _, o := range w.Offers {
+		all = append(all, option{text: printable(o.Text), kind: "allow", Offer: o})
+	}
+	if len(w.Args) > 0 {
+		all = append(all, option{text: "Change the arguments, and allow those", kind: "edit"})
+	}
+	return all
+}
+
+func (s *approvalsScreen) pick(key string, w waiting) tea.Cmd {
+	all := options(w)
+	switch key {
+	case "up", "k":
+		s.answer = max(s.answer-1, 0)
+	case "down", "j":
+		s.answer = min(s.answer+1, len(all)-1)
+	case "esc":
+		s.enter(choosing)
+	case "s":
+		s.say(w.from, approvals.Said{Kind: "show", ID: w.ID})
+	case "enter":
+		switch o := all[min(s.answer, len(all)-1)]; o.kind {
+		case "deny":
+			s.send(w, approvals.Said{})
+		case "reason":
+			s.enter(reasoning)
+		case "edit":
+			return edit(w)
+		default:
+			if w.Unseen && s.whole[w.ID] == "" {
+				s.say(w.from, approvals.Said{Kind: "show", ID: w.ID})
+				s.notice = "A call of this risk has to be seen whole: here it is. Read it, and choose again."
+				s.since = s.now()
+				return nil
+			}
+			if w.Code != "" {
+				s.enter(coding)
+				return nil
+			}
+			s.send(w, approvals.Said{Yes: true, Scope: o.Scope})
+		}
+	}
+	return nil
+}
+
+// typing takes a reason or a code, letter by letter.
+func (s *approvalsScreen) typing(k tea.KeyPressMsg, w waiting) {
+	switch name := k.String(); name {
+	case "esc":
+		s.enter(answering)
+	case "backspace":
+		if r := []rune(s.typed); len(r) > 0 {
+			s.typed = string(r[:len(r)-1])
+		}
+	case "enter":
+		if s.mode == reasoning {
+			s.send(w, approvals.Said{Reason: s.typed})
+			return
+		}
+		if s.typed != w.Code {
+			s.notice = "That is not the code of this question."
+			s.typed = ""
+			return
+		}
+		s.send(w, approvals.Said{Yes: true, Code: s.typed, Scope: options(w)[s.answer].Scope})
+	default:
+		if text := k.Key().Text; text != "" && len([]rune(s.typed)) < approvals.MaxWords {
+			s.typed += printable(text)
+		}
+	}
+}
+
+// send answers a question, and goes on with the next one.
+func (s *approvalsScreen) send(w waiting, said approvals.Said) {
+	said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
+	s.say(w.from, said)
+	s.enter(choosing)
+}
+
+type editedMsg struct {
+	id   string
+	args []byte
+	err  error
+}
+
+func (s *approvalsScreen) edited(m editedMsg) {
+	i := slices.IndexFunc(s.waiting, func(w waiting) bool { return w.ID == m.id })
+	switch {
+	case m.err != nil:
+		s.notice = "Not changed: " + printable(m.err.Error())
+	case i < 0:
+		s.notice = "That question is answered, or its time is over."
+	case !json.Valid(m.args):
+		s.notice = "Not taken: what was written is not JSON."
+	default:
+		s.send(s.waiting[i], approvals.Said{Yes: true, Args: m.args, Code: s.waiting[i].Code})
+	}
+	s.since = s.now()
+}
+
+func age(since, now time.Time) string {
+	return fmt.Sprint(max(now.Sub(since), 0).Truncate(time.Second))
+}

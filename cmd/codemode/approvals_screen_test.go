@@ -1,0 +1,239 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// A seat at a screen whose keys are pressed by a test, a second after the other.
+type typist struct {
+	t      *testing.T
+	screen *approvalsScreen
+	link   *link
+	said   []approvals.Said
+	fails  error
+	clock  time.Time
+}
+
+func newTypist(t *testing.T, calls ...approvals.Asked) *typist {
+	p := &typist{t: t, screen: newScreen(), clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	p.screen.now = func() time.Time { return p.clock }
+	p.link = &link{say: func(s approvals.Said) error {
+		if s.Kind != "width" {
+			p.said = append(p.said, s)
+		}
+		return p.fails
+	}}
+	p.screen.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "hello"}})
+	p.pending(calls...)
+	return p
+}
+
+func (p *typist) pending(calls ...approvals.Asked) {
+	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "pending", Calls: calls}})
+}
+
+var named = map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "backspace": tea.KeyBackspace}
+
+// press presses keys: names of keys, or texts that are typed letter by letter. It returns whether the last one quits.
+func (p *typist) press(keys ...string) bool {
+	p.t.Helper()
+	quits := false
+	one := func(k tea.KeyPressMsg) {
+		p.clock = p.clock.Add(time.Second)
+		_, cmd := p.screen.Update(k)
+		quits = cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.QuitMsg"
+	}
+	for _, key := range keys {
+		if code, ok := named[key]; ok {
+			one(tea.KeyPressMsg{Code: code})
+			continue
+		}
+		for _, r := range key {
+			one(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+	return quits
+}
+
+// asked is a question about number n.
+func asked(n int, change ...func(*approvals.Asked)) approvals.Asked {
+	a := approvals.Asked{
+		ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n), Heading: fmt.Sprintf("fs.write%d", n), Summary: fmt.Sprintf("fs.write%d path: \"/data/%d\"", n, n),
+		Text: fmt.Sprintf("A program asks to make this call.\n\n    fs.write%d\n    risk      medium\n", n), Risk: "medium", Whole: true,
+		Since:  time.Date(2026, 11, 21, 11, 59, n, 0, time.UTC),
+		Offers: []approvals.Offer{{Scope: approvals.Once, Text: "Allow this call"}, {Scope: approvals.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
+	}
+	for _, c := range change {
+		c(&a)
+	}
+	return a
+}
+
+func high(a *approvals.Asked)   { a.Risk, a.Code = "high", "7f3a" }
+func unseen(a *approvals.Asked) { a.Unseen, a.Whole = true, false }
+
+// S3.7: what keys do, and what is sent for them.
+func TestApprovalsKeys(t *testing.T) {
+	answer := func(n int, change func(*approvals.Said)) approvals.Said {
+		s := approvals.Said{Kind: "answer", ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n)}
+		change(&s)
+		return s
+	}
+	yes := func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.Once }
+	no := func(s *approvals.Said) {}
+	tests := []struct {
+		why   string
+		calls []approvals.Asked
+		keys  []string
+		want  []approvals.Said
+	}{
+		{"A16: one key answers nothing", []approvals.Asked{asked(1)}, []string{"enter"}, nil},
+		{"A16: a no is what comes first", []approvals.Asked{asked(1)}, []string{"enter", "enter"}, []approvals.Said{answer(1, no)}},
+		{"letters answer nothing", []approvals.Asked{asked(1)}, []string{"yyynnn", "enter", "yyy"}, nil},
+		{"allow", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []approvals.Said{answer(1, yes)}},
+		{"allow for the run", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
+		{"not beyond the last answer", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
+		{"esc goes back", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"}, []approvals.Said{answer(1, no)}},
+		{"the second question", []approvals.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"}, []approvals.Said{answer(2, yes)}},
+		{"up and down", []approvals.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter", "enter"}, []approvals.Said{answer(2, no)}},
+		{"a reason", []approvals.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Reason = "use q, not k" })}},
+		{"no reason after all", []approvals.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
+		{"a high risk needs its code", []approvals.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope, s.Code = true, approvals.Once, "7f3a" })}},
+		{"and takes no other", []approvals.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter", "enter"}, nil},
+		{"a high risk that is not shown whole is shown first", []approvals.Asked{asked(1, high, unseen)}, []string{"enter", "down", "down", "enter"}, []approvals.Said{{Kind: "show", ID: "q1"}}},
+		{"s shows it whole", []approvals.Asked{asked(1, unseen)}, []string{"s"}, []approvals.Said{{Kind: "show", ID: "q1"}}},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			p := newTypist(t, test.calls...)
+			p.press(test.keys...)
+			if diff := cmp.Diff(test.want, p.said); diff != "" {
+				t.Errorf("said (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for keys, want := range map[string]bool{"q": true, "x": false} {
+		if got := newTypist(t).press(keys); got != want {
+			t.Errorf("%s quits: %v", keys, got)
+		}
+	}
+	if p := newTypist(t, asked(1)); p.press("enter", "down", "enter", "q") {
+		t.Error("a letter of a reason quits")
+	}
+}
+
+// An answer is to what was read: the choice stays with its question when others come and go, and keys that were meant for one
+// that has just gone do nothing.
+func TestApprovalsChoiceStays(t *testing.T) {
+	p := newTypist(t, asked(2), asked(3))
+	p.press("down", "enter", "down", "down")
+	p.pending(asked(1), asked(3)) // one comes before it, another is gone
+	p.press("enter")
+	if len(p.said) != 1 || p.said[0].ID != "q3" || p.said[0].Digest != "d3" {
+		t.Errorf("said %+v", p.said)
+	}
+
+	p = newTypist(t, asked(1), asked(2))
+	p.press("enter", "down", "down")
+	p.pending(asked(2)) // answered elsewhere
+	if !strings.Contains(p.screen.content(), "That question is answered, or its time is over.") {
+		t.Errorf("nothing says why it is gone:\n%s", p.screen.content())
+	}
+	for range 5 { // in flight
+		p.screen.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	}
+	if len(p.said) != 0 || p.screen.mode != choosing {
+		t.Errorf("said %+v", p.said)
+	}
+	p.press("enter")
+	if p.screen.mode != answering || p.screen.answer != 0 {
+		t.Error("the next question does not begin with its refusal")
+	}
+}
+
+// What is shown: the queue, the question as every channel shows it, answers, and what went wrong.
+func TestApprovalsScreen(t *testing.T) {
+	p := newTypist(t)
+	shows := func(parts ...string) {
+		t.Helper()
+		text := p.screen.content()
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q is missing from\n%s", part, text)
+			}
+		}
+		if n := strings.Count(text, "\n") + 1; n > p.screen.height {
+			t.Errorf("%d lines on a screen of %d", n, p.screen.height)
+		}
+	}
+	shows("0 questions", "1 process connected", "Nothing waits for you", "q quit")
+	p.pending(asked(1), asked(2, high))
+	shows("2 questions", `fs.write1 path: "/data/1"`, "high", "A program asks to make this call.", "    fs.write1")
+	p.press("enter")
+	shows("Your answer to fs.write1:", "> Refuse", "Refuse, and say why", "Allow fs.write with any arguments for this run")
+	p.press("esc", "down", "enter", "down", "down", "enter")
+	shows("Type the code of this question, 7f3a, to choose: Allow this call")
+	p.press("0000", "enter")
+	shows("That is not the code of this question.")
+	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "answered", ID: "q2", Error: "somebody else was faster"}})
+	shows("Not taken: somebody else was faster")
+	p.fails = errors.New("broken pipe")
+	p.press("esc", "esc", "s")
+	shows("Not sent: broken pipe")
+	p.screen.Update(problemMsg{"the permissions of /x are wrong\x1b[2J"})
+	shows(`the permissions of /x are wrong\u{1b}[2J`)
+
+	var long strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&long, "line %d\n", i)
+	}
+	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "shown", ID: "q2", Text: long.String()}})
+	shows("line 0", "more lines: page down")
+	for range 20 {
+		p.press("pgdown")
+	}
+	shows("line 99")
+	for _, size := range []tea.WindowSizeMsg{{Width: 1, Height: 1}, {Width: 20, Height: 5}, {Width: 300, Height: 100}, {}} {
+		p.screen.Update(size)
+		p.screen.content()
+	}
+	p.screen.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	p.screen.Update(goneMsg{p.link})
+	shows("0 questions", `No "codemode serve" of this user is running.`)
+}
+
+// C13: arguments that were changed are sent as the answer, if they are JSON and the question is still open.
+func TestApprovalsEditedArguments(t *testing.T) {
+	with := func(a *approvals.Asked) { a.Args = json.RawMessage(`{"path":"/a"}`) }
+	p := newTypist(t, asked(1, with))
+	p.press("enter", "down", "down", "down", "down")
+	if !strings.Contains(p.screen.content(), "> Change the arguments, and allow those") {
+		t.Fatal(p.screen.content())
+	}
+	p.screen.Update(editedMsg{id: "q1", args: []byte(`{"path":`)})
+	p.screen.Update(editedMsg{id: "q1", err: errors.New("editor failed")})
+	p.screen.Update(editedMsg{id: "q9", args: []byte(`{}`)})
+	if len(p.said) != 0 {
+		t.Errorf("said %+v", p.said)
+	}
+	p.screen.Update(editedMsg{id: "q1", args: []byte(`{"path":"/b"}`)})
+	if len(p.said) != 1 || string(p.said[0].Args) != `{"path":"/b"}` || !p.said[0].Yes || p.said[0].Digest != "d1" {
+		t.Errorf("said %+v", p.said)
+	}
+	t.Setenv("VISUAL", "")
+	t.Setenv("EDITOR", "")
+	if msg, ok := edit(p.screen.waiting[0])().(editedMsg); !ok || msg.err == nil {
+		t.Errorf("without an editor: %+v", msg)
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+)
+
+var (
+	styleTitle  = lipgloss.NewStyle().Bold(true)
+	styleChosen = lipgloss.NewStyle().Reverse(true)
+	styleFaint  = lipgloss.NewStyle().Faint(true)
+	styleNotice = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	styleDanger = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Red)
+)
+
+func (s *approvalsScreen) View() tea.View {
+	v := tea.NewView(s.content())
+	v.AltScreen = true
+	v.WindowTitle = fmt.Sprintf("codemode: %s", count(len(s.waiting), "question"))
+	return v
+}
+
+// content is the whole screen: the queue, the chosen question, its answers, and what the keys do.
+func (s *approvalsScreen) content() string {
+	var top, bottom []string
+	top = append(top, styleTitle.Render(fmt.Sprintf("codemode approvals: %s", count(len(s.waiting), "question")))+
+		styleFaint.Render(fmt.Sprintf("   %s connected", count(len(s.links), "process"))))
+	i := s.index()
+	switch {
+	case len(s.links) == 0:
+		top = append(top, "", `No "codemode serve" of this user is running.`)
+	case i < 0:
+		top = append(top, "", "Nothing waits for you. What programs ask appears here.")
+	default:
+		top = append(top, s.queue(i)...)
+	}
+	if i >= 0 {
+		bottom = s.answers(s.waiting[i])
+	}
+	if s.notice != "" {
+		bottom = append(bottom, styleNotice.Render(s.notice))
+	}
+	bottom = append(bottom, styleFaint.Render(s.help(i)))
+	var middle []string
+	if room := s.height - len(top) - len(bottom) - 2; i >= 0 && room > 0 {
+		middle = s.preview(s.waiting[i], room)
+	}
+	rule := styleFaint.Render(strings.Repeat("─", max(s.width-1, 1)))
+	lines := append(top, rule)
+	lines = append(lines, middle...)
+	for len(lines) < s.height-len(bottom)-1 {
+		lines = append(lines, "")
+	}
+	lines = append(append(lines, rule), bottom...)
+	fit := lipgloss.NewStyle().MaxWidth(max(s.width-1, 1)).Inline(true)
+	for i, line := range lines {
+		lines[i] = fit.Render(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// queue lists the questions around the chosen one.
+func (s *approvalsScreen) queue(chosen int) []string {
+	room := max(s.height/4, 1)
+	from := min(max(chosen-room/2, 0), max(len(s.waiting)-room, 0))
+	var lines []string
+	for i := from; i < min(from+room, len(s.waiting)); i++ {
+		w := s.waiting[i]
+		line := fmt.Sprintf("%3d  %-8s %5s  %s", i+1, printable(w.Risk), age(w.Since, s.now()), printable(w.Summary))
+		switch {
+		case i == chosen:
+			line = styleChosen.Render("> " + line)
+		case w.Code != "":
+			line = styleDanger.Render("  " + line)
+		default:
+			line = "  " + line
+		}
+		lines = append(lines, line)
+	}
+	if hidden := len(s.waiting) - len(lines); hidden > 0 {
+		lines = append(lines, styleFaint.Render(fmt.Sprintf("     and %d more", hidden)))
+	}
+	return lines
+}
+
+// preview is the question itself, as every channel shows it.
+func (s *approvalsScreen) preview(w waiting, room int) []string {
+	text := s.whole[w.ID]
+	if text == "" {
+		text = printable(w.Text)
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	s.scroll = max(min(s.scroll, len(lines)-room), 0)
+	shown := lines[s.scroll:min(s.scroll+room, len(lines))]
+	if left := len(lines) - s.scroll - len(shown); left > 0 {
+		shown = append(shown[:len(shown)-1:len(shown)-1], styleNotice.Render(fmt.Sprintf("    (%d more lines: page down)", left+1)))
+	}
+	return shown
+}
+
+func (s *approvalsScreen) answers(w waiting) []string {
+	switch s.mode {
+	case choosing:
+		return nil
+	case reasoning:
+		return []string{"Refuse " + printable(w.Heading) + ". Why? The program is told:", "> " + s.typed + "_"}
+	case coding:
+		return []string{
+			styleDanger.Render("Risk "+printable(w.Risk)+".") + " Type the code of this question, " + printable(w.Code) + ", to choose: " + options(w)[s.answer].text,
+			"> " + s.typed + "_",
+		}
+	}
+	lines := []string{"Your answer to " + printable(w.Heading) + ":"}
+	for i, o := range options(w) {
+		if i == s.answer {
+			lines = append(lines, styleChosen.Render("> "+o.text))
+		} else {
+			lines = append(lines, "  "+o.text)
+		}
+	}
+	return lines
+}
+
+func (s *approvalsScreen) help(chosen int) string {
+	switch {
+	case chosen < 0:
+		return "q quit"
+	case s.mode == reasoning || s.mode == coding:
+		return "enter send   esc back"
+	case s.mode == answering:
+		return "up/down choose   enter answer   esc back   s show whole   page up/down scroll"
+	}
+	help := "up/down choose   enter answer   page up/down scroll   q quit"
+	if !s.waiting[chosen].Whole && s.whole[s.chosen] == "" {
+		help = "s show whole   " + help
+	}
+	return help
+}
+

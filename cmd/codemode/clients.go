@@ -1,0 +1,285 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// An mcpClient is a program that keeps MCP servers in a file of its own.
+type mcpClient struct {
+	id, name string
+	// files are the person's own, project those in a project's folder.
+	files   func(places) []string
+	project []string
+	// keys lead to the servers, by name; * is the project's folder.
+	keys  [][]string
+	adapt func(*clientEntry) // turns what only this client understands into what we do
+	paste func(command []string) (where, text string)
+}
+
+// places are the folders in which programs keep their configuration.
+type places struct {
+	home, config string // config is where the system wants it
+	env          func(string) string
+}
+
+func here() (places, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return places{}, err
+	}
+	config, err := os.UserConfigDir()
+	if err != nil {
+		config = filepath.Join(home, ".config")
+	}
+	return places{home: home, config: config, env: os.Getenv}, nil
+}
+
+// short writes a path as people do.
+func (p places) short(path string) string {
+	if rest, ok := strings.CutPrefix(path, p.home+string(filepath.Separator)); ok {
+		return "~/" + filepath.ToSlash(rest)
+	}
+	return path
+}
+
+// mcpClients are the clients whose files are read, in the order of who wins a name.
+var mcpClients = []mcpClient{
+	{
+		id: "claude-code", name: "Claude Code",
+		files: func(p places) []string {
+			return []string{filepath.Join(cmp.Or(p.env("CLAUDE_CONFIG_DIR"), p.home), ".claude.json")}
+		},
+		project: []string{".mcp.json"}, keys: [][]string{{"mcpServers"}, {"projects", "*", "mcpServers"}},
+		paste: pasteClaudeCode,
+	},
+	{
+		id: "claude-desktop", name: "Claude Desktop",
+		files: func(p places) []string {
+			return []string{filepath.Join(p.config, "Claude", "claude_desktop_config.json")}
+		},
+		keys: [][]string{{"mcpServers"}}, paste: pasteServers("claude_desktop_config.json (Settings, Developer, Edit Config)"),
+	},
+	{
+		id: "cursor", name: "Cursor",
+		files:   func(p places) []string { return []string{filepath.Join(p.home, ".cursor", "mcp.json")} },
+		project: []string{".cursor/mcp.json"}, keys: [][]string{{"mcpServers"}},
+		paste: pasteServers("~/.cursor/mcp.json"),
+	},
+	{
+		id: "vscode", name: "VS Code",
+		files: func(p places) []string {
+			return []string{filepath.Join(p.config, "Code", "User", "mcp.json"), filepath.Join(p.config, "Code", "User", "settings.json")}
+		},
+		project: []string{".vscode/mcp.json"}, keys: [][]string{{"servers"}, {"mcp", "servers"}},
+		adapt: adaptVSCode, paste: pasteVSCode,
+	},
+	{
+		id: "gemini", name: "Gemini CLI",
+		files:   func(p places) []string { return []string{filepath.Join(p.home, ".gemini", "settings.json")} },
+		project: []string{".gemini/settings.json"}, keys: [][]string{{"mcpServers"}},
+		adapt: adaptGemini, paste: pasteServers("~/.gemini/settings.json"),
+	},
+	{
+		id: "codex", name: "Codex",
+		files: func(p places) []string {
+			return []string{filepath.Join(cmp.Or(p.env("CODEX_HOME"), filepath.Join(p.home, ".codex")), "config.toml")}
+		},
+		project: []string{".codex/config.toml"}, keys: [][]string{{"mcp_servers"}},
+		paste: pasteCodex,
+	},
+	{
+		id: "opencode", name: "OpenCode",
+		files: func(p places) []string {
+			dir := filepath.Join(cmp.Or(p.env("XDG_CONFIG_HOME"), filepath.Join(p.home, ".config")), "opencode")
+			return []string{filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc")}
+		},
+		project: []string{"opencode.json", "opencode.jsonc"}, keys: [][]string{{"mcp", "servers"}, {"mcp"}},
+		adapt: adaptOpenCode, paste: pasteOpenCode,
+	},
+}
+
+func clientIDs() []string {
+	ids := make([]string, len(mcpClients))
+	for i, c := range mcpClients {
+		ids[i] = c.id
+	}
+	return ids
+}
+
+// A clientFile is one configuration file of a client, and what is in it.
+type clientFile struct {
+	client  *mcpClient
+	path    string
+	entries []*clientEntry
+	err     error // it is there and cannot be read
+}
+
+// A clientEntry is one server of such a file.
+type clientEntry struct {
+	name   string
+	value  map[string]any
+	notes  []string        // what was changed on the way, or has to be done
+	raw    json.RawMessage // as it is written for us
+	server upstream.Server
+	err    error // why it cannot be used
+}
+
+func (e *clientEntry) note(format string, args ...any) {
+	e.notes = append(e.notes, fmt.Sprintf(format, args...))
+}
+
+// findClients reads the files of all clients that are there; project is a
+// folder whose files are read too, "" for none.
+func findClients(p places, project string, env func(string) (string, bool)) []*clientFile {
+	var found []*clientFile
+	for i := range mcpClients {
+		c := &mcpClients[i]
+		paths := c.files(p)
+		if project != "" {
+			for _, name := range c.project {
+				paths = append(paths, filepath.Join(project, filepath.FromSlash(name)))
+			}
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			f := &clientFile{client: c, path: path, err: err}
+			if err == nil {
+				f.read(data, project, env)
+			}
+			if f.err != nil || len(f.entries) > 0 {
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+// read takes the servers out of a file.
+func (f *clientFile) read(data []byte, project string, env func(string) (string, bool)) {
+	root := map[string]any{}
+	if filepath.Ext(f.path) == ".toml" {
+		f.err = toml.Unmarshal(data, &root)
+	} else if raw, err := profiles.Standard(f.path, data); err != nil {
+		f.err = err
+	} else {
+		f.err = json.Unmarshal(raw, &root)
+	}
+	if f.err != nil {
+		return
+	}
+	seen := map[string]bool{}
+	for _, keys := range f.client.keys {
+		servers := at(root, keys, project)
+		for _, name := range slices.Sorted(maps.Keys(servers)) {
+			value, ok := servers[name].(map[string]any)
+			if !ok || seen[name] || !isServer(value) {
+				continue
+			}
+			seen[name] = true
+			e := &clientEntry{name: name, value: value}
+			if project != "" && strings.HasPrefix(f.path, project+string(filepath.Separator)) {
+				adaptProject(e, project)
+			}
+			e.prepare(f.client, env)
+			f.entries = append(f.entries, e)
+		}
+	}
+}
+
+// at goes down the keys of nested objects; nil is where there are none.
+func at(v map[string]any, keys []string, project string) map[string]any {
+	for _, key := range keys {
+		if key == "*" {
+			if project == "" {
+				return nil
+			}
+			key = project
+		}
+		v, _ = v[key].(map[string]any)
+	}
+	return v
+}
+
+// isServer tells a server from other things that stand beside servers.
+func isServer(v map[string]any) bool {
+	return slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool { return v[key] != nil })
+}
+
+// prepare turns an entry into what our configuration has.
+func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
+	for _, key := range []string{"trust", "autoApprove", "alwaysAllow"} {
+		if _, ok := e.value[key]; ok {
+			delete(e.value, key)
+			e.note("%q is not taken over: what is allowed is for the profile to say", key)
+		}
+	}
+	if c.adapt != nil {
+		c.adapt(e)
+	}
+	var err error
+	if e.raw, err = json.Marshal(e.value); err != nil { // such as a number that JSON has no word for
+		e.err = err
+		return
+	}
+	var warnings []string
+	e.server, warnings, e.err = upstream.ParseServer(e.name, e.raw, env)
+	for _, w := range warnings {
+		e.note("%s", withoutName(w, e.name))
+	}
+	if e.server.Problem != "" {
+		_, problem, _ := strings.Cut(e.server.Problem, ": ")
+		e.note("%s", cmp.Or(problem, e.server.Problem))
+	}
+}
+
+// isCodemode recognises ourselves, who must not become our own upstream.
+func (e *clientEntry) isCodemode() bool {
+	base := strings.TrimSuffix(filepath.Base(e.server.Command), ".exe")
+	return base == "codemode" && slices.Contains(e.server.Args, "serve")
+}
+
+// summary says in few words what a server is, without what may be secret in it.
+func (e *clientEntry) summary() string {
+	if e.server.URL != "" {
+		return string(e.server.Transport) + "  " + withoutSecrets(e.server.URL)
+	}
+	text := "stdio  " + filepath.Base(e.server.Command)
+	for _, arg := range e.server.Args {
+		if !strings.HasPrefix(arg, "-") {
+			return text + " " + arg
+		}
+	}
+	return text
+}
+
+// withoutSecrets leaves of an address what says where it leads.
+func withoutSecrets(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	address, _, _ = strings.Cut(address, "#")
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	return scheme + "://" + host + "/" + path
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode"
+)
+
+func newDoctor(s streams) *cobra.Command {
+	var set setting
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the configuration, the servers and the sandbox",
+		Long: `Reads the configuration, starts each server once, runs a program, and says what is
+wrong and what to do about it. Exit code 0: nothing is wrong, though there may be
+warnings; 2: the configuration must not be used; 5: a server or the sandbox does not work.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), s, &set, asJSON) },
+	}
+	set.flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// A finding is the outcome of one check.
+type finding struct {
+	Check   string `json:"check"`   // configuration, permissions, server, profile, client, sandbox or cache
+	Subject string `json:"subject"` // what was checked
+	Level   string `json:"level"`   // ok, warning or failure
+	Text    string `json:"text"`
+	Hint    string `json:"hint,omitempty"` // what to do
+}
+
+const (
+	levelOK      = "ok"
+	levelWarning = "warning"
+	levelFailure = "failure"
+)
+
+// A diagnosis is what doctor has found out so far.
+type diagnosis struct {
+	findings []finding
+	code     int
+}
+
+func (d *diagnosis) ok(check, subject, format string, args ...any) {
+	d.findings = append(d.findings, finding{check, subject, levelOK, fmt.Sprintf(format, args...), ""})
+}
+
+func (d *diagnosis) warn(check, subject, hint, format string, args ...any) {
+	d.findings = append(d.findings, finding{check, subject, levelWarning, fmt.Sprintf(format, args...), hint})
+}
+
+// fail notes what is broken; the first code counts.
+func (d *diagnosis) fail(code int, check, subject, hint, format string, args ...any) {
+	d.findings = append(d.findings, finding{check, subject, levelFailure, fmt.Sprintf(format, args...), hint})
+	if d.code == exitOK {
+		d.code = code
+	}
+}
+
+func examine(ctx context.Context, s streams, set *setting, asJSON bool) error {
+	d := &diagnosis{}
+	if path := d.file(set); d.code == exitOK {
+		e, err := set.open(ctx, slog.New(slog.DiscardHandler))
+		if err != nil {
+			d.fail(exitUsage, "configuration", path, "the old rules go on holding where it is in use", "%v", err)
+		} else {
+			d.configuration(e, path)
+			d.servers(ctx, e)
+			d.rules(ctx, e)
+			d.clients(e)
+			d.sandbox(ctx, e)
+			if err := closeEvaluator(ctx, e); err != nil {
+				d.fail(exitInternal, "server", "all", "", "stopping the servers: %v", err)
+			}
+		}
+	}
+	d.cache()
+	if asJSON {
+		if err := printJSON(s.out, map[string]any{"findings": d.findings}); err != nil {
+			return &exitError{code: exitInternal, err: err}
+		}
+	} else {
+		d.print(s)
+	}
+	if d.code != exitOK {
+		return &exitError{code: d.code}
+	}
+	return nil
+}
+
+// servers starts every server and says how it is.
+func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
+	start := time.Now()
+	e.WaitReady(ctx, toolsWait)
+	for _, st := range e.Status() {
+		hint := "codemode tools shows what it printed"
+		switch {
+		case st.State == "disabled":
+			d.ok("server", st.Name, "disabled")
+		case st.State == "ready" && st.Tools == 0:
+			d.warn("server", st.Name, "", "it started and has no tools")
+		case st.State == "ready":
+			d.ok("server", st.Name, "%s", strings.TrimRight(count(st.Tools, "tool")+", "+st.Implementation, ", "))
+		case st.Error != "":
+			switch {
+			case strings.Contains(st.Error, "is not set"):
+				hint = "set it where codemode is started, or write ${NAME:-default}"
+			case strings.Contains(st.Error, "was not found in PATH"):
+				hint = "install it, or write the command with its folder"
+			}
+			d.fail(exitInternal, "server", st.Name, hint, "%s", withoutName(st.Error, st.Name))
+		default:
+			d.fail(exitInternal, "server", st.Name, hint, "it is still %s after %v", st.State, time.Since(start).Round(time.Second))
+		}
+		for _, note := range st.Health() {
+			d.warn("server", st.Name, "", "%s", note)
+		}
+	}
+	for _, text := range e.Withheld() {
+		d.warn("server", "names", "", "%s", text)
+	}
+}
+
+// withoutName takes the server's name off a message that stands behind it.
+func withoutName(text, server string) string {
+	text = strings.TrimPrefix(text, fmt.Sprintf("server %q", server))
+	return strings.TrimPrefix(strings.TrimPrefix(text, ": "), " ")
+}
+
+// rules looks for profiles that let through more, or less, than it seems.
+func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
+	cfg := e.Config()
+	if cfg == nil {
+		return
+	}
+	exposed := cfg.Names()
+	if cfg.Exposes(codemode.BaseTool) && cfg.Default == "" {
+		if cfg.Profile("").Unrestricted() && len(exposed) == 0 {
+			d.warn("profile", codemode.BaseTool, `write a profile and set "defaultProfile"; codemode init makes one that asks`,
+				"it is unrestricted: programs may call every tool without a question")
+		}
+	}
+	for _, name := range exposed {
+		if cfg.Profile(name).Unrestricted() {
+			d.warn("profile", name, `add rules, or leave it out of "expose"`, "it allows everything, and a model may choose it")
+		}
+	}
+	all, err := e.Tools(ctx, codemode.Query{Profiles: append([]string{""}, cfg.All()...)})
+	if err != nil {
+		return
+	}
+	known := e.Status()
+	for _, name := range cfg.All() {
+		dead := 0
+		for _, rule := range cfg.Profile(name).Rules() {
+			if rule.Profile != name || slices.ContainsFunc(all, func(t codemode.Tool) bool { return rule.Matches(t.Server, t.Raw) }) {
+				continue
+			}
+			dead++
+			d.warn("profile", name, "check the spelling, or remove it", "%s:%d: no tool that is connected now fits %s in the %s",
+				base(rule.Pos.File), rule.Pos.Line, strings.Join(rule.Patterns, ", "), rule.List)
+		}
+		if tools, err := e.Tools(ctx, codemode.Query{Profiles: []string{name}}); err == nil && dead == 0 {
+			d.ok("profile", name, "%s of %d can be called or asked for", count(len(tools), "tool"), toolCount(known))
+		}
+	}
+}
+
+// sandbox runs a program that needs nothing.
+func (d *diagnosis) sandbox(ctx context.Context, e *codemode.Evaluator) {
+	start := time.Now()
+	r, err := e.Eval(ctx, codemode.Request{Profile: "", Code: "return 6 * 7"})
+	switch {
+	case err != nil:
+		d.fail(exitInternal, "sandbox", "guest", "", "a program that only computes did not run: %v", err)
+	case string(r.Value) != "42":
+		d.fail(exitInternal, "sandbox", "guest", "", "6 * 7 gave %s", r.Value)
+	default:
+		d.ok("sandbox", "guest", "it was prepared and ran a program in %v", time.Since(start).Round(time.Millisecond))
+	}
+}
+
+func (d *diagnosis) print(s streams) {
+	marks := map[string]string{levelOK: "ok", levelWarning: "warning", levelFailure: "FAILURE"}
+	failures, warnings := 0, 0
+	for _, f := range d.findings {
+		switch f.Level {
+		case levelFailure:
+			failures++
+		case levelWarning:
+			warnings++
+		}
+		text := strings.ReplaceAll(strings.TrimSpace(f.Text), "\n", "\n            ")
+		fmt.Fprintln(s.out, printable(fmt.Sprintf("%-8s %s %s: %s", marks[f.Level], f.Check, f.Subject, text)))
+		if f.Hint != "" {
+			fmt.Fprintln(s.out, printable("            "+f.Hint))
+		}
+	}
+	fmt.Fprintf(s.out, "\n%s, %s\n", count(failures, "failure"), count(warnings, "warning"))
+}

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// explaining holds the flags of explain: what a call may be besides tool and arguments.
+type explaining struct {
+	set         setting
+	annotations string
+	tainted     bool
+	changed     bool
+	at          string
+	subject     profiles.Subject
+	all         bool
+	asJSON      bool
+}
+
+func newExplain(s streams) *cobra.Command {
+	var x explaining
+	cmd := &cobra.Command{
+		Use:   "explain PROFILE TOOL [ARGS]",
+		Short: "Say how a call would be decided, and why",
+		Long: `Decides one call and shows the verdict, the rules it rests on with file and line, every
+rule that was considered, and what would have to change for a milder verdict. ARGS is a
+JSON object, or @FILE. PROFILE "-" is the base tool. Nothing runs, no server is started,
+and nobody is asked.
+
+  codemode explain supervised github__create_issue '{"owner": "acme", "repo": "web"}'`,
+		Args: cobra.RangeArgs(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error { return x.run(s, args) },
+	}
+	x.set.fileFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&x.annotations, "annotations", "", `what the tool's annotations say, such as '{"readOnlyHint": true}'`)
+	f.BoolVar(&x.tainted, "tainted", false, "the run has read something that is not trusted")
+	f.BoolVar(&x.changed, "changed", false, "the tool is no longer what was reviewed")
+	f.StringVar(&x.at, "at", "", "the time of the call, such as 2026-12-31T18:00:00Z; now if left out")
+	subjectFlags(cmd, &x.subject)
+	f.BoolVar(&x.all, "all", false, "show the rules about other tools too, however many there are")
+	f.BoolVar(&x.asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// subjectFlags say whose run it would be, for overlays.
+func subjectFlags(cmd *cobra.Command, to *profiles.Subject) {
+	f := cmd.Flags()
+	f.StringVar(&to.Session, "session", "", "for overlays: the id of the session")
+	f.StringVar(&to.Principal, "principal", "", "for overlays: who calls, or the fingerprint of the token")
+	f.StringVar(&to.Role, "role", "", "for overlays: the role that the session was made for")
+	f.StringVar(&to.Program, "program", "", "for overlays: the digest of the program, sha256:...")
+	f.StringVar(&to.Script, "script", "", "for overlays: the name of the saved program")
+}
+
+func (x *explaining) run(s streams, args []string) error {
+	cfg, err := x.set.load()
+	if err != nil {
+		return err
+	}
+	c, err := x.call(cfg, args)
+	if err != nil {
+		return usage(err)
+	}
+	p, err := profileOf(cfg, args[0], x.subject, c.Time)
+	if err != nil {
+		return err
+	}
+	e := p.Explain(c)
+	if x.asJSON {
+		return printed(s, explanationJSON(p, c, e))
+	}
+	explainer{profile: args[0], call: c, x: e, all: x.all}.write(s.out)
+	return nil
+}
+
+func (x *explaining) call(cfg *profiles.Config, args []string) (profiles.Call, error) {
+	c := cfg.Call(args[1], nil)
+	if len(args) > 2 {
+		raw, err := argumentText(args[2])
+		if err != nil {
+			return c, err
+		}
+		c.Args = raw
+	}
+	if x.annotations != "" {
+		if err := json.Unmarshal([]byte(x.annotations), &c.Annotations); err != nil {
+			return c, fmt.Errorf(`--annotations must be a JSON object such as {"readOnlyHint": true}: %w`, err)
+		}
+	}
+	c.Tainted, c.DefinitionChanged, c.Time = x.tainted, x.changed, time.Now()
+	if x.at != "" {
+		var err error
+		if c.Time, err = time.Parse(time.RFC3339, x.at); err != nil {
+			return c, errors.New("--at must be a time as RFC 3339 has it, such as 2026-12-31T18:00:00Z")
+		}
+	}
+	return c, nil
+}
+
+// argumentText gives the arguments as they are, for the profile to judge.
+func argumentText(arg string) (json.RawMessage, error) {
+	if path, ok := strings.CutPrefix(arg, "@"); ok {
+		return os.ReadFile(path)
+	}
+	return json.RawMessage(arg), nil
+}
+
+// profileOf finds a profile by name; "-" is the base tool.
+func profileOf(cfg *profiles.Config, name string, who profiles.Subject, now time.Time) (*profiles.Profile, error) {
+	if name == "-" {
+		name = ""
+	}
+	if p := cfg.Narrowed(name, who, now); p != nil {
+		return p, nil
+	}
+	err := error(&codemode.UnknownProfileError{Name: name, Names: cfg.All()})
+	for _, w := range cfg.Warnings {
+		if strings.Contains(w.Message, fmt.Sprintf("the profile %q", name)) {
+			err = fmt.Errorf("%w\n%s", err, w)
+		}
+	}
+	return nil, usage(err)
+}
+
+// explainer writes an explanation for people.
+type explainer struct {
+	profile string
+	call    profiles.Call
+	x       profiles.Explanation
+	all     bool
+}
+
+// maxOthers is how many rules about other tools are listed one by one.
+const maxOthers = 12
+
+func (e explainer) write(w io.Writer) {
+	out := func(format string, args ...any) { fmt.Fprint(w, printable(fmt.Sprintf(format, args...))) }
+	d := &e.x.Decision
+	under := "under the profile " + e.profile
+	if e.profile == "-" {
+		under = "with the base tool"
+	}
+	out("%s: %s %s\n", strings.ToUpper(d.Verdict.String()), e.call.Name, under)
+	out("\nBecause\n")
+	for _, r := range d.Reasons {
+		out("  %s\n", because(r))
+		for _, o := range r.Conditions {
+			out("      %s\n", condition(o))
+		}
+	}
+	for _, line := range consequences(d) {
+		out("  %s\n", line)
+	}
+	if len(e.x.Changes) > 0 {
+		out("\nTo make it milder\n")
+		for _, c := range e.x.Changes {
+			out("  - %s\n", relative(c))
+		}
+	}
+	e.considered(out)
+}
+
+func (e explainer) considered(out func(string, ...any)) {
+	var others []profiles.Reason
+	out("\nConsidered, in the order in which the lists are asked\n")
+	about := 0
+	for _, r := range e.x.Considered {
+		if r.Result == "other tool" {
+			others = append(others, r)
+			continue
+		}
+		about++
+		out("  %-7s  %s\n", outcomeWord(r.Result), ruleLine(r))
+		if r.Result == "ignored" {
+			out("             %s\n", r.Text)
+		}
+		for _, o := range r.Conditions {
+			out("             %s\n", condition(o))
+		}
+	}
+	switch {
+	case e.x.Decision.Code == profiles.CodeBadArguments:
+		out("  no rule: what cannot be read in one way only is denied first\n")
+	case about == 0:
+		out("  no rule is about this tool\n")
+	}
+	if len(others) == 0 {
+		return
+	}
+	if len(others) > maxOthers && !e.all {
+		out("  and %d rules about other tools (--all lists them)\n", len(others))
+		return
+	}
+	for _, r := range others {
+		out("  other    %s\n", ruleLine(r))
+	}
+}
+
+// because says one reason in a line.
+func because(r profiles.Reason) string {
+	switch {
+	case r.Rule == "" && r.Pos.Line == 0:
+		return r.Text
+	case r.Rule == "":
+		return fmt.Sprintf("%s (%s)", r.Text, place(r.Pos))
+	}
+	return fmt.Sprintf("%s: %s", ruleLine(r), r.Text)
+}
+
+func ruleLine(r profiles.Reason) string {
+	line := fmt.Sprintf("%s  %s in the %s", place(r.Pos), r.Rule, r.List)
+	if r.Profile != "" {
+		line += " of " + r.Profile
+	}
+	if r.Layer != "" {
+		line += " (" + r.Layer + ")"
+	}
+	if r.Soft {
+		line += ", unless allowed"
+	}
+	return line
+}
+
+func condition(o profiles.Outcome) string {
+	mark := map[string]string{"true": "yes", "false": "no", "unknown": "?"}[o.Result]
+	return fmt.Sprintf("%-4s %s", mark, o.Text)
+}
+
+func outcomeWord(result string) string {
+	return cmp.Or(map[string]string{"true": "holds", "false": "not", "unknown": "unknown"}[result], result)
+}
+
+// consequences says what else follows from a question.
+func consequences(d *profiles.Decision) []string {
+	if d.Verdict != profiles.Ask {
+		return nil
+	}
+	lines := []string{"risk: " + d.Risk}
+	switch {
+	case d.Unknown:
+		lines = append(lines, "a rule cannot be judged, so each such call is asked about")
+	case d.Floor:
+		lines = append(lines, "no earlier answer stands in for this one")
+	case len(d.Remember.Scopes) > 0:
+		lines = append(lines, "an answer may be remembered for: "+strings.Join(d.Remember.Scopes, ", "))
+	}
+	return lines
+}
+
+// place is file:line, as short as it can be from here.
+func place(pos profiles.Position) string {
+	if pos.Line == 0 {
+		return relative(pos.File)
+	}
+	return fmt.Sprintf("%s:%d", relative(pos.File), pos.Line)
+}
+
+// relative shortens the paths below the current folder in a text.
+func relative(text string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return text
+	}
+	return strings.ReplaceAll(text, here+string(filepath.Separator), "")
+}
+
+// explanationJSON is an explanation for programs.
+func explanationJSON(p *profiles.Profile, c profiles.Call, x profiles.Explanation) any {
+	type outcome struct {
+		Pointer string `json:"pointer,omitempty"`
+		Result  string `json:"result"`
+		Text    string `json:"text"`
+	}
+	type reason struct {
+		Rule       string    `json:"rule,omitempty"`
+		List       string    `json:"list"`
+		At         string    `json:"at,omitempty"`
+		Profile    string    `json:"profile,omitempty"`
+		Layer      string    `json:"layer,omitempty"`
+		Result     string    `json:"result"`
+		Text       string    `json:"text"`
+		Conditions []outcome `json:"conditions,omitempty"`
+	}
+	reasons := func(all []profiles.Reason) []reason {
+		out := []reason{}
+		for _, r := range all {
+			one := reason{r.Rule, r.List, r.Pos.String(), r.Profile, r.Layer, r.Result, r.Text, nil}
+			for _, o := range r.Conditions {
+				one.Conditions = append(one.Conditions, outcome(o))
+			}
+			out = append(out, one)
+		}
+		return out
+	}
+	return struct {
+		Profile    string   `json:"profile"`
+		Tool       string   `json:"tool"`
+		Verdict    string   `json:"verdict"`
+		Code       string   `json:"code,omitempty"`
+		Risk       string   `json:"risk,omitempty"`
+		Unknown    bool     `json:"unknown,omitempty"`
+		Reasons    []reason `json:"reasons"`
+		Considered []reason `json:"considered"`
+		Changes    []string `json:"changes,omitempty"`
+	}{
+		p.Name(), c.Name, x.Decision.Verdict.String(), x.Decision.Code, x.Decision.Risk, x.Decision.Unknown,
+		reasons(x.Decision.Reasons), reasons(x.Considered), x.Changes,
+	}
+}
+
+// printed prints the answer of a command as JSON.
+func printed(s streams, v any) error {
+	if err := printJSON(s.out, v); err != nil {
+		return &exitError{code: exitInternal, err: err}
+	}
+	return nil
+}

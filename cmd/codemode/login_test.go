@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/hosted"
+)
+
+// growing is an output that can be read while it is written, by many.
+type growing struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (p *growing) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.Write(b)
+}
+
+func (p *growing) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.String()
+}
+
+// hostedConfig starts a server that wants a login and returns a configuration with it.
+func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	one := mcp.NewServer(&mcp.Implementation{Name: "hosted", Version: "1"}, nil)
+	mcp.AddTool(one, &mcp.Tool{Name: "greet"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
+	})
+	o.Serve = func(*http.Request) *mcp.Server { return one }
+	h := hosted.New(o)
+	t.Cleanup(func() {
+		h.Close()
+		if m := h.Mistakes(); len(m) > 0 {
+			t.Errorf("the server found: %q", m)
+		}
+	})
+	return h, write(t, filepath.Join(t.TempDir(), "c.json"), fmt.Sprintf(`{"mcpServers": {"linear": {"url": %q}}}`, h.URL))
+}
+
+// logIn runs codemode login as a person with a browser would.
+func logIn(t *testing.T, config string) (code int, said string) {
+	t.Helper()
+	out, errs := &growing{}, &growing{}
+	over := make(chan int, 1)
+	go func() {
+		over <- Main(t.Context(), []string{"login", "linear", "--no-browser", "--config", config}, streams{strings.NewReader(""), out, errs})
+	}()
+	for end := time.Now().Add(20 * time.Second); !strings.HasSuffix(out.String(), "\n"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no address was printed: %s", errs)
+		}
+	}
+	address := strings.TrimSpace(out.String())
+	if u, err := url.Parse(address); err != nil || u.Query().Get("code_challenge") == "" {
+		t.Errorf("the address is %q", address)
+	}
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	return <-over, errs.String() + string(page)
+}
+
+// show runs a command and returns all that it prints.
+func show(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	out := &growing{}
+	code := runMain(t, streams{strings.NewReader(""), out, out}, args...)
+	return code, out.String()
+}
+
+func TestLoginAndLogout(t *testing.T) {
+	h, config := hostedConfig(t, hosted.Options{})
+	wants := func(when, want string, code int, args ...string) string {
+		t.Helper()
+		got, text := show(t, append(args, "--config", config)...)
+		if got != code || !strings.Contains(text, want) {
+			t.Errorf("%s: codemode %s: exit code %d, %s\nwant %d and %q", when, strings.Join(args, " "), got, text, code, want)
+		}
+		return text
+	}
+	run := []string{"run", "-e", "return await codemode.linear__greet({})"}
+	seen := wants("before the login", "run codemode login linear", exitOK, "tools")
+	code, said := logIn(t, config)
+	if code != exitOK || !strings.Contains(said, "Logged in at linear.") || !strings.Contains(said, "codemode has the answer") {
+		t.Fatalf("codemode login: exit code %d, %s", code, said)
+	}
+	seen += said
+	seen += wants("after the login", "linear__greet", exitOK, "tools")
+	seen += wants("after the login", `"hello"`, exitOK, run...)
+	h.Revoke(false)
+	seen += wants("with a token that has ended", `"hello"`, exitOK, run...)
+	h.Revoke(true)
+	seen += wants("with a login that has expired", "run codemode login linear", exitProgram, run...)
+	seen += wants("", "Logged out of linear.", exitOK, "logout", "linear")
+	seen += wants("a second time", "no login", exitUsage, "logout", "linear")
+	seen += wants("", `there is no server "nobody"`, exitUsage, "login", "nobody")
+	seen += wants("", "runs on this machine", exitInternal, "login", "time")
+	for _, secret := range h.Secrets() {
+		if strings.Contains(seen, secret) {
+			t.Errorf("a token was printed:\n%s", seen)
+		}
+	}
+}
+
+func TestALoginThatIsNotOurs(t *testing.T) {
+	_, config := hostedConfig(t, hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }})
+	if code, said := logIn(t, config); code != exitInternal || !strings.Contains(said, "does not belong to this login") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	if code, text := show(t, "logout", "linear", "--config", config); code != exitUsage || !strings.Contains(text, "no login") {
+		t.Errorf("something was kept: exit code %d, %s", code, text)
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// eightServers are those of testdata/npm, with how many tools each has. What
+// server-everything lists depends on what its client can do, and it lists some
+// of it only after the first list was read.
+var eightServers = map[string]int{
+	"everything": 0, "filesystem": 14, "memory": 9, "sequential-thinking": 1,
+	"git": 28, "playwright": 25, "sqlite": 5, "github": 26,
+}
+
+// sqliteInstalled reports whether the one server is there that is optional,
+// because npm has to compile a part of it.
+func sqliteInstalled() bool {
+	_, err := os.Stat(filepath.Join(os.Getenv("CODEMODE_NPM_SERVERS"), "node_modules", ".bin", "mcp-server-sqlite-npx"))
+	return err == nil
+}
+
+// connectEight writes one file that connects all of them; files is the folder
+// that filesystem, git and sqlite work in.
+func connectEight(t *testing.T) (config, files string) {
+	t.Helper()
+	bin := filepath.Join(npmDir(t), "node_modules", ".bin")
+	if _, err := os.Stat(filepath.Join(bin, "git-mcp-server")); err != nil {
+		t.Skip("not all servers of testdata/npm are installed: run npm install there")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = filepath.Join(dir, "files")
+	if err := os.Mkdir(files, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	command := func(name string) string { return filepath.Join(bin, name) }
+	servers := map[string]any{
+		"everything":          map[string]any{"command": command("mcp-server-everything"), "args": []string{"stdio"}},
+		"filesystem":          map[string]any{"command": command("mcp-server-filesystem"), "args": []string{files}},
+		"memory":              map[string]any{"command": command("mcp-server-memory"), "env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.json")}},
+		"sequential-thinking": map[string]any{"command": command("mcp-server-sequential-thinking")},
+		"git":                 map[string]any{"command": command("git-mcp-server"), "env": map[string]string{"GIT_BASE_DIR": files, "LOGS_DIR": filepath.Join(dir, "logs")}},
+		"playwright":          map[string]any{"command": command("playwright-mcp"), "args": []string{"--headless"}},
+		"sqlite":              map[string]any{"command": command("mcp-server-sqlite-npx"), "args": []string{filepath.Join(files, "notes.db")}},
+		"github":              map[string]any{"command": command("mcp-server-github")},
+	}
+	if !sqliteInstalled() {
+		delete(servers, "sqlite")
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = filepath.Join(dir, "codemode.json")
+	save(t, config, string(text))
+	return config, files
+}
+
+func TestEightServersAreListedWithTheirHealth(t *testing.T) {
+	config, _ := connectEight(t)
+	// Eight processes of node may take longer to start, on a machine that is
+	// busy, than the command waits.
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		var out, problems bytes.Buffer
+		if code := runMain(t, streams{strings.NewReader(""), &out, &problems}, "tools", "--config", config, "--project", "none"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, &problems)
+		}
+		wrong := unlisted(out.String())
+		if len(wrong) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s\n%s", strings.Join(wrong, "\n"), &out)
+		}
+	}
+}
+
+// unlisted says what is missing from the table of the servers.
+func unlisted(table string) (wrong []string) {
+	for name, tools := range eightServers {
+		if name == "sqlite" && !sqliteInstalled() {
+			continue
+		}
+		i := slices.IndexFunc(strings.Split(table, "\n"), func(line string) bool {
+			fields := strings.Fields(line)
+			if len(fields) < 4 || fields[0] != name || fields[1] != "ready" {
+				return false
+			}
+			n, err := strconv.Atoi(fields[2])
+			return err == nil && (n == tools || tools == 0 && n >= 13)
+		})
+		if i < 0 {
+			wrong = append(wrong, fmt.Sprintf("%s is not ready with %d tools", name, tools))
+		}
+	}
+	return wrong
+}
+
+func TestOneProgramUsesFiveRealServers(t *testing.T) {
+	config, files := connectEight(t)
+	c := connect(t, config)
+	c.toolNames()
+
+	t.Run("five servers in one program", func(t *testing.T) {
+		r := c.run("codemode_eval", fmt.Sprintf(`
+			const dir: string = %q;
+			await codemode.filesystem__write_file({ path: dir + "/a.md", content: "# Notes\nship it" });
+			await codemode.git__git_init({ path: dir });
+			const [file, echo, thought] = await Promise.all([
+				codemode.filesystem__read_text_file({ path: dir + "/a.md" }),
+				codemode.everything__echo({ message: "hello" }),
+				codemode.sequential_thinking__sequentialthinking({ thought: "done", thoughtNumber: 1, totalThoughts: 1, nextThoughtNeeded: false }),
+			]);
+			await codemode.memory__create_entities({ entities: [{ name: "note", entityType: "file", observations: [file.content] }] });
+			const sqlite: boolean = %t;
+			if (sqlite) {
+				await codemode.sqlite__create_table({ query: "create table notes (name text, words int)" });
+				await codemode.sqlite__write_query({ query: "insert into notes values ('a.md', 4)" });
+			}
+			const [rows, graph, status] = await Promise.all([
+				sqlite ? codemode.sqlite__read_query({ query: "select * from notes" }) : [{ name: "a.md", words: 4 }],
+				codemode.memory__read_graph({}),
+				codemode.git__git_status({ path: dir }),
+			]);
+			return { rows, known: graph.entities[0].observations[0], echo, thoughts: thought.totalThoughts, untracked: JSON.stringify(status).includes("a.md") };`, files, sqliteInstalled()), "none")
+		var got struct {
+			Rows []struct {
+				Name  string
+				Words int
+			}
+			Known, Echo string
+			Thoughts    int
+			Untracked   bool
+		}
+		if err := json.NewDecoder(strings.NewReader(r.Text)).Decode(&got); err != nil || r.IsError || len(got.Rows) != 1 || got.Rows[0].Words != 4 ||
+			got.Known != "# Notes\nship it" || got.Echo != "Echo: hello" || got.Thoughts != 1 || !got.Untracked {
+			t.Errorf("got %s", r.Text)
+		}
+		for _, server := range []string{"filesystem__", "git__", "everything__", "sequential_thinking__", "memory__", "sqlite__"} {
+			if !strings.Contains(r.Text, ". "+server) && (server != "sqlite__" || sqliteInstalled()) {
+				t.Errorf("no call of %s in\n%s", server, r.Text)
+			}
+		}
+	})
+
+	t.Run("an image reaches the client and never the program", func(t *testing.T) {
+		r := c.run("codemode_eval", `
+			const result = await codemode.everything__get_tiny_image({});
+			const text = JSON.stringify(result);
+			console.log(text.length, /[A-Za-z0-9+\/]{100}/.test(text));
+			return result;`, "none")
+		if len(r.Blocks) != 1 || r.Blocks[0].Type != "image" || r.Blocks[0].MIMEType != "image/png" {
+			t.Fatalf("the blocks are %+v\n%s", r.Blocks, r.Text)
+		}
+		data, err := base64.StdEncoding.DecodeString(r.Blocks[0].Data)
+		if err != nil || !bytes.HasPrefix(data, []byte("\x89PNG")) {
+			t.Errorf("the image is none: %v", err)
+		}
+		if strings.Contains(r.Text, r.Blocks[0].Data[:40]) || !strings.Contains(r.Text, " false\n") {
+			t.Errorf("the program had the image as text:\n%s", r.Text)
+		}
+		var length int
+		if _, after, ok := strings.Cut(r.Text, "  log: "); !ok {
+			t.Errorf("no console in\n%s", r.Text)
+		} else if _, err := fmt.Sscan(after, &length); err != nil || length > 500 {
+			t.Errorf("what the program saw has %d characters", length)
+		}
+	})
+
+	t.Run("what a link points to can be read", func(t *testing.T) {
+		r := c.run("codemode_eval", `
+			const links = (await codemode.everything__get_resource_links({ count: 2 })).filter(b => b.type === "resource_link");
+			const read = await Promise.all(links.map(l => codemode.read_resource("everything", l.uri)));
+			return read.map((r, i) => [r.uri === links[i].uri, r.type, typeof r.text]);`, "none")
+		if r.IsError || !strings.Contains(r.Text, "everything__read_resource: done") || len(r.Blocks) != 0 {
+			t.Errorf("got %s", r.Text)
+		}
+	})
+
+	// It lists more tools once it knows that its client can be asked: after the
+	// session has begun, with tools/list_changed.
+	t.Run("a list of tools that changes is followed", func(t *testing.T) {
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+			r := c.run("codemode_eval", `return (await codemode.search_tools({ query: "everything", limit: 200 })).some(t => t.name === "everything__trigger_elicitation_request")`, "none")
+			if strings.HasPrefix(r.Text, "true") {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the tool that was added later is not found: %s", r.Text)
+			}
+		}
+	})
+}

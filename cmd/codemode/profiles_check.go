@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode/profiles"
+)
+
+func newProfilesLint(s streams) *cobra.Command {
+	var set setting
+	var toolsFile, save string
+	var offline, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "lint",
+		Short: "Find rules that probably do not do what their author meant",
+		Long: `Checks the rules against the tools that there are: conditions on arguments that no tool
+takes, deny rules on arguments that may be left out, patterns that fit no tool, and allow
+rules that others override. The tools come from the servers, which are started for that, or
+from a file:
+
+  {"github": [{"name": "create_issue", "inputSchema": {...}, "annotations": {...}}]}
+
+The answer of a server to tools/list will do as the list. Exit code 1 when something is
+found; notes alone are no finding.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := set.load()
+			if err != nil {
+				return err
+			}
+			var tools []profiles.ToolInfo
+			switch {
+			case toolsFile != "":
+				tools, err = readTools(toolsFile)
+			case !offline:
+				tools, err = liveTools(cmd.Context(), s, &set)
+			}
+			if err == nil && save != "" {
+				err = saveTools(save, tools)
+			}
+			if err != nil {
+				return err
+			}
+			return lint(s, cfg.Lint(tools), len(tools), asJSON)
+		},
+	}
+	set.flags(cmd)
+	cmd.Flags().StringVar(&toolsFile, "tools", "", "file with the tools, instead of asking the servers")
+	cmd.Flags().StringVar(&save, "save-tools", "", "write the tools there, for --tools")
+	cmd.Flags().BoolVar(&offline, "offline", false, "look at the rules alone")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func lint(s streams, found []profiles.Finding, tools int, asJSON bool) error {
+	wrong := 0
+	for _, f := range found {
+		if !f.Note {
+			wrong++
+		}
+	}
+	if asJSON {
+		type finding struct {
+			Kind    string `json:"kind"`
+			Note    bool   `json:"note,omitempty"`
+			At      string `json:"at"`
+			Message string `json:"message"`
+			Hint    string `json:"hint,omitempty"`
+		}
+		all := []finding{}
+		for _, f := range found {
+			all = append(all, finding{f.Kind, f.Note, f.Position.String(), f.Message, f.Hint})
+		}
+		if err := printed(s, map[string]any{"findings": all, "tools": tools}); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range found {
+			kind := f.Kind
+			if f.Note {
+				kind = "note, " + kind
+			}
+			f.Message = fmt.Sprintf("[%s] %s", kind, f.Message)
+			fmt.Fprintln(s.out, printable(relative(f.Problem.String())))
+		}
+		fmt.Fprintf(s.out, "%d findings, %d notes, %d tools\n", wrong, len(found)-wrong, tools)
+	}
+	if wrong > 0 {
+		return &exitError{code: exitProgram}
+	}
+	return nil
+}
+
+// liveTools asks the servers. All of them have to answer: a rule about a server that is
+// down would look dead.
+func liveTools(ctx context.Context, s streams, set *setting) ([]profiles.ToolInfo, error) {
+	e, err := set.open(ctx, set.logger(s, slog.LevelError))
+	if err != nil {
+		return nil, err
+	}
+	e.WaitReady(ctx, toolsWait)
+	var failed []error
+	for _, st := range e.Status() {
+		if st.Error != "" {
+			failed = append(failed, fmt.Errorf("the server %q is %s: %s; --tools takes its tools from a file", st.Name, st.State, st.Error))
+		}
+	}
+	tools := e.ToolInfos()
+	if err := errors.Join(append(failed, closeEvaluator(ctx, e))...); err != nil {
+		return nil, &exitError{code: exitInternal, err: err}
+	}
+	return tools, nil
+}
+
+// readTools reads a file of tools: by server, or as --save-tools writes it.
+func readTools(path string) ([]profiles.ToolInfo, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var flat []profiles.ToolInfo
+	if json.Unmarshal(data, &flat) == nil {
+		return complete(path, flat)
+	}
+	var byServer map[string]json.RawMessage
+	if err := json.Unmarshal(data, &byServer); err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", path, err))
+	}
+	for server, raw := range byServer {
+		var answer struct {
+			Tools json.RawMessage `json:"tools"`
+		}
+		if json.Unmarshal(raw, &answer) == nil && answer.Tools != nil {
+			raw = answer.Tools
+		}
+		var list []struct {
+			Name        string          `json:"name"`
+			Input       json.RawMessage `json:"inputSchema"`
+			Annotations map[string]any  `json:"annotations"`
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, usage(fmt.Errorf("%s: the tools of %q: %w", path, server, err))
+		}
+		for _, t := range list {
+			flat = append(flat, profiles.ToolInfo{Server: server, Tool: t.Name, Input: t.Input, Annotations: t.Annotations})
+		}
+	}
+	slices.SortFunc(flat, func(a, b profiles.ToolInfo) int { return strings.Compare(a.Server+"__"+a.Tool, b.Server+"__"+b.Tool) })
+	return complete(path, flat)
+}
+
+func complete(path string, tools []profiles.ToolInfo) ([]profiles.ToolInfo, error) {
+	for _, t := range tools {
+		if t.Server == "" || t.Tool == "" {
+			return nil, usage(fmt.Errorf(`%s: each tool needs a server and a name: {"SERVER": [{"name": "TOOL"}]}`, path))
+		}
+	}
+	return tools, nil
+}
+
+func saveTools(path string, tools []profiles.ToolInfo) error {
+	data, err := json.MarshalIndent(tools, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, append(data, '\n'), 0o666)
+	}
+	return err
+}
+
+func newProfilesTest(s streams) *cobra.Command {
+	var set setting
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "test FILE...",
+		Short: "Decide tables of calls, and say which come out otherwise than written",
+		Long: `Each FILE is a table of calls with the verdict each should get:
+
+  # what the table is about
+  profile supervised
+  allow github__create_issue {"owner": "acme", "repo": "web"}
+  deny  fs__read_file {"path": "/etc/passwd"}  # no-etc
+
+After # stands the rule that should decide, if that matters. A FILE may also be a txtar
+archive with a configuration of its own (a file whose name ends in .json) and tables (all
+others). Exit code 1 when a row comes out otherwise.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			failed, rows := 0, 0
+			for _, file := range args {
+				results, err := testFile(&set, file)
+				if err != nil {
+					return err
+				}
+				for _, r := range results {
+					rows++
+					if r.Failure != "" {
+						failed++
+						printFailure(s, r)
+					} else if verbose {
+						fmt.Fprintln(s.out, printable(fmt.Sprintf("ok    %s:%d  %s", relative(r.Pos.File), r.Pos.Line, r.Source)))
+					}
+				}
+			}
+			fmt.Fprintf(s.out, "%d of %d calls as written\n", rows-failed, rows)
+			if failed > 0 {
+				return &exitError{code: exitProgram}
+			}
+			return nil
+		},
+	}
+	set.fileFlags(cmd)
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the rows that come out as written too")
+	return cmd
+}
+
+func printFailure(s streams, r profiles.RowResult) {
+	fmt.Fprintln(s.out, printable(fmt.Sprintf("FAIL  %s:%d  %s\n      %s", relative(r.Pos.File), r.Pos.Line, r.Source, r.Failure)))
+	for _, reason := range r.Decision.Reasons {
+		fmt.Fprintln(s.out, printable("      "+because(reason)))
+	}
+}
+
+// testFile decides the rows of one file, by its own configuration if it has one.
+func testFile(set *setting, file string) ([]profiles.RowResult, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usage(err)
+	}
+	tables := map[string][]byte{file: data}
+	order := []string{file}
+	var cfg *profiles.Config
+	if archive := txtar.Parse(data); len(archive.Files) > 0 {
+		tables, order = map[string][]byte{}, nil
+		for _, f := range archive.Files {
+			name := file + "/" + f.Name
+			if filepath.Ext(f.Name) == ".json" {
+				if cfg, err = profiles.Parse(name, f.Data); err != nil {
+					return nil, usage(err)
+				}
+				continue
+			}
+			tables[name] = f.Data
+			order = append(order, name)
+		}
+	}
+	if cfg == nil {
+		if cfg, err = set.load(); err != nil {
+			return nil, err
+		}
+	}
+	var results []profiles.RowResult
+	for _, name := range order {
+		calls, err := profiles.ParseCalls(name, tables[name])
+		if err != nil {
+			return nil, usage(err)
+		}
+		results = append(results, cfg.Try(calls)...)
+	}
+	if len(results) == 0 {
+		return nil, usage(fmt.Errorf("%s has no calls", file))
+	}
+	return results, nil
+}

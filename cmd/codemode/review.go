@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode"
+)
+
+func newReview(s streams) *cobra.Command {
+	var set setting
+	var accept []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "review",
+		Short: "Look at tools whose servers define them differently now, and accept them",
+		Long: `Lists the tools that are not defined any more as they were when you accepted them, or
+when their servers first offered them, with what has changed. Their calls are asked about
+until you accept them as they are now: codemode review --accept NAME=DIGEST, as it is
+printed. Running servers notice at once. Exits with 3 if something is left to review.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return review(cmd.Context(), s, &set, accept, asJSON) },
+	}
+	set.flags(cmd)
+	cmd.Flags().StringSliceVar(&accept, "accept", nil, "accept a tool as it is now: NAME=DIGEST")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what is left to review as one JSON object")
+	return cmd
+}
+
+// leastDigest is how much of a digest has to be given, so that what is accepted is what was seen.
+const leastDigest = 8
+
+func review(ctx context.Context, s streams, set *setting, accept []string, asJSON bool) error {
+	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
+	if err != nil {
+		return err
+	}
+	e.WaitReady(ctx, toolsWait)
+	accepted, err := acceptTools(e, accept)
+	left := e.ChangedTools()
+	if closing := closeEvaluator(ctx, e); closing != nil && err == nil {
+		err = &exitError{code: exitInternal, err: closing}
+	}
+	if asJSON && err == nil {
+		err = printJSON(s.out, struct {
+			Changed []codemode.ChangedTool `json:"changed"`
+		}{append([]codemode.ChangedTool{}, left...)})
+	} else if err == nil {
+		printReview(s, accepted, left)
+	}
+	if err == nil && len(left) > 0 {
+		return &exitError{code: exitDenied}
+	}
+	return err
+}
+
+func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err error) {
+	for _, text := range accept {
+		name, digest, _ := strings.Cut(text, "=")
+		if len(digest) < leastDigest {
+			return accepted, usage(fmt.Errorf("--accept %s: write NAME=DIGEST, as codemode review prints it", text))
+		}
+		found := false
+		for _, t := range e.ChangedTools() {
+			if t.Name == name && strings.HasPrefix(t.Digest, digest) {
+				found = true
+				if err := e.AcceptTool(name, t.Digest); err != nil {
+					return accepted, &exitError{code: exitInternal, err: err}
+				}
+			}
+		}
+		if !found {
+			return accepted, usage(errors.New("--accept " + text + ": no changed tool has that name and digest; codemode review lists them as they are now"))
+		}
+		accepted = append(accepted, name)
+	}
+	return accepted, nil
+}
+
+func printReview(s streams, accepted []string, left []codemode.ChangedTool) {
+	for _, name := range accepted {
+		fmt.Fprintf(s.out, "accepted: %s\n", printable(name))
+	}
+	for _, t := range left {
+		fmt.Fprintf(s.out, "%s (server %s) is not what it was:\n", printable(t.Name), printable(t.Server))
+		for _, line := range t.Diff {
+			fmt.Fprintf(s.out, "  %s\n", printable(strings.ReplaceAll(line, "\n", `\n`)))
+		}
+		fmt.Fprintf(s.out, "  accept it with: codemode review --accept %s=%.12s\n\n", printable(t.Name), t.Digest)
+	}
+	if len(left) == 0 && len(accepted) == 0 {
+		fmt.Fprintln(s.out, "every tool is as it was when it was accepted")
+	}
+}

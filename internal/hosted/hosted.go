@@ -1,0 +1,255 @@
+// Package hosted is an MCP server that wants a login, as people's hosted
+// servers do, for tests: a resource server over streamable HTTP, and an OAuth
+// 2.1 authorization server beside it on an origin of its own, both on loopback.
+// It takes nothing that a strict one would refuse, and remembers what was wrong.
+package hosted
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Options are ways to be different. The zero value gives tokens for an hour.
+type Options struct {
+	ExpiresIn int                             // seconds that access tokens are good for; 0 is an hour
+	Tamper    func(answer url.Values)         // changes what the browser is sent back with; nil changes nothing
+	NoPKCE    bool                            // does not say that it knows PKCE
+	Anonymous bool                            // tells who it is, and no more, to those who have not logged in
+	More      bool                            // calls want the scope \"write\" too, which it says only then
+	Client    *Client                         // the only one; nil lets clients register themselves
+	Serve     func(*http.Request) *mcp.Server // what is served to those who have logged in
+}
+
+// A Client is one that was registered beforehand.
+type Client struct{ ID, Secret, Redirect string }
+
+// A Server is both servers.
+type Server struct {
+	URL string // of the MCP endpoint
+
+	o      Options
+	rs, as *httptest.Server
+
+	mu       sync.Mutex
+	clients  map[string]string     // redirect address by client
+	codes    map[string]url.Values // what was asked for, by code
+	access   map[string]string     // the scopes of the tokens that are good
+	refresh  map[string]string     // the client of each refresh token that is good
+	secrets  []string
+	renewed  int
+	refused  int
+	mistakes []string
+}
+
+// New starts the servers.
+func New(o Options) *Server {
+	h := &Server{o: o, clients: map[string]string{}, codes: map[string]url.Values{}, access: map[string]string{}, refresh: map[string]string{}}
+	if o.Client != nil {
+		h.clients[o.Client.ID] = o.Client.Redirect
+	}
+	inner := mcp.NewStreamableHTTPHandler(o.Serve, &mcp.StreamableHTTPOptions{Stateless: true})
+	rs := http.NewServeMux()
+	rs.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		body, _ := io.ReadAll(r.Body) // what cannot be read is no request
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		opening := bytes.Contains(body, []byte(`"initialize"`)) || bytes.Contains(body, []byte(`"notifications/initialized"`))
+		scope, ok := h.scope(token)
+		if ok && o.More && bytes.Contains(body, []byte(`"tools/call"`)) && !strings.Contains(scope, "write") {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="write"`)
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		if !ok && !(o.Anonymous && opening) {
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="read"`, h.rs.URL))
+			http.Error(w, "no good: "+token, http.StatusUnauthorized) // careless ones repeat it
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	rs.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"resource": h.URL, "authorization_servers": []string{h.as.URL}})
+	})
+	h.rs = httptest.NewServer(rs)
+	h.URL = h.rs.URL + "/mcp"
+	as := http.NewServeMux()
+	as.HandleFunc("GET /.well-known/oauth-authorization-server", h.metadata)
+	as.HandleFunc("POST /register", h.register)
+	as.HandleFunc("GET /authorize", h.authorize)
+	as.HandleFunc("POST /token", h.token)
+	h.as = httptest.NewServer(as)
+	return h
+}
+
+// Close stops the servers.
+func (h *Server) Close() {
+	h.rs.CloseClientConnections()
+	h.rs.Close()
+	h.as.Close()
+}
+
+// Revoke makes the access tokens no good, and if all is true the refresh tokens too.
+func (h *Server) Revoke(all bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.access)
+	if all {
+		clear(h.refresh)
+	}
+}
+
+// Secrets are all the codes and tokens that were ever given.
+func (h *Server) Secrets() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.secrets)
+}
+
+// Renewed counts the refresh tokens that were taken, Refused those that were not.
+func (h *Server) Renewed() int { h.mu.Lock(); defer h.mu.Unlock(); return h.renewed }
+
+// Refused counts the refresh tokens that were no good.
+func (h *Server) Refused() int { h.mu.Lock(); defer h.mu.Unlock(); return h.refused }
+
+// Mistakes are the things that a strict server would not have taken.
+func (h *Server) Mistakes() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.mistakes)
+}
+
+// scope returns what a token is good for.
+func (h *Server) scope(token string) (string, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	scope, ok := h.access[token]
+	return scope, ok
+}
+
+func (h *Server) mistake(format string, args ...any) {
+	h.mistakes = append(h.mistakes, fmt.Sprintf(format, args...))
+}
+
+func (h *Server) secret() string {
+	s := rand.Text()
+	h.secrets = append(h.secrets, s)
+	return s
+}
+
+func answer(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // a client that is gone wants no answer
+}
+
+func (h *Server) metadata(w http.ResponseWriter, _ *http.Request) {
+	m := map[string]any{
+		"issuer": h.as.URL, "authorization_endpoint": h.as.URL + "/authorize", "token_endpoint": h.as.URL + "/token",
+		"registration_endpoint": h.as.URL + "/register", "response_types_supported": []string{"code"},
+		"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"},
+	}
+	if h.o.NoPKCE {
+		delete(m, "code_challenge_methods_supported")
+	}
+	if h.o.Client != nil {
+		delete(m, "registration_endpoint")
+		m["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+	}
+	answer(w, http.StatusOK, m)
+}
+
+func (h *Server) register(w http.ResponseWriter, r *http.Request) {
+	var m struct {
+		Redirects []string `json:"redirect_uris"`
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if json.NewDecoder(r.Body).Decode(&m) != nil || len(m.Redirects) != 1 || !strings.HasPrefix(m.Redirects[0], "http://127.0.0.1:") {
+		h.mistake("a registration with %v", m)
+		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_redirect_uri"})
+		return
+	}
+	id := rand.Text()
+	h.clients[id] = m.Redirects[0]
+	answer(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": m.Redirects, "token_endpoint_auth_method": "none"})
+}
+
+func (h *Server) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.clients[q.Get("client_id")] != q.Get("redirect_uri") || q.Get("redirect_uri") == "" {
+		h.mistake("it is sent back to %q", q.Get("redirect_uri"))
+	}
+	if q.Get("code_challenge_method") != "S256" || len(q.Get("code_challenge")) != 43 {
+		h.mistake("the challenge is %q", q.Get("code_challenge"))
+	}
+	if q.Get("resource") != h.URL || !strings.Contains(q.Get("scope"), "read") || len(q.Get("state")) < 16 {
+		h.mistake("asked for %v", q)
+	}
+	code := h.secret()
+	h.codes[code] = q
+	back := url.Values{"code": {code}, "state": {q.Get("state")}}
+	if h.o.Tamper != nil {
+		h.o.Tamper(back)
+	}
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+}
+
+func (h *Server) token(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm() // what cannot be read is not there
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.Form.Get("resource") != h.URL {
+		h.mistake("a token for %q", r.Form.Get("resource"))
+	}
+	client, scope := r.Form.Get("client_id"), "read"
+	if h.o.Client != nil && r.Form.Get("client_secret") != h.o.Client.Secret {
+		h.mistake("a client with the secret %q", r.Form.Get("client_secret"))
+	}
+	switch r.Form.Get("grant_type") {
+	case "authorization_code":
+		code := r.Form.Get("code")
+		q, ok := h.codes[code]
+		delete(h.codes, code) // each works once
+		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
+		if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get("code_challenge") || client != q.Get("client_id") {
+			answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
+			return
+		}
+		scope = q.Get("scope")
+	case "refresh_token":
+		old := r.Form.Get("refresh_token")
+		if owner, ok := h.refresh[old]; !ok || owner != client {
+			h.refused++
+			answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "you sent " + old})
+			return
+		}
+		delete(h.refresh, old) // likewise
+		h.renewed++
+	default:
+		h.mistake("a grant of type %q", r.Form.Get("grant_type"))
+		answer(w, http.StatusBadRequest, map[string]string{"error": "unsupported_grant_type"})
+		return
+	}
+	access, refresh := h.secret(), h.secret()
+	h.access[access], h.refresh[refresh] = scope, client
+	expires := h.o.ExpiresIn
+	if expires == 0 {
+		expires = 3600
+	}
+	answer(w, http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": expires, "refresh_token": refresh})
+}

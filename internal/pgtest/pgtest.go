@@ -1,0 +1,166 @@
+// Package pgtest starts PostgreSQL servers for tests: the real one, from the operating system's package, in
+// a folder of the test and reachable through a socket in it only.
+package pgtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Missing is what a test that was skipped tells its reader to do.
+const Missing = "no PostgreSQL server is installed; on Debian: apt-get install postgresql"
+
+// startWait is how long a server may take to answer, on a slow machine.
+const startWait = 60 * time.Second
+
+// A Server is a PostgreSQL server that belongs to a test.
+type Server struct {
+	t    testing.TB
+	bin  string
+	dir  string
+	attr *syscall.SysProcAttr
+	cmd  *exec.Cmd
+	out  bytes.Buffer
+}
+
+// Start starts a server and stops it with the test. Without PostgreSQL on the machine the test is skipped.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{t: t, bin: binaries()}
+	if s.bin == "" {
+		t.Skip(Missing)
+	}
+	// A socket's path may have 108 bytes, which test folders often exceed.
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.dir = dir
+	t.Cleanup(func() {
+		s.Stop()
+		os.RemoveAll(dir)
+	})
+	s.unprivileged()
+	s.run("initdb", "-D", s.data(), "-U", "codemode", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+	s.Start()
+	return s
+}
+
+// binaries finds where the server's programs are; "" if nowhere.
+func binaries() string {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(real)
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) == 0 {
+		return ""
+	}
+	slices.Sort(found)
+	return filepath.Dir(found[len(found)-1])
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// unprivileged lets the server run as somebody else when the test is root's: PostgreSQL refuses to be root.
+func (s *Server) unprivileged() {
+	if os.Getuid() != 0 {
+		return
+	}
+	var who *user.User
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			who = u
+			break
+		}
+	}
+	if who == nil {
+		s.t.Skip("PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as")
+	}
+	uid, err := strconv.ParseUint(who.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(who.Gid, 10, 32)
+	if err := errors.Join(err, err2, os.Chown(s.dir, int(uid), int(gid))); err != nil {
+		s.t.Fatal(err)
+	}
+	s.attr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir, cmd.SysProcAttr = s.dir, s.attr
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + s.dir}
+	return cmd
+}
+
+func (s *Server) run(name string, args ...string) {
+	s.t.Helper()
+	if out, err := s.command(name, args...).CombinedOutput(); err != nil {
+		s.t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// Start starts the server again after [Server.Stop].
+func (s *Server) Start() {
+	s.t.Helper()
+	s.cmd = s.command("postgres", "-D", s.data(), "-k", s.dir, "-h", "", "-c", "max_connections=60")
+	s.out.Reset()
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(startWait); ; time.Sleep(20 * time.Millisecond) {
+		if s.command("pg_isready", "-q", "-h", s.dir, "-U", "codemode", "-d", "postgres").Run() == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("PostgreSQL does not answer\n%s", s.out.String())
+		}
+	}
+}
+
+// Stop ends the server at once, as a crash would for its clients; what it acknowledged it keeps.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// URL names a database of the server, which is made if it is not there.
+func (s *Server) URL(name string) string {
+	s.t.Helper()
+	if out, err := s.command("createdb", "-h", s.dir, "-U", "codemode", name).CombinedOutput(); err != nil && !strings.Contains(string(out), "already exists") {
+		s.t.Fatalf("createdb: %v\n%s", err, out)
+	}
+	return (&url.URL{Scheme: "postgres", User: url.User("codemode"), Path: "/" + name,
+		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}).String()
+}
+
+// SQL performs statements as the owner, and returns what psql prints.
+func (s *Server) SQL(name, statements string) (string, error) {
+	return s.SQLAs("codemode", name, statements)
+}
+
+// SQLAs performs statements as a user.
+func (s *Server) SQLAs(user, name, statements string) (string, error) {
+	out, err := s.command("psql", "-h", s.dir, "-U", user, "-d", name, "-v", "ON_ERROR_STOP=1", "-Atq", "-c", statements).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,50 @@
+package codemode
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// What becomes of results that do not fit their tool's output schema
+// ("outputValidation" in the configuration).
+const (
+	outputOff    = "off"    // they are not checked
+	outputWarn   = "warn"   // the program gets them, and the reply says so
+	outputStrict = "strict" // the program gets an InvalidResultError
+)
+
+// outputValidation is what the configuration wants for the tools of a server.
+func outputValidation(cfg *profiles.Config, server string) string {
+	if cfg == nil {
+		return outputWarn
+	}
+	for _, s := range cfg.Servers {
+		if s.Name == server && s.OutputValidation != "" {
+			return s.OutputValidation
+		}
+	}
+	return cmp.Or(cfg.OutputValidation, outputWarn)
+}
+
+// checkOutput tells the Gate how results of a tool are checked.
+func (e *Evaluator) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
+	if len(t.Output) == 0 {
+		return
+	}
+	want := outputValidation(e.config.Load(), t.Server)
+	if want == outputOff {
+		return
+	}
+	to.StrictOutput = want == outputStrict
+	to.ValidateOutput = func(structured json.RawMessage) *hostfns.ResultError {
+		if wrong, ok := errors.AsType[*catalog.ResultError](t.ValidateResult(structured)); ok {
+			return &hostfns.ResultError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
+		}
+		return nil
+	}
+}

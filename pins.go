@@ -1,0 +1,336 @@
+package codemode
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/codemode-project/codemode/catalog"
+)
+
+// pins remember how each tool was defined when a person last had reason to
+// trust it: when its server first offered it, or when a change was accepted. A
+// tool that is defined otherwise is asked about until somebody accepts that.
+type pins struct {
+	path string // "" keeps them in memory
+	most int    // how many are kept
+
+	mu      sync.Mutex
+	read    fs.FileInfo     // the file as it was last read or written
+	tools   map[string]*pin // by server identity and tool
+	current map[string]*pin // by canonical name: the pins of what is offered now
+	changes uint64          // how often a definition changed
+}
+
+type pin struct {
+	Server     string          `json:"server"`
+	Tool       string          `json:"tool"`   // canonical name
+	Digest     string          `json:"digest"` // of the definition that was accepted
+	Definition json.RawMessage `json:"definition"`
+
+	offered    string // digest of the definition offered now
+	offers     json.RawMessage
+	lastChange uint64 // when offered last became another one
+}
+
+// maxPins bounds the file: a server that offers new names each time fills no disk.
+const maxPins = 100_000
+
+type pinFile struct {
+	Version int             `json:"v"`
+	Tools   map[string]*pin `json:"tools"`
+}
+
+// openPins reads what earlier processes remembered. A file that cannot be read
+// is an error: without it every tool would count as new.
+func openPins(dir string) (*pins, error) {
+	p := &pins{most: maxPins, tools: map[string]*pin{}, current: map[string]*pin{}}
+	if dir == "" {
+		return p, nil
+	}
+	p.path = filepath.Join(dir, "pins.json")
+	return p, p.refresh()
+}
+
+// refresh takes in what other processes have written meanwhile: a person
+// accepts a tool in one while programs run in another. The caller holds mu.
+func (p *pins) refresh() error {
+	if p.path == "" {
+		return nil
+	}
+	info, err := os.Stat(p.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && p.read != nil && os.SameFile(info, p.read) && info.ModTime().Equal(p.read.ModTime()) {
+		return nil
+	}
+	var data []byte
+	var file pinFile
+	if err == nil {
+		data, err = os.ReadFile(p.path)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	if err == nil && file.Version != 1 {
+		err = fmt.Errorf("it is of version %d, this program knows 1", file.Version)
+	}
+	if err != nil {
+		return fmt.Errorf("reading how tools were defined when they were accepted, %s: %w; put it right or remove it to accept all tools anew", p.path, err)
+	}
+	p.read = info
+	for key, tool := range file.Tools {
+		switch known := p.tools[key]; {
+		case tool == nil:
+		case known == nil:
+			p.tools[key] = tool
+		default:
+			known.Digest, known.Definition = tool.Digest, tool.Definition
+		}
+	}
+	return nil
+}
+
+// now counts the changes so far, for [pins.changed].
+func (p *pins) now() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changes
+}
+
+// changed reports whether a tool is not what was accepted, or not what it was
+// when a run began.
+func (p *pins) changed(name, digest string, began uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.current[name]
+	if known != nil && known.Digest != digest {
+		_ = p.refresh() // a file that cannot be read has accepted nothing
+	}
+	return known != nil && (known.Digest != digest || known.lastChange > began)
+}
+
+// observe takes note of what a server offers. identity tells servers apart
+// that only share a name: one that is started otherwise is another one. It
+// returns the names of the tools that have changed with this.
+func (p *pins) observe(identity string, tools []catalog.Tool) (changed []string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fresh := false
+	var full error
+	err = p.refresh()
+	for i := range tools {
+		t := &tools[i]
+		name, digest := catalog.Canonical(t.Server, t.Raw), t.Definition()
+		key := identity + " " + t.Raw
+		known := p.tools[key]
+		if known == nil {
+			known = &pin{Server: t.Server, Tool: name, Digest: digest, Definition: definition(t)}
+			if len(p.tools) < p.most {
+				p.tools[key], fresh = known, true
+			} else { // what is not remembered is asked about
+				known.Digest, full = "", fmt.Errorf("more than %d tools were seen; new ones are not remembered, and are asked about", p.most)
+			}
+		}
+		p.current[name] = known
+		before := cmp.Or(known.offered, known.Digest, digest)
+		if known.offered, known.offers = digest, definition(t); before != digest {
+			p.changes++
+			known.lastChange = p.changes
+			changed = append(changed, name)
+		}
+	}
+	if fresh && err == nil {
+		err = p.save()
+	}
+	return changed, errors.Join(err, full)
+}
+
+// A ChangedTool is one that is not defined as it was when it was accepted.
+type ChangedTool struct {
+	Name   string   `json:"name"`
+	Server string   `json:"server"`
+	Digest string   `json:"digest"` // of the definition now, for [Evaluator.AcceptTool]
+	Diff   []string `json:"diff"`   // lines of the definition: "-" before, "+" now
+}
+
+// ChangedTools lists the tools that people are asked about because they are
+// not what they were when they were accepted, by name.
+func (e *Evaluator) ChangedTools() []ChangedTool {
+	p := e.pins
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.refresh() // then what is known counts
+	var list []ChangedTool
+	for name, known := range p.current {
+		if known.offered != known.Digest {
+			list = append(list, ChangedTool{name, known.Server, known.offered, difference(known.Definition, known.offers)})
+		}
+	}
+	slices.SortFunc(list, func(a, b ChangedTool) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// AcceptTool says that a person has looked at a changed tool. digest is that of
+// what the person saw: a tool that has changed again since is not accepted.
+func (e *Evaluator) AcceptTool(name, digest string) error {
+	p := e.pins
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.refresh(); err != nil {
+		return err
+	}
+	known := p.current[name]
+	switch {
+	case known == nil:
+		return fmt.Errorf("there is no tool %q", name)
+	case known.offered != digest:
+		return fmt.Errorf("the tool %q has changed again meanwhile: look at it once more", name)
+	}
+	before := *known
+	known.Digest, known.Definition = known.offered, known.offers
+	if err := p.save(); err != nil {
+		*known = before
+		return err
+	}
+	return nil
+}
+
+// save writes the file anew, whole or not at all. The caller holds mu.
+func (p *pins) save() error {
+	if p.path == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(pinFile{Version: 1, Tools: p.tools}, "", "\t")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(p.path), 0o700)
+	}
+	if err == nil {
+		err = replaceFile(p.path, data)
+	}
+	if err == nil {
+		p.read, err = os.Stat(p.path)
+	}
+	if err != nil {
+		return fmt.Errorf("remembering how tools are defined: %w", err)
+	}
+	return nil
+}
+
+// replaceFile puts a file in the place of another in one step.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // readable by its owner alone
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// definition is what an upstream says about a tool, in the order a reader wants.
+func definition(t *catalog.Tool) json.RawMessage {
+	whole := struct {
+		Title       string          `json:"title,omitempty"`
+		Description string          `json:"description,omitempty"`
+		Input       json.RawMessage `json:"inputSchema,omitempty"`
+		Output      json.RawMessage `json:"outputSchema,omitempty"`
+		Annotations json.RawMessage `json:"annotations,omitempty"`
+	}{t.Title, t.Description, t.Input, t.Output, t.Annotations}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(whole) != nil { // a schema that is no JSON
+		return json.RawMessage("null")
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// identityOf tells a server apart by how it is started or reached, not by
+// what it says about itself.
+func identityOf(name string, entry json.RawMessage) string {
+	sum := sha256.Sum256(append([]byte(name+"\x00"), entry...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// difference lists the lines that two definitions do not share. Each line is
+// one value with its place, so that a changed word stands next to what it was.
+func difference(before, after json.RawMessage) []string {
+	was, is := flat(before), flat(after)
+	var lines []string
+	for _, place := range merged(was, is) {
+		a, inA := was[place]
+		b, inB := is[place]
+		if inA && inB && a == b {
+			continue
+		}
+		if inA {
+			lines = append(lines, fmt.Sprintf("- %s: %s", place, a))
+		}
+		if inB {
+			lines = append(lines, fmt.Sprintf("+ %s: %s", place, b))
+		}
+	}
+	return lines
+}
+
+func merged(a, b map[string]string) []string {
+	var places []string
+	for p := range a {
+		places = append(places, p)
+	}
+	for p := range b {
+		if _, ok := a[p]; !ok {
+			places = append(places, p)
+		}
+	}
+	slices.Sort(places)
+	return places
+}
+
+// flat lists the plain values of JSON by their places.
+func flat(raw json.RawMessage) map[string]string {
+	values := map[string]string{}
+	var walk func(place string, v any)
+	walk = func(place string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, inner := range v {
+				walk(place+"/"+key, inner)
+			}
+			if len(v) == 0 {
+				values[place] = "{}"
+			}
+		case []any:
+			for i, inner := range v {
+				walk(fmt.Sprintf("%s/%d", place, i), inner)
+			}
+			if len(v) == 0 {
+				values[place] = "[]"
+			}
+		default:
+			text, _ := json.Marshal(v)
+			values[cmp.Or(place, "/")] = string(text)
+		}
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&v) == nil {
+		walk("", v)
+	}
+	return values
+}

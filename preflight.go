@@ -1,0 +1,280 @@
+package codemode
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// PreflightSecretVariable is the environment variable that holds the secret
+// that pre-flight tokens are signed with. Without it each process has one of its own.
+const PreflightSecretVariable = "CODEMODE_PREFLIGHT_SECRET"
+
+const (
+	preflightVersion   = 1
+	preflightLifetime  = 10 * time.Minute // unless the configuration says
+	preflightClockSkew = 30 * time.Second // between servers that share a secret
+	preflightMaxBytes  = 4 << 10
+	preflightGoodKey   = 32 // bytes; RFC 7518 wants a key as long as the hash
+)
+
+// A preflight signs and reads the tokens that say that a program was checked.
+// They are JSON Web Signatures in compact form (RFC 7515) with HMAC-SHA-256.
+type preflight struct {
+	key       []byte
+	id        string // tells keys apart, and says nothing about them
+	ephemeral bool   // the key ends with this process
+}
+
+func newPreflight(secret string) *preflight {
+	p := &preflight{key: []byte(secret)}
+	if secret == "" {
+		p.key, p.ephemeral = make([]byte, preflightGoodKey), true
+		rand.Read(p.key) // never fails
+	}
+	p.id = hex.EncodeToString(p.mac("key id"))[:8]
+	return p
+}
+
+func (p *preflight) mac(text string) []byte {
+	h := hmac.New(sha256.New, p.key)
+	h.Write([]byte(text))
+	return h.Sum(nil)
+}
+
+// A preflightHeader is the header of a token. It is compared and never obeyed:
+// no token chooses how it is verified.
+type preflightHeader struct {
+	Algorithm string          `json:"alg"`
+	Type      string          `json:"typ"`
+	Key       string          `json:"kid,omitempty"`
+	Critical  json.RawMessage `json:"crit,omitempty"`
+}
+
+// A checked is what a token says: this program was checked under this profile.
+type checked struct {
+	Version int    `json:"v"`
+	Issued  int64  `json:"iat"`
+	Expires int64  `json:"exp"`
+	Program string `json:"program"` // hash of the text
+	Profile string `json:"profile"`
+	Digest  string `json:"profileDigest"` // of the profile as it was, with what narrowed it
+}
+
+// programHash names a program by its text, byte for byte.
+func programHash(code string) string {
+	sum := sha256.Sum256([]byte(code))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func (p *preflight) sign(c checked) string {
+	header, _ := json.Marshal(preflightHeader{Algorithm: "HS256", Type: "JWT", Key: p.id})
+	payload, _ := json.Marshal(c)
+	signed := encode64(header) + "." + encode64(payload)
+	return signed + "." + encode64(p.mac(signed))
+}
+
+func encode64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// decode64 accepts one spelling of each content.
+var decode64 = base64.RawURLEncoding.Strict().DecodeString
+
+// Why a token does not count, as [PreflightError.Code].
+const (
+	PreflightMissing        = "preflight_missing"
+	PreflightWrong          = "preflight_wrong"
+	PreflightExpired        = "preflight_expired"
+	PreflightOtherProgram   = "preflight_other_program"
+	PreflightOtherProfile   = "preflight_other_profile"
+	PreflightProfileChanged = "preflight_profile_changed"
+)
+
+// read returns what a token says if its signature is ours and it is of now.
+// The error is one of the codes with a sentence.
+func (p *preflight) read(token string, now time.Time) (checked, *PreflightError) {
+	wrong := func(detail string) (checked, *PreflightError) {
+		return checked{}, &PreflightError{Code: PreflightWrong, Detail: detail}
+	}
+	if token == "" {
+		return checked{}, &PreflightError{Code: PreflightMissing, Detail: "this program was not checked: there is no pre-flight token"}
+	}
+	header, payload, signature, err := takeApart(token)
+	if err != nil {
+		return wrong("this is no pre-flight token: " + err.Error())
+	}
+	if header.Algorithm != "HS256" || header.Critical != nil || header.Type != "" && header.Type != "JWT" {
+		return wrong("the pre-flight token is signed in a way that is not accepted here")
+	}
+	if !hmac.Equal(signature, p.mac(token[:strings.LastIndexByte(token, '.')])) {
+		if header.Key != "" && header.Key != p.id {
+			return wrong("the pre-flight token was signed by another server, or by this one before it was started again")
+		}
+		return wrong("the signature of the pre-flight token is wrong: it was changed on the way, or made up")
+	}
+	var c checked
+	if err := json.Unmarshal(payload, &c); err != nil || c.Version != preflightVersion {
+		return wrong("the pre-flight token is of another version")
+	}
+	issued, expires := time.Unix(c.Issued, 0), time.Unix(c.Expires, 0)
+	switch {
+	case issued.After(now.Add(preflightClockSkew)) || expires.Before(issued):
+		return wrong("the pre-flight token is from the future: the clocks of the servers differ")
+	case !now.Before(expires):
+		return checked{}, &PreflightError{Code: PreflightExpired, Detail: fmt.Sprintf("the pre-flight token expired %s ago", now.Sub(expires).Round(time.Second))}
+	}
+	return c, nil
+}
+
+func takeApart(token string) (header preflightHeader, payload, signature []byte, err error) {
+	parts := strings.Split(token, ".")
+	if len(token) > preflightMaxBytes || len(parts) != 3 {
+		return header, nil, nil, errors.New("it does not consist of three parts")
+	}
+	var decoded [3][]byte
+	for i, part := range parts {
+		if decoded[i], err = decode64(part); err != nil {
+			return header, nil, nil, errors.New("it is not base64url; was all of it copied?")
+		}
+	}
+	if json.Unmarshal(decoded[0], &header) != nil {
+		return header, nil, nil, errors.New("its header is not JSON")
+	}
+	return header, decoded[1], decoded[2], nil
+}
+
+// A PreflightError says why a run that has to be checked first was not
+// started. Nothing of the program has happened.
+type PreflightError struct {
+	Code    string // PreflightMissing, PreflightWrong ...
+	Detail  string // one sentence
+	Profile string
+	Script  string // the name of the saved program, if it is one
+	Tool    string // what runs programs here, if it is known
+	Link    string // where the rules are changed; "" if nowhere is known
+	Life    time.Duration
+}
+
+func (e *PreflightError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The program was not started (%s): %s.\n", e.Code, e.Detail)
+	if e.Profile != "" {
+		fmt.Fprintf(&b, "The profile %s requires that a program is checked before it runs:\n", e.Profile)
+	} else {
+		b.WriteString("Programs have to be checked here before they run:\n")
+	}
+	check, token := "Call codemode_check with this program as code", "preflight"
+	switch {
+	case !strings.HasPrefix(e.Tool, BaseTool) && e.Script == "" && e.Tool != "":
+		check, token = "Run codemode check with this program", "--preflight"
+		if e.Profile != "" {
+			check += " and --profile " + e.Profile
+		}
+	case e.Script != "":
+		check = fmt.Sprintf("Call codemode_check with %q as script", e.Script)
+	case e.Profile != "":
+		check += fmt.Sprintf(" and %q as profile", e.Profile)
+	}
+	fmt.Fprintf(&b, "  1. %s.\n", check)
+	b.WriteString("  2. Read what it says. If calls would be refused, change the program and check it again.\n")
+	fmt.Fprintf(&b, "  3. Call %s with the same program, byte for byte, and the token from the check as %s.\n", cmp.Or(e.Tool, "the same tool"), token)
+	fmt.Fprintf(&b, "A token counts for one program under one profile as it is now, for %s.\n", short(e.Life))
+	if e.Link != "" {
+		fmt.Fprintf(&b, "For the person who looks after the rules: %s\n", e.Link)
+	}
+	b.WriteString("Reply to paste: \"Programs are checked here before they run. I check this one first and then run it; there is nothing for you to do.\"")
+	return b.String()
+}
+
+// token signs that a program was checked under the policy as it is now.
+func (e *Evaluator) token(code string, p *policy, now time.Time) (token string, expires time.Time) {
+	// Whole seconds: that is what a token can say.
+	issued := now.Truncate(time.Second)
+	expires = issued.Add(e.preflightLife())
+	return e.preflight.sign(checked{
+		Version: preflightVersion, Issued: issued.Unix(), Expires: expires.Unix(),
+		Program: programHash(code), Profile: profileName(p), Digest: p.digest(),
+	}), expires
+}
+
+func (e *Evaluator) preflightLife() time.Duration {
+	if cfg := e.config.Load(); cfg != nil && cfg.PreflightLifetime > 0 {
+		return cfg.PreflightLifetime
+	}
+	return preflightLifetime
+}
+
+// checkedBefore refuses a run whose profile requires a check and that comes
+// without the token of one. A profile that has changed since is another one:
+// what the check said about it is no longer so.
+func (e *Evaluator) checkedBefore(r Request, p *policy) error {
+	profile := p.profile()
+	if profile == nil || !profile.RequirePreflight() {
+		return nil
+	}
+	c, refusal := e.preflight.read(r.Preflight, p.now())
+	switch {
+	case refusal != nil:
+	case c.Program != programHash(r.Code):
+		refusal = &PreflightError{Code: PreflightOtherProgram, Detail: "the pre-flight token is for another program; a program that is changed, if only by a space, is another one"}
+	case c.Profile != profile.Name():
+		refusal = &PreflightError{Code: PreflightOtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(c.Profile), profileWords(profile.Name()))}
+	case c.Digest != p.digest():
+		refusal = &PreflightError{Code: PreflightProfileChanged, Detail: "the rules of the profile have changed since the program was checked"}
+	default:
+		return nil
+	}
+	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, e.preflightLife()
+	refusal.Link = e.adminLink(r, profile, nil)
+	return refusal
+}
+
+func profileWords(name string) string {
+	if name == "" {
+		return "no profile"
+	}
+	return fmt.Sprintf("the profile %s", oneLine(name, 40))
+}
+
+// short leaves out of a duration what is nothing: 10m and not 10m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// PreflightWarning says what is weak about the secret that tokens are signed
+// with, once a profile depends on it; "" is nothing.
+func (e *Evaluator) PreflightWarning() string {
+	cfg := e.config.Load()
+	if cfg == nil {
+		return ""
+	}
+	required := cfg.Profile("").RequirePreflight()
+	for _, name := range cfg.All() {
+		required = required || cfg.Profile(name).RequirePreflight()
+	}
+	switch {
+	case !required:
+		return ""
+	case !cfg.Exposes("codemode_check"):
+		return `programs have to be checked before they run, and "expose" leaves out codemode_check: none can run`
+	case e.preflight.ephemeral:
+		return PreflightSecretVariable + " is not set: pre-flight tokens are signed with a secret of this process, and count for nothing once it ends or in another one"
+	case len(e.preflight.key) < preflightGoodKey:
+		return fmt.Sprintf("%s is shorter than %d bytes and can be guessed", PreflightSecretVariable, preflightGoodKey)
+	}
+	return ""
+}

@@ -1,0 +1,152 @@
+package codemode
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/catalog"
+)
+
+// jws signs as any other library would.
+func jws(key, header, payload string) string {
+	enc := base64.RawURLEncoding.EncodeToString
+	signed := enc([]byte(header)) + "." + enc([]byte(payload))
+	h := hmac.New(sha256.New, []byte(key))
+	h.Write([]byte(signed))
+	return signed + "." + enc(h.Sum(nil))
+}
+
+// TestPreflightTokens is FEATURES.md S4.3: a compact JWS with HS256 that others can verify, and
+// that nothing but the secret can make.
+func TestPreflightTokens(t *testing.T) {
+	const secret = "0123456789abcdef0123456789abcdef"
+	now := time.Unix(1_800_000_000, 0)
+	p := newPreflight(secret)
+	good := checked{Version: 1, Issued: now.Unix(), Expires: now.Add(time.Minute).Unix(), Program: "sha256:p", Profile: "careful", Digest: "sha256:d"}
+	token := p.sign(good)
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		t.Fatalf("not compact: %s", token)
+	}
+	header, _ := base64.RawURLEncoding.DecodeString(parts[0])
+	payload, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	if again := jws(secret, string(header), string(payload)); again != token {
+		t.Errorf("another library signs it as\n%s\nnot\n%s", again, token)
+	}
+	var h map[string]string
+	if err := json.Unmarshal(header, &h); err != nil || h["alg"] != "HS256" {
+		t.Errorf("header %s", header)
+	}
+	if got, err := p.read(token, now); err != nil || got != good {
+		t.Errorf("got %+v, %v", got, err)
+	}
+
+	claims := string(payload)
+	later := strings.Replace(claims, `"exp":1800000060`, `"exp":1900000000`, 1)
+	enc := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	for _, tt := range []struct {
+		name, token, code, detail string
+		after                     time.Duration
+	}{
+		{"none", "", PreflightMissing, "was not checked", 0},
+		{"text", "hello", PreflightWrong, "three parts", 0},
+		{"two parts", parts[0] + "." + parts[1], PreflightWrong, "three parts", 0},
+		{"four parts", token + ".x", PreflightWrong, "three parts", 0},
+		{"very long", strings.Repeat("a", 10_000), PreflightWrong, "three parts", 0},
+		{"cut", token[:len(token)-4], PreflightWrong, "signature", 0},
+		{"a padded spelling", token + "=", PreflightWrong, "base64url", 0},
+		{"another spelling of the last letter", token[:len(token)-1] + string(token[len(token)-1]+1), PreflightWrong, "", 0},
+		{"another payload", parts[0] + "." + enc(later) + "." + parts[2], PreflightWrong, "signature", 0},
+		{"no algorithm", enc(`{"alg":"none"}`) + "." + parts[1] + ".", PreflightWrong, "not accepted", 0},
+		{"no algorithm, signed all the same", jws(secret, `{"alg":"none","typ":"JWT"}`, claims), PreflightWrong, "not accepted", 0},
+		{"another algorithm", jws(secret, `{"alg":"HS512","typ":"JWT"}`, claims), PreflightWrong, "not accepted", 0},
+		{"an extension that must be understood", jws(secret, `{"alg":"HS256","crit":["exp"]}`, claims), PreflightWrong, "not accepted", 0},
+		{"another secret", newPreflight("another").sign(good), PreflightWrong, "another server", 0},
+		{"another secret that claims to be ours", jws("another", string(header), claims), PreflightWrong, "changed on the way", 0},
+		{"an empty secret", jws("", `{"alg":"HS256"}`, claims), PreflightWrong, "changed on the way", 0},
+		{"another version", jws(secret, `{"alg":"HS256"}`, strings.Replace(claims, `"v":1`, `"v":2`, 1)), PreflightWrong, "version", 0},
+		{"no claims", jws(secret, `{"alg":"HS256"}`, `{}`), PreflightWrong, "version", 0},
+		{"claims that are no object", jws(secret, `{"alg":"HS256"}`, `[]`), PreflightWrong, "version", 0},
+		{"without an end", jws(secret, `{"alg":"HS256"}`, `{"v":1,"iat":1800000000}`), PreflightWrong, "future", 0},
+		{"of the future", token, PreflightWrong, "future", -time.Hour},
+		{"of a clock that is a little ahead", token, "", "", -10 * time.Second},
+		{"the last moment", token, "", "", time.Minute - 1},
+		{"expired", token, PreflightExpired, "expired", time.Minute},
+		{"expired long ago", token, PreflightExpired, "23h59m", 24 * time.Hour},
+	} {
+		_, err := p.read(tt.token, now.Add(tt.after))
+		switch {
+		case tt.code == "" && err != nil:
+			t.Errorf("%s: %v", tt.name, err)
+		case tt.code != "" && (err == nil || err.Code != tt.code || !strings.Contains(err.Detail, tt.detail)):
+			t.Errorf("%s: got %+v, want %s with %q", tt.name, err, tt.code, tt.detail)
+		}
+	}
+
+	// Without a secret each process has one of its own.
+	a, b := newPreflight(""), newPreflight("")
+	if !a.ephemeral || p.ephemeral {
+		t.Error("what is ephemeral and what is not is mixed up")
+	}
+	if _, err := b.read(a.sign(good), now); err == nil || err.Code != PreflightWrong {
+		t.Errorf("the token of another process: %v", err)
+	}
+	if _, err := a.read(jws("", `{"alg":"HS256"}`, claims), now); err == nil {
+		t.Error("the ephemeral secret is empty")
+	}
+}
+
+func TestDifferenceOfDefinitions(t *testing.T) {
+	was := `{"description":"reads a file","inputSchema":{"properties":{"path":{"type":"string"}},"required":["path"]}}`
+	is := `{"description":"reads a file.","inputSchema":{"properties":{"path":{"type":"string"},"to":{"type":"string"}},"required":["path"]}}`
+	got := strings.Join(difference(json.RawMessage(was), json.RawMessage(is)), "\n")
+	want := `- /description: "reads a file"
++ /description: "reads a file."
++ /inputSchema/properties/to/type: "string"`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// More tools than can be remembered do not get by unseen.
+func TestPinsThatAreFull(t *testing.T) {
+	p, err := openPins("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.most = 2
+	tools := []catalog.Tool{{Server: "s", Raw: "a"}, {Server: "s", Raw: "b"}, {Server: "s", Raw: "c"}}
+	if _, err := p.observe("id", tools); err == nil || !strings.Contains(err.Error(), "more than 2 tools") {
+		t.Errorf("got %v", err)
+	}
+	changed := func(i int) bool {
+		return p.changed(catalog.Canonical("s", tools[i].Raw), tools[i].Definition(), p.now())
+	}
+	if changed(0) || changed(1) || !changed(2) {
+		t.Errorf("asked about: %v %v %v", changed(0), changed(1), changed(2))
+	}
+	// Those that are remembered stay watched, wherever they stand in the list.
+	tools = append(tools[2:3:3], catalog.Tool{Server: "s", Raw: "b", Description: "new"}, tools[0])
+	if names, _ := p.observe("id", tools); len(names) != 1 || names[0] != "s__b" || !changed(1) || changed(2) || !changed(0) {
+		t.Errorf("changed: %q", names)
+	}
+}
+
+func TestPinsThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	for text, part := range map[string]string{"{": "put it right or remove it", `{"v": 2}`: "version 2"} {
+		if err := os.WriteFile(filepath.Join(dir, "pins.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openPins(dir); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package profiles
+
+import (
+	"slices"
+	"strings"
+)
+
+// carry notes that a program can read something and send it away with nobody asked between.
+func (l *linter) carry(p *Profile) {
+	var reads, sends []string
+	for i := range l.tools {
+		t := &l.tools[i]
+		if !p.mayAllow(t) {
+			continue
+		}
+		switch {
+		case t.sends():
+			sends = append(sends, t.name)
+		case t.reads():
+			reads = append(reads, t.name)
+		}
+	}
+	if len(reads) > 0 && len(sends) > 0 {
+		l.add(FindingCarry, true, p.pos, `ask about what sends, or set "raise": {"tainted": "ask"}`,
+			"under the profile %q a program may read with %s and send with %s, and nobody is asked", p.name, few(reads), few(sends))
+	}
+}
+
+// mayAllow reports whether some call of the tool is allowed without a question.
+func (p *Profile) mayAllow(t *lintTool) bool {
+	if !p.Visible(Call{Server: t.Server, Tool: t.Tool, Annotations: t.Annotations}) || p.firstOver(t) != nil {
+		return false
+	}
+	return p.unmatched == Allow || slices.ContainsFunc(p.rules, func(r *rule) bool {
+		return r.list == allowlist && r.matches(t.name, t.raw())
+	})
+}
+
+// The words in the names of tools that send, and of tools that read.
+var (
+	sendingWords = []string{"send", "post", "publish", "upload", "email", "mail", "message", "share", "webhook", "fetch", "request", "http", "notify", "tweet", "comment"}
+	readingWords = []string{"get", "read", "list", "search", "query", "find", "download", "show", "describe", "select"}
+)
+
+func (t *lintTool) sends() bool {
+	return t.Annotations["openWorldHint"] == true && t.Annotations["readOnlyHint"] != true || t.hasWord(sendingWords)
+}
+
+func (t *lintTool) reads() bool {
+	return t.Annotations["readOnlyHint"] == true || t.hasWord(readingWords)
+}
+
+func (t *lintTool) hasWord(words []string) bool {
+	name := strings.FieldsFunc(strings.ToLower(t.Tool), func(r rune) bool { return !isWord(byte(r)) || r == '_' })
+	return slices.ContainsFunc(name, func(w string) bool { return slices.Contains(words, w) })
+}

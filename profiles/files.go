@@ -1,0 +1,98 @@
+package profiles
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// Files are the configuration files that hold together; an empty field is none. A file
+// that is named has to be there, but for Overlays and Trust.
+type Files struct {
+	Managed  string // of whoever runs the machine: nothing loosens it
+	User     string // the user's own
+	Project  string // came with a project: only tightens, unless Trust says that it is trusted
+	Overlays string // nothing but overlays, written by an admin page
+	Trust    string // which project files are trusted, see [Trust]
+}
+
+// Load reads and checks the files. The error is [Problems] if they can be read and must
+// not be used.
+func (f Files) Load() (*Config, error) {
+	sources, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	return ParseAll(sources...)
+}
+
+// None reports whether no file is named that could say anything.
+func (f Files) None() bool {
+	return f.Managed == "" && f.User == "" && f.Project == "" && f.Overlays == ""
+}
+
+// all gives the paths that are named.
+func (f Files) all() []string {
+	var paths []string
+	for _, path := range []string{f.Managed, f.User, f.Project, f.Overlays, f.Trust} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func (f Files) absolute() (Files, error) {
+	for _, path := range []*string{&f.Managed, &f.User, &f.Project, &f.Overlays, &f.Trust} {
+		if *path == "" {
+			continue
+		}
+		var err error
+		if *path, err = filepath.Abs(*path); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// read reads the files in the order in which [ParseAll] takes them. What a project's file
+// may do is found by the very bytes that are used.
+func (f Files) read() ([]Source, error) {
+	var sources []Source
+	add := func(path string, standing Standing) error {
+		if path == "" {
+			return nil
+		}
+		data, err := readFile(path)
+		if err != nil {
+			if standing == Narrowing && errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			return err
+		}
+		if standing == Untrusted {
+			trusted, err := isTrusted(f.Trust, path, data)
+			if err != nil {
+				return err
+			}
+			if trusted {
+				standing = Trusted
+			}
+		}
+		sources = append(sources, Source{File: path, Data: data, Standing: standing})
+		return nil
+	}
+	return sources, errors.Join(add(f.Managed, Managed), add(f.User, User), add(f.Project, Untrusted), add(f.Overlays, Narrowing))
+}
+
+// joined tells whether anything of the sources has changed.
+func joined(sources []Source) []byte {
+	var b bytes.Buffer
+	for _, s := range sources {
+		fmt.Fprintf(&b, "%s %s %d\n", s.Standing, s.File, len(s.Data))
+		b.Write(s.Data)
+	}
+	return b.Bytes()
+}

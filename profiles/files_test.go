@@ -1,0 +1,163 @@
+package profiles
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// folderOf makes a folder with files, and gives the configuration that they are.
+func filesIn(t testing.TB, contents map[string]string) Files {
+	t.Helper()
+	dir := t.TempDir()
+	f := Files{Trust: filepath.Join(dir, "state", "trust.json")}
+	for name, to := range map[string]*string{"managed.json": &f.Managed, "codemode.json": &f.User, ".codemode.json": &f.Project, "overlays.json": &f.Overlays} {
+		if content, ok := contents[name]; ok {
+			*to = filepath.Join(dir, name)
+			write(t, *to, content)
+		}
+	}
+	return f
+}
+
+const theirs = `{"evaluation": {"profiles": {"work": {"allowlist": ["http__post"], "denylist": ["git__push"]}}}}`
+
+// TestTrust is POLICY.md A11: trust holds for a file as it was.
+func TestTrust(t *testing.T) {
+	f := filesIn(t, map[string]string{"codemode.json": mine, ".codemode.json": theirs})
+	verdict := func() Verdict {
+		t.Helper()
+		c, err := f.Load()
+		must(t, err)
+		return c.Profile("work").Decide(call("http post", "")).Verdict
+	}
+	if got := verdict(); got != Deny {
+		t.Errorf("before: got %s", got)
+	}
+	if _, err := TrustFile(f.Trust, f.Project, "sha256:00", time.Now()); err == nil || !contains(err.Error(), "not the file you read") {
+		t.Errorf("another digest: got %v", err)
+	}
+	trust, err := TrustFile(f.Trust, f.Project, Digest([]byte(theirs)), time.Now())
+	must(t, err)
+	if got := verdict(); got != Allow || trust.Digest != Digest([]byte(theirs)) {
+		t.Errorf("trusted: got %s, %+v", got, trust)
+	}
+	if info, err := os.Stat(f.Trust); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the list of trusted files: got %v, %v", info.Mode(), err)
+	}
+	write(t, f.Project, theirs+" ")
+	if got := verdict(); got != Deny {
+		t.Errorf("changed by a space: got %s", got)
+	}
+	write(t, f.Project, theirs)
+	other := filepath.Join(t.TempDir(), ".codemode.json")
+	write(t, other, theirs)
+	if ok, err := isTrusted(f.Trust, other, []byte(theirs)); ok || err != nil {
+		t.Errorf("the same content in another folder is trusted: %v", err)
+	}
+	all, err := TrustedFiles(f.Trust)
+	if err != nil || len(all) != 1 || all[0].File != f.Project {
+		t.Errorf("got %v, %v", all, err)
+	}
+	if was, err := Distrust(f.Trust, f.Project); !was || err != nil {
+		t.Errorf("got %t, %v", was, err)
+	}
+	if was, err := Distrust(f.Trust, f.Project); was || err != nil {
+		t.Errorf("again: got %t, %v", was, err)
+	}
+	if got := verdict(); got != Deny {
+		t.Errorf("not trusted any more: got %s", got)
+	}
+}
+
+func TestAListOfTrustThatOthersMayHaveWritten(t *testing.T) {
+	f := filesIn(t, map[string]string{"codemode.json": mine, ".codemode.json": theirs})
+	_, err := TrustFile(f.Trust, f.Project, "", time.Now())
+	must(t, err)
+	must(t, os.Chmod(f.Trust, 0o622))
+	if _, err := f.Load(); err == nil || !contains(err.Error(), "not believed") || !contains(err.Error(), "remove it") {
+		t.Errorf("others may write to it: got %v", err)
+	}
+	must(t, os.Chmod(f.Trust, 0o600))
+	for _, content := range []string{"", "{", `{"version": 2, "files": {}}`, `{"version": 1, "files": null}`} {
+		write(t, f.Trust, content)
+		if _, err := f.Load(); err == nil || !contains(err.Error(), "cannot be read") {
+			t.Errorf("%q: got %v", content, err)
+		}
+	}
+}
+
+func TestFilesHaveToBeThere(t *testing.T) {
+	f := filesIn(t, map[string]string{"codemode.json": mine})
+	f.Overlays = f.User + ".overlays" // the one that may be missing
+	if _, err := f.Load(); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []*string{&f.Managed, &f.Project} {
+		*path = f.User + ".missing"
+		if _, err := f.Load(); err == nil || !contains(err.Error(), ".missing") {
+			t.Errorf("a missing file: got %v", err)
+		}
+		*path = ""
+	}
+	if !(Files{Trust: "x"}).None() || f.None() {
+		t.Error("None is wrong")
+	}
+	if _, err := (Files{}).Load(); err == nil {
+		t.Error("nothing loads")
+	}
+}
+
+// TestWatchFollowsAllFiles: each of the files, and trust in one of them, comes into force
+// while programs run.
+func TestWatchFollowsAllFiles(t *testing.T) {
+	f := filesIn(t, map[string]string{"managed.json": `{}`, "codemode.json": mine, ".codemode.json": `{}`, "overlays.json": `{}`})
+	w, err := WatchFiles(t.Context(), f, WatchOptions{Settle: 10 * time.Millisecond, Poll: 100 * time.Millisecond}, func(*Config, error) {})
+	must(t, err)
+	defer w.Close()
+	until := func(what string, holds func(c *Config) bool) {
+		t.Helper()
+		deadline := time.Now().Add(patience)
+		for {
+			if c := w.Config(); c != nil && w.Stale() == nil && holds(c) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s is not in force; stale: %v", what, w.Stale())
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	is := func(tool string, want Verdict) func(*Config) bool {
+		return func(c *Config) bool {
+			return c.Narrowed("work", Subject{Session: "s"}, time.Time{}).Decide(c.Call(tool, nil)).Verdict == want
+		}
+	}
+	until("the start", is("git__push", Allow))
+	write(t, f.Project, theirs)
+	until("a project's rule", is("git__push", Deny))
+	until("no allow rule of it", is("http__post", Deny))
+	_, err = TrustFile(f.Trust, f.Project, "", time.Now())
+	must(t, err)
+	until("trust", is("http__post", Allow))
+	write(t, f.Managed, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["http__post"]}}}}`)
+	until("the managed floor", is("http__post", Deny))
+	write(t, f.Overlays, `{"overlays": [{"id": "o", "session": "s", "denylist": ["git__log"]}]}`)
+	until("an overlay", is("git__log", Deny))
+	must(t, os.Remove(f.Overlays))
+	until("no overlay", is("git__log", Allow))
+
+	// One broken file keeps the last good state of all of them.
+	write(t, f.Project, `{`)
+	deadline := time.Now().Add(patience)
+	for w.Stale() == nil && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := w.Stale(); err == nil || !strings.Contains(err.Error(), ".codemode.json:1:") || !is("git__push", Deny)(w.Config()) {
+		t.Errorf("a broken project file: stale %v", err)
+	}
+	write(t, f.Project, theirs)
+	until("the mended file", is("git__push", Deny))
+}

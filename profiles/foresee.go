@@ -1,0 +1,266 @@
+package profiles
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Gaps say what is not known of the arguments of a call that has not been made yet: the
+// text of a program shows some of them, and the rest only exists once it runs.
+type Gaps struct {
+	// Unknown are JSON Pointers to places where any value may come to stand, or none. ""
+	// is the arguments as a whole.
+	Unknown []string
+	// Open are JSON Pointers to objects that may get members beside those known.
+	Open []string
+}
+
+// A Forecast is what can be said of a call with gaps.
+type Forecast struct {
+	// Decision is the one on the call with nothing in the gaps.
+	Decision Decision
+	// Verdicts are those that the call may get, the strictest first. One means that
+	// nothing in the gaps changes it.
+	Verdicts []Verdict
+	// Depends are the rules that may come out one way or the other, and Result is unknown
+	// for all of them. Empty where the verdict does not depend on them.
+	Depends []Reason
+}
+
+// Foresee says how a call may be decided whose arguments are not all known: whatever comes
+// to stand in the gaps, [Profile.Decide] gives one of the verdicts. Arguments that cannot be
+// judged at all, which are always denied, are left out of account.
+func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
+	f := Forecast{Decision: p.Decide(c)}
+	v := &view{call: c}
+	if p.prepare(v) != "" {
+		f.Verdicts = []Verdict{Deny}
+		return f
+	}
+	g := newGaps(gaps)
+	own, depends := p.outlook(v, g)
+	for _, l := range p.layers {
+		if !l.applies(v) {
+			continue
+		}
+		layer, more := l.outlook(v, g)
+		for i := range more {
+			more[i].of(l)
+		}
+		depends = append(depends, more...)
+		own = own.least(layer)
+	}
+	for verdict := Deny; verdict <= Allow; verdict++ {
+		if !own[verdict] {
+			continue
+		}
+		now := p.tighten(v, Decision{Verdict: verdict, Reasons: []Reason{{}}}).Verdict
+		if !slices.Contains(f.Verdicts, now) {
+			f.Verdicts = append(f.Verdicts, now)
+		}
+	}
+	if len(f.Verdicts) > 1 {
+		f.Depends = depends
+	}
+	return f
+}
+
+// verdicts is a set of them.
+type verdicts [Allow + 1]bool
+
+// least is what may come of taking the stricter of one each.
+func (a verdicts) least(b verdicts) (both verdicts) {
+	for x := range a {
+		for y := range b {
+			if a[x] && b[y] {
+				both[min(x, y)] = true
+			}
+		}
+	}
+	return both
+}
+
+// A may is something that can be so, and that can be otherwise.
+type may struct{ be, notBe bool }
+
+// add takes in one more rule that would make it so.
+func (m *may) add(can, must bool) {
+	m.be = m.be || can
+	m.notBe = m.notBe && !must
+}
+
+// each calls f with every value that it may have.
+func (m may) each(f func(bool)) {
+	if m.notBe {
+		f(false)
+	}
+	if m.be {
+		f(true)
+	}
+}
+
+// outlook gives the verdicts that the rules alone may come to. It pairs with [Profile.judge],
+// which knows how each rule comes out.
+func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason) {
+	open := may{notBe: true}
+	denied, hard, soft, allowed, doubt := open, open, open, open, open
+	for _, j := range p.judgements(v, nil) {
+		r := j.rule
+		results := r.results(v, g, j.result)
+		if len(results) > 1 {
+			depends = append(depends, g.dependence(r))
+		}
+		can := func(what result) (can, must bool) {
+			can = slices.Contains(results, what)
+			return can, can && len(results) == 1
+		}
+		switch {
+		case r.list == denylist:
+			denied.add(can(yes))
+		case r.list == allowlist:
+			allowed.add(can(yes))
+			continue
+		case r.soft:
+			soft.add(can(yes))
+		default:
+			hard.add(can(yes))
+		}
+		doubt.add(can(unknown))
+	}
+	denied.each(func(denied bool) {
+		hard.each(func(hard bool) {
+			soft.each(func(soft bool) {
+				allowed.each(func(allowed bool) {
+					doubt.each(func(doubt bool) {
+						possible[p.conclude(denied, hard, soft, allowed, doubt)] = true
+					})
+				})
+			})
+		})
+	})
+	return possible, depends
+}
+
+// conclude is the order of the lists: POLICY.md section 3, step 4.
+func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) Verdict {
+	verdict := p.unmatched
+	switch {
+	case denied:
+		return Deny
+	case hard:
+		return Ask
+	case allowed:
+		verdict = Allow
+	case soft:
+		return Ask
+	}
+	if doubt {
+		return min(verdict, Ask)
+	}
+	return verdict
+}
+
+// results gives the ways in which a rule may come out; known is the one with nothing in the gaps.
+func (r *rule) results(v *view, g *gaps, known result) []result {
+	if !r.conditional() {
+		return []result{known}
+	}
+	rest := outcome{result: yes} // of what does not depend on the gaps
+	if !r.until.IsZero() {
+		rest = r.inTime(v)
+	}
+	for i := range r.annotations {
+		rest = and(rest, r.annotation(&r.annotations[i], v))
+	}
+	depends := false
+	for i := range r.when {
+		if g.touch(&r.when[i]) {
+			depends = true
+		} else {
+			rest = and(rest, r.when[i].eval(&v.args, r.list != allowlist))
+		}
+	}
+	if r.closed {
+		if g.others(r) {
+			depends = true
+		} else {
+			rest = and(rest, r.others(&v.args))
+		}
+	}
+	switch {
+	case rest.result == no:
+		return []result{no}
+	case !depends:
+		return []result{rest.result}
+	case rest.result == yes:
+		return []result{no, unknown, yes}
+	default:
+		return []result{no, unknown}
+	}
+}
+
+// gaps are Gaps made ready for comparing.
+type gaps struct{ unknown, open [][]string }
+
+func newGaps(from Gaps) *gaps {
+	split := func(pointers []string) (all [][]string) {
+		for _, p := range pointers {
+			tokens := []string{}
+			if p != "" {
+				for token := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
+					tokens = append(tokens, fold(strings.NewReplacer("~1", "/", "~0", "~").Replace(token)))
+				}
+			}
+			all = append(all, tokens)
+		}
+		return all
+	}
+	return &gaps{split(from.Unknown), split(from.Open)}
+}
+
+// touch reports whether a condition looks at, into or around a gap. Names are compared as
+// rules compare them at their widest.
+func (g *gaps) touch(c *condition) bool {
+	meets := func(place []string) bool { return common(place, c.steps) == min(len(place), len(c.steps)) }
+	return slices.ContainsFunc(g.unknown, meets) || slices.ContainsFunc(g.open, meets)
+}
+
+// others reports whether "no other arguments" depends on a gap: on what may be added, or on
+// a value that no condition covers.
+func (g *gaps) others(r *rule) bool {
+	if len(g.open) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(g.unknown, func(place []string) bool {
+		return !slices.ContainsFunc(r.when, func(c condition) bool {
+			return len(c.steps) <= len(place) && common(place, c.steps) == len(c.steps)
+		})
+	})
+}
+
+// common counts the steps that a place and a pointer begin with together.
+func common(place []string, steps []step) int {
+	n := 0
+	for n < len(place) && n < len(steps) && (steps[n].any || steps[n].folded == place[n]) {
+		n++
+	}
+	return n
+}
+
+// dependence is the reason of a rule that nobody can judge yet.
+func (g *gaps) dependence(r *rule) Reason {
+	reason := Reason{Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile, Result: unknown.String()}
+	var on []string
+	for i := range r.when {
+		if c := &r.when[i]; g.touch(c) {
+			on = append(on, c.pointer)
+			reason.Conditions = append(reason.Conditions, Outcome{Pointer: c.pointer, Result: unknown.String(), Text: c.pointer + " " + c.text})
+		}
+	}
+	if r.closed && g.others(r) {
+		on = append(on, "which arguments there are")
+	}
+	reason.Text = fmt.Sprintf("it depends on %s, which only the running program knows", strings.Join(on, " and "))
+	return reason
+}

@@ -1,0 +1,300 @@
+package profiles
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A tableRule is a row of a rule table with priorities, as desktop assistants keep it.
+type tableRule struct {
+	ID       string
+	Server   string // "" = all
+	Tool     string // exact name, "" = see Pattern
+	Pattern  string // * stands for any characters, case does not matter; "" = every tool
+	Action   Verdict
+	Priority float64
+	order    int
+}
+
+// An Imported is a profile made of a rule table.
+type Imported struct {
+	File  []byte   // a configuration file with the profile
+	Notes []string // where the profile is stricter than the table, and what else to know
+}
+
+// ImportReleio makes a profile of the rules of releio: a JSON array of objects, or an object
+// whose "rules" is one, with serverId, toolName, toolPattern, autoApprove and priority. The
+// highest priority is tried first, the first rule that fits decides, and where none fits a
+// person is asked. An "action" of approve, ask or deny stands in for autoApprove where the
+// table has three. Servers gives the names here by the ids there; an id that is not in it is
+// taken for a name, unless "servers" in the file knows it.
+//
+// The profile decides as the table does. Deny comes before ask and ask before allow here, so
+// where a rule is an exception to one below it, the one below is written out around it. What
+// cannot be written out, because both have patterns with several stars, becomes stricter.
+func ImportReleio(data []byte, profile string, servers map[string]string) (Imported, error) {
+	rules, err := readTable(data, servers)
+	if err != nil {
+		return Imported{}, err
+	}
+	im := importer{rules: rules}
+	im.write()
+	im.askAboutAmbiguous()
+	file := im.file(profile)
+	if _, err := Parse("imported.json", file); err != nil {
+		return Imported{}, fmt.Errorf("the profile made of the table would not load: %w", err)
+	}
+	return Imported{File: file, Notes: im.notes}, nil
+}
+
+func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
+	t, bad := parseArguments(string(data))
+	if bad != nil {
+		return nil, fmt.Errorf("the rule table is not JSON: %s", bad.message)
+	}
+	names := map[string]string{}
+	list := &t.nodes[0]
+	if list.kind == kindObject {
+		if known := t.member(list, "servers"); known != nil {
+			for s := range t.children(known) {
+				names[textOf(&t, s, "id")] = textOf(&t, s, "name")
+			}
+		}
+		list = t.member(list, "rules")
+	}
+	if list == nil || list.kind != kindArray {
+		return nil, errors.New(`the rule table must be an array of rules, or {"rules": [...]}`)
+	}
+	for id, name := range servers {
+		names[id] = name
+	}
+	var rules []tableRule
+	for n := range t.children(list) {
+		r, err := readTableRule(&t, n, len(rules))
+		if err != nil {
+			return nil, fmt.Errorf("rule %d of the table: %w", len(rules)+1, err)
+		}
+		r.Server = cmp.Or(names[r.Server], r.Server)
+		rules = append(rules, r)
+	}
+	slices.SortStableFunc(rules, func(a, b tableRule) int { return cmp.Compare(b.Priority, a.Priority) })
+	return rules, nil
+}
+
+// textOf gives a member that is text; the spelling of database columns counts too.
+func textOf(t *tree, n *node, keys ...string) string {
+	for _, key := range keys {
+		if m := t.member(n, key); m != nil && m.kind == kindString {
+			return m.text
+		}
+	}
+	return ""
+}
+
+func readTableRule(t *tree, n *node, order int) (r tableRule, err error) {
+	if n.kind != kindObject {
+		return r, fmt.Errorf("it is %s, not an object", n.kind)
+	}
+	r = tableRule{
+		ID: textOf(t, n, "id"), Server: textOf(t, n, "serverId", "server_id"),
+		Tool: textOf(t, n, "toolName", "tool_name"), Pattern: textOf(t, n, "toolPattern", "tool_pattern"), order: order + 1,
+	}
+	for _, key := range []string{"serverId", "server_id", "toolName", "tool_name", "toolPattern", "tool_pattern"} {
+		if m := t.member(n, key); m != nil && m.kind != kindNull && (m.kind != kindString || m.text == "") {
+			return r, fmt.Errorf("%q must be text or null", key)
+		}
+	}
+	if m := t.member(n, "priority"); m != nil {
+		if json.Unmarshal(t.source(m), &r.Priority) != nil {
+			return r, errors.New(`"priority" must be a number`)
+		}
+	}
+	r.Action, err = tableAction(t, n)
+	return r, err
+}
+
+func tableAction(t *tree, n *node) (Verdict, error) {
+	for _, key := range []string{"action", "mode"} {
+		m := t.member(n, key)
+		if m == nil {
+			continue
+		}
+		switch m.text {
+		case "approve", "allow", "auto", "auto_approve":
+			return Allow, nil
+		case "ask", "require_approval", "confirm":
+			return Ask, nil
+		case "deny", "reject", "block":
+			return Deny, nil
+		}
+		return Deny, fmt.Errorf("%q must be approve, ask or deny", key)
+	}
+	for _, key := range []string{"autoApprove", "auto_approve"} {
+		m := t.member(n, key)
+		if m == nil {
+			continue
+		}
+		switch string(t.source(m)) {
+		case "true", "1":
+			return Allow, nil
+		case "false", "0":
+			return Ask, nil
+		}
+		return Deny, fmt.Errorf("%q must be true or false", key)
+	}
+	return Deny, errors.New(`it has neither "autoApprove" nor "action"`)
+}
+
+// An importer turns rules of which the first counts into lists of which the strictest does.
+type importer struct {
+	rules []tableRule // highest priority first
+	lists [3][]string // rules of each list, as JSON
+	hard  []bool      // an ask rule that stands in the asklist
+	notes []string
+	vague bool // an allow rule is about a tool of any server
+}
+
+// write decides for each rule whether its list says the same by itself. Where no rule fits,
+// unmatched asks, so an ask rule is only needed above what would allow.
+func (im *importer) write() {
+	im.hard = make([]bool, len(im.rules))
+	for i := range im.rules {
+		r := &im.rules[i]
+		if r.Action == Ask {
+			im.hard[i] = im.meets(i, Allow, false) && !im.meets(i, Allow, true)
+			if im.hard[i] {
+				im.add(asklist, r, []area{r.area()})
+			}
+		}
+	}
+	for i := range im.rules {
+		r := &im.rules[i]
+		switch r.Action {
+		case Allow:
+			im.around(i, allowlist, func(j int) bool { return im.rules[j].Action == Ask && !im.hard[j] })
+		case Deny:
+			im.around(i, denylist, func(j int) bool { return im.rules[j].Action != Deny })
+		}
+	}
+}
+
+// meets reports whether a rule of that action, above or below, fits some tool of rule i.
+func (im *importer) meets(i int, action Verdict, above bool) bool {
+	for j := range im.rules {
+		if (j < i) == above && j != i && im.rules[j].Action == action && im.rules[i].area().meets(im.rules[j].area()) {
+			return true
+		}
+	}
+	return false
+}
+
+// around writes rule i without what the rules above it, that its list would override, decide.
+func (im *importer) around(i int, l list, overridden func(j int) bool) {
+	r := &im.rules[i]
+	areas := []area{r.area()}
+	for j := range i {
+		above := &im.rules[j]
+		if !overridden(j) || !r.area().meets(above.area()) {
+			continue
+		}
+		left, ok := without(areas, above.area())
+		if !ok {
+			im.stricter(r, above, j)
+			if l == denylist {
+				continue // it denies what is above it too
+			}
+			im.add(asklist, above, []area{above.area()})
+			im.hard[j] = true
+			continue
+		}
+		areas = left
+	}
+	im.add(l, r, areas)
+}
+
+func (im *importer) stricter(r, above *tableRule, j int) {
+	im.notes = append(im.notes, fmt.Sprintf("%s cannot be written as an exception to %s: what both are about is decided by the stricter of the two", above.name(), r.name()))
+}
+
+func (im *importer) add(l list, r *tableRule, areas []area) {
+	seen := map[string]bool{}
+	var patterns []string
+	for _, a := range areas {
+		im.vague = im.vague || l == allowlist && a.server.star && !a.tool.all()
+		if p := a.pattern(l != allowlist); !seen[p] {
+			seen[p] = true
+			patterns = append(patterns, p)
+		}
+	}
+	if len(patterns) == 0 {
+		im.notes = append(im.notes, r.name()+" never decides anything: rules above it do")
+		return
+	}
+	var tool any = patterns
+	if len(patterns) == 1 {
+		tool = patterns[0]
+	}
+	raw, err := json.Marshal(struct {
+		ID     string `json:"id"`
+		Tool   any    `json:"tool"`
+		Reason string `json:"reason"`
+	}{fmt.Sprintf("imported-%d", r.order), tool, r.name()})
+	if err != nil {
+		panic(err) // strings are always JSON
+	}
+	im.lists[l] = append(im.lists[l], string(raw))
+}
+
+// askAboutAmbiguous keeps an allow rule about a tool of any server from being read with the
+// name cut at another place: where "__" stands twice, a pattern cannot tell the server's
+// part from the tool's.
+func (im *importer) askAboutAmbiguous() {
+	if !im.vague {
+		return
+	}
+	im.lists[asklist] = append(im.lists[asklist], `{"id":"imported-ambiguous","tool":["*__*__*","*___*"],"reason":"where the server's name ends cannot be told"}`)
+}
+
+// name is what the rule said in the table.
+func (r *tableRule) name() string {
+	what := "every tool"
+	if r.Tool != "" {
+		what = r.Tool
+	} else if r.Pattern != "" {
+		what = r.Pattern
+	}
+	where := "every server"
+	if r.Server != "" {
+		where = r.Server
+	}
+	verb := map[Verdict]string{Allow: "approve", Ask: "ask about", Deny: "deny"}[r.Action]
+	return fmt.Sprintf("rule %d (%s %s of %s, priority %v)", r.order, verb, what, where, r.Priority)
+}
+
+func (im *importer) file(profile string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "{\n  // Made of a rule table of which the first rule that fits decides.\n")
+	for _, n := range im.notes {
+		fmt.Fprintf(&b, "  // Stricter than the table, or without effect: %s.\n", inComment(n))
+	}
+	fmt.Fprintf(&b, "  \"evaluation\": {\n    \"profiles\": {\n      %s: {\n", quote(profile))
+	for l := denylist; l <= allowlist; l++ {
+		if len(im.lists[l]) > 0 {
+			fmt.Fprintf(&b, "        %q: [\n          %s\n        ],\n", l, strings.Join(im.lists[l], ",\n          "))
+		}
+	}
+	b.WriteString("        \"unmatched\": \"ask\"\n      }\n    }\n  }\n}\n")
+	return []byte(b.String())
+}
+
+func quote(s string) string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // strings are always JSON
+	}
+	return string(raw)
+}

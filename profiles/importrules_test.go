@@ -1,0 +1,183 @@
+package profiles
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// firstMatch is what a rule table means: the first rule by priority that fits decides.
+func firstMatch(rules []object, server, tool string) string {
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b object) int { return b["priority"].(int) - a["priority"].(int) })
+	for _, r := range sorted {
+		if s, ok := r["serverId"].(string); ok && s != server {
+			continue
+		}
+		if name, ok := r["toolName"].(string); ok && name != tool {
+			continue
+		}
+		if p, ok := r["toolPattern"].(string); ok && !oracleGlob(strings.ToLower(p), tool) {
+			continue
+		}
+		return map[any]string{"approve": "allow", "ask": "ask", "deny": "deny"}[r["action"]]
+	}
+	return "ask"
+}
+
+// TestS12ImportedTablesDecideTheSame is FEATURES.md S1.2: random rule tables against the
+// profiles made of them. Where a note says that the profile is stricter, it may be.
+func TestS12ImportedTablesDecideTheSame(t *testing.T) {
+	m := maker{rand.New(rand.NewPCG(1, 2))}
+	letters := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(pick(m, "a", "b", "_", "c"))
+		}
+		return b.String()
+	}
+	exact := 0
+	for range *pairs / 100 {
+		var rules []object
+		for range 1 + m.IntN(6) {
+			r := object{"serverId": nil, "toolName": nil, "toolPattern": nil, "priority": m.IntN(20), "action": pick(m, "approve", "ask", "deny")}
+			if m.chance(50) {
+				r["serverId"] = pick(m, "s", "ss", "t")
+			}
+			switch {
+			case m.chance(40):
+				r["toolName"] = letters(1 + m.IntN(3))
+			case m.chance(70):
+				r["toolPattern"] = letters(m.IntN(2)) + "*" + letters(m.IntN(3))
+				if m.chance(15) {
+					r["toolPattern"] = r["toolPattern"].(string) + "*" + letters(1)
+				}
+			}
+			rules = append(rules, r)
+		}
+		raw, err := json.Marshal(rules)
+		must(t, err)
+		imported, err := ImportReleio(raw, "p", nil)
+		if err != nil {
+			t.Fatalf("%v\nof %s", err, raw)
+		}
+		p := parse(t, string(imported.File)).Profile("p")
+		loose := slices.ContainsFunc(imported.Notes, func(n string) bool { return contains(n, "stricter") })
+		for range 60 {
+			server, tool := pick(m, "s", "ss", "t", "u"), letters(1+m.IntN(4))
+			want := firstMatch(rules, server, tool)
+			got := p.Decide(Call{Server: server, Tool: tool}).Verdict.String()
+			if got == want {
+				exact++
+				continue
+			}
+			ambiguous := contains(tool, "__") || contains(server+"__"+tool, "___") // where the server ends
+			if !loose && !ambiguous || strictest(got, want) != got {
+				t.Fatalf("%s of %s: got %s, want %s\ntable %s\nprofile %s", tool, server, got, want, raw, imported.File)
+			}
+		}
+	}
+	if exact < *pairs/100*45 {
+		t.Errorf("only %d of %d calls are decided as by the table", exact, *pairs/100*60)
+	}
+}
+
+func TestImportReads(t *testing.T) {
+	for _, row := range []struct {
+		title, table string
+		servers      map[string]string
+		want         []string // verdicts
+		contains     string   // in the file
+	}{
+		{"an empty table asks about everything", `[]`, nil, []string{`ask a__b`}, `"unmatched": "ask"`},
+		{"approve one server, ask about its writes", `[{"id":"1","serverId":"u-1","toolName":null,"toolPattern":null,"autoApprove":true,"priority":0},
+			{"id":"2","serverId":null,"toolName":null,"toolPattern":"write_*","autoApprove":false,"priority":10}]`, map[string]string{"u-1": "my-fs"},
+			[]string{`allow my-fs__read`, `ask my-fs__write_file`, `ask my-fs__WRITE_file`, `ask other__read`}, `"my_fs__*"`},
+		{"an exception to a question", `[{"toolName":"write_log","autoApprove":1,"priority":20},{"toolPattern":"write_*","autoApprove":0,"priority":10},{"autoApprove":1,"priority":1}]`, nil,
+			[]string{`allow a__write_log`, `ask a__write_file`, `allow a__read`}, `imported-1`},
+		{"an exception to a denial", `{"servers":[{"id":"9","name":"fs"}],"rules":[{"server_id":"9","tool_name":"delete_tmp","action":"approve","priority":2},{"server_id":"9","tool_pattern":"delete_*","action":"deny","priority":1}]}`, nil,
+			[]string{`allow fs__delete_tmp`, `deny fs__delete_it`, `ask fs__read`, `ask x__delete_it`}, `"fs__`},
+		{"a rule that never decides", `[{"action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil, []string{`ask a__x`}, ``},
+		{"several stars in an exception", `[{"toolPattern":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5},{"action":"approve","priority":1}]`, nil,
+			[]string{`allow x__c`, `ask x__ab`}, `Stricter`},
+	} {
+		imported, err := ImportReleio([]byte(row.table), "p", row.servers)
+		if err != nil {
+			t.Errorf("%s: %v", row.title, err)
+			continue
+		}
+		if ambiguous := contains(string(imported.File), "imported-ambiguous"); ambiguous != slices.Contains([]string{"an exception to a question", "a rule that never decides", "several stars in an exception"}, row.title) {
+			t.Errorf("%s: asks about ambiguous names: %t\n%s", row.title, ambiguous, imported.File)
+		}
+		if !contains(string(imported.File), row.contains) {
+			t.Errorf("%s: got\n%s\nwant %s in it", row.title, imported.File, row.contains)
+		}
+		t.Run(row.title, func(t *testing.T) {
+			wantVerdicts(t, parse(t, string(imported.File)).Profile("p"), row.want...)
+		})
+	}
+	for _, row := range []struct{ table, want string }{
+		{`{`, "not JSON"}, {`{}`, "must be an array"}, {`7`, "must be an array"}, {`[7]`, "rule 1 of the table: it is a number"},
+		{`[{"toolName":"x"}]`, "neither"}, {`[{"autoApprove":"yes"}]`, "must be true or false"}, {`[{"action":"maybe"}]`, "must be approve, ask or deny"},
+		{`[{"action":"ask","priority":"high"}]`, "must be a number"}, {`[{"action":"ask","toolName":""}]`, "must be text or null"}, {`[{"action":"ask","serverId":7}]`, "must be text or null"},
+	} {
+		if _, err := ImportReleio([]byte(row.table), "p", nil); err == nil || !contains(err.Error(), row.want) {
+			t.Errorf("%s: got %v, want %q", row.table, err, row.want)
+		}
+	}
+	if _, err := ImportReleio([]byte(`[]`), "no good name", nil); err == nil {
+		t.Error("a profile of a bad name is made")
+	}
+}
+
+// TestShapesAreSets: a shape and its inverse have no name in common and together all names.
+func TestShapesAreSets(t *testing.T) {
+	m := maker{rand.New(rand.NewPCG(3, 4))}
+	word := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(pick(m, "a", "b", "_"))
+		}
+		return b.String()
+	}
+	in := func(s shape, name string) bool {
+		g, bad := nameGlob(s.glob(true))
+		if bad != nil {
+			t.Fatalf("%q: %s", s.glob(true), bad.message)
+		}
+		return g.match(name)
+	}
+	for range 2000 {
+		s, u := exactly(word(1+m.IntN(3))), wildcard(word(m.IntN(3))+"*"+word(m.IntN(3)))
+		if m.chance(50) {
+			s = wildcard(word(m.IntN(3)) + "*" + word(m.IntN(3)))
+		}
+		name := word(1 + m.IntN(5))
+		inverse := slices.ContainsFunc(s.inverted(), func(x shape) bool { return in(x, name) })
+		if inverse == in(s, name) {
+			t.Fatalf("%q is in both or neither of %s and its inverse", name, s.glob(true))
+		}
+		both := slices.ContainsFunc(s.and(u), func(x shape) bool { return in(x, name) })
+		if both != (in(s, name) && in(u, name)) {
+			t.Fatalf("%q in both %s and %s: got %t", name, s.glob(true), u.glob(true), both)
+		}
+		if both && !s.meets(u) {
+			t.Fatalf("%s and %s do not meet", s.glob(true), u.glob(true))
+		}
+	}
+	for _, pair := range [][2]shape{{exactly("a"), exactly("b")}, {exactly("a"), exactly("aa")}, {wildcard("a*"), wildcard("b*")}, {wildcard("*a"), exactly("ab")}, {wildcard("a*b*c"), wildcard("x*")}, {wildcard("ab*c"), exactly("ac")}} {
+		if pair[0].meets(pair[1]) || pair[1].meets(pair[0]) {
+			t.Errorf("%s and %s meet", pair[0].glob(true), pair[1].glob(true))
+		}
+	}
+	here, there := area{exactly("s"), anything}, area{exactly("t"), anything}
+	if here.meets(there) || !here.meets(area{anything, exactly("x")}) || here.meets(area{exactly("s"), exactly("x")}) != true || (area{anything, exactly("x")}).meets(area{anything, exactly("y")}) {
+		t.Error("areas meet where their servers and their tools do")
+	}
+	if got := fmt.Sprint(anything.glob(true), exactly("a-b").glob(true), wildcard("Get_*").glob(false), wildcard("Get_*").glob(true), wildcard("a**b").glob(false), wildcard("abc").glob(false), wildcard("").glob(true)); got != "*a_bGet_*[Gg][eE][tT]_*a*babc" {
+		t.Errorf("got %s", got)
+	}
+}

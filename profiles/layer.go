@@ -1,0 +1,73 @@
+package profiles
+
+import "slices"
+
+// A layer is rules that a profile cannot loosen: the floor, an overlay, a file that ranks
+// above, a file that nobody trusts yet. It is decided beside the profile and the stricter
+// of the two is taken, so a layer only ever narrows.
+type layer struct {
+	*Profile
+	what  string  // for reasons: floor, overlay NAME, ...
+	tools []*glob // which tools it is about; nil = all
+
+	// mute is why the allow rules of the layer allow nothing; "" where that goes without
+	// saying.
+	mute string
+}
+
+// floorLayer is the name of the layer that binds every profile.
+const floorLayer = "floor"
+
+// applies reports whether the layer is about the tool, under any of its names.
+func (l *layer) applies(v *view) bool {
+	return l.tools == nil || slices.ContainsFunc(l.tools, func(g *glob) bool {
+		return g.match(v.canonical) || g.match(v.raw)
+	})
+}
+
+// under gives the profile with more layers over it. Its settings become the strictest of
+// all, and its digest that of all.
+func (p *Profile) under(layers ...*layer) *Profile {
+	if len(layers) == 0 {
+		return p
+	}
+	q := *p
+	q.layers = append(slices.Clip(p.layers), layers...)
+	parts := [][]byte{[]byte(p.digest)}
+	for _, l := range layers {
+		q.noFallback = q.noFallback || l.noFallback
+		q.preflight = q.preflight || l.preflight
+		q.redact = q.redact.joinLayer(l.redact)
+		if l.what == floorLayer {
+			q.limits, q.ask = q.limits.stricter(l.ownLimits), q.ask.stricter(l.ask)
+		} else {
+			q.caps, q.ask = q.caps.stricter(l.ownLimits), q.ask.stricter(l.ask.narrowing(q.ask))
+		}
+		parts = append(parts, []byte("\n"+l.what+" "+l.digest))
+	}
+	q.fallback = q.fallback && !q.noFallback
+	q.digest = digest(parts...)
+	if q.shadow != nil {
+		q.shadow = q.shadow.under(layers...)
+	}
+	return &q
+}
+
+// decision is that of the profile, as a layer gives it: what it asks for, no grant can answer.
+func (l *layer) decision(v *view, u *ruling) Decision {
+	d := l.Profile.decision(v, u)
+	d.Floor = d.Verdict != Allow
+	d.Remember, d.Pointers = Remember{}, nil
+	for i := range d.Reasons {
+		d.Reasons[i].of(l)
+	}
+	if d.Verdict == Allow && l.mute != "" {
+		d.Reasons = nil // its allow rules allow nothing
+	}
+	return d
+}
+
+// of marks a reason as a layer's.
+func (r *Reason) of(l *layer) {
+	r.Layer, r.Floor = l.what, l.what == floorLayer
+}

@@ -1,0 +1,132 @@
+package profiles
+
+import "slices"
+
+// A writtenOverlay is an overlay as the file has it, before the profiles are known.
+type writtenOverlay struct {
+	*Overlay
+	rules *written // nil = it has none of its own
+	named *node    // where it names a profile
+}
+
+func (b *builder) overlays(n *node) {
+	first := map[string]int{}
+	for child := range b.elements(n, `"overlays"`, true) {
+		o, ok := b.overlay(child)
+		if !ok {
+			continue
+		}
+		if line, twice := first[o.ID]; twice && o.ID != "" {
+			b.wrong(child, "rename one of the two", "two overlays have the id %q, the other is on line %d", o.ID, line)
+		}
+		first[o.ID] = o.Pos.Line
+		b.writtenOverlays = append(b.writtenOverlays, o)
+	}
+}
+
+func (b *builder) overlay(n *node) (writtenOverlay, bool) {
+	o := writtenOverlay{Overlay: &Overlay{Pos: b.place(int(n.start))}}
+	w := &written{pos: o.Pos}
+	says := false
+	text := func(name string, to *string) field {
+		return field{name, func(n *node) { *to, _ = b.text(n, `"`+name+`"`) }}
+	}
+	texts := func(name string, to *[]string) field {
+		return field{name, func(n *node) {
+			b.oneOrMore(n, `"`+name+`"`, func(_ *node, s string) { *to = append(*to, s) })
+		}}
+	}
+	rules := func(l list) field {
+		return field{l.String(), func(n *node) {
+			says, w.has[l] = true, true
+			w.lists[l] = b.rules(n, l, "")
+		}}
+	}
+	before := len(b.problems)
+	ok := b.object(n, "an overlay", []field{
+		text("id", &o.ID), text("session", &o.Session), text("principal", &o.Principal), text("role", &o.Role),
+		texts("program", &o.Programs), texts("folder", &o.Folders),
+		{"tool", func(n *node) {
+			b.oneOrMore(n, `"tool"`, func(n *node, s string) {
+				if g := b.glob(n, nameGlob); g != nil {
+					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
+				}
+			})
+		}},
+		{"until", func(n *node) { o.Until = b.moment(n) }},
+		{"profile", func(n *node) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }},
+		rules(allowlist), rules(asklist), rules(denylist),
+		{"unmatched", func(n *node) { says, w.unmatched = true, b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }},
+		{"limits", func(n *node) { says, w.limits = true, b.limits(n, `"limits"`) }},
+	})
+	if !ok {
+		return o, false
+	}
+	if len(b.problems) == before {
+		b.overlaySense(n, o.Overlay, says || o.named != nil)
+	}
+	if says {
+		o.rules = w
+		w.name, w.source, w.chain = o.ID, b.t.source(n), []*written{w}
+		for _, rules := range w.lists {
+			for _, r := range rules {
+				r.profile = o.ID
+			}
+		}
+		b.uniqueIDs(w)
+	}
+	return o, true
+}
+
+// overlaySense reports an overlay that can have no effect, or one on everybody.
+func (b *builder) overlaySense(n *node, o *Overlay, says bool) {
+	selects := slices.ContainsFunc([]string{"session", "principal", "role", "program", "folder"}, func(key string) bool {
+		return b.t.member(n, key) != nil
+	})
+	switch {
+	case b.t.member(n, "id") == nil:
+		b.wrong(n, `add "id": reasons call the overlay by it`, "an overlay without an id")
+	case !selects:
+		b.wrong(n, `add "session", "principal", "role", "program" or "folder"; what is for everybody belongs in the floor`,
+			"the overlay %q is for nobody in particular", o.ID)
+	case !says:
+		b.wrong(n, `add "profile", a list, "unmatched" or "limits"`, "the overlay %q changes nothing", o.ID)
+	}
+}
+
+// layOverlays makes the layers of the overlays of all files, once the profiles are there.
+func (b *builder) layOverlays() {
+	c := b.config
+	for _, p := range c.parts {
+		for _, o := range p.overlays {
+			c.overlays = append(c.overlays, b.lay(o, p))
+		}
+	}
+	slices.SortStableFunc(c.overlays, moreSpecific)
+}
+
+// lay makes an overlay's layers. The overlay that was written stays as it is: another file
+// may still come, and change what they are.
+func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
+	o := *written.Overlay
+	lay := func(p *Profile, mute string) {
+		o.layers = append(o.layers, &layer{Profile: p, what: "overlay " + o.ID, tools: o.tools, mute: mute})
+	}
+	if written.rules != nil {
+		lay(b.effective(written.rules), "")
+	}
+	if written.named == nil {
+		return &o
+	}
+	named := b.config.profiles[o.Profile]
+	if named == nil { // only a file that nobody trusts has it, and narrowing needs no trust
+		named = b.effective(from.written[o.Profile])
+	}
+	lay(named, "")
+	for _, l := range named.layers {
+		if l.what != floorLayer { // which binds whatever the overlay is laid over
+			lay(l.Profile, l.mute)
+		}
+	}
+	return &o
+}

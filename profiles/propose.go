@@ -1,0 +1,194 @@
+package profiles
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A Proposal is a rule that somebody would like to have in a file. It becomes one when a
+// person takes the comment signs away, and nothing before.
+type Proposal struct {
+	Profile string // which profile
+	List    string // allowlist, asklist or denylist; "" = allowlist
+	Tool    string // canonical name or pattern
+	// Args are the arguments to allow and no others; nil proposes a rule for any arguments.
+	// What stands in them is compared exactly.
+	Args json.RawMessage
+	ID   string // of the rule; "" = none
+
+	By   string // who proposes it, and Why: for whoever reads the file
+	Why  string
+	Time time.Time
+}
+
+// Propose gives the file with the proposal as a comment at the top of the list. The result
+// decides every call as before, which is checked. The error is [Problems] if the file is
+// broken, or if the rule would be.
+func Propose(file string, data []byte, p Proposal) ([]byte, error) {
+	if p.List == "" {
+		p.List = allowlist.String()
+	}
+	before, err := Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := p.rule()
+	if err != nil {
+		return nil, err
+	}
+	at, lines, err := p.place(string(data), rule)
+	if err != nil {
+		return nil, err
+	}
+	text := string(data)
+	note := ""
+	if p.List == allowlist.String() && before.Profile(p.Profile).unmatchedWithout() {
+		note = `With an allowlist, what no rule names is denied, unless "unmatched" says otherwise.`
+	}
+	insert := p.comment(text[:at], lines, note)
+	after := []byte(text[:at] + insert + text[at:])
+	if err := sameMeaning(file, before, after); err != nil {
+		return nil, err
+	}
+	accepted := text[:at] + "\n" + strings.Join(lines, "\n") + "\n" + text[at:]
+	if _, err := Parse(file, []byte(accepted)); err != nil {
+		return nil, fmt.Errorf("the proposed rule would not be a good one: %w", err)
+	}
+	return after, nil
+}
+
+// ProposeInFile writes a proposal into a file, whole or not at all.
+func ProposeInFile(path string, p Proposal) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the link stays a link
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	after, err := Propose(path, data, p)
+	if err != nil {
+		return err
+	}
+	if again, err := readFile(path); err != nil || string(again) != string(data) {
+		return fmt.Errorf("%s was changed meanwhile: nothing was written", path)
+	}
+	return replaceFile(path, after, info.Mode().Perm())
+}
+
+// unmatchedWithout reports whether the profile lets through what no rule names, and only
+// because it has no allowlist.
+func (p *Profile) unmatchedWithout() bool { return p.unmatched == Allow && !p.unmatchedSaid }
+
+// rule is the rule on one line.
+func (p *Proposal) rule() (string, error) {
+	type condition struct {
+		Eq json.RawMessage `json:"eq"`
+	}
+	rule := struct {
+		ID     string               `json:"id,omitempty"`
+		Tool   string               `json:"tool"`
+		When   map[string]condition `json:"when,omitempty"`
+		Others string               `json:"others,omitempty"`
+	}{ID: p.ID, Tool: p.Tool}
+	if p.Args != nil {
+		t, bad := parseArguments(noArguments(p.Args))
+		if bad != nil || t.nodes[0].kind != kindObject {
+			return "", errors.New("the arguments of the proposal are no JSON object")
+		}
+		rule.When = map[string]condition{}
+		for child := range t.children(&t.nodes[0]) {
+			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(child.key)
+			if child.kind == kindNull {
+				continue // as if it were not there
+			}
+			rule.When[pointer] = condition{t.source(child)}
+		}
+		if p.List == allowlist.String() {
+			rule.Others = "none"
+		}
+	}
+	raw, err := json.Marshal(rule)
+	return string(raw), err
+}
+
+// place finds where the proposal goes, and what its lines are: into the list, or with a
+// list of its own at the top of the profile.
+func (p *Proposal) place(src, rule string) (at int, lines []string, err error) {
+	t, bad := parseFile(strings.TrimPrefix(src, "\ufeff"))
+	if bad != nil {
+		return 0, nil, errors.New(bad.message)
+	}
+	mark := len(src) - len(t.src)
+	n := &t.nodes[0]
+	for _, key := range []string{"evaluation", "profiles", p.Profile} {
+		if n = t.member(n, key); n == nil {
+			return 0, nil, fmt.Errorf("the file has no profile %q", p.Profile)
+		}
+	}
+	if list := t.member(n, p.List); list != nil {
+		return mark + int(list.start) + 1, []string{rule + ","}, nil
+	}
+	lines = []string{fmt.Sprintf("%q: [%s],", p.List, rule)}
+	return mark + int(n.start) + 1, lines, nil
+}
+
+// comment words the proposal, with the indentation of the line it follows.
+func (p *Proposal) comment(before string, lines []string, note string) string {
+	last := before[strings.LastIndexByte(before, '\n')+1:]
+	indent := last[:len(last)-len(strings.TrimLeft(last, " \t"))] + "  "
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s// Proposed %s", indent, p.Time.UTC().Format(time.DateOnly))
+	if p.By != "" {
+		fmt.Fprintf(&b, " by %s", oneLine(p.By))
+	}
+	if p.Why != "" {
+		fmt.Fprintf(&b, ": %s", oneLine(p.Why))
+	}
+	fmt.Fprintf(&b, ".\n%s// To accept it, take the // of the next line away; to refuse it, remove the lines.\n", indent)
+	if note != "" {
+		fmt.Fprintf(&b, "%s// %s\n", indent, note)
+	}
+	for _, line := range lines {
+		fmt.Fprintf(&b, "%s// %s\n", indent, line)
+	}
+	return b.String() + indent
+}
+
+// oneLine keeps what others wrote inside its comment, and short.
+func oneLine(s string) string { return strings.TrimRight(shortened(inComment(s)), ".") }
+
+// inComment replaces what could end a comment, or hide what it says.
+func inComment(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+}
+
+// sameMeaning makes sure that a file decides every call as it did.
+func sameMeaning(file string, before *Config, after []byte) error {
+	now, err := Parse(file, after)
+	if err != nil {
+		return fmt.Errorf("the proposal would break the file: %w", err)
+	}
+	for _, name := range append(before.All(), "") {
+		was, is := before.Profile(name), now.Profile(name)
+		if is == nil || was.Digest() != is.Digest() {
+			return fmt.Errorf("the proposal would change the profile %q", name)
+		}
+	}
+	return nil
+}

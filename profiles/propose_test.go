@@ -1,0 +1,120 @@
+package profiles
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var proposed = Proposal{
+	Profile: "work", Tool: "git__push", Args: json.RawMessage(`{"remote":"origin","force":false,"note":null}`),
+	By: "anna", Why: "approved 40 times", Time: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+}
+
+// TestE9AProposalDecidesNothingUntilItIsAccepted is POLICY.md E9.
+func TestE9AProposalDecidesNothingUntilItIsAccepted(t *testing.T) {
+	before := `{
+  "evaluation": {
+    "profiles": {
+      "work": {
+        "allowlist": ["git__log"]
+      }
+    }
+  }
+}
+`
+	after, err := Propose("codemode.json", []byte(before), proposed)
+	must(t, err)
+	want := `        "allowlist": [
+          // Proposed 2026-11-21 by anna: approved 40 times.
+          // To accept it, take the // of the next line away; to refuse it, remove the lines.
+          // {"tool":"git__push","when":{"/force":{"eq":false},"/remote":{"eq":"origin"}},"others":"none"},
+          "git__log"]
+`
+	if !contains(string(after), want) {
+		t.Errorf("got\n%s\nwant in it\n%s", after, want)
+	}
+	wantVerdicts(t, parse(t, string(after)).Profile("work"), `deny git__push {"remote":"origin","force":false}`, `allow git__log`)
+	accepted := strings.Replace(string(after), `// {"tool"`, `{"tool"`, 1)
+	wantVerdicts(t, parse(t, accepted).Profile("work"), `allow git__push {"remote":"origin","force":false}`,
+		`deny git__push {"remote":"origin","force":true}`, `deny git__push {"remote":"origin"}`, `deny git__push {"remote":"origin","force":false,"x":1}`, `allow git__log`)
+}
+
+func TestProposalsOfOtherKinds(t *testing.T) {
+	for _, row := range []struct {
+		title, file string
+		p           Proposal
+		want        string // in the file
+		accepted    []string
+	}{
+		{"the first rule of a list", inProfile(``), Proposal{Profile: "p", Tool: "a__b"}, "// With an allowlist, what no rule names is denied, unless \"unmatched\" says otherwise.\n  // \"allowlist\": [{\"tool\":\"a__b\"}],", []string{`allow a__b`, `deny a__c`}},
+		{"a deny rule", inProfile(`"denylist": []`), Proposal{Profile: "p", List: "denylist", Tool: "a__b", ID: "x"}, `// {"id":"x","tool":"a__b"},`, []string{`deny a__b`, `allow a__c`}},
+		{"an ask rule with arguments", inProfile(`"asklist": ["x__y"]`), Proposal{Profile: "p", List: "asklist", Tool: "a__b", Args: json.RawMessage(`{"a/b":1}`)}, `"/a~1b":{"eq":1}`, []string{`ask a__b {"a/b":1}`, `allow a__b {"a/b":2}`}},
+		{"no arguments", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`{}`)}, `"others":"none"`, []string{`allow a__b`, `deny a__b {"x":1}`}},
+		{"a hostile reason", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", By: "x\n\"*\",", Why: "y\u2028\"*\","}, `by x "*",: y "*",.`, []string{`allow a__b`, `deny a__c`}},
+		{"a file with a mark at its start", "\ufeff" + inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b"}, `// {"tool":"a__b"},`, []string{`allow a__b`}},
+	} {
+		after, err := Propose("f", []byte(row.file), row.p)
+		if err != nil {
+			t.Errorf("%s: %v", row.title, err)
+			continue
+		}
+		if !contains(string(after), row.want) {
+			t.Errorf("%s: got\n%s\nwant in it\n%s", row.title, after, row.want)
+		}
+		var accepted []string
+		for line := range strings.Lines(string(after)) {
+			if body, ok := strings.CutPrefix(strings.TrimSpace(line), "// "); ok && (body[0] == '{' || body[0] == '"') {
+				line = body + "\n"
+			}
+			accepted = append(accepted, line)
+		}
+		t.Run(row.title, func(t *testing.T) {
+			wantVerdicts(t, parse(t, strings.Join(accepted, "")).Profile("p"), row.accepted...)
+		})
+	}
+	for _, row := range []struct {
+		title, file string
+		p           Proposal
+	}{
+		{"no such profile", inProfile(``), Proposal{Profile: "q", Tool: "a__b"}},
+		{"a broken file", `{`, Proposal{Profile: "p", Tool: "a__b"}},
+		{"a broken pattern", inProfile(``), Proposal{Profile: "p", Tool: "a__["}},
+		{"an id that is taken", inProfile(`"denylist": [{"id": "x", "tool": "y"}]`), Proposal{Profile: "p", Tool: "a__b", ID: "x"}},
+		{"arguments that are none", inProfile(``), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`[1]`)}},
+		{"a list that is none", inProfile(``), Proposal{Profile: "p", Tool: "a__b", List: "greylist"}},
+	} {
+		if after, err := Propose("f", []byte(row.file), row.p); err == nil {
+			t.Errorf("%s: got\n%s", row.title, after)
+		}
+	}
+}
+
+func TestProposeInFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "codemode.json")
+	write(t, path, inProfile(`"allowlist": ["a__c"]`))
+	link := filepath.Join(dir, "link.json")
+	must(t, os.Symlink(path, link))
+	must(t, ProposeInFile(link, Proposal{Profile: "p", Tool: "a__b"}))
+	data, err := os.ReadFile(path)
+	must(t, err)
+	if !contains(string(data), `// {"tool":"a__b"},`) {
+		t.Errorf("got\n%s", data)
+	}
+	if target, err := os.Readlink(link); err != nil || target != path {
+		t.Errorf("the link is not one any more: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v", info.Mode(), err)
+	}
+	if err := ProposeInFile(path, Proposal{Profile: "q", Tool: "a__b"}); err == nil {
+		t.Error("a proposal for no profile is written")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("something is left behind: %v, %v", entries, err)
+	}
+}

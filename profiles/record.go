@@ -1,0 +1,200 @@
+package profiles
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// A PastCall is a call as the record has it, as far as it can be decided again.
+type PastCall struct {
+	Line   int // of the record
+	Run    string
+	Call   int
+	Time   time.Time
+	Server string
+	Tool   string // canonical
+	// Args are the arguments, nil where the record does not keep them. Those that have a
+	// Masked place are not what was sent there.
+	Args    json.RawMessage
+	Masked  []string // JSON Pointers to what is not kept in clear
+	Profile string
+	Verdict Verdict // then
+	Refused bool    // a person said no
+	Asked   bool    // a person answered
+}
+
+// ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode
+// writes and exports them. Entries of one call, which are told by its run and number, make
+// one; what is no call is passed over.
+func ReadRecord(r io.Reader) ([]PastCall, error) {
+	var calls []PastCall
+	known := map[string]int{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxFile)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
+			continue
+		}
+		e, err := parseEntry(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d of the record: %w", n, err)
+		}
+		c, ok := e.call()
+		if !ok {
+			continue
+		}
+		c.Line = n
+		key := fmt.Sprintf("%s %d", c.Run, c.Call)
+		at, again := known[key]
+		if c.Run == "" || !again {
+			known[key] = len(calls)
+			calls = append(calls, c)
+			continue
+		}
+		calls[at].join(c)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading the record: %w", err)
+	}
+	return calls, nil
+}
+
+// join takes in what a later entry of the same call adds.
+func (c *PastCall) join(later PastCall) {
+	if c.Args == nil {
+		c.Args, c.Masked = later.Args, later.Masked
+	}
+	c.Refused, c.Asked = c.Refused || later.Refused, c.Asked || later.Asked
+}
+
+// An entry is a line of the record with the keys that matter here. There are two ways to
+// say who decided and what the arguments were: in one word, and in full.
+type entry struct {
+	Kind      string          `json:"kind"`
+	Time      time.Time       `json:"time"`
+	Run       string          `json:"run"`
+	Call      int             `json:"call"`
+	Profile   string          `json:"profile"`
+	Server    string          `json:"server"`
+	Tool      string          `json:"tool"`
+	Verdict   string          `json:"verdict"`
+	DecidedBy json.RawMessage `json:"decidedBy"`
+	Reason    string          `json:"reason"`
+	Args      json.RawMessage `json:"args"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     json.RawMessage `json:"input"`
+	Body      json.RawMessage `json:"body"` // an export may wrap the entry in its row
+}
+
+func parseEntry(line string) (e entry, err error) {
+	if _, bad := parseArguments(line); bad != nil {
+		return e, fmt.Errorf("it is not JSON: %s", bad.message)
+	}
+	if err := json.Unmarshal([]byte(line), &e); err != nil {
+		return e, fmt.Errorf("it is no entry: %w", err)
+	}
+	if e.Verdict == "" && len(e.Body) > 0 && e.Body[0] == '{' {
+		return parseEntry(string(e.Body))
+	}
+	return e, nil
+}
+
+func (e *entry) call() (c PastCall, ok bool) {
+	verdict, ok := map[string]Verdict{"deny": Deny, "ask": Ask, "allow": Allow}[e.Verdict]
+	if !ok || e.Tool == "" {
+		return c, false
+	}
+	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict}
+	if e.Server != "" && !strings.Contains(e.Tool, "__") {
+		c.Tool = Canonical(e.Server, e.Tool)
+	}
+	c.Args, c.Masked = e.arguments()
+	how := e.how()
+	if how == "limit" || how == "error" || how == "bypass" || how == "definition_changed" {
+		return c, false // not for what the rules say about it
+	}
+	c.Asked = how == "person"
+	c.Refused = c.Asked && (e.Kind == "refused" || strings.HasSuffix(e.Reason, "declined"))
+	return c, true
+}
+
+// how is what decided: a word, or an object that has it.
+func (e *entry) how() string {
+	var word string
+	if json.Unmarshal(e.DecidedBy, &word) == nil {
+		return word
+	}
+	var full struct {
+		How string `json:"how"`
+	}
+	_ = json.Unmarshal(e.DecidedBy, &full) // what is neither says nothing
+	return full.How
+}
+
+// arguments gives what the record keeps of the arguments, nil for a mere digest.
+func (e *entry) arguments() (json.RawMessage, []string) {
+	for _, raw := range []json.RawMessage{e.Arguments, e.Input} {
+		if isObject(raw) {
+			return raw, masked(raw)
+		}
+	}
+	if !isObject(e.Args) {
+		return nil, nil
+	}
+	var kept struct {
+		Redacted json.RawMessage `json:"redacted"`
+		Proposed json.RawMessage `json:"proposed"`
+	}
+	if json.Unmarshal(e.Args, &kept) == nil && (kept.Redacted != nil || kept.Proposed != nil) {
+		if !isObject(kept.Redacted) {
+			return nil, nil
+		}
+		return kept.Redacted, masked(kept.Redacted)
+	}
+	return e.Args, masked(e.Args)
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// masked finds what stands in the place of a secret, or of text that was cut. It cannot be
+// told from the same text in clear, which then is not known either.
+func masked(raw json.RawMessage) (places []string) {
+	t, bad := parseArguments(string(raw))
+	if bad != nil {
+		return []string{""}
+	}
+	var walk func(n *node, at string)
+	walk = func(n *node, at string) {
+		i := 0
+		for child := range t.children(n) {
+			token := strings.NewReplacer("~", "~0", "/", "~1").Replace(child.key)
+			if n.kind == kindArray {
+				token = fmt.Sprint(i)
+			}
+			i++
+			walk(child, at+"/"+token)
+		}
+		if n.kind == kindString && isMask(n.text) {
+			places = append(places, at)
+		}
+	}
+	walk(&t.nodes[0], "")
+	return places
+}
+
+// masks are what the record writes instead of a value.
+var masks = []string{"redacted", "masked", "hidden", "***", "•••", "hmac:", "sha256:", "[cut", "…"}
+
+func isMask(text string) bool {
+	for _, m := range masks {
+		if strings.Contains(strings.ToLower(text), m) {
+			return true
+		}
+	}
+	return false
+}

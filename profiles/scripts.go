@@ -1,0 +1,150 @@
+package profiles
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Scripts are the saved programs that may be run by name. Nothing that a program or a model
+// can reach adds one: what may run is what a person put into the folder and named here.
+type Scripts struct {
+	Root  string // the folder they are in, as written; relative to the file
+	Allow []Script
+	Pos   Position
+}
+
+// A Script allows one saved program, or those of a folder.
+type Script struct {
+	File   string // path below the root, with slashes; "" = see Folder
+	SHA256 string // of the content of File, in lower case hexadecimal
+
+	Folder  string // path below the root, "." for the root itself; its own files, not those of folders in it
+	Pattern string // of their names
+
+	Profile     string          // what the program runs under; "" = the default profile
+	Input       json.RawMessage // JSON Schema of its input; nil = it takes none
+	Limits      Limits          // beside those of the profile: the smaller one counts
+	Description string
+	Pos         Position
+
+	glob *glob
+}
+
+// Covers reports whether the rule is about the program of that path below the root.
+func (s *Script) Covers(name string) bool {
+	if s.File != "" {
+		return name == s.File
+	}
+	return fs.ValidPath(name) && path.Dir(name) == s.Folder && s.glob.match(path.Base(name))
+}
+
+var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (b *builder) scripts(n *node) {
+	s := &Scripts{Pos: b.place(int(n.keyStart))}
+	ok := b.object(n, `"scripts"`, []field{
+		{"root", func(n *node) { s.Root, _ = b.text(n, `"root"`) }},
+		{"allow", func(n *node) {
+			for child := range b.elements(n, `"allow"`, true) {
+				if x, ok := b.script(child); ok {
+					s.Allow = append(s.Allow, x)
+				}
+			}
+		}},
+	})
+	if ok && b.t.member(n, "root") == nil {
+		b.wrong(n, `write {"root": "scripts", "allow": [...]}`, `"scripts" needs a root: the folder that the saved programs are in`)
+	}
+	if b.outOfPlace(n, b.base != nil && b.base.Scripts != nil) {
+		return
+	}
+	b.config.Scripts = s
+}
+
+func (b *builder) script(n *node) (s Script, ok bool) {
+	s.Pos = b.place(int(n.start))
+	ok = b.object(n, "an allowed script", []field{
+		{"file", func(n *node) { s.File = b.below(n, `"file"`) }},
+		{"sha256", func(n *node) {
+			word, ok := b.text(n, `"sha256"`)
+			if s.SHA256 = strings.ToLower(strings.TrimPrefix(word, "sha256:")); ok && !hash.MatchString(s.SHA256) {
+				b.wrong(n, "sha256sum FILE prints it", `"sha256" must be the 64 hexadecimal digits of the file's SHA-256`)
+			}
+		}},
+		{"folder", func(n *node) { s.Folder = b.below(n, `"folder"`) }},
+		{"pattern", func(n *node) {
+			if text, ok := b.text(n, `"pattern"`); ok {
+				s.Pattern, s.glob = text, b.glob(n, nameGlob)
+			}
+			if strings.Contains(s.Pattern, "/") {
+				b.wrong(n, `name the folder in "folder"`, `"pattern" is about the names of files, which have no "/"`)
+			}
+		}},
+		{"profile", func(n *node) {
+			s.Profile, _ = b.profileNamed(n, `"profile"`)
+			b.scriptProfiles = append(b.scriptProfiles, n)
+		}},
+		{"input", func(n *node) {
+			if n.kind != kindObject && n.kind != kindTrue {
+				b.wrong(n, `write {"type": "object", "properties": {...}}, or true for any input`, `"input" must be a JSON Schema, this is %s`, n.kind)
+				return
+			}
+			b.uniqueBelow(n)
+			s.Input = b.t.source(n)
+		}},
+		{"limits", func(n *node) { s.Limits = b.limits(n, `"limits"`) }},
+		{"description", func(n *node) { s.Description, _ = b.text(n, `"description"`) }},
+	})
+	if !ok {
+		return s, false
+	}
+	has := func(key string) bool { return b.t.member(n, key) != nil }
+	switch {
+	case has("file") == has("folder"):
+		b.wrong(n, `write {"file": "report.ts", "sha256": "..."} or {"folder": "reports", "pattern": "*.ts"}`, "an allowed script is either a file or a folder")
+	case has("file") && !has("sha256"):
+		b.wrong(n, "sha256sum FILE prints it; or allow a folder, whose files may change", "a file is allowed with the SHA-256 of its content")
+	case has("folder") && !has("pattern"):
+		b.wrong(n, `write "pattern": "*.ts"`, "a folder is allowed with a pattern for the names of its files")
+	case has("file") && has("pattern"), has("folder") && has("sha256"):
+		b.wrong(n, `"sha256" belongs to "file", "pattern" to "folder"`, "an allowed script is either a file or a folder")
+	}
+	if !has("profile") {
+		b.scriptsWithout = append(b.scriptsWithout, n)
+	}
+	return s, true
+}
+
+// below reads a path inside the root. It has one spelling only, so that a rule means one file.
+func (b *builder) below(n *node, what string) string {
+	text, ok := b.text(n, what)
+	if !ok {
+		return ""
+	}
+	clean := path.Clean(text)
+	switch {
+	case strings.HasPrefix(text, "/") || strings.Contains(text, `\`) || clean == ".." || strings.HasPrefix(clean, "../"):
+		b.wrong(n, `it is relative to "root" and has slashes, such as "reports/weekly.ts"`, "%s must be inside the root", what)
+	case clean != text:
+		b.wrong(n, fmt.Sprintf("write %q", clean), "%s must be written in the shortest way", what)
+	}
+	return text
+}
+
+// finishScripts checks what needs the profiles.
+func (b *builder) finishScripts() {
+	for _, n := range b.scriptProfiles {
+		if n.kind == kindString && n.text != "" {
+			b.known(n, `"profile"`)
+		}
+	}
+	for _, n := range b.scriptsWithout {
+		if b.defaultAt == nil && (b.base == nil || b.base.Default == "") {
+			b.wrong(n, `write "profile": "...", or set "defaultProfile"`, "nothing says what this script may do")
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package profiles
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// settingsText writes what a profile says beside its rules, one setting to a line. Every
+// profile has the same lines.
+func (p *Profile) settingsText() string {
+	var b strings.Builder
+	line := func(name string, value any) {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // settings are plain values
+		}
+		fmt.Fprintf(&b, "%s: %s\n", name, raw)
+	}
+	line("unmatched", p.unmatched.String())
+	line("elicitationFallback", map[bool]string{true: "allow", false: "deny"}[p.fallback])
+	line("requirePreflight", p.preflight)
+	line("limits", p.Limits().said())
+	line("ask", p.ask.said())
+	remember := narrowed(p.remembers)
+	if len(p.remembers) == 0 || len(remember.Scopes) == 0 {
+		line("remember", "nothing")
+	} else {
+		line("remember", map[string]any{"scopes": remember.Scopes, "default": remember.Default.String(), "max": remember.Max.String(), "args": remember.Args})
+	}
+	line("redact", map[string]any{"keys": append([]string{}, p.redact.Keys...), "pointers": append([]string{}, p.redact.Pointers...), "detect": !p.redact.NoDetect})
+	raise := map[string]string{}
+	for _, q := range p.all() {
+		for name, v := range q.raise {
+			if old, ok := raise[name]; !ok || v.String() == "deny" || old == "" {
+				raise[name] = v.String()
+			}
+		}
+	}
+	line("raise", raise)
+	return b.String()
+}
+
+// all gives the profile and what binds it.
+func (p *Profile) all() []*Profile {
+	all := []*Profile{p}
+	for _, l := range p.layers {
+		all = append(all, l.Profile)
+	}
+	return all
+}
+
+// said gives the limits that are set.
+func (l Limits) said() map[string]any {
+	all := map[string]any{}
+	for name, n := range map[string]int{
+		"asks": l.Asks, "asksPerMinute": l.AsksPerMinute, "pending": l.Pending, "refusals": l.Refusals, "calls": l.Calls,
+		"repeat": l.Repeat, "inFlight": l.InFlight, "memory": int(l.Memory), "argumentBytes": l.ArgumentBytes,
+		"resultBytes": l.ResultBytes, "consoleBytes": l.ConsoleBytes, "programBytes": l.ProgramBytes,
+	} {
+		if n != 0 {
+			all[name] = n
+		}
+	}
+	for name, d := range map[string]fmt.Stringer{"cpu": l.CPU, "wall": l.Wall, "call": l.Call} {
+		if d.String() != "0s" {
+			all[name] = d.String()
+		}
+	}
+	return all
+}
+
+func (a Asking) said() map[string]any {
+	all := map[string]any{}
+	if a.Channels != nil {
+		all["channels"] = a.Channels
+	}
+	for name, d := range map[string]fmt.Stringer{"timeout": a.Timeout, "budget": a.Budget, "minHuman": a.MinHuman} {
+		if d.String() != "0s" {
+			all[name] = d.String()
+		}
+	}
+	for name, b := range map[string]*bool{"batch": a.Batch, "edit": a.Edit} {
+		if b != nil {
+			all[name] = *b
+		}
+	}
+	if a.OtherOnly {
+		all["approver"] = "other"
+	}
+	return all
+}
+
+// Text shows the profile as it is in force: its rules and those of all it extends, in the
+// order in which they are asked, what binds it, and its settings.
+func (p *Profile) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "profile %s, %s\n", cmp.Or(p.name, "of the base tool"), p.pos)
+	p.rulesText(&b, "", "")
+	for _, l := range p.layers {
+		fmt.Fprintf(&b, "\nbound by the %s", l.what)
+		if l.what == floorLayer || l.what == Managed.String() {
+			fmt.Fprintf(&b, ", the profile %s", l.name)
+		}
+		fmt.Fprintf(&b, ", %s\n", l.pos)
+		l.rulesText(&b, l.mute, "unmatched: "+l.unmatched.String())
+	}
+	b.WriteString("\n" + p.settingsText())
+	if p.shadow != nil {
+		fmt.Fprintf(&b, "shadow: %q\n", p.shadow.name)
+	}
+	fmt.Fprintf(&b, "digest: %s\n", p.digest)
+	return b.String()
+}
+
+func (p *Profile) rulesText(b *strings.Builder, mute, unmatched string) {
+	for l := denylist; l <= allowlist; l++ {
+		for i, r := range slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool { return r.list != l }) {
+			if i == 0 {
+				note := ""
+				if l == allowlist && mute != "" {
+					note = " (" + mute + ")"
+				}
+				fmt.Fprintf(b, "  %s%s\n", l, note)
+			}
+			fmt.Fprintf(b, "    %s:%d  %s\n", r.pos.File, r.pos.Line, r.text)
+		}
+	}
+	if unmatched != "" {
+		fmt.Fprintf(b, "  %s\n", unmatched)
+	}
+}
+
+// JSON shows the profile as one object.
+func (p *Profile) JSON() json.RawMessage {
+	type shownRule struct {
+		List  string          `json:"list"`
+		At    string          `json:"at"`
+		Layer string          `json:"layer,omitempty"`
+		Rule  json.RawMessage `json:"rule"`
+	}
+	rules := []shownRule{}
+	add := func(p *Profile, layer string) {
+		for _, r := range p.rules {
+			rules = append(rules, shownRule{r.list.String(), r.pos.String(), layer, json.RawMessage(r.text)})
+		}
+	}
+	add(p, "")
+	for _, l := range p.layers {
+		add(l.Profile, l.what)
+	}
+	settings := map[string]json.RawMessage{}
+	for line := range strings.Lines(p.settingsText()) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		settings[name] = json.RawMessage(value)
+	}
+	raw, err := json.Marshal(map[string]any{
+		"profile": p.name, "at": p.pos.String(), "digest": p.digest, "rules": rules, "settings": settings,
+	})
+	if err != nil {
+		panic(err) // it is made of JSON
+	}
+	return raw
+}

@@ -1,0 +1,156 @@
+package profiles
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Standing is how far a configuration file may go. The zero value is the least.
+type Standing int
+
+const (
+	// Untrusted is a file that came with a project and that nobody has vouched for. What it
+	// denies, asks about and limits holds; what it allows does not, and its servers are not
+	// started.
+	Untrusted Standing = iota
+	// Trusted is a project's file that its user trusts as it is: its rules join those of the
+	// user's profiles of the same name. It cannot name a floor.
+	Trusted
+	// User is the user's own file.
+	User
+	// Managed is the file of whoever runs the machine: no other file can loosen it.
+	Managed
+	// Narrowing is a file of nothing but overlays, as an admin page writes it.
+	Narrowing
+)
+
+func (s Standing) String() string {
+	return [...]string{"project file", "trusted project file", "user file", "managed file", "overlay file"}[s]
+}
+
+// MarshalText writes a standing as people read it.
+func (s Standing) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// A Source is a configuration file's content with its standing.
+type Source struct {
+	File     string // the name to use in messages
+	Data     []byte
+	Standing Standing
+}
+
+// ParseAll checks files that hold together, and gives the configuration that comes of them.
+// They are given from the one that binds to those that are bound: managed, user, project,
+// overlays. The error is [Problems] if one of them must not be used, and then none is.
+//
+// A profile that stands in several files is decided by all of them: the user's cannot
+// loosen the managed one, an untrusted project's cannot loosen either, and the rules of a
+// trusted project join the user's. Every floor binds every profile.
+func ParseAll(sources ...Source) (*Config, error) {
+	var c *Config
+	for i, s := range sources {
+		for _, before := range sources[:i] {
+			if before.File == s.File {
+				return nil, fmt.Errorf("the configuration %s is used twice, as %s and as %s: name it once", s.File, before.Standing, s.Standing)
+			}
+		}
+		next, err := parseSource(s, c)
+		if err != nil {
+			return nil, err
+		}
+		c = next
+	}
+	if c == nil {
+		return nil, errors.New("there is no configuration file")
+	}
+	return c, nil
+}
+
+// A FileInfo is a file that a configuration came from.
+type FileInfo struct {
+	File     string
+	Digest   string // of its bytes: sha256:...
+	Standing Standing
+}
+
+// fileRules are what one file says about profiles, kept so that later files can build on it.
+type fileRules struct {
+	FileInfo
+	src            string // its text, for excerpts
+	written        map[string]*written
+	order          []*written
+	defaultProfile string
+	floor          string
+	limits         Limits
+	expose         []string
+	overlays       []writtenOverlay
+}
+
+// inherit starts a configuration from the files before it.
+func (b *builder) inherit(base *Config) {
+	if base == nil {
+		return
+	}
+	c := b.config
+	b.base, b.before = base, base.parts
+	c.Files = slices.Concat(base.Files, c.Files)
+	c.Digest = digest([]byte(base.Digest), []byte("\n"+b.standing.String()+" "+c.Digest))
+	if b.standing != User {
+		c.Path = base.Path
+	}
+	c.Servers, c.Builtin, c.Store, c.HTTP = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP
+	b.earlier = base.Warnings
+}
+
+// elsewhere reports whether a file before this one has the profile.
+func (b *builder) elsewhere(name string) bool { return b.findBefore(name) != nil }
+
+// find gives a profile as this file has it, else as the nearest file before it has it.
+func (b *builder) find(name string) *written {
+	if w := b.written[name]; w != nil {
+		return w
+	}
+	return b.findBefore(name)
+}
+
+func (b *builder) findBefore(name string) *written {
+	for _, p := range slices.Backward(b.before) {
+		if w := p.written[name]; w != nil && p.Standing != Untrusted {
+			return w
+		}
+	}
+	return nil
+}
+
+// profileNames gives the profiles that this file can speak of.
+func (b *builder) profileNames() []string {
+	var names []string
+	for name := range b.written {
+		names = append(names, name)
+	}
+	for _, p := range b.before {
+		for name := range p.written {
+			if p.Standing != Untrusted {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// project reports whether the file is a project's.
+func (b *builder) project() bool { return b.standing == Untrusted || b.standing == Trusted }
+
+// inVain notes what a project's file says without effect.
+func (b *builder) inVain(n *node, what string) {
+	if b.standing == Trusted {
+		b.doubt(b.place(int(n.keyStart)), len(n.key)+2, "say it in your own file", "%s has no effect in a project file", what)
+		return
+	}
+	b.doubt(b.place(int(n.keyStart)), len(n.key)+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
+}
+
+func (b *builder) trustHint() string {
+	return "read the file; to trust it as it is: codemode profiles trust " + b.file
+}

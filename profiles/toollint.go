@@ -1,0 +1,263 @@
+package profiles
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A ToolInfo is a tool that rules can be checked against.
+type ToolInfo struct {
+	Server      string          `json:"server"` // as configured
+	Tool        string          `json:"tool"`   // as the upstream has it
+	Input       json.RawMessage `json:"inputSchema,omitempty"`
+	Annotations map[string]any  `json:"annotations,omitempty"`
+}
+
+// The kinds of [Finding].
+const (
+	FindingArgument = "no-such-argument"  // a condition looks at what no tool of the rule takes
+	FindingOptional = "optional-argument" // a deny rule looks at what a call may leave out
+	FindingDead     = "dead-rule"         // a pattern fits no tool
+	FindingShadowed = "shadowed"          // other rules decide all that the rule is about
+	FindingCarry    = "read-and-send"     // a program may read and send without a question between
+	FindingWarning  = "warning"           // what loading the file warns of anyway
+)
+
+// A Finding is something in the rules that probably does not do what its author meant.
+type Finding struct {
+	Kind string
+	Note bool // worth knowing, and nothing has to be changed
+	Problem
+}
+
+// Lint checks the rules against the tools that there are. With none it gives the warnings
+// of the files alone.
+func (c *Config) Lint(tools []ToolInfo) []Finding {
+	l := &linter{c: c, lines: map[string][]string{}}
+	for _, w := range c.Warnings {
+		kind := FindingWarning
+		if w.shadowed {
+			kind = FindingShadowed
+		}
+		l.found = append(l.found, Finding{Kind: kind, Problem: w})
+	}
+	if len(tools) == 0 {
+		return l.found
+	}
+	for i := range tools {
+		t := lintTool{ToolInfo: &tools[i], name: Canonical(tools[i].Server, tools[i].Tool)}
+		t.schema, t.known = parseInputSchema(tools[i].Input)
+		l.tools = append(l.tools, t)
+	}
+	for _, p := range c.parts {
+		for _, w := range p.order {
+			l.rules(w, c.profiles[w.name])
+		}
+		for _, o := range p.overlays {
+			if o.rules != nil {
+				l.rules(o.rules, nil)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.profiles)) {
+		if name == c.Default || c.Exposes(toolPrefix+name) {
+			l.carry(c.profiles[name])
+		}
+	}
+	slices.SortStableFunc(l.found, func(a, b Finding) int {
+		return compareInts(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+	})
+	return l.found
+}
+
+func compareInts(orders ...int) int {
+	for _, o := range orders {
+		if o != 0 {
+			return o
+		}
+	}
+	return 0
+}
+
+type linter struct {
+	c     *Config
+	tools []lintTool
+	found []Finding
+	lines map[string][]string
+}
+
+type lintTool struct {
+	*ToolInfo
+	name   string // canonical
+	schema inputSchema
+	known  bool // the schema is
+}
+
+func (t *lintTool) raw() string { return t.Server + "__" + t.Tool }
+
+func (l *linter) add(kind string, note bool, pos Position, hint, format string, args ...any) {
+	l.found = append(l.found, Finding{Kind: kind, Note: note, Problem: Problem{
+		Position: pos, Length: 1, Message: fmt.Sprintf(format, args...), Hint: hint, Source: l.source(pos),
+	}})
+}
+
+func (l *linter) source(pos Position) string {
+	if l.lines[pos.File] == nil {
+		for _, p := range l.c.parts {
+			if p.File == pos.File {
+				l.lines[pos.File] = strings.Split(p.src, "\n")
+			}
+		}
+	}
+	if lines := l.lines[pos.File]; pos.Line > 0 && pos.Line <= len(lines) {
+		return strings.TrimSuffix(lines[pos.Line-1], "\r")
+	}
+	return ""
+}
+
+func (l *linter) rules(w *written, p *Profile) {
+	for _, rules := range w.lists {
+		for _, r := range rules {
+			about := l.about(r)
+			l.dead(r)
+			l.arguments(r, about)
+			if p != nil && r.list == allowlist {
+				l.shadowed(r, p, about)
+			}
+		}
+	}
+}
+
+func (l *linter) about(r *rule) []*lintTool {
+	var about []*lintTool
+	for i := range l.tools {
+		if t := &l.tools[i]; r.matches(t.name, t.raw()) {
+			about = append(about, t)
+		}
+	}
+	return about
+}
+
+// dead reports patterns that fit no tool. A deny or ask pattern over any server waits for
+// tools to come, and is only noted.
+func (l *linter) dead(r *rule) {
+	for i, g := range r.globs {
+		fits := slices.ContainsFunc(l.tools, func(t lintTool) bool {
+			return g.match(t.name) || r.list != allowlist && g.match(t.raw())
+		})
+		if fits {
+			continue
+		}
+		hint := "correct it, or remove it"
+		var names []string
+		for _, t := range l.tools {
+			names = append(names, t.name)
+		}
+		if near := nearest(r.patterns[i], names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		net := r.list != allowlist && strings.HasPrefix(r.patterns[i], "*")
+		l.add(FindingDead, net, r.pos, hint, "the pattern %q in the %s fits none of the %d tools", r.patterns[i], r.list, len(l.tools))
+	}
+}
+
+// arguments reports conditions on arguments that tools do not take, or that may be left out.
+func (l *linter) arguments(r *rule, about []*lintTool) {
+	for i := range r.when {
+		c := &r.when[i]
+		if c.test.decidesAbsence() {
+			continue
+		}
+		var without, optional []string
+		standing := ""
+		known := 0
+		for _, t := range about {
+			if !t.known {
+				continue
+			}
+			known++
+			switch a := t.schema.argument(c.steps); {
+			case !a.described:
+				without = append(without, t.name)
+			case !a.required:
+				optional = append(optional, t.name)
+				if a.standing != "" {
+					standing = " (it is " + a.standing + " then)"
+				}
+			}
+		}
+		switch {
+		case known > 0 && len(without) == known:
+			l.add(FindingArgument, false, r.pos, "correct the pointer", "%s is in the inputSchema of no tool that the rule %q is about: %s", c.pointer, r.label(), few(without))
+		case len(without) > 0 && r.list != allowlist:
+			l.add(FindingArgument, false, r.pos, `narrow the pattern, or say what holds without the argument: "ifMissing": "noMatch"`,
+				"the rule %q looks at %s, which %s not take: every call of it is put to a person", r.label(), c.pointer, plural(without, "does", "do"))
+		}
+		if len(optional) > 0 && r.list == denylist {
+			l.add(FindingOptional, false, r.pos, `say what holds without the argument: "ifMissing": "match" denies such calls`,
+				"%s may be left out in calls of %s%s: the rule %q then asks instead of denying", c.pointer, few(optional), standing, r.label())
+		}
+	}
+}
+
+// decidesAbsence reports whether the condition says itself what holds without a value.
+func (x *test) decidesAbsence() bool {
+	return x.decided || slices.ContainsFunc(x.operators, func(o operator) bool {
+		_, ok := o.(existsOperator)
+		return ok
+	})
+}
+
+// shadowed reports allow rules whose tools are all decided by rules that come first: those
+// that no single rule covers, which loading finds already.
+func (l *linter) shadowed(r *rule, p *Profile, about []*lintTool) {
+	if len(about) == 0 || slices.ContainsFunc(l.found, func(f Finding) bool { return f.Kind == FindingShadowed && f.Position == r.pos }) {
+		return
+	}
+	var by []string
+	for _, t := range about {
+		first := p.firstOver(t)
+		if first == nil {
+			return
+		}
+		if text := fmt.Sprintf("%q at %s", first.label(), first.pos); !slices.Contains(by, text) {
+			by = append(by, text)
+		}
+	}
+	l.add(FindingShadowed, false, r.pos, "remove it, or narrow the others", "the rule %q has no effect: other rules decide all it is about: %s", r.label(), few(by))
+}
+
+// firstOver finds a rule that denies or asks about every call of a tool, whatever is allowed.
+func (p *Profile) firstOver(t *lintTool) *rule {
+	for _, r := range p.rules {
+		if r.list != allowlist && !r.soft && !r.conditional() && r.matches(t.name, t.raw()) {
+			return r
+		}
+	}
+	for _, l := range p.layers {
+		for _, r := range l.rules {
+			if r.list == denylist && !r.conditional() && l.tools == nil && r.matches(t.name, t.raw()) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// few lists names, and only counts those beyond three.
+func few(names []string) string {
+	if len(names) > 4 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+func plural(names []string, one, many string) string {
+	if len(names) == 1 {
+		return few(names) + " " + one
+	}
+	return few(names) + " " + many
+}

@@ -1,0 +1,185 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/store"
+)
+
+// A RecordPlace says where a record is kept. It comes from a directory and the key "store" of a
+// configuration, see [PlaceRecord].
+type RecordPlace struct {
+	Store       store.Options
+	Key         string // file of the key that signs checkpoints
+	Checkpoints string // file that checkpoints are appended to
+	Webhook     string // URL that checkpoints are posted to; "" posts none
+	Log         bool   // checkpoints go to the log too
+	Keep        time.Duration
+	Collector   string // URL that takes OpenTelemetry logs over HTTP; "" sends none
+}
+
+// defaultKeep is how long approvals, grants and parked runs stay in the store behind their end.
+const defaultKeep = 30 * 24 * time.Hour
+
+// storeConfig is the key "store": a string is url if it has a scheme, else path.
+type storeConfig struct {
+	Path        string `json:"path"`       // of the SQLite file; relative to the directory of the record
+	URL         string `json:"url"`        // of a PostgreSQL database
+	Durability  string `json:"durability"` // full or normal
+	Key         string `json:"key"`        // file
+	Keep        string `json:"keep"`       // duration
+	Collector   string `json:"collector"`  // URL, such as http://localhost:4318/v1/logs
+	Checkpoints struct {
+		File    string `json:"file"`
+		Webhook string `json:"webhook"`
+		Log     bool   `json:"log"`
+	} `json:"checkpoints"`
+}
+
+// PlaceRecord works out where the record is kept, given a directory for what the configuration does not place
+// elsewhere. cfg may be nil. Variables in it are looked up with env.
+func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, bool)) (RecordPlace, error) {
+	var c storeConfig
+	if cfg != nil && len(cfg.Store) > 0 {
+		var text string
+		switch err := json.Unmarshal(cfg.Store, &text); {
+		case err == nil && strings.Contains(text, "://"):
+			c.URL = text
+		case err == nil:
+			c.Path = text
+		default:
+			if err := strict(cfg.Store, &c); err != nil {
+				return RecordPlace{}, fmt.Errorf("%s: store: %w", cfg.Path, err)
+			}
+		}
+	}
+	fail := func(format string, args ...any) (RecordPlace, error) {
+		return RecordPlace{}, fmt.Errorf("%s: store: %s", cfg.Path, fmt.Sprintf(format, args...))
+	}
+	for what, s := range map[string]*string{"path": &c.Path, "url": &c.URL, "key": &c.Key, "checkpoints.file": &c.Checkpoints.File, "checkpoints.webhook": &c.Checkpoints.Webhook, "collector": &c.Collector} {
+		expanded, err := expandVariables(*s, env)
+		if err != nil {
+			return fail("%s: %v", what, err)
+		}
+		*s = expanded
+	}
+	in := func(path, otherwise string) string {
+		path = cmp.Or(path, otherwise)
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
+	p := RecordPlace{Key: in(c.Key, "record.key"), Checkpoints: in(c.Checkpoints.File, "checkpoints.jsonl"), Webhook: c.Checkpoints.Webhook, Log: c.Checkpoints.Log, Keep: defaultKeep}
+	switch {
+	case c.URL != "" && c.Path != "":
+		return fail("path is for SQLite and url for PostgreSQL; give one of them")
+	case c.URL != "":
+		if u, err := url.Parse(c.URL); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+			return fail("url has to begin with postgres://")
+		}
+		p.Store.URL = c.URL
+	default:
+		p.Store.Path = in(c.Path, "codemode.db")
+	}
+	switch {
+	case c.Durability == "" || c.Durability == "full":
+	case c.Durability == "normal" && c.URL == "":
+		p.Store.Sync = store.Normal
+	case c.Durability == "normal":
+		return fail("durability is the server's own business with PostgreSQL")
+	default:
+		return fail("durability is full or normal, not %q", c.Durability)
+	}
+	if c.Keep != "" {
+		keep, err := time.ParseDuration(c.Keep)
+		if err != nil || keep < 0 {
+			return fail("keep has to be a duration such as 720h")
+		}
+		p.Keep = keep
+	}
+	p.Collector = c.Collector
+	for what, address := range map[string]string{"checkpoints.webhook": p.Webhook, "collector": p.Collector} {
+		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+			return fail("%s has to be the URL of a server", what)
+		}
+	}
+	return p, nil
+}
+
+// expandVariables replaces ${VAR} and ${VAR:-default}.
+func expandVariables(s string, env func(string) (string, bool)) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, "${")
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		inside, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return "", errors.New("a ${ is not closed")
+		}
+		name, otherwise, hasDefault := strings.Cut(inside, ":-")
+		value, ok := "", false
+		if env != nil {
+			value, ok = env(name)
+		}
+		switch {
+		case ok && value != "":
+			out.WriteString(value)
+		case hasDefault:
+			out.WriteString(otherwise)
+		default:
+			return "", fmt.Errorf("the variable %s is not set", name)
+		}
+		s = after
+	}
+}
+
+// Open opens the database for writing. A file that checkpoints speak of is never made anew: if it is gone, something happened to it.
+func (p RecordPlace) Open(ctx context.Context) (*store.DB, error) {
+	if p.Store.Path != "" {
+		if err := audit.Present(p.Store.Path, p.Checkpoints); err != nil {
+			return nil, err
+		}
+	}
+	return store.Open(ctx, p.Store)
+}
+
+// Prepare makes the folders and the key.
+func (p RecordPlace) Prepare() (*audit.Key, error) {
+	for _, path := range []string{p.Store.Path, p.Key, p.Checkpoints} {
+		if path == "" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, fmt.Errorf("making the folder of the record: %w", err)
+		}
+	}
+	return audit.LoadKey(p.Key)
+}
+
+// publishers are where checkpoints go.
+func (p RecordPlace) publishers(e *Evaluator) []audit.Publisher {
+	to := []audit.Publisher{audit.FilePublisher(p.Checkpoints)}
+	if p.Log {
+		to = append(to, audit.LogPublisher(e.log))
+	}
+	if p.Webhook != "" {
+		to = append(to, audit.WebhookPublisher(p.Webhook, &http.Client{}))
+	}
+	return to
+}

@@ -1,0 +1,62 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// resourceTool names what codemode.read_resource calls as far as policies are
+// concerned: <server>__read_resource.
+func resourceTool(server string) string { return catalog.Canonical(server, hostfns.ReadResource) }
+
+// resource returns the tool of that name that stands for reading a server's
+// resources, nil if there is no such server.
+func (e *Evaluator) resource(name string) *hostfns.Tool {
+	for _, s := range e.manager.Status() {
+		if s.State == upstream.Disabled || resourceTool(s.Name) != name {
+			continue
+		}
+		return &hostfns.Tool{
+			Server: s.Name, Raw: hostfns.ReadResource, Name: name, Title: "Read a resource of " + s.Name,
+			Annotations: map[string]any{"readOnlyHint": true}, Digest: "resources/read",
+			Timeout: (*e.timeouts.Load())[s.Name], Validate: validateURI, Resource: true,
+		}
+	}
+	return nil
+}
+
+// validateURI checks {"uri": "..."}.
+func validateURI(args json.RawMessage) error {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(args, &object) != nil {
+		return &hostfns.ArgumentError{Expected: `{"uri": "..."}`, Got: oneLine(string(args), 60)}
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if key != "uri" {
+			return &hostfns.ArgumentError{Path: "/" + key, Expected: "no key but uri", Got: oneLine(string(object[key]), 60)}
+		}
+	}
+	var uri string
+	if json.Unmarshal(object["uri"], &uri) != nil || uri == "" {
+		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource", Got: oneLine(string(object["uri"]), 60)}
+	}
+	return nil
+}
+
+// perform sends an admitted call, or reads an admitted resource.
+func (s sender) perform(ctx context.Context, t *hostfns.Tool, args json.RawMessage) (*upstream.Result, error) {
+	if !t.Resource {
+		return s.e.manager.Call(ctx, t.Server, t.Raw, args, callerOf(ctx).options(ctx, t.Name))
+	}
+	var object struct{ URI string }
+	if err := json.Unmarshal(args, &object); err != nil {
+		return nil, err // cannot happen: validateURI has read it
+	}
+	return s.e.manager.ReadResource(ctx, t.Server, object.URI)
+}

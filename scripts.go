@@ -1,0 +1,302 @@
+package codemode
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// A Script is a saved program that may be run by name.
+type Script struct {
+	Name        string          `json:"name"` // path below the root, with slashes
+	Description string          `json:"description,omitempty"`
+	Profile     string          `json:"profile,omitempty"` // what it runs under; "" is the caller's
+	Input       json.RawMessage `json:"input,omitempty"`   // JSON Schema; nil: it takes none
+	SHA256      string          `json:"sha256"`            // of the file as it is now
+}
+
+// A ScriptError says why a saved program was not run.
+type ScriptError struct {
+	Name   string
+	Detail string
+	Names  []string // nearest, or all if they are few
+}
+
+func (e *ScriptError) Error() string {
+	text := fmt.Sprintf("the saved program %q cannot be run: %s", e.Name, e.Detail)
+	if len(e.Names) > 0 {
+		text += "; there are " + strings.Join(e.Names, ", ")
+	}
+	return text
+}
+
+// scriptRoot is the folder of saved programs, which only people write to.
+type scriptRoot struct {
+	path string
+	root *os.Root
+}
+
+// A savedProgram is what a name stands for at one moment: one text, read once.
+type savedProgram struct {
+	Script
+	code string
+	rule *profiles.Script
+}
+
+// savedPrograms opens the folder of saved programs that cfg names; the same
+// folder stays open. Symbolic links that lead out of it do not work: that is what
+// [os.Root] is for. A folder that programs could write to is refused: they could
+// save what is then run as if a person had.
+func (e *Evaluator) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
+	if cfg == nil || cfg.Scripts == nil {
+		return nil, nil
+	}
+	wrong := func(err error) (*scriptRoot, error) {
+		return nil, fmt.Errorf("%s: the root of the saved programs: %w", cfg.Scripts.Pos, err)
+	}
+	for _, s := range cfg.Scripts.Allow {
+		if _, misfit := errors.AsType[*catalog.ArgumentError](fits(s.Input, nil)); !misfit && fits(s.Input, nil) != nil {
+			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, fits(s.Input, nil))
+		}
+	}
+	folder, err := canonical(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root))
+	if err != nil {
+		return wrong(err)
+	}
+	files, err := e.filesRoot(cfg)
+	if err == nil && files != "" {
+		files, err = canonical(files)
+	}
+	if err != nil {
+		return wrong(err)
+	}
+	if files != "" && (within(folder, files) || within(files, folder)) {
+		return wrong(fmt.Errorf("%s overlaps with what the built-in filesystem may write, %s: programs could save programs; keep the two apart", folder, files))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.saved[folder] == nil {
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			return wrong(err)
+		}
+		e.saved[folder] = root
+	}
+	return &scriptRoot{folder, e.saved[folder]}, nil
+}
+
+// beside reads a path as the configuration file has it: relative to that file.
+func beside(config, name string) string {
+	if filepath.IsAbs(name) || config == "" {
+		return name
+	}
+	return filepath.Join(filepath.Dir(config), name)
+}
+
+// canonical is the one path of a folder, without symbolic links.
+func canonical(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(name)
+}
+
+// within reports whether a name is that of a folder or below it.
+func within(name, folder string) bool {
+	rel, err := filepath.Rel(folder, name)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// maxScripts is how many saved programs are listed.
+const maxScripts = 200
+
+// Scripts lists the saved programs that may be run, by name.
+func (e *Evaluator) Scripts(ctx context.Context) []Script {
+	cfg, root := e.config.Load(), e.scripts.Load()
+	if cfg == nil || cfg.Scripts == nil || root == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	var list []Script
+	for i := range cfg.Scripts.Allow {
+		rule := &cfg.Scripts.Allow[i]
+		names := []string{rule.File}
+		if rule.File == "" {
+			names = names[:0]
+			entries, _ := fs.ReadDir(root.root.FS(), rule.Folder) // one that is not there has none
+			for _, entry := range entries {
+				name := entry.Name()
+				if rule.Folder != "." {
+					name = rule.Folder + "/" + name
+				}
+				if !entry.IsDir() && rule.Covers(name) {
+					names = append(names, name)
+				}
+			}
+		}
+		for _, name := range names {
+			if seen[name] || len(list) >= maxScripts || ctx.Err() != nil {
+				continue
+			}
+			seen[name] = true
+			if saved, err := e.script(name); err == nil {
+				list = append(list, saved.Script)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Script) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// script reads a saved program, if a rule allows it as it is now.
+func (e *Evaluator) script(name string) (*savedProgram, error) {
+	cfg, root := e.config.Load(), e.scripts.Load()
+	refuse := func(format string, args ...any) (*savedProgram, error) {
+		return nil, &ScriptError{Name: name, Detail: fmt.Sprintf(format, args...)}
+	}
+	if cfg == nil || cfg.Scripts == nil || root == nil {
+		return refuse("there are no saved programs here")
+	}
+	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
+		return refuse(`a name is a path below the root of the saved programs, with slashes and without ".."`)
+	}
+	var rules []*profiles.Script
+	for i := range cfg.Scripts.Allow {
+		if cfg.Scripts.Allow[i].Covers(name) {
+			rules = append(rules, &cfg.Scripts.Allow[i])
+		}
+	}
+	if len(rules) == 0 {
+		return refuse("there is no such saved program, or nobody allowed it")
+	}
+	limits, _ := e.limits(cfg.Profile(rules[0].Profile))
+	code, err := readScript(root.root, name, limits.ProgramBytes)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	sum := sha256.Sum256([]byte(code))
+	hash := hex.EncodeToString(sum[:])
+	var pinned *profiles.Script
+	for _, rule := range rules {
+		if rule.File == "" || rule.SHA256 == hash {
+			s := Script{Name: name, Description: rule.Description, Profile: rule.Profile, Input: rule.Input, SHA256: hash}
+			if s.Description == "" {
+				s.Description = firstComment(code)
+			}
+			return &savedProgram{Script: s, code: code, rule: rule}, nil
+		}
+		pinned = rule
+	}
+	return refuse("its content is not what was allowed at %s: its SHA-256 is %s; a person has to look at it and allow it again", place(pinned.Pos), hash)
+}
+
+// readScript reads one plain file of bounded length.
+func readScript(root *os.Root, name string, most int) (string, error) {
+	if info, err := root.Stat(name); err != nil {
+		return "", errors.New("it cannot be found, or is not inside the root of the saved programs")
+	} else if !info.Mode().IsRegular() { // asked first: opening a pipe would wait
+		return "", errors.New("it is no file")
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", errors.New("it cannot be opened")
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.New("it is no file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	switch {
+	case err != nil:
+		return "", errors.New("it cannot be read")
+	case len(data) > most:
+		return "", fmt.Errorf("it has more than %d bytes", most)
+	case !utf8.Valid(data):
+		return "", errors.New("it is not text in UTF-8")
+	}
+	return string(data), nil
+}
+
+// firstComment is what a saved program says about itself in its first line.
+func firstComment(code string) string {
+	lines := bufio.NewScanner(strings.NewReader(code))
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#!") {
+			continue
+		}
+		if text, ok := strings.CutPrefix(line, "//"); ok {
+			return oneLine(strings.TrimSpace(text), 200)
+		}
+		return ""
+	}
+	return ""
+}
+
+// load puts the text of the saved program that a request names into it, with
+// the profile it runs under.
+func (e *Evaluator) load(r *Request) (*savedProgram, error) {
+	saved, err := e.script(r.Script)
+	if err != nil {
+		return nil, err
+	}
+	if saved.Profile != "" && saved.Profile != r.Profile {
+		if r.Bound {
+			return nil, &ScriptError{Name: r.Script, Detail: fmt.Sprintf("it runs under the profile %s, and only %s is offered here", saved.Profile, r.Profile)}
+		}
+		r.Profile = saved.Profile
+	}
+	r.Code, r.Name = saved.code, path.Base(saved.Name)
+	return saved, nil
+}
+
+// takes refuses an input that the rule of a saved program does not allow.
+func (s *savedProgram) takes(input json.RawMessage) error {
+	if s == nil {
+		return nil // a program of the caller's own takes any
+	}
+	given := len(input) > 0 && string(input) != "null"
+	if s.Input == nil {
+		if given {
+			return &ScriptError{Name: s.Name, Detail: "it takes no input"}
+		}
+		return nil
+	}
+	err := fits(s.Input, input)
+	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
+		err = fmt.Errorf("its input does not fit: %s: expected %s, got %s", cmp.Or(wrong.Path, "as a whole"), wrong.Want, wrong.Got)
+	}
+	if err != nil {
+		return &ScriptError{Name: s.Name, Detail: err.Error()}
+	}
+	return nil
+}
+
+// fits checks the input of a saved program; nothing at all is null.
+func fits(schema, input json.RawMessage) error {
+	if schema == nil || string(schema) == "true" {
+		return nil
+	}
+	if len(input) == 0 {
+		input = json.RawMessage("null")
+	}
+	return catalog.Fits(schema, input)
+}

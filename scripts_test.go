@@ -1,0 +1,197 @@
+package codemode_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// saved opens an Evaluator with saved programs in a folder of their own; allow are the rules.
+func saved(t *testing.T, files map[string]string, allow string, change ...func(*codemode.Options)) (*codemode.Evaluator, string) {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := fmt.Sprintf(`{"scripts": {"root": %q, "allow": [%s]}, "evaluation": {"defaultProfile": "p", "profiles": {
+		"p": {"allowlist": ["time__*"]},
+		"files": {"allowlist": ["filesystem__*"], "limits": {"calls": 3}},
+		"checked": {"allowlist": ["time__*"], "requirePreflight": true}}}}`, root, allow)
+	return open(t, config, change...), root
+}
+
+func sha(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// TestS49SavedPrograms is FEATURES.md S4.9.
+func TestS49SavedPrograms(t *testing.T) {
+	const pinned = "// Says what day it is.\nreturn (await codemode.time__now({})).timezone"
+	const listing = "return (await codemode.filesystem__list_directory({path: input.dir})).length ?? 'listed'"
+	e, root := saved(t, map[string]string{
+		"day.ts": pinned, "team/list.ts": listing, "team/own/deep.ts": "return 1", "team/notes.txt": "return 1", "free.ts": "return input",
+		"loose.js": "return 1", "checked.ts": "return 1", "busy.ts": "for (let i = 0; i < 9; i++) await codemode.filesystem__list_directory({path: '.'})",
+	}, `{"file": "day.ts", "sha256": "`+sha(pinned)+`"},
+		{"folder": "team", "pattern": "*.ts", "profile": "files", "input": {"type": "object", "properties": {"dir": {"type": "string"}}, "required": ["dir"], "additionalProperties": false}},
+		{"folder": ".", "pattern": "free.ts", "input": true},
+		{"folder": ".", "pattern": "checked.ts", "profile": "checked"},
+		{"folder": ".", "pattern": "busy.ts", "profile": "files", "limits": {"calls": 100}}, {"folder": "missing", "pattern": "*"}`)
+	for link, target := range map[string]string{"team/out.ts": "../../etc/x.ts", "team/abs.ts": filepath.Join(t.TempDir(), "x.ts"), "team/dir.ts": "own"} {
+		if filepath.IsAbs(target) {
+			if err := os.WriteFile(target, []byte("return 'from outside'"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			t.Skip("no symbolic links here: ", err)
+		}
+	}
+
+	for _, tt := range []struct {
+		name, input string
+		want        string // the value, or part of the error
+	}{
+		{"day.ts", ``, `"UTC"`},
+		{"day.ts", `null`, `"UTC"`},
+		{"day.ts", `{"x":1}`, "takes no input"},
+		{"team/list.ts", `{"dir":"."}`, `"listed"`},
+		{"team/list.ts", `{"dir":1}`, "its input does not fit: /dir: expected a string"},
+		{"team/list.ts", `{"dir":".","more":1}`, "its input does not fit: /more"},
+		{"team/list.ts", ``, "its input does not fit: as a whole"},
+		{"free.ts", `[1,{"a":2}]`, `[1,{"a":2}]`},
+		{"free.ts", `null`, `null`},
+		{"team/own/deep.ts", ``, "nobody allowed it"},
+		{"team/notes.txt", ``, "nobody allowed it"},
+		{"loose.js", ``, "nobody allowed it"},
+		{"team/out.ts", `{"dir":"."}`, "is not inside the root"},
+		{"team/abs.ts", `{"dir":"."}`, "is not inside the root"},
+		{"team/dir.ts", `{"dir":"."}`, "it is no file"},
+		{"../day.ts", ``, "a path below the root"},
+		{"team/../day.ts", ``, "a path below the root"},
+		{"/day.ts", ``, "a path below the root"},
+		{"./day.ts", ``, "a path below the root"},
+		{".", ``, "a path below the root"},
+		{"day.ts\x00", ``, "a path below the root"},
+		{`team\list.ts`, ``, "a path below the root"},
+		{"none.ts", ``, "nobody allowed it"},
+		{"checked.ts", ``, "preflight_missing"},
+	} {
+		r, err := e.Eval(t.Context(), codemode.Request{Script: tt.name, Input: json.RawMessage(tt.input)})
+		got := ""
+		if err != nil {
+			if r != nil {
+				t.Errorf("%q %s: it was started: %v", tt.name, tt.input, err)
+			}
+			got = err.Error()
+		} else {
+			got = string(r.Value)
+		}
+		if err == nil && got != tt.want || err != nil && (tt.want == "" || !strings.Contains(got, tt.want)) {
+			t.Errorf("%q %s: got %s, want %s", tt.name, tt.input, got, tt.want)
+		}
+	}
+
+	var names []string
+	for _, s := range e.Scripts(t.Context()) {
+		names = append(names, s.Name+": "+s.Description)
+	}
+	if diff := cmp.Diff([]string{"busy.ts: ", "checked.ts: ", "day.ts: Says what day it is.", "free.ts: ", "team/list.ts: "}, names); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+
+	// What it may do is up to the profile of its rule, and limits are the smaller ones.
+	r, err := e.Eval(t.Context(), codemode.Request{Script: "busy.ts"})
+	if ended, ok := errors.AsType[*sandbox.Error](err); !ok || len(r.Calls) < 3 || r.Calls[2].State != hostfns.Done || len(r.Calls) > 3 && r.Calls[3].State == hostfns.Done {
+		t.Errorf("limits: %v %v", ended, r)
+	}
+	if _, err := e.Eval(t.Context(), codemode.Request{Script: "team/list.ts", Profile: "p", Bound: true, Input: json.RawMessage(`{"dir":"."}`)}); err == nil || !strings.Contains(err.Error(), "only p is offered here") {
+		t.Errorf("a saved program widens what a connection is bound to: %v", err)
+	}
+	if r, err := e.Eval(t.Context(), codemode.Request{Script: "day.ts", Profile: "files", Bound: true}); err == nil || r == nil || r.Calls[0].State != hostfns.Refused {
+		t.Errorf("a saved program without a profile does not run under the caller's: %v", err)
+	}
+
+	// Another content is another program.
+	if err := os.WriteFile(filepath.Join(root, "day.ts"), []byte(pinned+" "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Eval(t.Context(), codemode.Request{Script: "day.ts"}); err == nil || !strings.Contains(err.Error(), sha(pinned+" ")) {
+		t.Errorf("a changed file: %v", err)
+	}
+
+	// A check of a saved program gives the token for it.
+	plan, err := e.Check(t.Context(), codemode.Request{Script: "checked.ts"})
+	if err != nil || plan.Profile != "checked" || !plan.Required {
+		t.Fatalf("check: %+v %v", plan, err)
+	}
+	if r, err := e.Eval(t.Context(), codemode.Request{Script: "checked.ts", Preflight: plan.Token}); err != nil || string(r.Value) != "1" {
+		t.Errorf("a saved program that was checked: %v", err)
+	}
+	entries := e.Journal().Entries()
+	if entries[0].Script != "day.ts" {
+		t.Errorf("the record does not name the saved program: %+v", entries[0])
+	}
+}
+
+// TestNobodyButAPersonSavesPrograms: what programs may write and what is run as saved are apart.
+func TestNobodyButAPersonSavesPrograms(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "a/b", "c"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "link")); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	file := filepath.Join(dir, "codemode.json")
+	for _, tt := range []struct {
+		scripts, files string
+		ok             bool
+	}{
+		{"a", "c", true}, {"a/b", "c", true},
+		{"a", "a", false}, {"a/b", "a", false}, {"a", "a/b", false}, {"link", "a", false}, {"a/b", "link", false}, {".", "c", false}, {"a/../a", "a", false},
+	} {
+		config := fmt.Sprintf(`{"builtin": {"filesystem": {"root": %q}}, "scripts": {"root": %q}}`, tt.files, tt.scripts)
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: file})
+		if (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "programs could save programs") {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		if e != nil {
+			e.Close(t.Context())
+		}
+	}
+	for config, part := range map[string]string{
+		`{"scripts": {"root": "none"}}`: "the root of the saved programs",
+		`{"scripts": {"root": "a", "allow": [{"folder": ".", "pattern": "*", "profile": "p", "input": {"$ref": "https://example.com/x"}}]}, "evaluation": {"profiles": {"p": {}}}}`: "the schema cannot be used",
+	} {
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := codemode.New(t.Context(), codemode.Options{ConfigPath: file}); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// A relay stands between the upstreams of one run and the client that wants it.
+// It lives as long as that client's call.
+type relay struct {
+	call    context.Context // of the call: questions and their answers travel in its stream
+	request *mcp.CallToolRequest
+	waiting *atomic.Pointer[string] // what is being asked about, for progress
+	news    chan string             // what upstreams report, the latest of it; capacity 1
+	turn    turn                    // to put a question to the person
+}
+
+// A turn is taken by whoever asks a person, so that one dialog is open at a
+// time for a call. It has capacity 1; nil lets everybody ask at once.
+type turn chan struct{}
+
+// take waits for the turn until ctx ends.
+func (t turn) take(ctx context.Context) (done func(), err error) {
+	if t == nil {
+		return func() {}, nil
+	}
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// answerWait is how long a person has for a question of an upstream. Nothing
+// else would end the wait for a client that is gone without a word.
+const answerWait = 5 * time.Minute
+
+// caller is the client as the evaluator gets to know it.
+func (r *relay) caller() *codemode.Caller {
+	c := &codemode.Caller{Session: r.request.Session, Ask: r.ask, Meta: trace(r.request.Params.Meta)}
+	if r.request.Params.GetProgressToken() != nil {
+		c.Progress = r.progress
+	}
+	return c
+}
+
+var errCannotAsk = errors.New("the client cannot be asked")
+
+// ask passes on a question of an upstream, under the name that the person gave
+// the upstream. It is made to look like nothing else: no answer to it allows a call.
+func (r *relay) ask(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
+	if !canAsk(r.request) {
+		return nil, errCannotAsk
+	}
+	if !plainForm(q.Schema) {
+		return nil, errors.New("its form has characters that do not show")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, fmt.Errorf("nobody answered in %v", answerWait))
+	defer cancel()
+	done, err := r.turn.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	what := fmt.Sprintf("a question of the server %q", q.Server)
+	r.waiting.Store(&what)
+	defer r.waiting.Store(nil)
+
+	asking, withdraw := context.WithCancelCause(r.call)
+	defer withdraw(nil)
+	defer context.AfterFunc(ctx, func() { withdraw(context.Cause(ctx)) })()
+	p := &mcp.ElicitParams{Message: questionText(q)}
+	if q.Schema != nil {
+		p.RequestedSchema = q.Schema
+	} else {
+		p.RequestedSchema = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	res, err := r.request.Session.Elicit(asking, p)
+	switch {
+	case asking.Err() != nil:
+		return nil, context.Cause(asking)
+	case err != nil:
+		return nil, fmt.Errorf("asking the client: %w", err)
+	}
+	switch res.Action {
+	case upstream.Accepted, upstream.Declined, upstream.Dismissed:
+		return &upstream.Answer{Action: res.Action, Content: res.Content}, nil
+	}
+	return nil, fmt.Errorf("the client's answer %.20q is none", res.Action)
+}
+
+// canAsk reports whether the client that made a call can show a form.
+func canAsk(req *mcp.CallToolRequest) bool {
+	caps := req.ClientCapabilities()
+	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
+}
+
+// maxLines is how many lines of a question are shown.
+const maxLines = 20
+
+// questionText says who asks, and then the upstream's words, escaped.
+func questionText(q *upstream.Question) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The server %s asks. This is its own question, not one of codemode: answering it allows no call, and the answer goes to that server.\n\n", approvals.Quote(q.Server))
+	lines := strings.Split(strings.TrimSpace(q.Message), "\n")
+	for i, line := range lines {
+		if i == maxLines {
+			fmt.Fprintf(&b, "(%d more lines)\n", len(lines)-i)
+			break
+		}
+		b.WriteString(approvals.Words(line) + "\n")
+	}
+	return b.String()
+}
+
+// plainForm reports whether all the text in a form shows. Values of a form are
+// sent back as they are, so they cannot be escaped.
+func plainForm(schema json.RawMessage) bool {
+	var v any
+	if len(schema) > 0 && json.Unmarshal(schema, &v) != nil {
+		return false
+	}
+	shows := func(s string) bool {
+		return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' })
+	}
+	var plain func(v any) bool
+	plain = func(v any) bool {
+		switch v := v.(type) {
+		case string:
+			return shows(v)
+		case []any:
+			for _, e := range v {
+				if !plain(e) {
+					return false
+				}
+			}
+		case map[string]any:
+			for k, e := range v {
+				if !shows(k) || !plain(e) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return plain(v)
+}
+
+// progress tells the client what an upstream reports. Only the latest report
+// waits to be told, so that no upstream can flood a client.
+func (r *relay) progress(tool string, progress, total float64, message string) {
+	text := fmt.Sprintf("%s: %v", tool, progress)
+	if total > 0 {
+		text += fmt.Sprintf(" of %v", total)
+	}
+	if message != "" {
+		text += ": " + approvals.Words(message)
+	}
+	for {
+		select {
+		case r.news <- text:
+			return
+		default:
+		}
+		select {
+		case <-r.news: // older than this one
+		default:
+		}
+	}
+}
+
+// What a traceparent and a tracestate look like (W3C Trace Context).
+var (
+	traceParent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+	traceState  = regexp.MustCompile(`^[\x21-\x7e ,\t]{1,512}$`)
+)
+
+// trace is what of a request's _meta goes along to upstreams.
+func trace(meta mcp.Meta) map[string]any {
+	parent, _ := meta["traceparent"].(string)
+	if !traceParent.MatchString(parent) {
+		return nil
+	}
+	out := map[string]any{"traceparent": parent}
+	if state, _ := meta["tracestate"].(string); traceState.MatchString(state) {
+		out["tracestate"] = state
+	}
+	return out
+}

@@ -1,0 +1,27 @@
+package codemode
+
+import (
+	"sync"
+
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// shadows notes where the profile that is tried beside the live one ("shadow" in the
+// configuration) would decide otherwise. It has no say in what happens.
+type shadows struct {
+	noted sync.Map // what was noted: a call is decided several times on its way
+}
+
+func (s *shadows) compare(e *Evaluator, live *profiles.Profile, c profiles.Call, d profiles.Decision) {
+	beside := live.Shadow()
+	if beside == nil {
+		return
+	}
+	difference := profiles.Differ(d, beside.Decide(c))
+	if difference == "" {
+		return
+	}
+	if _, again := s.noted.LoadOrStore(c.Name+"\x00"+string(c.Args)+"\x00"+difference, true); !again {
+		e.log.Warn("the shadow profile would decide otherwise", "profile", live.Name(), "shadow", beside.Name(), "tool", c.Name, "difference", difference)
+	}
+}

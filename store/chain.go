@@ -1,0 +1,256 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Head is the end of a chain.
+type Head struct {
+	Chain int64
+	Seq   int64    // of its last entry; 0 if it has none
+	Hash  [32]byte // of its last entry
+}
+
+// A Row is one entry of the record as the database keeps it.
+type Row struct {
+	Chain, Seq int64
+	Time       int64 // microseconds since 1970
+	Kind       string
+	State      string
+	Run        string
+	Call       int64
+	Principal  string
+	Profile    string
+	Tool       string
+	Hash       [32]byte
+	Body       string
+}
+
+// A Chain is the right to append to one chain of the record. It belongs to one goroutine at a time.
+type Chain struct {
+	db   *DB
+	head Head
+	lock *os.File // SQLite: held by the process; nil for PostgreSQL
+	name string   // PostgreSQL: the owner, as the database knows it
+
+	stop   context.CancelFunc
+	beside sync.WaitGroup
+
+	// SQLite keeps a connection with prepared statements.
+	of       *sql.DB
+	conn     *sql.Conn
+	inserts  map[int]*sql.Stmt // by how many rows they insert
+	sequence *sql.Stmt
+	begin    *sql.Stmt
+	commit   *sql.Stmt
+}
+
+const (
+	// beatEvery is how often the owner of a chain in PostgreSQL says that it lives, and deadAfter how
+	// long it may be silent, by the database's clock, before another may take the chain over.
+	beatEvery = 5 * time.Second
+	deadAfter = 30 * time.Second
+	// maxChains bounds how many processes may write one SQLite file at once.
+	maxChains = 1000
+)
+
+// Claim takes a chain that nobody writes to, or begins one.
+func (d *DB) Claim(ctx context.Context) (*Chain, error) {
+	if d.file == nil {
+		return d.claimPostgres(ctx)
+	}
+	for n := int64(1); n <= maxChains; n++ {
+		c, err := d.claimFile(ctx, n)
+		if c != nil || err != nil {
+			return c, explain(err)
+		}
+	}
+	return nil, fmt.Errorf("more than %d processes write the record at once", maxChains)
+}
+
+// claimFile takes chain n; nil means that another process has it, or that it is not fit for use.
+func (d *DB) claimFile(ctx context.Context, n int64) (*Chain, error) {
+	lock, err := tryLock(d.file.path + "-chain-" + strconv.FormatInt(n, 10))
+	if lock == nil {
+		return nil, err
+	}
+	fail := func(err error) (*Chain, error) { return nil, errors.Join(err, lock.Close()) }
+	if _, err := d.exec(ctx, `INSERT INTO chains (number, seq, hash, open_from) VALUES ($1, 0, zeroblob(32), 1) ON CONFLICT DO NOTHING`, n); err != nil {
+		return fail(err)
+	}
+	said, written, err := d.headOf(ctx, n)
+	if err != nil {
+		return fail(err)
+	}
+	if said != written {
+		d.log.Error("a chain of the record does not end where its writer left it, so another one is begun; run: codemode audit verify",
+			"chain", n, "left", said.Seq, "ends", written.Seq)
+		return fail(nil)
+	}
+	return &Chain{db: d, head: said, lock: lock}, nil
+}
+
+// headOf reads where a chain should end and where it does.
+func (d *DB) headOf(ctx context.Context, n int64) (said, written Head, err error) {
+	pool, done, err := d.use(ctx)
+	if err != nil {
+		return said, written, err
+	}
+	defer done()
+	return headOf(ctx, pool, n)
+}
+
+func headOf(ctx context.Context, pool *sql.DB, n int64) (said, written Head, err error) {
+	said.Chain, written.Chain = n, n
+	var hash, last []byte
+	err = pool.QueryRowContext(ctx, `SELECT c.seq, c.hash, COALESCE(e.seq, 0), e.hash FROM chains c
+		LEFT JOIN entries e ON e.chain = c.number AND e.seq = (SELECT max(seq) FROM entries WHERE chain = c.number)
+		WHERE c.number = $1`, n).Scan(&said.Seq, &hash, &written.Seq, &last)
+	copy(said.Hash[:], hash)
+	copy(written.Hash[:], last)
+	return said, written, err
+}
+
+func (d *DB) claimPostgres(ctx context.Context) (*Chain, error) {
+	c := &Chain{db: d, name: "w_" + rand.Text()}
+	for {
+		var hash []byte
+		pool, done, err := d.use(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = pool.QueryRowContext(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number =
+			(SELECT number FROM chains WHERE owner = '' OR beat < now() - $2::interval ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)
+			RETURNING number, seq, hash`, c.name, deadAfter.String()).Scan(&c.head.Chain, &c.head.Seq, &hash)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = pool.QueryRowContext(ctx, `INSERT INTO chains (number, seq, hash, open_from, owner)
+				SELECT COALESCE(max(number), 0) + 1, 0, $2, 1, $1 FROM chains ON CONFLICT DO NOTHING RETURNING number, seq, hash`,
+				c.name, make([]byte, 32)).Scan(&c.head.Chain, &c.head.Seq, &hash)
+		}
+		done()
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // another replica took the number
+		}
+		if err != nil {
+			return nil, explain(err)
+		}
+		copy(c.head.Hash[:], hash)
+		_, written, err := d.headOf(ctx, c.head.Chain)
+		if err != nil {
+			return nil, errors.Join(explain(err), c.release(ctx))
+		}
+		if written == c.head {
+			break
+		}
+		// Owned by nobody for ever: its beat never gets old.
+		if _, err := d.exec(ctx, `UPDATE chains SET owner = 'nobody', beat = 'infinity' WHERE number = $1`, c.head.Chain); err != nil {
+			return nil, err
+		}
+		d.log.Error("a chain of the record does not end where its writer left it, so another one is begun; run: codemode audit verify",
+			"chain", c.head.Chain, "left", c.head.Seq, "ends", written.Seq)
+	}
+	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = stop
+	c.beside.Add(1)
+	go func() {
+		defer c.beside.Done()
+		c.beat(beside)
+	}()
+	return c, nil
+}
+
+// beat keeps other replicas from taking the chain while there is nothing to append.
+func (c *Chain) beat(ctx context.Context) {
+	t := time.NewTicker(beatEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if _, err := c.db.exec(ctx, `UPDATE chains SET beat = now() WHERE number = $1 AND owner = $2`, c.head.Chain, c.name); err != nil && ctx.Err() == nil {
+			c.db.log.Debug("a sign of life did not reach the database", "error", err)
+		}
+	}
+}
+
+// Head is the end of the chain as far as its appends were acknowledged.
+func (c *Chain) Head() Head { return c.head }
+
+// Append adds rows, all of them or none, and returns when they are on the disk. They have to follow
+// the head without a gap. openFrom is the first entry of this chain whose call may still be open.
+//
+// After an error other than [ErrFenced] it is not known whether the rows are there: ask [Chain.Check].
+func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
+	for i, r := range rows {
+		if r.Chain != c.head.Chain || r.Seq != c.head.Seq+int64(i)+1 {
+			panic(fmt.Sprintf("store: row %d/%d does not follow the head %d/%d", r.Chain, r.Seq, c.head.Chain, c.head.Seq))
+		}
+	}
+	var err error
+	if c.lock != nil {
+		err = c.appendFile(ctx, rows, openFrom)
+	} else {
+		err = c.appendPostgres(ctx, rows, openFrom)
+	}
+	if err != nil {
+		return explain(err)
+	}
+	last := rows[len(rows)-1]
+	c.head.Seq, c.head.Hash = last.Seq, last.Hash
+	return nil
+}
+
+// Check asks the database where the chain ends, after an append of rows that failed, and says whether they
+// are there after all. An end that is neither the one before nor the one behind them is [ErrFenced].
+func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
+	_, written, err := c.db.headOf(ctx, c.head.Chain)
+	if err != nil {
+		return false, explain(err)
+	}
+	if written == c.head {
+		return false, nil
+	}
+	if len(rows) > 0 {
+		last := rows[len(rows)-1]
+		err := c.db.Rows(ctx, Query{Chain: last.Chain, After: last.Seq - 1, Limit: 1}, func(r *Row) error {
+			there = r.Seq == last.Seq && r.Hash == last.Hash
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		if there && written.Seq == last.Seq {
+			c.head = written
+			return true, nil
+		}
+	}
+	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq, ErrFenced)
+}
+
+// Release gives the chain back. The database has to be open still.
+func (c *Chain) Release(ctx context.Context) error {
+	if c.stop != nil {
+		c.stop()
+		c.beside.Wait()
+	}
+	return c.release(ctx)
+}
+
+func (c *Chain) release(ctx context.Context) error {
+	if c.lock != nil {
+		c.drop()
+		return c.lock.Close()
+	}
+	_, err := c.db.exec(ctx, `UPDATE chains SET owner = '' WHERE number = $1 AND owner = $2`, c.head.Chain, c.name)
+	return err
+}

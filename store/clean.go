@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Cleaned counts what [DB.Clean] removed.
+type Cleaned struct {
+	Approvals, Grants, Parked, Overlays int64
+}
+
+// Any reports whether anything was removed.
+func (c Cleaned) Any() bool { return c != Cleaned{} }
+
+// Clean removes approvals, grants, parked runs and overlays whose end came more than keep ago. The record is never
+// cleaned; what was removed belongs into it, which is the caller's part.
+func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err error) {
+	before := d.now() - keep.Microseconds()
+	for _, t := range []struct {
+		table Table
+		query string
+		n     *int64
+	}{
+		{Approvals, `DELETE FROM approvals WHERE expires < $1`, &c.Approvals},
+		{Grants, `DELETE FROM grants WHERE expires < $1`, &c.Grants},
+		{Parked, `DELETE FROM parked WHERE expires < $1`, &c.Parked},
+		{Overlays, `DELETE FROM overlays WHERE expires < $1`, &c.Overlays},
+	} {
+		if *t.n, err = d.exec(ctx, t.query, before); err != nil {
+			return c, err
+		}
+		if *t.n > 0 {
+			d.changed(t.table)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Sync says what an acknowledgement promises.
+type Sync int
+
+const (
+	// Full: acknowledged rows survive the death of the process, of the operating system, and a power cut.
+	Full Sync = iota
+	// Normal: acknowledged rows survive the death of the process; a power cut may take the last few. SQLite only.
+	Normal
+)
+
+// Options say which database to use. One of Path and URL is required.
+type Options struct {
+	Path string // of the SQLite file; its folder has to exist
+	URL  string // of a PostgreSQL database: postgres://user@host/name
+
+	// MustExist refuses to create the SQLite file.
+	MustExist bool
+	// ReadOnly allows queries and nothing else; the database must exist and be of this version.
+	ReadOnly bool
+
+	Sync Sync
+	// Wait is how long a database that another process has locked is waited for; zero is DefaultWait.
+	Wait time.Duration
+
+	Now func() time.Time // nil is time.Now
+	Log *slog.Logger     // nil discards
+}
+
+// DefaultWait is how long a locked database is waited for.
+const DefaultWait = 2 * time.Second
+
+// A DB is a database that is open. Its methods may be called from many goroutines.
+type DB struct {
+	options Options
+	file    *file // nil for PostgreSQL
+	log     *slog.Logger
+	stop    context.CancelFunc // ends what runs beside
+	beside  sync.WaitGroup
+	watch   watchers
+
+	// gate is held for reading while connections are used, and for writing to open the file anew: one that is
+	// still open to a file or a log that is gone would spoil the new one.
+	gate   sync.RWMutex
+	pool   *sql.DB // nil while the file cannot be opened again
+	id     string
+	closed bool
+
+	used   atomic.Bool // since the last look at the file's health
+	heldMu sync.Mutex
+	held   map[any]func() // what lets go of connections that are kept, by who keeps them
+}
+
+// Open opens a database, and creates or migrates what is not there yet. An older version of an SQLite
+// file is copied beside it first; a newer version than this program knows is refused.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	if (o.Path == "") == (o.URL == "") {
+		return nil, errors.New("store: one of Path and URL says which database to use")
+	}
+	if o.Wait <= 0 {
+		o.Wait = DefaultWait
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &DB{options: o, log: o.Log, held: map[any]func(){}}
+	var err error
+	if o.URL != "" {
+		err = d.openPostgres(ctx)
+	} else {
+		d.file = &file{path: o.Path}
+		err = d.openFile(ctx)
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
+	d.stop = stop
+	if d.file == nil {
+		d.background(func() { d.listen(beside) })
+	} else {
+		d.background(func() { d.poll(beside) })
+	}
+	return d, nil
+}
+
+func (d *DB) background(f func()) {
+	d.beside.Add(1)
+	go func() {
+		defer d.beside.Done()
+		f()
+	}()
+}
+
+// ID names the database. It is made with it, and a copy has the same one.
+func (d *DB) ID() string { return d.id }
+
+// Fleet reports whether other replicas may share the database.
+func (d *DB) Fleet() bool { return d.file == nil }
+
+// Close may be called twice. Chains have to be released before.
+func (d *DB) Close() error {
+	d.gate.Lock()
+	first := !d.closed
+	d.closed = true
+	d.gate.Unlock()
+	if !first {
+		return nil
+	}
+	d.stop()
+	d.beside.Wait()
+	d.watch.close()
+	d.gate.Lock()
+	defer d.gate.Unlock()
+	return d.closePool()
+}
+
+// closePool closes all connections. The caller holds the gate for writing.
+func (d *DB) closePool() error {
+	d.heldMu.Lock()
+	for _, drop := range d.held {
+		drop()
+	}
+	clear(d.held)
+	d.heldMu.Unlock()
+	if d.pool == nil {
+		return nil
+	}
+	err := d.pool.Close()
+	d.pool = nil
+	if d.file != nil {
+		d.file.close()
+	}
+	return err
+}
+
+// keep notes that who has connections of its own, which drop closes; nil forgets it.
+func (d *DB) keep(who any, drop func()) {
+	d.heldMu.Lock()
+	defer d.heldMu.Unlock()
+	if drop == nil {
+		delete(d.held, who)
+	} else {
+		d.held[who] = drop
+	}
+}
+
+// use gives the connections, after a look at whether the file is still the one that was opened. They may be
+// used until done is called, which must be soon, and without using the DB again in between.
+func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
+	for range 2 {
+		d.gate.RLock()
+		if d.closed {
+			d.gate.RUnlock()
+			return nil, nil, ErrClosed
+		}
+		anew := false
+		if d.file != nil {
+			if anew, err = d.checkFile(); err != nil {
+				d.gate.RUnlock()
+				return nil, nil, err
+			}
+		}
+		if !anew {
+			d.used.Store(true)
+			return d.pool, d.gate.RUnlock, nil
+		}
+		d.gate.RUnlock()
+		if err := d.reopen(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, &Error{reason: reasonOther, Err: errors.New("the file of the record is replaced again and again")}
+}
+
+// exec performs one statement and returns how many rows it touched.
+func (d *DB) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	pool, done, err := d.use(ctx)
+	if err != nil {
+		return 0, explain(err)
+	}
+	defer done()
+	result, err := pool.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, explain(err)
+	}
+	n, err := result.RowsAffected()
+	return n, explain(err)
+}
+
+// each calls f for every row of a query; scan is the row's own. f must not use the DB.
+func (d *DB) each(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
+	pool, done, err := d.use(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	defer done()
+	rows, err := pool.QueryContext(ctx, query, args...)
+	if err != nil {
+		return explain(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return explain(rows.Err())
+}
+
+// once performs a statement that may touch one row, and tells with ErrTaken when it touched none.
+func (d *DB) once(ctx context.Context, query string, args ...any) error {
+	n, err := d.exec(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrTaken
+	}
+	return nil
+}
+
+func (d *DB) now() int64 { return d.options.Now().UnixMicro() }
+
+func fromMicro(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// readMeta reads who the database is.
+func readMeta(ctx context.Context, pool *sql.DB) (id string, err error) {
+	err = pool.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'id'`).Scan(&id)
+	if err != nil {
+		return "", fmt.Errorf("reading whose database this is: %w", err)
+	}
+	return id, nil
+}

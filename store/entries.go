@@ -1,0 +1,254 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Query selects entries. The zero value selects all.
+type Query struct {
+	Chain     int64 // 0: every chain
+	After     int64 // with Chain: entries behind this one
+	Run       string
+	Principal string
+	Profile   string
+	Tool      string // * stands for any characters
+	Kinds     []string
+	States    []string
+	Since     time.Time
+	Until     time.Time // exclusive
+
+	Newest bool // latest first
+	Limit  int  // 0: all
+}
+
+// Rows calls f for each entry that fits: with Chain in the order of the chain, else by time, and entries of
+// one chain and one time in the order of the chain. It ends with the first error of f, which must not use the DB.
+func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
+	if q.Limit <= 0 || q.Chain != 0 || q.Run != "" {
+		return d.rows(ctx, q, f)
+	}
+	// Some of many: the chains are in order nearly, which saves sorting all there is. A little more than the limit of
+	// each has those that come a little late.
+	left, err := d.Left(ctx)
+	if err != nil {
+		return err
+	}
+	var all []*Row
+	for _, h := range left {
+		of := q
+		of.Chain, of.After, of.Limit = h.Chain, math.MinInt64, q.Limit+lateness
+		err := d.rows(ctx, of, func(r *Row) error {
+			all = append(all, r)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Row) int {
+		order := cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Chain, b.Chain), cmp.Compare(a.Seq, b.Seq))
+		if q.Newest {
+			return -order
+		}
+		return order
+	})
+	for _, r := range all[:min(len(all), q.Limit)] {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lateness is how many entries of a chain may stand behind one that is later.
+const lateness = 512
+
+func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
+	var where []string
+	var args []any
+	and := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(args)), 1)
+		}
+		where = append(where, condition)
+	}
+	in := func(column string, values []string) {
+		if len(values) == 0 {
+			return
+		}
+		all := make([]any, len(values))
+		for i, v := range values {
+			all[i] = v
+		}
+		and(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", all...)
+	}
+	if q.Chain != 0 {
+		and("chain = ? AND seq > ?", q.Chain, q.After)
+	}
+	if q.Run != "" {
+		and("run <> '' AND run = ?", q.Run)
+	}
+	if q.Principal != "" {
+		and("principal = ?", q.Principal)
+	}
+	if q.Profile != "" {
+		and("profile = ?", q.Profile)
+	}
+	if q.Tool != "" {
+		// LIKE is blind to case in SQLite only; GLOB is there only.
+		if d.file != nil {
+			and("tool GLOB ?", strings.NewReplacer("[", "[[]", "?", "[?]").Replace(q.Tool))
+		} else {
+			and("tool LIKE ?", strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, "*", "%").Replace(q.Tool))
+		}
+	}
+	in("kind", q.Kinds)
+	in("state", q.States)
+	if !q.Since.IsZero() {
+		and("time >= ?", q.Since.UnixMicro())
+	}
+	if !q.Until.IsZero() {
+		and("time < ?", q.Until.UnixMicro())
+	}
+	query := `SELECT ` + columns + ` FROM entries`
+	if len(where) > 0 {
+		query += ` WHERE ` + strings.Join(where, " AND ")
+	}
+	direction := ""
+	if q.Newest {
+		direction = " DESC"
+	}
+	by := []string{"time", "chain", "seq"}
+	if q.Chain != 0 {
+		by = []string{"chain", "seq"}
+	}
+	query += ` ORDER BY ` + strings.Join(by, direction+", ") + direction
+	if q.Limit > 0 {
+		query += ` LIMIT ` + strconv.Itoa(q.Limit)
+	}
+	return d.each(ctx, func(scan func(...any) error) error {
+		r, err := scanRow(scan)
+		if err != nil {
+			return err
+		}
+		return f(r)
+	}, query, args...)
+}
+
+func scanRow(scan func(...any) error) (*Row, error) {
+	var r Row
+	var hash []byte
+	err := scan(&r.Chain, &r.Seq, &r.Time, &r.Kind, &r.State, &r.Run, &r.Call, &r.Principal, &r.Profile, &r.Tool, &hash, &r.Body)
+	if err == nil && len(hash) != len(r.Hash) {
+		hash = nil // whoever verifies it finds that it does not fit
+	}
+	copy(r.Hash[:], hash)
+	return &r, explain(err)
+}
+
+// Heads gives the end of each chain, as its last entry says.
+func (d *DB) Heads(ctx context.Context) ([]Head, error) {
+	var heads []Head
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var h Head
+		var hash []byte
+		err := scan(&h.Chain, &h.Seq, &hash)
+		copy(h.Hash[:], hash)
+		heads = append(heads, h)
+		return err
+	}, `SELECT e.chain, e.seq, e.hash FROM chains c JOIN entries e
+		ON e.chain = c.number AND e.seq = (SELECT max(seq) FROM entries WHERE chain = c.number) ORDER BY e.chain`)
+	return heads, err
+}
+
+// Abandoned looks for chains whose writer died while calls were open, and calls settle with the
+// rows of those calls, once for each chain, while nobody else can take the chain. What settle wrote about them
+// counts when it returns nil; otherwise they are found again next time.
+func (d *DB) Abandoned(ctx context.Context, settle func(rows []*Row) error) error {
+	var chains []int64
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var n int64
+		err := scan(&n)
+		chains = append(chains, n)
+		return err
+	}, `SELECT number FROM chains WHERE open_from <= seq ORDER BY number`)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, n := range chains {
+		errs = append(errs, d.abandoned(ctx, n, settle))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *DB) abandoned(ctx context.Context, n int64, settle func([]*Row) error) error {
+	free, err := d.hold(ctx, n)
+	if free == nil || err != nil {
+		return err
+	}
+	defer free()
+	return d.settle(ctx, n, settle)
+}
+
+// Settle does the same for the chain itself, whose former writer may have died. It has to come before the first append.
+func (c *Chain) Settle(ctx context.Context, settle func(rows []*Row) error) error {
+	return c.db.settle(ctx, c.head.Chain, settle)
+}
+
+// settle handles the calls of chain n that are open.
+func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) error {
+	var from, to int64
+	err := d.each(ctx, func(scan func(...any) error) error { return scan(&from, &to) }, `SELECT open_from, seq FROM chains WHERE number = $1`, n)
+	if err != nil {
+		return err
+	}
+	var open []*Row
+	err = d.each(ctx, func(scan func(...any) error) error {
+		r, err := scanRow(scan)
+		open = append(open, r)
+		return err
+	}, `SELECT `+columns+` FROM entries e WHERE chain = $1 AND seq >= $2 AND seq <= $3 AND kind IN ('run', 'call') AND state = 'running'
+		AND NOT EXISTS (SELECT 1 FROM entries o WHERE o.run <> '' AND o.run = e.run AND o.call = e.call AND o.kind = e.kind
+			AND o.state NOT IN ('running', 'pending') AND o.time >= e.time) ORDER BY seq`, n, from, to)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		if err := settle(open); err != nil {
+			return err
+		}
+	}
+	_, err = d.exec(ctx, `UPDATE chains SET open_from = $1 WHERE number = $2 AND open_from < $1`, to+1, n)
+	return err
+}
+
+// hold keeps the chain of a writer that is dead to ourselves; nil if it lives.
+func (d *DB) hold(ctx context.Context, n int64) (free func(), err error) {
+	if d.file != nil {
+		lock, err := tryLock(d.file.path + "-chain-" + strconv.FormatInt(n, 10))
+		if lock == nil {
+			return nil, err
+		}
+		return func() { lock.Close() }, nil
+	}
+	c := &Chain{db: d, head: Head{Chain: n}, name: "settling"}
+	held, err := d.exec(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2 AND (owner = '' OR beat < now() - $3::interval)`,
+		c.name, n, deadAfter.String())
+	if held == 0 || err != nil {
+		return nil, err
+	}
+	return func() {
+		if err := c.release(context.WithoutCancel(ctx)); err != nil {
+			d.log.Warn("a chain of the record is not free until its hold ends", "chain", n, "error", err)
+		}
+	}, nil
+}

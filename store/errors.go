@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// An Error says why the database cannot be used at the moment. Most causes go away by themselves or
+// with a person's help, so the next attempt may succeed.
+type Error struct {
+	reason string // without names of files and hosts
+	Err    error
+}
+
+// Reason is a sentence without names of files, hosts or users.
+func (e *Error) Reason() string { return e.reason }
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.reason
+	}
+	return fmt.Sprintf("%s: %v", e.reason, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+var (
+	// ErrNotFound is the error for a row that is not there, or not any more.
+	ErrNotFound = errors.New("there is no such row")
+	// ErrTaken is the error for what can happen once and has happened: an answer, a use, a claim.
+	ErrTaken = errors.New("this has been done before, and is done once")
+	// ErrFenced is the error of a [Chain] that another process writes to, or whose end is not the
+	// one it wrote. It stays; claim another chain.
+	ErrFenced = errors.New("the chain is not this writer's any more")
+	// ErrClosed is the error of a [DB] that was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// The reasons that are recognised.
+const (
+	reasonFull        = "the disk of the record is full"
+	reasonReadOnly    = "the record is read-only"
+	reasonLocked      = "the record is locked by another program"
+	reasonDeleted     = "the file of the record was deleted"
+	reasonReplaced    = "the file of the record was replaced by another one"
+	reasonDamaged     = "the file of the record is damaged"
+	reasonUnreachable = "the database of the record cannot be reached"
+	reasonOther       = "the record cannot be written"
+)
+
+// explain gives an error of a driver its reason.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*Error](err); ok || errors.Is(err, ErrFenced) || errors.Is(err, ErrClosed) ||
+		errors.Is(err, ErrNotFound) || errors.Is(err, ErrTaken) {
+		return err
+	}
+	return &Error{reason: reason(err), Err: err}
+}
+
+func reason(err error) string {
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch lite.Code() & 0xff {
+		case sqlite3.SQLITE_FULL:
+			return reasonFull
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+			return reasonReadOnly
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return reasonLocked
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return reasonDamaged
+		}
+		return reasonOther
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case pg.Code == "53100":
+			return reasonFull
+		case pg.Code == "25006":
+			return reasonReadOnly
+		case pg.Code == "55P03", pg.Code == "40P01":
+			return reasonLocked
+		case strings.HasPrefix(pg.Code, "57P"), strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "28"):
+			return reasonUnreachable
+		}
+		return reasonOther
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return reasonUnreachable
+	}
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) {
+		return reasonUnreachable
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return reasonReadOnly
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the record did not answer in time"
+	}
+	return reasonOther
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+)
+
+// A Grant is an approval that is remembered. It always has an end.
+type Grant struct {
+	ID        string
+	Principal string
+	Profile   string
+	Run       string // "" when it outlives the run
+	Key       string // digest of what it covers
+	Body      json.RawMessage
+	Created   time.Time
+	Expires   time.Time
+	UsesLeft  *int64 // nil: as often as wanted
+	Revoked   bool
+}
+
+// Give keeps a grant.
+func (d *DB) Give(ctx context.Context, g *Grant) error {
+	defer d.changed(Grants)
+	var uses any
+	if g.UsesLeft != nil {
+		uses = *g.UsesLeft
+	}
+	_, err := d.exec(ctx, `INSERT INTO grants (id, principal, profile, run, key, body, created, expires, uses_left)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		g.ID, g.Principal, g.Profile, g.Run, g.Key, string(g.Body), d.now(), g.Expires.UnixMicro(), uses)
+	return err
+}
+
+// Spend uses a grant once. [ErrTaken] says that it is used up, over or revoked, or is none.
+func (d *DB) Spend(ctx context.Context, id string) error {
+	defer d.changed(Grants)
+	return d.once(ctx, `UPDATE grants SET uses_left = uses_left - 1 WHERE id = $1 AND revoked_at IS NULL AND expires > $2
+		AND (uses_left IS NULL OR uses_left > 0)`, id, d.now())
+}
+
+// Revoke ends a grant for the next call. [ErrTaken] says that it was revoked before, or is none.
+func (d *DB) Revoke(ctx context.Context, id string) error {
+	defer d.changed(Grants)
+	return d.once(ctx, `UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, d.now(), id)
+}
+
+// GrantsFor lists the grants that cover key and can be used now, those that end last first.
+func (d *DB) GrantsFor(ctx context.Context, key string) ([]*Grant, error) {
+	return d.grants(ctx, `key = $1 AND revoked_at IS NULL AND expires > $2 AND (uses_left IS NULL OR uses_left > 0) ORDER BY expires DESC, id`, key, d.now())
+}
+
+// AllGrants lists the grants whose end has not come, oldest first; of one principal, or of all for "".
+func (d *DB) AllGrants(ctx context.Context, principal string) ([]*Grant, error) {
+	return d.grants(ctx, `expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
+}
+
+func (d *DB) grants(ctx context.Context, where string, args ...any) ([]*Grant, error) {
+	var all []*Grant
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var g Grant
+		var body string
+		var created, expires int64
+		var uses, revoked sql.NullInt64
+		if err := scan(&g.ID, &g.Principal, &g.Profile, &g.Run, &g.Key, &body, &created, &expires, &uses, &revoked); err != nil {
+			return err
+		}
+		g.Body, g.Created, g.Expires, g.Revoked = json.RawMessage(body), fromMicro(created), fromMicro(expires), revoked.Valid
+		if uses.Valid {
+			g.UsesLeft = &uses.Int64
+		}
+		all = append(all, &g)
+		return nil
+	}, `SELECT id, principal, profile, run, key, body, created, expires, uses_left, revoked_at FROM grants WHERE `+where, args...)
+	return all, err
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Left gives, for each chain, the end at which its writer left it. It is no part of the record: the record
+// may be compared with it.
+func (d *DB) Left(ctx context.Context) ([]Head, error) {
+	var heads []Head
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var h Head
+		var hash []byte
+		err := scan(&h.Chain, &h.Seq, &hash)
+		copy(h.Hash[:], hash)
+		heads = append(heads, h)
+		return explain(err)
+	}, `SELECT number, seq, hash FROM chains ORDER BY number`)
+	return heads, err
+}
+
+// Chains lists the chains that have entries.
+func (d *DB) Chains(ctx context.Context) ([]int64, error) {
+	var all []int64
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var n int64
+		err := scan(&n)
+		all = append(all, n)
+		return explain(err)
+	}, `SELECT DISTINCT chain FROM entries ORDER BY chain`)
+	return all, err
+}
+
+// guards are the triggers that keep entries and answers from being changed.
+var guards = map[bool][]string{
+	true:  {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "entries_no_delete", "entries_no_replace", "entries_no_update", "grants_no_revival", "parked_claimed_once"},
+	false: {"approvals_guard", "entries_append_only", "grants_guard", "parked_guard"},
+}
+
+// Inspect looks whether the database is whole and refuses what it has to refuse, and gives a sentence for
+// each thing that is wrong. It reads all of an SQLite file.
+func (d *DB) Inspect(ctx context.Context) (problems []string, err error) {
+	query := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql IS NOT NULL`
+	if d.file == nil {
+		query = `SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+			WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')`
+	}
+	var there []string
+	err = d.each(ctx, func(scan func(...any) error) error {
+		var name string
+		err := scan(&name)
+		there = append(there, name)
+		return explain(err)
+	}, query)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range guards[d.file != nil] {
+		if !slices.Contains(there, name) {
+			problems = append(problems, fmt.Sprintf("the trigger %s, which refuses changes, is not there or switched off", name))
+		}
+	}
+	if d.file == nil {
+		return problems, nil
+	}
+	err = d.each(ctx, func(scan func(...any) error) error {
+		var text string
+		err := scan(&text)
+		if text != "ok" && err == nil {
+			problems = append(problems, "the file is damaged: "+strings.ReplaceAll(text, "\n", "; "))
+		}
+		return explain(err)
+	}, `PRAGMA integrity_check(10)`)
+	return problems, err
+}

@@ -1,0 +1,157 @@
+-- Who this database is: checkpoints name it, so that another one in its place is noticed.
+CREATE TABLE meta (
+  name  text PRIMARY KEY,
+  value text NOT NULL
+);
+
+-- One row for each chain of the record. What it says of the head is what the next append is checked
+-- against; the record itself is in entries, and verification does not read this. owner appends to the
+-- chain as long as beat is young.
+CREATE TABLE chains (
+  number    bigint PRIMARY KEY,
+  seq       bigint NOT NULL,
+  hash      bytea  NOT NULL,
+  open_from bigint NOT NULL, -- no call before this entry is still open
+  owner     text   NOT NULL DEFAULT '',
+  beat      timestamptz NOT NULL DEFAULT now()
+);
+
+-- The record. body is canonical JSON, hash its SHA-256; the other columns repeat what body says, for queries.
+CREATE TABLE entries (
+  chain     bigint NOT NULL,
+  seq       bigint NOT NULL,
+  time      bigint NOT NULL, -- microseconds since 1970
+  kind      text   NOT NULL,
+  state     text   NOT NULL,
+  run       text   NOT NULL,
+  call      bigint NOT NULL,
+  principal text   NOT NULL,
+  profile   text   NOT NULL,
+  tool      text   NOT NULL,
+  hash      bytea  NOT NULL,
+  body      text   NOT NULL,
+  PRIMARY KEY (chain, seq)
+);
+
+CREATE INDEX entries_run ON entries (run, call) WHERE run <> '';
+
+CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'the record is append-only'; END $$;
+
+CREATE TRIGGER entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON entries
+FOR EACH STATEMENT EXECUTE FUNCTION append_only();
+
+-- A role that is given SELECT sees the entries of its own principal; the owner sees all.
+ALTER TABLE entries ENABLE ROW LEVEL SECURITY;
+CREATE POLICY entries_of_principal ON entries FOR SELECT USING (principal = current_user);
+
+-- Calls that wait for a person. validated is NULL until one answers, then true or false for good.
+CREATE TABLE approvals (
+  id          text    PRIMARY KEY,
+  run         text    NOT NULL,
+  call        bigint  NOT NULL,
+  principal   text    NOT NULL,
+  digest      text    NOT NULL, -- what was asked, see POLICY "binding"
+  question    text    NOT NULL, -- JSON
+  created     bigint  NOT NULL,
+  expires     bigint  NOT NULL,
+  validated   boolean,
+  answer      text    NOT NULL DEFAULT '', -- JSON
+  answered_by text    NOT NULL DEFAULT '',
+  answered_at bigint,
+  used_at     bigint,
+  CHECK (used_at IS NULL OR validated),
+  CHECK ((validated IS NULL) = (answered_at IS NULL))
+);
+
+CREATE INDEX approvals_open ON approvals (expires) WHERE validated IS NULL;
+CREATE INDEX approvals_run  ON approvals (run);
+
+CREATE FUNCTION approvals_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.validated IS NOT NULL AND (NEW.validated, NEW.answer, NEW.answered_by, NEW.answered_at)
+     IS DISTINCT FROM (OLD.validated, OLD.answer, OLD.answered_by, OLD.answered_at) THEN
+    RAISE EXCEPTION 'the approval is answered';
+  END IF;
+  IF OLD.used_at IS NOT NULL AND NEW.used_at IS DISTINCT FROM OLD.used_at THEN
+    RAISE EXCEPTION 'the approval is used';
+  END IF;
+  IF (NEW.id, NEW.run, NEW.call, NEW.principal, NEW.digest, NEW.question, NEW.expires)
+     IS DISTINCT FROM (OLD.id, OLD.run, OLD.call, OLD.principal, OLD.digest, OLD.question, OLD.expires) THEN
+    RAISE EXCEPTION 'what was asked does not change';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE TRIGGER approvals_guard BEFORE UPDATE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_guard();
+
+CREATE TABLE grants (
+  id         text   PRIMARY KEY,
+  principal  text   NOT NULL,
+  profile    text   NOT NULL,
+  run        text   NOT NULL, -- '' when it outlives the run
+  key        text   NOT NULL, -- digest of what it covers
+  body       text   NOT NULL, -- JSON
+  created    bigint NOT NULL,
+  expires    bigint NOT NULL,
+  uses_left  bigint CHECK (uses_left >= 0), -- NULL: as often as wanted
+  revoked_at bigint
+);
+
+CREATE INDEX grants_key ON grants (key);
+
+CREATE FUNCTION grants_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS DISTINCT FROM OLD.revoked_at) OR NEW.expires > OLD.expires
+     OR NEW.uses_left > OLD.uses_left OR (OLD.uses_left IS NOT NULL AND NEW.uses_left IS NULL) THEN
+    RAISE EXCEPTION 'a grant never grows';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE TRIGGER grants_guard BEFORE UPDATE ON grants FOR EACH ROW EXECUTE FUNCTION grants_guard();
+
+-- Runs that wait for a person and hold no thread. claim names who resumes one; nobody else may then.
+CREATE TABLE parked (
+  run       text   PRIMARY KEY,
+  principal text   NOT NULL,
+  profile   text   NOT NULL,
+  guest     text   NOT NULL, -- sha256 of quickjs.wasm
+  state     text   NOT NULL, -- JSON: what the host knew of the run
+  image     bytea  NOT NULL,
+  created   bigint NOT NULL,
+  expires   bigint NOT NULL,
+  claim     text   NOT NULL DEFAULT ''
+);
+
+CREATE FUNCTION parked_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.claim <> '' AND NEW.claim <> OLD.claim THEN
+    RAISE EXCEPTION 'the parked run is taken';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE TRIGGER parked_guard BEFORE UPDATE ON parked FOR EACH ROW EXECUTE FUNCTION parked_guard();
+
+CREATE TABLE overlays (
+  id      text   PRIMARY KEY,
+  holder  text   NOT NULL, -- the session or principal that it narrows
+  body    text   NOT NULL, -- JSON
+  created bigint NOT NULL,
+  expires bigint NOT NULL
+);
+
+CREATE INDEX overlays_holder ON overlays (holder);
+
+-- Every replica hears of every change.
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_notify('codemode', TG_TABLE_NAME);
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER approvals_tell AFTER INSERT OR UPDATE OR DELETE ON approvals FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER grants_tell    AFTER INSERT OR UPDATE OR DELETE ON grants    FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER parked_tell    AFTER INSERT OR UPDATE OR DELETE ON parked    FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER overlays_tell  AFTER INSERT OR UPDATE OR DELETE ON overlays  FOR EACH STATEMENT EXECUTE FUNCTION tell();

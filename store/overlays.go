@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// An Overlay narrows what a session or a principal may do, for a while.
+type Overlay struct {
+	ID      string
+	Holder  string
+	Body    json.RawMessage
+	Created time.Time
+	Expires time.Time
+}
+
+// PutOverlay keeps an overlay; one of the same id is replaced.
+func (d *DB) PutOverlay(ctx context.Context, o *Overlay) error {
+	defer d.changed(Overlays)
+	_, err := d.exec(ctx, `INSERT INTO overlays (id, holder, body, created, expires) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, body = excluded.body, expires = excluded.expires`,
+		o.ID, o.Holder, string(o.Body), d.now(), o.Expires.UnixMicro())
+	return err
+}
+
+// DropOverlay ends an overlay.
+func (d *DB) DropOverlay(ctx context.Context, id string) error {
+	defer d.changed(Overlays)
+	_, err := d.exec(ctx, `DELETE FROM overlays WHERE id = $1`, id)
+	return err
+}
+
+// OverlaysOf lists the overlays that hold now; of one holder, or all for "".
+func (d *DB) OverlaysOf(ctx context.Context, holder string) ([]*Overlay, error) {
+	var all []*Overlay
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var o Overlay
+		var body string
+		var created, expires int64
+		if err := scan(&o.ID, &o.Holder, &body, &created, &expires); err != nil {
+			return err
+		}
+		o.Body, o.Created, o.Expires = json.RawMessage(body), fromMicro(created), fromMicro(expires)
+		all = append(all, &o)
+		return nil
+	}, `SELECT id, holder, body, created, expires FROM overlays WHERE expires > $1 AND ($2 = '' OR holder = $2) ORDER BY created, id`, d.now(), holder)
+	return all, err
+}

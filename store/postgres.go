@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+const (
+	// poolConns is how many connections one replica opens at most: one appends, the others answer.
+	poolConns = 8
+	// connectWait bounds one attempt to connect.
+	connectWait = 5 * time.Second
+	// relisten is how long a broken subscription waits before it connects again.
+	relisten = time.Second
+	// migrationLock is the number of the lock under which replicas that start together migrate one after the other.
+	migrationLock = 0x636f6465
+)
+
+// openPostgres connects. A database that cannot be reached is an error now; later it is one of each use.
+func (d *DB) openPostgres(ctx context.Context) error {
+	config, err := pgx.ParseConfig(d.options.URL)
+	if err != nil {
+		return fmt.Errorf("the URL of the database: %w", err) // pgx leaves the password out
+	}
+	if config.ConnectTimeout <= 0 {
+		config.ConnectTimeout = connectWait
+	}
+	params := config.RuntimeParams
+	for name, value := range map[string]string{
+		"application_name":   "codemode",
+		"synchronous_commit": "on", // whatever the server's default
+		"lock_timeout":       fmt.Sprintf("%dms", d.options.Wait.Milliseconds()),
+		"statement_timeout":  "30s",
+		"TimeZone":           "UTC",
+	} {
+		if _, given := params[name]; !given {
+			params[name] = value
+		}
+	}
+	if d.options.ReadOnly {
+		params["default_transaction_read_only"] = "on"
+		params["statement_timeout"] = "0" // reading all of a record takes its time
+	}
+	pool := stdlib.OpenDB(*config)
+	pool.SetMaxOpenConns(poolConns)
+	pool.SetMaxIdleConns(poolConns)
+	pool.SetConnMaxIdleTime(time.Minute)
+	m := migrator{folder: "postgres", version: schemaVersion, set: setSchemaVersion, readOnly: d.options.ReadOnly,
+		lock: fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, migrationLock)}
+	if err = m.run(ctx, pool); err == nil {
+		d.id, err = readMeta(ctx, pool)
+	}
+	if err != nil {
+		pool.Close()
+		return fmt.Errorf("opening the database of %s: %w", config.Host, err)
+	}
+	d.pool = pool
+	return nil
+}
+
+func schemaVersion(ctx context.Context, q querier) (n int, err error) {
+	var there bool
+	if err := q.QueryRowContext(ctx, `SELECT to_regclass('schema_version') IS NOT NULL`).Scan(&there); err != nil || !there {
+		return 0, err
+	}
+	err = q.QueryRowContext(ctx, `SELECT version FROM schema_version`).Scan(&n)
+	return n, err
+}
+
+func setSchemaVersion(ctx context.Context, tx *sql.Tx, n int) error {
+	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL)`); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM schema_version`); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO schema_version VALUES ($1)`, n)
+	return err
+}
+
+// listen hears of the changes that any replica makes.
+func (d *DB) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := d.listenOnce(ctx); err != nil && ctx.Err() == nil {
+			d.log.Warn("changes by other replicas are not heard of until the database answers", "error", err)
+		}
+		select {
+		case <-time.After(relisten):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (d *DB) listenOnce(ctx context.Context) error {
+	config, err := pgx.ParseConfig(d.options.URL)
+	if err != nil {
+		return err
+	}
+	config.RuntimeParams["application_name"] = "codemode listener"
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, `LISTEN codemode`); err != nil {
+		return err
+	}
+	d.watch.tell("") // whatever happened while nobody listened
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		d.watch.tell(Table(n.Payload))
+	}
+}

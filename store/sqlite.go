@@ -1,0 +1,402 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+const (
+	// pageSize lets a usual entry fit beside its neighbours; the default of 4096 would give many a page of their own.
+	pageSize = 8192
+	// checkpointPages is when a commit moves the log into the file.
+	checkpointPages = 4000
+	// walAlarm is the size of the write-ahead log at which a reader must have held it up for long.
+	walAlarm = 512 << 20
+	// healthEvery is how often a fresh connection looks whether the file can be opened at all: the one
+	// that is open has most of it in memory, and would go on above a file that no later process can read.
+	healthEvery = 5 * time.Second
+	// sqliteLeast is the first version without the bug that could lose commits when the log was reset.
+	sqliteLeast = "3.51.3"
+)
+
+// A file is the SQLite file as it was when it was opened.
+type file struct {
+	path string
+
+	// Written under DB.gate.
+	info     os.FileInfo // of the database
+	raw      *os.File    // the same, to look at
+	pageSize int
+
+	mu      sync.Mutex
+	wal     os.FileInfo // of its write-ahead log; nil before the first write
+	damaged error       // what the last look at its health found
+	alarmed bool
+}
+
+func (f *file) dsn(readOnly, create bool, o Options) string {
+	q := url.Values{}
+	mode := "rw"
+	switch {
+	case readOnly:
+		mode = "ro"
+	case create:
+		mode = "rwc"
+	}
+	q.Set("mode", mode)
+	q.Set("_txlock", "immediate")
+	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Wait.Milliseconds()))
+	synchronous := "full"
+	if o.Sync == Normal {
+		synchronous = "normal"
+	}
+	for _, p := range []string{
+		"synchronous(" + synchronous + ")", "fullfsync(1)", "checkpoint_fullfsync(1)", "trusted_schema(0)", "cell_size_check(1)",
+		"wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")", "cache_size(-16000)", "temp_store(memory)",
+	} {
+		q.Add("_pragma", p)
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: f.path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+// openFile opens the file for the first time.
+func (d *DB) openFile(ctx context.Context) error {
+	path, err := filepath.Abs(d.options.Path)
+	if err != nil {
+		return err
+	}
+	d.file.path = path
+	create := !d.options.MustExist && !d.options.ReadOnly
+	if err := prepareFile(path, create); err != nil {
+		return err
+	}
+	d.pool, err = d.connect(ctx, create)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", path, err)
+	}
+	return nil
+}
+
+// prepareFile makes the file if it may, readable for its owner only, before SQLite sees it.
+func prepareFile(path string, create bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && create:
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return nil // another process was faster
+		}
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file", path)
+	case create && info.Mode().Perm()&0o077 != 0:
+		return os.Chmod(path, info.Mode().Perm()&0o700)
+	}
+	return nil
+}
+
+// connect opens the file and makes sure that it is ours.
+func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
+	f, o := d.file, d.options
+	before, err := os.Stat(f.path)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := sql.Open("sqlite", f.dsn(o.ReadOnly, create, o))
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) (*sql.DB, error) { return nil, errors.Join(err, pool.Close()) }
+	if err := checkVersion(ctx, pool); err != nil {
+		return fail(err)
+	}
+	if create {
+		if err := initFile(ctx, pool); err != nil {
+			return fail(err)
+		}
+	}
+	m := migrator{folder: "sqlite", version: userVersion, set: setUserVersion, before: d.backup(pool), readOnly: o.ReadOnly || !create}
+	if err := m.run(ctx, pool); err != nil {
+		return fail(err)
+	}
+	id, err := readMeta(ctx, pool)
+	if err != nil {
+		return fail(err)
+	}
+	if create {
+		if err := d.settleLog(ctx, pool, id); err != nil {
+			return fail(err)
+		}
+	}
+	if err := pool.QueryRowContext(ctx, "PRAGMA page_size").Scan(&f.pageSize); err != nil {
+		return fail(err)
+	}
+	if d.id != "" && d.id != id {
+		return fail(&Error{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s now and was %s", f.path, id, d.id)})
+	}
+	after, err := os.Stat(f.path)
+	if err != nil || !os.SameFile(before, after) {
+		return fail(errors.Join(err, &Error{reason: reasonReplaced}))
+	}
+	f.close()
+	if f.raw, err = os.Open(f.path); err != nil {
+		return fail(err)
+	}
+	d.id, f.info = id, after
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wal, f.damaged = nil, nil
+	if wal, err := os.Stat(f.path + "-wal"); err == nil {
+		f.wal = wal
+	}
+	return pool, nil
+}
+
+// settleLog makes sure that the file alone says whose it is, and that the log beside it is its own: a process
+// that died may have left one, and somebody may have put another file beside it since.
+func (d *DB) settleLog(ctx context.Context, pool *sql.DB, id string) error {
+	alone, err := d.idWithoutLog(ctx)
+	if err == nil && alone != id {
+		return &Error{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s, and the log beside it is that of %s", d.file.path, alone, id)}
+	}
+	if err != nil { // it is new, and all in the log
+		_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	}
+	return err
+}
+
+// checkVersion refuses a library in which a commit could get lost.
+func checkVersion(ctx context.Context, pool *sql.DB) error {
+	var version string
+	if err := pool.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
+		return err
+	}
+	if older(version, sqliteLeast) {
+		return fmt.Errorf("the SQLite library is %s, and versions before %s may lose commits when the log is reset", version, sqliteLeast)
+	}
+	return nil
+}
+
+func older(a, b string) bool {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		n, _ := strconv.Atoi(x[i])
+		m, _ := strconv.Atoi(y[i])
+		if n != m {
+			return n < m
+		}
+	}
+	return len(x) < len(y)
+}
+
+// initFile sets what has to be set before the first table.
+func initFile(ctx context.Context, pool *sql.DB) error {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d", pageSize)); err != nil {
+		return err
+	}
+	var mode string
+	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system allows no write-ahead log (journal mode %s)", mode)
+	}
+	return nil
+}
+
+func userVersion(ctx context.Context, q querier) (n int, err error) {
+	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n)
+	return n, err
+}
+
+func setUserVersion(ctx context.Context, tx *sql.Tx, n int) error {
+	_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", n))
+	return err
+}
+
+// backup copies the database of an older version.
+func (d *DB) backup(pool *sql.DB) func(context.Context, int) error {
+	return func(ctx context.Context, from int) error {
+		to := fmt.Sprintf("%s.v%d", d.file.path, from)
+		if _, err := os.Stat(to); err == nil {
+			return nil // made by an attempt that did not finish
+		}
+		if _, err := pool.ExecContext(ctx, "VACUUM INTO $1", to+".part"); err != nil {
+			return err
+		}
+		return errors.Join(os.Chmod(to+".part", 0o600), os.Rename(to+".part", to))
+	}
+}
+
+// checkFile looks, before each use, whether what is open is what lies there; anew says that it has to be opened
+// anew. The caller holds the gate for reading.
+func (d *DB) checkFile() (anew bool, err error) {
+	f := d.file
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, &Error{reason: reasonDeleted, Err: fmt.Errorf("%s is gone: put it back, or stop codemode and move what is left of it away", f.path)}
+	case err != nil:
+		return false, err
+	case info.Mode().Perm()&0o200 == 0 && !d.options.ReadOnly:
+		return false, &Error{reason: reasonReadOnly, Err: fmt.Errorf("%s may not be written (mode %v)", f.path, info.Mode().Perm())}
+	case d.pool == nil || !os.SameFile(info, f.info):
+		return true, nil
+	case d.options.ReadOnly:
+		return false, nil
+	}
+	if err := f.checkHeader(); err != nil {
+		return false, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.damaged != nil {
+		return false, &Error{reason: reasonDamaged, Err: f.damaged}
+	}
+	switch wal, err := os.Stat(f.path + "-wal"); {
+	case err == nil && f.wal == nil:
+		f.wal = wal
+	case err == nil && os.SameFile(wal, f.wal):
+		if big := wal.Size() > walAlarm; big != f.alarmed {
+			f.alarmed = big
+			if big {
+				d.log.Warn("the write-ahead log of the record is large: a program has been reading it for long", "file", f.path+"-wal", "bytes", wal.Size())
+			}
+		}
+	case f.wal != nil: // deleted or replaced: closing moves what it had into the file
+		return true, nil
+	}
+	return false, nil
+}
+
+// sqliteMagic is what a database begins with, up to the page size.
+const sqliteMagic = "SQLite format 3\x00"
+
+// checkHeader reads the beginning of the file from the disk. The library has it in memory, and would write on
+// above a file that no later process can open.
+func (f *file) checkHeader() error {
+	var head [len(sqliteMagic) + 2]byte
+	if _, err := f.raw.ReadAt(head[:], 0); err != nil {
+		return &Error{reason: reasonDamaged, Err: fmt.Errorf("reading the beginning of %s: %w", f.path, err)}
+	}
+	if string(head[:len(sqliteMagic)]) != sqliteMagic || int(head[16])<<8|int(head[17]) != f.pageSize {
+		return &Error{reason: reasonDamaged, Err: fmt.Errorf("the beginning of %s was overwritten", f.path)}
+	}
+	return nil
+}
+
+// close lets go of the file itself. Only then: closing any descriptor of a file drops the locks that the
+// process has on it, those of the library too.
+func (f *file) close() {
+	if f.raw != nil {
+		f.raw.Close()
+	}
+	f.raw = nil
+}
+
+func (d *DB) reopen(ctx context.Context) error {
+	d.gate.Lock()
+	defer d.gate.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	if info, err := os.Stat(d.file.path); err == nil && d.pool != nil && os.SameFile(info, d.file.info) {
+		if wal, err := os.Stat(d.file.path + "-wal"); err == nil && d.file.wal != nil && os.SameFile(wal, d.file.wal) {
+			return nil // another was faster
+		}
+	}
+	former := d.file.info
+	if d.pool != nil {
+		if err := d.closePool(); err != nil {
+			d.log.Warn("closing the file of the record, which is not in its place", "error", err)
+		}
+	}
+	if now, err := os.Stat(d.file.path); err == nil && !os.SameFile(now, former) {
+		if err := d.inspectOther(ctx); err != nil {
+			return fmt.Errorf("opening %s again: %w", d.file.path, err)
+		}
+	}
+	pool, err := d.connect(ctx, false)
+	if err != nil {
+		return fmt.Errorf("opening %s again: %w", d.file.path, err)
+	}
+	d.pool = pool
+	d.log.Info("the file of the record was opened again", "file", d.file.path)
+	return nil
+}
+
+// inspectOther looks at another file in the place of the one that was open, before anything is written: the log
+// beside it may be that of the former, and then the library would copy its pages into this one.
+func (d *DB) inspectOther(ctx context.Context) error {
+	id, err := d.idWithoutLog(ctx)
+	if err != nil {
+		return err
+	}
+	if id != d.id {
+		return &Error{reason: reasonReplaced, Err: fmt.Errorf("it is the database %s now and was %s", id, d.id)}
+	}
+	pool, err := sql.Open("sqlite", d.file.dsn(true, false, d.options))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	var text string
+	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&text); err != nil {
+		return err
+	}
+	if text != "ok" {
+		return &Error{reason: reasonReplaced, Err: fmt.Errorf("it does not fit the write-ahead log beside it: %s", text)}
+	}
+	return nil
+}
+
+// idWithoutLog reads who the database is from the file alone.
+func (d *DB) idWithoutLog(ctx context.Context) (string, error) {
+	pool, err := sql.Open("sqlite", d.file.dsn(true, false, d.options)+"&immutable=1")
+	if err != nil {
+		return "", err
+	}
+	defer pool.Close()
+	return readMeta(ctx, pool)
+}
+
+// look opens the file anew, as a later process would.
+func (d *DB) look(ctx context.Context) {
+	pool, err := sql.Open("sqlite", d.file.dsn(true, false, Options{Wait: 100 * time.Millisecond}))
+	if err == nil {
+		_, err = readMeta(ctx, pool)
+		err = errors.Join(err, pool.Close())
+	}
+	if err != nil && (reason(err) != reasonDamaged || ctx.Err() != nil) {
+		err = nil // a lock or a missing file is noticed elsewhere
+	}
+	f := d.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if (err != nil) != (f.damaged != nil) {
+		d.log.Error("the file of the record", "file", f.path, "problem", err)
+	}
+	f.damaged = err
+}

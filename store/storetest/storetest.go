@@ -1,0 +1,593 @@
+// Package storetest says what every database that package store can use has to do.
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// Fresh makes a new database; what it returns opens it, each time as another process would.
+type Fresh func(t *testing.T) (open func(now func() time.Time) *store.DB)
+
+// Test runs the conformance test.
+func Test(t *testing.T, fresh Fresh) {
+	for _, c := range []struct {
+		name string
+		test func(t *testing.T, open func(now func() time.Time) *store.DB)
+	}{
+		{"a chain goes on where it ended", chainGoesOn},
+		{"two writers have two chains", twoWriters},
+		{"rows that do not follow are refused", fenced},
+		{"an append says truly whether it happened", check},
+		{"queries select", queries},
+		{"text comes back as it was", anyText},
+		{"calls of a dead writer are found once", abandoned},
+		{"an approval is answered once", answeredOnce},
+		{"an approval is used once", usedOnce},
+		{"an approval ends", approvalEnds},
+		{"a grant is spent as often as it says", spent},
+		{"a grant can be revoked and ends", grantEnds},
+		{"a parked run is resumed once", resumedOnce},
+		{"overlays end", overlays},
+		{"cleaning counts what it removes", cleaning},
+		{"changes are heard of", watching},
+		{"a copy of the identity", identity},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, fresh(t)) })
+	}
+}
+
+// Row makes a row that follows h, with a hash of its own.
+func Row(h store.Head, n int, change func(*store.Row)) store.Row {
+	r := store.Row{Chain: h.Chain, Seq: h.Seq + int64(n), Time: 1_700_000_000_000_000 + h.Seq + int64(n), Kind: "call", State: "ok", Run: "r_1", Call: int64(n), Principal: "local:anna", Profile: "safe", Tool: "fs__read"}
+	if change != nil {
+		change(&r)
+	}
+	r.Body = fmt.Sprintf(`{"chain":%d,"seq":%d}`, r.Chain, r.Seq)
+	r.Hash = sha256.Sum256([]byte(r.Body))
+	return r
+}
+
+func claim(t *testing.T, d *store.DB) *store.Chain {
+	t.Helper()
+	c, err := d.Claim(t.Context())
+	must(t, err)
+	return c
+}
+
+func appendRows(t *testing.T, c *store.Chain, n int, change func(i int, r *store.Row)) []store.Row {
+	t.Helper()
+	rows := make([]store.Row, n)
+	for i := range rows {
+		rows[i] = Row(c.Head(), i+1, func(r *store.Row) {
+			if change != nil {
+				change(i, r)
+			}
+		})
+	}
+	must(t, c.Append(t.Context(), rows, rows[n-1].Seq+1))
+	return rows
+}
+
+func all(t *testing.T, d *store.DB, q store.Query) []store.Row {
+	t.Helper()
+	var rows []store.Row
+	must(t, d.Rows(t.Context(), q, func(r *store.Row) error {
+		rows = append(rows, *r)
+		return nil
+	}))
+	return rows
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func is(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("got the error %v, want %v", err, want)
+	}
+}
+
+type opener = func(now func() time.Time) *store.DB
+
+func chainGoesOn(t *testing.T, open opener) {
+	d := open(nil)
+	c := claim(t, d)
+	if c.Head().Seq != 0 {
+		t.Fatalf("a new chain ends at %d", c.Head().Seq)
+	}
+	want := appendRows(t, c, 1, nil)
+	want = append(want, appendRows(t, c, 37, nil)...)
+	must(t, c.Release(t.Context()))
+	must(t, d.Close())
+
+	d = open(nil)
+	c = claim(t, d)
+	if got := c.Head(); got.Seq != 38 || got.Hash != want[37].Hash || got.Chain != want[0].Chain {
+		t.Fatalf("the chain goes on at %+v", got)
+	}
+	want = append(want, appendRows(t, c, 2, nil)...)
+	if got := all(t, d, store.Query{Chain: c.Head().Chain}); !slices.Equal(got, want) {
+		t.Fatalf("got %d rows, want the %d that were appended", len(got), len(want))
+	}
+	heads, err := d.Heads(t.Context())
+	must(t, err)
+	if len(heads) != 1 || heads[0] != c.Head() {
+		t.Fatalf("heads %+v, want %+v", heads, c.Head())
+	}
+}
+
+func twoWriters(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	var wg sync.WaitGroup
+	chains := []*store.Chain{claim(t, d), claim(t, e)}
+	if chains[0].Head().Chain == chains[1].Head().Chain {
+		t.Fatal("two writers got one chain")
+	}
+	for _, c := range chains {
+		wg.Go(func() {
+			for range 30 {
+				rows := []store.Row{Row(c.Head(), 1, nil), Row(c.Head(), 2, nil)}
+				if err := c.Append(t.Context(), rows, rows[1].Seq+1); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(all(t, d, store.Query{})); n != 120 {
+		t.Fatalf("%d rows, want 120", n)
+	}
+}
+
+func fenced(t *testing.T, open opener) {
+	d := open(nil)
+	c := claim(t, d)
+	appendRows(t, c, 3, nil)
+	must(t, c.Release(t.Context()))
+	other := claim(t, open(nil)) // the same chain, by another process
+	if other.Head().Chain != c.Head().Chain {
+		t.Fatalf("chain %d was free and chain %d was claimed", c.Head().Chain, other.Head().Chain)
+	}
+	appendRows(t, other, 1, nil)
+	r := Row(c.Head(), 1, func(r *store.Row) { r.Chain, r.Seq, r.Tool = c.Head().Chain, c.Head().Seq+1, "other" })
+	r.Hash[0]++
+	if err := c.Append(t.Context(), []store.Row{r}, r.Seq+1); err == nil {
+		t.Fatal("a writer appended to a chain that went on without it")
+	}
+	_, err := c.Check(t.Context(), []store.Row{r})
+	is(t, err, store.ErrFenced)
+	if n := len(all(t, d, store.Query{})); n != 4 {
+		t.Fatalf("%d rows, want 4", n)
+	}
+}
+
+func check(t *testing.T, open opener) {
+	d := open(nil)
+	c := claim(t, d)
+	before := c.Head()
+	rows := []store.Row{Row(before, 1, nil)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Append(ctx, rows, 2); err == nil {
+		t.Fatal("an append under a context that had ended was acknowledged")
+	}
+	there, err := c.Check(t.Context(), rows)
+	must(t, err)
+	if there {
+		t.Fatal("the row is there")
+	}
+	must(t, c.Append(t.Context(), rows, 2))
+	if there, err = c.Check(t.Context(), nil); err != nil || there {
+		t.Fatalf("nothing was left to check: %v, %v", there, err)
+	}
+}
+
+func queries(t *testing.T, open opener) {
+	d := open(nil)
+	c := claim(t, d)
+	rows := appendRows(t, c, 10, func(i int, r *store.Row) {
+		if i%2 == 1 {
+			r.Run, r.Principal, r.State = "r_2", "local:bert", "refused"
+		}
+		if i == 4 {
+			r.Kind, r.Run, r.Tool, r.Profile = "policy", "", "", "strict"
+		}
+		if i == 9 {
+			r.Tool = "FS_write"
+		}
+	})
+	at := func(i int) time.Time { return time.UnixMicro(rows[i].Time) }
+	for _, q := range []struct {
+		name string
+		q    store.Query
+		want []int
+	}{
+		{"all", store.Query{}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		{"a run", store.Query{Run: "r_2"}, []int{1, 3, 5, 7, 9}},
+		{"a principal", store.Query{Principal: "local:bert", Limit: 2}, []int{1, 3}},
+		{"a profile", store.Query{Profile: "strict"}, []int{4}},
+		{"kinds", store.Query{Kinds: []string{"policy", "grant"}}, []int{4}},
+		{"states", store.Query{States: []string{"refused"}, Newest: true, Limit: 2}, []int{9, 7}},
+		{"a tool", store.Query{Tool: "fs__read", Run: "r_2"}, []int{1, 3, 5, 7}},
+		{"tools, where _ is itself and case counts", store.Query{Tool: "fs_*"}, []int{0, 1, 2, 3, 5, 6, 7, 8}},
+		{"a time", store.Query{Since: at(2), Until: at(5)}, []int{2, 3, 4}},
+		{"behind an entry", store.Query{Chain: c.Head().Chain, After: 8}, []int{8, 9}},
+		{"another chain", store.Query{Chain: 99}, nil},
+	} {
+		var got []int
+		for _, r := range all(t, d, q.q) {
+			got = append(got, int(r.Seq)-1)
+		}
+		if !slices.Equal(got, q.want) {
+			t.Errorf("%s: got rows %v, want %v", q.name, got, q.want)
+		}
+	}
+}
+
+func anyText(t *testing.T, open opener) {
+	d := open(nil)
+	c := claim(t, d)
+	hard := "'; DROP TABLE entries; -- \" \\ \n\t %_*?[ ü \u202e \U0001f600 \u2028"
+	want := appendRows(t, c, 1, func(_ int, r *store.Row) { r.Tool, r.Run, r.Principal = hard, hard, hard })
+	if got := all(t, d, store.Query{Run: hard, Tool: hard, Principal: hard}); len(got) != 1 || got[0].Tool != want[0].Tool {
+		// ? and [ and * in Tool are a pattern: * matches itself too.
+		t.Fatalf("got %+v", got)
+	}
+}
+
+func abandoned(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	c := claim(t, d)
+	rows := []store.Row{
+		Row(c.Head(), 1, func(r *store.Row) { r.State = "running" }),
+		Row(c.Head(), 2, func(r *store.Row) { r.State = "running" }),
+		Row(c.Head(), 3, func(r *store.Row) { r.Call, r.State = 2, "ok" }),
+		Row(c.Head(), 4, func(r *store.Row) { r.Call, r.State = 3, "refused" }),
+	}
+	must(t, c.Append(t.Context(), rows, 1))
+	var found []int64
+	settle := func(rows []*store.Row) error {
+		for _, r := range rows {
+			found = append(found, r.Seq)
+		}
+		return nil
+	}
+	must(t, e.Abandoned(t.Context(), settle))
+	if found != nil {
+		t.Fatalf("calls %v of a writer that lives were taken for abandoned", found)
+	}
+	must(t, c.Release(t.Context())) // which is what its death does
+	failed := errors.New("not written")
+	is(t, e.Abandoned(t.Context(), func([]*store.Row) error { return failed }), failed)
+	must(t, e.Abandoned(t.Context(), settle))
+	must(t, e.Abandoned(t.Context(), settle))
+	if !slices.Equal(found, []int64{1}) {
+		t.Fatalf("found the open calls %v, want only that of entry 1, once", found)
+	}
+	// The same for the next writer of the chain.
+	c = claim(t, d)
+	next := Row(c.Head(), 1, func(r *store.Row) { r.Call, r.State = 7, "running" })
+	must(t, c.Append(t.Context(), []store.Row{next}, next.Seq))
+	must(t, c.Release(t.Context()))
+	found = nil
+	c = claim(t, d)
+	must(t, c.Settle(t.Context(), settle))
+	if !slices.Equal(found, []int64{next.Seq}) {
+		t.Fatalf("found %v, want %d", found, next.Seq)
+	}
+}
+
+func propose(t *testing.T, d *store.DB, id string, ends time.Time) {
+	t.Helper()
+	must(t, d.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna", Digest: "sha256:ab",
+		Question: json.RawMessage(`{"tool":"fs__write"}`), Expires: ends}))
+}
+
+// Approved keeps an approval that is answered with yes and used, a grant that is spent and revoked, and a parked run that is taken.
+func Approved(t *testing.T, d *store.DB, id string) {
+	t.Helper()
+	propose(t, d, id, time.Now().Add(time.Hour))
+	must(t, d.Answer(t.Context(), id, "sha256:ab", true, "anna", nil))
+	must(t, d.Use(t.Context(), id, "sha256:ab"))
+	five := int64(5)
+	give(t, d, "g_"+id, time.Now().Add(time.Hour), &five)
+	must(t, d.Spend(t.Context(), "g_"+id))
+	must(t, d.Revoke(t.Context(), "g_"+id))
+	must(t, d.Park(t.Context(), &store.ParkedRun{Run: "r_" + id, Guest: "g", State: json.RawMessage(`{}`), Image: []byte{1}, Expires: time.Now().Add(time.Hour)}))
+	_, err := d.Unpark(t.Context(), "r_"+id, "somebody")
+	must(t, err)
+}
+
+func answeredOnce(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	propose(t, d, "a_1", time.Now().Add(time.Hour))
+	pending, err := e.Pending(t.Context(), "local:anna")
+	must(t, err)
+	if len(pending) != 1 || pending[0].Validated != nil || pending[0].Call != 3 || string(pending[0].Question) != `{"tool":"fs__write"}` {
+		t.Fatalf("pending for another process: %+v", pending)
+	}
+	if others, err := e.Pending(t.Context(), "local:bert"); err != nil || len(others) != 0 {
+		t.Fatalf("somebody else's: %v, %v", others, err)
+	}
+	is(t, e.Answer(t.Context(), "a_1", "sha256:other", true, "x", nil), store.ErrTaken)
+	is(t, e.Answer(t.Context(), "a_2", "sha256:ab", true, "x", nil), store.ErrNotFound)
+	var yes, taken atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			db := []*store.DB{d, e}[i%2]
+			switch err := db.Answer(t.Context(), "a_1", "sha256:ab", i%3 == 0, fmt.Sprint("person ", i), json.RawMessage(`{}`)); {
+			case err == nil:
+				yes.Add(1)
+			case errors.Is(err, store.ErrTaken):
+				taken.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if yes.Load() != 1 || taken.Load() != 15 {
+		t.Fatalf("%d answers counted, %d came too late; want 1 and 15", yes.Load(), taken.Load())
+	}
+	a, err := d.Approval(t.Context(), "a_1")
+	must(t, err)
+	if a.Validated == nil || a.AnsweredBy == "" || a.AnsweredAt.IsZero() {
+		t.Fatalf("the answer is not kept: %+v", a)
+	}
+}
+
+func usedOnce(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	ends := time.Now().Add(time.Hour)
+	propose(t, d, "yes", ends)
+	propose(t, d, "no", ends)
+	propose(t, d, "open", ends)
+	must(t, d.Answer(t.Context(), "yes", "sha256:ab", true, "anna", nil))
+	must(t, d.Answer(t.Context(), "no", "sha256:ab", false, "anna", nil))
+	is(t, d.Use(t.Context(), "no", "sha256:ab"), store.ErrTaken)
+	is(t, d.Use(t.Context(), "open", "sha256:ab"), store.ErrTaken)
+	is(t, d.Use(t.Context(), "yes", "sha256:other"), store.ErrTaken)
+	var used atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			if err := []*store.DB{d, e}[i%2].Use(t.Context(), "yes", "sha256:ab"); err == nil {
+				used.Add(1)
+			} else if !errors.Is(err, store.ErrTaken) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if used.Load() != 1 {
+		t.Fatalf("one yes was used %d times", used.Load())
+	}
+	of, err := e.ApprovalsOf(t.Context(), "r_1")
+	must(t, err)
+	if len(of) != 3 {
+		t.Fatalf("the run has %d approvals, want 3", len(of))
+	}
+}
+
+// A clock that tests move; every database that was opened with it sees the same time.
+type clock struct{ now atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.now.Store(time.Now().UnixMicro())
+	return c
+}
+
+func (c *clock) Now() time.Time          { return time.UnixMicro(c.now.Load()) }
+func (c *clock) forward(d time.Duration) { c.now.Add(d.Microseconds()) }
+
+func approvalEnds(t *testing.T, open opener) {
+	at := newClock()
+	d := open(at.Now)
+	propose(t, d, "early", at.Now().Add(time.Minute))
+	propose(t, d, "answered", at.Now().Add(time.Minute))
+	must(t, d.Answer(t.Context(), "answered", "sha256:ab", true, "anna", nil))
+	at.forward(time.Minute)
+	is(t, d.Answer(t.Context(), "early", "sha256:ab", true, "anna", nil), store.ErrTaken)
+	is(t, d.Use(t.Context(), "answered", "sha256:ab"), store.ErrTaken)
+	if pending, err := d.Pending(t.Context(), ""); err != nil || len(pending) != 0 {
+		t.Fatalf("pending behind its end: %v, %v", pending, err)
+	}
+}
+
+func give(t *testing.T, d *store.DB, id string, ends time.Time, uses *int64) {
+	t.Helper()
+	must(t, d.Give(t.Context(), &store.Grant{ID: id, Principal: "local:anna", Profile: "safe", Run: "r_1", Key: "sha256:k", Body: json.RawMessage(`{}`), Expires: ends, UsesLeft: uses}))
+}
+
+func spent(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	five := int64(5)
+	give(t, d, "g_1", time.Now().Add(time.Hour), &five)
+	give(t, d, "g_2", time.Now().Add(time.Hour), nil)
+	var count atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := []*store.DB{d, e}[i%2].Spend(t.Context(), "g_1"); err == nil {
+				count.Add(1)
+			} else if !errors.Is(err, store.ErrTaken) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if count.Load() != 5 {
+		t.Fatalf("a grant for five uses was used %d times", count.Load())
+	}
+	for range 7 {
+		must(t, e.Spend(t.Context(), "g_2"))
+	}
+	is(t, d.Spend(t.Context(), "g_3"), store.ErrTaken)
+	left, err := e.GrantsFor(t.Context(), "sha256:k")
+	must(t, err)
+	if len(left) != 1 || left[0].ID != "g_2" {
+		t.Fatalf("left: %+v", left)
+	}
+}
+
+func grantEnds(t *testing.T, open opener) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	give(t, d, "g_1", at.Now().Add(time.Minute), nil)
+	give(t, d, "g_2", at.Now().Add(time.Minute), nil)
+	must(t, d.Revoke(t.Context(), "g_1"))
+	is(t, d.Revoke(t.Context(), "g_1"), store.ErrTaken)
+	is(t, e.Spend(t.Context(), "g_1"), store.ErrTaken)
+	listed, err := e.AllGrants(t.Context(), "local:anna")
+	must(t, err)
+	if len(listed) != 2 || !listed[0].Revoked || listed[1].Revoked {
+		t.Fatalf("listed: %+v", listed)
+	}
+	at.forward(time.Minute - time.Microsecond)
+	must(t, e.Spend(t.Context(), "g_2"))
+	at.forward(time.Microsecond)
+	is(t, e.Spend(t.Context(), "g_2"), store.ErrTaken)
+	if left, err := d.GrantsFor(t.Context(), "sha256:k"); err != nil || len(left) != 0 {
+		t.Fatalf("left: %v, %v", left, err)
+	}
+}
+
+func resumedOnce(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	image := make([]byte, 50_000)
+	for i := range image {
+		image[i] = byte(i * 7)
+	}
+	must(t, d.Park(t.Context(), &store.ParkedRun{Run: "r_1", Principal: "local:anna", Profile: "safe", Guest: "sha256:g", State: json.RawMessage(`{"calls":[]}`), Image: image, Expires: time.Now().Add(time.Hour)}))
+	listed, err := e.ParkedRuns(t.Context())
+	must(t, err)
+	if len(listed) != 1 || listed[0].Image != nil {
+		t.Fatalf("listed: %+v", listed)
+	}
+	var got atomic.Pointer[store.ParkedRun]
+	var wins atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			switch run, err := []*store.DB{d, e}[i%2].Unpark(t.Context(), "r_1", fmt.Sprint("replica ", i)); {
+			case err == nil:
+				wins.Add(1)
+				got.Store(run)
+			case !errors.Is(err, store.ErrTaken):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if run := got.Load(); wins.Load() != 1 || !slices.Equal(run.Image, image) || string(run.State) != `{"calls":[]}` || run.Guest != "sha256:g" {
+		t.Fatalf("resumed %d times, as %+v", wins.Load(), run)
+	}
+	if listed, err := d.ParkedRuns(t.Context()); err != nil || len(listed) != 0 {
+		t.Fatalf("a run that was taken is still listed: %v, %v", listed, err)
+	}
+	must(t, d.Forget(t.Context(), "r_1"))
+	_, err = d.Unpark(t.Context(), "r_1", "late")
+	is(t, err, store.ErrTaken)
+}
+
+func overlays(t *testing.T, open opener) {
+	at := newClock()
+	d := open(at.Now)
+	put := func(id, holder, body string, life time.Duration) {
+		must(t, d.PutOverlay(t.Context(), &store.Overlay{ID: id, Holder: holder, Body: json.RawMessage(body), Expires: at.Now().Add(life)}))
+	}
+	put("o_1", "s_1", `{"denylist":["*"]}`, time.Minute)
+	put("o_1", "s_1", `{"denylist":["fs__*"]}`, time.Minute)
+	put("o_2", "s_2", `{}`, time.Hour)
+	of, err := d.OverlaysOf(t.Context(), "s_1")
+	must(t, err)
+	if len(of) != 1 || string(of[0].Body) != `{"denylist":["fs__*"]}` {
+		t.Fatalf("got %+v", of)
+	}
+	at.forward(time.Minute)
+	if of, err = d.OverlaysOf(t.Context(), ""); err != nil || len(of) != 1 || of[0].ID != "o_2" {
+		t.Fatalf("got %+v, %v", of, err)
+	}
+	must(t, d.DropOverlay(t.Context(), "o_2"))
+	if of, err = d.OverlaysOf(t.Context(), ""); err != nil || len(of) != 0 {
+		t.Fatalf("got %+v, %v", of, err)
+	}
+}
+
+func cleaning(t *testing.T, open opener) {
+	at := newClock()
+	d := open(at.Now)
+	propose(t, d, "a_1", at.Now().Add(time.Minute))
+	propose(t, d, "a_2", at.Now().Add(48*time.Hour))
+	give(t, d, "g_1", at.Now().Add(time.Minute), nil)
+	at.forward(time.Hour)
+	if c, err := d.Clean(t.Context(), 24*time.Hour); err != nil || c.Any() {
+		t.Fatalf("cleaned too early: %+v, %v", c, err)
+	}
+	at.forward(24 * time.Hour)
+	if c, err := d.Clean(t.Context(), 24*time.Hour); err != nil || c != (store.Cleaned{Approvals: 1, Grants: 1}) {
+		t.Fatalf("cleaned %+v, %v", c, err)
+	}
+	if _, err := d.Approval(t.Context(), "a_2"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func watching(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	changed, stop := e.Watch(store.Approvals)
+	defer stop()
+	mine, stopMine := d.Watch(store.Approvals)
+	defer stopMine()
+	other, stopOther := d.Watch(store.Overlays)
+	stopOther()
+	if _, open := <-other; open {
+		if _, open = <-other; open {
+			t.Fatal("a watch that was stopped goes on")
+		}
+	}
+	propose(t, d, "a_1", time.Now().Add(time.Hour))
+	for name, ch := range map[string]<-chan struct{}{"another process": changed, "the same process": mine} {
+		for deadline := time.After(30 * time.Second); ; {
+			if pending, err := e.Pending(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			} else if len(pending) == 1 {
+				// News may have come before the change; one has to come after it.
+				select {
+				case <-ch:
+				case <-deadline:
+					t.Fatalf("%s did not hear of the change", name)
+				}
+				break
+			}
+		}
+	}
+	must(t, e.Close())
+	for range changed { // closed with the DB, at most one piece of news behind
+	}
+}
+
+func identity(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	if d.ID() == "" || d.ID() != e.ID() {
+		t.Fatalf("one database, two names: %q and %q", d.ID(), e.ID())
+	}
+}

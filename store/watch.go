@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+)
+
+// A Table names what changed.
+type Table string
+
+const (
+	Approvals Table = "approvals"
+	Grants    Table = "grants"
+	Parked    Table = "parked"
+	Overlays  Table = "overlays"
+)
+
+// pollEvery is how often changes that other processes made in an SQLite file are looked for.
+const pollEvery = 200 * time.Millisecond
+
+// watchers are told that something changed. They look themselves what it was, so one news stands for
+// any number of changes, and none is lost.
+type watchers struct {
+	mu     sync.Mutex
+	all    map[chan struct{}][]Table
+	first  chan struct{} // receives when somebody begins to watch
+	closed bool
+}
+
+func (w *watchers) began() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.first == nil {
+		w.first = make(chan struct{}, 1)
+	}
+	return w.first
+}
+
+// Watch returns a channel that receives after each change of one of the tables, by whatever process,
+// and once at the start of a connection; it is closed with the DB. stop ends it.
+func (d *DB) Watch(tables ...Table) (changed <-chan struct{}, stop func()) {
+	ch := make(chan struct{}, 1)
+	w := &d.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		close(ch)
+		return ch, func() {}
+	}
+	if w.all == nil {
+		w.all = map[chan struct{}][]Table{}
+	}
+	w.all[ch] = tables
+	select {
+	case w.first <- struct{}{}:
+	default: // nobody waits for that, or it is there already
+	}
+	return ch, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if _, there := w.all[ch]; there {
+			delete(w.all, ch)
+			close(ch)
+		}
+	}
+}
+
+// tell wakes those that watch t; "" wakes all.
+func (w *watchers) tell(t Table) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for ch, tables := range w.all {
+		for _, of := range tables {
+			if t == "" || of == t {
+				select {
+				case ch <- struct{}{}:
+				default: // it has not looked since the last news
+				}
+				break
+			}
+		}
+	}
+}
+
+func (w *watchers) watched() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.all) > 0
+}
+
+func (w *watchers) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for ch := range w.all {
+		close(ch)
+	}
+	w.all = nil
+}
+
+// changed tells those who watch in this process at once; other processes find out by themselves.
+func (d *DB) changed(t Table) {
+	if d.file != nil {
+		d.watch.tell(t)
+	}
+}
+
+// poll notices what other processes did to the file, and looks after its health.
+func (d *DB) poll(ctx context.Context) {
+	p := poller{db: d}
+	defer p.drop()
+	looked := time.Now()
+	for {
+		began := d.watch.began() // before the look at whether anybody watches
+		wait, watched := healthEvery, d.watch.watched()
+		if watched {
+			wait = pollEvery
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-began:
+			continue
+		case <-time.After(wait):
+		}
+		if !watched || p.poll(ctx) != nil {
+			p.drop()
+		}
+		if time.Since(looked) >= healthEvery && d.used.Swap(false) && !d.options.ReadOnly {
+			looked = time.Now()
+			d.look(ctx)
+		}
+	}
+}
+
+// A poller asks one connection again and again: what data_version says is comparable on one only.
+type poller struct {
+	db   *DB
+	conn *sql.Conn // written under DB.gate
+	of   *sql.DB
+	last int64
+}
+
+func (p *poller) poll(ctx context.Context) error {
+	pool, done, err := p.db.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if pool != p.of {
+		p.close()
+		if p.conn, err = pool.Conn(ctx); err != nil {
+			p.conn = nil
+			return err
+		}
+		p.of, p.last = pool, -1
+		p.db.keep(p, p.close)
+	}
+	var version int64
+	if err := p.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+		return err
+	}
+	if version != p.last {
+		p.last = version
+		p.db.watch.tell("")
+	}
+	return nil
+}
+
+func (p *poller) drop() {
+	p.db.keep(p, nil)
+	p.close()
+}
+
+func (p *poller) close() {
+	if p.conn != nil {
+		p.conn.Close()
+	}
+	p.conn, p.of = nil, nil
+}
