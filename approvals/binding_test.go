@@ -187,7 +187,6 @@ type scripted struct {
 	mu      *sync.Mutex
 	yes     map[string]int // what a yes was said to, by what would be executed
 	answers *int
-	gathers bool
 }
 
 func (s *scripted) Name() string { return s.name }

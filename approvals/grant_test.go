@@ -294,7 +294,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 		return r
 	}
 	given, used := 0, 0
-	for range 30000 {
+	for range 10000 {
 		from, scope := random(), Scope(pickOne("run", "count", "time", "session", "once", "always", ""))
 		g, err := Draft(from, scope, 0, someday)
 		if err != nil {
@@ -349,7 +349,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 			return
 		}
 	}
-	if given < 1000 || used < 100 {
+	if given < 300 || used < 50 {
 		t.Errorf("only %d grants, %d used: the test says nothing", given, used)
 	}
 }

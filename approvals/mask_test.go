@@ -116,7 +116,7 @@ func TestMasking(t *testing.T) {
 
 // A secret whose end would be shown after a cut is hidden as a whole.
 func TestASecretAcrossACut(t *testing.T) {
-	for lead := range 1200 {
+	for lead := 0; lead < 1200; lead += 7 {
 		args, _ := json.Marshal(map[string]string{"x": strings.Repeat("lorem ", 200)[:lead] + " " + github + " " + strings.Repeat("ipsum ", 200)[:1200-lead]})
 		shown := bar.ReplaceAllString(Text(&Request{Args: args}, RenderOptions{}), "")
 		if strings.Contains(shown, "a1B2") {

@@ -54,7 +54,7 @@ func randomJSON(rng *rand.Rand, depth int) string {
 func TestRandomArgumentsCanBeReadBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	seen := map[string]string{}
-	for range 3000 {
+	for range 1500 {
 		args := randomJSON(rng, 5)
 		checkArguments(t, args)
 		if t.Failed() {

@@ -160,7 +160,7 @@ func TestD8SimilarCallsAreOneTable(t *testing.T) {
 func TestG10RoundsThatDifferAreShownDifferently(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	seen := map[string]string{}
-	for range 3000 {
+	for range 1200 {
 		var calls []*Request
 		var id strings.Builder
 		base := `{"p":` + randomJSON(rng, 2) + `,"q":{"r":1,"s":` + randomJSON(rng, 1) + `}`

@@ -2,10 +2,13 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -64,8 +67,18 @@ func (t *terminal) Name() string { return "terminal" }
 func (t *terminal) Strong() bool { return true }
 
 func (t *terminal) Ask(ctx context.Context, r *Request) (Reply, error) {
+	done, err := t.take(ctx)
+	if err != nil {
+		return Reply{}, err
+	}
+	defer done()
+	return t.ask(ctx, r)
+}
+
+// take waits for the terminal.
+func (t *terminal) take(ctx context.Context) (done func(), err error) {
 	if t.in == nil {
-		return Reply{}, fmt.Errorf("standard input is not a terminal: %w", ErrNoPerson)
+		return nil, fmt.Errorf("standard input is not a terminal: %w", ErrNoPerson)
 	}
 	select {
 	case t.turn <- struct{}{}:
@@ -75,14 +88,104 @@ func (t *terminal) Ask(ctx context.Context, r *Request) (Reply, error) {
 		case t.turn <- struct{}{}:
 			shown()
 		case <-ctx.Done():
-			return Reply{}, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
-	defer func() { <-t.turn }()
 	if ctx.Err() != nil {
-		return Reply{}, context.Cause(ctx)
+		<-t.turn
+		return nil, context.Cause(ctx)
 	}
-	return t.ask(ctx, r)
+	return func() { <-t.turn }, nil
+}
+
+// AskAll shows calls together, and takes one answer to all of them or one to each.
+func (t *terminal) AskAll(ctx context.Context, calls []*Request) ([]Result, error) {
+	done, err := t.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	one := Reply{}
+	if slices.ContainsFunc(calls, func(r *Request) bool { return grave(r.Risk) }) {
+		err = errEach
+	} else {
+		one, err = t.askTogether(ctx, calls)
+	}
+	if err != nil && !errors.Is(err, errEach) {
+		return nil, err
+	}
+	var all []Result
+	for _, r := range calls {
+		x := Result{Reply: one}
+		if err != nil {
+			Waiting(ctx)() // each has its own time
+			if x.Reply, x.Err = t.ask(ctx, r); ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// errEach says that a person wants to decide about calls one by one.
+var errEach = errors.New("one by one")
+
+func (t *terminal) askTogether(ctx context.Context, calls []*Request) (Reply, error) {
+	o := RenderOptions{Width: t.width, Color: t.options.Color}
+	shown := RenderAll(calls, o)
+	if err := t.print("\n" + shown.Text); err != nil {
+		return Reply{}, err
+	}
+	more := ""
+	if shown.Cut || shown.Masked > 0 {
+		more = ", show to see all of it"
+	}
+	question := fmt.Sprintf("Type yes to allow all %d calls, no to refuse all (a reason may follow), each to decide one by one%s: ", len(calls), more)
+	for unclear := 0; unclear < maxUnclear; {
+		word, rest, err := t.typed(ctx, question)
+		switch {
+		case err != nil:
+			return Reply{}, err
+		case word == "n" || word == "no":
+			return Reply{Decision: Refuse, Reason: rest, Typed: true}, nil
+		case (word == "y" || word == "yes") && (rest == "" || rest == "all"):
+			return Reply{Decision: AllowOnce, Typed: true}, nil
+		case word == "each" && rest == "":
+			return Reply{}, errEach
+		case word == "show" && rest == "":
+			o.Full, o.Reveal = true, true
+			err = t.print("\n" + RenderAll(calls, o).Text)
+		default:
+			unclear++
+			err = t.print("Please type yes, no or each.\n")
+		}
+		if err != nil {
+			return Reply{}, err
+		}
+	}
+	return Reply{}, ErrUnclear
+}
+
+// typed shows a prompt and returns the first word that is typed after it, and the rest of its line.
+func (t *terminal) typed(ctx context.Context, prompt string) (word, rest string, err error) {
+	if err := t.in.drop(); err != nil {
+		return "", "", fmt.Errorf("dropping what was typed early: %w", err)
+	}
+	if err := t.print(prompt); err != nil {
+		return "", "", err
+	}
+	line, err := t.in.line(ctx)
+	switch {
+	case ctx.Err() != nil:
+		t.print("\n(" + Words(context.Cause(ctx).Error()) + ")\n")
+		return "", "", context.Cause(ctx)
+	case err != nil:
+		t.print("\n")
+		return "", "", fmt.Errorf("the input ended: %w", ErrNoPerson)
+	}
+	word, rest, _ = strings.Cut(strings.TrimSpace(line), " ")
+	return strings.ToLower(strings.TrimRight(word, ".,:;!")), strings.TrimSpace(rest), nil
 }
 
 // ask shows r and reads until there is an answer.
@@ -101,24 +204,13 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 	if err := t.print("\n" + shown.Text); err != nil {
 		return Reply{}, err
 	}
+	offers := Offers(r, time.Now())
 	for unclear := 0; unclear < maxUnclear; {
-		if err := t.in.drop(); err != nil {
-			return Reply{}, fmt.Errorf("dropping what was typed early: %w", err)
-		}
-		if err := t.print(prompt(code, shown)); err != nil {
+		word, rest, err := t.typed(ctx, prompt(code, shown, offers))
+		if err != nil {
 			return Reply{}, err
 		}
-		typed, err := t.in.line(ctx)
-		switch {
-		case ctx.Err() != nil:
-			t.print("\n(" + Words(context.Cause(ctx).Error()) + ")\n")
-			return Reply{}, context.Cause(ctx)
-		case err != nil:
-			t.print("\n")
-			return Reply{}, fmt.Errorf("the input ended: %w", ErrNoPerson)
-		}
-		word, rest, _ := strings.Cut(strings.TrimSpace(typed), " ")
-		word, rest = strings.ToLower(strings.TrimRight(word, ".,:;!")), strings.TrimSpace(rest)
+		meant, scope := scoped(rest, offers)
 		hint := "Please type yes or no."
 		switch {
 		case word == "n" || word == "no":
@@ -130,10 +222,10 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 				return Reply{}, err
 			}
 			continue
-		case approves(word, rest, code) && grave(r.Risk) && !shown.Complete:
+		case approves(word, meant, code) && grave(r.Risk) && !shown.Complete:
 			hint = "Please type show first: a call of this risk has to be seen whole."
-		case approves(word, rest, code):
-			return Reply{Decision: AllowOnce, Typed: true}, nil
+		case approves(word, meant, code):
+			return Reply{Decision: AllowOnce, Scope: scope, Typed: true}, nil
 		case code != "":
 			hint = fmt.Sprintf("Please type yes %s or no.", code)
 		}
@@ -153,16 +245,34 @@ func approves(word, rest, code string) bool {
 	return (word == "y" || word == "yes") && rest == code || word == code && rest == ""
 }
 
-func prompt(code string, shown Rendering) string {
+// scoped takes the last word off a line if it says for how long a yes is meant, as one of the offers.
+func scoped(line string, offers []*Grant) (rest string, scope Scope) {
+	rest, last := "", line
+	if i := strings.LastIndexByte(line, ' '); i >= 0 {
+		rest, last = strings.TrimSpace(line[:i]), line[i+1:]
+	}
+	for _, g := range offers {
+		if Scope(last) == g.Scope {
+			return rest, g.Scope
+		}
+	}
+	return line, ""
+}
+
+func prompt(code string, shown Rendering, offers []*Grant) string {
 	yes := "yes"
 	if code != "" {
 		yes += " " + code
+	}
+	var remember strings.Builder
+	for _, g := range offers {
+		fmt.Fprintf(&remember, "  %s %s: %s\n", yes, g.Scope, g.Text())
 	}
 	more := ""
 	if shown.Cut || shown.Masked > 0 {
 		more = ", show to see all of it"
 	}
-	return fmt.Sprintf("Type %s to allow, no to refuse (a reason may follow)%s: ", yes, more)
+	return fmt.Sprintf("%sType %s to allow, no to refuse (a reason may follow)%s: ", remember.String(), yes, more)
 }
 
 func (t *terminal) print(s string) error {

@@ -1034,7 +1034,12 @@ static uint32_t raised_by(JSValueConst error) {
 
 typedef struct { double when, every; int32_t id; JSValue func; int argc; JSValue *argv; } Timer;
 
-static struct { Timer *heap; uint32_t len, cap; int32_t last; } timers;
+static struct {
+    Timer *heap;
+    uint32_t len, cap;
+    int32_t last;
+    int32_t running; /* the timer whose function runs, which is not in the heap; 0 once it was cleared */
+} timers;
 
 static bool timer_less(const Timer *a, const Timer *b) { return a->when != b->when ? a->when < b->when : a->id < b->id; }
 
@@ -1114,6 +1119,7 @@ static JSValue js_clear_timer(JSContext *c, JSValueConst this_val, int argc, JSV
     if (argc > 0 && JS_IsNumber(argv[0])) {
         int32_t id;
         if (JS_ToInt32(c, &id, argv[0])) return JS_EXCEPTION;
+        if (id == timers.running) timers.running = 0;
         for (uint32_t i = 0; i < timers.len; i++)
             if (timers.heap[i].id == id) {
                 timer_free(timer_remove(i));
@@ -1495,6 +1501,7 @@ static void cm_pump(void) {
         }
         if (!timers.len || timers.heap[0].when > shared.mono_ms) break;
         Timer t = timer_remove(0);
+        timers.running = t.id;
         JSValue v = JS_Call(ctx, t.func, JS_UNDEFINED, t.argc, (JSValueConst *)t.argv);
         if (JS_IsException(v)) {
             JSValue x = JS_GetException(ctx);
@@ -1506,12 +1513,13 @@ static void cm_pump(void) {
             return;
         }
         JS_FreeValue(ctx, v);
-        if (t.every > 0 && !ended) {
+        if (t.every > 0 && timers.running == t.id && !ended) {
             t.when = shared.mono_ms + t.every;
             if (timer_add(t)) timer_free(t);
         } else {
             timer_free(t);
         }
+        timers.running = 0;
     }
     shared.next_timer_ms = timers.len ? timers.heap[0].when : -1;
     shared.status = RUN_WAITING;

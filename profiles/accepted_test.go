@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -207,6 +208,26 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("got %v", Problems(c.Warnings))
 		}
 	})
+}
+
+// TestPlacesOfWarnings: what is marked is the name, and a floor that lets nothing through
+// by itself is no trap.
+func TestPlacesOfWarnings(t *testing.T) {
+	for content, want := range map[string][]int{
+		`{"evaluation": {"profiles": {"pp": {}}}}`:                                                                           {4},
+		`{"evaluation": {"defaultProfile": "pp", "profiles": {"pp": {"elicitationFallback": "allow"}}}}`:                     {4},
+		`{"evaluation": {"defaultProfile": "p", "floor": "fff", "profiles": {"fff": {}, "p": {}}}}`:                          {5},
+		`{"evaluation": {"defaultProfile": "p", "floor": "fff", "profiles": {"fff": {"unmatched": "deny"}, "p": {}}}}`:       nil,
+		`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["*__x", "__x", "tme__now", "time__now"]}}}}`: {1},
+	} {
+		var got []int
+		for _, w := range parse(t, content).Warnings {
+			got = append(got, w.Length)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got the lengths %v, want %v", content, got, want)
+		}
+	}
 }
 
 func TestManyWarningsAreCut(t *testing.T) {

@@ -29,7 +29,7 @@ type letters struct {
 var anyLetter = letters{not: true}
 
 // all reports whether every name has the shape.
-func (s shape) all() bool { return s.star && len(s.head)+len(s.tail) == 0 && s.pattern == "" }
+func (s shape) all() bool { return s.star && len(s.head)+len(s.tail) == 0 }
 
 // anything is the shape of every name.
 var anything = shape{star: true}

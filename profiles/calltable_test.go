@@ -32,6 +32,9 @@ ask a__b
 	if string(calls[1].Args) != `{"x": "# no comment"}` || calls[0].Args != nil {
 		t.Errorf("got the arguments %s and %s", calls[0].Args, calls[1].Args)
 	}
+	if _, err := ParseCalls("calls.txt", []byte(`allow {"x": 1}`)); err == nil || !contains(err.Error(), "a row without a tool") {
+		t.Errorf("got %v", err)
+	}
 	_, err = ParseCalls("calls.txt", []byte("\n  permit a__b\nask\nallow # x\ndeny a__b {x}\r\ndeny a__b {} tail\n"))
 	var problems Problems
 	if !errors.As(err, &problems) || len(problems) != 5 || problems[0].Line != 2 || problems[0].Column != 3 || problems[3].Line != 5 {
@@ -71,6 +74,9 @@ func TestDifferences(t *testing.T) {
 	}
 	if changes := DiffRules(floor("a__b"), floor("a__c")); len(changes) != 2 || changes[0].Added || changes[1].Text != `"a__c"` {
 		t.Errorf("the rules of the floor: got %+v", changes)
+	}
+	if changes := DiffRules(profile(t, `"denylist": ["a__b"]`), profile(t, `"asklist": ["a__b"]`)); len(changes) != 2 {
+		t.Errorf("a rule that moved to another list: got %+v", changes)
 	}
 	if DiffRules(old, old) != nil || DiffSettings(old, old) != nil {
 		t.Error("a profile differs from itself")

@@ -370,6 +370,29 @@ func TestComparisonsOfValues(t *testing.T) {
 	}
 }
 
+func TestEdgesOfComparisons(t *testing.T) {
+	for condition, want := range map[string][3]string{ // of 4, 5 and 6
+		`{"lt": 5}`: {"true", "false", "false"}, `{"lte": 5}`: {"true", "true", "false"}, `{"gt": 5}`: {"false", "false", "true"}, `{"gte": 5}`: {"false", "true", "true"},
+	} {
+		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": `+condition+`}}]`)
+		for i, value := range []string{"4", "5.0", `"6"`} {
+			if got := p.Explain(call("a b", `{"x": `+value+`}`)).Considered[0].Result; got != want[i] {
+				t.Errorf("%s of %s: got %s, want %s", condition, value, got, want[i])
+			}
+		}
+	}
+	for value, ok := range map[string]bool{
+		`{"regex": "` + strings.Repeat("x", 1000) + `"}`: true, `{"regex": "` + strings.Repeat("x", 1001) + `"}`: false,
+		`{"host": "a-b_c.example9"}`: true, `{"host": "0a.z"}`: true, `{"host": "a.z9"}`: true, `{"host": "a/b"}`: false, `{"host": "a+b.example"}`: false, `{"host": "a..b"}`: false,
+		"{\"host\": \"a`b.example\"}": false, `{"host": "a{b.example"}`: false, `{"host": "a;b.example"}`: false,
+	} {
+		_, err := Parse("f", []byte(inProfile(`"denylist": [{"tool": "a__b", "when": {"/x": `+value+`}}]`)))
+		if (err == nil) != ok {
+			t.Errorf("%.60s: got %v", value, err)
+		}
+	}
+}
+
 // TestTheFirstReasonIsKept: where several operators cannot be judged, the one that is
 // written first says why.
 func TestTheFirstReasonIsKept(t *testing.T) {

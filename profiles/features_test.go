@@ -134,6 +134,9 @@ func TestA9ExamplesOfRulesAreTried(t *testing.T) {
 		t.Errorf("the problem does not show rule and example: %s", p)
 	}
 	refused(t, inProfile(`"denylist": [{"tool": "fs__*", "when": {"/path": {"under": "/etc"}}, "examples": {"noMatch": [{"path": "/etc/x"}]}}]`))
+	// An example is tried as the rule is: widely in a deny rule, narrowly in an allow rule.
+	parse(t, inProfile(`"denylist": [{"tool": "a__b", "when": {"/x": {"eq": "X"}}, "examples": {"match": [{"x": "x"}]}}]`))
+	refused(t, inProfile(`"allowlist": [{"tool": "a__b", "when": {"/x": {"eq": "X"}}, "examples": {"match": [{"x": "x"}]}}]`))
 	parse(t, inProfile(`"denylist": [{"tool": "fs__*", "when": {"/path": {"under": "/etc"}}, "examples": {"match": [{"path": "/etc/x"}], "noMatch": [{"path": "/tmp"}]}}]`))
 }
 

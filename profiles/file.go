@@ -78,9 +78,6 @@ func (b *builder) read() {
 
 // isBareMap recognises a file that is nothing but servers, as some clients keep it.
 func (b *builder) isBareMap(root *node) bool {
-	if root.kind != kindObject || root.count == 0 {
-		return false
-	}
 	named := false
 	for child := range b.t.children(root) {
 		server := slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool {

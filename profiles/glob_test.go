@@ -313,10 +313,32 @@ func TestPlacesInPatterns(t *testing.T) {
 	}{
 		{`a[[:alpha:]]`, 1, 3}, {`a[^[:alpha:]]`, 1, 4}, {`ab[z-a]`, 3, 3}, {`a[]b`, 1, 2}, {`a[^]b`, 1, 3}, {`a[b`, 1, 1}, {`a[\`, 1, 1}, {`a{b,c`, 1, 1}, {`a{b}`, 1, 3},
 		{`{1..3}x`, 0, 6}, {`a*(b)`, 1, 2}, {`ab\`, 2, 1}, {`a]`, 1, 1}, {`a}`, 1, 1},
+		{`(a)`, 0, 1}, {`|a`, 0, 1}, {`a|b`, 1, 1}, {` a`, 0, 1}, {"a\tb", 1, 1}, {`!a`, 0, 1},
 	} {
-		_, bad := textGlob(row.pattern)
+		_, bad := nameGlob(row.pattern)
 		if bad == nil || bad.at != row.at || bad.length != row.length {
 			t.Errorf("%s: got %+v, want %d characters at %d", row.pattern, bad, row.length, row.at)
+		}
+	}
+}
+
+// TestHowManyWaysThroughBraces: patterns stay small, and what looks like a range is told
+// from what does not.
+func TestHowManyWaysThroughBraces(t *testing.T) {
+	list := func(n int) string {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprint("n", i))
+		}
+		return "{" + strings.Join(names, ",") + "}"
+	}
+	for pattern, message := range map[string]string{
+		strings.Repeat("{a,b}", 8): "", strings.Repeat("{a,b}", 9): "more than 256", list(256): "", list(257): "more than 256",
+		"{1..3}": "ranges in braces", "{a..c}": "ranges in braces", "{..3}": "only one alternative", "{1..}": "only one alternative", "{a..b,c}": "", "{a..*}": "only one alternative",
+	} {
+		_, bad := nameGlob(pattern)
+		if (bad == nil) != (message == "") || bad != nil && !contains(bad.message, message) {
+			t.Errorf("%.40s: got %+v, want %q", pattern, bad, message)
 		}
 	}
 }

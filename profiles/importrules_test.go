@@ -95,12 +95,14 @@ func TestImportReads(t *testing.T) {
 		{"an empty table asks about everything", `[]`, nil, []string{`ask a__b`}, `"unmatched": "ask"`},
 		{"approve one server, ask about its writes", `[{"id":"1","serverId":"u-1","toolName":null,"toolPattern":null,"autoApprove":true,"priority":0},
 			{"id":"2","serverId":null,"toolName":null,"toolPattern":"write_*","autoApprove":false,"priority":10}]`, map[string]string{"u-1": "my-fs"},
-			[]string{`allow my-fs__read`, `ask my-fs__write_file`, `ask my-fs__WRITE_file`, `ask other__read`}, `"my_fs__*"`},
+			[]string{`allow my-fs__read`, `ask my-fs__write_file`, `ask my-fs__WRITE_file`, `ask other__read`}, `"reason":"rule 1 (approve every tool of my-fs, priority 0)"`},
+		{"approve everything", `[{"action":"approve"}]`, nil, []string{`allow a__b`, `allow a__b__c`}, `"*__*"`},
+		{"approve what begins and ends alike", `[{"toolPattern":"a*a","action":"approve"}]`, nil, []string{`allow x__aba`, `ask x__ab`, `ask x__y__aba`}, `"*__a*a"`},
 		{"an exception to a question", `[{"toolName":"write_log","autoApprove":1,"priority":20},{"toolPattern":"write_*","autoApprove":0,"priority":10},{"autoApprove":1,"priority":1}]`, nil,
-			[]string{`allow a__write_log`, `ask a__write_file`, `allow a__read`}, `imported-1`},
+			[]string{`allow a__write_log`, `ask a__write_file`, `allow a__read`}, `"imported-3"`},
 		{"an exception to a denial", `{"servers":[{"id":"9","name":"fs"}],"rules":[{"server_id":"9","tool_name":"delete_tmp","action":"approve","priority":2},{"server_id":"9","tool_pattern":"delete_*","action":"deny","priority":1}]}`, nil,
-			[]string{`allow fs__delete_tmp`, `deny fs__delete_it`, `ask fs__read`, `ask x__delete_it`}, `"fs__`},
-		{"a rule that never decides", `[{"action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil, []string{`ask a__x`}, ``},
+			[]string{`allow fs__delete_tmp`, `deny fs__delete_it`, `ask fs__read`, `ask x__delete_it`}, `rule 2 (deny delete_* of fs, priority 1)`},
+		{"a rule that never decides", `[{"action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil, []string{`ask a__x`}, `approve x of every server`},
 		{"several stars in an exception", `[{"toolPattern":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5},{"action":"approve","priority":1}]`, nil,
 			[]string{`allow x__c`, `ask x__ab`}, `Stricter`},
 	} {
@@ -109,8 +111,13 @@ func TestImportReads(t *testing.T) {
 			t.Errorf("%s: %v", row.title, err)
 			continue
 		}
-		if ambiguous := contains(string(imported.File), "imported-ambiguous"); ambiguous != slices.Contains([]string{"an exception to a question", "a rule that never decides", "several stars in an exception"}, row.title) {
+		if ambiguous := contains(string(imported.File), "imported-ambiguous"); ambiguous != slices.Contains([]string{"an exception to a question", "a rule that never decides", "several stars in an exception", "approve what begins and ends alike"}, row.title) {
 			t.Errorf("%s: asks about ambiguous names: %t\n%s", row.title, ambiguous, imported.File)
+		}
+		for _, empty := range []string{"[]", "[\n          \n"} {
+			if contains(string(imported.File), empty) {
+				t.Errorf("%s: a list of nothing is written\n%s", row.title, imported.File)
+			}
 		}
 		if !contains(string(imported.File), row.contains) {
 			t.Errorf("%s: got\n%s\nwant %s in it", row.title, imported.File, row.contains)

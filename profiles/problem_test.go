@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -84,5 +85,52 @@ func TestDidYouMean(t *testing.T) {
 		if got := nearest(word, known); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
+	}
+}
+
+func TestProblemsComeInTheOrderOfTheFile(t *testing.T) {
+	_, err := Parse("f", []byte("{\"evaluation\": {\"defaultProfile\": \"x\",\n\"profiles\": {\"p\": {\"extends\": [\"y\"],\n\"denylst\": 1}}}}"))
+	var ps Problems
+	if !errors.As(err, &ps) || len(ps) != 3 || ps[0].Line != 1 || ps[1].Line != 2 || ps[2].Line != 3 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEdgesOfNamesAndTexts(t *testing.T) {
+	for content, ok := range map[string]bool{
+		`{"mcpServers": {"` + strings.Repeat("x", 64) + `": {"command": "x"}}}`:               true,
+		`{"mcpServers": {"` + strings.Repeat("x", 65) + `": {"command": "x"}}}`:               false,
+		`{"evaluation": {"defaultProfile": "azAZ09_", "profiles": {"azAZ09_": {}}}}`:          true,
+		`{"evaluation": {"profiles": {"` + strings.Repeat("x", 32) + `": {}}}}`:               true,
+		`{"evaluation": {"profiles": {"` + strings.Repeat("x", 33) + `": {}}}}`:               false,
+		`{"evaluation": {"profiles": {"a@": {}}}}`:                                            false,
+		`{"evaluation": {"profiles": {"a[": {}}}}`:                                            false,
+		"{\"evaluation\": {\"profiles\": {\"a`\": {}}}}":                                      false,
+		`{"evaluation": {"profiles": {"a{": {}}}}`:                                            false,
+		`{"evaluation": {"profiles": {"a/": {}}}}`:                                            false,
+		`{"evaluation": {"profiles": {"a:": {}}}}`:                                            false,
+		`{"evaluation": {"profiles": {"p": {"allowlist": [], "unmatched": "deny"}}}} // fine`: true,
+	} {
+		if _, err := Parse("f", []byte(content)); (err == nil) != ok {
+			t.Errorf("%s: got %v", content, err)
+		}
+	}
+	for name, hint := range map[string]string{"safe-x": `for example "safe_x"`, "-": "at most 32 characters", strings.Repeat("x", 31) + "-": `for example "x`, strings.Repeat("x", 32) + "-y": "at most 32 characters"} {
+		p := refused(t, `{"evaluation": {"profiles": {"`+name+`": {}}}}`)
+		if !contains(p.Hint, hint) || contains(p.Hint, "for example") != contains(hint, "for example") {
+			t.Errorf("%s: got the hint %s", name, p.Hint)
+		}
+	}
+	if p := refused(t, "\x00{}"); !contains(p.Hint, "binary") {
+		t.Errorf("got %s", p)
+	}
+	if p := refused(t, `{} /* x`); p.Length != 2 {
+		t.Errorf("a comment that never ends: got the length %d", p.Length)
+	}
+	if got := shortened(strings.Repeat("x", maxConditionText)); len(got) != maxConditionText {
+		t.Errorf("got %d characters", len(got))
+	}
+	if got := shortened(strings.Repeat("x", maxConditionText+1)); len(got) != maxConditionText+3 || !strings.HasSuffix(got, "...") {
+		t.Errorf("got %q", got)
 	}
 }

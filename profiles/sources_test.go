@@ -207,7 +207,7 @@ func TestFilesThatHoldTogether(t *testing.T) {
 		t.Errorf("got %s %s %s %v %q, warnings %v", c.Store, c.HTTP, c.Builtin, c.Scripts, c.AdminURL, c.Warnings)
 	}
 	settled := together(t, managed(`{"evaluation": {"adminURL": "https://x.example"}, "scripts": {"root": "/srv"}}`), user(`{"evaluation": {"adminURL": "https://y.example"}, "scripts": {"root": "mine"}}`))
-	if settled.AdminURL != "https://x.example" || settled.Scripts == nil || settled.Scripts.Root != "/srv" || len(settled.Warnings) != 2 || !contains(settled.Warnings[0].Message, "the managed file says it already") {
+	if settled.AdminURL != "https://x.example" || settled.Scripts == nil || settled.Scripts.Root != "/srv" || len(settled.Warnings) != 2 || settled.Warnings[0].Length != len(`"adminURL"`) || !contains(settled.Warnings[0].Message, "the managed file says it already") {
 		t.Errorf("what the managed file says stays: got %q, %v, %v", settled.AdminURL, settled.Scripts, settled.Warnings)
 	}
 	if c := together(t, user(`{"limits": {"calls": 5}, "evaluation": {"profiles": {"p": {"limits": {"calls": 9}}, "q": {}}}}`)); c.Profile("p").Limits().Calls != 9 || c.Profile("q").Limits().Calls != 5 {

@@ -74,6 +74,8 @@ func TestLint(t *testing.T) {
 		{"covered by one rule", `"denylist": ["github__*"], "allowlist": ["github__get_issue"]`, `shadowed`},
 		{"read and send unasked", `"allowlist": ["github__get_*", "mail__*"]`, `note read-and-send`},
 		{"everything unasked", ``, `note read-and-send`},
+		{"nothing to carry", `"allowlist": ["mail__*"]`, ``},
+		{"sending is asked about, allowed or not", `"allowlist": ["github__get_*", "mail__*"], "asklist": ["mail__*"]`, `shadowed`},
 		{"sending is asked about", `"allowlist": ["github__get_*"], "asklist": ["mail__*"]`, ``},
 		{"no rule says that it may", `"allowlist": ["github__get_*"], "unmatched": "ask"`, ``},
 	} {
@@ -102,7 +104,7 @@ func TestLintLooksEverywhere(t *testing.T) {
 func TestArgumentsOfSchemas(t *testing.T) {
 	schema := `{"$defs": {"place": {"properties": {"city": {"default": "Rome"}}, "required": ["city"]}, "loop": {"$ref": "#/$defs/loop"}},
 		"oneOfMany": [{"properties": {"c": {}}}],
-		"properties": {"whole": {"$ref": "#"}, "listed": {"$ref": "#/oneOfMany/0"}, "far": {"$ref": "#/oneOfMany/7"}, "wrong": {"$ref": "#/oneOfMany/x"}, "plain": {"$ref": "#/$defs/place/required/0/x"}, "at": {"$ref": "#/$defs/place"}, "any": true, "list": {"prefixItems": [{"properties": {"a": {}}, "required": ["a"]}], "items": {"properties": {"b": {}}}},
+		"properties": {"next": {"$ref": "#/oneOfMany/1"}, "loose": {"additionalProperties": {}}, "whole": {"$ref": "#"}, "listed": {"$ref": "#/oneOfMany/0"}, "far": {"$ref": "#/oneOfMany/7"}, "wrong": {"$ref": "#/oneOfMany/x"}, "plain": {"$ref": "#/$defs/place/required/0/x"}, "at": {"$ref": "#/$defs/place"}, "any": true, "list": {"prefixItems": [{"properties": {"a": {}}, "required": ["a"]}], "items": {"properties": {"b": {}}}},
 			"either": {"oneOf": [{"properties": {"x": {}}, "required": ["x"]}, {"properties": {"x": {}, "y": {}, "d": {"default": 7}}, "required": ["x"]}]},
 			"map": {"additionalProperties": {"properties": {"z": {}}}}, "odd": {"patternProperties": {"^x-": {}}}, "turn": {"$ref": "#/$defs/loop"}, "lost": {"$ref": "other.json"}, "none": {"$ref": "#/$defs/none"}},
 		"allOf": [{"properties": {"more": {}}, "required": ["more"]}], "required": ["at", "list", "either"]}`
@@ -119,6 +121,7 @@ func TestArgumentsOfSchemas(t *testing.T) {
 		{"/either/x", true, true}, {"/either/y", true, false}, {"/either/z", false, false},
 		{"/map/q", true, false}, {"/map/q/z", true, false}, {"/map/q/y", false, false}, {"/odd/x-a", true, false}, {"/odd/y", false, false},
 		{"/whole/at/city", true, false}, {"/listed/c", true, false}, {"/far/x", false, false}, {"/wrong/x", false, false}, {"/plain/x", false, false},
+		{"/next/c", false, false}, {"/wrong/c", false, false}, {"/loose/x", false, false},
 		{"/turn", true, false}, {"/turn/x", false, false}, {"/lost/x", false, false}, {"/none/x", false, false}, {"/nothing", false, false},
 	} {
 		b := builder{reader: &reader{}}
@@ -136,6 +139,22 @@ func TestArgumentsOfSchemas(t *testing.T) {
 	for _, raw := range []string{"", "true", "[]", "{"} {
 		if _, ok := parseInputSchema(json.RawMessage(raw)); ok {
 			t.Errorf("%q is a schema that says something", raw)
+		}
+	}
+}
+
+func TestWhatToolsReadAndSend(t *testing.T) {
+	for _, row := range []struct {
+		tool         string
+		annotations  map[string]any
+		reads, sends bool
+	}{
+		{"browse", nil, false, false}, {"browse", map[string]any{"openWorldHint": true}, false, true}, {"browse", map[string]any{"openWorldHint": true, "readOnlyHint": true}, true, false},
+		{"browse", map[string]any{"readOnlyHint": true}, true, false}, {"get_it", nil, true, false}, {"sendMail", nil, false, false}, {"send-mail", nil, false, true}, {"target", nil, false, false},
+	} {
+		tool := lintTool{ToolInfo: &ToolInfo{Tool: row.tool, Annotations: row.annotations}}
+		if tool.reads() != row.reads || tool.sends() != row.sends {
+			t.Errorf("%s %v: reads %t, sends %t", row.tool, row.annotations, tool.reads(), tool.sends())
 		}
 	}
 }

@@ -22,15 +22,18 @@ var ErrParked = errors.New("sandbox: the run was parked")
 // damaged, forged, or of another guest.
 var ErrImage = errors.New("sandbox: not an image of a run that this engine can resume")
 
+// parking is what [Run.Park] asked for. The driving goroutine sets image and err
+// before it closes done.
 type parking struct {
-	done  chan struct{}
-	image []byte
-	err   error
+	wanted int // how many wait for it; guarded by Run.mu
+	image  []byte
+	err    error
 }
 
 // Park waits until the run is quiescent, that is until the Host has returned
 // [ErrLater] for every open call, takes it out of its guest and returns it as
-// bytes, for [Engine.Resume] in this process or another. A run that ends first
+// bytes, for [Engine.Resume] in this process or another. From then on
+// [Run.Settle] takes no answer: it belongs to the run that is resumed. A run that ends first
 // is not parked: then the error says so, and [Run.Wait] has the result.
 //
 // The image holds the program's data, as it is in memory, and is authenticated
@@ -38,23 +41,23 @@ type parking struct {
 func (r *Run) Park(ctx context.Context) ([]byte, error) {
 	r.mu.Lock()
 	if r.park == nil {
-		r.park = &parking{done: make(chan struct{})}
+		r.park = &parking{}
 	}
 	p := r.park
-	ended := r.ended
+	p.wanted++
 	r.mu.Unlock()
-	if !ended {
-		r.notify()
-		select {
-		case <-p.done:
-		case <-r.done:
-		case <-ctx.Done():
-			r.mu.Lock()
-			r.park = nil
-			r.mu.Unlock()
+	r.notify()
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		r.mu.Lock()
+		p.wanted--
+		ended := r.ended
+		r.mu.Unlock()
+		if !ended {
 			return nil, context.Cause(ctx)
 		}
-		<-r.done
+		<-r.done // too late to go back: there is an image, or will be
 	}
 	if p.image == nil && p.err == nil {
 		return nil, errors.New("sandbox: the run ended before it could be parked")
@@ -86,8 +89,8 @@ type imageCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// parkNow makes the image; the guest is idle.
-func (r *Run) parkNow(g *guest) error {
+// parkNow makes the image; the guest is idle, and ended is set.
+func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
 	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Limits: r.limits,
 		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock}
@@ -96,7 +99,6 @@ func (r *Run) parkNow(g *guest) error {
 	for _, c := range r.openCalls() {
 		h.Open = append(h.Open, imageCall{c.ID, c.Name, c.Args})
 	}
-	p := r.park
 	r.mu.Unlock()
 	p.image, p.err = r.engine.writeImage(h, g)
 	if p.err != nil {

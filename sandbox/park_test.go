@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // later leaves every call whose name ends in later to Settle.
@@ -139,6 +141,100 @@ func TestARunThatEndsIsNotParked(t *testing.T) {
 	}
 	if _, err := r.Park(t.Context()); err == nil {
 		t.Error("a run that has ended was parked")
+	}
+}
+
+// While the image is made, an answer would come too late for it, and too early
+// for the run that is resumed from it.
+func TestNoAnswerIsLostWhileARunIsParked(t *testing.T) {
+	e := testEngine(t)
+	for i := range 60 {
+		r, err := e.Start(t.Context(), Program{Source: `return Promise.all([1, 2, 3].map(i => codemode.a__later(i)))`}, later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var taken [4]bool
+		var wg sync.WaitGroup
+		for id := 1; id < len(taken)-1; id++ { // the last one stays open: the run does not end
+			wg.Go(func() {
+				time.Sleep(time.Duration(10*i) * time.Microsecond)
+				taken[id] = r.Settle(id, json.RawMessage("true"), nil)
+			})
+		}
+		image := park(t, r)
+		wg.Wait()
+		resumed, err := e.Resume(t.Context(), image, nil, later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range resumed.Open() {
+			if taken[c.ID] {
+				t.Errorf("round %d: the answer of call %d was taken, and the call is open", i, c.ID)
+			}
+			resumed.Settle(c.ID, json.RawMessage("true"), nil)
+		}
+		if res, err := resumed.Wait(); err != nil || string(res.Value) != "[true,true,true]" {
+			t.Fatalf("round %d: got %s, %v", i, res.Value, err)
+		}
+	}
+}
+
+func TestParkingCanBeGivenUp(t *testing.T) {
+	e := testEngine(t)
+	answered := make(chan struct{})
+	r, err := e.Start(t.Context(), Program{Source: `return codemode.a__later(1)`}, func(context.Context, *Call) (json.RawMessage, error) {
+		<-answered
+		return nil, ErrLater
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, giveUp := context.WithCancelCause(t.Context())
+	first, second := make(chan error), make(chan error)
+	var image []byte
+	go func() {
+		_, err := r.Park(given)
+		first <- err
+	}()
+	go func() {
+		var err error
+		image, err = r.Park(t.Context())
+		second <- err
+	}()
+	tired := errors.New("tired of waiting")
+	giveUp(tired)
+	if err := <-first; !errors.Is(err, tired) {
+		t.Errorf("the one who gave up got %v", err)
+	}
+	close(answered)
+	if err := <-second; err != nil || len(image) == 0 {
+		t.Errorf("the other one got %d bytes, %v", len(image), err)
+	}
+}
+
+// Whoever gives up in the last moment gets the image, if there is one: nobody else has it.
+func TestParkingGivenUpTooLate(t *testing.T) {
+	e := testEngine(t)
+	for i := range 60 {
+		r, err := e.Start(t.Context(), Program{Source: `return codemode.a__later(1)`}, later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(10*i)*time.Microsecond)
+		image, err := r.Park(ctx)
+		cancel()
+		if err == nil {
+			if r, err = e.Resume(t.Context(), image, nil, later); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for len(r.Open()) == 0 { // it has not made its call yet
+			time.Sleep(time.Millisecond)
+		}
+		r.Settle(1, json.RawMessage(`"answer"`), nil)
+		if res, err := r.Wait(); err != nil || string(res.Value) != `"answer"` {
+			t.Fatalf("round %d: got %s, %v", i, res.Value, err)
+		}
 	}
 }
 

@@ -181,14 +181,10 @@ func (r *Run) drive() {
 	r.mu.Lock()
 	r.ended = true
 	r.queue = nil
-	park := r.park
 	r.mu.Unlock()
 	r.guest = nil
 	r.engine.put(g)
 	close(r.done)
-	if park != nil {
-		close(park.done)
-	}
 }
 
 func (r *Run) loop(g *guest) (*Result, error) {
@@ -278,10 +274,15 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		answers := r.answers
 		r.answers, r.spare = r.spare[:0], nil
 		running, busy := r.pauses == 0, r.inFlight > 0
-		park := r.park != nil && len(answers) == 0 && r.inFlight == 0 && len(r.open) > 0
+		park := r.park
+		if park != nil && park.wanted > 0 && len(answers) == 0 && r.inFlight == 0 && len(r.open) > 0 {
+			r.ended = true // an answer that came now would be in neither run
+		} else {
+			park = nil
+		}
 		r.mu.Unlock()
-		if park {
-			return nil, r.parkNow(g)
+		if park != nil {
+			return nil, r.parkNow(g, park)
 		}
 		r.spare = answers // until the next time here, when it was read
 		if len(answers) > 0 || due >= 0 && t >= due {

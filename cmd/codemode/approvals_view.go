@@ -6,7 +6,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
-
 )
 
 var (
@@ -140,4 +139,3 @@ func (s *approvalsScreen) help(chosen int) string {
 	}
 	return help
 }
-

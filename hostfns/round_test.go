@@ -1,0 +1,258 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A form is an asker that is put several questions at once, and remembers what it was asked.
+type form struct {
+	mu         sync.Mutex
+	rounds     [][]string
+	answer     func(q *Question) Answer
+	alone      bool // wants one question at a time
+	remembered map[string]bool
+}
+
+func (f *form) Gathers() bool { return !f.alone }
+
+func (f *form) Ask(ctx context.Context, q *Question) Answer {
+	return f.AskAll(ctx, []*Question{q})[0]
+}
+
+func (f *form) AskAll(ctx context.Context, qs []*Question) []Answer {
+	answers := f.answers(qs)
+	select {
+	case <-time.After(time.Second): // a person thinks
+	case <-ctx.Done():
+	}
+	return answers
+}
+
+func (f *form) answers(qs []*Question) []Answer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var round []string
+	var answers []Answer
+	for _, q := range qs {
+		round = append(round, fmt.Sprint(q.Call, string(q.Args)))
+		answers = append(answers, f.answer(q))
+	}
+	f.rounds = append(f.rounds, round)
+	return answers
+}
+
+func (f *form) Remembered(_ context.Context, q *Question) (Answer, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Answer{Allowed: true, How: "grant"}, f.remembered[string(q.Args)]
+}
+
+// together makes calls at the same moment and returns what became of each.
+func together(ctx context.Context, r *Run, progress func() (int, bool), args ...string) []string {
+	results := make([]string, len(args))
+	var wg sync.WaitGroup
+	for i, a := range args {
+		wg.Go(func() {
+			_, err := r.Call(ctx, Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(a), Progress: progress})
+			results[i] = "ok"
+			if x, ok := err.(*Exception); ok {
+				results[i] = fmt.Sprint(x.Props["reason"])
+			}
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+func (w *world) ask(f *form, change ...func(*RunInfo)) *Run {
+	info := RunInfo{ID: "r1", Policy: w, Asker: f}
+	for _, c := range change {
+		c(&info)
+	}
+	return NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(info)
+}
+
+// C2: calls that wait at the same moment are one round, in the order of the program; what comes later is the next one.
+func TestC2RoundsOfQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = verdict(Ask)
+		f := &form{answer: func(q *Question) Answer {
+			if strings.Contains(string(q.Args), "no") {
+				return no
+			}
+			return yes
+		}}
+		got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":"no"}`, `{"a":3}`)
+		if !slices.Equal(got, []string{"ok", ReasonDeclined, "ok"}) {
+			t.Errorf("got %v", got)
+		}
+		if len(f.rounds) != 1 || !slices.Equal(f.rounds[0], []string{`1{"a":1}`, `2{"a":"no"}`, `3{"a":3}`}) {
+			t.Errorf("rounds: %v", f.rounds)
+		}
+
+		f.rounds, f.alone = nil, true
+		together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`)
+		if len(f.rounds) != 2 {
+			t.Errorf("one by one: %v", f.rounds)
+		}
+	})
+}
+
+// A question waits for what the program is about to ask as well, however slowly that comes, and not for ever.
+func TestQuestionsWaitForTheProgram(t *testing.T) {
+	tests := []struct {
+		why    string
+		second time.Duration // when the second call is made
+		waits  time.Duration // when the program has nothing more to do
+		rounds int
+	}{
+		{"the second comes after half a second", 500 * time.Millisecond, 600 * time.Millisecond, 1},
+		{"the program computes on for long", 10 * time.Second, 20 * time.Second, 2},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.decide = verdict(Ask)
+			f := &form{answer: func(*Question) Answer { return yes }}
+			r := w.ask(f)
+			start := time.Now()
+			progress := func() (int, bool) {
+				calls := 1
+				if time.Since(start) >= test.second {
+					calls = 2
+				}
+				return calls, time.Since(start) >= test.waits
+			}
+			var wg sync.WaitGroup
+			for i, after := range []time.Duration{0, test.second + 20*time.Millisecond} {
+				wg.Go(func() {
+					time.Sleep(after)
+					if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)), Progress: progress}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if len(f.rounds) != test.rounds {
+				t.Errorf("%s: rounds %v", test.why, f.rounds)
+			}
+		})
+	}
+}
+
+// A call that is still being decided joins the round: its server may just be starting.
+func TestQuestionsWaitForCallsThatAreBeingDecided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = func(_ *Tool, args json.RawMessage) Decision {
+			if strings.Contains(string(args), "slow") {
+				time.Sleep(time.Second)
+			}
+			return Decision{Verdict: Ask}
+		}
+		f := &form{answer: func(*Question) Answer { return yes }}
+		together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":"slow"}`)
+		if len(f.rounds) != 1 {
+			t.Errorf("rounds: %v", f.rounds)
+		}
+	})
+}
+
+// What was allowed before is not asked, whether it was allowed before the call or while it waited; what was refused is not
+// asked again and no grant brings it back.
+func TestWhatIsRememberedIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = verdict(Ask)
+		f := &form{alone: true, remembered: map[string]bool{`{"a":0}`: true}}
+		f.answer = func(q *Question) Answer {
+			if strings.Contains(string(q.Args), "no") {
+				return no
+			}
+			f.remembered[`{"a":1}`] = true // for all of its kind
+			return yes
+		}
+		r := w.ask(f)
+		if got := together(t.Context(), r, nil, `{"a":0}`, `{"a":1}`, `{"a":1}`, `{"a":1}`); !slices.Equal(got, []string{"ok", "ok", "ok", "ok"}) || len(f.rounds) != 1 {
+			t.Errorf("got %v, rounds %v", got, f.rounds)
+		}
+		together(t.Context(), r, nil, `{"a":"no"}`)
+		f.remembered[`{"a":"no"}`] = true
+		if got := together(t.Context(), r, nil, `{"a":"no"}`); got[0] != ReasonDeclined || len(f.rounds) != 2 {
+			t.Errorf("refused before: %v, rounds %v", got, f.rounds)
+		}
+		by := map[string]int{}
+		for _, e := range w.entries {
+			if e.Kind == KindRunning {
+				by[e.DecidedBy]++
+			}
+		}
+		if by["grant"] != 3 || by["person"] != 1 {
+			t.Errorf("decided by %v", by)
+		}
+		w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Firm: true} }
+		f.rounds = nil
+		if together(t.Context(), r, nil, `{"a":0}`); len(f.rounds) != 1 {
+			t.Error("a grant answers what a person has to")
+		}
+	})
+}
+
+// The run's end answers all questions of a round, and a crash of the asker none.
+func TestRoundsThatEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = verdict(Ask)
+		f := &form{answer: func(*Question) Answer { return yes }}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(500*time.Millisecond, cancel)
+		if got := together(ctx, w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonCanceled, ReasonCanceled}) || w.sent() != 0 {
+			t.Errorf("got %v, %d sent", got, w.sent())
+		}
+		f.answer = func(*Question) Answer { panic("boom") }
+		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonNoApprover, ReasonNoApprover}) || w.sent() != 0 {
+			t.Errorf("got %v, %d sent", got, w.sent())
+		}
+	})
+}
+
+// C12: a yes is taken for the call as it is when it is released; what does not fit it is not sent.
+func TestC12AYesIsTakenOnce(t *testing.T) {
+	w := newWorld()
+	w.decide = verdict(Ask)
+	var used []string
+	f := &form{answer: func(*Question) Answer {
+		a := yes
+		a.Use = func(_ context.Context, now *Question) error {
+			used = append(used, now.Tool.Digest+string(now.Args))
+			if now.Tool.Digest != "d1" {
+				return fmt.Errorf("it is another one")
+			}
+			return nil
+		}
+		return a
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`); got[0] != "ok" || !slices.Equal(used, []string{`d1{"a":1}`}) {
+			t.Errorf("got %v, used %v", got, used)
+		}
+		before := f.answer
+		f.answer = func(q *Question) Answer {
+			a := before(q)
+			a.Use = func(context.Context, *Question) error { return fmt.Errorf("it was used before") }
+			return a
+		}
+		if got := together(t.Context(), w.ask(f), nil, `{"a":2}`); got[0] != ReasonPolicy || w.sent() != 1 {
+			t.Errorf("got %v, %d sent", got, w.sent())
+		}
+	})
+}
