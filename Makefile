@@ -5,7 +5,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm check guest bench fuzz soak clean
+.PHONY: all test test-npm check guest bench fuzz soak mutation clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -18,7 +18,7 @@ test-npm: testdata/npm/node_modules
 	CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm $(GO) test ./...
 
 testdata/npm/node_modules: testdata/npm/package.json
-	cd testdata/npm && npm install --omit=optional --no-audit --no-fund --loglevel=error
+	cd testdata/npm && npm install --no-audit --no-fund --loglevel=error
 	touch $@
 
 check:
@@ -35,9 +35,15 @@ check:
 guest:
 	guest/build.sh
 
-# What takes too long for every day: ten thousand parked runs, ten thousand random ones, and so on.
+# What takes too long for every day: ten thousand parked runs and as many random ones, a thousand kills, a million decisions.
 soak:
-	CODEMODE_LONG=1 $(GO) test -timeout 60m -v -run 'Parked|Random|Long' ./...
+	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./audit .
+	$(GO) test ./profiles -run 'TestOracle$$|TestMonotone$$|TestA10|TestB1|TestE6|NeverLoosen' -pairs 1000000 -timeout 60m
+	$(GO) test ./profiles -run HostileSaves -saves 10000 -timeout 20m
+
+# Needs gremlins (go install github.com/go-gremlins/gremlins/cmd/gremlins@latest). -count=1: from a cached run it computes a timeout near zero.
+mutation:
+	GOFLAGS="-count=1 -vet=off" gremlins unleash ./profiles --invert-logical --workers 1 --timeout-coefficient 3 --threshold-efficacy 95
 
 bench:
 	$(GO) test -run '^$$' -bench . ./...

@@ -111,7 +111,10 @@ func (r *Run) where(g *guest) Position {
 	if !g.waste {
 		return Position{}
 	}
-	// The guest stops at its next report if even this does not end.
+	// It reports in as everything does, and so needs a turn; the guest stops at
+	// its next report if even this does not end.
+	g.enter()
+	defer g.leave()
 	where := g.module.ExportedFunction("cm_where")
 	if where == nil || where.CallWithStack(g.ctx, g.stack[:]) != nil {
 		return Position{}

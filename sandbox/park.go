@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -133,7 +134,7 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 		}
 		binary.LittleEndian.PutUint32(page[:], uint32(at/hostPage))
 		copy(page[4:], g.mem.reserved[at:at+hostPage])
-		xor(page[4:], e.snapshot.page(at))
+		subtle.XORBytes(page[4:], page[4:], e.snapshot.page(at))
 		_, _ = w.Write(page[:]) // into memory
 	})
 	if err := w.Close(); err != nil {
@@ -142,12 +143,6 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	image := b.Bytes()
 	copy(image[len(imageMagic):], e.sign(image[len(imageMagic)+sha256.Size:]))
 	return image, nil
-}
-
-func xor(p, q []byte) {
-	for i := range q {
-		p[i] ^= q[i]
-	}
 }
 
 func (e *Engine) sign(p []byte) []byte {
@@ -244,7 +239,7 @@ func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
 		if at+hostPage > uint64(size) {
 			return fmt.Errorf("%w: it has a page outside its memory", ErrImage)
 		}
-		xor(page[4:], e.snapshot.page(int(at)))
+		subtle.XORBytes(page[4:], page[4:], e.snapshot.page(int(at)))
 		copy(g.mem.reserved[at:], page[4:])
 	}
 }

@@ -31,7 +31,7 @@ func parkAndHang() {
 			return nil, err
 		}
 		ctx := context.Background()
-		e, err := New(ctx, Options{Wasm: wasm, ParkKey: []byte("a key for tests")})
+		e, err := New(ctx, Options{Wasm: wasm, CacheDir: testCache(), ParkKey: []byte("a key for tests")})
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func TestAParkedRunGoesOnAfterItsProcessWasKilled(t *testing.T) {
 
 // Many runs are parked at a time: while they wait they are bytes and nothing else.
 func TestManyParkedRuns(t *testing.T) {
-	n := 300
+	n := 60
 	if os.Getenv("CODEMODE_LONG") != "" {
 		n = 10_000
 	}

@@ -52,7 +52,7 @@ func TestParkAndResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := New(t.Context(), Options{Wasm: wasm, ParkKey: []byte("a key for tests")})
+	other, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache(), ParkKey: []byte("a key for tests")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestSmallRunsMakeSmallImages(t *testing.T) {
 
 func TestParkWithMemory(t *testing.T) {
 	e := testEngine(t)
-	r, err := e.Start(t.Context(), Program{Source: "const a = Array.from({length: 1e6}, (_, i) => i); await codemode.a__later(); return a.reduce((x, y) => x + y)"}, later)
+	r, err := e.Start(t.Context(), Program{Source: "const a = Array.from({length: 3e5}, (_, i) => i); await codemode.a__later(); return a.reduce((x, y) => x + y)"}, later)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestParkWithMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Settle(1, nil, nil)
-	if result, err := r.Wait(); err != nil || string(result.Value) != "499999500000" {
+	if result, err := r.Wait(); err != nil || string(result.Value) != "44999850000" {
 		t.Errorf("got %s, %v", result.Value, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,8 +21,17 @@ var engine = sync.OnceValues(func() (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(context.Background(), Options{Wasm: wasm, ParkKey: []byte("a key for tests")})
+	return New(context.Background(), Options{CacheDir: testCache(), Wasm: wasm, ParkKey: []byte("a key for tests")})
 })
+
+// testCache keeps the compiled guest between tests and their processes.
+func testCache() string {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("codemode-test-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return ""
+	}
+	return dir
+}
 
 func testEngine(t testing.TB) *Engine {
 	t.Helper()
@@ -293,7 +303,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(t.Context(), Options{Wasm: wasm, Idle: 1})
+	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache(), Idle: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +426,7 @@ func TestClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(t.Context(), Options{Wasm: wasm})
+	e, err := New(t.Context(), Options{Wasm: wasm, CacheDir: testCache()})
 	if err != nil {
 		t.Fatal(err)
 	}

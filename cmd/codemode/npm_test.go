@@ -25,8 +25,12 @@ var eightServers = map[string]int{
 // sqliteInstalled reports whether the one server is there that is optional,
 // because npm has to compile a part of it.
 func sqliteInstalled() bool {
-	_, err := os.Stat(filepath.Join(os.Getenv("CODEMODE_NPM_SERVERS"), "node_modules", ".bin", "mcp-server-sqlite-npx"))
+	_, err := os.Stat(sqliteServer())
 	return err == nil
+}
+
+func sqliteServer() string {
+	return filepath.Join(os.Getenv("CODEMODE_NPM_SERVERS"), "sqlite", "node_modules", ".bin", "mcp-server-sqlite-npx")
 }
 
 // connectEight writes one file that connects all of them; files is the folder
@@ -53,7 +57,7 @@ func connectEight(t *testing.T) (config, files string) {
 		"sequential-thinking": map[string]any{"command": command("mcp-server-sequential-thinking")},
 		"git":                 map[string]any{"command": command("git-mcp-server"), "env": map[string]string{"GIT_BASE_DIR": files, "LOGS_DIR": filepath.Join(dir, "logs")}},
 		"playwright":          map[string]any{"command": command("playwright-mcp"), "args": []string{"--headless"}},
-		"sqlite":              map[string]any{"command": command("mcp-server-sqlite-npx"), "args": []string{filepath.Join(files, "notes.db")}},
+		"sqlite":              map[string]any{"command": sqliteServer(), "args": []string{filepath.Join(files, "notes.db")}},
 		"github":              map[string]any{"command": command("mcp-server-github")},
 	}
 	if !sqliteInstalled() {
