@@ -95,6 +95,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 	for _, q := range qs {
 		fallback = fallback || q.Decision.Fallback
 		r := a.request(q)
+		r.Sources = a.trace.Sources(q.Args)
 		if asking.Edit != nil && *asking.Edit {
 			r.Edit = q.Check
 		}
@@ -108,11 +109,14 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 			answer.Code, answer.Detail = approvals.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
 		}
 		answers[i] = hostfns.Answer{
-			Allowed: answer.Allowed, How: answer.How, Channel: answer.Channel, Args: answer.Args,
+			Allowed: answer.Allowed, How: answer.How, Channel: answer.Channel, By: answer.By, Args: answer.Args,
 			Code: answer.Code, Reason: answer.Reason, Detail: answer.Detail, Took: answer.Took,
 		}
 		if answer.Allowed {
 			answers[i].Use = a.use(answer)
+		}
+		if answer.Grant != nil {
+			answers[i].Grant, answers[i].Scope = answer.Grant.ID, string(answer.Grant.Scope)
 		}
 	}
 	return answers
@@ -131,13 +135,18 @@ func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Ques
 	}
 }
 
+// grantWait is how long grants may take to be read before a person is asked.
+const grantWait = 2 * time.Second
+
 // Remembered answers a question from what people have allowed before.
 func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.Answer, bool) {
 	r := a.request(q)
 	if len(r.Terms.Scopes) == 0 {
 		return hostfns.Answer{}, false
 	}
-	g, err := approvals.Granted(ctx, a.e.grants, r, a.policy.now())
+	reading, cancel := context.WithTimeout(ctx, grantWait)
+	defer cancel()
+	g, err := approvals.Granted(reading, a.e.grants, r, a.policy.now())
 	if err != nil {
 		a.e.log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
 	}
@@ -147,13 +156,35 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 	return hostfns.Answer{Allowed: true, How: "grant", Channel: g.Channel, Grant: g.ID}, true
 }
 
+// late records an answer that came when the question was decided.
+func (e *Evaluator) late(recorder hostfns.Recorder) func(approvals.LateAnswer) {
+	return func(l approvals.LateAnswer) {
+		ctx, cancel := context.WithTimeout(context.Background(), noteWait)
+		defer cancel()
+		verdict := "refused"
+		if l.Reply.Decision == approvals.AllowOnce {
+			verdict = "allowed"
+		}
+		r := l.Request
+		err := recorder.Record(ctx, hostfns.Entry{
+			Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
+			Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
+			Verdict: hostfns.Ask.String(), Risk: r.Risk, Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
+			Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: approvals.Words(l.Reply.Reason),
+		})
+		if err != nil {
+			e.log.Error("a late answer could not be recorded", "run", r.Run, "call", r.Call, "error", err)
+		}
+	}
+}
+
 // request describes a call to package approvals.
 func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{
 		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: (*a.e.identities.Load())[q.Tool.Server], Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: q.Decision.ProfileDigest, Risk: q.Decision.Risk, Rule: q.Decision.Rule, Reasons: q.Decision.Reasons,
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
-		Args: q.Args, Sources: a.trace.Sources(q.Args), Title: q.Tool.Title, Description: q.Tool.Description,
+		Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
 		Preview: a.preview, Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
 	}
 	if terms, ok := q.Decision.Remember.(approvals.Terms); ok {

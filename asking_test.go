@@ -255,6 +255,7 @@ func TestC13EditedArguments(t *testing.T) {
 		path      string // of the file that is written
 	}{
 		{"another path", `{"path":"b.md","content":"edited"}`, true, "ok", "b.md"},
+		{"another path, laid out", "{\n  \"path\": \"b.md\",\n  \"content\": \"edited\"\n}\n", true, "ok", "b.md"},
 		{"a path that is denied", `{"path":"secret.md","content":"x"}`, true, "no_approver", ""},
 		{"arguments that do not fit", `{"path":7}`, true, "no_approver", ""},
 		{"no JSON", `{"path":`, true, "no_approver", ""},
@@ -276,7 +277,7 @@ func TestC13EditedArguments(t *testing.T) {
 				}
 				if test.path == "" {
 					t.Errorf("it ran: %s", entry.Executed)
-				} else if !strings.Contains(string(entry.Proposed), "a.md") || string(entry.Executed) != test.args {
+				} else if !strings.Contains(string(entry.Proposed), "a.md") || string(entry.Executed) != `{"path":"b.md","content":"edited"}` {
 					t.Errorf("proposed %s, executed %s", entry.Proposed, entry.Executed)
 				}
 			}
@@ -294,4 +295,40 @@ func TestD5ArgumentsSayWhereTheyComeFrom(t *testing.T) {
 	if len(d.texts) != 1 || !strings.Contains(d.texts[0], `path: "written-here.md" (written in the program)`) || !strings.Contains(d.texts[0], "(from filesystem.read_text_file, call 1)") {
 		t.Errorf("got\n%s", strings.Join(d.texts, "\n"))
 	}
+}
+
+// deaf answers after its question is over: a client that does not honour a cancellation.
+type deaf struct {
+	over chan struct{} // closed when the question is
+	said chan struct{}
+}
+
+func (*deaf) Name() string { return "elicitation" }
+
+func (d *deaf) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+	<-ctx.Done()
+	close(d.over)
+	<-d.said
+	return yes, nil
+}
+
+// C11: an answer that comes too late does nothing, and there is an entry about it.
+func TestC11LateAnswersAreRecorded(t *testing.T) {
+	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"timeout": "50ms"}}}}}`)
+	d := &deaf{over: make(chan struct{}), said: make(chan struct{})}
+	if got := value[[]string](t, e, "p", attempts(false, "a.md"), d); got[0] != "timeout" {
+		t.Errorf("got %v", got)
+	}
+	<-d.over
+	close(d.said)
+	late := func() (found bool) {
+		for _, entry := range e.Journal().Entries() {
+			if entry.Kind == "running" || entry.Kind == "outcome" {
+				t.Fatalf("it ran: %+v", entry)
+			}
+			found = found || entry.Kind == "late_answer" && entry.Tool == "filesystem__write_file" && entry.Channel == "elicitation"
+		}
+		return found
+	}
+	eventually(t, "the entry about the late answer", late)
 }

@@ -209,9 +209,8 @@ func TestA14AcceptedElsewhere(t *testing.T) {
 	}
 	s.define("read", "reads mail, and more")
 	eventually(t, "the changed tool", func() bool { return len(running.ChangedTools()) == 1 })
-	if got := verdicts(t, running, says(yes, nil), call); got != "read ask" {
-		t.Fatal(got)
-	}
+	// It is marked before it is listed: a run in between meets it as it was.
+	eventually(t, "the question", func() bool { return verdicts(t, running, says(yes, nil), call) == "read ask" })
 	person := start()
 	person.WaitReady(t.Context(), 10*time.Second)
 	changed := person.ChangedTools()

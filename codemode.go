@@ -95,7 +95,7 @@ type Evaluator struct {
 	manager  *upstream.Manager
 	gate     *hostfns.Gate
 	desk     *approvals.Desk
-	grants   approvals.Keeper
+	grants   *grants
 	journal  *Journal // nil when Options.Recorder or RecordDir is set
 	keeper   *keeper  // its record is nil unless RecordDir is set
 	asks     askCounter
@@ -156,7 +156,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		options: o, log: o.Log,
 		catalog:     catalog.New(),
 		desk:        &approvals.Desk{},
-		grants:      approvals.NewKeeper(time.Now),
+		grants:      &grants{memory: approvals.NewKeeper(time.Now)},
 		subscribers: map[int]func(){},
 		roots:       map[string]*openRoot{},
 		saved:       map[string]*os.Root{},
@@ -185,6 +185,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		e.journal = &Journal{log: o.Log}
 		recorder = e.journal
 	}
+	e.desk.Late = e.late(recorder)
 	e.gate = hostfns.NewGate(hostfns.Deps{
 		Tools: finder{e}, Library: finder{e}, ResourceTool: resourceTool, Recorder: recorder, Sender: sender{e}, Log: o.Log,
 	})

@@ -165,7 +165,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 		Source: program.JS, Name: resp.name, Input: r.Input, Limits: limits, Lookup: program.Lookup,
 	}, e.host(run, asking.trace))
 	resp.Calls = run.End()
-	if err := approvals.EndRun(context.WithoutCancel(ctx), e.grants, resp.Run); err != nil {
+	if err := approvals.EndRun(context.WithoutCancel(ctx), e.grants.memory, resp.Run); err != nil {
 		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
 	}
 	resp.Queued = queued(run, result)

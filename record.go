@@ -59,6 +59,7 @@ func (e *Evaluator) keep() error {
 		o.Export = k.otlp.Emit
 	}
 	k.record = audit.New(o)
+	e.grants.stored = k.record.DB
 	e.recordPolicy(e.ctx, "loaded", cfg, nil)
 	e.background(func() { k.clean(e.ctx) })
 	return nil
@@ -104,7 +105,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 		Time: e.Time, Kind: audit.Call, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client, Session: e.Session, Role: e.Role, Script: e.Script,
 		Profile: e.Profile, ProfileDigest: e.ProfileDigest, Server: e.Server, Tool: e.Tool, ToolDefinition: e.ToolDefinition,
 		Verdict: e.Verdict, Risk: e.Risk, Reason: e.Reason, Detail: e.Detail,
-		DecidedBy: &audit.DecidedBy{How: e.DecidedBy, Channel: e.Channel, LatencyMS: e.Waited.Milliseconds()},
+		DecidedBy: &audit.DecidedBy{How: e.DecidedBy, Channel: e.Channel, Principal: e.By, Grant: e.Grant, Scope: e.Scope, LatencyMS: e.Waited.Milliseconds()},
 	}
 	if e.Layer == "floor" && e.DecidedBy == "rule" {
 		a.DecidedBy.How = "floor"
@@ -125,6 +126,9 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 		a.DecidedBy = nil
 	case hostfns.KindAnswer:
 		a.Kind, a.State = audit.Approval, cmp.Or(e.Reason, audit.Allowed)
+		a.Detail = e.Words
+	case hostfns.KindLate:
+		a.Kind, a.State = audit.Approval, hostfns.KindLate
 		a.Detail = e.Words
 	case hostfns.KindOutcome:
 		a.State, a.MS = e.Outcome, float64(e.Took.Microseconds())/1000

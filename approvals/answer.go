@@ -64,6 +64,7 @@ const (
 	Shut        Outcome = "closed the question without an answer"
 	Unclear     Outcome = "gave no clear answer"
 	Absent      Outcome = "has nobody there"
+	Empty       Outcome = "has nobody there yet"
 	Unable      Outcome = "cannot ask"
 	TooWeak     Outcome = "is no proof enough for a call of critical risk"
 	Expired     Outcome = "had no answer in its time"
@@ -139,7 +140,7 @@ func nobody(tried []Try, r *Request, fallback bool) Answer {
 	only := func(os ...Outcome) bool {
 		return !slices.ContainsFunc(tried, func(t Try) bool { return !slices.Contains(os, t.Outcome) })
 	}
-	if fallback && !r.Firm && !grave(r.Risk) && only(Absent, Unable) {
+	if fallback && !r.Firm && !grave(r.Risk) && only(Absent, Empty, Unable) {
 		return Answer{Allowed: true, How: ByFallback}
 	}
 	a := Answer{How: ByNobody}
@@ -148,9 +149,9 @@ func nobody(tried []Try, r *Request, fallback bool) Answer {
 		a.Code, a.Detail = CodeCanceled, "the question about this call was closed without an answer"
 	case has(Expired):
 		a.Code, a.Detail = CodeTimeout, "this call needs a person's approval and nobody answered in time"
-	case has(Spent) && only(Spent, Absent, Unable, TooWeak):
+	case has(Spent) && only(Spent, Absent, Empty, Unable, TooWeak):
 		a.Code, a.Detail = CodeTooMany, "this run has asked people as often as this client can carry; ask for less, or for several calls at once"
-	case only(Unable):
+	case only(Unable, Empty) && (len(tried) == 0 || has(Unable)):
 		a.Code, a.Detail = CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
 	default:
 		a.Code, a.Detail = CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried)

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -263,7 +264,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 		return withdrawn(ctx)
 	}
 	for _, name := range away {
-		a.tried = append(a.tried, Try{Channel: name, Outcome: Absent, Took: time.Since(a.start)})
+		a.tried = append(a.tried, Try{Channel: name, Outcome: Empty, Took: time.Since(a.start)})
 	}
 	answer := nobody(a.tried, a.request, a.options.Fallback)
 	if answer.Allowed {
@@ -362,8 +363,12 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
 		return answer, a.keep(ctx, a.request.ID, a.digest, true, got, "")
 	}
+	var compact bytes.Buffer // as arguments are sent
+	if err := json.Compact(&compact, got.Args); err != nil {
+		return answer, err
+	}
 	other := *a.request
-	other.ID, other.Args = "q_"+rand.Text(), got.Args
+	other.ID, other.Args = "q_"+rand.Text(), compact.Bytes()
 	digest, err := other.binding(a.expires).Digest()
 	if err != nil {
 		return answer, err
@@ -374,7 +379,7 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 	if err := a.desk.propose(ctx, &other, digest, a.expires); err != nil {
 		return answer, err
 	}
-	answer.Args = got.Args
+	answer.Args = other.Args
 	answer.Ticket = &Ticket{id: other.ID, digest: digest, args: other.Args, expires: a.expires}
 	return answer, a.keep(ctx, other.ID, digest, true, got, "")
 }

@@ -261,6 +261,7 @@ func (g together) AskAll(ctx context.Context, calls []*Request) ([]Result, error
 // replayed and used after an edit, a restart or a change of the profile: nothing is executed without exactly one matching yes,
 // and every answer that did not decide is told of.
 func TestG9RandomSchedules(t *testing.T) {
+	t.Parallel()
 	schedules := 10000
 	if testing.Short() {
 		schedules = 500

@@ -72,6 +72,7 @@ func TestUnicodeVersion(t *testing.T) {
 
 // Every code point there is, in every mode: visible, and not changed by the way there and back.
 func TestEveryCodePoint(t *testing.T) {
+	t.Parallel()
 	hidden := 0
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		var s string

@@ -57,6 +57,9 @@ func choices(calls []*Request, shown []Rendering) []choice {
 
 // Offers are the grants that a person may give with a yes to r.
 func Offers(r *Request, now time.Time) []*Grant {
+	if len(r.Terms.Scopes) == 0 || !rememberable(r) {
+		return nil
+	}
 	var all []*Grant
 	for _, scope := range r.Terms.Scopes {
 		if scope == Once {

@@ -278,6 +278,7 @@ func TestD3Offers(t *testing.T) {
 // E6, and THREATS.md A17: over random grants and calls, a grant only ever answers a question that grants may answer, about a
 // call that has in common with the one it was given for what its words say.
 func TestE6GrantsNeverLoosenMore(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(31, 32))
 	pickOne := func(of ...string) string { return of[rng.IntN(len(of))] }
 	random := func() *Request {

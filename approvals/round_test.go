@@ -422,7 +422,7 @@ func TestC6AChannelWhereNobodyIs(t *testing.T) {
 			t.Errorf("nobody at all, with a fallback: %+v", a)
 		}
 		a = d.Ask(t.Context(), &Request{}, []Channel{&door{opens: time.Second}, says(ErrCannotAsk)}, Options{})
-		if a.Code != CodeNoApprover {
+		if a.Code != CodeUnsupported {
 			t.Errorf("beside a client that cannot ask: %+v", a)
 		}
 		late := yes(90 * time.Second)

@@ -28,6 +28,8 @@ const (
 	longestSocket = 103
 	// longestSaid bounds a line of a responder: arguments that were changed are in it.
 	longestSaid = 4 << 20
+	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a connection failed.
+	helloWait, acceptPause = 5 * time.Second, 100 * time.Millisecond
 	// sendWait is how long a responder may take to take in what it is told.
 	sendWait = 5 * time.Second
 )
@@ -123,8 +125,13 @@ func Sockets(dir string) []string {
 func (l *Listener) accept() {
 	for {
 		c, err := l.net.Accept()
-		if err != nil {
-			return // closed
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // too many open files, say
+			l.log.Warn("a responder could not be taken", "error", err)
+			time.Sleep(acceptPause)
+			continue
 		}
 		if err := samePeer(c); err != nil {
 			l.log.Warn("a responder was turned away", "error", err)
@@ -298,10 +305,13 @@ func Respond(ctx context.Context, path string) (*Responder, error) {
 	}
 	r := &Responder{conn: c, lines: bufio.NewScanner(c)}
 	r.lines.Buffer(nil, 64<<20)
+	if err := c.SetReadDeadline(time.Now().Add(helloWait)); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	if hello, err := r.Next(); err != nil || hello.Kind != "hello" || hello.V != wireVersion {
 		return nil, errors.Join(errors.New("it is not a codemode of this version that listens there"), err, c.Close())
 	}
-	return r, nil
+	return r, c.SetReadDeadline(time.Time{})
 }
 
 // Next waits for what the responder is told next.

@@ -65,6 +65,9 @@ const (
 	leastTrace = 4
 	// mostTraced bounds what a Trace remembers of the answers of a run, in bytes; beyond, what is older stays.
 	mostTraced = 4 << 20
+	// mostTexts is how many texts are looked for inside of arguments, and mostLooked in how many texts of the arguments that is
+	// done, each of at most longestLooked bytes: a program must not make it take long.
+	mostTexts, mostLooked, longestLooked = 500, 64, 16 << 10
 )
 
 // A Trace remembers what a program was answered and what is written in its text, to say where the arguments of its calls come
@@ -128,7 +131,9 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 		text := plain(unquote(raw))
 		if utf8.RuneCountInString(text) >= leastTrace {
 			t.exact[string(form)] = from
-			t.texts = append(t.texts, traced{text, from})
+			if t.texts = append(t.texts, traced{text, from}); len(t.texts) > mostTexts {
+				t.texts = t.texts[1:]
+			}
 		}
 	})
 }
@@ -142,6 +147,7 @@ func (t *Trace) Sources(args json.RawMessage) []Source {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []Source
+	looked := 0
 	leaves(args[space(args, 0):], "", func(pointer string, raw []byte) {
 		form, err := Canonical(raw)
 		if err != nil {
@@ -151,7 +157,7 @@ func (t *Trace) Sources(args json.RawMessage) []Source {
 		if !ok {
 			ok = t.written[string(form)]
 		}
-		if !ok && raw[0] == '"' {
+		if looked++; !ok && raw[0] == '"' && looked <= mostLooked && len(raw) <= longestLooked {
 			s, ok = t.within(plain(unquote(raw)))
 		}
 		if s.Pointer = pointer; ok {

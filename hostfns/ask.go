@@ -129,12 +129,17 @@ func (r *Run) runEnded(a *admission) *Exception {
 }
 
 // remember keeps a refusal for the rest of the run, and counts those of people.
-func (r *Run) remember(c *call, a *admission, x *Exception) {
+// What is refused in one round counts once: it is one no to one question, and
+// must not end the run over the calls that were allowed with it.
+func (r *Run) remember(c *call, a *admission, x *Exception, counted *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refused[a.key()] = x
 	if a.answer.How == "person" {
-		r.refusals++
+		if !*counted {
+			r.refusals++
+			*counted = true
+		}
 		c.refusal = r.refusals
 	}
 }

@@ -17,7 +17,7 @@ func (r *Run) entry(kind string, c *call, a *admission) Entry {
 		Profile: r.info.Profile, ProfileDigest: a.decision.ProfileDigest,
 		Tool: c.Tool, Verdict: a.decision.Verdict.String(), Risk: a.decision.Risk,
 		Rule: a.decision.Rule, At: a.decision.At, Layer: a.decision.Layer,
-		DecidedBy: cmp.Or(a.answer.How, decidedBy(a.decision)), Channel: a.answer.Channel, Waited: a.answer.Took,
+		DecidedBy: cmp.Or(a.answer.How, decidedBy(a.decision)), Channel: a.answer.Channel, By: a.answer.By, Grant: a.answer.Grant, Scope: a.answer.Scope, Waited: a.answer.Took,
 	}
 	if a.tool != nil {
 		e.Server, e.Tool, e.ToolDefinition = a.tool.Server, a.tool.Name, a.tool.Digest

@@ -91,6 +91,7 @@ type Run struct {
 	mu       sync.Mutex
 	waiting  []*asked // calls that wait for the next round of questions
 	leading  bool     // somebody puts them
+	open     bool     // a round of questions is under way
 	coming   int      // calls that are not decided yet
 	ended    bool
 	calls    []*call

@@ -165,6 +165,7 @@ type Answer struct {
 	Allowed bool
 	How     string // person, grant, fallback or none
 	Channel string // who carried it
+	By      string // who answered, if that is known
 	Code    string // why, for a refusal: elicitation_declined, elicitation_unsupported, no_approver, timeout, canceled
 	Reason  string // the person's words
 	Detail  string // for a refusal: a sentence for the program; "" makes one from Code and Reason
@@ -172,8 +173,10 @@ type Answer struct {
 
 	// Args are what a person allowed instead of what was asked; nil is what was asked.
 	Args json.RawMessage
-	// Grant names what was allowed before and answers now.
+	// Grant names what was allowed before and answers now, or, with Scope, what
+	// this answer allows from now on.
 	Grant string
+	Scope string
 	// Use takes the yes for the call as it is now, right before it is recorded as
 	// running. An error means that it is no yes to that call. Nil takes nothing.
 	Use func(ctx context.Context, now *Question) error

@@ -23,6 +23,9 @@ const (
 	KindAnswer = "answer" // what came of it
 )
 
+// KindLate is an answer of a person to a question that was already decided. It changes nothing.
+const KindLate = "late_answer"
+
 // A Noter is a Recorder that also wants to know what happens between the decision
 // and its consequence. Notes hold nothing up.
 type Noter interface {
@@ -54,8 +57,11 @@ type Entry struct {
 	Rule      string        `json:"rule,omitempty"`
 	At        string        `json:"at,omitempty"`
 	Layer     string        `json:"layer,omitempty"` // what narrows the profile and decided: floor, "overlay NAME"
-	DecidedBy string        `json:"decidedBy"`       // rule, default, person, fallback, limit, error
+	DecidedBy string        `json:"decidedBy"`       // rule, default, person, grant, fallback, limit, error
 	Channel   string        `json:"channel,omitempty"`
+	By        string        `json:"by,omitempty"`    // who answered, if that is known
+	Grant     string        `json:"grant,omitempty"` // what was allowed before and answers now, or with a scope is allowed from now on
+	Scope     string        `json:"scope,omitempty"`
 	Waited    time.Duration `json:"waited,omitempty"` // for a person
 
 	Reason  string        `json:"reason,omitempty"`  // of a refusal

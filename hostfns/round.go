@@ -37,6 +37,7 @@ type asked struct {
 	progress  func() (calls int, waiting bool)
 	waited    bool // behind another question
 	answered  chan struct{}
+	closed    bool // answered is; touched by whoever leads
 
 	// Set before answered is closed.
 	decided Decision // what was shown
@@ -67,7 +68,7 @@ func (r *Run) arrived(c *call) {
 func (r *Run) join(q *asked) {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, q)
-	q.waited = r.leading || len(r.waiting) > 1
+	q.waited = r.open
 	lead := !r.leading
 	r.leading = true
 	r.mu.Unlock()
@@ -97,9 +98,37 @@ func (r *Run) lead() {
 			r.mu.Unlock()
 			return
 		}
+		r.open = true
+		for i, q := range slices.Concat(round, r.waiting) {
+			q.waited = q.waited || i > 0
+		}
 		r.mu.Unlock()
 		r.put(round, gatherer)
 	}
+}
+
+// close lets calls go on. With the last of a round, what is asked from then on does not wait behind it.
+func (r *Run) close(calls []*asked, last bool) {
+	r.mu.Lock()
+	r.open = r.open && !last
+	r.mu.Unlock()
+	for _, q := range calls {
+		if !q.closed {
+			q.closed = true
+			close(q.answered)
+		}
+	}
+}
+
+// crashed ends the calls of a round that could not be brought to its end.
+func (r *Run) crashed(round []*asked, cause any) {
+	r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", cause, "stack", string(debug.Stack()))
+	for _, q := range round {
+		if !q.closed {
+			q.refusal = &Exception{Class: "Error", Message: "an internal error ended this call"}
+		}
+	}
+	r.close(round, true)
 }
 
 // gather waits while further questions of the same moment may come.
@@ -124,7 +153,7 @@ func (r *Run) gather() {
 			last, since = n, time.Now()
 		}
 		switch {
-		case first.progress != nil && waiting && coming == 0 && invoked >= calls:
+		case waiting && coming == 0 && (invoked >= calls || time.Since(since) >= 4*gatherQuiet):
 			return
 		case first.progress == nil && time.Since(since) >= gatherQuiet:
 			return
@@ -139,13 +168,18 @@ func (r *Run) gather() {
 
 // put asks about the calls of a round.
 func (r *Run) put(round []*asked, gatherer Gatherer) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.crashed(round, p)
+		}
+	}()
 	ctx, cancel := whileAny(round)
 	defer cancel()
-	var open []*asked
+	var settled, open []*asked
 	var questions []*Question
 	for _, q := range round {
 		if r.settled(q) {
-			close(q.answered)
+			settled = append(settled, q)
 			continue
 		}
 		q.decided = q.admission.decision
@@ -155,20 +189,22 @@ func (r *Run) put(round []*asked, gatherer Gatherer) {
 		r.note(q.ctx, KindAsked, q.call, q.admission)
 		open, questions = append(open, q), append(questions, r.question(q.call, q.admission))
 	}
+	r.close(settled, len(open) == 0)
 	if len(open) == 0 {
 		return
 	}
 	answers := r.answers(ctx, gatherer, questions)
+	counted := false
 	for i, q := range open {
 		a := q.admission
 		a.answer = answers[i]
 		r.note(q.ctx, KindAnswer, q.call, a)
 		if !a.answer.Allowed && q.ctx.Err() == nil {
 			q.refusal = denied(a.tool.Name, cmp.Or(a.answer.Code, ReasonNoApprover), cmp.Or(a.answer.Detail, refusalDetail(a.answer)), a.decision.Rule)
-			r.remember(q.call, a, q.refusal)
+			r.remember(q.call, a, q.refusal, &counted)
 		}
-		close(q.answered)
 	}
+	r.close(open, true)
 }
 
 // answers asks, and takes a crash of the Asker for no answer.

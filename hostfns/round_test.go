@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,6 +208,34 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 	})
 }
 
+// Three refusals in one form are one no, and drop none of the calls that the form allows (POLICY.md 7.2, 32); three forms end the run.
+func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = verdict(Ask)
+		f := &form{answer: func(q *Question) Answer {
+			if strings.Contains(string(q.Args), "no") {
+				return no
+			}
+			return yes
+		}}
+		var told []int
+		var mu sync.Mutex
+		r := w.ask(f, func(i *RunInfo) {
+			i.Refused = func(n int) { mu.Lock(); defer mu.Unlock(); told = append(told, n) }
+		})
+		got := together(t.Context(), r, nil, `"no 1"`, `2`, `"no 3"`, `4`, `"no 5"`)
+		if !slices.Equal(got, []string{ReasonDeclined, "ok", ReasonDeclined, "ok", ReasonDeclined}) || slices.Max(told) != 1 {
+			t.Errorf("got %v, told %v", got, told)
+		}
+		together(t.Context(), r, nil, `"no 6"`)
+		together(t.Context(), r, nil, `"no 7"`)
+		if slices.Max(told) != 3 {
+			t.Errorf("told %v", told)
+		}
+	})
+}
+
 // The run's end answers all questions of a round, and a crash of the asker none.
 func TestRoundsThatEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -218,6 +247,19 @@ func TestRoundsThatEnd(t *testing.T) {
 		if got := together(ctx, w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonCanceled, ReasonCanceled}) || w.sent() != 0 {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
+		var decided atomic.Int32
+		w.decide = func(*Tool, json.RawMessage) Decision {
+			if decided.Add(1) > 2 {
+				panic("boom") // when the second call is decided again
+			}
+			return Decision{Verdict: Ask}
+		}
+		f.answer = func(*Question) Answer { return yes }
+		r := w.ask(f)
+		if got := together(t.Context(), r, nil, `{"a":1}`, `{"a":2}`); w.sent() != 0 || strings.Contains(strings.Join(got, " "), "ok") {
+			t.Errorf("a policy that crashes: got %v, %d sent", got, w.sent())
+		}
+		w.decide = verdict(Ask)
 		f.answer = func(*Question) Answer { panic("boom") }
 		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonNoApprover, ReasonNoApprover}) || w.sent() != 0 {
 			t.Errorf("got %v, %d sent", got, w.sent())

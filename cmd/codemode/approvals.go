@@ -56,6 +56,7 @@ of the same user can reach it too; a call of critical risk is not answered here.
 		RunE: func(cmd *cobra.Command, _ []string) error { return respondHere(cmd.Context(), s, &set) },
 	}
 	cmd.Flags().StringVar(&set.state, "state", "", "the folder that codemode serve was given as --state")
+	cmd.AddCommand(newGrants(s), newRevoke(s))
 	return cmd
 }
 

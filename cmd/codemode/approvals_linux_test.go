@@ -112,7 +112,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 		}
 		return res.Content[0].(*mcp.TextContent).Text
 	}
-	if got := run("nobody.md"); !strings.HasPrefix(got, `"no_approver: `) {
+	if got := run("nobody.md"); !strings.HasPrefix(got, `"elicitation_unsupported: `) {
 		t.Errorf("with no responder: %s", got)
 	}
 
@@ -145,7 +145,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-answers; !strings.HasPrefix(got, `"no_approver: `) {
+	if got := <-answers; !strings.HasPrefix(got, `"elicitation_unsupported: `) {
 		t.Errorf("killed: %s", got)
 	}
 	for name, want := range map[string]bool{"yes.md": true, "no.md": false, "killed.md": false, "nobody.md": false} {

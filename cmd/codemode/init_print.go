@@ -91,7 +91,11 @@ func printNext(s streams, p places, out, standard string, found []*clientFile, c
 }
 
 func count(n int, noun string) string {
-	if n != 1 {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)

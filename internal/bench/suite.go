@@ -50,9 +50,8 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the list of cases: %w", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
 	s := &Suite{}
-	if err := d.Decode(&s.Cases); err != nil {
+	if err := json.Unmarshal(data, &s.Cases); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", manifest, err)
 	}
 	if len(s.Cases) == 0 {
@@ -60,6 +59,9 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 	}
 	byFile := make(map[string]*Case, len(s.Cases))
 	for i, c := range s.Cases {
+		if c == nil {
+			return nil, fmt.Errorf("%s, case %d is null", manifest, i+1)
+		}
 		if err := c.check(); err != nil {
 			return nil, fmt.Errorf("%s, case %d (%q): %w", manifest, i+1, c.File, err)
 		}

@@ -32,7 +32,9 @@ func suite(t *testing.T, manifest string, programs map[string]string) *Suite {
 
 func TestBrokenManifests(t *testing.T) {
 	for _, test := range []struct{ name, manifest, want string }{
-		{"is no JSON", `[{`, "unexpected EOF"},
+		{"is no JSON", `[{`, "unexpected end of JSON input"},
+		{"has more after it", `[{"file": "a.js", "outcome": "value"}] more`, "after top-level value"},
+		{"has a case that is null", `[null]`, "case 1 is null"},
 		{"lists nothing", `[]`, "no cases"},
 		{"names no file", `[{"class": "c", "outcome": "value"}]`, "case 1"},
 		{"names a file that is not there", `[{"file": "b.js", "outcome": "value"}]`, "b.js"},

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/store"
+)
+
+// E4: what was allowed for a time is listed with the words it was given for, and is gone once it is revoked.
+func TestE4GrantsAreListedAndRevoked(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("CODEMODE_CONFIG", "")
+	state := t.TempDir()
+	run := func(args ...string) (string, int) {
+		t.Helper()
+		var out, errs screen
+		code := runMain(t, streams{strings.NewReader(""), &out, &errs}, append([]string{"approvals"}, append(args, "--state", state)...)...)
+		return out.String() + errs.String(), code
+	}
+	if text, code := run("revoke", "g_none"); code != exitUsage || !strings.Contains(text, "nothing was allowed here") {
+		t.Errorf("before anything ran: %d %s", code, text)
+	}
+	place, err := codemode.PlaceRecord(state, nil, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := place.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), place.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := approvals.Draft(&approvals.Request{
+		Name: "fs__write", Principal: "local:anna", Risk: approvals.Medium, Args: json.RawMessage(`{"path":"/a"}`),
+		Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForTime}, Pointers: []string{"/path"}},
+	}, approvals.ForTime, 0, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := codemode.StoredGrants(db).Give(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := run("grants"); code != exitOK || !strings.Contains(text, g.ID) || !strings.Contains(text, `Allow fs.write with /path "/a", other arguments as they come, for 5m`) {
+		t.Errorf("listed: %d %s", code, text)
+	}
+	if text, code := run("grants", "--json"); code != exitOK || !strings.Contains(text, `"scope":"time"`) {
+		t.Errorf("as JSON: %d %s", code, text)
+	}
+	if text, code := run("revoke", g.ID); code != exitOK {
+		t.Errorf("revoked: %d %s", code, text)
+	}
+	if text, code := run("revoke", g.ID); code != exitUsage || !strings.Contains(text, "revoked before") {
+		t.Errorf("revoked twice: %d %s", code, text)
+	}
+	if text, code := run("grants"); code != exitOK || strings.Contains(text, g.ID) {
+		t.Errorf("listed after it was revoked: %d %s", code, text)
+	}
+}

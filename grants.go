@@ -1,0 +1,137 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/store"
+)
+
+// grants keeps what people have allowed for more than one call. What ends with a run or a session is kept in memory; what is
+// for a time outlives the process where there is a database, and counts in every process that shares it.
+type grants struct {
+	memory approvals.Keeper
+	stored func(ctx context.Context) (*store.DB, error) // nil without a database
+}
+
+func (g *grants) Give(ctx context.Context, grant *approvals.Grant) error {
+	if g.stored == nil || grant.Scope != approvals.ForTime {
+		return g.memory.Give(ctx, grant)
+	}
+	db, err := g.stored(ctx)
+	if err != nil {
+		return err
+	}
+	return giveStored(ctx, db, grant)
+}
+
+func (g *grants) Spend(ctx context.Context, id string) error {
+	return g.either(ctx, func(k approvals.Keeper) error { return k.Spend(ctx, id) })
+}
+
+func (g *grants) Revoke(ctx context.Context, id string) error {
+	return g.either(ctx, func(k approvals.Keeper) error { return k.Revoke(ctx, id) })
+}
+
+// either does something with a grant where it is.
+func (g *grants) either(ctx context.Context, do func(approvals.Keeper) error) error {
+	err := do(g.memory)
+	if g.stored == nil || !errors.Is(err, approvals.ErrTaken) {
+		return err
+	}
+	db, err := g.stored(ctx)
+	if err != nil {
+		return err
+	}
+	return do(StoredGrants(db))
+}
+
+func (g *grants) For(ctx context.Context, key string) ([]*approvals.Grant, error) {
+	return g.both(ctx, func(k approvals.Keeper) ([]*approvals.Grant, error) { return k.For(ctx, key) })
+}
+
+func (g *grants) All(ctx context.Context, principal string) ([]*approvals.Grant, error) {
+	return g.both(ctx, func(k approvals.Keeper) ([]*approvals.Grant, error) { return k.All(ctx, principal) })
+}
+
+func (g *grants) both(ctx context.Context, list func(approvals.Keeper) ([]*approvals.Grant, error)) ([]*approvals.Grant, error) {
+	all, err := list(g.memory)
+	if g.stored == nil || err != nil {
+		return all, err
+	}
+	db, err := g.stored(ctx)
+	if err != nil {
+		return all, err
+	}
+	more, err := list(StoredGrants(db))
+	return append(more, all...), err
+}
+
+// StoredGrants keeps grants in a database.
+func StoredGrants(db *store.DB) approvals.Keeper { return storedGrants{db} }
+
+type storedGrants struct{ db *store.DB }
+
+func (s storedGrants) Give(ctx context.Context, g *approvals.Grant) error {
+	return giveStored(ctx, s.db, g)
+}
+
+func giveStored(ctx context.Context, db *store.DB, g *approvals.Grant) error {
+	body, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
+	row := &store.Grant{ID: g.ID, Principal: g.Principal, Profile: g.Profile, Run: g.Run, Key: g.Key(), Body: body, Expires: g.Expires}
+	if g.Uses > 0 {
+		row.UsesLeft = new(int64(g.Uses))
+	}
+	return db.Give(ctx, row)
+}
+
+func (s storedGrants) Spend(ctx context.Context, id string) error { return taken(s.db.Spend(ctx, id)) }
+func (s storedGrants) Revoke(ctx context.Context, id string) error {
+	return taken(s.db.Revoke(ctx, id))
+}
+
+func taken(err error) error {
+	if errors.Is(err, store.ErrTaken) {
+		return approvals.ErrTaken
+	}
+	return err
+}
+
+func (s storedGrants) For(ctx context.Context, key string) ([]*approvals.Grant, error) {
+	return readGrants(s.db.GrantsFor(ctx, key))
+}
+
+func (s storedGrants) All(ctx context.Context, principal string) ([]*approvals.Grant, error) {
+	return readGrants(s.db.AllGrants(ctx, principal))
+}
+
+// readGrants leaves out what was revoked or used up. A grant that does not say what its row says counts for nothing.
+func readGrants(rows []*store.Grant, err error) ([]*approvals.Grant, error) {
+	if err != nil {
+		return nil, err
+	}
+	var all []*approvals.Grant
+	for _, row := range rows {
+		var g approvals.Grant
+		if err := json.Unmarshal(row.Body, &g); err != nil {
+			return nil, fmt.Errorf("grant %s cannot be read: %w", row.ID, err)
+		}
+		if row.Revoked || row.UsesLeft != nil && *row.UsesLeft <= 0 || g.ID != row.ID || g.Key() != row.Key || g.Run != row.Run {
+			continue
+		}
+		if row.UsesLeft != nil {
+			g.Uses = int(*row.UsesLeft)
+		}
+		if row.Expires.Before(g.Expires) {
+			g.Expires = row.Expires
+		}
+		all = append(all, &g)
+	}
+	return all, nil
+}
