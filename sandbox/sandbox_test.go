@@ -221,6 +221,16 @@ func TestEndings(t *testing.T) {
 	}
 }
 
+// To find out where the program was, the guest walks a table of a hundred thousand
+// places, and reports in while it does.
+func TestStoppedFarDownALongFunction(t *testing.T) {
+	source := `(0, eval)("(function (a) {" + "a.size;".repeat(100000) + "for (;;); })")(new Map())`
+	_, err := testEngine(t).Run(t.Context(), Program{Source: source, Limits: Limits{CPU: 300 * time.Millisecond}}, echo)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of its time", err)
+	}
+}
+
 func TestErrorsStandForContextErrors(t *testing.T) {
 	if _, err := testEngine(t).Run(t.Context(), Program{Source: "for (;;);", Limits: brief}, echo); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a time-out is not context.DeadlineExceeded: %v", err)

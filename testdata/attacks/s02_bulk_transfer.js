@@ -1,0 +1,3 @@
+// A buffer is transferred to a longer one and back. Timeout.
+let b = new ArrayBuffer(1 << 24);
+for (;;) b = b.transfer((1 << 24) + 1).transfer(1 << 24);
