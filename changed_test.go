@@ -188,9 +188,10 @@ func TestA14DefinitionChangesDuringARun(t *testing.T) {
 	if got := verdicts(t, e, p, code); got != "read allow, time__now ask, read ask" {
 		t.Errorf("in the run: %s", got)
 	}
-	if got := verdicts(t, e, says(yes, nil), code); got != "read allow, time__now ask, read allow" {
-		t.Errorf("in the next run: %s", got)
-	}
+	// It counts as accepted before it is listed again: a run in between meets the one that changed.
+	eventually(t, "a run that is asked about nothing but the time", func() bool {
+		return verdicts(t, e, says(yes, nil), code) == "read allow, time__now ask, read allow"
+	})
 }
 
 // What a person accepts in one process counts in another that runs meanwhile.
@@ -209,8 +210,9 @@ func TestA14AcceptedElsewhere(t *testing.T) {
 	}
 	s.define("read", "reads mail, and more")
 	eventually(t, "the changed tool", func() bool { return len(running.ChangedTools()) == 1 })
-	// It is marked before it is listed: a run in between meets it as it was.
-	eventually(t, "the question", func() bool { return verdicts(t, running, says(yes, nil), call) == "read ask" })
+	if got := verdicts(t, running, says(yes, nil), call); got != "read ask" {
+		t.Fatal(got)
+	}
 	person := start()
 	person.WaitReady(t.Context(), 10*time.Second)
 	changed := person.ChangedTools()

@@ -114,7 +114,12 @@ func (p *pins) changed(name, digest string, began uint64) bool {
 	if known != nil && known.Digest != digest {
 		_ = p.refresh() // a file that cannot be read has accepted nothing
 	}
-	return known != nil && (known.Digest != digest || known.lastChange > began)
+	if known == nil {
+		return false
+	}
+	// What a server offers counts from when it was seen, also while it is not listed yet.
+	redefined := known.offered != "" && known.offered != known.Digest
+	return redefined || known.Digest != digest || known.lastChange > began
 }
 
 // observe takes note of what a server offers. identity tells servers apart

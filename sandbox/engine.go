@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -146,7 +147,14 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 
 // fill compiles the guest and keeps the result in the cache.
 func (e *Engine) fill(ctx context.Context, cache *codeCache, wasm, hollowed []byte) (err error) {
-	dir, err := os.MkdirTemp(filepath.Dir(cache.sum), "new-*")
+	own := filepath.Dir(cache.sum)
+	left, _ := filepath.Glob(filepath.Join(own, "new-*")) // by processes that were killed
+	for _, d := range left {
+		if info, err := os.Stat(d); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.RemoveAll(d)
+		}
+	}
+	dir, err := os.MkdirTemp(own, "new-*")
 	if err != nil {
 		return err
 	}

@@ -206,6 +206,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		if err != nil {
 			return r.failed(g, err)
 		}
+		if r.mustStop(now(), r.cpu) { // a guest that were taken over need not report in, and could be woken for ever
+			return r.failed(g, errStop)
+		}
 		g.enter()
 		err = r.proceed(g, answers)
 		g.leave()
