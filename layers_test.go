@@ -12,18 +12,18 @@ import (
 )
 
 // layers is the import table: what a folder may import besides the standard
-// library. Leaves import nothing of this module, and each outside module
+// library. Leaves import nothing of this module but internal/replace, and each outside module
 // comes in through the folders that are named here and no others.
 var layers = map[string]struct {
 	ours    []string
 	outside []string
 }{
 	// Leaves.
-	"sandbox":         {outside: []string{"github.com/tetratelabs/wazero"}},
+	"sandbox":         {ours: []string{"internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":        {outside: []string{"github.com/evanw/esbuild"}},
-	"profiles":        {outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
+	"profiles":        {ours: []string{"internal/replace"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":         {},
-	"upstream":        {outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":        {ours: []string{"internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 	"hostfns":         {},
 	"store":           {outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
@@ -31,7 +31,7 @@ var layers = map[string]struct {
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
-	".":            {ours: []string{"sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store"}},
+	".":            {ours: []string{"internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store"}},
 	"server":       {ours: []string{".", "approvals", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"cmd/codemode": {ours: []string{".", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -57,7 +58,7 @@ func (e *Evaluator) setOverlays(data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(files.Overlays), 0o700); err != nil {
 		return fmt.Errorf("keeping the overlays: %w", err)
 	}
-	if err := replaceFile(files.Overlays, data); err != nil {
+	if err := replace.File(files.Overlays, data, 0o600); err != nil {
 		return fmt.Errorf("keeping the overlays: %w", err)
 	}
 	cfg, err := files.Load() // the watcher would come to it too, a little later

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/replace"
 )
 
 // pins remember how each tool was defined when a person last had reason to
@@ -218,7 +219,7 @@ func (p *pins) save() error {
 		err = os.MkdirAll(filepath.Dir(p.path), 0o700)
 	}
 	if err == nil {
-		err = replaceFile(p.path, data)
+		err = replace.File(p.path, data, 0o600)
 	}
 	if err == nil {
 		p.read, err = os.Stat(p.path)
@@ -227,23 +228,6 @@ func (p *pins) save() error {
 		return fmt.Errorf("remembering how tools are defined: %w", err)
 	}
 	return nil
-}
-
-// replaceFile puts a file in the place of another in one step.
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // readable by its owner alone
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // definition is what an upstream says about a tool, in the order a reader wants.

@@ -210,19 +210,22 @@ type served struct {
 	width int
 }
 
-func (s *served) tell(t *Told) error {
-	js, err := json.Marshal(t)
+// send writes one line, one at a time.
+func send(conn net.Conn, mu *sync.Mutex, v any) error {
+	js, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.conn.SetWriteDeadline(time.Now().Add(sendWait)); err != nil {
+	mu.Lock()
+	defer mu.Unlock()
+	if err := conn.SetWriteDeadline(time.Now().Add(sendWait)); err != nil {
 		return err
 	}
-	_, err = s.conn.Write(append(js, '\n'))
+	_, err = conn.Write(append(js, '\n'))
 	return err
 }
+
+func (s *served) tell(t *Told) error { return send(s.conn, &s.mu, t) }
 
 func (s *served) pending() error {
 	s.mu.Lock()
@@ -330,19 +333,7 @@ func (r *Responder) Next() (*Told, error) {
 }
 
 // Say says something.
-func (r *Responder) Say(s Said) error {
-	js, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.conn.SetWriteDeadline(time.Now().Add(sendWait)); err != nil {
-		return err
-	}
-	_, err = r.conn.Write(append(js, '\n'))
-	return err
-}
+func (r *Responder) Say(s Said) error { return send(r.conn, &r.mu, s) }
 
 // Close ends the connection, and Next with it.
 func (r *Responder) Close() error { return r.conn.Close() }

@@ -123,9 +123,8 @@ func Parse(file string, data []byte) (*Config, error) {
 	return ParseAll(Source{File: file, Data: data, Standing: User})
 }
 
-// parseSource checks one file that builds on those before it.
-func parseSource(s Source, base *Config) (*Config, error) {
-	file, data := s.File, s.Data
+// read makes a tree of a file; what is no JSON at all is a problem.
+func read(file string, data []byte) (*reader, error) {
 	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
 	r := &reader{file: file, t: tree{src: src}}
 	if hint := encodingHint(data); hint != "" {
@@ -138,6 +137,16 @@ func parseSource(s Source, base *Config) (*Config, error) {
 		return nil, r.problems
 	}
 	r.t = t
+	return r, nil
+}
+
+// parseSource checks one file that builds on those before it.
+func parseSource(s Source, base *Config) (*Config, error) {
+	file, data := s.File, s.Data
+	r, problems := read(file, data)
+	if problems != nil {
+		return nil, problems
+	}
 	c := &Config{Path: file, Digest: digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
 	b := builder{reader: r, config: c, standing: s.Standing, written: map[string]*written{}}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/codemode-project/codemode/internal/replace"
 )
 
 // A Proposal is a rule that somebody would like to have in a file. It becomes one when a
@@ -83,7 +85,7 @@ func ProposeInFile(path string, p Proposal) error {
 	if again, err := readFile(path); err != nil || string(again) != string(data) {
 		return fmt.Errorf("%s was changed meanwhile: nothing was written", path)
 	}
-	return replaceFile(path, after, info.Mode().Perm())
+	return replace.File(path, after, info.Mode().Perm())
 }
 
 // unmatchedWithout reports whether the profile lets through what no rule names, and only

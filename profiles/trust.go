@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/replace"
 )
 
 // Trust is that a user has read a project's file and wants it to count. It holds for the
@@ -121,24 +123,8 @@ func changeTrust(store string, change func(map[string]Trust)) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(store, append(data, '\n'), 0o600); err != nil {
+	if err := replace.File(store, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("keeping which project files are trusted: %w", err)
 	}
 	return nil
-}
-
-// replaceFile puts a whole file in the place of another, so that whoever reads it meets
-// the old or the new one and nothing between.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // nothing is left there after the rename
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

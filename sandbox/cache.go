@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/codemode-project/codemode/internal/replace"
 )
 
 // A codeCache is the directory in which the machine code of one guest is kept.
@@ -87,23 +89,7 @@ func (c *codeCache) keep(whole, hollow string) error {
 		return err
 	}
 	// Between these steps another process finds no file, or the wrong sum, and compiles.
-	return errors.Join(os.Rename(from, to), os.RemoveAll(c.code), os.Rename(hollow, c.code), writeFile(c.sum, []byte(sum)))
-}
-
-// writeFile replaces a file whole or not at all.
-func writeFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return errors.Join(os.Rename(from, to), os.RemoveAll(c.code), os.Rename(hollow, c.code), replace.File(c.sum, []byte(sum), 0o600))
 }
 
 // onlyFile is the path of the one file below a directory.

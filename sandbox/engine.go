@@ -137,7 +137,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	case cacheEmpty:
 		compiling(FirstTime)
 	}
-	if err := e.fill(ctx, cache, o.Wasm, hollowed); err == nil {
+	if err := e.fill(ctx, cache, o.Wasm, hollowed); err == nil || e.snapshot != nil { // what could not be kept can be used
 		return nil
 	}
 	_ = e.release(ctx)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"github.com/codemode-project/codemode/internal/replace"
 )
 
 // A credential is what a login at one server has given us. It is kept in a
@@ -78,17 +80,7 @@ func (c *credential) write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("keeping the login: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".login-*") // made with 0600
-	if err != nil {
-		return fmt.Errorf("keeping the login: %w", err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := replace.File(path, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("keeping the login: %w", err)
 	}
 	return nil
