@@ -110,6 +110,9 @@ func (k *keeper) answered(e *Error) {
 
 // isOver reports whether the connection has ended, or is just about to be known to.
 func isOver(l link) bool {
+	if l.why() != nil {
+		return true
+	}
 	select {
 	case <-l.ended():
 		return true

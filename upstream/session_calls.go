@@ -129,7 +129,11 @@ func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 func (s *session) callError(ctx context.Context, tool string, c *capture, err error) error {
 	sent, status, _, _ := c.answer()
 	e := &Error{Server: s.server.Name, Tool: tool, Unknown: sent && !refusedStatus(status), Err: err}
-	e.again = !sent || errors.Is(err, mcp.ErrSessionMissing)
+	e.again = !sent
+	if errors.Is(err, mcp.ErrSessionMissing) { // the SDK takes its time to end it
+		e.again = true
+		s.end(err)
+	}
 	cause := context.Cause(ctx)
 	switch {
 	case s.life.Err() != nil:
