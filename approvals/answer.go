@@ -42,6 +42,9 @@ type Answer struct {
 	Ticket *Ticket         // when Allowed: what [Desk.Use] takes before the call is made
 	Args   json.RawMessage // when a person allowed other arguments: those, to be decided on again; the Ticket is about them
 	Grant  *Grant          // when a person wants the answer remembered: what is to be given to a [Keeper]
+
+	Selected []int  // the answer to an Inquiry: the options that were chosen
+	Text     string // and the words, as they came
 }
 
 // A Try tells how one channel fared.

@@ -47,6 +47,7 @@ type reply struct {
 	err   error
 	took  time.Duration // since the channel showed the question
 	grant *Grant
+	kept  *kept // it was given in another process, and is in the book
 }
 
 // A move is what a channel says while the question is open.
@@ -60,36 +61,39 @@ type move struct {
 const useWithin = time.Minute
 
 // open enters a question into the book.
-func (d *Desk) open(ctx context.Context, r *Request, channels int, o Options) *ask {
+func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Options) *ask {
 	copied := *r
+	copied.OtherOnly = o.OtherOnly
 	if copied.ID == "" {
-		copied.ID = "q_" + rand.Text()
+		copied.ID = newID()
 	}
 	a := &ask{
 		desk: d, request: &copied, options: o, start: time.Now(),
-		replies: make(chan reply, channels), moves: make(chan move),
+		replies: make(chan reply, len(channels)+1), moves: make(chan move),
 	}
 	a.inner, a.stop = context.WithCancelCause(ctx)
-	a.expires = a.start.Add(maxTurns*o.Timeout + useWithin)
-	if a.digest, a.failed = copied.binding(a.expires).Digest(); a.failed == nil {
-		copied.Digest = a.digest
-		a.failed = d.propose(ctx, &copied, a.digest, a.expires)
+	again := a.start.Before(copied.Expires)
+	if again {
+		a.expires = copied.Expires
+		a.digest, a.failed = copied.binding(a.expires).Digest()
+		again = a.digest == copied.Digest // else it is another question by now
 	}
+	if !again {
+		if !copied.Expires.IsZero() {
+			copied.ID = newID()
+		}
+		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as books keep times
+		if a.digest, a.failed = copied.binding(a.expires).Digest(); a.failed == nil {
+			copied.Digest, copied.Expires = a.digest, a.expires
+			d.mine(copied.ID, true) // before others can see it
+			a.failed = d.propose(ctx, &copied, channels, o)
+		}
+	}
+	d.mine(copied.ID, true)
 	return a
 }
 
-func (d *Desk) propose(ctx context.Context, r *Request, digest string, expires time.Time) error {
-	question, err := json.Marshal(map[string]any{
-		"server": r.Server, "tool": r.Tool, "name": r.Name, "profile": r.Profile, "profileDigest": r.ProfileDigest, "rule": r.Rule,
-		"risk": r.Risk, "toolDefinition": r.Definition, "code": r.Code, "summary": Summary(r),
-	})
-	if err != nil {
-		return err
-	}
-	return d.book().Propose(ctx, &Pending{
-		ID: r.ID, Run: r.Run, Call: r.Call, Principal: r.Principal, Digest: digest, Question: question, Expires: expires,
-	})
-}
+func newID() string { return "q_" + rand.Text() }
 
 // stage is what a channel can say to the questions that it shows, through its context.
 func stage(ctx context.Context, from source, asks []*ask, shown func()) context.Context {
@@ -129,6 +133,8 @@ func (s *shownAt) since() time.Duration {
 	defer s.mu.Unlock()
 	return time.Since(s.at)
 }
+
+func (a *ask) inquires() bool { return a.request.Inquiry != nil }
 
 // put asks over one channel.
 func (a *ask) put(c Channel, from source) {
@@ -170,7 +176,7 @@ func (a *ask) bring(got reply) {
 }
 
 func (a *ask) late(got reply) {
-	if got.err == nil && a.desk.Late != nil {
+	if got.kept == nil && got.err == nil && a.desk.Late != nil {
 		a.desk.Late(LateAnswer{Request: a.request, Channel: got.name, Reply: got.Reply, Took: time.Since(a.start)})
 	}
 }
@@ -187,6 +193,7 @@ func (a *ask) decide(ctx context.Context) Answer {
 	a.mu.Lock()
 	a.ended = true
 	a.mu.Unlock()
+	a.desk.mine(a.request.ID, false)
 	for {
 		select {
 		case got := <-a.replies:
@@ -197,6 +204,9 @@ func (a *ask) decide(ctx context.Context) Answer {
 		break
 	}
 	answer.Tried, answer.Took = a.tried, time.Since(a.start)
+	if a.inquires() && !answer.Allowed {
+		answer.Detail = unanswered(&answer)
+	}
 	return answer
 }
 
@@ -207,8 +217,8 @@ func (a *ask) wait(ctx context.Context) Answer {
 	last := time.NewTimer(maxTurns * a.options.Timeout)
 	defer timer.Stop()
 	defer last.Stop()
-	turns, away := 0, map[int]string{}
-	for a.waiting > len(away) {
+	turns, away, taken := 0, map[int]string{}, false
+	for a.waiting > len(away) || taken {
 		select {
 		case <-ctx.Done():
 			return withdrawn(ctx)
@@ -233,6 +243,9 @@ func (a *ask) wait(ctx context.Context) Answer {
 				timer.Reset(a.options.Timeout)
 			}
 		case got := <-a.replies:
+			if got.kept != nil {
+				return a.elsewhere(ctx, got)
+			}
 			a.waiting--
 			delete(away, got.n)
 			switch outcome := a.note(&got); {
@@ -256,7 +269,8 @@ func (a *ask) wait(ctx context.Context) Answer {
 				if !errors.Is(err, ErrTaken) {
 					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be kept: " + Words(err.Error())}
 				}
-				a.late(got) // another process was faster
+				a.late(got)
+				_, taken = a.desk.book().(SharedBook) // another process was faster; its answer is coming
 			}
 		}
 	}
@@ -266,7 +280,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 	for _, name := range away {
 		a.tried = append(a.tried, Try{Channel: name, Outcome: Empty, Took: time.Since(a.start)})
 	}
-	answer := nobody(a.tried, a.request, a.options.Fallback)
+	answer := nobody(a.tried, a.request, a.options.Fallback && !a.inquires())
 	if answer.Allowed {
 		if err := a.desk.book().Answer(ctx, a.request.ID, a.digest, true, ByFallback, json.RawMessage(`{}`)); err != nil {
 			return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "the answer could not be kept: " + Words(err.Error())}
@@ -281,6 +295,10 @@ func (a *ask) contradicted() (reply, bool) {
 	for {
 		select {
 		case got := <-a.replies:
+			if got.kept != nil { // the book will say so
+				a.replies <- got
+				return reply{}, false
+			}
 			switch a.note(&got) {
 			case No:
 				return got, true
@@ -316,6 +334,12 @@ func (a *ask) note(got *reply) Outcome {
 func (a *ask) unwanted(got *reply) (err error) {
 	remembered := got.Scope != "" && got.Scope != Once
 	switch {
+	case a.inquires() && (remembered || got.Args != nil):
+		return fmt.Errorf("%w: an answer is neither remembered nor has arguments", ErrUnclear)
+	case a.inquires():
+		return a.request.Inquiry.answered(&got.Reply)
+	case len(got.Selected) > 0 || got.Text != "":
+		return fmt.Errorf("%w: it answers something else", ErrUnclear)
 	case got.Args != nil && a.request.Edit == nil:
 		return fmt.Errorf("%w: other arguments were not asked for", ErrUnclear)
 	case got.Args != nil && !got.edits:
@@ -333,15 +357,16 @@ func (a *ask) unwanted(got *reply) (err error) {
 
 // kept is an answer as the book has it.
 type kept struct {
-	Channel string `json:"channel"`
-	By      string `json:"by,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Scope   Scope  `json:"scope,omitempty"`
-	Edited  string `json:"edited,omitempty"` // the question that stands for the arguments that were allowed instead
+	Channel string        `json:"channel"`
+	By      string        `json:"by,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Scope   Scope         `json:"scope,omitempty"`
+	Length  time.Duration `json:"length,omitempty"` // of a grant for a time
+	Edited  string        `json:"edited,omitempty"` // the question that stands for the arguments that were allowed instead
 }
 
 func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
-	js, err := json.Marshal(kept{Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Edited: edited})
+	js, err := json.Marshal(kept{Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Edited: edited})
 	if err != nil {
 		return err
 	}
@@ -353,9 +378,17 @@ func (a *ask) refuse(ctx context.Context, got reply) Answer {
 	return declined(got)
 }
 
+func (a *ask) yes(got reply) Answer {
+	if got.grant != nil {
+		got.grant.By, got.grant.Channel = got.By, got.name
+	}
+	return Answer{Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: Words(got.Reason), Grant: got.grant}
+}
+
 // allow keeps a yes. One with other arguments is a no to the question and a yes to another one.
 func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 	answer := Answer{Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: Words(got.Reason), Grant: got.grant}
+	answer.Selected, answer.Text = got.Selected, got.Text
 	if answer.Grant != nil {
 		answer.Grant.By, answer.Grant.Channel = got.By, got.name
 	}
@@ -368,7 +401,7 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 		return answer, err
 	}
 	other := *a.request
-	other.ID, other.Args = "q_"+rand.Text(), compact.Bytes()
+	other.ID, other.Args = newID(), compact.Bytes()
 	digest, err := other.binding(a.expires).Digest()
 	if err != nil {
 		return answer, err
@@ -376,7 +409,8 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 	if err := a.keep(ctx, a.request.ID, a.digest, false, got, other.ID); err != nil {
 		return answer, err
 	}
-	if err := a.desk.propose(ctx, &other, digest, a.expires); err != nil {
+	other.Digest, other.Expires = digest, a.expires
+	if err := a.desk.propose(ctx, &other, nil, a.options); err != nil {
 		return answer, err
 	}
 	answer.Args = other.Args

@@ -25,6 +25,7 @@ type Pending struct {
 	Digest    string          // of the Binding
 	Question  json.RawMessage // the Binding's parts, to be shown
 	Expires   time.Time
+	Created   time.Time // from the Book
 }
 
 // A Book keeps questions, the one answer of each and its one use, also when several processes share it. All three return
@@ -33,6 +34,19 @@ type Book interface {
 	Propose(ctx context.Context, p *Pending) error
 	Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error
 	Use(ctx context.Context, id, digest string) error
+}
+
+// A SharedBook is a Book that several processes share: a question of one can be answered in another.
+type SharedBook interface {
+	Book
+	// Answered waits until the question has its answer, whoever gave it, and returns what Answer was given.
+	Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error)
+	// Find returns a question, answered or not.
+	Find(ctx context.Context, id string) (*Pending, error)
+	// Open lists the questions that have no answer, oldest first.
+	Open(ctx context.Context) ([]*Pending, error)
+	// Watch returns a channel that receives when questions may have come or been answered, until stop is called.
+	Watch(ctx context.Context) (changed <-chan struct{}, stop func(), err error)
 }
 
 // NewBook returns a Book in memory: what it holds ends with the process, and every question with it.

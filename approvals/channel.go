@@ -74,6 +74,10 @@ type Reply struct {
 	// Args are the arguments that the person allows instead of those of the request; nil are those.
 	Args json.RawMessage
 	By   string // who answers, if the channel knows: a principal such as "local:anna"
+
+	// The answer to an Inquiry, with AllowOnce: the options that were chosen, by their indexes from 0, and words.
+	Selected []int
+	Text     string
 }
 
 type pauseKey struct{}
@@ -136,6 +140,11 @@ func (l *limited) Strong() bool {
 }
 
 func (l *limited) Edits() bool { return mayEdit(l.Channel) }
+
+func (l *limited) Inquires() bool {
+	i, ok := l.Channel.(Inquirer)
+	return ok && i.Inquires()
+}
 
 // askEach asks about calls one by one.
 func askEach(ctx context.Context, c Channel, calls []*Request) []Result {

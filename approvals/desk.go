@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -40,6 +41,9 @@ type Desk struct {
 
 	once     sync.Once
 	channels sync.WaitGroup
+
+	mu   sync.Mutex
+	here map[string]bool // the questions that are asked here, by ID
 }
 
 func (d *Desk) book() Book {
@@ -97,7 +101,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 	defer stop(nil)
 	asks := make([]*ask, len(calls))
 	for i, r := range calls {
-		asks[i] = d.open(ctx, r, len(channels), o)
+		asks[i] = d.open(ctx, r, channels, o)
 	}
 	for n, c := range channels {
 		name := nameOf(c)
@@ -107,18 +111,27 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 			case a.failed != nil:
 			case !mayAnswer(c, a.request.Risk):
 				a.tried = append(a.tried, Try{Channel: name, Outcome: TooWeak})
+			case !mayCarry(c, a.request):
+				a.tried = append(a.tried, Try{Channel: name, Outcome: Unable})
 			default:
 				a.waiting++
 				those = append(those, a)
 			}
 		}
 		from := source{n: n, name: name, edits: mayEdit(c)}
-		if g, ok := c.(Gatherer); ok && len(those) > 1 {
+		if g, ok := c.(Gatherer); ok && len(those) > 1 && !slices.ContainsFunc(those, (*ask).inquires) {
 			d.channels.Go(func() { putAll(together, g, from, those) })
 			continue
 		}
 		for _, a := range those {
 			d.channels.Go(func() { a.put(c, from) })
+		}
+	}
+	if book, ok := d.book().(SharedBook); ok {
+		for _, a := range asks {
+			if a.failed == nil {
+				d.channels.Go(func() { a.follow(book) })
+			}
 		}
 	}
 	answers := make([]Answer, len(asks))

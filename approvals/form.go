@@ -41,7 +41,7 @@ const (
 func choices(calls []*Request, shown []Rendering) []choice {
 	offered := []choice{{denyValue, "Refuse"}}
 	for i, r := range calls {
-		if !formSuffices(r.Risk) || grave(r.Risk) && !shown[i].Complete {
+		if r.Inquiry != nil || !formSuffices(r.Risk) || grave(r.Risk) && !shown[i].Complete {
 			return offered
 		}
 	}
@@ -82,6 +82,11 @@ type property struct {
 	EnumNames []string `json:"enumNames,omitempty"`
 	OneOf     []choice `json:"oneOf,omitempty"`
 	MaxLength int      `json:"maxLength,omitempty"`
+	Items     *anyOf   `json:"items,omitempty"` // of a list
+}
+
+type anyOf struct {
+	AnyOf []choice `json:"anyOf"`
 }
 
 func (p *property) offer(all []choice, style FormStyle) {
@@ -119,7 +124,7 @@ func (ps properties) MarshalJSON() ([]byte, error) {
 
 type formSchema struct {
 	Type       string     `json:"type"`
-	Required   []string   `json:"required"`
+	Required   []string   `json:"required,omitempty"`
 	Properties properties `json:"properties"`
 }
 
@@ -183,6 +188,9 @@ func Form(r *Request, style FormStyle) (message string, schema json.RawMessage) 
 // FormAll is a round of calls as one elicitation. Several calls have a decision each, decision_1 and so on, and one that is the
 // same for all. This pairs with ReadFormAll.
 func FormAll(calls []*Request, style FormStyle) (message string, schema json.RawMessage) {
+	if len(calls) == 1 && calls[0].Inquiry != nil {
+		return inquiryForm(calls[0], style)
+	}
 	whole, shown := renderAll(calls, RenderOptions{Markdown: true})
 	message = whole.Text
 	s := formSchema{Type: "object"}
@@ -251,6 +259,9 @@ type Result struct {
 // ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision and the one for
 // all differ, the refusal counts.
 func ReadFormAll(calls []*Request, action string, content map[string]any) []Result {
+	if len(calls) == 1 && calls[0].Inquiry != nil {
+		return []Result{readInquiry(calls[0], action, content)}
+	}
 	results := make([]Result, len(calls))
 	each := func(x Result) []Result {
 		for i := range results {

@@ -59,6 +59,12 @@ func join(us []unit) string {
 // Summary is r in one line, for lists.
 func Summary(r *Request) string {
 	p := &printer{limits: limits{text: 40}, masker: newMasker(r.Display, false), oneLine: true}
+	if r.Inquiry != nil {
+		p.limits.text = inquirySummary
+		p.put("a program asks ")
+		p.text(characters(r.Inquiry.Question), nil)
+		return p.b.String()
+	}
 	p.put(Heading(r))
 	if len(r.Args) == 0 || !json.Valid(r.Args) || r.Args[space(r.Args, 0)] != '{' || empty(r.Args[space(r.Args, 0):]) {
 		p.arguments(r.Args, 0)
@@ -82,6 +88,9 @@ func Summary(r *Request) string {
 	}
 	return p.b.String()
 }
+
+// inquirySummary is how much of a program's question a summary shows.
+const inquirySummary = 100
 
 // inSummary is how many arguments a summary shows.
 const inSummary = 4

@@ -23,7 +23,8 @@ type item struct {
 	request  *Request
 	since    time.Time
 	answered bool
-	reply    chan Reply // holds the one answer
+	reply    chan Reply        // holds the one answer
+	far      func(Reply) error // answers a question of another process; nil for those of this one
 }
 
 // NewQueue returns a queue that is called name in answers and in the record.
@@ -35,6 +36,8 @@ func (q *Queue) Name() string { return q.name }
 
 // Edits: who has a seat sees the arguments, and says so when they change them.
 func (q *Queue) Edits() bool { return true }
+
+func (q *Queue) Inquires() bool { return true }
 
 func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
 	it := &item{request: r, since: time.Now(), reply: make(chan Reply, 1)}
@@ -104,7 +107,8 @@ func (q *Queue) presence() {
 	q.changed = make(chan struct{})
 }
 
-// A Seat is the place of one person at a Queue. Its methods may be used by many goroutines.
+// A Seat is the place of one person at a Queue. Its methods may be used by many goroutines, also after Leave: then it only
+// does not count as somebody who is there.
 type Seat struct {
 	queue *Queue
 	by    string
@@ -129,7 +133,7 @@ func (s *Seat) News() <-chan struct{} { return s.news }
 
 // An Open is a question in a Queue. Its request must not be changed.
 type Open struct {
-	Request *Request
+	Request *Request // with Expires, its end
 	Since   time.Time
 }
 
@@ -163,6 +167,9 @@ func (s *Seat) Show(id string, o RenderOptions) (string, error) {
 
 // Reasons why an answer does not count. The question stays open after all but ErrTaken.
 var (
+	// ErrOwn says that the profile wants somebody else to answer than who asked for the run.
+	ErrOwn = errors.New("the profile wants somebody else to answer than who asked")
+
 	errOtherDigest = errors.New("this is an answer to something else than what is asked")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
@@ -189,6 +196,9 @@ func (s *Seat) Answer(id, digest, code string, r Reply) error {
 	if digest != it.request.Digest {
 		return errOtherDigest
 	}
+	if it.request.OtherOnly && (s.by == "" || s.by == it.request.Principal) {
+		return ErrOwn
+	}
 	if r.Decision == AllowOnce {
 		if err := s.mayAllow(it.request, code, &r); err != nil {
 			return err
@@ -200,13 +210,31 @@ func (s *Seat) Answer(id, digest, code string, r Reply) error {
 	if it.answered {
 		return fmt.Errorf("somebody else was faster: %w", ErrTaken)
 	}
+	if it.far != nil {
+		return s.answerFar(it, r)
+	}
 	it.answered = true
 	it.reply <- r
 	s.queue.tell()
 	return nil
 }
 
+// answerFar answers a question of another process. The caller holds queue.mu, which is given up meanwhile.
+func (s *Seat) answerFar(it *item, r Reply) error {
+	s.queue.mu.Unlock()
+	err := it.far(r)
+	s.queue.mu.Lock()
+	if err == nil || errors.Is(err, ErrTaken) {
+		it.answered = true
+		s.queue.tell()
+	}
+	return err
+}
+
 func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
+	if r.Inquiry != nil {
+		return r.Inquiry.answered(reply)
+	}
 	if grave(r.Risk) {
 		if code != r.Code || r.Code == "" {
 			return errCode

@@ -38,6 +38,9 @@ func Text(r *Request, o RenderOptions) string { return Render(r, o).Text }
 // Render shows r. Whatever r holds, the result is made of visible characters, plain spaces, line ends and, with Color, our
 // own escape sequences.
 func Render(r *Request, o RenderOptions) Rendering {
+	if r.Inquiry != nil {
+		return renderInquiry(r, o)
+	}
 	tries, masks := budgets(r, o), newMasker(r.Display, o.Reveal)
 	for i, l := range tries {
 		q := newQuestion(r, o, l, masks)

@@ -30,12 +30,16 @@ type Request struct {
 	Firm  bool
 	Terms Terms // what a person may give besides a yes to this call
 
+	// Inquiry makes r a question of the program itself, put to a person in the program's words. There is no call then, and a yes
+	// is an answer. It is always put alone.
+	Inquiry *Inquiry
+
 	Args    json.RawMessage // the bytes that will be sent
 	Sources []Source        // where they come from, as far as it is known
 
 	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong with some;
 	// nil means that they may not. It is called from many goroutines.
-	Edit func(args json.RawMessage) error
+	Edit func(args json.RawMessage) error `json:"-"`
 
 	Title, Description string // the upstream's words about the tool; shown last and marked as such
 
@@ -49,11 +53,16 @@ type Request struct {
 	Principal     string // for whom the call is made
 	Session       string // in which session, if there is one
 
-	ID     string    // of the question, 128 random bits; the Desk gives it one
-	Digest string    // of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
-	Run    string    // the run that makes the call
-	Call   int       // its number within the run
-	Time   time.Time // when the question arose; not shown
+	ID     string // of the question, 128 random bits; the Desk gives it one
+	Digest string // of what an answer is bound to; from the Desk, to be repeated by whoever answers from afar
+	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process that is
+	// gone: it is asked again as it was, if it is still the same.
+	Expires time.Time
+	// OtherOnly says that who asked for the run may not answer; from the Desk.
+	OtherOnly bool
+	Run     string    // the run that makes the call
+	Call    int       // its number within the run
+	Time    time.Time // when the question arose; not shown
 
 	Display Display
 }

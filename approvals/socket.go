@@ -267,7 +267,7 @@ func (s *served) listen() error {
 			t := &Told{Kind: "answered", ID: said.ID}
 			reply := Reply{Reason: said.Reason}
 			if said.Yes {
-				reply = Reply{Decision: AllowOnce, Scope: said.Scope, Args: said.Args}
+				reply = Reply{Decision: AllowOnce, Scope: said.Scope, Args: said.Args, Selected: said.Selected, Text: said.Text}
 			}
 			if err := s.seat.Answer(said.ID, said.Digest, said.Code, reply); err != nil {
 				t.Error = Words(err.Error())

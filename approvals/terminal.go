@@ -75,6 +75,8 @@ func (t *terminal) Ask(ctx context.Context, r *Request) (Reply, error) {
 	return t.ask(ctx, r)
 }
 
+func (t *terminal) Inquires() bool { return true }
+
 // take waits for the terminal.
 func (t *terminal) take(ctx context.Context) (done func(), err error) {
 	if t.in == nil {
@@ -169,27 +171,39 @@ func (t *terminal) askTogether(ctx context.Context, calls []*Request) (Reply, er
 
 // typed shows a prompt and returns the first word that is typed after it, and the rest of its line.
 func (t *terminal) typed(ctx context.Context, prompt string) (word, rest string, err error) {
+	line, err := t.typedLine(ctx, prompt)
+	if err != nil {
+		return "", "", err
+	}
+	word, rest, _ = strings.Cut(line, " ")
+	return strings.ToLower(strings.TrimRight(word, ".,:;!")), strings.TrimSpace(rest), nil
+}
+
+// typedLine shows a prompt and returns the line that is typed after it.
+func (t *terminal) typedLine(ctx context.Context, prompt string) (string, error) {
 	if err := t.in.drop(); err != nil {
-		return "", "", fmt.Errorf("dropping what was typed early: %w", err)
+		return "", fmt.Errorf("dropping what was typed early: %w", err)
 	}
 	if err := t.print(prompt); err != nil {
-		return "", "", err
+		return "", err
 	}
 	line, err := t.in.line(ctx)
 	switch {
 	case ctx.Err() != nil:
 		t.print("\n(" + Words(context.Cause(ctx).Error()) + ")\n")
-		return "", "", context.Cause(ctx)
+		return "", context.Cause(ctx)
 	case err != nil:
 		t.print("\n")
-		return "", "", fmt.Errorf("the input ended: %w", ErrNoPerson)
+		return "", fmt.Errorf("the input ended: %w", ErrNoPerson)
 	}
-	word, rest, _ = strings.Cut(strings.TrimSpace(line), " ")
-	return strings.ToLower(strings.TrimRight(word, ".,:;!")), strings.TrimSpace(rest), nil
+	return strings.TrimSpace(line), nil
 }
 
 // ask shows r and reads until there is an answer.
 func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
+	if r.Inquiry != nil {
+		return t.inquire(ctx, r)
+	}
 	code := ""
 	if grave(r.Risk) {
 		if r.Code == "" {

@@ -8,7 +8,7 @@ import (
 // What goes over the socket between a Queue and those who answer: one JSON object a line, in both directions.
 
 // wireVersion changes when a responder of another version could misread what it is told.
-const wireVersion = 1
+const wireVersion = 2
 
 // A Told is what a responder is told. Kind says which of the fields count.
 type Told struct {
@@ -36,6 +36,8 @@ type Asked struct {
 	Since   time.Time       `json:"since"`
 	Offers  []Offer         `json:"offers,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"` // when they may be changed
+	// Inquiry is the question of a program: then there is no call, and nothing to allow.
+	Inquiry *Inquiry `json:"inquiry,omitempty"`
 }
 
 // An Offer is a way of saying yes.
@@ -55,6 +57,9 @@ type Said struct {
 	Reason string          `json:"reason,omitempty"`
 	Code   string          `json:"code,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"`
+
+	Selected []int  `json:"selected,omitempty"` // with Yes: the answer to an Inquiry
+	Text     string `json:"text,omitempty"`
 }
 
 // describe tells a responder of a question.
@@ -67,6 +72,10 @@ func describe(o Open, width int) Asked {
 		ID: r.ID, Digest: r.Digest, Heading: Heading(r), Summary: Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
 		Whole: !shown.Cut && shown.Masked == 0, Unseen: grave(r.Risk) && !shown.Complete, Since: o.Since,
 		Offers: []Offer{{Once, "Allow this call"}},
+	}
+	if r.Inquiry != nil {
+		a.Offers, a.Inquiry = nil, r.Inquiry.rendered()
+		return a
 	}
 	if grave(r.Risk) {
 		a.Code, _ = shorten(r.Code)

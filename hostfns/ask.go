@@ -9,15 +9,23 @@ import (
 
 // ask puts an admitted call to a person. The run's clock stands still from the
 // moment the call waits. It returns nil when the call may be sent: then a holds
-// the tool, the arguments and the decision of that moment.
-func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission) *Exception {
+// the tool, the arguments and the decision of that moment. A call that waited when its
+// run was saved is decided anew first.
+func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, before bool) *Exception {
 	if in.Pause != nil {
 		defer in.Pause()()
 	}
-	q := &asked{ctx: ctx, call: c, admission: a, progress: in.Progress, answered: make(chan struct{})}
-	if !r.remembered(q) {
+	q := &asked{ctx: ctx, call: c, admission: a, progress: in.Progress, waited: before, answered: make(chan struct{})}
+	if before || !r.remembered(q) {
+		r.update(c, func() { c.asking = a })
+		goesOn := func() {}
+		if in.Asking != nil {
+			goesOn = in.Asking()
+		}
 		r.join(q)
 		<-q.answered // at the latest when ctx ends
+		r.update(c, func() { c.asking = nil })
+		goesOn()
 	}
 	switch {
 	case q.refusal != nil:

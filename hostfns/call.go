@@ -33,6 +33,11 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	if f := r.functions[in.Name]; f != nil {
 		return f(ctx, in.Args)
 	}
+	return r.pass(ctx, c, func() (*admission, error) { return r.admit(ctx, c, in) })
+}
+
+// pass has a call admitted and sends it, and enters how it ended.
+func (r *Run) pass(ctx context.Context, c *call, admit func() (*admission, error)) (value json.RawMessage, err error) {
 	start := time.Time{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -44,7 +49,7 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 			r.info.Refused(c.refusal) // last: it may end the run, whose list then has this call
 		}
 	}()
-	admitted, err := r.admit(ctx, c, in)
+	admitted, err := admit()
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +96,26 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, er
 		}
 	}
 	if a.decision.Verdict == Ask {
-		if x := r.ask(ctx, c, in, a); x != nil {
-			return refuse(x, cmp.Or(a.answer.How, decidedBy(a.decision)))
-		}
+		return r.approve(ctx, c, in, a, false)
 	}
+	return r.authorise(ctx, c, a)
+}
+
+// approve asks about a call. before says that it waited when its run was saved.
+func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission, before bool) (*admission, error) {
+	if x := r.ask(ctx, c, in, a, before); x != nil {
+		r.recordRefusal(ctx, c, a, x, cmp.Or(a.answer.How, decidedBy(a.decision)))
+		return nil, x
+	}
+	return r.authorise(ctx, c, a)
+}
+
+// authorise is the last step before a call is sent: that it is has to be on record.
+func (r *Run) authorise(ctx context.Context, c *call, a *admission) (*admission, error) {
 	if ctx.Err() != nil {
-		return refuse(r.runEnded(a), "error")
+		x := r.runEnded(a)
+		r.recordRefusal(ctx, c, a, x, "error")
+		return nil, x
 	}
 	if err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); err != nil {
 		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", a.tool.Name, "error", err)

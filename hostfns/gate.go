@@ -137,8 +137,9 @@ type call struct {
 	pause   func() (resume func())
 	coming  bool // it counts in Run.coming; under the lock
 
-	sent bool
-	over bool
+	asking *admission // it waits for a person
+	sent   bool
+	over   bool
 }
 
 // Seen counts the invocations that reached the run before it ended.

@@ -194,6 +194,10 @@ type Invocation struct {
 	// invoked, and whether it waits and makes no further one; nil means that
 	// nobody knows.
 	Progress func() (calls int, waiting bool)
+	// Asking is told that the call begins to wait for a person, and what it
+	// returns that it goes on; nil tells nobody. While all open calls of a run
+	// wait so, [Run.Save] can save it.
+	Asking func() (asked func())
 
 	resource bool // of a server, see ReadResource
 }

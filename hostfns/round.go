@@ -68,7 +68,7 @@ func (r *Run) arrived(c *call) {
 func (r *Run) join(q *asked) {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, q)
-	q.waited = r.open
+	q.waited = q.waited || r.open
 	lead := !r.leading
 	r.leading = true
 	r.mu.Unlock()

@@ -1,0 +1,272 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Questions in a [SharedBook] can be seen and answered in another process than the one that asks, also when that one is gone.
+
+// written is a question as the book has it.
+type written struct {
+	V         int           `json:"v"`
+	Request   *Request      `json:"request"`
+	Channels  []string      `json:"channels"` // that it may be answered over
+	MinHuman  time.Duration `json:"minHuman,omitempty"`
+}
+
+const writtenVersion = 1
+
+// propose enters a question into the book.
+func (d *Desk) propose(ctx context.Context, r *Request, channels []Channel, o Options) error {
+	w := written{V: writtenVersion, Request: r, Channels: []string{}, MinHuman: o.MinHuman}
+	for _, c := range channels {
+		if mayAnswer(c, r.Risk) {
+			w.Channels = append(w.Channels, nameOf(c))
+		}
+	}
+	question, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	return d.book().Propose(ctx, &Pending{
+		ID: r.ID, Run: r.Run, Call: r.Call, Principal: r.Principal, Digest: r.Digest, Question: question, Expires: r.Expires,
+	})
+}
+
+// ReadPending returns the question in a book as it was asked. The bytes must be of this user's own book: they are believed.
+func ReadPending(p *Pending) (*Request, error) {
+	w, err := readWritten(p)
+	if err != nil {
+		return nil, err
+	}
+	return w.Request, nil
+}
+
+func readWritten(p *Pending) (*written, error) {
+	w := &written{}
+	if err := json.Unmarshal(p.Question, w); err != nil {
+		return nil, fmt.Errorf("question %s cannot be read: %w", p.ID, err)
+	}
+	switch r := w.Request; {
+	case w.V != writtenVersion || r == nil:
+		return nil, fmt.Errorf("question %s was written by another version", p.ID)
+	case r.ID != p.ID || r.Run != p.Run || r.Call != p.Call || r.Principal != p.Principal || r.Digest != p.Digest:
+		return nil, fmt.Errorf("question %s is not the one that the book says it is", p.ID)
+	}
+	if r := w.Request; !r.Expires.Equal(p.Expires) {
+		return nil, fmt.Errorf("question %s does not end when the book says", p.ID)
+	}
+	return w, nil
+}
+
+// mine notes which questions are asked here.
+func (d *Desk) mine(id string, open bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.here == nil {
+		d.here = map[string]bool{}
+	}
+	if open {
+		d.here[id] = true
+	} else {
+		delete(d.here, id)
+	}
+}
+
+func (d *Desk) asks(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.here[id]
+}
+
+// follow brings the answer that is in the book, whoever gave it.
+func (a *ask) follow(book SharedBook) {
+	yes, answer, err := book.Answered(a.inner, a.request.ID)
+	if err != nil {
+		return // the question is over, or the book cannot be read, which whoever answers here finds out
+	}
+	var k kept
+	if json.Unmarshal(answer, &k) != nil {
+		k, yes = kept{Channel: "unknown"}, false
+	}
+	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, By: k.By}}
+	if yes || k.Edited != "" {
+		got.Decision = AllowOnce
+	}
+	a.bring(got)
+}
+
+// elsewhere is the answer that was given in another process.
+func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
+	a.tried = append(a.tried, Try{Channel: got.name, Outcome: No, Took: time.Since(a.start)})
+	if got.Decision != AllowOnce {
+		return declined(got)
+	}
+	a.tried[len(a.tried)-1].Outcome = Yes
+	fail := func(err error) Answer {
+		return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be read: " + Words(err.Error())}
+	}
+	if got.Scope != "" && got.Scope != Once {
+		var err error
+		if got.grant, err = Draft(a.request, got.Scope, got.Length, time.Now()); err != nil {
+			return fail(err)
+		}
+	}
+	answer := a.yes(got)
+	answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
+	if got.kept.Edited == "" {
+		return answer
+	}
+	book, ok := a.desk.book().(SharedBook)
+	if !ok {
+		return fail(errors.New("there is no shared book"))
+	}
+	p, err := book.Find(ctx, got.kept.Edited)
+	if err != nil {
+		return fail(err)
+	}
+	other, err := ReadPending(p)
+	switch {
+	case err != nil:
+		return fail(err)
+	case a.request.Edit == nil || other.Run != a.request.Run || other.Call != a.request.Call:
+		return fail(errors.New("other arguments were not asked for"))
+	}
+	if err := a.request.Edit(other.Args); err != nil {
+		return fail(err)
+	}
+	answer.Args = other.Args
+	answer.Ticket = &Ticket{id: other.ID, digest: p.Digest, args: other.Args, expires: a.expires}
+	return answer
+}
+
+// Follow shows in the queue, too, what other processes ask, while somebody has a seat, until ctx ends. The book of d has to
+// be a [SharedBook]; with another there is nothing to follow. edit says what is wrong with other arguments for a call; nil
+// lets nobody change arguments of another process's call.
+func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *Request, args json.RawMessage) error) {
+	book, ok := d.book().(SharedBook)
+	if !ok {
+		return
+	}
+	for ctx.Err() == nil {
+		q.mu.Lock()
+		somebody, changed := len(q.seats) > 0, q.changed
+		q.mu.Unlock()
+		if somebody {
+			q.watch(ctx, d, book, edit)
+			q.others(nil)
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+	}
+}
+
+// watchAgain is how long after a failure the book is looked at again, and lookAgain how often what is over is looked for.
+const watchAgain, lookAgain = 2 * time.Second, 5 * time.Second
+
+// watch keeps the queue up to date until nobody has a seat.
+func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r *Request, args json.RawMessage) error) {
+	news, stop, err := book.Watch(ctx)
+	if err != nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchAgain):
+		}
+		return
+	}
+	defer stop()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		q.mu.Lock()
+		somebody, changed := len(q.seats) > 0, q.changed
+		q.mu.Unlock()
+		if !somebody {
+			return
+		}
+		if open, err := book.Open(ctx); err == nil {
+			q.others(q.strangers(d, open, edit))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-news:
+			if !ok {
+				return
+			}
+		case <-tick.C:
+		case <-changed:
+		}
+	}
+}
+
+// strangers are the questions of other processes that may be answered over this queue.
+func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *Request, args json.RawMessage) error) []*item {
+	var all []*item
+	for _, p := range open {
+		w, err := readWritten(p)
+		if err != nil || d.asks(p.ID) || !slices.Contains(w.Channels, q.name) || !mayAnswer(q, w.Request.Risk) {
+			continue
+		}
+		r := w.Request
+		if edit != nil {
+			r.Edit = func(args json.RawMessage) error { return edit(r, args) }
+		}
+		all = append(all, &item{request: r, since: p.Created, far: func(reply Reply) error {
+			ctx, cancel := context.WithTimeout(context.Background(), farWait)
+			defer cancel()
+			return d.answerFar(ctx, w, q, reply)
+		}})
+	}
+	return all
+}
+
+// farWait bounds how long an answer may take to be kept.
+const farWait = 10 * time.Second
+
+// answerFar answers a question of another process, by the book.
+func (d *Desk) answerFar(ctx context.Context, w *written, q *Queue, given Reply) error {
+	r := w.Request
+	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires, options: Options{OtherOnly: r.OtherOnly, MinHuman: w.MinHuman}}
+	got := reply{Reply: given, source: source{name: q.name, edits: q.Edits()}}
+	if given.Decision != AllowOnce {
+		return a.keep(ctx, r.ID, r.Digest, false, got, "")
+	}
+	if err := a.unwanted(&got); err != nil {
+		return err
+	}
+	_, err := a.allow(ctx, got)
+	return err
+}
+
+// others puts what other processes ask into the queue, in the place of what was there of them.
+func (q *Queue) others(now []*item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var all []*item
+	same := true
+	for _, it := range q.items {
+		if it.far == nil {
+			all = append(all, it)
+			continue
+		}
+		at := slices.IndexFunc(now, func(x *item) bool { return x.request.ID == it.request.ID })
+		if at < 0 {
+			same = false
+			continue
+		}
+		now = slices.Delete(now, at, at+1)
+		all = append(all, it)
+	}
+	q.items = append(all, now...)
+	if !same || len(now) > 0 {
+		q.tell()
+	}
+}

@@ -1,0 +1,96 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// inquire puts a program's question, and reads until there is an answer to it.
+func (t *terminal) inquire(ctx context.Context, r *Request) (Reply, error) {
+	o := RenderOptions{Width: t.width, Color: t.options.Color}
+	shown := Render(r, o)
+	if err := t.print("\n" + shown.Text); err != nil {
+		return Reply{}, err
+	}
+	for unclear := 0; unclear < maxUnclear; {
+		line, err := t.typedLine(ctx, r.Inquiry.prompt(shown.Cut))
+		if err != nil {
+			return Reply{}, err
+		}
+		hint := ""
+		switch line {
+		case "":
+			hint = "Please type an answer."
+		case "decline":
+			return Reply{Decision: Refuse, Typed: true}, nil
+		case "show":
+			o.Full = true
+			shown = Render(r, o)
+			if err := t.print("\n" + shown.Text); err != nil {
+				return Reply{}, err
+			}
+			continue
+		default:
+			reply := r.Inquiry.typed(line)
+			if err := r.Inquiry.answered(&reply); err == nil {
+				return reply, nil
+			}
+			hint = "Please type " + r.Inquiry.wanted() + "."
+		}
+		unclear++
+		if err := t.print(hint + "\n"); err != nil {
+			return Reply{}, err
+		}
+	}
+	return Reply{}, ErrUnclear
+}
+
+func (q *Inquiry) prompt(cut bool) string {
+	more := ""
+	if cut {
+		more = ", show to see all of it"
+	}
+	return fmt.Sprintf("Type %s, decline to give none%s: ", q.wanted(), more)
+}
+
+// wanted says what is to be typed.
+func (q *Inquiry) wanted() string {
+	switch {
+	case len(q.Options) == 0:
+		return "your answer"
+	case q.Multiple && q.FreeText:
+		return "the numbers of your answers, or an answer of your own"
+	case q.Multiple:
+		return "the numbers of your answers"
+	case q.FreeText:
+		return "the number of your answer, or one of your own"
+	}
+	return "the number of your answer"
+}
+
+// typed reads a line: numbers of options, the label of one, or words.
+func (q *Inquiry) typed(line string) Reply {
+	reply := Reply{Decision: AllowOnce, Typed: true}
+	for i, o := range q.Options {
+		if strings.EqualFold(strings.TrimSpace(o.Label), line) {
+			reply.Selected = []int{i}
+			return reply
+		}
+	}
+	if len(q.Options) > 0 {
+		for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ' ' || r == ',' }) {
+			n, err := strconv.Atoi(strings.TrimSuffix(word, "."))
+			if err != nil || n < 1 || n > len(q.Options) {
+				reply.Selected = nil
+				break
+			}
+			reply.Selected = append(reply.Selected, n-1)
+		}
+	}
+	if len(reply.Selected) == 0 {
+		reply.Text = line
+	}
+	return reply
+}

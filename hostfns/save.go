@@ -1,0 +1,103 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// saved is a run between two processes: what has happened so far, and which calls wait for a person.
+type saved struct {
+	Calls    []savedCall           `json:"calls"`
+	Seen     map[string]int        `json:"seen"`
+	Refused  map[string]*Exception `json:"refused"`
+	Asks     int                   `json:"asks"`
+	Invoked  int                   `json:"invoked"`
+	Refusals int                   `json:"refusals"`
+	Tainted  bool                  `json:"tainted"`
+	Blocks   []Block               `json:"blocks"`
+	Emitted  []string              `json:"emitted"`
+}
+
+type savedCall struct {
+	Report Report      `json:"report"`
+	Before Counters    `json:"before"`
+	Sent   bool        `json:"sent"`
+	Asking *savedAsked `json:"asking,omitempty"` // nil: it is over
+}
+
+// savedAsked is what a question is about. The decision is not part of it: it is made anew.
+type savedAsked struct {
+	Server string          `json:"server"`
+	Raw    string          `json:"raw"`
+	Name   string          `json:"name"`
+	Digest string          `json:"digest"`
+	Args   json.RawMessage `json:"args"`
+}
+
+// ErrBusy says that a run cannot be saved: some call is neither over nor waiting for a person.
+var ErrBusy = errors.New("a call of the run is under way")
+
+// Save returns what [Gate.Restore] needs to go on with the run, in this process
+// or another. It changes nothing here: who saves a run sees to it that only one of the two goes on.
+func (r *Run) Save() (json.RawMessage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals, Tainted: r.tainted, Blocks: r.blocks, Emitted: r.emitted}
+	for _, c := range r.calls {
+		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
+		switch a := c.asking; {
+		case c.over:
+		case a == nil:
+			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, ErrBusy)
+		default:
+			one.Asking = &savedAsked{Server: a.tool.Server, Raw: a.tool.Raw, Name: a.tool.Name, Digest: a.tool.Digest, Args: a.args}
+		}
+		s.Calls = append(s.Calls, one)
+	}
+	return json.Marshal(s)
+}
+
+// Restore makes a run of what [Run.Save] returned. Its calls that wait go on with [Run.Resume].
+func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
+	var s saved
+	if err := json.Unmarshal(state, &s); err != nil {
+		return nil, fmt.Errorf("reading a saved run: %w", err)
+	}
+	r := g.Run(info)
+	for _, one := range s.Calls {
+		c := &call{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
+		if a := one.Asking; a != nil {
+			c.asking = &admission{tool: &Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}, args: a.Args}
+		}
+		r.calls = append(r.calls, c)
+	}
+	if s.Seen != nil {
+		r.seen = s.Seen
+	}
+	if s.Refused != nil {
+		r.refused = s.Refused
+	}
+	r.asks, r.invoked, r.refusals, r.tainted, r.blocks, r.emitted = s.Asks, s.Invoked, s.Refusals, s.Tainted, s.Blocks, s.Emitted
+	return r, nil
+}
+
+// Resume goes on with a call that waited for a person when its run was saved, as
+// [Run.Call] would have. Of the invocation the name and the arguments do not count.
+func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
+	r.mu.Lock()
+	var c *call
+	for _, one := range r.calls {
+		if one.Call == in.ID && one.asking != nil && !one.over {
+			c = one
+		}
+	}
+	r.mu.Unlock()
+	if c == nil {
+		return nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
+	}
+	a := c.asking
+	c.pause = in.Pause
+	return r.pass(ctx, c, func() (*admission, error) { return r.approve(ctx, c, in, a, true) })
+}
