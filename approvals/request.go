@@ -60,9 +60,9 @@ type Request struct {
 	Expires time.Time
 	// OtherOnly says that who asked for the run may not answer; from the Desk.
 	OtherOnly bool
-	Run     string    // the run that makes the call
-	Call    int       // its number within the run
-	Time    time.Time // when the question arose; not shown
+	Run       string    // the run that makes the call
+	Call      int       // its number within the run
+	Time      time.Time // when the question arose; not shown
 
 	Display Display
 }

@@ -13,10 +13,10 @@ import (
 
 // written is a question as the book has it.
 type written struct {
-	V         int           `json:"v"`
-	Request   *Request      `json:"request"`
-	Channels  []string      `json:"channels"` // that it may be answered over
-	MinHuman  time.Duration `json:"minHuman,omitempty"`
+	V        int           `json:"v"`
+	Request  *Request      `json:"request"`
+	Channels []string      `json:"channels"` // that it may be answered over
+	MinHuman time.Duration `json:"minHuman,omitempty"`
 }
 
 const writtenVersion = 1
