@@ -99,8 +99,11 @@ func soon[T any](t *testing.T, what string, c <-chan T) (v T) {
 }
 
 func (b *busybody) config() string {
-	return fmt.Sprintf(`{"mcpServers": {"busy": {"type": "http", "url": %q, "timeout": 700}}}`, b.url)
+	return fmt.Sprintf(`{"mcpServers": {"busy": {"type": "http", "url": %q, "timeout": %d}}}`, b.url, busyTime.Milliseconds())
 }
+
+// busyTime is how long one call may take: much longer than any does without a person.
+const busyTime = 4 * time.Second
 
 func ask(message string) map[string]any {
 	return map[string]any{"code": fmt.Sprintf(`return await codemode.busy__ask({Message: %q})`, message)}
@@ -114,7 +117,7 @@ func value(text string) string {
 
 func TestQuestionsOfUpstreamsReachTheCaller(t *testing.T) {
 	slowly := func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		time.Sleep(1200 * time.Millisecond) // longer than a call may take: a person's time does not count
+		time.Sleep(busyTime + time.Second) // longer than a call may take: a person's time does not count
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}}, nil
 	}
 	for _, stateless := range []bool{false, true} {
