@@ -3,6 +3,7 @@ package codemode
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -18,18 +19,31 @@ type asker struct {
 	policy    *policy
 	principal string
 	session   string
+	client    string
+	turn      chan struct{} // holds an element while a question of the run is open; nil lets all be open at once
 	channels  []approvals.Channel
 	preview   approvals.Preview
 	trace     *approvals.Trace
+	claim     func(ctx context.Context, calls []int) error // see [execution.claim]
+	before    map[int]*approvals.Request                   // by call: what was asked in another process
+	adopted   bool                                         // the run began in another process, and people see it wherever they are
+
+	program *analysis.Program // nil for a question without a run
+	asked   bool              // a question of the run was put; only the first one offers the plan
+	planned atomic.Bool       // the plan was given
 
 	waited time.Duration // in all; the Gate puts one round of questions of a run at a time
 }
 
 func (e *Evaluator) newAsker(r *Request, p *policy, program *analysis.Program) *asker {
 	a := &asker{
-		e: e, policy: p, principal: r.Principal, session: r.Session, preview: preview(program), trace: &approvals.Trace{},
+		e: e, policy: p, principal: r.Principal, session: r.Session, client: r.Client, turn: make(chan struct{}, 1), trace: &approvals.Trace{},
 		channels: append(slices.Clone(r.Channels), e.options.Channels...),
 	}
+	if program == nil { // a question without a run
+		return a
+	}
+	a.preview, a.program = preview(program), program
 	for _, c := range program.Calls {
 		a.trace.Written(c.Args)
 		if c.Outline != nil {
@@ -66,6 +80,11 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 		}
 		return answers
 	}
+	done, err := a.take(ctx) // a question of the program may be open
+	if err != nil {
+		return all(hostfns.Answer{How: "none", Code: approvals.CodeCanceled})
+	}
+	defer done()
 	profile := a.policy.profile()
 	if profile == nil {
 		return all(hostfns.Answer{How: "none", Code: approvals.CodeNoApprover})
@@ -87,10 +106,16 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 			return all(hostfns.Answer{How: "none", Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"})
 		}
 	}
+	var plan []*approvals.Grant
+	if !a.asked && len(a.before) == 0 {
+		plan = a.plan(qs[0].Run, qs[0].Profile)
+	}
+	a.asked = true
 	start := time.Now()
 	defer a.e.asks.begin(start, a.principal)()
 	defer func() { a.waited += time.Since(start) }()
 	var calls []*approvals.Request
+	var numbers []int
 	fallback := false
 	for _, q := range qs {
 		fallback = fallback || q.Decision.Fallback
@@ -99,11 +124,31 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 		if asking.Edit != nil && *asking.Edit {
 			r.Edit = q.Check
 		}
+		if was := a.before[q.Call]; was != nil {
+			r.ID, r.Code, r.Digest, r.Expires = was.ID, was.Code, was.Digest, was.Expires
+			r.Plan = was.Plan
+			timeout = max(timeout, time.Until(was.Expires))
+			delete(a.before, q.Call)
+		}
+		numbers = append(numbers, q.Call)
 		calls = append(calls, r)
+	}
+	if plan = a.rest(plan, calls); len(plan) > 0 {
+		for _, r := range calls {
+			r.Plan = plan
+		}
+	}
+	if a.adopted {
+		channels = append(channels, anywhere{})
 	}
 	got := a.e.desk.AskAll(ctx, calls, channels, approvals.Options{
 		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
 	})
+	if a.claim == nil { // a question without a run
+	} else if err := a.claim(ctx, numbers); err != nil {
+		a.e.log.Warn("people's answers do not count: the run could not be claimed", "run", calls[0].Run, "error", err)
+		return all(hostfns.Answer{How: "none", Code: approvals.CodeCanceled, Detail: "the store of runs could not be asked who goes on with this one"})
+	}
 	for i, answer := range got {
 		if answer.Code == approvals.CodeUnsupported && len(channels) == 0 {
 			answer.Code, answer.Detail = approvals.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
@@ -122,6 +167,16 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 	return answers
 }
 
+// anywhere stands for the people who see, in whatever process, a question that another process asked.
+type anywhere struct{}
+
+func (anywhere) Name() string { return "another process" }
+func (anywhere) Strong() bool { return true } // the channel that brings the answer was judged when it did
+func (anywhere) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+	<-ctx.Done()
+	return approvals.Reply{}, context.Cause(ctx)
+}
+
 // use takes a yes for the call as it is now, and keeps what it is to be remembered for.
 func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Question) error {
 	return func(ctx context.Context, now *hostfns.Question) error {
@@ -129,7 +184,7 @@ func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Ques
 			return err
 		}
 		if answer.Grant != nil {
-			return a.e.grants.Give(ctx, answer.Grant)
+			return a.give(ctx, answer.Grant)
 		}
 		return nil
 	}

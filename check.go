@@ -154,7 +154,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 }
 
 // hostFunctions are the names a program may call that are no tools.
-var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.ReadResource: true}
+var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.AskUser: true, hostfns.ReadResource: true}
 
 // foresight decides calls that have not been made yet, in the order of the text.
 type foresight struct {

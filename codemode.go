@@ -74,6 +74,8 @@ type Options struct {
 	// RecordDir is where the record is kept, with everything else that is stored, unless the configuration
 	// has another place for it; see [PlaceRecord]. Only its owner may be able to write there. "" keeps no record but Recorder's.
 	RecordDir string
+	// GoOn has this Evaluator go on with runs that waited for a person in a process that is gone, once somebody has answered.
+	GoOn bool
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
 
@@ -94,6 +96,7 @@ type Evaluator struct {
 	catalog  *catalog.Catalog
 	manager  *upstream.Manager
 	gate     *hostfns.Gate
+	recorder hostfns.Recorder // of the gate
 	desk     *approvals.Desk
 	grants   *grants
 	journal  *Journal // nil when Options.Recorder or RecordDir is set
@@ -132,6 +135,7 @@ type Evaluator struct {
 	nextID      int
 	roots       map[string]*openRoot // directories of the built-in filesystem, by path
 	saved       map[string]*os.Root  // folders of saved programs, by path
+	executions  map[*execution]bool  // the runs under way
 	listed      map[string]string    // the servers whose tools are known, and their instructions
 }
 
@@ -160,6 +164,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		subscribers: map[int]func(){},
 		roots:       map[string]*openRoot{},
 		saved:       map[string]*os.Root{},
+		executions:  map[*execution]bool{},
 		listed:      map[string]string{},
 	}
 	secret, _ := o.Env(PreflightSecretVariable)
@@ -185,7 +190,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		e.journal = &Journal{log: o.Log}
 		recorder = e.journal
 	}
-	e.desk.Late = e.late(recorder)
+	e.desk.Late, e.recorder = e.late(recorder), recorder
 	e.gate = hostfns.NewGate(hostfns.Deps{
 		Tools: finder{e}, Library: finder{e}, ResourceTool: resourceTool, Recorder: recorder, Sender: sender{e}, Log: o.Log,
 	})
@@ -205,7 +210,7 @@ func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, CacheDir: e.options.CacheDir, Compiling: e.compiling})
+	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}

@@ -142,45 +142,78 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, callerKey{}, r.Caller))
-	defer cancel(nil)
-	defer context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })()
-	e.background(func() { e.manager.Ready(e.ctx) }) // starts what has not been started
-
-	started := time.Now()
+	x, done := e.newExecution(ctx, r, policy, program, resp, limits, engine)
+	defer done()
+	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
-	asking := e.newAsker(&r, policy, program)
-	run := e.gate.Run(hostfns.RunInfo{
-		ID: resp.Run, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client,
+	x.run = e.gate.Run(x.info())
+	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Input: r.Input, Limits: limits, Lookup: program.Lookup})
+	return resp, x.end(result, err)
+}
+
+// newExecution announces a run; done is called when it has ended.
+func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
+	x = &execution{
+		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
+		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
+	}
+	x.ctx, x.cancel = context.WithCancelCause(context.WithValue(ctx, callerKey{}, r.Caller))
+	x.calls, x.ended = context.WithCancelCause(x.ctx)
+	x.asking = e.newAsker(&x.request, p, program)
+	x.asking.claim = x.claim
+	stop := context.AfterFunc(e.ctx, func() { x.cancel(context.Cause(e.ctx)) })
+	e.background(func() { e.manager.Ready(e.ctx) }) // starts what has not been started
+	e.mu.Lock()
+	e.executions[x] = true
+	e.mu.Unlock()
+	return x, func() {
+		stop()
+		x.cancel(nil)
+		e.mu.Lock()
+		delete(e.executions, x)
+		e.mu.Unlock()
+	}
+}
+
+// info says for whom and under what the run calls tools.
+func (x *execution) info() hostfns.RunInfo {
+	r, policy := &x.request, x.policy
+	return hostfns.RunInfo{
+		ID: x.resp.Run, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
-		Policy: policy, Asker: asking,
-		CallTimeout: e.callTimeout(policy.profile()), ArgumentBytes: limits.ArgumentBytes,
+		Policy: policy, Asker: x.asking,
+		CallTimeout: x.e.callTimeout(policy.profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
-				cancel(errRefusals)
+				x.cancel(errRefusals)
 			}
 		},
-	})
-	result, err := engine.Run(ctx, sandbox.Program{
-		Source: program.JS, Name: resp.name, Input: r.Input, Limits: limits, Lookup: program.Lookup,
-	}, e.host(run, asking.trace))
-	resp.Calls = run.End()
+	}
+}
+
+// end makes the response of a run that has ended, and writes it down.
+func (x *execution) end(result *sandbox.Result, err error) error {
+	e, resp, ctx := x.e, x.resp, x.ctx
+	resp.Calls = x.run.End()
 	if err := approvals.EndRun(context.WithoutCancel(ctx), e.grants.memory, resp.Run); err != nil {
 		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
 	}
-	resp.Queued = queued(run, result)
+	resp.Queued = queued(x.run, result)
 	if result != nil {
 		resp.Value, resp.Console, resp.ConsoleDropped, resp.Usage = result.Value, result.Console, result.ConsoleDropped, result.Usage
 	}
-	resp.Blocks, resp.BlocksLeft = run.Blocks(resp.Value)
+	resp.Blocks, resp.BlocksLeft = x.run.Blocks(resp.Value)
 	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ctx.Err() != nil {
 		err = canceled(ended, context.Cause(ctx))
 	} else if err == nil && context.Cause(ctx) == errRefusals {
 		// It caught what followed and was at its end before the stop reached it.
 		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, errRefusals)
 	}
-	e.recordEnd(ctx, resp, &r, policy, started, err)
-	return resp, err
+	if !errors.Is(context.Cause(ctx), approvals.ErrLeaving) { // else it has not ended
+		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
+	}
+	x.finish(err)
+	return err
 }
 
 // prepare finds what a request is to run, and the policy that it runs under.
@@ -217,7 +250,7 @@ func canceled(ended *sandbox.Error, cause error) error {
 		return ended
 	}
 	message := "the run was canceled"
-	if cause == errRefusals || cause == ErrClosed {
+	if cause == errRefusals || cause == ErrClosed || errors.Is(cause, approvals.ErrLeaving) {
 		message = cause.Error()
 	}
 	return &sandbox.Error{Kind: sandbox.Canceled, Message: message, Err: cause}
@@ -229,25 +262,6 @@ func queued(run *hostfns.Run, result *sandbox.Result) int {
 		return 0
 	}
 	return max(result.Usage.Calls-run.Seen(), 0)
-}
-
-// host joins the sandbox to the Gate. A call that outlives its run is waited
-// for by Close, so that what became of it is recorded.
-func (e *Evaluator) host(run *hostfns.Run, trace *approvals.Trace) sandbox.Host {
-	return func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-		if err := e.enter(); err != nil {
-			return nil, err
-		}
-		defer e.running.Done()
-		value, err := run.Call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause, Progress: c.Progress})
-		if x, ok := errors.AsType[*hostfns.Exception](err); ok {
-			return nil, &sandbox.Throw{Class: x.Class, Message: x.Message, Props: x.Props}
-		}
-		if err == nil {
-			trace.Answered(c.ID, c.Name, value)
-		}
-		return value, err
-	}
 }
 
 // limits are those of the profile, else of the configuration, else the

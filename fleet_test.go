@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,266 +16,223 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/pgtest"
-	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
 
-// replicaOf has what a copy of the test program needs to be one replica of a fleet: its role, the URL of the
-// database and the folder with the key and the log of the calls, with spaces between them.
+// replicaOf has what a copy of the test program needs to be one replica of a fleet: its role, and the folder with the
+// configuration and the key, with a space between them.
 const replicaOf = "CODEMODE_TEST_REPLICA"
 
-// A replica is as much of a server as the store has to do with: it runs programs, parks those that wait for a
-// person, and goes on with those that others parked.
-type replica struct {
-	name   string
-	dir    string
-	db     *store.DB
-	record *audit.Record
-	engine *sandbox.Engine
+// fleetProgram makes a call, waits for two at once, and then for another one, with values that only its memory holds.
+const fleetProgram = `const kept = new Map([["first", (await codemode.up__first({run: input, n: 1})).n]]);
+	console.log("before");
+	const [a, b] = await Promise.all([codemode.up__second({run: input, n: 2}), codemode.up__second({run: input, n: 3})]);
+	const c = await codemode.up__third({run: input, n: 4}).catch(e => ({n: e.reason}));
+	return [kept.get("first"), a.n, b.n, c.n].join(" ")`
+
+// performed counts what an upstream did, by tool and arguments.
+type performed struct {
+	url string
+
+	mu   sync.Mutex
+	each map[string]int
 }
 
-// fleetProgram calls twice and is parked at the second call, with a value that only its memory holds.
-const fleetProgram = `const kept = new Map([["first", (await codemode.up__first({n: 1})).n]]);
-	const add = x => kept.get("first") * 100 + x;
-	return add((await codemode.up__second({n: 2})).n)`
-
-func newReplica(ctx context.Context, name, url, dir string) (*replica, error) {
-	key, err := audit.LoadKey(filepath.Join(dir, "record.key"))
-	if err != nil {
-		return nil, err
+func (p *performed) times() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]int{}
+	for what, n := range p.each {
+		all[what] = n
 	}
-	wasm, err := os.ReadFile("quickjs.wasm")
-	if err != nil {
-		return nil, err
-	}
-	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: wasm, CacheDir: cacheDir(), ParkKey: key.Derive("park runs")})
-	if err != nil {
-		return nil, err
-	}
-	record := audit.New(audit.Options{Key: key, Open: func(ctx context.Context) (*store.DB, error) { return store.Open(ctx, store.Options{URL: url}) }})
-	db, err := record.DB(ctx)
-	return &replica{name, dir, db, record, engine}, err
+	return all
 }
 
-// perform makes a call: it is recorded first, and what was done is written to a file.
-func (r *replica) perform(ctx context.Context, run string, call int, name string, args json.RawMessage) (json.RawMessage, error) {
-	entry := audit.Entry{Kind: audit.Call, State: audit.Running, Run: run, Call: call, Tool: name, Client: r.name, Args: &audit.Args{RawExecuted: args}}
-	if err := r.record.Write(ctx, entry); err != nil {
-		return nil, err
+func newPerformed(t *testing.T) *performed {
+	p := &performed{each: map[string]int{}}
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
+	for _, name := range []string{"first", "second", "third"} {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.each[name+" "+string(r.Params.Arguments)]++
+			return &mcp.CallToolResult{StructuredContent: r.Params.Arguments}, nil
+		})
 	}
-	f, err := os.OpenFile(filepath.Join(r.dir, "performed"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if _, err := fmt.Fprintf(f, "%s %d %s\n", run, call, name); err != nil {
-		return nil, err
-	}
-	entry.State = audit.OK
-	return args, r.record.Add(ctx, entry)
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
 }
 
-// begin runs the program until it is parked.
-func (r *replica) begin(ctx context.Context, run string) error {
-	asked := make(chan *sandbox.Call, 1)
-	started, err := r.engine.Start(ctx, sandbox.Program{Source: fleetProgram}, func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-		if c.Name != "up__second" {
-			return r.perform(ctx, run, c.ID, c.Name, c.Args)
-		}
-		asked <- c
-		return nil, sandbox.ErrLater
-	})
-	if err != nil {
-		return err
+// fleetFolder is what the replicas of a fleet share: configuration and key.
+func fleetFolder(t *testing.T, up *performed, where string) string {
+	t.Helper()
+	dir := t.TempDir()
+	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": %s,
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"]}}}}`, up.url, where)
+	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	c := <-asked
-	ends := time.Now().Add(time.Hour)
-	err = r.db.Propose(ctx, &store.Approval{ID: "ask_" + run, Run: run, Call: c.ID, Digest: "sha256:of what is asked", Question: c.Args, Expires: ends})
-	if err != nil {
-		return err
-	}
-	image, err := started.Park(ctx)
-	if err != nil {
-		return err
-	}
-	return r.db.Park(ctx, &store.ParkedRun{Run: run, Guest: r.engine.Hash(), State: json.RawMessage(fmt.Sprintf(`{"ask":%q,"call":%d}`, "ask_"+run, c.ID)), Image: image, Expires: ends})
+	return dir
 }
 
-// serve goes on with parked runs that have been approved, whoever parked them, until ctx ends.
-func (r *replica) serve(ctx context.Context, finished func(run string, value json.RawMessage)) error {
-	changed, stop := r.db.Watch(store.Approvals, store.Parked)
-	defer stop()
-	for {
-		runs, err := r.db.ParkedRuns(ctx)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		for _, p := range runs {
-			var state struct {
-				Ask  string
-				Call int
-			}
-			if err := json.Unmarshal(p.State, &state); err != nil {
-				return err
-			}
-			a, err := r.db.Approval(ctx, state.Ask)
-			if err != nil {
-				return err
-			}
-			if a.Validated == nil || !*a.Validated {
-				continue
-			}
-			value, err := r.resume(ctx, p.Run, state.Call, a)
-			if errors.Is(err, store.ErrTaken) {
-				continue // another replica has it
-			}
-			if err != nil {
-				return err
-			}
-			finished(p.Run, value)
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
+func newReplica(t *testing.T, dir string, change ...func(*codemode.Options)) (*codemode.Evaluator, *approvals.Queue) {
+	t.Helper()
+	q := approvals.NewQueue("people")
+	o := codemode.Options{ConfigPath: filepath.Join(dir, "codemode.json"), RecordDir: dir, CacheDir: cacheDir(), GoOn: true, Channels: []approvals.Channel{q}}
+	for _, f := range change {
+		f(&o)
 	}
-}
-
-func (r *replica) resume(ctx context.Context, run string, call int, a *store.Approval) (json.RawMessage, error) {
-	p, err := r.db.Unpark(ctx, run, r.name)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.db.Use(ctx, a.ID, a.Digest); err != nil {
-		return nil, err
-	}
-	resumed, err := r.engine.Resume(ctx, p.Image, nil, func(context.Context, *sandbox.Call) (json.RawMessage, error) {
-		return nil, errors.New("there is no third call")
-	})
-	if err != nil {
-		return nil, err
-	}
-	value, err := r.perform(ctx, run, call, "up__second", a.Question)
-	resumed.Settle(call, value, err)
-	result, err := resumed.Wait()
-	if err != nil {
-		return nil, err
-	}
-	return result.Value, errors.Join(r.db.Forget(ctx, run), r.record.Flush(ctx))
-}
-
-// TestReplica is no test: it is a replica that the next one starts.
-func TestReplica(t *testing.T) {
-	role, rest, ok := strings.Cut(os.Getenv(replicaOf), " ")
-	if !ok {
-		t.Skip("it is started by TestFleet")
-	}
-	url, dir, _ := strings.Cut(rest, " ")
-	r, err := newReplica(t.Context(), role, url, dir)
+	e, err := codemode.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if role == "parks" {
-		for i := range 5 {
-			if err := r.begin(t.Context(), fmt.Sprint("r_", i)); err != nil {
-				t.Fatal(err)
-			}
+	return e, q
+}
+
+const fleetRuns = 3
+
+// TestReplica is no test: it is a replica that others start.
+func TestReplica(t *testing.T) {
+	role, dir, ok := strings.Cut(os.Getenv(replicaOf), " ")
+	if !ok {
+		t.Skip("it is started by the tests of what a replica leaves behind")
+	}
+	e, q := newReplica(t, dir)
+	if role == "runs" {
+		defer q.Sit("local:nobody").Leave() // who does not answer
+		for i := range fleetRuns {
+			go e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(fmt.Sprint(i)), Principal: fmt.Sprint("local:", i)})
 		}
-		fmt.Println("\nparked")
-		select {} // until it is killed
 	}
 	fmt.Println("\nready")
-	if err := r.serve(t.Context(), func(run string, value json.RawMessage) { fmt.Printf("\nfinished %s %s\n", run, value) }); err != nil {
-		t.Fatal(err)
-	}
+	select {} // until it is killed
 }
 
-// TestFleet kills a replica whose runs are parked. Of the others, which all hear of the approvals, one goes on with
-// each run and performs the approved call, once.
-func TestFleet(t *testing.T) {
-	server := pgtest.Start(t)
-	url, dir := server.URL("fleet"), t.TempDir()
-	first := startReplica(t, "parks", url, dir)
-	first.until(t, "parked")
-	if err := first.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	others := []*process{startReplica(t, "second", url, dir), startReplica(t, "third", url, dir)}
-	for _, o := range others {
-		o.until(t, "ready")
-	}
-	db, err := store.Open(t.Context(), store.Options{URL: url})
+// parked waits until runs are kept in the database, and returns them by who they are for.
+func parked(t *testing.T, e *codemode.Evaluator, want int) map[string]string {
+	t.Helper()
+	db, err := e.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	pending, err := db.Pending(t.Context(), "")
-	if err != nil || len(pending) != 5 {
-		t.Fatalf("%d approvals are pending for another replica, want 5 (%v)", len(pending), err)
-	}
-	for _, a := range pending[:4] {
-		if err := db.Answer(t.Context(), a.ID, a.Digest, true, "local:anna", nil); err != nil {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		runs := map[string]string{}
+		asked, err := db.Pending(t.Context(), "")
+		if err != nil {
 			t.Fatal(err)
 		}
+		for _, a := range asked {
+			if p, err := db.ParkedRun(t.Context(), a.Run); err == nil && p.Phase != store.Going {
+				runs[a.Principal] = a.Run
+			}
+		}
+		if len(runs) == want {
+			return runs
+		}
 	}
-	if err := db.Answer(t.Context(), pending[4].ID, pending[4].Digest, false, "local:anna", nil); err != nil {
-		t.Fatal(err)
-	}
-	done := map[string]int{}
-	for deadline := time.Now().Add(time.Minute); len(done) < 4 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		clear(done)
-		for _, o := range others {
-			for _, line := range o.said() {
-				if run, ok := strings.CutPrefix(line, "finished "); ok {
-					done[run]++
-				}
+	t.Fatalf("there never were %d parked runs", want)
+	return nil
+}
+
+// answer says yes to all questions that come, but no to those of one principal, until ctx ends.
+func answer(ctx context.Context, t *testing.T, q *approvals.Queue, not string) {
+	seat := q.Sit("local:anna")
+	defer seat.Leave()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-seat.News():
+		}
+		for _, o := range seat.Pending() {
+			reply := approvals.Reply{Decision: approvals.AllowOnce}
+			if o.Request.Principal == not {
+				reply = approvals.Reply{Reason: "not for you"}
+			}
+			if err := seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply); err != nil && !errors.Is(err, approvals.ErrTaken) {
+				t.Errorf("answering: %v", err)
 			}
 		}
 	}
-	for run, times := range done {
-		if !strings.HasSuffix(run, " 102") || times != 1 {
-			t.Errorf("%s: %d times", run, times)
+}
+
+func ended(t *testing.T, e *codemode.Evaluator, run string) *codemode.Ended {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if o, err := e.Ended(t.Context(), run, ""); err == nil {
+			return o
 		}
 	}
-	if len(done) != 4 {
-		t.Errorf("%d runs were finished, want the 4 that were approved", len(done))
-	}
-	performed, err := os.ReadFile(filepath.Join(dir, "performed"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := map[string]int{}
-	for line := range strings.Lines(string(performed)) {
-		count[line]++
-		if count[line] > 1 {
-			t.Errorf("performed twice: %s", line)
-		}
-	}
-	if len(count) != 5+4 {
-		t.Errorf("%d calls were performed, want 5 before and 4 after approval:\n%s", len(count), performed)
-	}
-	// One record, of all replicas.
-	recorded := map[string]int{}
-	if err := audit.Entries(t.Context(), db, store.Query{States: []string{audit.Running}}, func(e *audit.Entry) error {
-		recorded[fmt.Sprintf("%s %d %s\n", e.Run, e.Call, e.Tool)]++
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for line := range count {
-		if recorded[line] != 1 {
-			t.Errorf("%s was performed and is recorded %d times", strings.TrimSpace(line), recorded[line])
-		}
-	}
-	v := &audit.Verifier{}
-	if err := v.Database(t.Context(), "the database", db); err != nil {
-		t.Fatal(err)
-	}
-	if verdict := v.Finish(); len(verdict.Problems) > 0 || len(verdict.Chains) < 2 {
-		t.Errorf("verifying %d chains: %v", len(verdict.Chains), verdict.Problems)
+	t.Fatalf("run %s never ended", run)
+	return nil
+}
+
+// A process is killed while its runs wait for people. They answer elsewhere, and the runs go on in another process: with
+// what they held in memory, and without a call made twice.
+func TestRunsOutliveTheirProcess(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		store func(*testing.T) string
+	}{
+		{"on one machine", func(*testing.T) string { return `"codemode.db"` }},
+		{"in a fleet", func(t *testing.T) string { return fmt.Sprintf("%q", pgtest.Start(t).URL("fleet")) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			up := newPerformed(t)
+			dir := fleetFolder(t, up, row.store(t))
+			me, q := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
+			defer me.Close(context.WithoutCancel(t.Context()))
+			first, others := startReplica(t, "runs", dir), []*process{startReplica(t, "waits", dir), startReplica(t, "waits", dir)}
+			for _, o := range others {
+				o.until(t, "ready")
+			}
+			runs := parked(t, me, fleetRuns)
+			if err := first.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			var answering sync.WaitGroup
+			answering.Go(func() { answer(ctx, t, q, "local:2") })
+			defer answering.Wait()
+			defer stop()
+			for i, want := range []string{"1 2 3 4", "1 2 3 4", "not for you"} {
+				got := ended(t, me, runs[fmt.Sprint("local:", i)])
+				if !strings.Contains(got.Text, want) || !strings.Contains(got.Text, "before") {
+					t.Errorf("run %d ended so, want %q:\n%s", i, want, got.Text)
+				}
+			}
+			did := up.times()
+			for what, n := range did {
+				if n != 1 {
+					t.Errorf("%s was done %d times", what, n)
+				}
+			}
+			if len(did) != 4+4+1 {
+				t.Errorf("%d calls were made, want four of each run that was approved and the first of the other: %v", len(did), did)
+			}
+			db, err := me.Store(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			recorded := 0
+			if err := audit.Entries(t.Context(), db, store.Query{Kinds: []string{audit.Call}, States: []string{audit.Running}}, func(*audit.Entry) error {
+				recorded++
+				return nil
+			}); err != nil || recorded != len(did) {
+				t.Errorf("%d calls are recorded (%v), %d were made", recorded, err, len(did))
+			}
+			if left, err := db.ParkedRuns(t.Context()); err != nil || len(left) > 0 {
+				t.Errorf("still parked: %v (%v)", left, err)
+			}
+		})
 	}
 }
 
@@ -285,10 +244,10 @@ type process struct {
 	lines []string
 }
 
-func startReplica(t *testing.T, role, url, dir string) *process {
+func startReplica(t *testing.T, role, dir string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0], "-test.run=^TestReplica$", "-test.timeout=5m")}
-	p.cmd.Env = append(os.Environ(), replicaOf+"="+role+" "+url+" "+dir)
+	p.cmd.Env = append(os.Environ(), replicaOf+"="+role+" "+dir)
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

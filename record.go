@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
@@ -27,8 +28,10 @@ type keeper struct {
 	record  *audit.Record
 	otlp    *audit.OTLP // nil without a collector
 	place   RecordPlace
-	given   []byte // what the configuration said about the store when it was opened
+	key     *audit.Key // nil without a record
+	given   []byte     // what the configuration said about the store when it was opened
 	secrets atomic.Pointer[[]string]
+	parkKey []byte // authenticates what parked runs are resumed from
 }
 
 // keep opens the record, if there is a place for one. The database is opened beside the first program.
@@ -48,20 +51,30 @@ func (e *Evaluator) keep() error {
 	e.configuring.Lock() // the file is watched already
 	defer e.configuring.Unlock()
 	k := e.keeper
-	k.place = place
+	k.place, k.key = place, key
 	if cfg != nil {
 		k.given = cfg.Store
 	}
-	place.Store.Log = e.log
+	place.Store.Log, place.Store.SealKey = e.log, key.Derive(sealPurpose)
 	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(e), Log: e.log}
 	if place.Collector != "" {
 		k.otlp = audit.NewOTLP(place.Collector, nil, &http.Client{}, e.log)
 		o.Export = k.otlp.Emit
 	}
 	k.record = audit.New(o)
+	k.parkKey = key.Derive("park runs")
 	e.grants.stored = k.record.DB
+	e.desk.Book = StoredQuestions(k.record.DB)
 	e.recordPolicy(e.ctx, "loaded", cfg, nil)
 	e.background(func() { k.clean(e.ctx) })
+	for _, c := range e.options.Channels {
+		if q, ok := c.(*approvals.Queue); ok {
+			e.background(func() { q.Follow(e.ctx, e.desk, e.checkFar) })
+		}
+	}
+	if e.options.GoOn {
+		e.background(func() { e.adopt(e.ctx) })
+	}
 	return nil
 }
 
@@ -127,6 +140,9 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	case hostfns.KindAnswer:
 		a.Kind, a.State = audit.Approval, cmp.Or(e.Reason, audit.Allowed)
 		a.Detail = e.Words
+		if e.Result != nil { // of a question of the program itself
+			a.Result = &audit.Result{Raw: e.Result}
+		}
 	case hostfns.KindLate:
 		a.Kind, a.State = audit.Approval, hostfns.KindLate
 		a.Detail = e.Words
@@ -205,7 +221,7 @@ func (k *keeper) clean(ctx context.Context) {
 			k.e.log.Warn("what ended long ago could not be removed from the store", "error", err)
 		}
 		if c.Any() {
-			data, _ := json.Marshal(map[string]any{"approvals": c.Approvals, "grants": c.Grants, "parked": c.Parked, "overlays": c.Overlays, "keep": k.place.Keep.String()}) // numbers always can be
+			data, _ := json.Marshal(map[string]any{"approvals": c.Approvals, "grants": c.Grants, "parked": c.Parked, "overlays": c.Overlays, "outcomes": c.Outcomes, "keep": k.place.Keep.String()}) // numbers always can be
 			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned", Detail: "what ended long ago was removed from the store", Data: data})
 		}
 	}
@@ -281,6 +297,16 @@ func (e *Evaluator) recordBegin(ctx context.Context, resp *Response, r *Request,
 	// The text comes with the end, when it is known which of the values in it are secrets.
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
 	e.add(ctx, entry)
+}
+
+// recordParked writes that a run is put away or taken out again.
+func (e *Evaluator) recordParked(x *execution, state, detail string) {
+	if e.keeper.record == nil {
+		return
+	}
+	entry := e.runEntry(x.resp, &x.request, x.policy)
+	entry.State, entry.Detail = state, detail
+	e.add(x.ctx, entry)
 }
 
 func (e *Evaluator) runEntry(resp *Response, r *Request, p *policy) audit.Entry {

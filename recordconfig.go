@@ -159,6 +159,9 @@ func (p RecordPlace) Open(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, p.Store)
 }
 
+// sealPurpose is what the key is derived for that encrypts what the store holds of arguments and results.
+const sealPurpose = "seal the store"
+
 // Prepare makes the folders and the key.
 func (p RecordPlace) Prepare() (*audit.Key, error) {
 	for _, path := range []string{p.Store.Path, p.Key, p.Checkpoints} {

@@ -79,6 +79,8 @@ type Call struct {
 	Args json.RawMessage `json:"args,omitempty"`
 	// Outline is what the text shows of the argument where Args is nil.
 	Outline *Outline `json:"outline,omitempty"`
+	// Repeats says that it stands in a loop or a function, or is passed on, and so may be made more than once.
+	Repeats bool `json:"repeats,omitempty"`
 }
 
 // Lookup maps a place in [Program.JS] to the text that was submitted. A line

@@ -9,6 +9,7 @@ type walker struct {
 	meta    *node // the first import.meta, or the like
 	budget  int   // for the JSON of arguments
 	pending []pending
+	many    int // loops and functions around what is looked at
 }
 
 // A found call has positions in the JavaScript.
@@ -18,6 +19,7 @@ type found struct {
 	start, last int
 	args        json.RawMessage
 	outline     *Outline // when args is nil
+	repeats     bool
 }
 
 // A pending tool was given a name, and is a value if nobody uses the name.
@@ -31,6 +33,9 @@ func search(body *node) *walker {
 	w := &walker{budget: maxLiterals}
 	resolve(body)
 	if only := single(body); only != nil && only.op == opExpr {
+		if f := only.a; f.op == opFunc || f.op == opCall && f.a.op == opFunc {
+			w.many-- // it is the program, and runs once
+		}
 		w.lost(w.value(only.a)) // its value is the program's
 	} else {
 		w.statements(body.list)
@@ -45,7 +50,7 @@ func search(body *node) *walker {
 
 // found notes a call. outline is asked for what args does not know.
 func (w *walker) found(v worth, how string, args json.RawMessage, outline func() *Outline) {
-	f := found{v.name, how, v.start, v.last, args, nil}
+	f := found{v.name, how, v.start, v.last, args, nil, w.many > 0 || how == Value}
 	if args == nil {
 		f.outline = outline()
 	}
@@ -105,9 +110,11 @@ func (w *walker) statement(n *node) {
 		w.statement(n.c)
 	case opFor:
 		w.statement(n.a)
+		w.many++
 		w.statement(n.b)
 		w.statement(n.c)
 		w.statement(n.d)
+		w.many--
 	case opForIn:
 		if n.a.op == opVar {
 			w.defaults(n.a.list[0].a)
@@ -115,13 +122,17 @@ func (w *walker) statement(n *node) {
 			w.defaults(n.a)
 		}
 		w.lost(w.value(n.b))
+		w.many++
 		w.statement(n.d)
+		w.many--
 	case opLoop:
+		w.many++
 		v := w.value(n.a)
 		if n.name == "with" {
 			w.lost(v)
 		}
 		w.statement(n.d)
+		w.many--
 	case opReturn, opThrow:
 		if n.a != nil {
 			w.lost(w.value(n.a))

@@ -256,3 +256,37 @@ func TestArguments(t *testing.T) {
 		})
 	}
 }
+
+// What may be made more than once is marked, so that a plan does not count it as one call.
+func TestCallsThatRepeat(t *testing.T) {
+	for _, tt := range []struct {
+		why, program string
+		want         []bool
+	}{
+		{"one after the other", "await codemode.a__b({}); return codemode.a__c({})", []bool{false, false}},
+		{"in branches", "if (input) { await codemode.a__b({}) } else { try { await codemode.a__c({}) } catch { await codemode.a__d({}) } }", []bool{false, false, false}},
+		{"in a loop over a list", "for (const x of await codemode.a__list({})) await codemode.a__b({x})", []bool{false, true}},
+		{"in the parts of a loop", "for (let x = await codemode.a__b({}); await codemode.a__c({x}); ) {}", []bool{false, true}},
+		{"in while", "while (await codemode.a__b({})) { await codemode.a__c({}) } return codemode.a__d({})", []bool{true, true, false}},
+		{"in a function", "const f = async x => codemode.a__b({x}); await f(1); return codemode.a__c({})", []bool{true, false}},
+		{"in a callback", "return await Promise.all([1, 2].map(x => codemode.a__b({x})))", []bool{true}},
+		{"in a method", "class C { m() { return codemode.a__b({}) } } return codemode.a__c({})", []bool{true, false}},
+		{"passed on", "return [1, 2].map(codemode.a__b)", []bool{true}},
+		{"in a program that is a function", "async () => { await codemode.a__b({}); for (;;) await codemode.a__c({}) }", []bool{false, true}},
+		{"in a function that is called at once", "(async () => { await codemode.a__b({}); return () => codemode.a__c({}) })()", []bool{false, true}},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			p, problems := Compile("p.ts", tt.program)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			var got []bool
+			for _, c := range p.Calls {
+				got = append(got, c.Repeats)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

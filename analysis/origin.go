@@ -135,6 +135,7 @@ func (p *Program) list(w *walker) {
 			How:      f.how,
 			Args:     f.args,
 			Outline:  f.outline,
+			Repeats:  f.repeats,
 		})
 	}
 	slices.SortStableFunc(p.Calls, func(a, b Call) int { return comparePositions(a.Position, b.Position) })

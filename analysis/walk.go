@@ -24,6 +24,8 @@ func (w *walker) value(n *node) worth {
 	case opAssign:
 		return w.assign(n)
 	case opFunc:
+		w.many++
+		defer func() { w.many-- }()
 		for _, p := range n.list {
 			w.defaults(p)
 		}

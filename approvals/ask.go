@@ -193,6 +193,7 @@ func (a *ask) decide(ctx context.Context) Answer {
 	a.mu.Lock()
 	a.ended = true
 	a.mu.Unlock()
+	a.withdraw(ctx, answer)
 	a.desk.mine(a.request.ID, false)
 	for {
 		select {
@@ -363,10 +364,13 @@ type kept struct {
 	Scope   Scope         `json:"scope,omitempty"`
 	Length  time.Duration `json:"length,omitempty"` // of a grant for a time
 	Edited  string        `json:"edited,omitempty"` // the question that stands for the arguments that were allowed instead
+
+	Selected []int  `json:"selected,omitempty"` // the answer to an Inquiry
+	Text     string `json:"text,omitempty"`
 }
 
 func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
-	js, err := json.Marshal(kept{Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Edited: edited})
+	js, err := json.Marshal(kept{Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Edited: edited, Selected: got.Selected, Text: got.Text})
 	if err != nil {
 		return err
 	}
@@ -382,16 +386,15 @@ func (a *ask) yes(got reply) Answer {
 	if got.grant != nil {
 		got.grant.By, got.grant.Channel = got.By, got.name
 	}
-	return Answer{Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: Words(got.Reason), Grant: got.grant}
+	return Answer{
+		Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: Words(got.Reason), Grant: got.grant,
+		Selected: got.Selected, Text: got.Text,
+	}
 }
 
 // allow keeps a yes. One with other arguments is a no to the question and a yes to another one.
 func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
-	answer := Answer{Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: Words(got.Reason), Grant: got.grant}
-	answer.Selected, answer.Text = got.Selected, got.Text
-	if answer.Grant != nil {
-		answer.Grant.By, answer.Grant.Channel = got.By, got.name
-	}
+	answer := a.yes(got)
 	if got.Args == nil {
 		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
 		return answer, a.keep(ctx, a.request.ID, a.digest, true, got, "")

@@ -41,6 +41,8 @@ type SharedBook interface {
 	Book
 	// Answered waits until the question has its answer, whoever gave it, and returns what Answer was given.
 	Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error)
+	// Withdraw closes a question that needs no answer any more.
+	Withdraw(ctx context.Context, id string) error
 	// Find returns a question, answered or not.
 	Find(ctx context.Context, id string) (*Pending, error)
 	// Open lists the questions that have no answer, oldest first.

@@ -34,6 +34,7 @@ const (
 	denyValue  = "deny"
 	allowValue = "allow_once"
 	scopeValue = "allow_" // and a scope: this once and what the grant says
+	planValue  = scopeValue + string(ForPlan)
 )
 
 // choices are what a form offers about calls that share a decision. A refusal comes first, so that a client that takes the first
@@ -57,7 +58,7 @@ func choices(calls []*Request, shown []Rendering) []choice {
 
 // Offers are the grants that a person may give with a yes to r.
 func Offers(r *Request, now time.Time) []*Grant {
-	if len(r.Terms.Scopes) == 0 || !rememberable(r) {
+	if len(r.Terms.Scopes)+len(r.Plan) == 0 || !rememberable(r) {
 		return nil
 	}
 	var all []*Grant
@@ -68,6 +69,9 @@ func Offers(r *Request, now time.Time) []*Grant {
 		if g, err := Draft(r, scope, 0, now); err == nil {
 			all = append(all, g)
 		}
+	}
+	if g, err := Draft(r, ForPlan, 0, now); err == nil {
+		all = append(all, g)
 	}
 	return all
 }
@@ -207,6 +211,9 @@ func FormAll(calls []*Request, style FormStyle) (message string, schema json.Raw
 		offered := []choice{{denyValue, fmt.Sprintf("Refuse all %d calls", len(calls))}}
 		if yes == len(all) {
 			offered = append(offered, choice{allowValue, fmt.Sprintf("Allow all %d calls, once each", len(calls))})
+			if g := planOf(calls); g != nil {
+				offered = append(offered, choice{planValue, g.Text()})
+			}
 		}
 		same.offer(offered, style)
 		s.Properties = append(s.Properties, namedProperty{allField, same})
@@ -310,10 +317,13 @@ func ReadFormAll(calls []*Request, action string, content map[string]any) []Resu
 		same, forAll := content[allField]
 		if forAll = forAll && len(all) > 1; !says && forAll {
 			value = same
+			if same == planValue {
+				value = allowValue
+			}
 		}
 		text, isText := value.(string)
 		switch {
-		case forAll && same != denyValue && same != allowValue:
+		case forAll && same != denyValue && same != allowValue && (same != planValue || planOf(calls) == nil):
 			x = unclear("the decision for all is none of those offered")
 		case !isText:
 			x = unclear("the form came back without a decision")
@@ -328,6 +338,8 @@ func ReadFormAll(calls []*Request, action string, content map[string]any) []Resu
 			x.Reply = Reply{Decision: AllowOnce, Reason: words}
 			if scope := Scope(strings.TrimPrefix(text, scopeValue)); scope != Once {
 				x.Reply.Scope = scope
+			} else if forAll && same == planValue {
+				x.Reply.Scope = ForPlan
 			}
 		}
 		for _, c := range f.calls {

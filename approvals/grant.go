@@ -22,6 +22,7 @@ const (
 	ForCount   Scope = "count"   // the next CountUses calls of the run
 	ForTime    Scope = "time"    // until a time
 	ForSession Scope = "session" // like ForTime, and not longer than the session if there is one
+	ForPlan    Scope = "plan"    // this call, and those of the Request's Plan
 )
 
 const (
@@ -81,6 +82,9 @@ type Grant struct {
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 
+	// Lines are what a grant for a plan consists of; it covers nothing by itself, see [Grant.All].
+	Lines []*Grant `json:"lines,omitempty"`
+
 	By      string `json:"by,omitempty"` // who gave it
 	Channel string `json:"channel,omitempty"`
 }
@@ -100,6 +104,9 @@ var (
 // Draft makes the grant that scope stands for, given with a yes to r at that moment. What the terms of r do not hold is an
 // error and is not made to fit. A length of 0 is the one that the terms offer.
 func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant, error) {
+	if scope == ForPlan {
+		return draftPlan(r, now)
+	}
 	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
 		return nil, ErrNotOffered
 	}
@@ -184,7 +191,9 @@ func rememberable(r *Request) bool {
 	if r.Firm || !formSuffices(r.Risk) {
 		return false
 	}
-	shown := Render(r, RenderOptions{})
+	call := *r
+	call.Plan = nil // it is always shown whole
+	shown := Render(&call, RenderOptions{})
 	return !shown.Cut && shown.Masked == 0
 }
 
@@ -243,6 +252,9 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 // Text says in one line what g allows, from what g is: it is the words on the button that gives it.
 func (g *Grant) Text() string {
 	var b strings.Builder
+	if g.Scope == ForPlan {
+		return fmt.Sprintf("Allow this and the plan: %s of this run, as listed above", count(g.planned(), "more call", "more calls"))
+	}
 	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())
 	switch g.Scope {
 	case ForRun:

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -433,4 +435,159 @@ func TestN2PlansAreGrantsForARun(t *testing.T) {
 			t.Errorf("%s: %v, %v", why, grants, err)
 		}
 	}
+}
+
+// planned is a call with a plan for the rest of its run.
+func planned(t *testing.T) *Request {
+	t.Helper()
+	r := write("/data/a")
+	r.Run = "r7"
+	line := write("")
+	line.Args = json.RawMessage(`{"path":"/data/b","content":null}`)
+	var err error
+	r.Plan, err = PlanGrants([]PlannedCall{
+		{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"/data/b"`}}, Free: []string{"/content"}}, Count: 1},
+		{Call: line, Envelope: Envelope{Fixed: []Value{{"/path", `"` + strings.Repeat("x\u202e", 20) + `"`}}, Free: []string{""}}, Count: 50},
+	}, "r7", 0, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// N2: a plan is offered over every channel, with the first question of a run, and stands there whole.
+func TestN2APlanIsOfferedWhole(t *testing.T) {
+	r := planned(t)
+	const words = "Allow this and the plan: 51 more calls of this run, as listed above"
+	for where, o := range map[string]RenderOptions{"plain": {}, "narrow": {Width: 40}, "Markdown": {Markdown: true}} {
+		text := Text(r, o)
+		for _, part := range []string{
+			"1. fs.write, once, with", `/path "/data/b"`, "any /content", "2. fs.write, at most 50 times, with", "any other arguments",
+		} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: %q is missing:\n%s", where, part, text)
+			}
+		}
+		if n := strings.Count(text, `\u{202E}`); n != 20 {
+			t.Errorf("%s: %d of 20 characters of the plan are shown:\n%s", where, n, text)
+		}
+	}
+	_, schema := Form(r, OneOf)
+	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}`) {
+		t.Errorf("form: %s", schema)
+	}
+	if got, err := ReadForm(r, "accept", map[string]any{"decision": "allow_plan"}); err != nil || got.Scope != ForPlan {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got := describe(Open{Request: r}, 100); !slices.Contains(got.Offers, Offer{ForPlan, words}) || !strings.Contains(got.Text, "at most 50 times") {
+		t.Errorf("socket: %+v", got)
+	}
+	if got, shown, err := sitting(t, r, "yes plan"); err != nil || got.Scope != ForPlan || !strings.Contains(shown, "yes plan: "+words) {
+		t.Errorf("terminal: %+v, %v\n%s", got, err, shown)
+	}
+
+	// Several calls of one moment share the plan: it goes with the decision that is the same for all.
+	both := []*Request{r, planned(t)}
+	both[1].Args, both[1].Plan = json.RawMessage(`{"path":"/data/c","content":"x"}`), r.Plan
+	message, schema := FormAll(both, OneOf)
+	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}]},"decision_1"`) || strings.Count(string(schema), "allow_plan") != 3 || strings.Count(message, "at most 50 times") != 1 {
+		t.Errorf("round: %s\n%s", schema, message)
+	}
+	all := func(same, first, second string) string {
+		content := map[string]any{"same_for_all": same, "decision_1": first, "decision_2": second}
+		for name, value := range content {
+			if value == "" {
+				delete(content, name)
+			}
+		}
+		var got []string
+		for _, x := range ReadFormAll(both, "accept", content) {
+			switch {
+			case x.Err != nil:
+				got = append(got, "unclear")
+			case x.Reply.Decision == Refuse:
+				got = append(got, "no")
+			default:
+				got = append(got, "yes "+string(x.Reply.Scope))
+			}
+		}
+		return strings.Join(got, ", ")
+	}
+	for _, tt := range []struct{ same, first, second, want string }{
+		{"allow_plan", "", "", "yes plan, yes plan"},
+		{"allow_plan", "allow_once", "allow_once", "yes plan, yes plan"},
+		{"allow_plan", "deny", "allow_once", "no, yes plan"},
+		{"allow_once", "", "", "yes , yes "},
+		{"deny", "allow_plan", "allow_once", "no, no"},
+		{"allow_run", "", "", "unclear, unclear"},
+	} {
+		if got := all(tt.same, tt.first, tt.second); got != tt.want {
+			t.Errorf("%+v: got %s", tt, got)
+		}
+	}
+	if got, shown, err := sittingAll(t, both, "yes plan"); err != nil || got[0].Reply.Scope != ForPlan || got[1].Reply.Scope != ForPlan {
+		t.Errorf("round at a terminal: %+v, %v\n%s", got, err, shown)
+	}
+}
+
+// N2, D3, E6: where something is cut, masked, of a high risk or of another run, no plan is offered, and a plan of another run or
+// principal is none.
+func TestN2PlansThatAreNotOffered(t *testing.T) {
+	for why, change := range map[string]func(r *Request){
+		"a question that is cut":        func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) },
+		"a masked value":                func(r *Request) { r.Args = json.RawMessage(`{"password":"hunter2"}`) },
+		"a high risk":                   func(r *Request) { r.Risk = High },
+		"a rule that cannot be judged":  func(r *Request) { r.Firm = true },
+		"another run":                   func(r *Request) { r.Run = "r8" },
+		"another principal":             func(r *Request) { r.Principal = "local:bob" },
+		"no plan":                       func(r *Request) { r.Plan = nil },
+		"more than a person would read": func(r *Request) { r.Plan = slices.Repeat(r.Plan, 11) },
+	} {
+		t.Run(why, func(t *testing.T) {
+			r := planned(t)
+			change(r)
+			if _, err := Draft(r, ForPlan, 0, time.Now()); !errors.Is(err, ErrNotOffered) {
+				t.Errorf("got %v", err)
+			}
+			if _, schema := Form(r, OneOf); strings.Contains(string(schema), "plan") {
+				t.Errorf("got %s", schema)
+			}
+			if text := Text(r, RenderOptions{}); strings.Contains(text, "at most 50 times") {
+				t.Errorf("a plan is shown that cannot be allowed:\n%s", text)
+			}
+			if got, err := ReadForm(r, "accept", map[string]any{"decision": "allow_plan"}); err == nil && got.Decision == AllowOnce {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	line := write("")
+	for why, e := range map[string]Envelope{
+		"a long value":           {Fixed: []Value{{"/path", `"` + strings.Repeat("x", maxPlannedValue) + `"`}}},
+		"many values":            {Free: slices.Repeat([]string{"/x"}, 25)},
+		"a long name of a value": {Free: []string{"/" + strings.Repeat("x", 200)}},
+	} {
+		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", 0, time.Now()); !errors.Is(err, ErrNotOffered) {
+			t.Errorf("%s: got %v", why, err)
+		}
+	}
+	if _, err := Draft(planned(t), ForPlan, 0, time.Now().Add(9*time.Hour)); !errors.Is(err, ErrNotOffered) {
+		t.Errorf("a plan that is over: %v", err)
+	}
+}
+
+// sittingAll is a terminal with a person who types one line about several calls.
+func sittingAll(t *testing.T, calls []*Request, line string) ([]Result, string, error) {
+	t.Helper()
+	in, keyboard := io.Pipe()
+	out := newScreen()
+	typing := make(chan struct{})
+	go func() {
+		defer close(typing)
+		out.wait("Type ", 1)
+		io.WriteString(keyboard, line+"\n")
+	}()
+	results, err := Terminal(in, out, TerminalOptions{Plain: true}).(Gatherer).AskAll(t.Context(), calls)
+	<-typing
+	keyboard.Close()
+	return results, out.text, err
 }

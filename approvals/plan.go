@@ -1,12 +1,14 @@
 package approvals
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the running
@@ -57,20 +59,25 @@ func (e *Envelope) within(raw []byte, path []string) bool {
 	return i > 0 || len(path) == 0
 }
 
+// rest is what a free pointer to all arguments says.
+func (e *Envelope) rest() string {
+	if len(e.Fixed)+len(e.Free) == 1 {
+		return "any arguments"
+	}
+	return "any other arguments"
+}
+
 func (e *Envelope) text() string {
 	var parts []string
 	for _, v := range e.Fixed {
 		pointer, _ := shorten(v.Pointer)
-		if shown := escape(v.JSON, prose); len(shown) <= maxShownValue {
-			parts = append(parts, pointer+" "+shown)
-		} else {
-			parts = append(parts, "the planned "+pointer)
-		}
+		parts = append(parts, pointer+" "+escape(v.JSON, prose))
 	}
 	for _, f := range e.Free {
 		pointer, _ := shorten(f)
 		if f == "" {
-			pointer = "other arguments"
+			parts = append(parts, e.rest())
+			continue
 		}
 		parts = append(parts, "any "+pointer)
 	}
@@ -82,7 +89,7 @@ func (e *Envelope) text() string {
 
 // A PlannedCall is a line of a plan: so many calls of one tool whose arguments fit an envelope.
 type PlannedCall struct {
-	Call     *Request // what the call is bound to; its arguments do not count
+	Call     *Request // what the call is bound to; its arguments are those of the text, and null where it has none
 	Envelope Envelope
 	Count    int
 }
@@ -100,6 +107,8 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 			return nil, fmt.Errorf("%s: %w: there is no run or no call", Heading(&r), ErrNotOffered)
 		case grave(r.Risk):
 			return nil, fmt.Errorf("%s: %w: what is of high risk has to be seen whole, each time", Heading(&r), ErrNotOffered)
+		case !line.Envelope.short() || !rememberable(line.Call):
+			return nil, fmt.Errorf("%s: %w: it cannot be shown whole", Heading(&r), ErrNotOffered)
 		}
 		for _, v := range line.Envelope.Fixed {
 			if form, err := Canonical([]byte(v.JSON)); err != nil || string(form) != v.JSON {
@@ -121,6 +130,170 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 		grants = append(grants, g)
 	}
 	return grants, nil
+}
+
+// What fits into a plan that a person is to read whole: characters of one value and of one line, and lines.
+const (
+	maxPlannedValue = 200
+	maxPlannedLine  = 600
+	MaxPlan         = 20
+)
+
+// Sketch is the envelope of arguments of which a program's text shows a part: at unknown there may be anything, or nothing, and
+// the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
+func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
+	var e Envelope
+	if len(shown) == 0 {
+		shown = json.RawMessage("null")
+	}
+	form, err := Canonical(shown)
+	if err != nil {
+		return e, err
+	}
+	var walk func(raw []byte, at string)
+	walk = func(raw []byte, at string) {
+		within := func(p string) bool { return p == at || strings.HasPrefix(p, at+"/") }
+		switch {
+		case slices.Contains(unknown, at):
+			e.Free = append(e.Free, at)
+			return
+		case (raw[0] != '{' && raw[0] != '[') || at != "" && !slices.ContainsFunc(unknown, within) && !slices.ContainsFunc(open, within):
+			e.Fixed = append(e.Fixed, Value{at, string(raw)})
+			return
+		}
+		i := 0
+		for key, value := range entries(raw) {
+			step := strconv.Itoa(i)
+			if key != nil {
+				step = plain(unquote(key))
+			}
+			i++
+			walk(value, at+"/"+pointerStep(step))
+		}
+		if slices.Contains(open, at) {
+			e.Free = append(e.Free, at)
+		}
+	}
+	walk(form, "")
+	return e, nil
+}
+
+// Equal reports whether two envelopes hold the same arguments, as far as they are written in the same way.
+func (e *Envelope) Equal(other *Envelope) bool {
+	return slices.Equal(e.Fixed, other.Fixed) && slices.Equal(e.Free, other.Free)
+}
+
+// short reports whether e can be read at a glance.
+func (e *Envelope) short() bool {
+	if len(e.Fixed)+len(e.Free) > 24 {
+		return false
+	}
+	all := 0
+	for _, v := range e.Fixed {
+		n := utf8.RuneCountInString(escape(v.JSON, prose))
+		if all += n; n > maxPlannedValue || len(v.Pointer) > maxName {
+			return false
+		}
+	}
+	for _, f := range e.Free {
+		if len(f) > maxName {
+			return false
+		}
+	}
+	return all <= maxPlannedLine
+}
+
+// draftPlan makes the grant that holds those of a plan.
+func draftPlan(r *Request, now time.Time) (*Grant, error) {
+	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || grave(r.Risk) || !rememberable(r) {
+		return nil, ErrNotOffered
+	}
+	g := &Grant{
+		ID: "g_" + strings.ToLower(rand.Text()), Scope: ForPlan, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
+		Rule: r.Rule, Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now, Lines: r.Plan,
+	}
+	for _, line := range r.Plan {
+		if line.Run != r.Run || line.Principal != r.Principal || line.Coverage != CoverEnvelope || !now.Before(line.Expires) {
+			return nil, ErrNotOffered
+		}
+		if g.Expires.IsZero() || line.Expires.Before(g.Expires) {
+			g.Expires = line.Expires
+		}
+	}
+	return g, nil
+}
+
+// planOf is the plan that can be allowed together with all of calls; nil if there is none.
+func planOf(calls []*Request) *Grant {
+	var plan *Grant
+	for _, r := range calls {
+		var err error
+		if plan, err = Draft(r, ForPlan, 0, time.Now()); err != nil {
+			return nil
+		}
+	}
+	return plan
+}
+
+// All are the grants that g stands for: those of its plan, or g itself.
+func (g *Grant) All() []*Grant {
+	if g.Scope != ForPlan {
+		return []*Grant{g}
+	}
+	all := make([]*Grant, 0, len(g.Lines))
+	for _, line := range g.Lines {
+		copied := *line
+		copied.ID, copied.By, copied.Channel = fmt.Sprintf("%s_%d", g.ID, len(all)+1), g.By, g.Channel
+		all = append(all, &copied)
+	}
+	return all
+}
+
+func (g *Grant) planned() int {
+	n := 0
+	for _, line := range g.Lines {
+		n += line.Uses
+	}
+	return n
+}
+
+// plan shows what can be allowed with this call. Nothing of it is cut: what is allowed has been read.
+func (q *question) plan() {
+	if planOf([]*Request{q.request}) == nil {
+		return
+	}
+	limits, cut := q.limits, q.cut
+	q.limits, q.masker = whole, newMasker(q.request.Display, q.options.Reveal)
+	q.newline(margin)
+	q.wrapped("You can allow these calls with it, which the program's text shows next. Each is decided again when it is made, and whatever is not as it stands here is asked about:")
+	for i, g := range q.request.Plan {
+		q.newline(margin + 2)
+		times := "once"
+		if g.Uses != 1 {
+			times = fmt.Sprintf("at most %d times", g.Uses)
+		}
+		q.put(fmt.Sprintf("%2d. %s, %s, with", i+1, Heading(&Request{Name: g.Name}), times))
+		q.indent = margin + 6
+		for _, v := range g.Envelope.Fixed {
+			q.newline(margin + 6)
+			pointer, _ := shorten(v.Pointer)
+			q.put(pointer + " ")
+			q.value([]byte(v.JSON), 0, margin+6, open)
+		}
+		for _, f := range g.Envelope.Free {
+			q.newline(margin + 6)
+			if f == "" {
+				q.put(g.Envelope.rest())
+				continue
+			}
+			pointer, _ := shorten(f)
+			q.put("any " + pointer)
+		}
+		if len(g.Envelope.Fixed)+len(g.Envelope.Free) == 0 {
+			q.put(" no arguments")
+		}
+	}
+	q.limits, q.cut = limits, cut
 }
 
 // PlanText is a plan as a person is asked to approve it, one line each.

@@ -52,6 +52,7 @@ func (q *question) finish() Rendering {
 	q.paint(bold, Heading(q.request))
 	q.facts(true)
 	q.preview()
+	q.plan()
 	q.b.WriteByte('\n')
 	return q.rendering()
 }

@@ -44,7 +44,10 @@ type Request struct {
 	Title, Description string // the upstream's words about the tool; shown last and marked as such
 
 	Preview Preview
-	Code    string // short random code that ties the question to its answer, see NewCode
+	// Plan are the grants for what the program's text shows of the calls to come, see [PlanGrants]: a person may give them
+	// with a yes to this call. They are shown whole.
+	Plan []*Grant
+	Code string // short random code that ties the question to its answer, see NewCode
 
 	// What an answer is bound to besides; not shown.
 	ProfileDigest string // of the profile as it is

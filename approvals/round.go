@@ -188,6 +188,9 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 	if len(calls) > 0 {
 		q := newQuestion(calls[0], o, limits{}, nil)
 		q.preview()
+		if planOf(calls) != nil {
+			q.plan()
+		}
 		b.WriteString(q.b.String())
 	}
 	b.WriteByte('\n')

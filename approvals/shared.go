@@ -17,15 +17,16 @@ type written struct {
 	Request  *Request      `json:"request"`
 	Channels []string      `json:"channels"` // that it may be answered over
 	MinHuman time.Duration `json:"minHuman,omitempty"`
+	Edits    bool          `json:"edits,omitempty"` // the arguments may be changed
 }
 
 const writtenVersion = 1
 
 // propose enters a question into the book.
 func (d *Desk) propose(ctx context.Context, r *Request, channels []Channel, o Options) error {
-	w := written{V: writtenVersion, Request: r, Channels: []string{}, MinHuman: o.MinHuman}
+	w := written{V: writtenVersion, Request: r, Channels: []string{}, MinHuman: o.MinHuman, Edits: r.Edit != nil}
 	for _, c := range channels {
-		if mayAnswer(c, r.Risk) {
+		if mayAnswer(c, r.Risk) && mayCarry(c, r) {
 			w.Channels = append(w.Channels, nameOf(c))
 		}
 	}
@@ -84,6 +85,21 @@ func (d *Desk) asks(id string) bool {
 	return d.here[id]
 }
 
+// ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with it: the
+// question stays open in a [SharedBook].
+var ErrLeaving = errors.New("another process goes on with the run")
+
+// withdraw closes a question that ended without an answer, for those who look at it elsewhere.
+func (a *ask) withdraw(ctx context.Context, answer Answer) {
+	book, ok := a.desk.book().(SharedBook)
+	if !ok || a.failed != nil || answer.How != ByNobody || errors.Is(context.Cause(ctx), ErrLeaving) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farWait)
+	defer cancel()
+	_ = book.Withdraw(ctx, a.request.ID) // it ends by itself too
+}
+
 // follow brings the answer that is in the book, whoever gave it.
 func (a *ask) follow(book SharedBook) {
 	yes, answer, err := book.Answered(a.inner, a.request.ID)
@@ -94,7 +110,7 @@ func (a *ask) follow(book SharedBook) {
 	if json.Unmarshal(answer, &k) != nil {
 		k, yes = kept{Channel: "unknown"}, false
 	}
-	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, By: k.By}}
+	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, By: k.By, Selected: k.Selected, Text: k.Text}}
 	if yes || k.Edited != "" {
 		got.Decision = AllowOnce
 	}
@@ -110,6 +126,11 @@ func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
 	a.tried[len(a.tried)-1].Outcome = Yes
 	fail := func(err error) Answer {
 		return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be read: " + Words(err.Error())}
+	}
+	if a.inquires() {
+		if err := a.request.Inquiry.answered(&got.Reply); err != nil {
+			return fail(err)
+		}
 	}
 	if got.Scope != "" && got.Scope != Once {
 		var err error
@@ -216,7 +237,7 @@ func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *Request, args j
 			continue
 		}
 		r := w.Request
-		if edit != nil {
+		if edit != nil && w.Edits {
 			r.Edit = func(args json.RawMessage) error { return edit(r, args) }
 		}
 		all = append(all, &item{request: r, since: p.Created, far: func(reply Reply) error {

@@ -143,6 +143,12 @@ func (t *terminal) askTogether(ctx context.Context, calls []*Request) (Reply, er
 	if shown.Cut || shown.Masked > 0 {
 		more = ", show to see all of it"
 	}
+	plan := planOf(calls)
+	if plan != nil {
+		if err := t.print(fmt.Sprintf("  yes plan: %s\n", plan.Text())); err != nil {
+			return Reply{}, err
+		}
+	}
 	question := fmt.Sprintf("Type yes to allow all %d calls, no to refuse all (a reason may follow), each to decide one by one%s: ", len(calls), more)
 	for unclear := 0; unclear < maxUnclear; {
 		word, rest, err := t.typed(ctx, question)
@@ -153,6 +159,8 @@ func (t *terminal) askTogether(ctx context.Context, calls []*Request) (Reply, er
 			return Reply{Decision: Refuse, Reason: rest, Typed: true}, nil
 		case (word == "y" || word == "yes") && (rest == "" || rest == "all"):
 			return Reply{Decision: AllowOnce, Typed: true}, nil
+		case (word == "y" || word == "yes") && rest == string(ForPlan) && plan != nil:
+			return Reply{Decision: AllowOnce, Scope: ForPlan, Typed: true}, nil
 		case word == "each" && rest == "":
 			return Reply{}, errEach
 		case word == "show" && rest == "":

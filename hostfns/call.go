@@ -30,6 +30,9 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	if c == nil {
 		return nil, denied(in.Name, ReasonCanceled, "the run is over", "")
 	}
+	if in.Name == AskUser {
+		return r.askUser(ctx, in)
+	}
 	if f := r.functions[in.Name]; f != nil {
 		return f(ctx, in.Args)
 	}
@@ -219,6 +222,7 @@ func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMe
 func (r *Run) finish(c *call, sent time.Time, err error) {
 	r.update(c, func() {
 		c.over = true
+		c.pause = nil // it would keep the call's arguments until the run ends
 		if !sent.IsZero() {
 			c.Took = time.Since(sent)
 		}

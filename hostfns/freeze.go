@@ -24,60 +24,108 @@ func freeze(raw json.RawMessage, limit int) (json.RawMessage, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the arguments are not valid UTF-8")
 	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, raw); err != nil {
-		return nil, errors.New("the arguments are not JSON")
+	if !json.Valid(raw) {
+		return nil, errNotJSON
 	}
-	if out.String() == "null" {
+	args := withoutSpace(raw)
+	if string(args) == "null" {
 		return json.RawMessage("{}"), nil
 	}
-	if err := halfSurrogate(out.Bytes()); err != nil {
+	if err := halfSurrogate(args); err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(out.Bytes()))
-	d.UseNumber()
-	if err := plain(d, 1); err != nil {
+	if _, err := plain(args, 1); err != nil {
 		return nil, err
 	}
-	return out.Bytes(), nil
+	return args, nil
 }
 
-// plain reads one value from d, which holds valid JSON.
-func plain(d *json.Decoder, depth int) error {
-	tok, err := d.Token()
-	if err != nil {
-		return errors.New("the arguments are not JSON")
+var errNotJSON = errors.New("the arguments are not JSON")
+
+// withoutSpace leaves out the space between the parts of valid JSON. What has
+// none, as all that programs pass, is not copied: it may be megabytes.
+func withoutSpace(raw json.RawMessage) json.RawMessage {
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case '"':
+			i += stringLen(raw[i:])
+		case ' ', '\t', '\n', '\r':
+			var out bytes.Buffer
+			_ = json.Compact(&out, raw) // it is valid
+			return out.Bytes()
+		default:
+			i++
+		}
 	}
-	switch t := tok.(type) {
-	case json.Number:
-		if _, err := strconv.ParseFloat(t.String(), 64); err != nil {
-			return fmt.Errorf("the number %.40s is out of range", t)
+	return raw
+}
+
+// stringLen is the length of the string that valid JSON begins with, with its quotes.
+func stringLen(b []byte) int {
+	for i := 1; ; i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
 		}
-	case json.Delim:
-		if depth > maxDepth {
-			return fmt.Errorf("the arguments nest deeper than %d", maxDepth)
-		}
-		seen := map[string]bool{}
-		for d.More() {
-			if t == '{' {
-				key, err := d.Token()
-				if err != nil {
-					return errors.New("the arguments are not JSON")
-				}
-				name, _ := key.(string)
-				if seen[name] {
-					return fmt.Errorf("the key %.60q appears twice", name)
-				}
-				seen[name] = true
-			}
-			if err := plain(d, depth+1); err != nil {
-				return err
-			}
-		}
-		_, err := d.Token() // the closing bracket
-		return err
 	}
-	return nil
+}
+
+// plain checks the value that b begins with, which is valid JSON without
+// space, and returns what comes after it.
+func plain(b []byte, depth int) (rest []byte, err error) {
+	switch b[0] {
+	case '"':
+		return b[stringLen(b):], nil
+	case 't', 'n':
+		return b[len("true"):], nil
+	case 'f':
+		return b[len("false"):], nil
+	case '{', '[':
+		return plainItems(b, depth)
+	}
+	number := b
+	if end := bytes.IndexAny(b, ",]}"); end >= 0 {
+		number = b[:end]
+	}
+	if _, err := strconv.ParseFloat(string(number), 64); err != nil {
+		return nil, fmt.Errorf("the number %.40s is out of range", number)
+	}
+	return b[len(number):], nil
+}
+
+// plainItems is plain for an object or an array.
+func plainItems(b []byte, depth int) (rest []byte, err error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("the arguments nest deeper than %d", maxDepth)
+	}
+	object, end := b[0] == '{', b[0]+2 // in ASCII, } and ] come two after { and [
+	var seen map[string]bool
+	if object {
+		seen = map[string]bool{}
+	}
+	for b = b[1:]; b[0] != end; {
+		if b[0] == ',' {
+			b = b[1:]
+		}
+		if object {
+			n := stringLen(b)
+			var name string
+			if err := json.Unmarshal(b[:n], &name); err != nil {
+				return nil, errNotJSON
+			}
+			if seen[name] {
+				return nil, fmt.Errorf("the key %.60q appears twice", name)
+			}
+			seen[name] = true
+			b = b[n+1:] // the colon too
+		}
+		if b, err = plain(b, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return b[1:], nil
 }
 
 // halfSurrogate finds an escape such as "\ud800" without its other half. Go

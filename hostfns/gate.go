@@ -158,7 +158,7 @@ func (r *Run) begin(in Invocation) *call {
 		return nil
 	}
 	r.invoked++
-	if r.functions[in.Name] != nil {
+	if r.functions[in.Name] != nil || in.Name == AskUser {
 		return &call{}
 	}
 	c := &call{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, pause: in.Pause, coming: true}

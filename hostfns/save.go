@@ -101,3 +101,18 @@ func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error
 	c.pause = in.Pause
 	return r.pass(ctx, c, func() (*admission, error) { return r.approve(ctx, c, in, a, true) })
 }
+
+// Waiting lists the calls of a saved run that wait for a person.
+func Waiting(state json.RawMessage) ([]int, error) {
+	var s saved
+	if err := json.Unmarshal(state, &s); err != nil {
+		return nil, fmt.Errorf("reading a saved run: %w", err)
+	}
+	var calls []int
+	for _, c := range s.Calls {
+		if c.Asking != nil {
+			calls = append(calls, c.Report.Call)
+		}
+	}
+	return calls, nil
+}

@@ -36,6 +36,7 @@ type Config struct {
 	Builtin json.RawMessage // false, or an object; nil if the file does not say
 	Store   json.RawMessage // an object or a string; nil if the file does not say
 	HTTP    json.RawMessage // an object or a string; nil if the file does not say
+	Console json.RawMessage // an object or a string; nil if the file does not say
 	Scripts *Scripts        // nil = there are no saved programs
 	Limits  Limits          // for the profiles that do not say
 

@@ -14,6 +14,8 @@ type Gaps struct {
 	Unknown []string
 	// Open are JSON Pointers to objects that may get members beside those known.
 	Open []string
+	// Hints says that the tool's annotations are not known either.
+	Hints bool
 }
 
 // A Forecast is what can be said of a call with gaps.
@@ -170,10 +172,12 @@ func (r *rule) results(v *view, g *gaps, known result) []result {
 	if !r.until.IsZero() {
 		rest = r.inTime(v)
 	}
+	depends := g.hinted(r) && (r.list != allowlist || v.trusted)
 	for i := range r.annotations {
-		rest = and(rest, r.annotation(&r.annotations[i], v))
+		if !depends {
+			rest = and(rest, r.annotation(&r.annotations[i], v))
+		}
 	}
-	depends := false
 	for i := range r.when {
 		if g.touch(&r.when[i]) {
 			depends = true
@@ -201,7 +205,10 @@ func (r *rule) results(v *view, g *gaps, known result) []result {
 }
 
 // gaps are Gaps made ready for comparing.
-type gaps struct{ unknown, open [][]string }
+type gaps struct {
+	unknown, open [][]string
+	hints         bool
+}
 
 func newGaps(from Gaps) *gaps {
 	split := func(pointers []string) (all [][]string) {
@@ -216,7 +223,7 @@ func newGaps(from Gaps) *gaps {
 		}
 		return all
 	}
-	return &gaps{split(from.Unknown), split(from.Open)}
+	return &gaps{split(from.Unknown), split(from.Open), from.Hints}
 }
 
 // touch reports whether a condition looks at, into or around a gap. Names are compared as
@@ -225,6 +232,9 @@ func (g *gaps) touch(c *condition) bool {
 	meets := func(place []string) bool { return common(place, c.steps) == min(len(place), len(c.steps)) }
 	return slices.ContainsFunc(g.unknown, meets) || slices.ContainsFunc(g.open, meets)
 }
+
+// hinted reports whether a rule looks at annotations that are not known.
+func (g *gaps) hinted(r *rule) bool { return g.hints && len(r.annotations) > 0 }
 
 // others reports whether "no other arguments" depends on a gap: on what may be added, or on
 // a value that no condition covers.
@@ -260,6 +270,9 @@ func (g *gaps) dependence(r *rule) Reason {
 	}
 	if r.closed && g.others(r) {
 		on = append(on, "which arguments there are")
+	}
+	if g.hinted(r) {
+		on = append(on, "the tool's annotations")
 	}
 	reason.Text = fmt.Sprintf("it depends on %s, which only the running program knows", strings.Join(on, " and "))
 	return reason

@@ -49,7 +49,7 @@ func TestForesee(t *testing.T) {
 		{"fs__read", `{"path":1,"path":2}`, nil, nil, "deny"},
 	} {
 		server, tool, _ := strings.Cut(tt.tool, "__")
-		f := p.Foresee(Call{Server: server, Tool: tool, Args: json.RawMessage(tt.args)}, Gaps{tt.unknown, tt.open})
+		f := p.Foresee(Call{Server: server, Tool: tool, Args: json.RawMessage(tt.args)}, Gaps{Unknown: tt.unknown, Open: tt.open})
 		words := make([]string, len(f.Verdicts))
 		for i, v := range f.Verdicts {
 			words[i] = v.String()

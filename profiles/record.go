@@ -3,6 +3,7 @@ package profiles
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,12 +24,13 @@ type PastCall struct {
 	Masked  []string // JSON Pointers to what is not kept in clear
 	Profile string
 	Verdict Verdict // then
+	Rule    string  // that decided; "" = none did, or the record does not say which
 	Refused bool    // a person said no
 	Asked   bool    // a person answered
 }
 
 // ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode
-// writes and exports them. Entries of one call, which are told by its run and number, make
+// writes and exports them, alone or as a list with one on each line. Entries of one call, which are told by its run and number, make
 // one; what is no call is passed over.
 func ReadRecord(r io.Reader) ([]PastCall, error) {
 	var calls []PastCall
@@ -36,9 +38,12 @@ func ReadRecord(r io.Reader) ([]PastCall, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxFile)
 	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
+		line := strings.TrimSuffix(strings.TrimSpace(lines.Text()), ",")
+		if line == "" || line == "[" || line == "]" {
 			continue
+		}
+		if n == 1 && strings.HasPrefix(line, "time,") {
+			return nil, errors.New("the record is CSV; codemode audit export --format jsonl writes what can be replayed")
 		}
 		e, err := parseEntry(line)
 		if err != nil {
@@ -85,6 +90,10 @@ type entry struct {
 	Verdict   string          `json:"verdict"`
 	DecidedBy json.RawMessage `json:"decidedBy"`
 	Reason    string          `json:"reason"`
+	Rule      string          `json:"rule"`
+	Rules     []struct {
+		ID string `json:"id"`
+	} `json:"rules"`
 	Args      json.RawMessage `json:"args"`
 	Arguments json.RawMessage `json:"arguments"`
 	Input     json.RawMessage `json:"input"`
@@ -109,7 +118,10 @@ func (e *entry) call() (c PastCall, ok bool) {
 	if !ok || e.Tool == "" {
 		return c, false
 	}
-	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict}
+	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict, Rule: e.Rule}
+	if len(e.Rules) > 0 {
+		c.Rule = e.Rules[0].ID
+	}
 	if e.Server != "" && !strings.Contains(e.Tool, "__") {
 		c.Tool = Canonical(e.Server, e.Tool)
 	}

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,7 +10,7 @@ import (
 type Replayed struct {
 	PastCall
 	// Verdicts are those it may get, the strictest first. One is certain; several mean that
-	// it depends on arguments that the record does not keep.
+	// it depends on what the record does not keep.
 	Verdicts []Verdict
 	Decision Decision // on what is known
 	Depends  []Reason // the rules that it depends on
@@ -30,12 +31,33 @@ func (p *Profile) Replay(past PastCall) Replayed {
 		tool = strings.TrimPrefix(past.Tool, sanitise(server)+"__")
 	}
 	c := Call{Server: server, Tool: tool, Name: past.Tool, Args: past.Args, Time: past.Time}
-	gaps := Gaps{Unknown: past.Masked}
+	gaps := Gaps{Unknown: past.Masked, Hints: true}
 	if past.Args == nil {
 		gaps.Unknown = []string{""}
 	}
 	f := p.Foresee(c, gaps)
+	if raised := p.raisedTo(past.Verdict); past.Rule == "" && len(raised) > 0 && past.Verdict < slices.Max(f.Verdicts) {
+		f.Verdicts = slices.Compact(slices.Sorted(slices.Values(append(f.Verdicts, past.Verdict))))
+		f.Depends = append(f.Depends, raised...)
+	}
 	return Replayed{PastCall: past, Verdicts: f.Verdicts, Decision: f.Decision, Depends: f.Depends}
+}
+
+// raisedTo gives what may have led to a verdict for which no rule is named: the record does not
+// keep what tools said of themselves, nor what a run had read.
+func (p *Profile) raisedTo(verdict Verdict) (all []Reason) {
+	over := []*Profile{p}
+	for _, l := range p.layers {
+		over = append(over, l.Profile)
+	}
+	for _, q := range over {
+		for _, name := range raisers {
+			if to, ok := q.raise[name]; ok && to == verdict {
+				all = append(all, Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: unknown.String()})
+			}
+		}
+	}
+	return all
 }
 
 // A ReplaySummary counts what would be different.

@@ -83,3 +83,133 @@ func TestH3TighteningOneRuleListsTheCallsItChanges(t *testing.T) {
 		t.Errorf("a masked argument: got %q", got)
 	}
 }
+
+// TestReplayDoesNotGuess: the record keeps neither what a tool said of itself nor what a run had read.
+func TestReplayDoesNotGuess(t *testing.T) {
+	for _, row := range []struct{ entry, rules, want string }{
+		{`"verdict":"allow","rule":"fs__*"`, `"allowlist": ["fs__*"], "denylist": [{"tool": "fs__rm", "annotations": {"destructiveHint": true}}]`, "deny or ask or allow"},
+		{`"verdict":"allow","rule":"fs__*"`, `"unmatched": "ask", "allowlist": [{"tool": "fs__rm", "annotations": {"readOnlyHint": true}}]`, "ask"},
+		{`"verdict":"ask"`, `"allowlist": ["fs__*"], "raise": {"destructiveHint": "ask"}`, "ask or allow"},
+		{`"verdict":"ask","rules":[{"id":"","at":"c.json:2"}]`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "ask or allow"},
+		{`"verdict":"ask","rules":[{"id":"asks"}]`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "allow"},
+		{`"verdict":"allow"`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "allow"},
+		{`"verdict":"deny"`, `"allowlist": ["fs__*"], "raise": {"tainted": "ask"}`, "allow"},
+		{`"verdict":"deny"`, `"allowlist": ["fs__*"], "raise": {"tainted": "deny"}`, "deny or allow"},
+		{`"verdict":"deny"`, `"denylist": ["fs__*"], "raise": {"tainted": "deny"}`, "deny"},
+	} {
+		calls := past(t, `{"kind":"call","run":"r","call":1,"server":"fs","tool":"fs__rm","args":{"redacted":{}},`+row.entry+`}`)
+		r := profile(t, row.rules).Replay(calls[0])
+		if got := VerdictsText(r.Verdicts); got != row.want || r.Certain() != (len(r.Depends) == 0) {
+			t.Errorf("%s under %s: got %s, depending on %v, want %s", row.entry, row.rules, got, r.Depends, row.want)
+		}
+	}
+	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"p": {"allowlist": ["fs__*"]}, "f": {"raise": {"openWorldHint": "ask"}}}}}`)
+	calls := past(t, `{"kind":"call","run":"r","call":1,"server":"fs","tool":"fs__rm","verdict":"ask"}`)
+	if r := c.Profile("p").Replay(calls[0]); VerdictsText(r.Verdicts) != "ask or allow" {
+		t.Errorf("raised by the floor: got %s", VerdictsText(r.Verdicts))
+	}
+}
+
+func TestExportsThatAreNoLines(t *testing.T) {
+	list := "[\n" + strings.ReplaceAll(strings.TrimSpace(pastRecord), "\n", ",\n") + "\n]\n"
+	if got, want := len(past(t, list)), len(past(t, pastRecord)); got != want {
+		t.Errorf("a list: got %d calls, want %d", got, want)
+	}
+	if _, err := ReadRecord(strings.NewReader("time,chain,seq,kind\n2026,1,1,call\n")); err == nil || !contains(err.Error(), "--format jsonl") {
+		t.Errorf("CSV: got %v", err)
+	}
+}
+
+// TestWhatARecordSays has the ways in which entries put the same things.
+func TestWhatARecordSays(t *testing.T) {
+	for _, row := range []struct{ lines, want string }{
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask"}`, "ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"w","server":"my fs","verdict":"ask"}`, "ask my_fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"w","verdict":"ask"}`, "ask w   asked=false refused=false"},
+		{`{"run":"r","call":1,"verdict":"ask"}`, ""},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"perhaps"}`, ""},
+		{`{"run":"r","call":1,"tool":"fs__w"}`, ""},
+		// What decided.
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":{"how":"rule"},"reason":"elicitation_declined"}`, "ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person","kind":"refused"}`, "ask fs__w   asked=true refused=true"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person","kind":"call","reason":"denied"}`, "ask fs__w   asked=true refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"deny","decidedBy":"limit"}`, ""},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"deny","decidedBy":{"how":"error"}}`, ""},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"allow","decidedBy":{"how":"bypass"}}`, ""},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":{"how":"definition_changed"}}`, ""},
+		// Later entries of the same call.
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask"}
+		  {"run":"r","call":1,"tool":"fs__w","verdict":"ask","arguments":{"a":"x…"}}
+		  {"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person","kind":"refused","arguments":{"a":2}}
+		  {"run":"r","call":1,"tool":"fs__w","verdict":"ask"}`, `ask fs__w {"a":"x…"} /a asked=true refused=true`},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","decidedBy":"person"}
+		  {"run":"r","call":1,"tool":"fs__w","verdict":"ask"}`, "ask fs__w   asked=true refused=false"},
+		{`{"tool":"fs__w","verdict":"ask"}
+		  {"tool":"fs__w","verdict":"ask"}`, "ask fs__w   asked=false refused=false; ask fs__w   asked=false refused=false"},
+		// What was sent.
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"a":1}}`, `ask fs__w {"a":1}  asked=false refused=false`},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"proposed":"hmac:1"}}`, "ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"redacted":"gone"}}`, "ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"redacted":{"a":1}}}`, `ask fs__w {"a":1}  asked=false refused=false`},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"proposed":{"a":1}}}`, "ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":"sha256:aa"}`, "ask fs__w   asked=false refused=false"},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","input":{"a":1}}`, `ask fs__w {"a":1}  asked=false refused=false`},
+		{`{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"l":["x",{"a~/b":"[redacted]"},"***"],"redacted_at":1}}`,
+			`ask fs__w {"l":["x",{"a~/b":"[redacted]"},"***"],"redacted_at":1} /l/1/a~0~1b /l/2 asked=false refused=false`},
+		// The row of an export around an entry.
+		{`{"verdict":"","body":{"run":"r","call":1,"tool":"fs__w","verdict":"ask"}}`, "ask fs__w   asked=false refused=false"},
+		{`{"tool":"fs__w","verdict":"allow","body":{"tool":"fs__w","verdict":"ask"}}`, "allow fs__w   asked=false refused=false"},
+		{`{"tool":"fs__w","verdict":"","body":"text"}`, ""},
+	} {
+		var got []string
+		for _, c := range past(t, row.lines) {
+			got = append(got, fmt.Sprintf("%s %s %s %s asked=%t refused=%t", c.Verdict, c.Tool, c.Args, strings.Join(c.Masked, " "), c.Asked, c.Refused))
+		}
+		if strings.Join(got, "; ") != row.want {
+			t.Errorf("%s\ngot  %s\nwant %s", row.lines, strings.Join(got, "; "), row.want)
+		}
+	}
+	long := `{"run":"r","call":1,"tool":"fs__w","verdict":"ask","args":{"a":"` + strings.Repeat("x", 100_000) + `"}}`
+	if calls := past(t, long); len(calls) != 1 || len(calls[0].Args) < 100_000 {
+		t.Error("a long line is not read")
+	}
+}
+
+// TestReplayFindsTheTool: the server's name may have a double underscore for its end nowhere else.
+func TestReplayFindsTheTool(t *testing.T) {
+	p := profile(t, `"denylist": ["my-fs__w"], "asklist": ["fs__*"]`)
+	for line, want := range map[string]string{
+		`{"tool":"my_fs__w","server":"my-fs","verdict":"allow"}`: "deny",
+		`{"tool":"w","server":"my-fs","verdict":"allow"}`:        "deny",
+		`{"tool":"my_fs__w","verdict":"allow"}`:                  "allow",
+		`{"tool":"fs__a__b","verdict":"allow"}`:                  "ask",
+	} {
+		if r := p.Replay(past(t, line)[0]); VerdictsText(r.Verdicts) != want {
+			t.Errorf("%s: got %s, want %s", line, VerdictsText(r.Verdicts), want)
+		}
+	}
+}
+
+func TestSummariesCount(t *testing.T) {
+	was := func(was Verdict, refused bool, now ...Verdict) Replayed {
+		return Replayed{PastCall: PastCall{Verdict: was, Refused: refused}, Verdicts: now}
+	}
+	for _, row := range []struct {
+		all  []Replayed
+		want string
+	}{
+		{nil, "0 calls: 0 as before, 0 otherwise (0 stricter, 0 looser)."},
+		{[]Replayed{was(Allow, false, Allow), was(Ask, true, Ask), was(Ask, true, Deny, Ask)}, "3 calls: 2 as before, 0 otherwise (0 stricter, 0 looser), 1 cannot be told."},
+		{[]Replayed{was(Allow, false, Deny), was(Allow, false, Ask), was(Deny, false, Ask)}, "3 calls: 0 as before, 3 otherwise (2 stricter, 1 looser)."},
+		{[]Replayed{was(Deny, false, Allow)}, "1 calls: 0 as before, 1 otherwise (0 stricter, 1 looser)."},
+		{[]Replayed{was(Ask, true, Allow), was(Ask, false, Allow)}, "2 calls: 0 as before, 2 otherwise (0 stricter, 2 looser).\nIt would have saved 2 questions, and allowed 1 calls that a person refused."},
+	} {
+		if got := Summarise(row.all).String(); got != row.want {
+			t.Errorf("got %q, want %q", got, row.want)
+		}
+	}
+	unsure := was(Ask, false, Deny, Ask)
+	if unsure.Changed() {
+		t.Error("what cannot be told counts as changed")
+	}
+}

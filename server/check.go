@@ -31,14 +31,15 @@ func (s *Server) check(ctx context.Context, req *mcp.CallToolRequest, a argument
 	if err != nil {
 		return "", err
 	}
-	switch offered := s.offered(); {
+	v := visitorOf(req)
+	switch offered := s.offered(v); {
 	case r.Script != "":
-		return s.checkScript(ctx, r, profile)
+		return s.checkScript(ctx, v, r, profile)
 	case profile == "" && len(offered) > 0:
 		profile = offered[0]
 	}
-	if profile = s.profileNamed(profile); !s.allowsProfile(profile) {
-		return "", fmt.Errorf("there is no profile %q here; there are: %s", profile, strings.Join(s.runTools(), ", "))
+	if profile = s.profileNamed(v, profile); !s.allowsProfile(v, profile) {
+		return "", fmt.Errorf("there is no profile %q here; there are: %s", profile, strings.Join(s.runTools(v), ", "))
 	}
 	r.Profile, r.Tool = profile, evalName(profile)
 	plan, err := s.evaluator.Check(ctx, r)
@@ -50,24 +51,27 @@ func (s *Server) check(ctx context.Context, req *mcp.CallToolRequest, a argument
 
 // profileNamed reads the name of a profile, or that of the tool bound to it: a
 // model knows the tools.
-func (s *Server) profileNamed(name string) string {
-	if s.allowsProfile(name) {
+func (s *Server) profileNamed(v *visitor, name string) string {
+	if s.allowsProfile(v, name) {
 		return name
 	}
-	if profile, ok := s.evalTool(name); ok && s.allowsProfile(profile) {
+	if profile, ok := s.evalTool(name); ok && s.allowsProfile(v, profile) {
 		return profile
 	}
-	if cfg := s.evaluator.Config(); cfg != nil && name == cfg.Default && s.allowsProfile("") {
+	if cfg := s.evaluator.Config(); cfg != nil && name == cfg.Default && s.allowsProfile(v, "") {
 		return "" // what codemode_eval runs programs under
 	}
 	return name
 }
 
-func (s *Server) checkScript(ctx context.Context, r codemode.Request, profile string) (string, error) {
+func (s *Server) checkScript(ctx context.Context, v *visitor, r codemode.Request, profile string) (string, error) {
 	if profile != "" {
 		return "", errors.New("a saved program runs under the profile that was chosen for it; leave profile out")
 	}
-	r.Profile, r.Tool = s.options.Profile, scriptTool
+	if err := s.placeScript(ctx, v, &r); err != nil {
+		return "", err
+	}
+	r.Tool = scriptTool
 	plan, err := s.evaluator.Check(ctx, r)
 	if err != nil {
 		return "", err

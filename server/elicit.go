@@ -3,23 +3,23 @@ package server
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals"
 )
 
-// elicitation asks the person at the client that made one call. It lives as
-// long as that call.
+// elicitation asks the person at the client that made one call, and lives as
+// long as the conversation about it.
 type elicitation struct {
-	call    context.Context // of the call: the client's answer travels in its stream
-	request *mcp.CallToolRequest
-	waiting *atomic.Pointer[string] // what is being asked about, for progress
-	turn    turn
+	*conversation
+	server *Server
 }
 
 func (e *elicitation) Name() string { return "elicitation" }
+
+func (e *elicitation) Inquires() bool { return true }
 
 // Ask puts one form to the client. It gives up with ctx, and with the call.
 func (e *elicitation) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
@@ -32,39 +32,38 @@ func (e *elicitation) Ask(ctx context.Context, r *approvals.Request) (approvals.
 
 // AskAll puts one form about several calls.
 func (e *elicitation) AskAll(ctx context.Context, calls []*approvals.Request) ([]approvals.Result, error) {
-	if !canAsk(e.request) {
-		return nil, approvals.ErrCannotAsk
+	message, schema := approvals.FormAll(calls, approvals.StyleFor(e.request.ProtocolVersion()))
+	f := &form{
+		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema},
+		about:  calls[0].Name, run: calls[0].Run, within: e.server.askTimeout(calls[0].Profile),
 	}
-	shown := approvals.Waiting(ctx) // a question of an upstream may be open
-	done, err := e.turn.take(ctx)
+	if len(calls) > 1 {
+		f.about = fmt.Sprintf("%s and %d more", f.about, len(calls)-1)
+	}
+	for _, c := range calls {
+		f.questions = append(f.questions, c.ID)
+	}
+	begun := time.Now()
+	f.late = func(r *mcp.ElicitResult) {
+		for i, result := range approvals.ReadFormAll(calls, r.Action, r.Content) {
+			if result.Err == nil {
+				e.server.evaluator.LateAnswer(approvals.LateAnswer{Request: calls[i], Channel: e.Name(), Reply: result.Reply, Took: time.Since(begun)})
+			}
+		}
+	}
+	got, err := e.ask(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	shown()
-	name := calls[0].Name
-	if len(calls) > 1 {
-		name = fmt.Sprintf("%s and %d more", name, len(calls)-1)
-	}
-	e.waiting.Store(&name)
-	defer e.waiting.Store(nil)
+	return approvals.ReadFormAll(calls, got.Action, got.Content), nil
+}
 
-	asking, cancel := context.WithCancelCause(e.call)
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-	var got answer
-	message, schema := approvals.FormAll(calls, approvals.StyleFor(e.request.ProtocolVersion()))
-	_, err = e.request.Session.Elicit(context.WithValue(asking, answerKey{}, &got), &mcp.ElicitParams{
-		Message: message, RequestedSchema: schema,
-	})
-	if asking.Err() != nil {
-		return nil, context.Cause(asking)
-	}
-	if got.result == nil {
-		if err == nil {
-			return nil, approvals.ErrUnclear
+// askTimeout is how long a question of a profile's run may be open, as far as the profile says.
+func (s *Server) askTimeout(profile string) time.Duration {
+	if cfg := s.evaluator.Config(); cfg != nil {
+		if p := cfg.Profile(profile); p != nil {
+			return p.Ask().Timeout
 		}
-		return nil, fmt.Errorf("asking the client: %w", err)
 	}
-	return approvals.ReadFormAll(calls, got.result.Action, got.result.Content), nil
+	return 0
 }

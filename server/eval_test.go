@@ -38,7 +38,7 @@ func attempt(call string) string {
 const writeNew = `codemode.filesystem__write_file({path: "new.md", content: "x"})`
 
 func TestToolsOffered(t *testing.T) {
-	all := []string{"codemode_check", "codemode_eval", "codemode_eval_safe", "codemode_eval_supervised", "get_tools", "search_tools", "start_here"}
+	all := []string{"ask_user", "codemode_check", "codemode_eval", "codemode_eval_safe", "codemode_eval_supervised", "get_tools", "search_tools", "start_here"}
 	h := open(t, original, server.Options{})
 	c := h.connect(nil, "")
 	if diff := cmp.Diff(all, c.tools()); diff != "" {
@@ -46,7 +46,7 @@ func TestToolsOffered(t *testing.T) {
 	}
 	boundHouse := open(t, original, server.Options{Profile: "supervised"})
 	bound := boundHouse.connect(nil, "")
-	want := []string{"codemode_check", "codemode_eval_supervised", "get_tools", "search_tools", "start_here"}
+	want := []string{"ask_user", "codemode_check", "codemode_eval_supervised", "get_tools", "search_tools", "start_here"}
 	if diff := cmp.Diff(want, bound.tools()); diff != "" {
 		t.Errorf("tools bound to a profile (-want +got):\n%s", diff)
 	}

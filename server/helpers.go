@@ -30,11 +30,11 @@ func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, a argumen
 	if err != nil {
 		return "", err
 	}
-	found, err := s.evaluator.Tools(ctx, codemode.Query{Profiles: s.offered(), Principal: s.principal(req), Session: s.session(req), Text: query, Limit: limit})
+	found, err := s.evaluator.Tools(ctx, codemode.Query{Profiles: s.offered(visitorOf(req)), Principal: s.principal(req), Session: s.session(req), Text: query, Limit: limit})
 	if err != nil {
 		return "", err
 	}
-	saved := s.savedPrograms(ctx, query)
+	saved := s.savedPrograms(ctx, visitorOf(req), query)
 	if len(found) == 0 {
 		return fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s", query, saved), nil
 	}
@@ -120,7 +120,7 @@ func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments)
 	if err != nil {
 		return "", err
 	}
-	text, err := s.evaluator.Declarations(ctx, names, server, codemode.Query{Profiles: s.offered(), Principal: s.principal(req), Session: s.session(req)})
+	text, err := s.evaluator.Declarations(ctx, names, server, codemode.Query{Profiles: s.offered(visitorOf(req)), Principal: s.principal(req), Session: s.session(req)})
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments)
 	return text, nil
 }
 
-func (s *Server) startHere(ctx context.Context, _ *mcp.CallToolRequest, _ arguments) (string, error) {
+func (s *Server) startHere(ctx context.Context, req *mcp.CallToolRequest, _ arguments) (string, error) {
 	s.evaluator.WaitReady(ctx, listWait)
-	return s.guide(ctx), nil
+	return s.guide(ctx, visitorOf(req)), nil
 }

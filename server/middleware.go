@@ -5,13 +5,28 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stateless is the first protocol version without questions to the client.
-const stateless = "2026-07-28"
+// declared answers requests for what this server does not have at all, which
+// the SDK would answer with empty lists.
+func (s *Server) declared(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		family, _, _ := strings.Cut(method, "/")
+		switch family {
+		case "prompts", "resources", "logging", "completion":
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s", family)}
+		}
+		if v := visitorOf(req); v != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
+			s.access.admit(ctx, v.principal, newcomer(req), v.address)
+		}
+		return next(ctx, method, req)
+	}
+}
 
 // initialize keeps the version that was agreed on and the one the SDK
 // remembers the same: it would remember the version a client asked for, and
@@ -19,11 +34,25 @@ const stateless = "2026-07-28"
 func (s *Server) initialize(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
-			p.ProtocolVersion = versions[0]
+			p.ProtocolVersion = legacy
+		}
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" {
+			if v := visitorOf(req); v != nil {
+				if err := v.visits.begin(session, v); err != nil {
+					return nil, err
+				}
+			}
 		}
 		res, err := next(ctx, method, req)
-		if r, ok := res.(*mcp.InitializeResult); ok && r != nil {
-			r.Instructions = s.instructions()
+		switch r := res.(type) {
+		case *mcp.InitializeResult:
+			if r != nil {
+				r.Instructions = s.instructions(visitorOf(req))
+			}
+		case *mcp.DiscoverResult:
+			if r != nil {
+				r.Instructions = s.instructions(visitorOf(req))
+			}
 		}
 		return res, err
 	}
@@ -43,11 +72,12 @@ func (s *Server) list(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		res, err := next(ctx, method, req)
 		if r, ok := res.(*mcp.ListToolsResult); ok && r != nil {
-			r.Tools = slices.Clone(r.Tools)
+			v := visitorOf(req)
+			r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t *mcp.Tool) bool { return !s.shows(v, t.Name) })
 			for i, t := range r.Tools {
 				if profile, ok := s.evalTool(t.Name); ok {
 					described := *t
-					described.Description = s.describe(profile)
+					described.Description = s.describe(v, profile)
 					r.Tools[i] = &described
 				}
 			}
@@ -56,16 +86,27 @@ func (s *Server) list(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// notice logs calls of tools that are not offered, such as one of a profile
-// that this server was not told to expose. The SDK refuses them.
+// shows reports whether a tool is there for a visitor.
+func (s *Server) shows(v *visitor, name string) bool {
+	s.mu.Lock()
+	_, offered := s.tools[name]
+	s.mu.Unlock()
+	profile, runs := s.evalTool(name)
+	return offered && (!runs || v.mayUse(profile))
+}
+
+// notice refuses calls of tools that are not there for a visitor, such as one of
+// a profile that this server was not told to expose, and logs them. A call that
+// is under way is come back to even when its tool is gone.
 func (s *Server) notice(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil {
-			s.mu.Lock()
-			_, offered := s.tools[p.Name]
-			s.mu.Unlock()
-			if !offered {
+			v := visitorOf(req)
+			profile, runs := s.evalTool(p.Name)
+			back := p.RequestState != "" && (!runs || v.mayUse(profile))
+			if !back && !s.shows(v, p.Name) {
 				s.log.Warn("a client called a tool that is not offered", "tool", fmt.Sprintf("%.80q", p.Name))
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.80q", p.Name)}
 			}
 		}
 		return next(ctx, method, req)

@@ -20,12 +20,12 @@ const (
 // report tells the client that its call is alive, at once and then regularly,
 // and what upstreams report meanwhile, if it wants to know. The returned
 // function ends that and waits until nothing more is sent.
-func (r *relay) report() (stop func()) {
-	token := r.request.Params.GetProgressToken()
+func (c *conversation) report(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
+	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(r.call)
+	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
@@ -34,11 +34,11 @@ func (r *relay) report() (stop func()) {
 		defer tick.Stop()
 		n := 0
 		tell := func(message string) {
-			if what := r.waiting.Load(); what != nil {
+			if what := c.waiting.Load(); what != nil {
 				message = "waiting for a person to decide about " + *what
 			}
 			// A client that is gone ends the call by itself.
-			_ = r.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
 			n++
 		}
 		tell("running")
@@ -46,7 +46,7 @@ func (r *relay) report() (stop func()) {
 			select {
 			case <-tick.C:
 				tell("running")
-			case text := <-r.news:
+			case text := <-c.news:
 				tell(text)
 				select {
 				case <-time.After(newsEvery):
@@ -54,7 +54,7 @@ func (r *relay) report() (stop func()) {
 				}
 			case <-over:
 				select {
-				case text := <-r.news:
+				case text := <-c.news:
 					tell(text)
 				default:
 				}

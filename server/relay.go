@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -18,82 +17,32 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// A relay stands between the upstreams of one run and the client that wants it.
-// It lives as long as that client's call.
-type relay struct {
-	call    context.Context // of the call: questions and their answers travel in its stream
-	request *mcp.CallToolRequest
-	waiting *atomic.Pointer[string] // what is being asked about, for progress
-	news    chan string             // what upstreams report, the latest of it; capacity 1
-	turn    turn                    // to put a question to the person
-}
-
-// A turn is taken by whoever asks a person, so that one dialog is open at a
-// time for a call. It has capacity 1; nil lets everybody ask at once.
-type turn chan struct{}
-
-// take waits for the turn until ctx ends.
-func (t turn) take(ctx context.Context) (done func(), err error) {
-	if t == nil {
-		return func() {}, nil
-	}
-	select {
-	case t <- struct{}{}:
-		return func() { <-t }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
 // answerWait is how long a person has for a question of an upstream. Nothing
 // else would end the wait for a client that is gone without a word.
 const answerWait = 5 * time.Minute
 
 // caller is the client as the evaluator gets to know it.
-func (r *relay) caller() *codemode.Caller {
-	c := &codemode.Caller{Session: r.request.Session, Ask: r.ask, Meta: trace(r.request.Params.Meta)}
-	if r.request.Params.GetProgressToken() != nil {
-		c.Progress = r.progress
-	}
-	return c
+func (c *conversation) caller() *codemode.Caller {
+	return &codemode.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Meta: trace(c.request.Params.Meta)}
 }
 
-var errCannotAsk = errors.New("the client cannot be asked")
-
-// ask passes on a question of an upstream, under the name that the person gave
+// relay passes on a question of an upstream, under the name that the person gave
 // the upstream. It is made to look like nothing else: no answer to it allows a call.
-func (r *relay) ask(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
-	if !canAsk(r.request) {
-		return nil, errCannotAsk
-	}
+func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
 	if !plainForm(q.Schema) {
 		return nil, errors.New("its form has characters that do not show")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, fmt.Errorf("nobody answered in %v", answerWait))
 	defer cancel()
-	done, err := r.turn.take(ctx)
-	if err != nil {
-		return nil, err
+	f := &form{
+		params: &mcp.ElicitParams{Message: questionText(q), RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)},
+		about:  fmt.Sprintf("a question of the server %q", q.Server), within: answerWait,
 	}
-	defer done()
-	what := fmt.Sprintf("a question of the server %q", q.Server)
-	r.waiting.Store(&what)
-	defer r.waiting.Store(nil)
-
-	asking, withdraw := context.WithCancelCause(r.call)
-	defer withdraw(nil)
-	defer context.AfterFunc(ctx, func() { withdraw(context.Cause(ctx)) })()
-	p := &mcp.ElicitParams{Message: questionText(q)}
 	if q.Schema != nil {
-		p.RequestedSchema = q.Schema
-	} else {
-		p.RequestedSchema = json.RawMessage(`{"type":"object","properties":{}}`)
+		f.params.RequestedSchema = q.Schema
 	}
-	res, err := r.request.Session.Elicit(asking, p)
-	switch {
-	case asking.Err() != nil:
-		return nil, context.Cause(asking)
-	case err != nil:
+	res, err := c.ask(ctx, f)
+	if err != nil {
 		return nil, fmt.Errorf("asking the client: %w", err)
 	}
 	switch res.Action {
@@ -162,7 +111,7 @@ func plainForm(schema json.RawMessage) bool {
 
 // progress tells the client what an upstream reports. Only the latest report
 // waits to be told, so that no upstream can flood a client.
-func (r *relay) progress(tool string, progress, total float64, message string) {
+func (c *conversation) progress(tool string, progress, total float64, message string) {
 	text := fmt.Sprintf("%s: %v", tool, progress)
 	if total > 0 {
 		text += fmt.Sprintf(" of %v", total)
@@ -172,12 +121,12 @@ func (r *relay) progress(tool string, progress, total float64, message string) {
 	}
 	for {
 		select {
-		case r.news <- text:
+		case c.news <- text:
 			return
 		default:
 		}
 		select {
-		case <-r.news: // older than this one
+		case <-c.news: // older than this one
 		default:
 		}
 	}

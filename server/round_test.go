@@ -34,8 +34,8 @@ func fills(choose func(title string) string) person {
 	}
 }
 
-// C1, C2, N1: two questions that follow one another are two forms, five of one moment are one, over both protocols with
-// elicitation and both transports; the answers may differ.
+// C1, C2, N1: two questions that follow one another are two forms, five of one moment are one, on three versions of the
+// protocol and over both transports; the answers may differ.
 func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 	const program = `
 		const attempt = async path => { try { await codemode.filesystem__write_file({path, content: "x"}); return "ok" } catch (e) { return e.reason } };
@@ -67,14 +67,18 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 		}
 	}
 	const config = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}}}`
-	for _, version := range []string{"2025-06-18", "2025-11-25"} {
+	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			h := open(t, config, server.Options{})
 			check(t, h, h.connect(answer, version))
 		})
+		t.Run(version+" over HTTP", func(t *testing.T) {
+			h := open(t, config, server.Options{})
+			c := h.connectHTTPOn(h.listen(), answer, version)
+			if got := c.InitializeResult().ProtocolVersion; got != version {
+				t.Fatalf("the protocol is %s", got)
+			}
+			check(t, h, c)
+		})
 	}
-	t.Run("HTTP", func(t *testing.T) {
-		h := open(t, config, server.Options{})
-		check(t, h, h.connectHTTP(h.listen(), answer))
-	})
 }

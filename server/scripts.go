@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,27 +45,52 @@ func (s *Server) scriptRunner() *mcp.Tool {
 	}
 }
 
-func (s *Server) runScript(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	args, err := readArguments(req.Params.Arguments)
+func (s *Server) runScript(ctx context.Context, c *conversation) *mcp.CallToolResult {
+	args, err := readArguments(c.request.Params.Arguments)
 	if err != nil {
-		return failed(err), nil
+		return failed(err)
 	}
-	r, err := s.request(req, args)
+	r, err := s.request(c.request, args)
 	if err == nil {
 		r.Script, err = args.text("name", true)
 	}
-	if err != nil {
-		return failed(err), nil
+	if err == nil {
+		err = s.placeScript(ctx, visitorOf(c.request), &r)
 	}
-	r.Profile, r.Input = s.options.Profile, args["input"]
-	return s.run(ctx, req, r), nil
+	if err != nil {
+		return failed(err)
+	}
+	r.Input = args["input"]
+	return s.run(ctx, c, r)
+}
+
+// placeScript says under which profile a saved program is run for a visitor, whom not all of them are for.
+func (s *Server) placeScript(ctx context.Context, v *visitor, r *codemode.Request) error {
+	r.Profile = s.options.Profile
+	if v == nil || v.profiles == nil && v.bound == "" {
+		return nil
+	}
+	var of string
+	for _, script := range s.evaluator.Scripts(ctx) {
+		if script.Name == r.Script {
+			of = script.Profile
+		}
+	}
+	if cfg := s.evaluator.Config(); cfg != nil {
+		r.Profile = cmp.Or(of, v.bound, r.Profile, cfg.Default)
+	}
+	if r.Profile == "" || !v.mayUse(r.Profile) {
+		return fmt.Errorf("the saved program %.80q would run under a profile that is not for you", r.Script)
+	}
+	r.Bound = true // also if its rule changes meanwhile
+	return nil
 }
 
 // maxSaved is how many saved programs one answer lists.
 const maxSaved = 20
 
 // savedPrograms lists those that fit a query; "" if there are none.
-func (s *Server) savedPrograms(ctx context.Context, query string) string {
+func (s *Server) savedPrograms(ctx context.Context, v *visitor, query string) string {
 	if !s.offersScripts() {
 		return ""
 	}
@@ -72,7 +98,7 @@ func (s *Server) savedPrograms(ctx context.Context, query string) string {
 	var b strings.Builder
 	shown, more := 0, 0
 	for _, script := range s.evaluator.Scripts(ctx) {
-		if s.options.Profile != "" && script.Profile != "" && script.Profile != s.options.Profile {
+		if s.options.Profile != "" && script.Profile != "" && script.Profile != s.options.Profile || !v.mayUse(script.Profile) {
 			continue // it could not be run here
 		}
 		text := strings.ToLower(script.Name + " " + script.Description)

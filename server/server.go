@@ -8,10 +8,14 @@
 //	defer s.Close()
 //	err := s.ServeStdio(ctx, os.Stdin, os.Stdout) // returns when the client is gone
 //
-// A question about a call goes to the session that made the call and to no
-// other. A client that cannot be asked is one over which nobody is reached;
-// what that means is the profile's business. Nothing that is offered here
-// approves anything.
+// A question about a call goes to the client that made the call and to no
+// other: over its session, or since MCP 2026-07-28 as the end of its request,
+// which it repeats with the answer. A client that cannot be asked is one over
+// which nobody is reached; what that means is the profile's business. Nothing
+// that is offered here approves anything.
+//
+// [Server.HTTP] serves any number of clients over HTTP, those on either
+// generation of the protocol at the same address.
 package server
 
 import (
@@ -37,7 +41,12 @@ type Options struct {
 	Principal string
 	Session   string
 	// Local says that clients are on this machine, so that links may name its files.
-	Local   bool
+	Local bool
+	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes that share it
+	// take each other's. Nil is one that ends with the process.
+	StateKey []byte
+	// Adopt goes on with runs that another process began; nil goes on with none.
+	Adopt   Adopter
 	Version string       // told to clients; "" is "dev"
 	Log     *slog.Logger // nil discards
 }
@@ -49,16 +58,26 @@ type Server struct {
 	log       *slog.Logger
 	mcp       *mcp.Server
 	cancel    func() // of the subscription to the evaluator
+	exchanges *exchanges
+	access    *accessLog
 
-	mu     sync.Mutex
-	tools  map[string]string // the tools offered now, and a digest of what each stands for
-	closed bool
-	warned bool // of a weak secret for pre-flight tokens
+	mu      sync.Mutex
+	tools   map[string]string           // the tools offered now, and a digest of what each stands for
+	retired map[string]bool             // those that only take calls back that are under way
+	calls   map[*call]struct{}          // under way
+	local   map[*mcp.ServerSession]bool // not over HTTP
+	closed  bool
+	warned  bool // of a weak secret for pre-flight tokens
 }
 
-// versions are the protocol versions offered: those in which a server can put
-// a question to its client while a call is under way.
-var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+// Protocol versions. Up to legacy, a server puts questions to its client while a call is under way; from stateless on it ends the
+// client's request with them, and there are no sessions.
+const (
+	stateless = "2026-07-28"
+	legacy    = "2025-11-25"
+)
+
+var versions = []string{stateless, legacy, "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // New offers e to clients. It panics without an Evaluator.
 func New(e *codemode.Evaluator, o Options) *Server {
@@ -71,14 +90,18 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{evaluator: e, options: o, log: o.Log, tools: map[string]string{}}
+	s := &Server{
+		evaluator: e, options: o, log: o.Log, access: newAccessLog(e.RecordAccess),
+		tools: map[string]string{}, retired: map[string]bool{}, calls: map[*call]struct{}{}, local: map[*mcp.ServerSession]bool{},
+	}
+	s.exchanges = newExchanges(s, o.StateKey, o.Adopt)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,
 		// Said up front, also while there are no tools: clients fix capabilities when they connect.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
-	s.mcp.AddReceivingMiddleware(s.initialize, s.list, s.notice)
+	s.mcp.AddReceivingMiddleware(s.declared, s.initialize, s.list, s.notice)
 	s.mcp.AddSendingMiddleware(keepAnswers)
 	s.offer()
 	s.cancel = e.Subscribe(s.offer)
@@ -88,9 +111,40 @@ func New(e *codemode.Evaluator, o Options) *Server {
 // MCP is the server of the SDK, for transports that make their own sessions.
 func (s *Server) MCP() *mcp.Server { return s.mcp }
 
-// Serve serves one client until it disconnects or ctx ends.
+// Serve serves one client until it disconnects or ctx ends; its calls end then.
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
-	return s.mcp.Run(ctx, t)
+	session, err := s.mcp.Connect(ctx, t, nil)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.local[session] = true
+	s.mu.Unlock()
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	end := func(because error) {
+		s.endCalls(because, func(c *call) bool { return c.session == session })
+	}
+	select {
+	case err = <-ended:
+		end(errClientGone)
+	case <-ctx.Done():
+		end(context.Cause(ctx)) // or the session waits for them
+		session.Close()
+		<-ended
+		err = ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.local, session)
+	return err
+}
+
+// isLocal reports whether a session is one of Serve.
+func (s *Server) isLocal(session *mcp.ServerSession) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.local[session]
 }
 
 // ServeStdio serves one client that writes to in and reads from out, until in
@@ -108,12 +162,14 @@ type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
-// Close stops following the configuration. Sessions end with their transports.
+// Close ends the calls that are under way and stops following the configuration. Sessions end with their transports.
 func (s *Server) Close() {
 	s.cancel()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
+	s.mu.Unlock()
+	s.exchanges.close(closeWait)
+	s.access.flush()
 }
 
 // quiet keeps the SDK's notes about each session out of an operator's log.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -36,6 +35,13 @@ type house struct {
 	config string // path
 	root   string
 	log    *syncBuffer
+
+	variables map[string]string // of the environment
+}
+
+func (h *house) env(name string) (string, bool) {
+	value, ok := h.variables[name]
+	return value, ok
 }
 
 // open starts a server. Its file system holds a.md and b.md.
@@ -144,10 +150,13 @@ func (h *house) connect(p person, version string) *client {
 }
 
 // connectHTTP connects a client over streamable HTTP.
-func (h *house) connectHTTP(url string, p person) *client {
+func (h *house) connectHTTP(url string, p person) *client { return h.connectHTTPOn(url, p, "") }
+
+// connectHTTPOn does so on a version of the protocol.
+func (h *house) connectHTTPOn(url string, p person, version string) *client {
 	h.t.Helper()
 	c, sdk := newClient(h.t, p, nil)
-	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url}, nil)
+	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -157,15 +166,17 @@ func (h *house) connectHTTP(url string, p person) *client {
 }
 
 func (h *house) listen() string {
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return h.server.MCP() }, nil)
+	h.t.Helper()
+	handler, err := h.server.HTTP(server.HTTPOptions{Env: h.env})
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	web := httptest.NewServer(handler)
 	h.t.Cleanup(func() {
-		for session := range h.server.MCP().Sessions() {
-			session.Close()
-		}
+		handler.Close()
 		web.Close()
 	})
-	return web.URL
+	return web.URL + server.Path
 }
 
 // call calls a tool and returns its text and whether it is an error.

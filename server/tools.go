@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -76,7 +76,7 @@ type helper struct {
 }
 
 // offer makes the tools what the configuration says. A tool that goes away
-// takes no more calls; those under way finish.
+// takes no more calls; those under way finish, and are come back to through it.
 func (s *Server) offer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Server) offer() {
 		s.log.Warn(text)
 	}
 	want := map[string]string{}
-	for _, profile := range s.offered() {
+	for _, profile := range s.offered(nil) {
 		name, digest := evalName(profile), ""
 		if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
 			digest = cfg.Profile(profile).Digest()
@@ -101,7 +101,13 @@ func (s *Server) offer() {
 	if s.offersScripts() {
 		want[scriptTool] = ""
 		if _, ok := s.tools[scriptTool]; !ok {
-			s.mcp.AddTool(s.scriptRunner(), s.runScript)
+			s.mcp.AddTool(s.scriptRunner(), s.interactive(s.runScript))
+		}
+	}
+	if s.offersAskUser() {
+		want[askTool] = ""
+		if _, ok := s.tools[askTool]; !ok {
+			s.mcp.AddTool(s.askUserTool(), s.interactive(s.askUser))
 		}
 	}
 	for _, h := range s.helpers() {
@@ -115,8 +121,14 @@ func (s *Server) offer() {
 		}
 	}
 	var gone []string
-	for name := range s.tools {
-		if _, ok := want[name]; !ok {
+	waited := s.exchanges.tools()
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(s.tools)), slices.Collect(maps.Keys(s.retired))) {
+		if _, ok := want[name]; ok {
+			delete(s.retired, name)
+		} else if waited[name] {
+			s.retired[name] = true
+		} else {
+			delete(s.retired, name)
 			gone = append(gone, name)
 		}
 	}
@@ -126,23 +138,25 @@ func (s *Server) offer() {
 	s.tools = want
 }
 
-// offered lists the profiles that programs can be run under; "" is the base tool.
-func (s *Server) offered() []string {
+// offered lists the profiles that programs can be run under; "" is the base
+// tool. Not all of them are for every visitor; nil is one for whom they are.
+func (s *Server) offered(v *visitor) []string {
 	cfg := s.evaluator.Config()
-	if s.options.Profile != "" {
-		if cfg == nil || cfg.Profile(s.options.Profile) == nil {
-			return nil
-		}
-		return []string{s.options.Profile}
-	}
-	if cfg == nil {
-		return []string{""}
-	}
 	var names []string
-	if cfg.Exposes(codemode.BaseTool) {
-		names = append(names, "")
+	switch {
+	case s.options.Profile != "":
+		if cfg != nil && cfg.Profile(s.options.Profile) != nil {
+			names = []string{s.options.Profile}
+		}
+	case cfg == nil:
+		names = []string{""}
+	default:
+		if cfg.Exposes(codemode.BaseTool) {
+			names = append(names, "")
+		}
+		names = append(names, cfg.Names()...)
 	}
-	return append(names, cfg.Names()...)
+	return slices.DeleteFunc(slices.Clone(names), func(profile string) bool { return !v.mayUse(profile) })
 }
 
 // evalTool returns the profile that a tool runs programs under.
@@ -159,7 +173,7 @@ func (s *Server) runner(name, profile string) *mcp.Tool {
 		title += " (" + profile + ")"
 	}
 	return &mcp.Tool{
-		Name: name, Title: title, Description: s.describe(profile), InputSchema: evalSchema,
+		Name: name, Title: title, Description: s.describe(nil, profile), InputSchema: evalSchema,
 		// What a program does is up to its profile; the hints promise nothing.
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": codemode.DefaultTextBytes},
@@ -169,32 +183,29 @@ func (s *Server) runner(name, profile string) *mcp.Tool {
 // eval is the handler of one eval tool. The profile is bound here: nothing in
 // a request can change it.
 func (s *Server) eval(profile string) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		args, err := readArguments(req.Params.Arguments)
+	return s.interactive(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
+		args, err := readArguments(c.request.Params.Arguments)
 		if err != nil {
-			return failed(err), nil
+			return failed(err)
 		}
 		code, err := args.text("code", true)
 		if err != nil {
-			return failed(err), nil
+			return failed(err)
 		}
-		r, err := s.request(req, args)
+		r, err := s.request(c.request, args)
 		if err != nil {
-			return failed(err), nil
+			return failed(err)
 		}
 		r.Profile, r.Code, r.Input = profile, code, args["input"]
-		return s.run(ctx, req, r), nil
-	}
+		return s.run(ctx, c, r)
+	})
 }
 
 // run runs a program for the client that made a call.
-func (s *Server) run(ctx context.Context, req *mcp.CallToolRequest, r codemode.Request) *mcp.CallToolResult {
-	var waiting atomic.Pointer[string]
-	client := &relay{call: ctx, request: req, waiting: &waiting, news: make(chan string, 1), turn: make(turn, 1)}
-	defer client.report()()
-	r.Channels = []approvals.Channel{&elicitation{call: ctx, request: req, waiting: &waiting, turn: client.turn}}
-	r.Caller = client.caller()
-	response, err := s.evaluator.Eval(ctx, r)
+func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) *mcp.CallToolResult {
+	r.Channels = []approvals.Channel{&elicitation{c, s}}
+	r.Caller = c.caller()
+	response, err := c.evaluate(ctx, r)
 	if response == nil {
 		return failed(err)
 	}
@@ -220,13 +231,6 @@ func contentOf(block []byte) (mcp.Content, error) {
 		return nil, errors.New("not one content block")
 	}
 	return r.Content[0], nil
-}
-
-func clientName(req *mcp.CallToolRequest) string {
-	if info := req.ClientInfo(); info != nil {
-		return strings.TrimSpace(info.Name + " " + info.Version)
-	}
-	return ""
 }
 
 // text makes a handler of a function that answers with text.
@@ -308,5 +312,7 @@ func (a arguments) number(name string, byDefault, most int) (int, error) {
 	return min(n, most), nil
 }
 
-// allowsProfile reports whether programs can be run under a profile here.
-func (s *Server) allowsProfile(profile string) bool { return slices.Contains(s.offered(), profile) }
+// allowsProfile reports whether a visitor can run programs under a profile here.
+func (s *Server) allowsProfile(v *visitor, profile string) bool {
+	return slices.Contains(s.offered(v), profile)
+}

@@ -23,27 +23,52 @@ func (s *Server) request(req *mcp.CallToolRequest, args arguments) (codemode.Req
 	return codemode.Request{
 		Principal: s.principal(req), Session: s.session(req), Client: clientName(req), Role: role,
 		Preflight: strings.TrimSpace(preflight), Tool: req.Params.Name,
-		Bound: s.options.Profile != "", Local: s.options.Local,
+		Bound: s.options.Profile != "", Local: s.options.Local && visitorOf(req) == nil,
 	}, nil
 }
 
 // session is the one that the server was started for, or that of the protocol.
 func (s *Server) session(req *mcp.CallToolRequest) string {
-	if s.options.Session != "" || req.Session == nil {
+	if s.options.Session != "" && visitorOf(req) == nil || req.Session == nil {
 		return s.options.Session
 	}
 	return req.Session.ID()
 }
 
-// principal is the fingerprint of the token that came with the request, or,
-// where requests have no headers, the one that the server was started for.
+// principal is who sent a request over HTTP, or whom the server was started for.
+// Where the SDK's own handler was mounted instead of [HTTP], nobody has looked at
+// the token: it only tells callers apart.
 func (s *Server) principal(req *mcp.CallToolRequest) string {
+	if v := visitorOf(req); v != nil {
+		return v.principal
+	}
 	if req.Extra == nil || req.Extra.Header == nil {
 		return s.options.Principal
 	}
-	scheme, token, _ := strings.Cut(strings.TrimSpace(req.Extra.Header.Get("Authorization")), " ")
-	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "bearer") || token == "" {
+	if token := bearerToken(req.Extra.Header); token != "" {
+		return codemode.Fingerprint(token)
+	}
+	return ""
+}
+
+func clientName(req *mcp.CallToolRequest) string { return nameOf(req.ClientInfo()) }
+
+func nameOf(info *mcp.Implementation) string {
+	if info == nil {
 		return ""
 	}
-	return codemode.Fingerprint(token)
+	return strings.TrimSpace(info.Name + " " + info.Version)
+}
+
+// newcomer is the name of the client that sends one of the requests that clients begin with.
+func newcomer(req mcp.Request) string {
+	switch r := req.(type) {
+	case *mcp.CallToolRequest:
+		return clientName(r)
+	case *mcp.ServerRequest[*mcp.DiscoverParams]:
+		return nameOf(r.ClientInfo())
+	case *mcp.ServerRequest[*mcp.InitializeParams]:
+		return nameOf(r.Params.ClientInfo)
+	}
+	return ""
 }

@@ -34,8 +34,8 @@ return texts.filter(t => t.includes("TODO")).length;`
 
 // describe is the description of an eval tool. Only the first one teaches: a
 // model reads them all, each time.
-func (s *Server) describe(profile string) string {
-	offered := s.offered()
+func (s *Server) describe(v *visitor, profile string) string {
+	offered := s.offered(v)
 	head := "Runs a program that calls tools"
 	bound := profile
 	if cfg := s.evaluator.Config(); cfg != nil && bound == "" {
@@ -63,24 +63,24 @@ return (await Promise.all(["a.md", "b.md"].map(path => codemode.fs__read({ path 
 
 // instructions are what a client may show a model about the whole server,
 // beside the eval tools, which describe programs in full.
-func (s *Server) instructions() string {
+func (s *Server) instructions(v *visitor) string {
 	head := "codemode runs programs that call the tools of several servers: one program instead of many tool calls. "
-	run := strings.Join(s.runTools(), " or ")
+	run := strings.Join(s.runTools(v), " or ")
 	if len(run) > 300 {
 		run = "the tools named codemode_eval"
 	}
 	rest := fmt.Sprintf("\nRun programs with %s; start_here says more. %s", run, inShort)
-	return head + s.servers(maxWords-len(head)-len(rest), s.offered()) + rest
+	return head + s.servers(maxWords-len(head)-len(rest), s.offered(v)) + rest
 }
 
 // guide is the answer of start_here: all of the above, and what does not fit there.
-func (s *Server) guide(ctx context.Context) string {
+func (s *Server) guide(ctx context.Context, v *visitor) string {
 	var b strings.Builder
 	if note := s.evaluator.Note(); note != "" {
 		fmt.Fprintf(&b, "Note: %s\n\n", note)
 	}
-	fmt.Fprintf(&b, "Run programs with %s.\n%s\n\n%s%s\n%s\n", strings.Join(s.runTools(), " or "), s.servers(8<<10, s.offered()), howTo, resultForm, example)
-	servers := s.evaluator.Servers(s.offered())
+	fmt.Fprintf(&b, "Run programs with %s.\n%s\n\n%s%s\n%s\n", strings.Join(s.runTools(v), " or "), s.servers(8<<10, s.offered(v)), howTo, resultForm, example)
+	servers := s.evaluator.Servers(s.offered(v))
 	if i := slices.IndexFunc(servers, func(v codemode.ServerInfo) bool { return v.Example != "" }); i >= 0 {
 		fmt.Fprintf(&b, "\nThe names in it are made up. Real ones are those that search_tools finds, such as %s.\n", servers[i].Example)
 	}
@@ -99,23 +99,23 @@ by server. A result type that is marked as learned comes from one earlier result
 codemode_check says what a program would do, which of its calls would be allowed, asked about or denied, and what to change. It
 also gives a pre-flight token; give that to the tool that runs the program as preflight.
 `)
-	if names := s.needCheck(); len(names) > 0 {
+	if names := s.needCheck(v); len(names) > 0 {
 		fmt.Fprintf(&b, "A program that was not checked is not started by %s.\n", strings.Join(names, " or "))
 	}
-	b.WriteString(s.savedPrograms(ctx, ""))
-	for _, v := range servers {
-		if v.State == upstream.Failed {
-			fmt.Fprintf(&b, "\n%s is not available: %s\n", v.Name, cmp.Or(firstLine(v.Error), "it could not be started"))
+	b.WriteString(s.savedPrograms(ctx, v, ""))
+	for _, server := range servers {
+		if server.State == upstream.Failed {
+			fmt.Fprintf(&b, "\n%s is not available: %s\n", server.Name, cmp.Or(firstLine(server.Error), "it could not be started"))
 		}
 	}
 	return b.String()
 }
 
 // needCheck names the tools that run no program that was not checked.
-func (s *Server) needCheck() []string {
+func (s *Server) needCheck(v *visitor) []string {
 	var names []string
 	cfg := s.evaluator.Config()
-	for _, profile := range s.offered() {
+	for _, profile := range s.offered(v) {
 		if cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
 			names = append(names, evalName(profile))
 		}
@@ -129,9 +129,9 @@ func firstLine(s string) string {
 }
 
 // runTools names the tools that run programs.
-func (s *Server) runTools() []string {
+func (s *Server) runTools(v *visitor) []string {
 	var names []string
-	for _, profile := range s.offered() {
+	for _, profile := range s.offered(v) {
 		names = append(names, evalName(profile))
 	}
 	return names

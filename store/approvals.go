@@ -13,8 +13,12 @@ type Approval struct {
 	ID        string
 	Run       string
 	Call      int
-	Principal string          // for whom the call would be made
-	Digest    string          // of everything that the answer binds
+	Principal string // for whom the call would be made
+	Digest    string // of everything that the answer binds
+	Kind      string // what sort of question it is; the store does not care
+	Client    string // who submitted the program, and in which session and role
+	Session   string
+	Role      string
 	Question  json.RawMessage // what is shown
 	Created   time.Time
 	Expires   time.Time
@@ -24,27 +28,68 @@ type Approval struct {
 	AnsweredBy string
 	AnsweredAt time.Time
 	UsedAt     time.Time // when the call was made
+	Withdrawn  time.Time // when the question was closed without an answer
 }
 
-const approvalColumns = `id, run, call, principal, digest, question, created, expires, validated, answer, answered_by, answered_at, used_at`
+const approvalColumns = `id, run, call, principal, digest, question, created, expires, validated, answer, answered_by, answered_at, used_at,
+	kind, client, session, role, withdrawn`
 
-// Propose keeps a call that needs a person.
+// Propose keeps a call that needs a person. [ErrTaken] says that there is a question of that ID.
 func (d *DB) Propose(ctx context.Context, a *Approval) error {
 	defer d.changed(Approvals)
-	_, err := d.exec(ctx, `INSERT INTO approvals (id, run, call, principal, digest, question, created, expires)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		a.ID, a.Run, a.Call, a.Principal, a.Digest, string(a.Question), d.now(), a.Expires.UnixMicro())
-	return err
+	return d.once(ctx, proposal, d.proposed(a)...)
+}
+
+const proposal = `INSERT INTO approvals (id, run, call, principal, digest, question, created, expires, kind, client, session, role)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
+
+func (d *DB) proposed(a *Approval) []any {
+	return []any{a.ID, a.Run, a.Call, a.Principal, a.Digest, d.seal.closeText(a.Question, Approvals, a.ID, "question"), d.now(), a.Expires.UnixMicro(),
+		a.Kind, a.Client, a.Session, a.Role}
 }
 
 // Answer gives the one answer that an approval gets. [ErrTaken] says that there was one before, that its time
 // is over, or that what was asked is not what digest says; [ErrNotFound] that nothing was asked.
 func (d *DB) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
 	defer d.changed(Approvals)
-	now := d.now()
-	err := d.once(ctx, `UPDATE approvals SET validated = $1, answer = $2, answered_by = $3, answered_at = $4
-		WHERE id = $5 AND digest = $6 AND validated IS NULL AND expires > $4`, d.boolean(yes), string(answer), by, now, id, digest)
+	return d.orNotFound(ctx, d.once(ctx, answering, d.answered(id, digest, yes, by, answer)...), id)
+}
+
+const answering = `UPDATE approvals SET validated = $1, answer = $2, answered_by = $3, answered_at = $4
+	WHERE id = $5 AND digest = $6 AND validated IS NULL AND withdrawn IS NULL AND expires > $4`
+
+func (d *DB) answered(id, digest string, yes bool, by string, answer json.RawMessage) []any {
+	return []any{d.boolean(yes), d.seal.closeText(answer, Approvals, id, "answer"), by, d.now(), id, digest}
+}
+
+// AnswerInstead answers a question with another one: a no to it, and a yes to other, which is a call with other arguments. All
+// of it happens or nothing. The errors are those of [DB.Answer] and [DB.Propose].
+func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Approval, yes json.RawMessage) error {
+	defer d.changed(Approvals)
+	err := d.transact(ctx, func(tx *sql.Tx) error {
+		if err := onceIn(ctx, tx, answering, d.answered(id, digest, false, by, no)...); err != nil {
+			return err
+		}
+		if err := onceIn(ctx, tx, proposal, d.proposed(other)...); err != nil {
+			return err
+		}
+		return onceIn(ctx, tx, answering, d.answered(other.ID, other.Digest, true, by, yes)...)
+	})
 	return d.orNotFound(ctx, err, id)
+}
+
+// Withdraw closes a question that nobody needs answered any more. [ErrTaken] says that it has its answer.
+func (d *DB) Withdraw(ctx context.Context, id string) error {
+	defer d.changed(Approvals)
+	err := d.once(ctx, `UPDATE approvals SET withdrawn = $1 WHERE id = $2 AND validated IS NULL AND withdrawn IS NULL`, d.now(), id)
+	return d.orNotFound(ctx, err, id)
+}
+
+// WithdrawRun closes the questions of a run that ends, as many as are open.
+func (d *DB) WithdrawRun(ctx context.Context, run string) error {
+	defer d.changed(Approvals)
+	_, err := d.exec(ctx, `UPDATE approvals SET withdrawn = $1 WHERE run = $2 AND validated IS NULL AND withdrawn IS NULL`, d.now(), run)
+	return err
 }
 
 // Use turns a yes into the one call that it allows, before that call is made.
@@ -79,7 +124,7 @@ func (d *DB) Approval(ctx context.Context, id string) (*Approval, error) {
 
 // Pending lists what waits for an answer, oldest first; of one principal, or of all for "".
 func (d *DB) Pending(ctx context.Context, principal string) ([]*Approval, error) {
-	return d.approvals(ctx, `validated IS NULL AND expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
+	return d.approvals(ctx, `validated IS NULL AND withdrawn IS NULL AND expires > $1 AND ($2 = '' OR principal = $2) ORDER BY created, id`, d.now(), principal)
 }
 
 // ApprovalsOf lists the approvals of a run in the order of their calls.
@@ -93,17 +138,28 @@ func (d *DB) approvals(ctx context.Context, where string, args ...any) ([]*Appro
 		var a Approval
 		var question, answer string
 		var created, expires int64
-		var answered, used sql.NullInt64
+		var answered, used, withdrawn sql.NullInt64
 		var validated sql.NullBool
-		if err := scan(&a.ID, &a.Run, &a.Call, &a.Principal, &a.Digest, &question, &created, &expires, &validated, &answer, &a.AnsweredBy, &answered, &used); err != nil {
+		if err := scan(&a.ID, &a.Run, &a.Call, &a.Principal, &a.Digest, &question, &created, &expires, &validated, &answer, &a.AnsweredBy, &answered, &used,
+			&a.Kind, &a.Client, &a.Session, &a.Role, &withdrawn); err != nil {
 			return err
 		}
-		a.Question, a.Created, a.Expires = json.RawMessage(question), fromMicro(created), fromMicro(expires)
+		a.Created, a.Expires = fromMicro(created), fromMicro(expires)
+		var err1, err2 error
+		a.Question, err1 = d.seal.openText(question, Approvals, a.ID, "question")
+		a.Answer, err2 = d.seal.openText(answer, Approvals, a.ID, "answer")
+		if err := errors.Join(err1, err2); err != nil {
+			d.log.Error("a question cannot be read", "question", a.ID, "error", err)
+			return nil
+		}
 		if validated.Valid {
-			a.Validated, a.Answer, a.AnsweredAt = &validated.Bool, json.RawMessage(answer), fromMicro(answered.Int64)
+			a.Validated, a.AnsweredAt = &validated.Bool, fromMicro(answered.Int64)
 		}
 		if used.Valid {
 			a.UsedAt = fromMicro(used.Int64)
+		}
+		if withdrawn.Valid {
+			a.Withdrawn = fromMicro(withdrawn.Int64)
 		}
 		all = append(all, &a)
 		return nil

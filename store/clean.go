@@ -7,13 +7,13 @@ import (
 
 // Cleaned counts what [DB.Clean] removed.
 type Cleaned struct {
-	Approvals, Grants, Parked, Overlays int64
+	Approvals, Grants, Parked, Overlays, Outcomes int64
 }
 
 // Any reports whether anything was removed.
 func (c Cleaned) Any() bool { return c != Cleaned{} }
 
-// Clean removes approvals, grants, parked runs and overlays whose end came more than keep ago. The record is never
+// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago. The record is never
 // cleaned; what was removed belongs into it, which is the caller's part.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err error) {
 	before := d.now() - keep.Microseconds()
@@ -26,6 +26,7 @@ func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err erro
 		{Grants, `DELETE FROM grants WHERE expires < $1`, &c.Grants},
 		{Parked, `DELETE FROM parked WHERE expires < $1`, &c.Parked},
 		{Overlays, `DELETE FROM overlays WHERE expires < $1`, &c.Overlays},
+		{Outcomes, `DELETE FROM outcomes WHERE expires < $1`, &c.Outcomes},
 	} {
 		if *t.n, err = d.exec(ctx, t.query, before); err != nil {
 			return c, err

@@ -35,6 +35,10 @@ type Options struct {
 	// Wait is how long a database that another process has locked is waited for; zero is DefaultWait.
 	Wait time.Duration
 
+	// SealKey, of 32 bytes, encrypts what questions, answers, parked runs and outcomes hold of arguments and results. Processes
+	// that share the database share it. nil keeps them in clear.
+	SealKey []byte
+
 	Now func() time.Time // nil is time.Now
 	Log *slog.Logger     // nil discards
 }
@@ -50,6 +54,9 @@ type DB struct {
 	stop    context.CancelFunc // ends what runs beside
 	beside  sync.WaitGroup
 	watch   watchers
+	seal    seal
+	claims  claims
+	silent  atomic.Bool // for tests: this process gives no signs of life
 
 	// gate is held for reading while connections are used, and for writing to open the file anew: one that is
 	// still open to a file or a log that is gone would spoil the new one.
@@ -78,19 +85,24 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{options: o, log: o.Log, held: map[any]func(){}}
+	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}}
 	var err error
+	if d.seal, err = newSeal(o.SealKey); err != nil {
+		return nil, err
+	}
 	if o.URL != "" {
 		err = d.openPostgres(ctx)
 	} else {
 		d.file = &file{path: o.Path}
 		err = d.openFile(ctx)
+		d.claims.path = d.file.path
 	}
 	if err != nil {
 		return nil, explain(err)
 	}
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
+	d.background(func() { d.lookAfterClaims(beside) })
 	if d.file == nil {
 		d.background(func() { d.listen(beside) })
 	} else {
@@ -124,6 +136,7 @@ func (d *DB) Close() error {
 	}
 	d.stop()
 	d.beside.Wait()
+	d.claims.end()
 	d.watch.close()
 	d.gate.Lock()
 	defer d.gate.Unlock()

@@ -3,41 +3,182 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
+// A Phase is how far a parked run is.
+type Phase int
+
+const (
+	Waiting Phase = iota // anybody may claim it
+	Claimed              // a process has it and has not touched it yet
+	Going                // it goes on in a process, and never in another one
+	Over                 // nobody can go on with it; a process is writing its end
+)
+
+func (p Phase) String() string {
+	return [...]string{"waiting", "claimed", "going on", "over"}[p]
+}
+
 // A ParkedRun waits for a person and holds no thread: it can go on in any process that has the same guest.
+//
+// It goes on at most once, whatever dies when. [DB.Unpark] claims it, which is provisional: when the process that has it
+// dies, another may claim it anew, a second later with SQLite and ten with PostgreSQL. [DB.Begin] hands out the image, and
+// after it nobody else ever gets that one: it is one statement, so of a process that wakes up late and one that took over,
+// one is told [ErrTaken]. A run that waits again is parked again with its claim, which begins a new round. What began in
+// a process that died is over: see [DB.Orphans].
 type ParkedRun struct {
 	Run       string
 	Principal string
 	Profile   string
 	Guest     string          // sha256 of quickjs.wasm
 	State     json.RawMessage // what the host knew of the run
-	Image     []byte
-	Created   time.Time
+	Image     []byte          // given by Begin alone
+	Created   time.Time       // when it was parked, this round
 	Expires   time.Time
-	Claim     string // who resumes it; "" while it waits
+
+	// Holder, of a run that is being parked, is the process that keeps it to itself while it lives; "" lets any process go on.
+	Holder string
+
+	Claim string // of who has it: a name and a number that is used once; "" while it waits
+	Phase Phase
+	Round int64
+
+	beats  int64
+	unsure bool // whether it began
+	lost   <-chan struct{}
 }
 
-// Park keeps a run.
+// Lost is closed when another process has the run now, or nobody: what this one does with it no longer counts. It never is
+// for a run that this process has not claimed.
+func (p *ParkedRun) Lost() <-chan struct{} { return p.lost }
+
+// Park keeps a run. One that was parked before is parked again by who went on with it: its Claim has to be the one that it
+// began with, else the error is [ErrTaken]. Claim, Phase and Round are set as they are now. After any other error it is not
+// known whether it is parked, so it must not go on here.
 func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
-	_, err := d.exec(ctx, `INSERT INTO parked (run, principal, profile, guest, state, image, created, expires) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		p.Run, p.Principal, p.Profile, p.Guest, string(p.State), p.Image, d.now(), p.Expires.UnixMicro())
-	return err
+	state := d.seal.closeText(p.State, Parked, p.Run, "state")
+	image := d.seal.close(p.Image, Parked, p.Run, "image")
+	claim, phase, round := "", Waiting, int64(1)
+	var lost <-chan struct{}
+	if p.Holder != "" {
+		var err error
+		if claim, lost, err = d.claims.hold(p.Holder); err != nil {
+			return err
+		}
+		phase = Claimed
+	}
+	query, args := `INSERT INTO parked (run, principal, profile, guest, state, image, created, expires, claim, phase)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+		[]any{p.Run, p.Principal, p.Profile, p.Guest, state, image, d.now(), p.Expires.UnixMicro(), claim, phase}
+	if p.Claim != "" {
+		round = p.Round + 1
+		query = `UPDATE parked SET principal = $2, profile = $3, guest = $4, state = $5, image = $6, created = $7, expires = $8, claim = $9,
+			phase = $10, round = round + 1, beats = beats + 1 WHERE run = $1 AND phase = 2 AND claim = $11 AND round = $12`
+		args = append(args, p.Claim, p.Round)
+	}
+	d.claims.settle(p.Claim, false)
+	if err := d.once(ctx, query, args...); err != nil {
+		d.claims.settle(p.Claim, true)
+		d.claims.drop(claim)
+		return err
+	}
+	d.claims.drop(p.Claim)
+	d.claims.settle(claim, true)
+	p.Claim, p.Phase, p.Round, p.lost = claim, phase, round, lost
+	return nil
 }
 
-// Unpark takes a run to go on with it. Whoever gets it is the only one who ever does: [ErrTaken] is for all others.
-// by names the process.
+// Unpark claims a run for this process, to go on with it. [ErrTaken] is for all others, and for a run whose time is over.
+// Nothing may be done with it before [DB.Begin].
 func (d *DB) Unpark(ctx context.Context, run, by string) (*ParkedRun, error) {
-	defer d.changed(Parked)
+	return d.take(ctx, run, by, Claimed, func(p *ParkedRun) bool {
+		return d.now() < p.Expires.UnixMicro() && (p.Phase == Waiting || p.Phase == Claimed && d.claims.dead(p.Claim))
+	})
+}
+
+// take claims a run that may be taken, if it still is as it was looked at.
+func (d *DB) take(ctx context.Context, run, by string, phase Phase, may func(*ParkedRun) bool) (*ParkedRun, error) {
 	if by == "" {
 		panic("store: a parked run is claimed by somebody")
 	}
-	if err := d.once(ctx, `UPDATE parked SET claim = $1 WHERE run = $2 AND claim = '' AND expires > $3`, by, run, d.now()); err != nil {
+	p, err := d.ParkedRun(ctx, run)
+	if errors.Is(err, ErrNotFound) || err == nil && !may(p) {
+		err = ErrTaken
+	}
+	if err != nil {
 		return nil, err
 	}
-	all, err := d.parked(ctx, true, `run = $1`, run)
+	defer d.changed(Parked)
+	claim, lost, err := d.claims.hold(by)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.once(ctx, `UPDATE parked SET claim = $1, phase = $2, beats = beats + 1 WHERE run = $3 AND claim = $4 AND phase = $5 AND round = $6 AND beats = $7`,
+		claim, phase, run, p.Claim, p.Phase, p.Round, p.beats); err != nil {
+		d.claims.drop(claim)
+		return nil, err
+	}
+	d.claims.settle(claim, true)
+	p.Claim, p.Phase, p.lost = claim, phase, lost
+	return p, nil
+}
+
+// Begin hands out the image of a claimed run. Of all that ever claim this round of the run, one is not told [ErrTaken]. After
+// any other error nothing may be done with the run but to call Begin again.
+func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
+	defer d.changed(Parked)
+	if p.Claim == "" || p.Phase != Claimed {
+		return ErrTaken
+	}
+	err := d.once(ctx, `UPDATE parked SET phase = 2, beats = beats + 1 WHERE run = $1 AND claim = $2 AND phase = 1 AND round = $3`, p.Run, p.Claim, p.Round)
+	if err != nil && !(p.unsure && errors.Is(err, ErrTaken)) {
+		p.unsure = !errors.Is(err, ErrTaken)
+		return err
+	}
+	// The claim is one that nobody else has, so what began with it began here, also when the answer of the last attempt got lost.
+	p.unsure = true
+	image, n := []byte(nil), 0
+	err = d.each(ctx, func(scan func(...any) error) error {
+		n++
+		return scan(&image)
+	}, `SELECT image FROM parked WHERE run = $1 AND claim = $2 AND phase = 2 AND round = $3`, p.Run, p.Claim, p.Round)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return ErrTaken
+	}
+	p.unsure, p.Phase = false, Going
+	p.Image, err = d.seal.open(image, Parked, p.Run, "image")
+	return err
+}
+
+// GiveBack lets others claim a run that this process has not begun to go on with.
+func (d *DB) GiveBack(ctx context.Context, p *ParkedRun) error {
+	defer d.changed(Parked)
+	d.claims.settle(p.Claim, false)
+	if err := d.once(ctx, `UPDATE parked SET phase = 0, claim = '' WHERE run = $1 AND claim = $2 AND claim <> '' AND phase = 1`, p.Run, p.Claim); err != nil {
+		d.claims.settle(p.Claim, true)
+		return err
+	}
+	d.claims.drop(p.Claim)
+	p.Claim, p.Phase = "", Waiting
+	return nil
+}
+
+// Forget drops a run, in whatever phase. See [DB.Finish] for one that has an outcome.
+func (d *DB) Forget(ctx context.Context, run string) error {
+	defer d.changed(Parked)
+	_, err := d.exec(ctx, `DELETE FROM parked WHERE run = $1`, run)
+	return err
+}
+
+// ParkedRun gives one run without its image.
+func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
+	all, err := d.parked(ctx, `run = $1`, run)
 	if err == nil && len(all) == 0 {
 		err = ErrNotFound
 	}
@@ -47,34 +188,62 @@ func (d *DB) Unpark(ctx context.Context, run, by string) (*ParkedRun, error) {
 	return all[0], nil
 }
 
-// Forget drops a run that was claimed and has gone on, or that ends while it waits.
-func (d *DB) Forget(ctx context.Context, run string) error {
-	defer d.changed(Parked)
-	_, err := d.exec(ctx, `DELETE FROM parked WHERE run = $1`, run)
-	return err
-}
-
-// ParkedRuns lists the runs that wait, oldest first, without their images.
+// ParkedRuns lists the runs that can be claimed now, oldest first, without their images: those that wait, and those whose
+// claimer died. Who watches [Parked] hears of a death too.
 func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
-	return d.parked(ctx, false, `claim = '' AND expires > $1 ORDER BY created, run`, d.now())
+	all, err := d.parked(ctx, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
+	return only(all, func(p *ParkedRun) bool { return p.Phase == Waiting || d.claims.dead(p.Claim) }), err
 }
 
-func (d *DB) parked(ctx context.Context, image bool, where string, args ...any) ([]*ParkedRun, error) {
-	column := "NULL"
-	if image {
-		column = "image"
+// Orphans lists the runs that nobody can go on with: they waited too long, or began in a process that died. [DB.Reap]
+// takes one to write its end. That a time is over is no news; look from time to time.
+func (d *DB) Orphans(ctx context.Context) ([]*ParkedRun, error) {
+	all, err := d.parked(ctx, `phase > 0 OR expires <= $1 ORDER BY created, run`, d.now())
+	return only(all, d.orphan), err
+}
+
+func (d *DB) orphan(p *ParkedRun) bool {
+	switch p.Phase {
+	case Waiting:
+		return d.now() >= p.Expires.UnixMicro()
+	case Claimed:
+		return d.now() >= p.Expires.UnixMicro() && d.claims.dead(p.Claim)
 	}
+	return d.claims.dead(p.Claim)
+}
+
+// Reap takes an orphan, to write its end and to [DB.Finish] it. [ErrTaken] is for all but one.
+func (d *DB) Reap(ctx context.Context, run, by string) (*ParkedRun, error) {
+	return d.take(ctx, run, by, Over, d.orphan)
+}
+
+func only(all []*ParkedRun, keep func(*ParkedRun) bool) (kept []*ParkedRun) {
+	for _, p := range all {
+		if keep(p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+func (d *DB) parked(ctx context.Context, where string, args ...any) ([]*ParkedRun, error) {
 	var all []*ParkedRun
 	err := d.each(ctx, func(scan func(...any) error) error {
 		var p ParkedRun
 		var state string
 		var created, expires int64
-		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &state, &p.Image, &created, &expires, &p.Claim); err != nil {
+		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &state, &created, &expires, &p.Claim, &p.Phase, &p.Round, &p.beats); err != nil {
 			return err
 		}
-		p.State, p.Created, p.Expires = json.RawMessage(state), fromMicro(created), fromMicro(expires)
+		p.Created, p.Expires = fromMicro(created), fromMicro(expires)
+		d.claims.see(p.Claim, p.beats)
+		var err error
+		if p.State, err = d.seal.openText(state, Parked, p.Run, "state"); err != nil {
+			d.log.Error("a parked run cannot be read", "run", p.Run, "error", err)
+			return nil
+		}
 		all = append(all, &p)
 		return nil
-	}, `SELECT run, principal, profile, guest, state, `+column+`, created, expires, claim FROM parked WHERE `+where, args...)
+	}, `SELECT run, principal, profile, guest, state, created, expires, claim, phase, round, beats FROM parked WHERE `+where, args...)
 	return all, err
 }

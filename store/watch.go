@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,6 +16,7 @@ const (
 	Grants    Table = "grants"
 	Parked    Table = "parked"
 	Overlays  Table = "overlays"
+	Outcomes  Table = "outcomes"
 )
 
 // pollEvery is how often changes that other processes made in an SQLite file are looked for.
@@ -82,6 +84,18 @@ func (w *watchers) tell(t Table) {
 			}
 		}
 	}
+}
+
+// watches reports whether somebody watches t.
+func (w *watchers) watches(t Table) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, tables := range w.all {
+		if slices.Contains(tables, t) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *watchers) watched() bool {

@@ -104,8 +104,8 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 }
 
 // stderrWeight makes standard error, of which only the end is kept, dearer to
-// flood: about 3 MB a second are read of it.
-const stderrWeight = 16
+// flood: about 1 MB a second is read of it.
+const stderrWeight = 4
 
 // keepStderr ends when the pipe is closed on either side.
 func (c *child) keepStderr(from io.Reader) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"unicode/utf8"
 )
@@ -53,22 +54,28 @@ func (f *frameReader) next() ([]byte, error) {
 	return m, nil
 }
 
-// line returns the next line. The beginning of one that is too long is cut off,
-// unless a message may have begun there.
+// line returns the next line, which is the caller's. The beginning of one that is too long is cut off,
+// unless a message may have begun there. The parts of a long one are joined when all are there: one that
+// never ends is not copied again and again.
 func (f *frameReader) line() (line []byte, cut bool, err error) {
+	var parts [][]byte
+	size := 0
 	for {
 		part, err := f.r.ReadSlice('\n')
-		if len(line)+len(part) > f.max {
-			if bytes.IndexByte(line, '{') >= 0 || bytes.IndexByte(part, '{') >= 0 {
+		parts = append(parts, bytes.Clone(part))
+		if size += len(part); size > f.max {
+			if slices.ContainsFunc(parts, func(p []byte) bool { return bytes.IndexByte(p, '{') >= 0 }) {
 				return nil, false, errFrameTooLarge
 			}
-			line, cut = line[:0], true
-		} else {
-			line = append(line, part...)
+			parts, size, cut = nil, 0, true
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, cut, err
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
 		}
+		if len(parts) == 1 {
+			return parts[0], cut, err
+		}
+		return slices.Concat(parts...), cut, err
 	}
 }
 

@@ -120,8 +120,16 @@ func (k *keeper) run(ctx, polite context.Context) {
 	}
 }
 
+// Somebody who needs a server that is down has it tried again sooner, but not
+// sooner than this after the last time. What fails again and again costs its
+// start each time, so the longer it has been failing the longer that is.
+const (
+	hurryLeast = 2 * time.Second
+	hurryMost  = 5 * time.Second
+)
+
 // pause waits before the next start: as long as it should, or less if somebody
-// needs the server, but not more often than once in two seconds.
+// needs the server.
 func (k *keeper) pause(ctx context.Context, began time.Time, wait time.Duration) bool {
 	t := time.NewTimer(wait)
 	defer t.Stop()
@@ -136,7 +144,7 @@ func (k *keeper) pause(ctx context.Context, began time.Time, wait time.Duration)
 	case <-ctx.Done():
 		return false
 	case <-t.C:
-	case <-time.After(time.Until(began.Add(2 * time.Second))):
+	case <-time.After(time.Until(began.Add(min(max(wait/4, hurryLeast), hurryMost)))):
 	}
 	return true
 }

@@ -83,7 +83,7 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 			return nil, err
 		}
 		s.on.heard()
-		m, err := jsonrpc.DecodeMessage(raw)
+		m, err := decode(raw)
 		if err != nil {
 			s.frames.dropped.Add(1)
 			s.frames.pace.spend(len(raw))

@@ -292,7 +292,7 @@ func toReplayedJSON(r *profiles.Replayed) replayedJSON {
 		for _, d := range r.Depends {
 			on = append(on, fmt.Sprintf("%s at %s", d.Rule, place(d.Pos)))
 		}
-		j.Why = "it depends on arguments that the record does not keep: " + strings.Join(on, ", ")
+		j.Why = "it depends on what the record does not keep: " + strings.Join(on, ", ")
 		return j
 	}
 	reason := r.Decision.Reasons[0]

@@ -14,23 +14,24 @@ import (
 
 func newServe(s streams) *cobra.Command {
 	var set setting
-	var session string
+	var session, address string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Offer the tools that run programs to an MCP client, over stdio",
+		Short: "Offer the tools that run programs to MCP clients, over stdio or HTTP",
 		Long: `Offers codemode_eval and codemode_eval_<profile> to one MCP client over standard
 input and output. With --profile only the tool of that profile is offered. A change
 of the configuration file takes effect at once. Ends when standard input closes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), s, &set, session) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), s, &set, session, address) },
 	}
 	set.flags(cmd)
 	set.recordFlags(cmd)
 	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by")
+	cmd.Flags().StringVar(&address, "http", "", "serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
 	return cmd
 }
 
-func serve(ctx context.Context, s streams, set *setting, session string) error {
+func serve(ctx context.Context, s streams, set *setting, session, address string) error {
 	log := set.logger(s, slog.LevelInfo)
 	stop := set.awaitResponders(log)
 	defer stop()
@@ -40,9 +41,14 @@ func serve(ctx context.Context, s streams, set *setting, session string) error {
 	}
 	srv := server.New(e, server.Options{
 		Profile: set.profile, Principal: principal(), Session: session, Local: true, Version: version().Version, Log: log,
+		StateKey: e.DeriveKey("seal requestState"),
 	})
 	defer srv.Close()
-	err = srv.ServeStdio(ctx, s.in, s.out)
+	if address != "" {
+		err = serveHTTP(ctx, set, e, srv, address, log)
+	} else {
+		err = srv.ServeStdio(ctx, s.in, s.out)
+	}
 	if ctx.Err() != nil {
 		err = nil // told to stop
 	}

@@ -19,8 +19,8 @@ import (
 // Fresh makes a new database; what it returns opens it, each time as another process would.
 type Fresh func(t *testing.T) (open func(now func() time.Time) *store.DB)
 
-// Test runs the conformance test.
-func Test(t *testing.T, fresh Fresh) {
+// Test runs the conformance test. silence makes other processes take the one that opened a database for dead.
+func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 	for _, c := range []struct {
 		name string
 		test func(t *testing.T, open func(now func() time.Time) *store.DB)
@@ -38,6 +38,16 @@ func Test(t *testing.T, fresh Fresh) {
 		{"a grant is spent as often as it says", spent},
 		{"a grant can be revoked and ends", grantEnds},
 		{"a parked run is resumed once", resumedOnce},
+		{"a run whose claimer died is claimed anew", func(t *testing.T, open opener) { takenOver(t, open, silence) }},
+		{"a run that began is taken over by nobody", func(t *testing.T, open opener) { begunOnce(t, open, silence) }},
+		{"a run that is kept goes on elsewhere when its process dies", func(t *testing.T, open opener) { kept(t, open, silence) }},
+		{"a run is parked again, by who went on with it", rounds},
+		{"a run that was claimed can be given back", givenBack},
+		{"runs that nobody can go on with are ended once", func(t *testing.T, open opener) { orphans(t, open, silence) }},
+		{"a run has one outcome", outcomes},
+		{"outcomes are fetched until they are cleaned away", fetched},
+		{"a question is withdrawn", withdrawn},
+		{"an answer with other arguments is one step", insteadOnce},
 		{"overlays end", overlays},
 		{"cleaning counts what it removes", cleaning},
 		{"changes are heard of", watching},
@@ -310,8 +320,9 @@ func Approved(t *testing.T, d *store.DB, id string) {
 	must(t, d.Spend(t.Context(), "g_"+id))
 	must(t, d.Revoke(t.Context(), "g_"+id))
 	must(t, d.Park(t.Context(), &store.ParkedRun{Run: "r_" + id, Guest: "g", State: json.RawMessage(`{}`), Image: []byte{1}, Expires: time.Now().Add(time.Hour)}))
-	_, err := d.Unpark(t.Context(), "r_"+id, "somebody")
+	p, err := d.Unpark(t.Context(), "r_"+id, "somebody")
 	must(t, err)
+	must(t, d.Begin(t.Context(), p))
 }
 
 func answeredOnce(t *testing.T, open opener) {
@@ -468,44 +479,6 @@ func grantEnds(t *testing.T, open opener) {
 	if left, err := d.GrantsFor(t.Context(), "sha256:k"); err != nil || len(left) != 0 {
 		t.Fatalf("left: %v, %v", left, err)
 	}
-}
-
-func resumedOnce(t *testing.T, open opener) {
-	d, e := open(nil), open(nil)
-	image := make([]byte, 50_000)
-	for i := range image {
-		image[i] = byte(i * 7)
-	}
-	must(t, d.Park(t.Context(), &store.ParkedRun{Run: "r_1", Principal: "local:anna", Profile: "safe", Guest: "sha256:g", State: json.RawMessage(`{"calls":[]}`), Image: image, Expires: time.Now().Add(time.Hour)}))
-	listed, err := e.ParkedRuns(t.Context())
-	must(t, err)
-	if len(listed) != 1 || listed[0].Image != nil {
-		t.Fatalf("listed: %+v", listed)
-	}
-	var got atomic.Pointer[store.ParkedRun]
-	var wins atomic.Int32
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			switch run, err := []*store.DB{d, e}[i%2].Unpark(t.Context(), "r_1", fmt.Sprint("replica ", i)); {
-			case err == nil:
-				wins.Add(1)
-				got.Store(run)
-			case !errors.Is(err, store.ErrTaken):
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if run := got.Load(); wins.Load() != 1 || !slices.Equal(run.Image, image) || string(run.State) != `{"calls":[]}` || run.Guest != "sha256:g" {
-		t.Fatalf("resumed %d times, as %+v", wins.Load(), run)
-	}
-	if listed, err := d.ParkedRuns(t.Context()); err != nil || len(listed) != 0 {
-		t.Fatalf("a run that was taken is still listed: %v, %v", listed, err)
-	}
-	must(t, d.Forget(t.Context(), "r_1"))
-	_, err = d.Unpark(t.Context(), "r_1", "late")
-	is(t, err, store.ErrTaken)
 }
 
 func overlays(t *testing.T, open opener) {

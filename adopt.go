@@ -1,0 +1,262 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/store"
+)
+
+// A run whose process is gone goes on in another one as soon as a person has answered one of its questions: they see them
+// wherever there is a queue. What it comes to is kept for whoever asks with [Evaluator.Ended].
+
+// adoptEvery is how often it is looked for runs whose time is over; of answers and of deaths there is news.
+const adoptEvery = 30 * time.Second
+
+// adopt goes on with the runs of processes that are gone, until ctx ends.
+func (e *Evaluator) adopt(ctx context.Context) {
+	for ctx.Err() == nil {
+		db, err := e.Store(ctx)
+		if err == nil {
+			e.adoptFrom(ctx, db)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(storeWait): // until the database can be had again
+		}
+	}
+}
+
+func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
+	changed, stop := db.Watch(store.Approvals, store.Parked)
+	defer stop()
+	for {
+		rows, err := db.ParkedRuns(ctx)
+		for _, row := range rows {
+			if db.Fleet() && row.Guest != e.guestHash() {
+				continue // a replica of another version may go on with it
+			}
+			if e.answered(ctx, db, row) {
+				e.background(func() { e.goOn(ctx, db, row.Run) })
+			}
+		}
+		orphans, err2 := db.Orphans(ctx)
+		for _, row := range orphans {
+			if reaped, err := db.Reap(ctx, row.Run, holder()); err == nil { // else another process does
+				e.bury(ctx, db, reaped, "the process that it ran in ended, or nobody answered in time")
+			}
+		}
+		if err = errors.Join(err, err2); err != nil && ctx.Err() == nil {
+			e.log.Warn("it could not be looked for runs whose process is gone", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case _, open := <-changed:
+			if !open {
+				return
+			}
+		case <-time.After(adoptEvery):
+		}
+	}
+}
+
+// answered reports whether a person has answered one of the questions that a run waits for.
+func (e *Evaluator) answered(ctx context.Context, db *store.DB, row *store.ParkedRun) bool {
+	open, err := openQuestions(ctx, db, row)
+	if err != nil {
+		e.log.Warn("a run whose process is gone cannot be gone on with", "run", row.Run, "error", err)
+	}
+	for _, a := range open {
+		if a.Validated != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// openQuestions are the latest questions about the calls that a parked run waits for, by call.
+func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map[int]*store.Approval, error) {
+	var state savedRun
+	if err := json.Unmarshal(row.State, &state); err != nil {
+		return nil, err
+	}
+	if state.V != savedVersion {
+		return nil, fmt.Errorf("version %d of codemode's state, this is %d", state.V, savedVersion)
+	}
+	calls, err := hostfns.Waiting(state.Gate)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := db.ApprovalsOf(ctx, row.Run)
+	if err != nil {
+		return nil, err
+	}
+	open := map[int]*store.Approval{}
+	for _, call := range calls {
+		for _, a := range asked {
+			if a.Call != call {
+				continue
+			}
+			if was := open[call]; was == nil || a.Created.After(was.Created) && !instead(was, a) {
+				open[call] = a
+			}
+		}
+	}
+	return open, nil
+}
+
+// instead reports whether a stands for the arguments that a person allowed in the place of those of was.
+func instead(was, a *store.Approval) bool {
+	var answer struct {
+		Edited string `json:"edited"`
+	}
+	return json.Unmarshal(was.Answer, &answer) == nil && answer.Edited == a.ID
+}
+
+// goOn goes on with a run, if no other process does.
+func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
+	engine, err := e.engine()
+	guests, ok := engine.(parker)
+	if err != nil || !ok {
+		return
+	}
+	row, err := db.Unpark(ctx, run, holder())
+	if err != nil {
+		return // somebody else has it
+	}
+	x, done, err := e.revive(ctx, db, row, guests)
+	if err == nil {
+		defer done()
+		err = db.Begin(ctx, row)
+		if errors.Is(err, store.ErrTaken) {
+			return
+		}
+	}
+	if err != nil {
+		e.log.Error("a run whose process is gone cannot be gone on with", "run", run, "error", err)
+		e.bury(ctx, db, row, "its process is gone, and this one cannot go on with it: "+err.Error())
+		return
+	}
+	x.row = row
+	e.recordParked(x, "resumed", "a person has answered; it goes on in another process than it began in")
+	result, err := x.revived(guests, row.Image)
+	_ = x.end(result, err) // for whoever asks, see Ended
+}
+
+// revive makes an execution of what is kept of a run. Nothing has happened yet when it returns.
+func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine parker) (x *execution, done func(), err error) {
+	if row.Guest != engine.Hash() {
+		return nil, nil, fmt.Errorf("it ran in another guest, %.12s, this is %.12s", row.Guest, engine.Hash())
+	}
+	var state savedRun
+	if err := json.Unmarshal(row.State, &state); err != nil {
+		return nil, nil, err
+	}
+	s := state.Request
+	r := Request{
+		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound, Tool: s.Tool, Local: s.Local,
+		Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role,
+	}
+	code := r.Code // what runs is the text that ran; a saved program may have changed meanwhile
+	policy, _, err := e.prepare(&r)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Code = code
+	resp := &Response{Run: row.Run, name: cmp.Or(r.Name, "program.ts"), source: code}
+	limits, reply := e.limits(policy.profile())
+	resp.limit = reply
+	program, problems := e.programs.Compile(resp.name, code)
+	if len(problems) > 0 {
+		return nil, nil, Problems(problems)
+	}
+	open, err := openQuestions(ctx, db, row)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, done = e.newExecution(ctx, r, policy, program, resp, limits, engine)
+	x.started, x.asking.waited = state.Started, state.Waited
+	x.asking.adopted, x.asking.before = true, map[int]*approvals.Request{}
+	for call, a := range open {
+		was, err := approvals.ReadPending(pending(a))
+		if err != nil {
+			e.log.Warn("a question is asked anew, because what was asked cannot be read", "run", row.Run, "call", call, "error", err)
+			continue
+		}
+		x.asking.before[call] = was
+	}
+	if x.run, err = e.gate.Restore(x.info(), state.Gate); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return x, done, nil
+}
+
+// revived runs a run that was taken over to its end.
+func (x *execution) revived(engine parker, image []byte) (*sandbox.Result, error) {
+	defer x.ended(errors.New("the run has ended"))
+	guest, err := engine.Resume(x.ctx, image, x.program.Lookup, x.host)
+	if err != nil {
+		return &sandbox.Result{}, err
+	}
+	x.take(guest)
+	for _, c := range guest.Open() {
+		go x.resume(c.ID) // ends when the call does; x.call announces it to Close
+	}
+	return x.drive(engine, guest)
+}
+
+// bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks.
+func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
+	run := row.Run
+	var state savedRun
+	_ = json.Unmarshal(row.State, &state) // then there is nothing to tell
+	s := state.Request
+	r := Request{Profile: s.Profile, Code: s.Code, Name: s.Name, Script: s.Script, Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role}
+	x := &execution{e: e, request: r, resp: &Response{Run: run, name: cmp.Or(s.Name, "program.ts"), source: s.Code, limit: DefaultTextBytes}}
+	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
+		x.resp.Calls = restored.End()
+	}
+	x.policy = &policy{e: e, name: s.Profile, now: time.Now}
+	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: "the run ended while it waited for a person: " + why}
+	e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
+	if err := db.WithdrawRun(ctx, run); err != nil {
+		e.log.Warn("questions of a run that ended could not be closed", "run", run, "error", err)
+	}
+	if err := db.Finish(ctx, row, x.outcome(failure)); err != nil {
+		e.log.Error("how a run ended could not be kept for its client", "run", run, "error", err)
+	}
+}
+
+// guestHash is that of the guest that programs run in here.
+func (e *Evaluator) guestHash() string {
+	if engine, err := e.engine(); err == nil {
+		if guests, ok := engine.(parker); ok {
+			return guests.Hash()
+		}
+	}
+	return ""
+}
+
+// Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
+// there is no such run of that principal.
+func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, error) {
+	db, err := e.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o, err := db.Outcome(ctx, run, principal)
+	if err != nil {
+		return nil, err
+	}
+	ended := &Ended{}
+	return ended, json.Unmarshal(o.Body, ended)
+}

@@ -1,0 +1,144 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/store"
+)
+
+// StoredQuestions keeps questions and their answers in a database, so that they outlive the process that asks and can be
+// answered in any that shares the database.
+func StoredQuestions(db func(context.Context) (*store.DB, error)) approvals.SharedBook {
+	return storedQuestions{db}
+}
+
+type storedQuestions struct {
+	db func(context.Context) (*store.DB, error)
+}
+
+func (s storedQuestions) Propose(ctx context.Context, p *approvals.Pending) error {
+	db, err := s.db(ctx)
+	if err != nil {
+		return err
+	}
+	return taken(db.Propose(ctx, &store.Approval{
+		ID: p.ID, Run: p.Run, Call: p.Call, Principal: p.Principal, Digest: p.Digest, Question: p.Question, Expires: p.Expires,
+	}))
+}
+
+func (s storedQuestions) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
+	db, err := s.db(ctx)
+	if err != nil {
+		return err
+	}
+	return taken(db.Answer(ctx, id, digest, yes, by, answer))
+}
+
+func (s storedQuestions) Use(ctx context.Context, id, digest string) error {
+	db, err := s.db(ctx)
+	if err != nil {
+		return err
+	}
+	return taken(db.Use(ctx, id, digest))
+}
+
+func (s storedQuestions) Withdraw(ctx context.Context, id string) error {
+	db, err := s.db(ctx)
+	if err != nil {
+		return err
+	}
+	return taken(db.Withdraw(ctx, id))
+}
+
+// answeredAgain is how often it is looked for an answer whose news did not come.
+const answeredAgain = 5 * time.Second
+
+func (s storedQuestions) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
+	db, err := s.db(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	changed, stop := db.Watch(store.Approvals)
+	defer stop()
+	for {
+		switch a, err := db.Approval(ctx, id); {
+		case errors.Is(err, store.ErrNotFound):
+			return false, nil, fmt.Errorf("question %s: %w", id, err)
+		case err != nil: // the database is away and may come back
+		case a.Validated != nil:
+			return *a.Validated, a.Answer, nil
+		case !a.Withdrawn.IsZero():
+			return false, nil, approvals.ErrTaken
+		}
+		select {
+		case <-ctx.Done():
+			return false, nil, context.Cause(ctx)
+		case _, open := <-changed:
+			if !open {
+				return false, nil, ErrClosed
+			}
+		case <-time.After(answeredAgain):
+		}
+	}
+}
+
+func (s storedQuestions) Find(ctx context.Context, id string) (*approvals.Pending, error) {
+	db, err := s.db(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := db.Approval(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return pending(a), nil
+}
+
+func (s storedQuestions) Open(ctx context.Context) ([]*approvals.Pending, error) {
+	db, err := s.db(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.Pending(ctx, "")
+	var all []*approvals.Pending
+	for _, a := range rows {
+		all = append(all, pending(a))
+	}
+	return all, err
+}
+
+func (s storedQuestions) Watch(ctx context.Context) (<-chan struct{}, func(), error) {
+	db, err := s.db(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	changed, stop := db.Watch(store.Approvals)
+	return changed, stop, nil
+}
+
+func pending(a *store.Approval) *approvals.Pending {
+	return &approvals.Pending{
+		ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question, Created: a.Created, Expires: a.Expires.UTC(),
+	}
+}
+
+// checkFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
+// them too, and decides on them anew.
+func (e *Evaluator) checkFar(r *approvals.Request, args json.RawMessage) error {
+	t, err := e.catalog.Find(r.Name)
+	if err != nil {
+		return err
+	}
+	if !json.Valid(args) {
+		return errors.New("the arguments are not JSON")
+	}
+	if wrong := argumentError(t.Validate(args)); wrong != nil {
+		return wrong
+	}
+	return nil
+}

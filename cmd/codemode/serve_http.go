@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/server"
+)
+
+// A front is the listener of `serve --http`, where everything that codemode offers to clients and people is mounted.
+type front struct {
+	set       *setting
+	evaluator *codemode.Evaluator
+	log       *slog.Logger
+	url       string         // what it is reached by here, such as http://127.0.0.1:8808
+	mux       *http.ServeMux // behind the checks of Host and Origin
+	stopping  []func()       // run when it stops, before connections are closed; streams have to end then
+}
+
+// mount adds what the listener offers. This is the one place: /mcp is the server's, anything else has a line of its own here.
+func (f *front) mount(mcp http.Handler) {
+	f.mux.Handle(server.Path, mcp)
+	f.mux.Handle(server.Path+"/", mcp)
+}
+
+const (
+	// headerWait and idleWait end connections on which nothing is sent; a request's body has bodyWait.
+	headerWait = 10 * time.Second
+	idleWait   = 2 * time.Minute
+	// drainWait is how long answers under way have when the process is told to stop.
+	drainWait = 10 * time.Second
+	// maxHeader is far more than any client sends.
+	maxHeader = 64 << 10
+)
+
+// serveHTTP offers srv at an address until ctx ends.
+func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *server.Server, address string, log *slog.Logger) error {
+	address, err := listenAddress(address)
+	if err != nil {
+		return usage(err)
+	}
+	web, err := srv.HTTP(server.HTTPOptions{Env: os.LookupEnv, Public: !loopback(address)})
+	if err != nil {
+		return usage(err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return usage(fmt.Errorf("--http: %w", err))
+	}
+	f := &front{set: set, evaluator: e, log: log, mux: http.NewServeMux(), url: "http://" + listener.Addr().String()}
+	f.mount(web)
+	server := &http.Server{
+		Handler: web.Guard(f.mux), ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	log.Info("listening", "mcp", f.url+"/mcp")
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	web.Close() // what waits for people or for the next event ends, so that Shutdown can
+	for _, stop := range f.stopping {
+		stop()
+	}
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
+	defer cancel()
+	if e := server.Shutdown(draining); e != nil {
+		log.Warn("connections were cut", "error", e)
+		_ = server.Close()
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// listenAddress completes an address: a port alone, and :port, are on loopback.
+func listenAddress(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		host, port, err = net.SplitHostPort(net.JoinHostPort("", address))
+	}
+	if err != nil || port == "" {
+		return "", fmt.Errorf("--http %q: it takes an address such as 127.0.0.1:8808, or a port", address)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// loopback reports whether an address is reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,84 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+)
+
+// AskUser is what a program calls to ask a person something in its own words:
+//
+//	const { action, selected, text } = await codemode.ask_user({
+//		question: "Which of these should go?", options: ["a.md", "b.md"], multiple: true,
+//	})
+//
+// action is accept, decline or cancel. The answer approves nothing: a call that
+// needs a person's yes is asked about all the same.
+const AskUser = "ask_user"
+
+// An Inquirer is an Asker that also puts questions of the program itself. It
+// records what it asks and what was answered. An error means that nobody was
+// asked: the question is not right, or there were too many.
+type Inquirer interface {
+	Asker
+	Inquire(ctx context.Context, q *Inquiry) (answer json.RawMessage, err error)
+}
+
+// An Inquiry is a question of a program, as the program wrote it.
+type Inquiry struct {
+	Run      string
+	Call     int
+	Profile  string
+	Args     json.RawMessage
+	Counters Counters // what happened in the run before
+}
+
+// askUser puts a question of the program. The run's clock stands still meanwhile.
+// It counts among the questions of the run.
+func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
+			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
+		}
+	}()
+	inquirer, ok := r.info.Asker.(Inquirer)
+	if !ok {
+		return nil, denied(AskUser, ReasonUnsupported, "nobody can be asked here", "")
+	}
+	if len(in.Args) > r.info.ArgumentBytes {
+		return nil, denied(AskUser, ReasonBadArguments, fmt.Sprintf("the question takes %d bytes, the limit is %d", len(in.Args), r.info.ArgumentBytes), "")
+	}
+	if in.Pause != nil {
+		defer in.Pause()()
+	}
+	r.mu.Lock()
+	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.tainted}
+	r.asks++
+	r.mu.Unlock()
+	value, err = inquirer.Inquire(ctx, &Inquiry{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile, Args: in.Args, Counters: n})
+	if err != nil {
+		r.mu.Lock()
+		r.asks--
+		r.mu.Unlock()
+		return nil, asDenied(err)
+	}
+	return value, nil
+}
+
+// asDenied is the exception for a question that nobody was asked.
+func asDenied(err error) error {
+	switch err := err.(type) {
+	case *ArgumentError:
+		return invalidArguments(AskUser, err)
+	case *LimitError:
+		return denied(AskUser, ReasonLimit, err.Error(), "")
+	}
+	return denied(AskUser, ReasonDenied, err.Error(), "")
+}
+
+// A LimitError says which limit of the profile keeps a program from asking.
+type LimitError struct{ Limit string }
+
+func (e *LimitError) Error() string { return e.Limit }

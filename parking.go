@@ -1,0 +1,278 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+// A run that waits for nothing but people is taken out of its guest, and kept in the database of the record, if there is one,
+// as what its guest's memory was and what the Gate knows of it. There it belongs to the process that it began in, while that
+// lives. When a person has answered and nobody has the run, another process goes on with it, see adopt.go.
+
+// storeWait bounds how long parking and claiming wait for the database.
+const storeWait = 10 * time.Second
+
+// errElsewhere ends a run in a process that another process has taken it from.
+var errElsewhere = fmt.Errorf("this process was taken for dead: %w", approvals.ErrLeaving)
+
+// park takes the run out of its guest, if it comes to wait for nothing but people.
+func (x *execution) park() {
+	x.parking.Lock()
+	defer x.parking.Unlock()
+	x.mu.Lock()
+	x.expected = false
+	guest := x.guest
+	if guest == nil || len(x.waits) == 0 || x.calls.Err() != nil {
+		x.mu.Unlock()
+		return
+	}
+	ctx, cancel := context.WithCancel(x.calls)
+	defer cancel()
+	x.unpark = cancel
+	x.mu.Unlock()
+	image, err := guest.Park(ctx)
+
+	x.mu.Lock()
+	x.unpark = nil
+	if err != nil {
+		x.expect() // an answer came first; others are awaited yet, perhaps
+		x.mu.Unlock()
+		return
+	}
+	x.guest, x.image = nil, image
+	for p := range x.pauses {
+		p.resume = nil
+	}
+	open := guest.Open()
+	for _, c := range open {
+		if !x.waits[c.ID] {
+			open = nil // it has its answer already: what would be stored is not how it is
+			break
+		}
+	}
+	x.mu.Unlock()
+	if len(open) > 0 {
+		x.keep(image)
+	}
+}
+
+// savedRun is what another process needs to know of a run beside its image.
+type savedRun struct {
+	V       int             `json:"v"`
+	Request savedRequest    `json:"request"`
+	Started time.Time       `json:"started"`
+	Waited  time.Duration   `json:"waited"`
+	Gate    json.RawMessage `json:"gate"`
+}
+
+const savedVersion = 1
+
+type savedRequest struct {
+	Profile   string          `json:"profile,omitempty"`
+	Code      string          `json:"code,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Script    string          `json:"script,omitempty"`
+	Bound     bool            `json:"bound,omitempty"`
+	Tool      string          `json:"tool,omitempty"`
+	Local     bool            `json:"local,omitempty"`
+	Principal string          `json:"principal,omitempty"`
+	Session   string          `json:"session,omitempty"`
+	Client    string          `json:"client,omitempty"`
+	Role      string          `json:"role,omitempty"`
+}
+
+// keep puts the parked run into the database. A run that cannot be put there waits in this process alone.
+func (x *execution) keep(image []byte) {
+	if x.e.keeper.record == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(x.calls, storeWait)
+	defer cancel()
+	row, err := x.saved(ctx, image)
+	var db *store.DB
+	if err == nil {
+		if db, err = x.e.Store(ctx); err == nil {
+			err = db.Park(ctx, row)
+		}
+	}
+	if err != nil {
+		if x.calls.Err() == nil {
+			x.e.log.Warn("a run that waits for a person could not be kept, so it would end with this process", "run", x.resp.Run, "error", err)
+		}
+		return
+	}
+	x.row = row
+	x.e.recordParked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
+	x.e.background(func() {
+		select {
+		case <-row.Lost():
+			x.cancel(errElsewhere)
+		case <-x.calls.Done():
+		}
+	})
+}
+
+func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, error) {
+	gate, err := x.run.Save()
+	if err != nil {
+		return nil, err
+	}
+	r := x.request
+	state, err := json.Marshal(savedRun{V: savedVersion, Started: x.started, Waited: x.asking.waited, Gate: gate, Request: savedRequest{
+		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound, Tool: r.Tool, Local: r.Local,
+		Principal: r.Principal, Session: r.Session, Client: r.Client, Role: r.Role,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	row := &store.ParkedRun{
+		Run: x.resp.Run, Principal: r.Principal, Profile: cmp.Or(r.Profile, profileName(x.policy)), Guest: x.engine.(parker).Hash(),
+		State: state, Image: image, Holder: holder(), Expires: time.Now().Add(approvals.DefaultTimeout),
+	}
+	if x.row != nil {
+		row.Claim = x.row.Claim
+	}
+	db, err := x.e.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := db.ApprovalsOf(ctx, row.Run)
+	for _, a := range asked {
+		if a.Validated == nil && a.Expires.After(row.Expires) {
+			row.Expires = a.Expires
+		}
+	}
+	return row, err
+}
+
+// holder names this process to those who look at what it has.
+func holder() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s/%d", cmp.Or(host, "?"), os.Getpid())
+}
+
+// claim has calls of the run go on in this process and in no other. It is asked
+// before anything is done with people's answers to them.
+func (x *execution) claim(ctx context.Context, calls []int) error {
+	x.goesOn(calls) // ends an attempt to park
+	x.parking.Lock()
+	defer x.parking.Unlock()
+	x.goesOn(calls)
+	if x.row == nil || x.row.Phase != store.Claimed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	db, err := x.e.Store(ctx)
+	if err == nil {
+		err = db.Begin(ctx, x.row)
+	}
+	if errors.Is(err, store.ErrTaken) {
+		x.cancel(errElsewhere)
+	}
+	return err
+}
+
+// leave gives the run up, for another process to go on with it. False means that it has to end here.
+func (x *execution) leave(ctx context.Context) bool {
+	x.park() // now, if it is about to be
+	x.parking.Lock()
+	defer x.parking.Unlock()
+	if x.row == nil || x.row.Phase != store.Claimed {
+		return false
+	}
+	db, err := x.e.Store(ctx)
+	if err == nil {
+		err = db.GiveBack(ctx, x.row)
+	}
+	if err != nil {
+		x.e.log.Warn("a run that waits for a person could not be given up, so it ends with this process", "run", x.resp.Run, "error", err)
+		return false
+	}
+	x.row = nil
+	x.cancel(fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving))
+	return true
+}
+
+// Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their
+// questions stay open. Without a database there is no other place, and they end with the Evaluator. It is
+// called before [Evaluator.Close], and before the connections of clients are closed.
+func (e *Evaluator) Drain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	e.mu.Lock()
+	var all []*execution
+	for x := range e.executions {
+		all = append(all, x)
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, x := range all {
+			x.mu.Lock()
+			waits := len(x.waits) > 0
+			x.mu.Unlock()
+			if waits {
+				x.leave(ctx)
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// finish drops what was kept of the run and keeps how it ended, for a client that comes back for it.
+func (x *execution) finish(failure error) {
+	x.parking.Lock()
+	defer x.parking.Unlock()
+	if x.row == nil || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+	defer cancel()
+	db, err := x.e.Store(ctx)
+	if err == nil {
+		err = db.Finish(ctx, x.row, x.outcome(failure))
+	}
+	if err != nil {
+		x.e.log.Error("how a run ended could not be kept for its client", "run", x.resp.Run, "error", err)
+	}
+	x.row = nil
+}
+
+// An Ended is how a run ended that had been parked: what its client would have been told.
+type Ended struct {
+	Run    string            `json:"run"`
+	Failed bool              `json:"failed"`
+	Text   string            `json:"text"`
+	Blocks []json.RawMessage `json:"blocks,omitempty"` // content of MCP, for after the text
+}
+
+// endedKeep is how long that is kept.
+const endedKeep = 24 * time.Hour
+
+func (x *execution) outcome(failure error) *store.Outcome {
+	ended := Ended{Run: x.resp.Run, Failed: failure != nil, Text: x.resp.Text(failure)}
+	for _, b := range x.resp.Blocks {
+		ended.Blocks = append(ended.Blocks, b.JSON)
+	}
+	body, err := json.Marshal(ended)
+	if err != nil { // a block that is no JSON
+		ended.Blocks = nil
+		body, _ = json.Marshal(ended)
+	}
+	return &store.Outcome{Run: x.resp.Run, Principal: x.request.Principal, State: x.resp.Outcome(failure), Body: body, Expires: time.Now().Add(endedKeep)}
+}

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// A conversation is one call of a tool as what serves it sees it: a client whose person can be asked, and that can be told how things
+// go. Up to MCP 2025-11-25 it is one request; after that, as many as it takes, see [exchange].
+type conversation struct {
+	request *mcp.CallToolRequest // the first one
+	line    line
+	waiting atomic.Pointer[string] // what is being asked about, for progress
+	news    chan string            // what upstreams report, the latest of it; capacity 1
+	turn    turn                   // to put a question to the person
+	session any                    // tells conversations of one client apart from those of others
+
+	// evaluate runs the program: from its beginning, or from where another process has left it.
+	evaluate func(ctx context.Context, r codemode.Request) (*codemode.Response, error)
+}
+
+// A line is the way to the person at the client.
+type line interface {
+	canAsk() bool
+	// put shows a form until ctx ends and returns what came back, as it came.
+	put(ctx context.Context, f *form) (*mcp.ElicitResult, error)
+}
+
+// A form is a question to the person at the client.
+type form struct {
+	params    *mcp.ElicitParams
+	about     string                  // in a few words
+	run       string                  // that asks; "" if no run does
+	questions []string                // ids of what is decided by it
+	late      func(*mcp.ElicitResult) // takes an answer that came when it was decided otherwise; may be nil
+	within    time.Duration           // how long it may be open at most, as far as is known
+}
+
+func (s *Server) newConversation(req *mcp.CallToolRequest, l line) *conversation {
+	return &conversation{request: req, line: l, news: make(chan string, 1), turn: make(turn, 1), session: req.Session, evaluate: s.evaluator.Eval}
+}
+
+// ask puts a form to the person, one at a time.
+func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
+	if !c.line.canAsk() {
+		return nil, approvals.ErrCannotAsk
+	}
+	shown := approvals.Waiting(ctx)
+	done, err := c.turn.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	shown()
+	c.waiting.Store(&f.about)
+	defer c.waiting.Store(nil)
+	return c.line.put(ctx, f)
+}
+
+// A turn is taken by whoever asks a person, so that one dialog is open at a
+// time for a call. It has capacity 1.
+type turn chan struct{}
+
+// take waits for the turn until ctx ends.
+func (t turn) take(ctx context.Context) (done func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// interactive makes a handler of a function that may ask the person at the client. Its context ends when nobody waits for the result
+// any more.
+func (s *Server) interactive(do handler) mcp.ToolHandler {
+	do = s.surviving(do)
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		v := visitorOf(req)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		if v != nil { // the SDK tells only when the client says so itself
+			defer context.AfterFunc(v.gone, func() { cancel(errClientGone) })()
+		}
+		if req.ProtocolVersion() >= stateless {
+			return s.exchanges.serve(ctx, req, do)
+		}
+		defer s.beginCall(&call{session: req.Session, visitor: v, cancel: cancel})()
+		if v != nil {
+			v.stream.warm()
+		}
+		c := s.newConversation(req, &direct{call: ctx, request: req})
+		defer c.report(ctx, req)()
+		return do(ctx, c), nil
+	}
+}
+
+// surviving is do, of which a crash ends one call and not the process.
+func (s *Server) surviving(do handler) handler {
+	return func(ctx context.Context, c *conversation) (result *mcp.CallToolResult) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("serving a call crashed", "tool", c.request.Params.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				result = failed(errors.New("serving this call crashed, which is a mistake in codemode; the log of the server says where"))
+			}
+		}()
+		return do(ctx, c)
+	}
+}
+
+// errClientGone ends the calls of a client that is gone.
+var errClientGone = errors.New("the client is gone")
+
+// A call is one that is under way.
+type call struct {
+	session *mcp.ServerSession // nil if the call is not bound to one
+	visitor *visitor           // nil over stdio
+	cancel  context.CancelCauseFunc
+}
+
+// beginCall makes it possible to end a call from outside, until done is called.
+func (s *Server) beginCall(c *call) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[c] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.calls, c)
+	}
+}
+
+// endCalls ends those for which which says so.
+func (s *Server) endCalls(because error, which func(*call) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.calls {
+		if which(c) {
+			c.cancel(because)
+		}
+	}
+}
+
+// direct asks over the session that made the call, while it lasts: MCP up to 2025-11-25.
+type direct struct {
+	call    context.Context // the client's answer travels in its stream
+	request *mcp.CallToolRequest
+}
+
+func (d *direct) canAsk() bool { return canAsk(d.request) }
+
+func (d *direct) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
+	asking, cancel := context.WithCancelCause(d.call)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	var got answer
+	_, err := d.request.Session.Elicit(context.WithValue(asking, answerKey{}, &got), f.params)
+	switch {
+	case asking.Err() != nil:
+		return nil, context.Cause(asking)
+	case got.result != nil:
+		return got.result, nil
+	case err == nil:
+		return nil, approvals.ErrUnclear
+	}
+	return nil, err
+}

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+)
+
+// Path is where an [HTTP] is mounted, with everything below it: Path/<profile> offers that profile alone.
+const Path = "/mcp"
+
+// HTTPOptions are the settings of an [HTTP].
+type HTTPOptions struct {
+	// Env looks up the variables that the tokens of the configuration are in; nil knows none.
+	Env func(name string) (string, bool)
+	// Public says that others than programs on this machine can reach it: then nobody gets in without a token.
+	Public bool
+}
+
+// HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. Who may come in is said by the key "http" of the
+// configuration, at each moment.
+type HTTP struct {
+	server  *Server
+	options HTTPOptions
+	config  atomic.Pointer[httpConfig]
+	handler http.Handler // for requests that were let in
+	visits  *visits
+	stop    func() // following the configuration
+}
+
+// maxBody is what a request may have: a program, its input and the answers of people fit in many times.
+const maxBody = 4 << 20
+
+// HTTP makes a handler for [Path]. An error is one of the configuration. End it with Close.
+func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
+	h := &HTTP{server: s, options: o, visits: newVisits(s)}
+	config, err := h.read()
+	if err != nil {
+		return nil, err
+	}
+	h.config.Store(config)
+	get := func(*http.Request) *mcp.Server { return s.mcp }
+	log := quiet(s.log)
+	legacy := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true})
+	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true,
+		Stateless: true, PropagateRequestCancellation: true})
+	// The visitor is found by then: this hands it on to where the SDK gives it to the handlers of calls.
+	enter := auth.RequireBearerToken(func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+		v, ok := ctx.Value(visitorKey{}).(*visitor)
+		if !ok {
+			return nil, auth.ErrInvalidToken
+		}
+		return &auth.TokenInfo{UserID: v.user(), Extra: map[string]any{visitorName: v}}, nil
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
+	h.handler = enter(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= stateless {
+			modern.ServeHTTP(w, r)
+		} else {
+			legacy.ServeHTTP(w, r)
+		}
+	}))
+	h.stop = s.evaluator.Subscribe(h.reload)
+	return h, nil
+}
+
+func (h *HTTP) read() (*httpConfig, error) {
+	cfg := h.server.evaluator.Config()
+	if cfg == nil {
+		return readHTTP(nil, h.options.Env)
+	}
+	return readHTTP(cfg.HTTP, h.options.Env)
+}
+
+// reload takes a changed configuration. One that cannot be used changes nothing.
+func (h *HTTP) reload() {
+	config, err := h.read()
+	if err != nil {
+		h.server.log.Error("who may come in over HTTP stays as it was", "problem", err.Error())
+		return
+	}
+	h.config.Store(config)
+}
+
+// NeedsToken reports whether nobody gets in without a token, and whether there is any that is accepted.
+func (h *HTTP) NeedsToken() (needs, any bool) {
+	any = len(h.config.Load().tokens) > 0
+	return any || h.options.Public, any
+}
+
+// Guard turns away requests that are not meant for this listener, such as those of a web page that made its name point here: what it
+// lets through has a Host that is ours, and comes from no page of another origin unless it only reads.
+func (h *HTTP) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := h.config.Load()
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !c.serves(r.Host, local) {
+			h.refuse(w, r, "", http.StatusForbidden, "wrong_host", "this is not a name of this server; http.hosts in the configuration adds names")
+			return
+		}
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if !reads && !c.fromHere(r) {
+			h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// fromHere reports whether a request comes from no page, or from one that may send it.
+func (c *httpConfig) fromHere(r *http.Request) bool {
+	if len(r.Header.Values("Origin")) > 1 || !c.admits(r.Header.Get("Origin"), r.Host) {
+		return false
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return true
+	}
+	return r.Header.Get("Origin") != "" // one that the configuration names
+}
+
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.Guard(http.HandlerFunc(h.serve)).ServeHTTP(w, r)
+}
+
+func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
+	c := h.config.Load()
+	if !c.fromHere(r) { // an event stream is for nobody else either
+		h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
+		return
+	}
+	v, ok := h.admit(w, r, c)
+	if !ok {
+		return
+	}
+	switch status, err := h.visits.enter(v, r); {
+	case errors.Is(err, errForeignSession):
+		h.refuse(w, r, v.principal, status, "wrong_session", err.Error())
+		return
+	case err != nil:
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, err.Error(), status)
+		return
+	}
+	defer h.visits.leave(v)
+	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
+	defer s.end()
+	v.stream = s
+	r = r.Clone(context.WithValue(r.Context(), visitorKey{}, v))
+	v.gone = r.Context()
+	r.Header.Set("Authorization", "Bearer -") // the real one is known to nobody from here on
+	r.Header.Del("Cookie")
+	h.handler.ServeHTTP(s, r)
+}
+
+// admit finds out who sends a request, or turns it away.
+func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*visitor, bool) {
+	unauthorized := func(state, detail string) (*visitor, bool) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="codemode"`)
+		h.refuse(w, r, "", http.StatusUnauthorized, state, detail)
+		return nil, false
+	}
+	v := &visitor{server: h.server, visits: h.visits, address: clientAddress(r)}
+	token := bearerToken(r.Header)
+	switch needs, _ := h.NeedsToken(); {
+	case needs && token == "":
+		return unauthorized("no_token", "a bearer token is needed; http.tokens in the configuration says which")
+	case needs:
+		// Digests are compared, so that how long it takes says nothing about a token.
+		who := c.tokens[codemode.Fingerprint(token)]
+		if who == nil {
+			return unauthorized("unknown_token", "this token is not known")
+		}
+		v.principal, v.profiles, v.fingerprint = who.principal, who.profiles, codemode.Fingerprint(token)
+	case token != "":
+		v.principal = codemode.Fingerprint(token)
+		v.fingerprint = v.principal
+	}
+	if rest, ok := strings.CutPrefix(r.URL.Path, Path+"/"); ok && rest != "" {
+		cfg := h.server.evaluator.Config()
+		if cfg == nil || cfg.Profile(rest) == nil || !v.mayUse(rest) || h.server.options.Profile != "" && h.server.options.Profile != rest {
+			h.refuse(w, r, v.principal, http.StatusNotFound, "unknown_profile", "there is no such profile here")
+			return nil, false
+		}
+		v.bound = rest
+	}
+	return v, true
+}
+
+func bearerToken(h http.Header) string {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(h.Get("Authorization")), " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return token
+}
+
+func clientAddress(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// refuse answers a request that is not let in, and has it recorded.
+func (h *HTTP) refuse(w http.ResponseWriter, r *http.Request, principal string, status int, state, detail string) {
+	h.server.access.refused(r.Context(), principal, clientAddress(r), state)
+	http.Error(w, detail, status)
+}
+
+// closeWait is how long calls have to end once they were told to.
+const closeWait = 5 * time.Second
+
+// Close ends every call and every session, so that nothing is left that a client waits for. It may be called twice.
+func (h *HTTP) Close() {
+	h.stop()
+	h.visits.close()
+	h.server.access.flush()
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// claims are what a requestState says. A client carries it from one request of a call to the next and may do with it what it wants,
+// so it is sealed: nobody else can read it, make one or change one.
+type claims struct {
+	Exchange  string   `json:"x"`
+	Run       string   `json:"r,omitempty"` // that asks; "" if what asks is no run
+	Questions []string `json:"q,omitempty"`
+	Round     int      `json:"n"`
+	Expires   int64    `json:"e"` // Unix seconds
+
+	// What the next request has to have in common with the one before.
+	Principal string `json:"p,omitempty"`
+	Tool      string `json:"t"`
+	Arguments string `json:"a"`
+}
+
+// stateKeyBytes is the length of the key that states are sealed with.
+const stateKeyBytes = 32
+
+// statePrefix names the form of a state; it is sealed along.
+const statePrefix = "v1."
+
+// maxState is longer than any state that was sealed.
+const maxState = 64 << 10
+
+// errState is the error of a state that this server did not seal.
+var errState = errors.New("it was not made by this server, or was changed on the way")
+
+// A sealer seals requestStates. Processes with the same key read each other's.
+type sealer struct{ aead cipher.AEAD }
+
+// newSealer makes a sealer; nil makes up a key that ends with the process.
+func newSealer(key []byte) *sealer {
+	if key == nil {
+		key = make([]byte, stateKeyBytes)
+		_, _ = rand.Read(key) // cannot fail
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil || len(key) != stateKeyBytes {
+		panic(fmt.Sprintf("server: Options.StateKey has to have %d bytes", stateKeyBytes))
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // AES always fits
+	}
+	return &sealer{aead}
+}
+
+func (s *sealer) seal(c *claims) string {
+	js, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	return statePrefix + base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, js, []byte(statePrefix)))
+}
+
+// open returns what a state says, if it was sealed with the same key. This pairs with seal.
+func (s *sealer) open(state string) (*claims, error) {
+	sealed, ok := strings.CutPrefix(state, statePrefix)
+	if !ok || len(state) > maxState {
+		return nil, errState
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
+	if err != nil {
+		return nil, errState
+	}
+	js, err := s.aead.Open(nil, nil, raw, []byte(statePrefix))
+	if err != nil {
+		return nil, errState
+	}
+	var c claims
+	if err := json.Unmarshal(js, &c); err != nil {
+		return nil, errState
+	}
+	return &c, nil
+}
+
+// check says why a state does not belong to a request.
+func (c *claims) check(of *claims, now time.Time) error {
+	switch {
+	case c.Principal != of.Principal:
+		return errors.New("it belongs to somebody else")
+	case c.Tool != of.Tool:
+		return errors.New("it belongs to a call of another tool")
+	case c.Arguments != of.Arguments:
+		return errors.New("it belongs to a call with other arguments")
+	case now.Unix() >= c.Expires:
+		return errors.New("its time is over; call the tool again")
+	}
+	return nil
+}
+
+// argumentsDigest tells arguments apart. Clients may write the same ones differently in the next request, so spaces and the order of
+// members make no difference.
+func argumentsDigest(raw json.RawMessage) string {
+	if v, err := decodeExactly(raw); err == nil {
+		if js, err := json.Marshal(v); err == nil {
+			raw = js
+		}
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// decodeExactly decodes JSON without rounding its numbers.
+func decodeExactly(raw json.RawMessage) (v any, err error) {
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}
+
+// same reports whether two lists of questions are the same ones, in whatever order.
+func same(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A visitor is who sends one HTTP request, as far as that was checked. Clients over stdio have none: they are whoever started us.
+type visitor struct {
+	server      *Server
+	visits      *visits
+	principal   string   // from the configuration, or the token's fingerprint; "" is anybody on this machine
+	fingerprint string   // of the token; "" without one
+	profiles    []string // whose tools they may use; nil are all
+	bound       string   // the profile that the path names; "" names none
+	address     string   // that it comes from
+	visit       *visit   // the session that the request belongs to; nil without one
+
+	stream *stream         // what is written back
+	gone   context.Context // ends with the request
+}
+
+type visitorKey struct{}
+
+// visitorName is where the SDK keeps the visitor for us.
+const visitorName = "codemode visitor"
+
+// visitorOf returns who sent a request; nil if it did not come over HTTP.
+func visitorOf(req mcp.Request) *visitor {
+	extra := req.GetExtra()
+	if extra == nil || extra.TokenInfo == nil {
+		return nil
+	}
+	v, _ := extra.TokenInfo.Extra[visitorName].(*visitor)
+	return v
+}
+
+// user is what a session is bound to: who opened it, and where.
+func (v *visitor) user() string { return "u:" + v.principal + "\n" + v.bound }
+
+// mayUse reports whether the tools of a profile are for the visitor; "" is the profile of the base tool.
+func (v *visitor) mayUse(profile string) bool {
+	if v == nil {
+		return true
+	}
+	if profile == "" {
+		if v.profiles == nil && v.bound == "" {
+			return true
+		}
+		cfg := v.server.evaluator.Config()
+		if cfg == nil || cfg.Default == "" || v.bound != "" {
+			return false
+		}
+		profile = cfg.Default
+	}
+	return (v.profiles == nil || slices.Contains(v.profiles, profile)) && (v.bound == "" || v.bound == profile)
+}
+
+// addressOf is where a request comes from; "" if not over HTTP.
+func addressOf(req mcp.Request) string {
+	if v := visitorOf(req); v != nil {
+		return v.address
+	}
+	return ""
+}

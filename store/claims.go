@@ -1,0 +1,288 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// claims are the parked runs that this process has, and the signs of life of others.
+//
+// Beside an SQLite file, a process that has claims keeps a lock file, which the system unlocks when the process ends,
+// however it does. On PostgreSQL a process that has claims counts up a number in their rows, and one whose number stood
+// still for [silentFor] is taken for dead. How long that is, is measured by who looks, while it looks: clocks of other
+// machines, and of this one when it was asleep or set, do not matter. A mistake costs at worst a run, never a second
+// one of it: see [ParkedRun].
+type claims struct {
+	now  func() time.Time
+	path string // of the SQLite file; "" for PostgreSQL
+
+	mu    sync.Mutex
+	token string   // names this process in its claims
+	lock  *os.File // SQLite: of the file that is named after token
+	mine  map[string]*held
+	seen  map[string]*sighting // PostgreSQL: of other processes, by claim
+	told  map[string]bool      // of which it was told that they are dead
+}
+
+type held struct {
+	lost    chan struct{}
+	settled bool // it is in the database, as far as this process knows
+}
+
+type sighting struct {
+	beats    int64
+	at, last time.Time // when the number was new, and when it was looked at
+}
+
+const (
+	// lookEvery is how often claims are looked at, and on PostgreSQL counted up.
+	lookEvery = time.Second
+	// silentFor is how long a process is silent before it is taken for dead, and blindFor how long nobody may have looked
+	// for that to count.
+	silentFor = 10 * time.Second
+	blindFor  = 5 * time.Second
+	// lockInfix comes between the name of the SQLite file and the token of a process.
+	lockInfix = "-process-"
+)
+
+// hold makes a claim of this process, which is not settled yet.
+func (c *claims) hold(by string) (claim string, lost <-chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token == "" {
+		if err := c.begin(); err != nil {
+			return "", nil, fmt.Errorf("making the lock file of this process: %w", err)
+		}
+	}
+	claim = by + " " + c.token + "." + rand.Text()
+	h := &held{lost: make(chan struct{})}
+	c.mine[claim] = h
+	return claim, h.lost, nil
+}
+
+// begin names this process, and on SQLite takes the lock that says that it lives.
+func (c *claims) begin() error {
+	c.mine = map[string]*held{}
+	if c.path == "" {
+		c.token = rand.Text()
+		return nil
+	}
+	c.sweep()
+	for {
+		token := rand.Text()
+		lock, err := tryLock(c.path + lockInfix + token)
+		if err != nil {
+			return err
+		}
+		if lock == nil {
+			continue // a sweeper looks at it
+		}
+		if _, err := os.Stat(lock.Name()); err != nil {
+			lock.Close() // a sweeper was faster
+			continue
+		}
+		c.token, c.lock = token, lock
+		return nil
+	}
+}
+
+// sweep removes the lock files of processes that ended.
+func (c *claims) sweep() {
+	names, _ := filepath.Glob(globEscape(c.path+lockInfix) + "*") // the pattern is never bad
+	for _, name := range names {
+		if lock, err := tryLock(name); err == nil && lock != nil {
+			removed := os.Remove(name)
+			lock.Close()
+			if removed != nil { // some systems remove no file that is open
+				os.Remove(name)
+			}
+		}
+	}
+}
+
+func globEscape(path string) string {
+	if filepath.Separator == '\\' {
+		return path // where there is no escaping
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// end says that this process has no claims any more.
+func (c *claims) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lock != nil {
+		os.Remove(c.lock.Name())
+		c.lock.Close()
+		os.Remove(c.lock.Name())
+	}
+	c.lock, c.token, c.mine = nil, "", nil
+}
+
+// settle says whether a claim should be in the database.
+func (c *claims) settle(claim string, there bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h := c.mine[claim]; h != nil {
+		h.settled = there
+	}
+}
+
+func (c *claims) drop(claim string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.mine, claim)
+}
+
+// held lists the claims of this process that should be in the database.
+func (c *claims) held() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []string
+	for claim, h := range c.mine {
+		if h.settled {
+			all = append(all, claim)
+		}
+	}
+	return all
+}
+
+// lose tells who has a claim that it is gone, unless it was given up meanwhile.
+func (c *claims) lose(claim string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h := c.mine[claim]; h != nil && h.settled {
+		close(h.lost)
+		delete(c.mine, claim)
+	}
+}
+
+// see notes a sign of life.
+func (c *claims) see(claim string, beats int64) {
+	if c.path != "" || claim == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil {
+		c.seen = map[string]*sighting{}
+	}
+	now, s := c.now(), c.seen[claim]
+	if s == nil || s.beats != beats || now.Sub(s.last) > blindFor {
+		s = &sighting{beats: beats, at: now}
+		c.seen[claim] = s
+	}
+	s.last = now
+}
+
+// dead reports whether the process that has a claim ended, as far as this one knows.
+func (c *claims) dead(claim string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mine[claim] != nil {
+		return false
+	}
+	if c.path == "" {
+		s := c.seen[claim]
+		return s != nil && s.last.Sub(s.at) >= silentFor
+	}
+	token, _, _ := strings.Cut(claim[strings.LastIndexByte(claim, ' ')+1:], ".")
+	if token == c.token {
+		return true // this process has given it up
+	}
+	name := c.path + lockInfix + filepath.Base(token)
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	lock, err := tryLock(name)
+	if lock == nil || err != nil {
+		return false
+	}
+	lock.Close()
+	return true
+}
+
+// news reports whether claims are dead of which that was not known, and forgets those that are not among them any more.
+func (c *claims) news(all []string) bool {
+	found, dead := false, map[string]bool{}
+	for _, claim := range all {
+		if c.dead(claim) {
+			dead[claim] = true
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for claim := range dead {
+		found = found || !c.told[claim]
+	}
+	c.told = dead
+	for claim, s := range c.seen {
+		if c.now().Sub(s.last) > time.Hour {
+			delete(c.seen, claim)
+		}
+	}
+	return found
+}
+
+// lookAfterClaims says that this process lives, hears when it lost a run, and tells those who watch parked runs when
+// another process died.
+func (d *DB) lookAfterClaims(ctx context.Context) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		mine := d.claims.held()
+		if len(mine) == 0 && !d.watch.watches(Parked) {
+			continue
+		}
+		if err := d.lookAtClaims(ctx, mine); err != nil && ctx.Err() == nil {
+			d.log.Debug("claims of parked runs cannot be looked at", "error", err)
+		}
+	}
+}
+
+func (d *DB) lookAtClaims(ctx context.Context, mine []string) error {
+	if !d.silent.Load() && d.Fleet() {
+		for _, claim := range mine {
+			if _, err := d.exec(ctx, `UPDATE parked SET beats = beats + 1 WHERE claim = $1`, claim); err != nil {
+				return err
+			}
+		}
+	}
+	var all []string
+	there := map[string]bool{}
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var claim string
+		var beats int64
+		if err := scan(&claim, &beats); err != nil {
+			return err
+		}
+		d.claims.see(claim, beats)
+		all, there[claim] = append(all, claim), true
+		return nil
+	}, `SELECT claim, beats FROM parked WHERE phase > 0`)
+	if err != nil {
+		return err
+	}
+	for _, claim := range mine {
+		if !there[claim] {
+			d.claims.lose(claim)
+		}
+	}
+	if d.claims.news(all) {
+		d.watch.tell(Parked)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// An Outcome is how a run ended, kept for a client that was gone then.
+type Outcome struct {
+	Run       string
+	Principal string
+	State     string
+	Body      json.RawMessage
+	Created   time.Time
+	Expires   time.Time // when nobody needs it any more, see [DB.Clean]
+}
+
+// Finish keeps the outcome of a run and drops what was parked of it, both or neither. p is the run as it was claimed; nil
+// if it was never parked, or waits and is ended so. [ErrTaken] says that another process has the run, or that it has an outcome.
+func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
+	defer d.changed(Outcomes)
+	defer d.changed(Parked)
+	if p != nil {
+		d.claims.settle(p.Claim, false)
+	}
+	err := d.transact(ctx, func(tx *sql.Tx) error {
+		if p == nil {
+			if err := dropWaiting(ctx, tx, o.Run); err != nil {
+				return err
+			}
+		} else if err := onceIn(ctx, tx, `DELETE FROM parked WHERE run = $1 AND claim = $2 AND phase > 0`, p.Run, p.Claim); err != nil {
+			return err
+		}
+		return onceIn(ctx, tx, `INSERT INTO outcomes (run, principal, state, body, created, expires) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+			o.Run, o.Principal, o.State, d.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.now(), o.Expires.UnixMicro())
+	})
+	switch {
+	case p == nil:
+	case err == nil:
+		d.claims.drop(p.Claim)
+	default:
+		d.claims.settle(p.Claim, true)
+	}
+	return err
+}
+
+// dropWaiting drops a run that nobody has.
+func dropWaiting(ctx context.Context, tx *sql.Tx, run string) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM parked WHERE run = $1 AND phase = 0`, run); err != nil {
+		return err
+	}
+	var n int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM parked WHERE run = $1`, run).Scan(&n); err != nil {
+		return err
+	}
+	if n > 0 {
+		return ErrTaken
+	}
+	return nil
+}
+
+// Outcome gives how a run of a principal ended; "" is any. It can be fetched as often as wanted until it is cleaned away.
+func (d *DB) Outcome(ctx context.Context, run, principal string) (*Outcome, error) {
+	all, err := d.outcomes(ctx, `run = $1 AND ($2 = '' OR principal = $2)`, run, principal)
+	if err == nil && len(all) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// Outcomes lists how the runs of a principal ended, the oldest first; "" is all.
+func (d *DB) Outcomes(ctx context.Context, principal string) ([]*Outcome, error) {
+	return d.outcomes(ctx, `($1 = '' OR principal = $1) ORDER BY created, run`, principal)
+}
+
+func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcome, error) {
+	var all []*Outcome
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var o Outcome
+		var body []byte
+		var created, expires int64
+		if err := scan(&o.Run, &o.Principal, &o.State, &body, &created, &expires); err != nil {
+			return err
+		}
+		o.Created, o.Expires = fromMicro(created), fromMicro(expires)
+		var err error
+		if o.Body, err = d.seal.open(body, Outcomes, o.Run, "body"); err != nil {
+			d.log.Error("how a run ended cannot be read", "run", o.Run, "error", err)
+			return nil
+		}
+		all = append(all, &o)
+		return nil
+	}, `SELECT run, principal, state, body, created, expires FROM outcomes WHERE `+where, args...)
+	return all, err
+}
+
+// transact performs f in one transaction.
+func (d *DB) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
+	pool, done, err := d.use(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	defer done()
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		return explain(err)
+	}
+	if err := f(tx); err != nil {
+		return explain(errors.Join(err, tx.Rollback()))
+	}
+	return explain(tx.Commit())
+}
+
+// onceIn is DB.once in a transaction.
+func onceIn(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err == nil && n == 0 {
+		err = ErrTaken
+	}
+	return err
+}

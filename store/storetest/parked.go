@@ -1,0 +1,399 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// dies makes the process that has d look dead to the others, when they have looked for long enough.
+func dies(t *testing.T, silence func(*store.DB), at *clock, d *store.DB, others ...*store.DB) {
+	t.Helper()
+	silence(d)
+	for range 30 {
+		for _, o := range others {
+			_, err := o.ParkedRuns(t.Context())
+			must(t, err)
+			_, err = o.Orphans(t.Context())
+			must(t, err)
+		}
+		at.forward(time.Second)
+	}
+}
+
+func parkedRun(ends time.Time, change func(*store.ParkedRun)) *store.ParkedRun {
+	p := &store.ParkedRun{Run: "r_1", Principal: "local:anna", Profile: "safe", Guest: "sha256:g", State: json.RawMessage(`{"calls":[]}`), Image: []byte("round 1"), Expires: ends}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+func park(t *testing.T, d *store.DB, ends time.Time, change func(*store.ParkedRun)) *store.ParkedRun {
+	t.Helper()
+	p := parkedRun(ends, change)
+	must(t, d.Park(t.Context(), p))
+	return p
+}
+
+func unpark(t *testing.T, d *store.DB, by string) *store.ParkedRun {
+	t.Helper()
+	p, err := d.Unpark(t.Context(), "r_1", by)
+	must(t, err)
+	return p
+}
+
+// claimable wants the runs that a process can claim.
+func claimable(t *testing.T, d *store.DB, want ...string) {
+	t.Helper()
+	got := []string{}
+	all, err := d.ParkedRuns(t.Context())
+	must(t, err)
+	for _, p := range all {
+		got = append(got, p.Run)
+	}
+	if !slices.Equal(got, append([]string{}, want...)) {
+		t.Fatalf("the runs %v can be claimed, want %v", got, want)
+	}
+}
+
+func cannotUnpark(t *testing.T, d *store.DB, why string) {
+	t.Helper()
+	if p, err := d.Unpark(t.Context(), "r_1", "somebody else"); !errors.Is(err, store.ErrTaken) {
+		t.Fatalf("%s: got %+v and the error %v, want %v", why, p, err, store.ErrTaken)
+	}
+}
+
+func resumedOnce(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	image := make([]byte, 50_000)
+	for i := range image {
+		image[i] = byte(i * 7)
+	}
+	park(t, d, time.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Image = image })
+	is(t, e.Park(t.Context(), parkedRun(time.Now().Add(time.Hour), nil)), store.ErrTaken)
+	claimable(t, e, "r_1")
+	var got atomic.Pointer[store.ParkedRun]
+	var wins atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			db := []*store.DB{d, e}[i%2]
+			run, err := db.Unpark(t.Context(), "r_1", fmt.Sprint("replica ", i))
+			if err == nil {
+				err = db.Begin(t.Context(), run)
+			}
+			switch {
+			case err == nil:
+				wins.Add(1)
+				got.Store(run)
+			case !errors.Is(err, store.ErrTaken):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if run := got.Load(); wins.Load() != 1 || !slices.Equal(run.Image, image) || string(run.State) != `{"calls":[]}` || run.Guest != "sha256:g" || run.Phase != store.Going {
+		t.Fatalf("resumed %d times, as %+v", wins.Load(), run)
+	}
+	claimable(t, d)
+	must(t, d.Forget(t.Context(), "r_1"))
+	cannotUnpark(t, d, "a run that is over")
+}
+
+func takenOver(t *testing.T, open opener, silence func(*store.DB)) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	ends := at.Now().Add(time.Hour)
+	park(t, d, ends, nil)
+	slow := unpark(t, d, "slow")
+	if slow.Image != nil {
+		t.Fatal("a claim gives the image")
+	}
+	cannotUnpark(t, e, "a claim that is new")
+	claimable(t, e)
+	at.forward(time.Hour / 2)
+	cannotUnpark(t, e, "a claim that nobody looked at, however long the clock says that was")
+	dies(t, silence, at, d, e)
+	claimable(t, e, "r_1")
+	claimable(t, d) // it is not dead to itself
+	var began atomic.Int32
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		switch err := d.Begin(t.Context(), slow); {
+		case err == nil:
+			began.Add(1)
+		case !errors.Is(err, store.ErrTaken):
+			t.Error(err)
+		}
+	})
+	for i := range 8 {
+		wg.Go(func() {
+			next, err := e.Unpark(t.Context(), "r_1", fmt.Sprint("next ", i))
+			if err == nil {
+				err = e.Begin(t.Context(), next)
+			}
+			switch {
+			case err == nil:
+				began.Add(1)
+			case !errors.Is(err, store.ErrTaken):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if began.Load() != 1 {
+		t.Fatalf("%d processes went on with one run", began.Load())
+	}
+}
+
+func begunOnce(t *testing.T, open opener, silence func(*store.DB)) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	park(t, d, at.Now().Add(time.Hour), nil)
+	p := unpark(t, d, "first")
+	must(t, d.Begin(t.Context(), p))
+	if string(p.Image) != "round 1" {
+		t.Fatalf("the image is %q", p.Image)
+	}
+	is(t, d.Begin(t.Context(), p), store.ErrTaken)
+	is(t, d.GiveBack(t.Context(), p), store.ErrTaken)
+	claimable(t, e)
+	dies(t, silence, at, d, e)
+	claimable(t, e)
+	cannotUnpark(t, e, "a run that began in a process that died")
+}
+
+func kept(t *testing.T, open opener, silence func(*store.DB)) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	p := park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Holder = "home" })
+	if p.Phase != store.Claimed || p.Claim == "" {
+		t.Fatalf("parked as %+v", p)
+	}
+	cannotUnpark(t, e, "a run that its process keeps")
+	dies(t, silence, at, d, e)
+	next := unpark(t, e, "another")
+	is(t, d.Begin(t.Context(), p), store.ErrTaken)
+	must(t, e.Begin(t.Context(), next))
+}
+
+func rounds(t *testing.T, open opener) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	ends := at.Now().Add(time.Hour)
+	park(t, d, ends, nil)
+	p := unpark(t, d, "first")
+	again := parkedRun(ends, func(n *store.ParkedRun) { n.Claim, n.Round, n.Image = p.Claim, p.Round, []byte("round 2") })
+	is(t, d.Park(t.Context(), again), store.ErrTaken) // nothing was done with it
+	must(t, d.Begin(t.Context(), p))
+	p.Image, p.Holder = []byte("round 2"), ""
+	old := *p
+	must(t, d.Park(t.Context(), p))
+	if p.Round != 2 || p.Phase != store.Waiting || p.Claim != "" {
+		t.Fatalf("parked again as %+v", p)
+	}
+	is(t, d.Park(t.Context(), &old), store.ErrTaken)
+	next := unpark(t, e, "second")
+	must(t, e.Begin(t.Context(), next))
+	if string(next.Image) != "round 2" || next.Round != 2 {
+		t.Fatalf("round %d goes on with %q", next.Round, next.Image)
+	}
+	is(t, d.Park(t.Context(), &old), store.ErrTaken)
+	is(t, d.Begin(t.Context(), &old), store.ErrTaken)
+}
+
+func givenBack(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	park(t, d, time.Now().Add(time.Hour), nil)
+	p := unpark(t, d, "without the upstream")
+	must(t, d.GiveBack(t.Context(), p))
+	is(t, d.Begin(t.Context(), p), store.ErrTaken)
+	must(t, e.Begin(t.Context(), unpark(t, e, "another")))
+}
+
+func orphans(t *testing.T, open opener, silence func(*store.DB)) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	listed := func(want ...string) {
+		t.Helper()
+		got := []string{}
+		all, err := e.Orphans(t.Context())
+		must(t, err)
+		for _, p := range all {
+			got = append(got, p.Run)
+		}
+		if !slices.Equal(got, append([]string{}, want...)) {
+			t.Fatalf("the orphans are %v, want %v", got, want)
+		}
+	}
+	park(t, d, at.Now().Add(2*time.Hour), nil)
+	begun := unpark(t, d, "first")
+	must(t, d.Begin(t.Context(), begun))
+	at.forward(time.Second)
+	park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run = "r_2" })
+	at.forward(time.Second)
+	park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run, p.Holder = "r_3", "first" })
+	listed()
+	_, err := e.Reap(t.Context(), "r_1", "early")
+	is(t, err, store.ErrTaken)
+	dies(t, silence, at, d, e)
+	listed("r_1")
+	at.forward(time.Hour)
+	dies(t, silence, at, d, e)
+	listed("r_1", "r_2", "r_3")
+	var reaped atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			switch p, err := e.Reap(t.Context(), "r_1", fmt.Sprint("reaper ", i)); {
+			case err == nil:
+				reaped.Add(1)
+				is(t, d.Park(t.Context(), begun), store.ErrTaken) // it was not dead, and hears of it
+				must(t, e.Finish(t.Context(), p, &store.Outcome{Run: p.Run, State: "lost", Expires: at.Now().Add(time.Hour)}))
+			case !errors.Is(err, store.ErrTaken):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if reaped.Load() != 1 {
+		t.Fatalf("a run was ended %d times", reaped.Load())
+	}
+	is(t, d.Finish(t.Context(), begun, &store.Outcome{Run: "r_1", State: "ok", Expires: at.Now().Add(time.Hour)}), store.ErrTaken)
+	listed("r_2", "r_3")
+	f := open(at.Now)
+	_, err = f.Reap(t.Context(), "r_2", "the reaper that dies")
+	must(t, err)
+	listed("r_3")
+	dies(t, silence, at, f, e)
+	listed("r_2", "r_3")
+}
+
+func outcomes(t *testing.T, open opener) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	changed, stop := e.Watch(store.Outcomes)
+	defer stop()
+	outcome := &store.Outcome{Run: "r_1", Principal: "local:anna", State: "ok", Body: json.RawMessage(`{"value":42}`), Expires: at.Now().Add(time.Hour)}
+	park(t, d, at.Now().Add(time.Hour), nil)
+	p := unpark(t, d, "first")
+	is(t, e.Finish(t.Context(), nil, outcome), store.ErrTaken) // another process has it
+	must(t, d.Begin(t.Context(), p))
+	is(t, e.Finish(t.Context(), &store.ParkedRun{Run: "r_1", Claim: "another"}, outcome), store.ErrTaken)
+	_, err := e.Outcome(t.Context(), "r_1", "")
+	is(t, err, store.ErrNotFound)
+	must(t, d.Finish(t.Context(), p, outcome))
+	_, err = e.ParkedRun(t.Context(), "r_1")
+	is(t, err, store.ErrNotFound)
+	o, err := e.Outcome(t.Context(), "r_1", "local:anna")
+	must(t, err)
+	if o.State != "ok" || string(o.Body) != `{"value":42}` || !o.Created.Equal(at.Now()) {
+		t.Fatalf("the outcome is %+v", o)
+	}
+	_, err = e.Outcome(t.Context(), "r_1", "local:bert")
+	is(t, err, store.ErrNotFound)
+	is(t, d.Finish(t.Context(), nil, &store.Outcome{Run: "r_1", State: "failed", Expires: at.Now()}), store.ErrTaken)
+	select {
+	case <-changed:
+	case <-time.After(30 * time.Second):
+		t.Fatal("another process did not hear of the outcome")
+	}
+	// A run that waits can be ended by anybody: its client has canceled it.
+	park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run = "r_2" })
+	must(t, e.Finish(t.Context(), nil, &store.Outcome{Run: "r_2", State: "canceled", Expires: at.Now().Add(time.Hour)}))
+	claimable(t, d)
+}
+
+func fetched(t *testing.T, open opener) {
+	at := newClock()
+	d := open(at.Now)
+	must(t, d.Finish(t.Context(), nil, &store.Outcome{Run: "r_1", Principal: "local:anna", State: "ok", Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Minute)}))
+	at.forward(time.Hour)
+	for range 2 {
+		_, err := d.Outcome(t.Context(), "r_1", "")
+		must(t, err)
+	}
+	if all, err := d.Outcomes(t.Context(), "local:anna"); err != nil || len(all) != 1 {
+		t.Fatalf("got %v, %v", all, err)
+	}
+	c, err := d.Clean(t.Context(), time.Minute)
+	must(t, err)
+	if c != (store.Cleaned{Outcomes: 1}) {
+		t.Fatalf("cleaned %+v", c)
+	}
+}
+
+func withdrawn(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	ends := time.Now().Add(time.Hour)
+	for _, id := range []string{"a_1", "a_2", "a_3"} {
+		propose(t, d, id, ends)
+	}
+	must(t, d.Answer(t.Context(), "a_1", "sha256:ab", true, "anna", nil))
+	is(t, e.Withdraw(t.Context(), "a_1"), store.ErrTaken)
+	must(t, e.Withdraw(t.Context(), "a_2"))
+	is(t, e.Withdraw(t.Context(), "a_2"), store.ErrTaken)
+	is(t, e.Withdraw(t.Context(), "a_4"), store.ErrNotFound)
+	is(t, d.Answer(t.Context(), "a_2", "sha256:ab", true, "anna", nil), store.ErrTaken)
+	must(t, e.WithdrawRun(t.Context(), "r_1"))
+	if pending, err := d.Pending(t.Context(), ""); err != nil || len(pending) != 0 {
+		t.Fatalf("pending: %v, %v", pending, err)
+	}
+	for id, closed := range map[string]bool{"a_1": false, "a_2": true, "a_3": true} {
+		a, err := d.Approval(t.Context(), id)
+		must(t, err)
+		if a.Withdrawn.IsZero() == closed || (a.Validated != nil) == closed {
+			t.Errorf("%s is %+v", id, a)
+		}
+	}
+	must(t, d.Use(t.Context(), "a_1", "sha256:ab"))
+}
+
+func insteadOnce(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	ends := time.Now().Add(time.Hour)
+	propose(t, d, "a_1", ends)
+	propose(t, d, "taken", ends)
+	other := func(id string) *store.Approval {
+		return &store.Approval{ID: id, Run: "r_1", Call: 3, Principal: "local:anna", Digest: "sha256:cd", Question: json.RawMessage(`{"tool":"fs__write","n":2}`), Expires: ends}
+	}
+	is(t, d.AnswerInstead(t.Context(), "a_1", "sha256:ab", "anna", nil, other("taken"), nil), store.ErrTaken)
+	if a, err := d.Approval(t.Context(), "a_1"); err != nil || a.Validated != nil {
+		t.Fatalf("half of an answer was kept: %+v, %v", a, err)
+	}
+	var wins atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			id := fmt.Sprint("b_", i)
+			switch err := []*store.DB{d, e}[i%2].AnswerInstead(t.Context(), "a_1", "sha256:ab", "anna", json.RawMessage(`{"edited":"`+id+`"}`), other(id), json.RawMessage(`{}`)); {
+			case err == nil:
+				wins.Add(1)
+			case !errors.Is(err, store.ErrTaken):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if wins.Load() != 1 {
+		t.Fatalf("%d answers counted", wins.Load())
+	}
+	a, err := e.Approval(t.Context(), "a_1")
+	must(t, err)
+	var no struct{ Edited string }
+	must(t, json.Unmarshal(a.Answer, &no))
+	if a.Validated == nil || *a.Validated {
+		t.Fatalf("the question was answered with %+v", a)
+	}
+	is(t, d.Use(t.Context(), "a_1", "sha256:ab"), store.ErrTaken)
+	must(t, d.Use(t.Context(), no.Edited, "sha256:cd"))
+	is(t, e.Use(t.Context(), no.Edited, "sha256:cd"), store.ErrTaken)
+}

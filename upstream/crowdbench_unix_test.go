@@ -1,0 +1,75 @@
+//go:build unix
+
+package upstream_test
+
+import (
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// BenchmarkHealthyBesideBad compares healthy servers by themselves with the same beside one of
+// each bad kind, which are called all the time. Every round goes through by themselves, beside, and by
+// themselves again, so that what else the machine does falls on both: "noise" is how far the two
+// measurements of the same thing lie apart, "ratio" how much slower 99 of 100 calls are beside the bad ones.
+// What the bad ones cost is told apart: the processor time that we spend on them, and what their own
+// processes burn.
+//
+//	go test ./upstream -run '^$' -bench HealthyBesideBad -benchtime 6x
+func BenchmarkHealthyBesideBad(b *testing.B) {
+	const phase = 2 * time.Second
+	var gone sync.WaitGroup // what is told of the crowd when it has ended
+	m := upstream.NewManager(upstream.Options{Gone: func(string) { gone.Done() }})
+	defer m.Close(b.Context())
+	m.Set(healthy(b))
+	slowest(b, m, phase) // everything is warm
+
+	var ratios, noises, alone, besides, ours, theirs []float64
+	before := slowest(b, m, phase)
+	for b.Loop() {
+		began, spent := time.Now(), processorTime(syscall.RUSAGE_CHILDREN)
+		crowd := badCrowd(b)
+		gone.Add(len(crowd))
+		m.Set(append(healthy(b), crowd...))
+		stop := bother(m)
+		time.Sleep(phase) // they start, and fail for the first time
+		idle := processorTime(syscall.RUSAGE_SELF)
+		time.Sleep(phase)
+		ours = append(ours, percent(processorTime(syscall.RUSAGE_SELF)-idle, phase))
+		beside := slowest(b, m, phase)
+		stop()
+		m.Set(healthy(b))
+		gone.Wait()
+		theirs = append(theirs, percent(processorTime(syscall.RUSAGE_CHILDREN)-spent, time.Since(began)))
+		after := slowest(b, m, phase)
+		b.Logf("99 of 100 calls take at most %v alone, %v beside, %v alone", before, beside, after)
+		alone, besides = append(alone, micro(before), micro(after)), append(besides, micro(beside))
+		ratios = append(ratios, 2*micro(beside)/(micro(before)+micro(after)))
+		noises = append(noises, float64(max(before, after))/float64(min(before, after)))
+		before = after
+	}
+	b.ReportMetric(median(alone), "p99-alone-µs")
+	b.ReportMetric(median(besides), "p99-beside-µs")
+	b.ReportMetric(median(ratios), "ratio")
+	b.ReportMetric(median(noises), "noise")
+	b.ReportMetric(median(ours), "cpu-%-of-ours")
+	b.ReportMetric(median(theirs), "cpu-%-of-theirs")
+	b.ReportMetric(0, "ns/op")
+}
+
+// processorTime is what this process, or its children that have ended, have used so far.
+func processorTime(who int) time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(who, &u) // fails for an unknown who only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func percent(part, whole time.Duration) float64 { return 100 * float64(part) / float64(whole) }
+
+func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+func median(of []float64) float64 { return slices.Sorted(slices.Values(of))[len(of)/2] }
