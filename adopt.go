@@ -40,10 +40,7 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 	for {
 		rows, err := db.ParkedRuns(ctx)
 		for _, row := range rows {
-			if db.Fleet() && row.Guest != e.guestHash() {
-				continue // a replica of another version may go on with it
-			}
-			if e.answered(ctx, db, row) {
+			if e.mayGoOn(row, db.Fleet()) && e.answered(ctx, db, row) {
 				e.background(func() { e.goOn(ctx, db, row.Run) })
 			}
 		}
@@ -66,6 +63,20 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 		case <-time.After(adoptEvery):
 		}
 	}
+}
+
+// mayGoOn reports whether a run is one that this process should go on with. Others may be another's, of a fleet or beside this one.
+func (e *Evaluator) mayGoOn(row *store.ParkedRun, fleet bool) bool {
+	var state savedRun
+	if err := json.Unmarshal(row.State, &state); err != nil || state.V != savedVersion {
+		return false
+	}
+	if fleet && row.Guest != e.guestHash() {
+		return false
+	}
+	s := state.Request
+	policy, _, err := e.prepare(&Request{Profile: s.Profile, Code: s.Code, Script: s.Script, Bound: s.Bound, Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role})
+	return err == nil && state.Under.same(e.rules(policy))
 }
 
 // answered reports whether a person has answered one of the questions that a run waits for.
@@ -183,6 +194,10 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 		return nil, nil, err
 	}
 	x, done = e.newExecution(ctx, r, policy, program, resp, limits, engine)
+	if !state.Under.same(e.rules(policy)) {
+		done()
+		return nil, nil, errors.New("the configuration of this process is another one")
+	}
 	x.started, x.asking.waited = state.Started, state.Waited
 	x.asking.adopted, x.asking.before = true, map[int]*approvals.Request{}
 	for call, a := range open {

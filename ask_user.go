@@ -257,4 +257,23 @@ func readOptions(raw json.RawMessage) ([]approvals.Option, error) {
 	return all, nil
 }
 
+// A Presence says how many people are there to be asked over a channel.
+type Presence struct {
+	Channel string `json:"channel"`
+	Present int    `json:"present"`
+}
+
+// People says who could be asked now over the channels of [Options.Channels],
+// beside those that each request brings. Channels that do not know who is there
+// are left out.
+func (e *Evaluator) People() []Presence {
+	var all []Presence
+	for _, c := range e.options.Channels {
+		if attended, ok := c.(interface{ Present() int }); ok {
+			all = append(all, Presence{c.Name(), attended.Present()})
+		}
+	}
+	return all
+}
+
 var _ hostfns.Inquirer = (*asker)(nil)

@@ -69,6 +69,7 @@ type Response struct {
 
 	unreturned analysis.Position // where a value was computed that may have been meant as the program's
 
+	kept   *Ended // how the run ended in another process
 	source string // the program's text, for excerpts
 	name   string
 	limit  int // bytes of Text

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -40,8 +41,16 @@ const fleetProgram = `const kept = new Map([["first", (await codemode.up__first(
 type performed struct {
 	url string
 
-	mu   sync.Mutex
-	each map[string]int
+	mu        sync.Mutex
+	each      map[string]int
+	now, most int // calls under way
+}
+
+// atOnce is how many calls were under way at once, at most.
+func (p *performed) atOnce() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
 }
 
 func (p *performed) times() map[string]int {
@@ -60,8 +69,14 @@ func newPerformed(t *testing.T) *performed {
 	for _, name := range []string{"first", "second", "third"} {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			p.mu.Lock()
-			defer p.mu.Unlock()
 			p.each[name+" "+string(r.Params.Arguments)]++
+			p.now++
+			p.most = max(p.most, p.now)
+			p.mu.Unlock()
+			time.Sleep(5 * time.Millisecond)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.now--
 			return &mcp.CallToolResult{StructuredContent: r.Params.Arguments}, nil
 		})
 	}
@@ -106,9 +121,23 @@ func TestReplica(t *testing.T) {
 		t.Skip("it is started by the tests of what a replica leaves behind")
 	}
 	e, q := newReplica(t, dir)
-	if role == "runs" {
+	switch role {
+	case "answers": // and so goes on with what its predecessors left
+		go func() {
+			for {
+				time.Sleep(time.Duration(rand.IntN(600)) * time.Millisecond) // long enough for most to be parked
+				ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				answer(ctx, t, q, "")
+				stop()
+			}
+		}()
+		fallthrough
+	case "runs":
 		defer q.Sit("local:nobody").Leave() // who does not answer
 		for i := range fleetRuns {
+			if role == "answers" {
+				i = rand.Int()
+			}
 			go e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(fmt.Sprint(i)), Principal: fmt.Sprint("local:", i)})
 		}
 	}

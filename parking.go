@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -71,10 +72,32 @@ type savedRun struct {
 	Request savedRequest    `json:"request"`
 	Started time.Time       `json:"started"`
 	Waited  time.Duration   `json:"waited"`
+	Under   rules           `json:"under"`
 	Gate    json.RawMessage `json:"gate"`
 }
 
 const savedVersion = 1
+
+// rules are what calls are decided by and where they go. A process goes on with a run only if they are the same there: it may be
+// one that shares the database and was started with another configuration.
+type rules struct {
+	Digest  string            `json:"digest"`            // of the profile
+	File    string            `json:"file,omitempty"`    // of the configuration; the profile in it may change while a run waits
+	Servers map[string]string `json:"servers,omitempty"` // which is which
+}
+
+func (e *Evaluator) rules(p *policy) rules {
+	r := rules{Digest: p.digest(), Servers: *e.identities.Load()}
+	if cfg := e.config.Load(); cfg != nil {
+		r.File = cfg.Path
+	}
+	return r
+}
+
+// same reports whether a run under r goes on under now as it would have.
+func (r rules) same(now rules) bool {
+	return (r.Digest == now.Digest || r.File == now.File && r.File != "") && maps.Equal(r.Servers, now.Servers)
+}
 
 type savedRequest struct {
 	Profile   string          `json:"profile,omitempty"`
@@ -128,7 +151,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 		return nil, err
 	}
 	r := x.request
-	state, err := json.Marshal(savedRun{V: savedVersion, Started: x.started, Waited: x.asking.waited, Gate: gate, Request: savedRequest{
+	state, err := json.Marshal(savedRun{V: savedVersion, Started: x.started, Waited: x.asking.waited, Gate: gate, Under: x.e.rules(x.policy), Request: savedRequest{
 		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound, Tool: r.Tool, Local: r.Local,
 		Principal: r.Principal, Session: r.Session, Client: r.Client, Role: r.Role,
 	}})

@@ -35,6 +35,9 @@ const (
 // and where), the console, and each call with how it ended. It is never longer than
 // the profile's limit on results, and says what was left out.
 func (r *Response) Text(err error) string {
+	if r.kept != nil {
+		return r.kept.Text
+	}
 	limit := cmp.Or(r.limit, DefaultTextBytes)
 	rest := r.notes(err, limit)
 	room := max(limit-len(rest)-cutNote, minimumValue)

@@ -89,7 +89,7 @@ func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Optio
 			a.failed = d.propose(ctx, &copied, channels, o)
 		}
 	}
-	d.mine(copied.ID, true)
+	d.mine(copied.ID, !o.Borrowed)
 	return a
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	// OtherOnly says that who asked for the run may not answer (approver "other"): an answer counts only from a channel that
 	// knows who gives it.
 	OtherOnly bool
+	// Borrowed says that another process asks: without an answer the questions stay open.
+	Borrowed bool
 }
 
 // A Desk asks people. The zero value is ready; one Desk serves any number of asks at once.

@@ -11,7 +11,12 @@ import (
 // A Queue is a channel to people who see all that waits and answer in any order, from where they have taken a seat: a second
 // terminal, a page. While nobody has, it has no person.
 type Queue struct {
-	name string
+	// Summon, if set, is called when a question comes and nobody has a seat. It may send for somebody, and returns how long that
+	// may take: until then the question waits. It is set before the queue is used, and called concurrently.
+	Summon func() time.Duration
+
+	name   string
+	strong bool
 
 	mu      sync.Mutex
 	items   []*item // in the order in which they came
@@ -32,7 +37,18 @@ func NewQueue(name string) *Queue {
 	return &Queue{name: name, seats: map[*Seat]bool{}, changed: make(chan struct{})}
 }
 
+// NewStrongQueue returns a queue at which nobody has a seat who has not proved who they are, such as a page behind a login. It
+// may approve calls of critical risk.
+func NewStrongQueue(name string) *Queue {
+	q := NewQueue(name)
+	q.strong = true
+	return q
+}
+
 func (q *Queue) Name() string { return q.name }
+
+// Strong reports whether it was made by NewStrongQueue.
+func (q *Queue) Strong() bool { return q.strong }
 
 // Edits: who has a seat sees the arguments, and says so when they change them.
 func (q *Queue) Edits() bool { return true }
@@ -47,18 +63,28 @@ func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
 	q.mu.Unlock()
 	defer q.remove(it)
 	var back func()
+	var coming <-chan time.Time
+	if q.Summon != nil && q.Present() == 0 {
+		if wait := q.Summon(); wait > 0 {
+			coming = time.After(wait)
+		}
+	}
 	for {
 		q.mu.Lock()
 		somebody, changed := len(q.seats) > 0, q.changed
 		q.mu.Unlock()
 		switch {
-		case somebody && back != nil:
-			back()
-			back = nil
-		case !somebody && back == nil:
+		case somebody:
+			if coming = nil; back != nil {
+				back()
+				back = nil
+			}
+		case back == nil && coming == nil:
 			back = Away(ctx)
 		}
 		select {
+		case <-coming:
+			coming = nil
 		case got := <-it.reply:
 			return got, nil
 		case <-ctx.Done():
@@ -88,6 +114,13 @@ func (q *Queue) tell() {
 		default: // it has not looked since the last time
 		}
 	}
+}
+
+// Present is how many seats are taken.
+func (q *Queue) Present() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.seats)
 }
 
 // Sit takes a seat for somebody who is called by in the record.

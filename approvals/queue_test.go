@@ -187,3 +187,58 @@ func TestF46ManySeatsOneAnswer(t *testing.T) {
 		})
 	}
 }
+
+// S3.8: whoever is sent for when a question comes to an empty queue has time to come; if nobody does, nobody was there.
+func TestAQueueSendsForSomebody(t *testing.T) {
+	for _, tt := range []struct {
+		why   string
+		wait  time.Duration
+		comes time.Duration // 0: nobody
+		want  string
+	}{
+		{"in time", 10 * time.Second, 5 * time.Second, ""},
+		{"too late", 10 * time.Second, 15 * time.Second, CodeNoApprover},
+		{"nobody", 10 * time.Second, 0, CodeNoApprover},
+		{"nobody can be sent for", 0, 5 * time.Second, CodeNoApprover},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := NewQueue("terminal")
+				calls := 0
+				q.Summon = func() time.Duration { calls++; return tt.wait }
+				if tt.comes > 0 {
+					go func() {
+						time.Sleep(tt.comes)
+						seat := q.Sit("local:anna")
+						defer seat.Leave()
+						for _, o := range seat.Pending() {
+							if err := seat.Answer(o.Request.ID, o.Request.Digest, "", Reply{Decision: AllowOnce, Typed: true}); err != nil {
+								t.Error(err)
+							}
+						}
+					}()
+				}
+				var d Desk
+				got := d.Ask(t.Context(), write("/a"), []Channel{q}, Options{})
+				if got.Code != tt.want || got.Allowed != (tt.want == "") || calls != 1 {
+					t.Errorf("got %v %q, sent for %d times", got.Allowed, got.Code, calls)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+	q := NewQueue("terminal")
+	q.Summon = func() time.Duration { t.Error("somebody is sent for who is there"); return 0 }
+	seat := q.Sit("local:anna")
+	defer seat.Leave()
+	var d Desk
+	answer := asking(t.Context(), &d, q, write("/a"))
+	for len(seat.Pending()) == 0 {
+		<-seat.News()
+	}
+	r := seat.Pending()[0].Request
+	if err := seat.Answer(r.ID, r.Digest, "", Reply{Typed: true}); err != nil {
+		t.Error(err)
+	}
+	<-answer
+}

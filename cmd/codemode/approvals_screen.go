@@ -17,14 +17,16 @@ import (
 type approvalsScreen struct {
 	width, height int
 	links         map[*link]bool
-	waiting       []waiting
+	told          []waiting // by every process; several may tell of one question
+	waiting       []waiting // each question once
 	chosen        string // ID
 	scroll        int    // lines of the preview that are above its top
 	whole         map[string]string
 
 	mode   mode
 	answer int    // of those that are open
-	typed  string // a reason or a code
+	ticked map[int]bool // of the options of a program's question
+	typed  string       // a reason, a code or an answer
 	since  time.Time
 	notice string
 
@@ -39,6 +41,7 @@ const (
 	answering             // it, from a list
 	reasoning             // why it is refused
 	coding                // the code that a yes needs
+	writing               // an answer to a program's question
 )
 
 // settle is how long keys are not looked at after what they would act upon has changed: they were meant for what was there.
@@ -51,7 +54,7 @@ type waiting struct {
 }
 
 func newScreen() *approvalsScreen {
-	return &approvalsScreen{width: 80, height: 24, links: map[*link]bool{}, whole: map[string]string{}, now: time.Now}
+	return &approvalsScreen{width: 80, height: 24, links: map[*link]bool{}, whole: map[string]string{}, ticked: map[int]bool{}, now: time.Now}
 }
 
 func (s *approvalsScreen) Init() tea.Cmd { return tick() }
@@ -71,7 +74,11 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			s.say(l, approvals.Said{Kind: "width", Width: s.width - 1})
 		}
 	case toldMsg:
-		s.told(msg.from, msg.told)
+		before := len(s.waiting)
+		s.take(msg.from, msg.told)
+		if len(s.waiting) > before {
+			return s, tea.Raw("\a") // a multiplexer marks the window
+		}
 	case goneMsg:
 		delete(s.links, msg.from)
 		s.replace(msg.from, nil)
@@ -85,7 +92,7 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-func (s *approvalsScreen) told(from *link, t *approvals.Told) {
+func (s *approvalsScreen) take(from *link, t *approvals.Told) {
 	switch t.Kind {
 	case "hello":
 		s.links[from] = true
@@ -108,9 +115,15 @@ func (s *approvalsScreen) told(from *link, t *approvals.Told) {
 
 // replace takes in what waits at a process now.
 func (s *approvalsScreen) replace(from *link, calls []approvals.Asked) {
-	s.waiting = slices.DeleteFunc(s.waiting, func(w waiting) bool { return w.from == from })
+	s.told = slices.DeleteFunc(s.told, func(w waiting) bool { return w.from == from })
 	for _, c := range calls {
-		s.waiting = append(s.waiting, waiting{c, from})
+		s.told = append(s.told, waiting{c, from})
+	}
+	s.waiting = nil
+	for _, w := range s.told {
+		if !slices.ContainsFunc(s.waiting, func(x waiting) bool { return x.ID == w.ID }) {
+			s.waiting = append(s.waiting, w)
+		}
 	}
 	slices.SortStableFunc(s.waiting, func(a, b waiting) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 	if s.index() >= 0 {
@@ -121,6 +134,7 @@ func (s *approvalsScreen) replace(from *link, calls []approvals.Asked) {
 	}
 	delete(s.whole, s.chosen)
 	s.chosen = ""
+	clear(s.ticked)
 	if len(s.waiting) > 0 {
 		s.chosen = s.waiting[0].ID
 	}
@@ -171,7 +185,7 @@ func (s *approvalsScreen) key(k tea.KeyPressMsg) tea.Cmd {
 		s.choose(name, i)
 	case answering:
 		return s.pick(name, w)
-	case reasoning, coding:
+	case reasoning, coding, writing:
 		s.typing(k, w)
 	}
 	return nil
@@ -190,17 +204,22 @@ func (s *approvalsScreen) choose(key string, i int) {
 	}
 	if id := s.waiting[i].ID; id != s.chosen {
 		s.chosen, s.scroll = id, 0
+		clear(s.ticked)
 	}
 }
 
 // An option is one of the answers to a question.
 type option struct {
 	text string
-	kind string // deny, reason, allow or edit
+	kind string // deny, reason, allow or edit; of a program's question decline, choose, tick, write or send
 	approvals.Offer
+	n int // of the option of a program's question
 }
 
-func options(w waiting) []option {
+func (s *approvalsScreen) options(w waiting) []option {
+	if w.Inquiry != nil {
+		return s.replies(w.Inquiry)
+	}
 	all := []option{{text: "Refuse", kind: "deny"}, {text: "Refuse, and say why", kind: "reason"}}
 	for _, o := range w.Offers {
 		all = append(all, option{text: printable(o.Text), kind: "allow", Offer: o})
@@ -212,7 +231,7 @@ func options(w waiting) []option {
 }
 
 func (s *approvalsScreen) pick(key string, w waiting) tea.Cmd {
-	all := options(w)
+	all := s.options(w)
 	switch key {
 	case "up", "k":
 		s.answer = max(s.answer-1, 0)
@@ -230,7 +249,7 @@ func (s *approvalsScreen) pick(key string, w waiting) tea.Cmd {
 			s.enter(reasoning)
 		case "edit":
 			return edit(w)
-		default:
+		case "allow":
 			if w.Unseen && s.whole[w.ID] == "" {
 				s.say(w.from, approvals.Said{Kind: "show", ID: w.ID})
 				s.notice = "A call of this risk has to be seen whole: here it is. Read it, and choose again."
@@ -242,6 +261,12 @@ func (s *approvalsScreen) pick(key string, w waiting) tea.Cmd {
 				return nil
 			}
 			s.send(w, approvals.Said{Yes: true, Scope: o.Scope})
+		default:
+			s.reply(w, o)
+		}
+	case "space":
+		if o := all[min(s.answer, len(all)-1)]; o.kind == "tick" {
+			s.reply(w, o)
 		}
 	}
 	return nil
@@ -257,8 +282,12 @@ func (s *approvalsScreen) typing(k tea.KeyPressMsg, w waiting) {
 			s.typed = string(r[:len(r)-1])
 		}
 	case "enter":
-		if s.mode == reasoning {
+		switch s.mode {
+		case reasoning:
 			s.send(w, approvals.Said{Reason: s.typed})
+			return
+		case writing:
+			s.wrote(w)
 			return
 		}
 		if s.typed != w.Code {
@@ -266,9 +295,13 @@ func (s *approvalsScreen) typing(k tea.KeyPressMsg, w waiting) {
 			s.typed = ""
 			return
 		}
-		s.send(w, approvals.Said{Yes: true, Code: s.typed, Scope: options(w)[s.answer].Scope})
+		s.send(w, approvals.Said{Yes: true, Code: s.typed, Scope: s.options(w)[s.answer].Scope})
 	default:
-		if text := k.Key().Text; text != "" && len([]rune(s.typed)) < approvals.MaxWords {
+		most := approvals.MaxWords
+		if s.mode == writing {
+			most = approvals.MaxAnswer
+		}
+		if text := k.Key().Text; text != "" && len([]rune(s.typed)) < most {
 			s.typed += printable(text)
 		}
 	}
@@ -278,6 +311,7 @@ func (s *approvalsScreen) typing(k tea.KeyPressMsg, w waiting) {
 func (s *approvalsScreen) send(w waiting, said approvals.Said) {
 	said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
 	s.say(w.from, said)
+	clear(s.ticked)
 	s.enter(choosing)
 }
 

@@ -106,15 +106,20 @@ func (s *approvalsScreen) answers(w waiting) []string {
 	case choosing:
 		return nil
 	case reasoning:
-		return []string{"Refuse " + printable(w.Heading) + ". Why? The program is told:", "> " + s.typed + "_"}
+		return []string{"Refuse " + printable(w.Heading) + ". Why? The program is told:", "> " + tail(s.typed, s.width-6) + "_"}
 	case coding:
 		return []string{
-			styleDanger.Render("Risk "+printable(w.Risk)+".") + " Type the code of this question, " + printable(w.Code) + ", to choose: " + options(w)[s.answer].text,
+			styleDanger.Render("Risk "+printable(w.Risk)+".") + " Type the code of this question, " + printable(w.Code) + ", to choose: " + s.options(w)[s.answer].text,
 			"> " + s.typed + "_",
 		}
+	case writing:
+		return []string{"Your answer, in your own words. The program reads it:", "> " + tail(s.typed, s.width-6) + "_"}
 	}
 	lines := []string{"Your answer to " + printable(w.Heading) + ":"}
-	for i, o := range options(w) {
+	if w.Inquiry != nil {
+		lines[0] = "Your answer to the program:"
+	}
+	for i, o := range s.options(w) {
 		if i == s.answer {
 			lines = append(lines, styleChosen.Render("> "+o.text))
 		} else {
@@ -128,8 +133,10 @@ func (s *approvalsScreen) help(chosen int) string {
 	switch {
 	case chosen < 0:
 		return "q quit"
-	case s.mode == reasoning || s.mode == coding:
+	case s.mode == reasoning || s.mode == coding || s.mode == writing:
 		return "enter send   esc back"
+	case s.mode == answering && s.waiting[chosen].Inquiry != nil && s.waiting[chosen].Inquiry.Multiple:
+		return "up/down choose   space or enter tick   enter on the last line sends   esc back"
 	case s.mode == answering:
 		return "up/down choose   enter answer   esc back   s show whole   page up/down scroll"
 	}

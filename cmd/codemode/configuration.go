@@ -55,6 +55,7 @@ type setting struct {
 	record bool   // whether what runs is recorded
 
 	channels []approvals.Channel // that reach people whoever asks
+	goOn     bool                // with runs of processes that are gone
 }
 
 // recordFlags are those of the commands that run programs.
@@ -183,7 +184,7 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 	path := files.User
 	o := codemode.Options{
 		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: cacheDir(), Log: log, Version: version().Version,
-		Channels: s.channels,
+		Channels: s.channels, GoOn: s.goOn,
 	}
 	if o.StateDir, err = s.stateFolder(); err != nil {
 		log.Debug("how tools are defined is not remembered", "error", err)

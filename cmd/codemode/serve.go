@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -35,19 +36,23 @@ func serve(ctx context.Context, s streams, set *setting, session, address string
 	log := set.logger(s, slog.LevelInfo)
 	stop := set.awaitResponders(log)
 	defer stop()
+	set.goOn = true
 	e, err := set.open(ctx, log)
 	if err != nil {
 		return err
 	}
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() { e.Drain(serving); end() })() // first what waits for people, then the connections
 	srv := server.New(e, server.Options{
 		Profile: set.profile, Principal: principal(), Session: session, Local: true, Version: version().Version, Log: log,
-		StateKey: e.DeriveKey("seal requestState"),
+		StateKey: e.DeriveKey("seal requestState"), Adopt: rejoin(e),
 	})
 	defer srv.Close()
 	if address != "" {
-		err = serveHTTP(ctx, set, e, srv, address, log)
+		err = serveHTTP(serving, set, e, srv, address, log)
 	} else {
-		err = srv.ServeStdio(ctx, s.in, s.out)
+		err = srv.ServeStdio(serving, s.in, s.out)
 	}
 	if ctx.Err() != nil {
 		err = nil // told to stop
@@ -56,6 +61,17 @@ func serve(ctx context.Context, s streams, set *setting, session, address string
 		return &exitError{code: exitInternal, err: err}
 	}
 	return nil
+}
+
+// rejoin lets a client on 2026-07-28 come back for a run that began in another process, or in this one before it was started anew.
+func rejoin(e *codemode.Evaluator) server.Adopter {
+	return func(ctx context.Context, run string, _ []string, r codemode.Request) (*codemode.Response, error) {
+		response, err := e.Rejoin(ctx, run, r)
+		if errors.Is(err, codemode.ErrNoRun) {
+			err = fmt.Errorf("%w: %w", server.ErrNotHere, err)
+		}
+		return response, err
+	}
 }
 
 // stopWait is how long running programs have when a command ends.

@@ -1,0 +1,208 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+// slowly is a person who answers yes after the run has been parked.
+func slowly() *person {
+	return &person{answer: func(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+		select {
+		case <-time.After(700 * time.Millisecond):
+			return yes, nil
+		case <-ctx.Done():
+			return approvals.Reply{}, context.Cause(ctx)
+		}
+	}}
+}
+
+// A run is put away while it waits, and goes on as if nothing had been: its memory, its console, its other calls.
+func TestAParkedRunGoesOnInItsProcess(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	e, _ := newReplica(t, dir)
+	defer e.Close(context.WithoutCancel(t.Context()))
+	r, err := e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(`7`), Channels: []approvals.Channel{slowly()}})
+	if err != nil || string(r.Value) != `"1 2 3 4"` || len(r.Console) != 1 {
+		t.Fatalf("got %s, %v, console %v", r.Value, err, r.Console)
+	}
+	db, err := e.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parked := 0
+	if err := audit.Entries(t.Context(), db, store.Query{Run: r.Run, States: []string{audit.Parked}}, func(*audit.Entry) error { parked++; return nil }); err != nil || parked == 0 {
+		t.Errorf("it is recorded %d times that the run was parked (%v)", parked, err)
+	}
+	if o, err := e.Ended(t.Context(), r.Run, ""); err != nil || !strings.Contains(o.Text, "1 2 3 4") {
+		t.Errorf("kept for its client is %+v, %v", o, err)
+	}
+}
+
+// Calls that were approved together are not all made at once.
+func TestApprovedCallsKeepToTheLimitOfCallsInFlight(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	e, _ := newReplica(t, dir)
+	defer e.Close(context.WithoutCancel(t.Context()))
+	r, err := e.Eval(t.Context(), codemode.Request{
+		Code: `const all = Array.from({length: 60}, (_, n) => codemode.up__second({n}));
+			return (await Promise.all(all)).length`,
+		Channels: []approvals.Channel{slowly()},
+	})
+	if err != nil || string(r.Value) != "60" {
+		t.Fatalf("got %s, %v", r.Value, err)
+	}
+	if most := up.atOnce(); most > 16 {
+		t.Errorf("%d calls were under way at once, want 16 at most", most)
+	}
+}
+
+// A process that is told to stop leaves its waiting runs behind, and the next one goes on with them.
+func TestRunsOutliveARestart(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	first, q := newReplica(t, dir)
+	seat := q.Sit("local:nobody")
+	over := make(chan error, 1)
+	go func() {
+		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(`1`), Principal: "local:1"})
+		over <- err
+	}()
+	run := parked(t, first, 1)["local:1"]
+	first.Drain(t.Context())
+	if err := <-over; !errors.Is(err, approvals.ErrLeaving) {
+		t.Errorf("its client is told %v, want that it goes on elsewhere", err)
+	}
+	seat.Leave()
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	second, q := newReplica(t, dir)
+	defer second.Close(context.WithoutCancel(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { answer(ctx, t, q, "") })
+	defer answering.Wait()
+	defer stop()
+	if got := ended(t, second, run); got.Failed || !strings.Contains(got.Text, "1 2 3 4") {
+		t.Errorf("it ended so:\n%s", got.Text)
+	}
+	if got := up.times(); len(got) != 4 {
+		t.Errorf("done was %v, want four calls", got)
+	}
+}
+
+// A client comes back for its run to a process that never had it, and is asked there.
+func TestAClientComesBackToAnotherProcess(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	first := startReplica(t, "runs", dir)
+	me, _ := newReplica(t, dir)
+	defer me.Close(context.WithoutCancel(t.Context()))
+	runs := parked(t, me, fleetRuns)
+	anna := says(yes, nil)
+	for i, kill := range []bool{false, true, true} { // its process lives, dies, is dead
+		if kill {
+			_ = first.cmd.Process.Kill()
+		}
+		principal := fmt.Sprint("local:", i)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if _, err := me.Rejoin(ctx, runs[principal], codemode.Request{Principal: "local:mallory", Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
+			t.Errorf("a stranger's run: %v, want that there is none", err)
+		}
+		r, err := me.Rejoin(ctx, runs[principal], codemode.Request{Principal: principal, Channels: []approvals.Channel{anna}})
+		if err != nil || !strings.Contains(r.Text(err), "1 2 3 4") {
+			t.Errorf("run %d: got %v, %v", i, r, err)
+		}
+		again, err := me.Rejoin(ctx, runs[principal], codemode.Request{Principal: principal})
+		if err != nil || again.Text(nil) != r.Text(nil) {
+			t.Errorf("run %d, asked for again: got %v, %v", i, again, err)
+		}
+		cancel()
+	}
+	if got := up.times(); len(got) != 4*fleetRuns {
+		t.Errorf("done was %v, want four calls for each", got)
+	}
+}
+
+// Whenever a process is killed: no call is made twice, and each run ends, with its value or with what became of it.
+func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
+	kills := 12
+	if os.Getenv("CODEMODE_LONG") != "" {
+		kills = 500
+	}
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	for range kills {
+		p := startReplica(t, "answers", dir)
+		p.until(t, "ready")
+		time.Sleep(time.Duration(rand.IntN(900)) * time.Millisecond)
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.cmd.Wait()
+	}
+	e, q := newReplica(t, dir)
+	defer e.Close(context.WithoutCancel(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { answer(ctx, t, q, "") })
+	defer answering.Wait()
+	defer stop()
+	db, err := e.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 1
+	for deadline := time.Now().Add(time.Minute); left > 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		claimable, err1 := db.ParkedRuns(t.Context())
+		orphans, err2 := db.Orphans(t.Context())
+		asked, err3 := db.Pending(t.Context(), "")
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		left = len(claimable) + len(orphans)
+		for _, a := range asked {
+			if _, err := db.ParkedRun(t.Context(), a.Run); err == nil {
+				left++
+			}
+		}
+	}
+	if left > 0 {
+		t.Errorf("%d runs or questions are left", left)
+	}
+	finished, lost := 0, 0
+	outcomes, err := db.Outcomes(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outcomes {
+		if o.State == "finished" {
+			finished++
+		} else {
+			lost++
+		}
+	}
+	for what, n := range up.times() {
+		if n != 1 {
+			t.Errorf("%s was done %d times", what, n)
+		}
+	}
+	t.Logf("%d kills: %d runs finished after they had been parked, %d ended with what they had done", kills, finished, lost)
+}

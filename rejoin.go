@@ -1,0 +1,113 @@
+package codemode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/store"
+)
+
+// ErrNoRun says that no run of that name waits anywhere, or that it is somebody else's.
+var ErrNoRun = errors.New("there is no such run, or its result is not kept any more")
+
+// errKept is the failure of a run that ended in another process; what to say about it is in the Response.
+var errKept = errors.New("the run failed")
+
+// Rejoin is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
+// the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
+// caller count. The error is [ErrNoRun] where there is nothing to come back for.
+func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.running.Done()
+	db, err := e.Store(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoRun, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })()
+	changed, stop := db.Watch(store.Approvals, store.Parked, store.Outcomes)
+	defer stop()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel(approvals.ErrLeaving)
+	put := map[string]bool{} // questions that the client has been asked
+	for {
+		ended, err := e.Ended(ctx, run, r.Principal)
+		if err == nil {
+			return ended.response()
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		row, err := db.ParkedRun(ctx, run)
+		if errors.Is(err, store.ErrNotFound) || err == nil && row.Principal != r.Principal {
+			if ended, err := e.Ended(ctx, run, r.Principal); err == nil { // since it was looked
+				return ended.response()
+			}
+			return nil, ErrNoRun
+		}
+		if err != nil {
+			return nil, err
+		}
+		calls, err := e.waiting(ctx, db, run, put)
+		if err != nil {
+			return nil, err
+		}
+		if len(calls) > 0 {
+			asking.Go(func() {
+				e.desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(calls[0].Expires), OtherOnly: calls[0].OtherOnly, Borrowed: true})
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case _, open := <-changed:
+			if !open {
+				return nil, ErrClosed
+			}
+		case <-time.After(adoptEvery):
+		}
+	}
+}
+
+// waiting are the open questions of a run that are not among those put, and puts them there.
+func (e *Evaluator) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*approvals.Request, error) {
+	asked, err := db.ApprovalsOf(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	var calls []*approvals.Request
+	for _, a := range asked {
+		if put[a.ID] || a.Validated != nil || !a.Withdrawn.IsZero() || !a.Expires.After(time.Now()) {
+			continue
+		}
+		put[a.ID] = true
+		question, err := approvals.ReadPending(pending(a))
+		if err != nil {
+			e.log.Warn("a question cannot be put again", "run", run, "call", a.Call, "error", err)
+			continue
+		}
+		calls = append(calls, question)
+	}
+	return calls, nil
+}
+
+// response is what the client of the run would have got.
+func (k *Ended) response() (*Response, error) {
+	r := &Response{Run: k.Run, kept: k}
+	for i, b := range k.Blocks {
+		r.Blocks = append(r.Blocks, hostfns.Block{Handle: fmt.Sprint(i), JSON: b})
+	}
+	if k.Failed {
+		return r, errKept
+	}
+	return r, nil
+}
