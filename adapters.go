@@ -227,6 +227,9 @@ func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 	}
 	if len(d.Reasons) > 0 {
 		out.Rule, out.At, out.Layer = d.Reasons[0].Rule, place(d.Reasons[0].Pos), d.Reasons[0].Layer
+		if d.Reasons[0].List == "definition" {
+			out.How = hostfns.DefinitionChanged
+		}
 	}
 	out.Detail = detail(profile.Name(), d)
 	return out

@@ -40,8 +40,16 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 	for {
 		rows, err := db.ParkedRuns(ctx)
 		for _, row := range rows {
-			if e.mayGoOn(row, db.Fleet()) && e.answered(ctx, db, row) {
+			if !e.mayGoOn(row, db.Fleet()) {
+				continue
+			}
+			switch e.turnOf(ctx, db, row) {
+			case goesOn:
 				e.background(func() { e.goOn(ctx, db, row.Run) })
+			case ends:
+				if claimed, err := db.Unpark(ctx, row.Run, holder()); err == nil {
+					e.bury(ctx, db, claimed, "its client was gone, or nobody answered in time")
+				}
 			}
 		}
 		orphans, err2 := db.Orphans(ctx)
@@ -79,18 +87,34 @@ func (e *Evaluator) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 	return err == nil && state.Under.same(e.rules(policy))
 }
 
-// answered reports whether a person has answered one of the questions that a run waits for.
-func (e *Evaluator) answered(ctx context.Context, db *store.DB, row *store.ParkedRun) bool {
+// turn says what is to become of a run that nobody has.
+type turn int
+
+const (
+	waits turn = iota // a person may answer yet
+	goesOn
+	ends
+)
+
+// turnOf finds out whose turn it is. A run goes on when a person has answered, or nobody was asked before its process was gone.
+func (e *Evaluator) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRun) turn {
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {
 		e.log.Warn("a run whose process is gone cannot be gone on with", "run", row.Run, "error", err)
+		return waits
 	}
+	var answered, asking bool
 	for _, a := range open {
-		if a.Validated != nil {
-			return true
-		}
+		answered = answered || a.Validated != nil
+		asking = asking || a.Withdrawn.IsZero() && a.Expires.After(time.Now())
 	}
-	return false
+	switch {
+	case answered || len(open) == 0:
+		return goesOn
+	case asking:
+		return waits
+	}
+	return ends // its client was gone before its process was, or nobody answered in time
 }
 
 // openQuestions are the latest questions about the calls that a parked run waits for, by call.

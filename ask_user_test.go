@@ -96,7 +96,7 @@ func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
 	if got != "yes, write it, elicitation_declined" {
 		t.Errorf("got %q", got)
 	}
-	if !strings.Contains(p.asked[0], "A program asks you something, in its own words. Your answer goes to the program and allows no call.") || !strings.Contains(p.asked[0], `question: "May I write a.md?"`) {
+	if !strings.Contains(p.asked[0], "A program asks you something, in its own words.\nYour answer goes to the program, and allows no call.") || !strings.Contains(p.asked[0], `question: "May I write a.md?"`) {
 		t.Errorf("shown:\n%s", p.asked[0])
 	}
 	var kept []string

@@ -28,9 +28,10 @@ type asker struct {
 	before    map[int]*approvals.Request                   // by call: what was asked in another process
 	adopted   bool                                         // the run began in another process, and people see it wherever they are
 
-	program *analysis.Program // nil for a question without a run
-	asked   bool              // a question of the run was put; only the first one offers the plan
-	planned atomic.Bool       // the plan was given
+	program *analysis.Program            // nil for a question without a run
+	display map[string]approvals.Display // by tool: what narrows the arguments that are shown; nil is nothing
+	asked   bool                         // a question of the run was put; only the first one offers the plan
+	planned atomic.Bool                  // the plan was given
 
 	waited time.Duration // in all; the Gate puts one round of questions of a run at a time
 }
@@ -247,7 +248,11 @@ func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	}
 	if profile := a.policy.profile(); profile != nil {
 		redact := profile.Redact()
-		r.Display = approvals.Display{Keys: redact.Keys, Pointers: redact.Pointers, NoDetect: redact.NoDetect}
+		own := a.display[q.Tool.Name]
+		r.Display = approvals.Display{
+			Keys: slices.Concat(redact.Keys, own.Keys), Pointers: slices.Concat(redact.Pointers, own.Pointers), NoDetect: redact.NoDetect,
+			String: own.String, Items: own.Items, Depth: own.Depth,
+		}
 	}
 	return r
 }

@@ -112,12 +112,28 @@ func (s storedQuestions) Open(ctx context.Context) ([]*approvals.Pending, error)
 	return all, err
 }
 
+func (s storedQuestions) Sit(ctx context.Context, channel string) (leave func(), err error) {
+	db, err := s.db(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Sit(ctx, channel)
+}
+
+func (s storedQuestions) Seated(ctx context.Context, channel string) (bool, error) {
+	db, err := s.db(ctx)
+	if err != nil {
+		return false, err
+	}
+	return db.Seated(ctx, channel)
+}
+
 func (s storedQuestions) Watch(ctx context.Context) (<-chan struct{}, func(), error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	changed, stop := db.Watch(store.Approvals)
+	changed, stop := db.Watch(store.Approvals, store.Seats)
 	return changed, stop, nil
 }
 

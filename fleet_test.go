@@ -323,3 +323,46 @@ func (p *process) until(t *testing.T, line string) {
 	}
 	t.Fatalf("the replica never said %q: %s", line, strings.Join(p.said(), "\n"))
 }
+
+// Somebody at a queue of one process is there for what another process asks.
+func TestPeopleAreThereForOtherProcesses(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	asks, _ := newReplica(t, dir)
+	defer asks.Close(context.WithoutCancel(t.Context()))
+	run := func() string {
+		r, err := asks.Eval(t.Context(), codemode.Request{Code: `return await codemode.up__third({}).then(() => "done", e => e.reason)`})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(r.Value)
+	}
+	if got := run(); got != `"no_approver"` && got != `"elicitation_unsupported"` {
+		t.Errorf("with nobody anywhere it is %s", got)
+	}
+	other, q := newReplica(t, dir)
+	defer other.Close(context.WithoutCancel(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { answer(ctx, t, q, "local:mallory") })
+	got := ""
+	for deadline := time.Now().Add(20 * time.Second); got != `"done"` && time.Now().Before(deadline); {
+		got = run() // until it is known there that somebody has come here
+	}
+	if got != `"done"` {
+		t.Errorf("with somebody at the other process it is %s", got)
+	}
+	stop()
+	answering.Wait()
+	for deadline := time.Now().Add(20 * time.Second); got == `"done"` && time.Now().Before(deadline); {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		r, err := asks.Eval(ctx, codemode.Request{Code: `return await codemode.up__third({}).then(() => "done", e => e.reason)`})
+		cancel()
+		if err == nil {
+			got = string(r.Value)
+		}
+	}
+	if got == `"done"` {
+		t.Error("nobody is there any more, and the call was made")
+	}
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // layers is the import table: what a folder may import besides the standard
-// library. Leaves import nothing of this module but internal/replace, and each outside module
+// library. Leaves import nothing of this module but internal/replace and internal/encoded, and each outside module
 // comes in through the folders that are named here and no others.
 var layers = map[string]struct {
 	ours    []string
@@ -23,17 +23,18 @@ var layers = map[string]struct {
 	"analysis":        {outside: []string{"github.com/evanw/esbuild"}},
 	"profiles":        {ours: []string{"internal/replace"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":         {},
-	"upstream":        {ours: []string{"internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":        {ours: []string{"internal/encoded", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 	"hostfns":         {},
 	"store":           {outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":           {ours: []string{"store"}}, // what it writes are rows of the store
+	"audit":           {ours: []string{"internal/encoded", "store"}}, // what it writes are rows of the store
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
 	".":            {ours: []string{"internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store"}},
 	"server":       {ours: []string{".", "approvals", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"cmd/codemode": {ours: []string{".", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"console":      {ours: []string{"approvals", "audit", "store"}},
+	"cmd/codemode": {ours: []string{".", "console", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -222,9 +222,16 @@ func (x *execution) leave(ctx context.Context) bool {
 		x.e.log.Warn("a run that waits for a person could not be given up, so it ends with this process", "run", x.resp.Run, "error", err)
 		return false
 	}
+	row := x.row
 	x.row = nil
 	x.cancel(fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving))
-	return true
+	if errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) {
+		return true
+	}
+	if back, err := db.Unpark(ctx, row.Run, holder()); err == nil { // its client went away at that moment, so it ends here
+		x.row = back
+	}
+	return false
 }
 
 // Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their

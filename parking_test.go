@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -60,15 +61,20 @@ func TestApprovedCallsKeepToTheLimitOfCallsInFlight(t *testing.T) {
 	e, _ := newReplica(t, dir)
 	defer e.Close(context.WithoutCancel(t.Context()))
 	r, err := e.Eval(t.Context(), codemode.Request{
-		Code: `const all = Array.from({length: 60}, (_, n) => codemode.up__second({n}));
+		Code: `const all = Array.from({length: 80}, (_, n) => codemode.up__second({n}));
 			return (await Promise.all(all)).length`,
 		Channels: []approvals.Channel{slowly()},
 	})
-	if err != nil || string(r.Value) != "60" {
+	if err != nil || string(r.Value) != "80" {
 		t.Fatalf("got %s, %v", r.Value, err)
 	}
-	if most := up.atOnce(); most > 16 {
-		t.Errorf("%d calls were under way at once, want 16 at most", most)
+	for what, n := range up.times() {
+		if n != 1 {
+			t.Errorf("%s was done %d times", what, n)
+		}
+	}
+	if most, limit := up.atOnce(), sandbox.DefaultLimits().InFlight; most > limit {
+		t.Errorf("%d calls were under way at once, want %d at most", most, limit)
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	CodeTimeout     = "timeout"                 // the question was open until its time was over
 	CodeCanceled    = "canceled"                // the question was closed without an answer, or the run ended
 	CodeTooMany     = "too_many_asks"           // the run has asked as often as its channels can carry
+	CodeInvalid     = "invalid_decision"        // an approver decided something that is no decision
 )
 
 // What decided, in Answer.How.
@@ -66,6 +67,7 @@ const (
 	TooFastShut Outcome = "closed the question faster than a person can read"
 	Shut        Outcome = "closed the question without an answer"
 	Unclear     Outcome = "gave no clear answer"
+	Invalid     Outcome = "gave a decision that is none"
 	Absent      Outcome = "has nobody there"
 	Empty       Outcome = "has nobody there yet"
 	Unable      Outcome = "cannot ask"
@@ -94,6 +96,8 @@ func judge(got reply, minHuman time.Duration) Outcome {
 		return TooFastShut
 	case errors.Is(err, ErrDismissed), errors.Is(err, context.Canceled): // by a person, or with the connection
 		return Shut
+	case errors.Is(err, ErrInvalid):
+		return Invalid
 	case errors.Is(err, ErrUnclear):
 		return Unclear
 	case errors.Is(err, context.DeadlineExceeded):
@@ -148,6 +152,8 @@ func nobody(tried []Try, r *Request, fallback bool) Answer {
 	}
 	a := Answer{How: ByNobody}
 	switch {
+	case has(Invalid):
+		a.Code, a.Detail = CodeInvalid, "what was decided about this call is neither a refusal nor an approval, which is a no"
 	case has(Shut):
 		a.Code, a.Detail = CodeCanceled, "the question about this call was closed without an answer"
 	case has(Expired):

@@ -87,7 +87,7 @@ func (p *printer) container(raw []byte, depth, indent int, s secrecy) {
 		}
 		p.cut = true
 		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, count(n, "entry", "entries"), len(raw)))
-	case p.oneLine, p.column+2*len(raw) < p.width && p.simple(raw):
+	case p.oneLine && p.items == 0, !p.oneLine && p.column+2*len(raw) < p.width && p.simple(raw):
 		p.put(opening)
 		i := 0
 		for key, value := range entries(raw) {

@@ -47,7 +47,11 @@ type SharedBook interface {
 	Find(ctx context.Context, id string) (*Pending, error)
 	// Open lists the questions that have no answer, oldest first.
 	Open(ctx context.Context) ([]*Pending, error)
-	// Watch returns a channel that receives when questions may have come or been answered, until stop is called.
+	// Sit notes that somebody is there for the questions of a channel, for other processes to know, until leave is called. Seated
+	// reports whether somebody is, in whatever process.
+	Sit(ctx context.Context, channel string) (leave func(), err error)
+	Seated(ctx context.Context, channel string) (bool, error)
+	// Watch returns a channel that receives when questions may have come or been answered, or people may have come or left, until stop is called.
 	Watch(ctx context.Context) (changed <-chan struct{}, stop func(), err error)
 }
 

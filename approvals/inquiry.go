@@ -15,6 +15,9 @@ type Inquiry struct {
 	Options  []Option `json:"options,omitempty"`
 	Multiple bool     `json:"multiple,omitempty"` // several options may be chosen
 	FreeText bool     `json:"freeText,omitempty"` // words may be given instead, or as well; without options they always may
+
+	// Server is which upstream asks, under the name that a person gave it; "" is the program. A program cannot set it.
+	Server string `json:"-"`
 }
 
 // An Option is an answer that a person can choose.
@@ -143,10 +146,17 @@ func renderInquiry(r *Request, o RenderOptions) Rendering {
 		l = whole
 	}
 	q := newQuestion(r, o, l, nil)
-	q.put("A program asks you something, in its own words. Your answer goes to the program and allows no call.")
+	who := "program"
+	if r.Inquiry.Server != "" {
+		who = "server"
+	}
+	q.put("A " + who + " asks you something, in its own words.")
+	q.newline(0)
+	q.put("Your answer goes to the " + who + ", and allows no call.")
 	q.b.WriteByte('\n')
 	q.newline(margin)
-	q.paint(bold, "Question of a program")
+	q.paint(bold, "Question of a "+who)
+	q.fact("server", r.Inquiry.Server)
 	q.fact("profile", r.Profile)
 	q.fact("run", r.Run)
 	q.fact("code", r.Code)
@@ -176,7 +186,7 @@ func renderInquiry(r *Request, o RenderOptions) Rendering {
 	q.args, q.total, q.sum = "", len(r.Args), r.Args
 	q.lookTwice()
 	q.newline(margin)
-	q.paint(dim, "Give no password or other secret: the program reads the answer.")
+	q.paint(dim, "Give no password or other secret: the "+who+" reads the answer.")
 	q.b.WriteByte('\n')
 	return q.rendering()
 }

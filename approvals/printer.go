@@ -52,6 +52,10 @@ func (p *printer) put(s string) {
 }
 
 func (p *printer) newline(indent int) {
+	if p.oneLine {
+		p.put(" ")
+		return
+	}
 	p.b.WriteByte('\n')
 	p.column, p.indent = 0, indent
 	p.put(strings.Repeat(" ", indent))

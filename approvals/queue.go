@@ -21,6 +21,7 @@ type Queue struct {
 	mu      sync.Mutex
 	items   []*item // in the order in which they came
 	seats   map[*Seat]bool
+	far     bool          // somebody has a seat in another process, see Follow
 	changed chan struct{} // closed, and made anew, when somebody comes or goes
 }
 
@@ -56,7 +57,10 @@ func (q *Queue) Edits() bool { return true }
 func (q *Queue) Inquires() bool { return true }
 
 func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
-	it := &item{request: r, since: time.Now(), reply: make(chan Reply, 1)}
+	it := &item{request: r, since: r.Time, reply: make(chan Reply, 1)}
+	if it.since.IsZero() { // else the questions of one moment are in the order of their calls
+		it.since = time.Now()
+	}
 	q.mu.Lock()
 	q.items = append(q.items, it)
 	q.tell()
@@ -71,7 +75,7 @@ func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
 	}
 	for {
 		q.mu.Lock()
-		somebody, changed := len(q.seats) > 0, q.changed
+		somebody, changed := len(q.seats) > 0 || q.far, q.changed
 		q.mu.Unlock()
 		switch {
 		case somebody:
@@ -116,7 +120,7 @@ func (q *Queue) tell() {
 	}
 }
 
-// Present is how many seats are taken.
+// Present is how many seats are taken here.
 func (q *Queue) Present() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

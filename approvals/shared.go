@@ -166,8 +166,9 @@ func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
 	return answer
 }
 
-// Follow shows in the queue, too, what other processes ask, while somebody has a seat, until ctx ends. The book of d has to
-// be a [SharedBook]; with another there is nothing to follow. edit says what is wrong with other arguments for a call; nil
+// Follow joins the queue to those of its name in other processes, until ctx ends: while somebody has a seat here, it shows what
+// they ask too, and while somebody has one there, there is somebody for what is asked here. The book of d has to be a
+// [SharedBook]; with another there is nothing to follow. edit says what is wrong with other arguments for a call; nil
 // lets nobody change arguments of another process's call.
 func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *Request, args json.RawMessage) error) {
 	book, ok := d.book().(SharedBook)
@@ -175,16 +176,12 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *Request, args 
 		return
 	}
 	for ctx.Err() == nil {
-		q.mu.Lock()
-		somebody, changed := len(q.seats) > 0, q.changed
-		q.mu.Unlock()
-		if somebody {
-			q.watch(ctx, d, book, edit)
-			q.others(nil)
-		}
+		q.watch(ctx, d, book, edit)
+		q.others(nil)
+		q.elsewhere(false)
 		select {
 		case <-ctx.Done():
-		case <-changed:
+		case <-time.After(watchAgain):
 		}
 	}
 }
@@ -192,28 +189,39 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *Request, args 
 // watchAgain is how long after a failure the book is looked at again, and lookAgain how often what is over is looked for.
 const watchAgain, lookAgain = 2 * time.Second, 5 * time.Second
 
-// watch keeps the queue up to date until nobody has a seat.
+// watch keeps the queue up to date until the book can no longer be read.
 func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r *Request, args json.RawMessage) error) {
 	news, stop, err := book.Watch(ctx)
 	if err != nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchAgain):
-		}
 		return
 	}
 	defer stop()
+	leave := func() {} // of the seat that others see
+	defer func() { leave() }()
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
-	for {
+	for seated := false; ; {
 		q.mu.Lock()
 		somebody, changed := len(q.seats) > 0, q.changed
 		q.mu.Unlock()
-		if !somebody {
-			return
+		if somebody && !seated {
+			if off, err := book.Sit(ctx, q.name); err == nil {
+				leave, seated = off, true
+			}
 		}
-		if open, err := book.Open(ctx); err == nil {
-			q.others(q.strangers(d, open, edit))
+		if !somebody && seated {
+			leave()
+			leave, seated = func() {}, false
+			q.others(nil)
+		}
+		switch {
+		case somebody:
+			if open, err := book.Open(ctx); err == nil {
+				q.others(q.strangers(d, open, edit))
+			}
+		default:
+			there, err := book.Seated(ctx, q.name)
+			q.elsewhere(err == nil && there)
 		}
 		select {
 		case <-ctx.Done():
@@ -225,6 +233,16 @@ func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r
 		case <-tick.C:
 		case <-changed:
 		}
+	}
+}
+
+// elsewhere notes whether somebody has a seat in another process.
+func (q *Queue) elsewhere(there bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.far != there {
+		q.far = there
+		q.presence()
 	}
 }
 

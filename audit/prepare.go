@@ -7,7 +7,7 @@ import (
 
 // prepare makes an entry fit for the store: digests in place of values, secrets masked.
 func (r *Record) prepare(e Entry) *Entry {
-	d := newRedactor(r.options.redaction(e.Profile), r.options.known())
+	d := r.options.redactor(e.Profile)
 	e.V, e.Chain, e.Seq, e.Prev, e.Hash = version, 0, 0, "", ""
 	if e.Time.IsZero() {
 		e.Time = r.options.Now()

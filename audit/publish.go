@@ -149,17 +149,18 @@ func newPublishing(o Options) *publishing {
 	return p
 }
 
-// moved notes the end of the chain.
-func (p *publishing) moved(database string, h store.Head, rows int) {
+// moved notes the end of the chain, and reports whether a checkpoint should be sent because of the many entries behind the last.
+func (p *publishing) moved(database string, h store.Head, rows int) (many bool) {
 	if p.rows == 0 {
 		p.since = time.Now()
 	}
 	p.rows += rows
 	p.last = Checkpoint{Database: database, Heads: []Head{headOf(h)}}
-	if p.rows >= publishEvery {
-		p.send()
-	}
+	return p.rows >= publishEvery
 }
+
+// later waits as if the first entry that is not covered came now.
+func (p *publishing) later() { p.since = time.Now() }
 
 // due is when a checkpoint should be sent though few entries came.
 func (p *publishing) due() time.Duration {

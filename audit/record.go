@@ -107,6 +107,8 @@ type recordOptions struct {
 	mu       sync.Mutex
 	secrets  []string
 	replacer *strings.Replacer
+	names    *memo[string] // for these secrets
+	judged   memo[bool]
 }
 
 func (o *recordOptions) redaction(profile string) Redaction {
@@ -116,18 +118,26 @@ func (o *recordOptions) redaction(profile string) Redaction {
 	return o.Redact(profile)
 }
 
-// known gives what replaces the secrets of now.
-func (o *recordOptions) known() *strings.Replacer {
-	if o.Secrets == nil {
-		return nil
+// redactor masks what is secret under a profile now.
+func (o *recordOptions) redactor(profile string) *redactor {
+	known, names := o.known()
+	d := newRedactor(o.redaction(profile), known)
+	d.names, d.judged = names, &o.judged
+	return d
+}
+
+// known gives what replaces the secrets of now, and a memo of what became of names by that.
+func (o *recordOptions) known() (*strings.Replacer, *memo[string]) {
+	var now []string
+	if o.Secrets != nil {
+		now = o.Secrets()
 	}
-	now := o.Secrets()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(now) != len(o.secrets) || len(now) > 0 && &now[0] != &o.secrets[0] {
-		o.secrets, o.replacer = now, knownSecrets(append([]string(nil), now...))
+	if o.names == nil || len(now) != len(o.secrets) || len(now) > 0 && &now[0] != &o.secrets[0] {
+		o.secrets, o.replacer, o.names = now, knownSecrets(append([]string(nil), now...)), &memo[string]{}
 	}
-	return o.replacer
+	return o.replacer, o.names
 }
 
 // Write keeps an entry and returns when it is on the disk. An error means that what the entry

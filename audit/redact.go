@@ -1,14 +1,14 @@
 package audit
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/encoded"
 )
 
 // Redaction says what is secret beside what looks so by itself.
@@ -67,6 +67,8 @@ type redactor struct {
 	run      *strings.Replacer // those that this run has shown to be
 	found    []string          // texts that were masked for their keys
 	short    bool              // something was left out
+	names    *memo[string]     // what became of texts that known and detect had been applied to; nil remembers none
+	judged   *memo[bool]       // whether secretKeys say of a key that it is one; nil remembers none
 }
 
 func newRedactor(r Redaction, known *strings.Replacer) *redactor {
@@ -123,9 +125,7 @@ func knownSecrets(values []string) *strings.Replacer {
 		if len(v) < shortestSecret {
 			continue
 		}
-		quoted, _ := json.Marshal(v) // a string always can be
-		for _, form := range []string{v, strings.Trim(string(quoted), `"`), url.QueryEscape(v), url.PathEscape(v),
-			base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v))} {
+		for _, form := range encoded.Forms(v) {
 			if !seen[form] {
 				seen[form] = true
 				pairs = append(pairs, form, Mask)
@@ -166,8 +166,14 @@ func (d *redactor) sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	return cut(d.text(s), maxDetail)
+	if d.names == nil || d.run != nil || !d.detect || len(s) > longestName {
+		return cut(d.text(s), maxDetail)
+	}
+	return d.names.of(s, d.text)
 }
+
+// longestName is the longest text that is remembered: most are the names of the same few tools, profiles and people.
+const longestName = 128
 
 // json gives a value as the record may keep it, in canonical form; nil if it is too large or no JSON.
 func (d *redactor) json(raw json.RawMessage) (redacted json.RawMessage, whole bool) {
@@ -277,8 +283,16 @@ func (d *redactor) find(s string) {
 }
 
 func (d *redactor) secret(key string) bool {
+	own := d.keys[len(secretKeys):]
+	if d.judged != nil && len(own) == 0 && len(key) <= longestName {
+		return d.judged.of(key, func(key string) bool { return matches(secretKeys, key) })
+	}
+	return matches(d.keys, key)
+}
+
+func matches(patterns []string, key string) bool {
 	key = fold(key)
-	return slices.ContainsFunc(d.keys, func(p string) bool { return like(p, key) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return like(p, key) })
 }
 
 func (d *redactor) below(path []string, i int, key string) []string {

@@ -347,7 +347,11 @@ func (w *writer) committed(rows []store.Row, kept []*item) {
 	for len(w.order) > 0 && w.open[w.order[0].key] != w.order[0].seq {
 		w.order = w.order[1:]
 	}
-	w.r.pub.moved(w.db.ID(), w.chain.Head(), len(rows))
+	if w.r.pub.moved(w.db.ID(), w.chain.Head(), len(rows)) {
+		ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
+		defer cancel()
+		w.publish(ctx)
+	}
 }
 
 // acknowledge tells those who wait. For those who gave up while their entry was on its way, the record
@@ -513,7 +517,7 @@ func (w *writer) idle() {
 		w.write([]*item{{}}) // nothing, which tells whether something could be written
 	}
 	if w.r.pub.due() <= 0 {
-		w.r.pub.send()
+		w.publish(ctx)
 	}
 	if time.Now().Before(w.sweep) {
 		return
@@ -530,10 +534,25 @@ func (w *writer) idle() {
 	}
 }
 
+// publish tells where the chain ends. What is told has to be there after a power cut, whatever is promised otherwise: a
+// record that ends before its checkpoint looks as if somebody had cut it.
+func (w *writer) publish(ctx context.Context) {
+	if w.db != nil {
+		if err := w.db.Harden(ctx); err != nil {
+			w.r.log.Warn("a checkpoint of the record waits, because what it speaks of may not be on the disk", "error", err)
+			w.r.pub.later()
+			return
+		}
+	}
+	w.r.pub.send()
+}
+
 // end publishes where the chain ends and gives everything back.
 func (w *writer) end() {
 	if w.r.ctx.Err() == nil {
-		w.r.pub.send()
+		ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
+		w.publish(ctx)
+		cancel()
 	}
 	w.r.pub.close()
 	w.drop()

@@ -100,6 +100,7 @@ func (r *Run) refresh(ctx context.Context, c *call, a *admission) *Exception {
 		return denied(a.tool.Name, ReasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}
 	if now.Server != a.tool.Server || now.Raw != a.tool.Raw || now.Digest != a.tool.Digest {
+		a.answer, a.decision.How = Answer{}, DefinitionChanged // whatever the person said was about another tool
 		return denied(a.tool.Name, ReasonPolicy, "the tool's definition changed while the call waited for a person; call it again", "")
 	}
 	a.tool = now

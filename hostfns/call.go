@@ -107,7 +107,7 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, er
 // approve asks about a call. before says that it waited when its run was saved.
 func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission, before bool) (*admission, error) {
 	if x := r.ask(ctx, c, in, a, before); x != nil {
-		r.recordRefusal(ctx, c, a, x, cmp.Or(a.answer.How, decidedBy(a.decision)))
+		r.recordRefusal(ctx, c, a, x, a.decider())
 		return nil, x
 	}
 	return r.authorise(ctx, c, a)

@@ -17,7 +17,7 @@ func (r *Run) entry(kind string, c *call, a *admission) Entry {
 		Profile: r.info.Profile, ProfileDigest: a.decision.ProfileDigest,
 		Tool: c.Tool, Verdict: a.decision.Verdict.String(), Risk: a.decision.Risk,
 		Rule: a.decision.Rule, At: a.decision.At, Layer: a.decision.Layer,
-		DecidedBy: cmp.Or(a.answer.How, decidedBy(a.decision)), Channel: a.answer.Channel, By: a.answer.By, Grant: a.answer.Grant, Scope: a.answer.Scope, Waited: a.answer.Took,
+		DecidedBy: a.decider(), Channel: a.answer.Channel, By: a.answer.By, Grant: a.answer.Grant, Scope: a.answer.Scope, Waited: a.answer.Took,
 	}
 	if a.tool != nil {
 		e.Server, e.Tool, e.ToolDefinition = a.tool.Server, a.tool.Name, a.tool.Digest
@@ -30,10 +30,13 @@ func (r *Run) entry(kind string, c *call, a *admission) Entry {
 		}
 	}
 	if a.answer.How == "person" || kind == KindAsked {
-		e.Shown = a.args
+		e.Shown = e.Proposed // other arguments, if the answer was given with some, are the person's own
 	}
 	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && a.answer.Allowed {
 		e.Authorised = a.args
+		if other, err := freeze(a.answer.Args, r.info.ArgumentBytes); err == nil && a.answer.Args != nil {
+			e.Authorised = other // which take the place of the others with the next step
+		}
 	}
 	if kind == KindRunning || kind == KindOutcome {
 		e.Executed = a.args
@@ -41,14 +44,37 @@ func (r *Run) entry(kind string, c *call, a *admission) Entry {
 	return e
 }
 
+// DefinitionChanged is what decided a call whose tool is not the one that was reviewed, or asked about.
+const DefinitionChanged = "definition_changed"
+
 func decidedBy(d Decision) string {
 	switch {
+	case d.How != "":
+		return d.How
 	case d.Code == ReasonLimit:
 		return "limit"
 	case d.Rule != "":
 		return "rule"
 	}
 	return "default"
+}
+
+// decider is what decided a call that people were asked about, or were to be. That nobody answered is decided by what the
+// profile says for that case, unless the question stood for something else than the rules.
+func (a *admission) decider() string {
+	switch a.answer.How {
+	case "":
+		return decidedBy(a.decision)
+	case "none":
+		switch {
+		case a.decision.How != "":
+			return a.decision.How
+		case a.answer.Code == ReasonCanceled:
+			return "error"
+		}
+		return "fallback"
+	}
+	return a.answer.How
 }
 
 // recordRefusal writes why a call did not happen. If it cannot be written the

@@ -137,6 +137,7 @@ type Decision struct {
 	Rule    string   // id of the rule that decided; "" means that none did
 	At      string   // where that rule stands, as file:line
 	Layer   string   // what narrows the profile and decided: floor, "overlay NAME"; "" is the profile itself
+	How     string   // what decided when it was neither a rule nor the default: definition_changed
 	Code    string   // why, for a deny: denied, bad_arguments or limit; "" means denied
 	Detail  string   // one sentence for the program
 	Reasons []string // for the person who is asked

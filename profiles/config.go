@@ -37,8 +37,10 @@ type Config struct {
 	Store   json.RawMessage // an object or a string; nil if the file does not say
 	HTTP    json.RawMessage // an object or a string; nil if the file does not say
 	Console json.RawMessage // an object or a string; nil if the file does not say
-	Scripts *Scripts        // nil = there are no saved programs
-	Limits  Limits          // for the profiles that do not say
+	// Responder is how a terminal for answers is opened, an object or a string; nil if the file does not say.
+	Responder json.RawMessage
+	Scripts   *Scripts // nil = there are no saved programs
+	Limits    Limits   // for the profiles that do not say
 
 	// OutputValidation says what becomes of results that do not fit their tool's
 	// output schema: off, warn or strict; "" if the file does not say.

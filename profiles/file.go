@@ -69,6 +69,7 @@ func (b *builder) read() {
 		{"store", func(n *node) { b.setting(n, &b.config.Store, b.raw(n, "store")) }},
 		{"http", func(n *node) { b.setting(n, &b.config.HTTP, b.raw(n, "http")) }},
 		{"console", func(n *node) { b.setting(n, &b.config.Console, b.raw(n, "console")) }},
+		{"responder", func(n *node) { b.setting(n, &b.config.Responder, b.raw(n, "responder")) }},
 		{"inputs", func(n *node) {
 			b.doubt(b.place(int(n.keyStart)), len(n.key), "", `"inputs" is read by other programs; nobody is asked for them here`)
 		}},

@@ -28,6 +28,24 @@ func (f Files) Load() (*Config, error) {
 	return ParseAll(sources...)
 }
 
+// LoadWith is Load as if the file of that path had that content. It has to be one of the files.
+func (f Files) LoadWith(path string, data []byte) (*Config, error) {
+	sources, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	for i := range sources {
+		if sources[i].File == path {
+			sources[i].Data = data
+			return ParseAll(sources...)
+		}
+	}
+	if path == "" || path != f.Overlays { // which need not be there
+		return nil, fmt.Errorf("%s is not one of the configuration files", path)
+	}
+	return ParseAll(append(sources, Source{File: path, Data: data, Standing: Narrowing})...)
+}
+
 // None reports whether no file is named that could say anything.
 func (f Files) None() bool {
 	return f.Managed == "" && f.User == "" && f.Project == "" && f.Overlays == ""

@@ -182,14 +182,14 @@ func (r *rule) results(v *view, g *gaps, known result) []result {
 		if g.touch(&r.when[i]) {
 			depends = true
 		} else {
-			rest = and(rest, r.when[i].eval(&v.args, r.list != allowlist))
+			rest = and(rest, r.when[i].eval(v.args, r.list != allowlist))
 		}
 	}
 	if r.closed {
 		if g.others(r) {
 			depends = true
 		} else {
-			rest = and(rest, r.others(&v.args))
+			rest = and(rest, r.others(v.args))
 		}
 	}
 	switch {

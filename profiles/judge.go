@@ -107,10 +107,10 @@ func (r *rule) judge(v *view) result {
 		if all.result == no {
 			return no
 		}
-		all = and(all, r.when[i].eval(&v.args, wide))
+		all = and(all, r.when[i].eval(v.args, wide))
 	}
 	if r.closed && all.result != no {
-		all = and(all, r.others(&v.args))
+		all = and(all, r.others(v.args))
 	}
 	return all.result
 }

@@ -105,7 +105,7 @@ const maxArguments = 1 << 20
 // A view is a call made ready for rules.
 type view struct {
 	call      Call
-	args      tree
+	args      *tree // apart from the rest, which then needs no place in memory of its own
 	canonical string
 	raw       string // server__tool as the upstream has it
 	trusted   bool
@@ -135,7 +135,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if kind := args.nodes[0].kind; kind != kindObject {
 		return "the arguments cannot be judged: they are " + kind.String() + ", not an object"
 	}
-	v.args = args
+	v.args = &args
 	return ""
 }
 

@@ -131,10 +131,10 @@ func (r *rule) outcomes(v *view) []Outcome {
 	}
 	for i := range r.when {
 		c := &r.when[i]
-		add(c.pointer, c.pointer+" "+c.text, c.eval(&v.args, r.list != allowlist))
+		add(c.pointer, c.pointer+" "+c.text, c.eval(v.args, r.list != allowlist))
 	}
 	if r.closed {
-		add("", "no other arguments", r.others(&v.args))
+		add("", "no other arguments", r.others(v.args))
 	}
 	return all
 }

@@ -98,7 +98,7 @@ func (b *builder) inherit(base *Config) {
 	if b.standing != User {
 		c.Path = base.Path
 	}
-	c.Servers, c.Builtin, c.Store, c.HTTP, c.Console = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP, base.Console
+	c.Servers, c.Builtin, c.Store, c.HTTP, c.Console, c.Responder = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP, base.Console, base.Responder
 	b.earlier = base.Warnings
 }
 

@@ -253,7 +253,7 @@ func TestWatchKeepsTheLastGood(t *testing.T) {
 			row.do(t, path)
 			select {
 			case <-s.news:
-			case <-time.After(reloadWithin):
+			case <-time.After(patience):
 				t.Fatal("nothing was reported")
 			}
 			time.Sleep(100 * time.Millisecond) // five polls, in which the same must not be reported again

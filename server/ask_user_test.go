@@ -74,7 +74,7 @@ func TestAskUserOverEveryProtocol(t *testing.T) {
 			t.Errorf("in a program: got %s", text)
 		}
 		for _, shown := range c.questions() {
-			if !strings.Contains(shown, "A program asks you something, in its own words. Your answer goes to the program and allows no call.") {
+			if !strings.Contains(shown, "A program asks you something, in its own words.\nYour answer goes to the program, and allows no call.") {
 				t.Errorf("shown:\n%s", shown)
 			}
 		}

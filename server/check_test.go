@@ -245,7 +245,7 @@ func TestS48PrincipalsOverHTTP(t *testing.T) {
 		"overlays": [{"id": "contractor", "principal": %q, "denylist": ["filesystem__*"]}]}}`, fingerprint("secret of a contractor")), server.Options{})
 	url := h.listen()
 	for token, want := range map[string]string{"secret of a contractor": "denied", "secret of a colleague": "happened", "": "happened"} {
-		c := h.connectHTTPAs(url, token)
+		c := h.connectHTTPAs(url, token, "")
 		if text, _ := c.eval("codemode_eval", attempt(`codemode.filesystem__read_text_file({path: "a.md"})`)); !strings.Contains(strings.SplitN(text, "\n", 2)[0], want) {
 			t.Errorf("token %q: %s", token, text)
 		}
@@ -271,10 +271,10 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (h *house) connectHTTPAs(url, token string) *client {
+func (h *house) connectHTTPAs(url, token, version string) *client {
 	h.t.Helper()
 	c, sdk := newClient(h.t, nil, nil)
-	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}, nil)
+	session, err := sdk.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		h.t.Fatal(err)
 	}

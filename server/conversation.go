@@ -31,7 +31,7 @@ type conversation struct {
 // A line is the way to the person at the client.
 type line interface {
 	canAsk() bool
-	// put shows a form until ctx ends and returns what came back, as it came.
+	// put shows a form until ctx ends and returns what came back, as it came. It calls shown when it does.
 	put(ctx context.Context, f *form) (*mcp.ElicitResult, error)
 }
 
@@ -42,6 +42,7 @@ type form struct {
 	run       string                  // that asks; "" if no run does
 	questions []string                // ids of what is decided by it
 	late      func(*mcp.ElicitResult) // takes an answer that came when it was decided otherwise; may be nil
+	shown     func()                  // is told when it is shown; set by conversation.ask
 	within    time.Duration           // how long it may be open at most, as far as is known
 }
 
@@ -54,13 +55,12 @@ func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, err
 	if !c.line.canAsk() {
 		return nil, approvals.ErrCannotAsk
 	}
-	shown := approvals.Waiting(ctx)
+	f.shown = approvals.Waiting(ctx)
 	done, err := c.turn.take(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	shown()
 	c.waiting.Store(&f.about)
 	defer c.waiting.Store(nil)
 	return c.line.put(ctx, f)
@@ -162,6 +162,7 @@ func (d *direct) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
 	asking, cancel := context.WithCancelCause(d.call)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	f.shown()
 	var got answer
 	_, err := d.request.Session.Elicit(context.WithValue(asking, answerKey{}, &got), f.params)
 	switch {

@@ -20,8 +20,8 @@ import (
 // client sends another one with the answer and the requestState that came with the question. What serves the call goes on all the
 // while; it is never begun anew. A request that waits for it is a leg.
 //
-// A form is handed out once per round, and answered once: the answer that came first counts, and the same one sent again gets what
-// the first one got. Rounds are numbered from 1, and a state is good for the last one that was handed out.
+// A form is handed out once per round, and answered once: the answer that came first counts, and the same one sent again gets the
+// response that the first one got. Rounds are numbered from 1, and a state is good for the last one that was handed out.
 type exchange struct {
 	all    *exchanges
 	claims claims // that every leg has to share
@@ -58,8 +58,9 @@ type reply struct {
 
 // redeemed is a state that was used.
 type redeemed struct {
-	round  int
-	digest string // of the answer
+	round    int
+	digest   string              // of the answer
+	response *mcp.CallToolResult // to the request that brought it; nil until there is one
 }
 
 // early is the answer to questions that a run, begun elsewhere, will ask again here.
@@ -139,23 +140,32 @@ func (x *exchange) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) 
 	return nil, context.Cause(ctx)
 }
 
-// leg waits for a question or for the result, whichever comes first.
-func (x *exchange) leg(ctx context.Context) (*mcp.CallToolResult, error) {
+// leg waits for a question or for the result, whichever comes first. round is the one that its request came back with.
+func (x *exchange) leg(ctx context.Context, round int) (*mcp.CallToolResult, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.legs++
 	x.timer.Stop()
 	defer x.leave()
+	respond := func(r *mcp.CallToolResult) (*mcp.CallToolResult, error) {
+		if round > 0 && x.redeemed.round == round {
+			x.redeemed.response = r
+		}
+		return r, nil
+	}
 	for {
 		if x.gone != nil {
 			return nil, invalid("%v", x.gone)
 		}
+		if r := x.redeemed.response; r != nil && x.redeemed.round == round {
+			return r, nil
+		}
 		if x.result != nil {
-			return x.result, nil
+			return respond(x.result)
 		}
 		if q := x.open; q != nil {
 			if x.able {
-				return x.handOut(q), nil
+				return respond(x.handOut(q))
 			}
 			x.open = nil
 			q.reply <- reply{err: approvals.ErrCannotAsk}
@@ -187,6 +197,7 @@ func (x *exchange) handOut(q *question) *mcp.CallToolResult {
 		c.Expires = time.Now().Add(max(stateLife, q.within+stateSlack)).Unix()
 		q.state = x.all.sealer.seal(&c)
 		x.last = q
+		go q.shown() // until now its time stood still
 	}
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{inputKey: q.params}, RequestState: q.state}
 }
@@ -202,6 +213,8 @@ func (x *exchange) leave() {
 		x.timer.Reset(parkLimit)
 	case x.last == nil, x.gone != nil: // there is no state that could ask for it again
 		x.timer.Reset(0)
+	case x.redeemed.round < x.last.round: // who got it has sent an older state; the one that waits is still to come
+		x.timer.Reset(resultKept)
 	default:
 		x.timer.Reset(gotKept)
 	}
@@ -244,7 +257,7 @@ func (x *exchange) redeem(c *claims, able bool, answer *mcp.ElicitResult) error 
 		if answer == nil {
 			return nil // a question that is still open is put again
 		}
-		x.redeemed = redeemed{c.Round, digest}
+		x.redeemed = redeemed{round: c.Round, digest: digest}
 		if x.open == q {
 			x.open = nil
 			q.reply <- reply{result: answer}

@@ -54,10 +54,11 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 	bound := claims{Principal: xs.server.principal(req), Tool: req.Params.Name, Arguments: argumentsDigest(req.Params.Arguments)}
 	var x *exchange
 	var err error
+	round := 0
 	if req.Params.RequestState == "" {
 		bound.Exchange = rand.Text()
 		x, err = xs.begin(xs.newExchange(req, bound), do)
-	} else if x, err = xs.resume(req, bound, do); err != nil {
+	} else if x, round, err = xs.resume(req, bound, do); err != nil {
 		xs.server.log.Warn("a request came back with a requestState that is not accepted", "tool", fmt.Sprintf("%.80q", req.Params.Name), "because", err.Error())
 		xs.server.access.refused(ctx, bound.Principal, addressOf(req), "wrong_state")
 	}
@@ -68,7 +69,7 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 		v.stream.warm()
 	}
 	defer x.conversation.report(ctx, req)()
-	return x.leg(ctx)
+	return x.leg(ctx, round)
 }
 
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, bound claims) *exchange {
@@ -107,26 +108,24 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 }
 
 // resume finds the call that a state belongs to, and gives it the answer.
-func (xs *exchanges) resume(req *mcp.CallToolRequest, bound claims, do handler) (*exchange, error) {
+func (xs *exchanges) resume(req *mcp.CallToolRequest, bound claims, do handler) (x *exchange, round int, err error) {
 	c, err := xs.sealer.open(req.Params.RequestState)
 	if err == nil {
 		err = c.check(&bound, time.Now())
 	}
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, 0, invalid("%v", err)
 	}
 	answer, _ := req.Params.InputResponses[inputKey].(*mcp.ElicitResult)
 	xs.mu.Lock()
-	x := xs.all[c.Exchange]
+	x = xs.all[c.Exchange]
 	xs.mu.Unlock()
 	if x == nil {
-		adopted, err := xs.takeOver(req, c, bound, answer, do)
-		if err != nil {
-			return nil, err
+		if x, err = xs.takeOver(req, c, bound, answer, do); err != nil {
+			return nil, 0, err
 		}
-		x = adopted
 	}
-	return x, x.redeem(c, canAsk(req), answer)
+	return x, c.Round, x.redeem(c, canAsk(req), answer)
 }
 
 // takeOver goes on here with a run that was begun elsewhere.

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -151,14 +154,41 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.visits.leave(v)
+	body, status := readBody(w, r)
+	if status != 0 {
+		http.Error(w, http.StatusText(status), status)
+		return
+	}
 	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	defer s.end()
 	v.stream = s
 	r = r.Clone(context.WithValue(r.Context(), visitorKey{}, v))
 	v.gone = r.Context()
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer -") // the real one is known to nobody from here on
 	r.Header.Del("Cookie")
 	h.handler.ServeHTTP(s, r)
+}
+
+// bodyWait is how long a client may take to send what it wants.
+const bodyWait = 30 * time.Second
+
+// readBody reads all of a request, so that from then on a client that says nothing is one that waits. status is not 0 if it cannot
+// be served.
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // what cannot have one is no connection
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = control.SetReadDeadline(time.Time{})
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		return nil, http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, http.StatusRequestTimeout
+	case err != nil:
+		return nil, http.StatusBadRequest
+	}
+	return body, 0
 }
 
 // admit finds out who sends a request, or turns it away.

@@ -73,7 +73,7 @@ func (s *sealer) seal(c *claims) string {
 // open returns what a state says, if it was sealed with the same key. This pairs with seal.
 func (s *sealer) open(state string) (*claims, error) {
 	sealed, ok := strings.CutPrefix(state, statePrefix)
-	if !ok || len(state) > maxState {
+	if !ok || len(state) > maxState || strings.ContainsAny(sealed, "\r\n") { // which the decoder would pass over
 		return nil, errState
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)

@@ -15,8 +15,20 @@ var together = [...]int{16, 4, 1}
 
 const columns = `chain, seq, time, kind, state, run, call, principal, profile, tool, hash, body`
 
+// width is how many columns there are.
+const width = 12
+
+// args appends the columns of a row. What is as in the row before it, which to ends with, is shared with that.
 func (r *Row) args(to []any) []any {
-	return append(to, r.Chain, r.Seq, r.Time, r.Kind, r.State, r.Run, r.Call, r.Principal, r.Profile, r.Tool, r.Hash[:], r.Body)
+	before := to[max(0, len(to)-width):]
+	text := func(column int, s string) any {
+		if len(before) > 0 && before[column].(string) == s {
+			return before[column]
+		}
+		return s
+	}
+	return append(to, r.Chain, r.Seq, r.Time, text(3, r.Kind), text(4, r.State), text(5, r.Run), r.Call,
+		text(7, r.Principal), text(8, r.Profile), text(9, r.Tool), r.Hash[:], r.Body)
 }
 
 // appendFile writes rows in one transaction on the chain's own connection.
@@ -54,7 +66,7 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64) error {
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
 		return errors.Join(err, ErrFenced)
 	}
-	args := make([]any, 0, together[0]*12)
+	args := make([]any, 0, together[0]*width)
 	for _, n := range together {
 		for len(rows) >= n {
 			args = args[:0]

@@ -8,12 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// claims are the parked runs that this process has, and the signs of life of others.
+// claims are the parked runs and seats that this process has, and the signs of life of others.
 //
 // Beside an SQLite file, a process that has claims keeps a lock file, which the system unlocks when the process ends,
 // however it does. On PostgreSQL a process that has claims counts up a number in their rows, and one whose number stood
@@ -232,8 +233,8 @@ func (c *claims) news(all []string) bool {
 	return found
 }
 
-// lookAfterClaims says that this process lives, hears when it lost a run, and tells those who watch parked runs when
-// another process died.
+// lookAfterClaims says that this process lives, hears when it lost a run, and tells those who watch when another process
+// died that had runs or in which somebody sat.
 func (d *DB) lookAfterClaims(ctx context.Context) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
@@ -244,11 +245,11 @@ func (d *DB) lookAfterClaims(ctx context.Context) {
 		case <-t.C:
 		}
 		mine := d.claims.held()
-		if len(mine) == 0 && !d.watch.watches(Parked) {
+		if len(mine) == 0 && !d.watch.watches(Parked) && !d.watch.watches(Seats) {
 			continue
 		}
 		if err := d.lookAtClaims(ctx, mine); err != nil && ctx.Err() == nil {
-			d.log.Debug("claims of parked runs cannot be looked at", "error", err)
+			d.log.Debug("the claims of other processes cannot be looked at", "error", err)
 		}
 	}
 }
@@ -256,33 +257,29 @@ func (d *DB) lookAfterClaims(ctx context.Context) {
 func (d *DB) lookAtClaims(ctx context.Context, mine []string) error {
 	if !d.silent.Load() && d.Fleet() {
 		for _, claim := range mine {
-			if _, err := d.exec(ctx, `UPDATE parked SET beats = beats + 1 WHERE claim = $1`, claim); err != nil {
-				return err
+			for _, beat := range []string{`UPDATE parked SET beats = beats + 1 WHERE claim = $1`, `UPDATE seats SET beats = beats + 1 WHERE claim = $1`} {
+				if _, err := d.exec(ctx, beat, claim); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	var all []string
-	there := map[string]bool{}
-	err := d.each(ctx, func(scan func(...any) error) error {
-		var claim string
-		var beats int64
-		if err := scan(&claim, &beats); err != nil {
-			return err
-		}
-		d.claims.see(claim, beats)
-		all, there[claim] = append(all, claim), true
-		return nil
-	}, `SELECT claim, beats FROM parked WHERE phase > 0`)
+	runs, err := d.claimsIn(ctx, `SELECT claim, beats FROM parked WHERE phase > 0`)
+	if err != nil {
+		return err
+	}
+	seats, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats`)
 	if err != nil {
 		return err
 	}
 	for _, claim := range mine {
-		if !there[claim] {
+		if !slices.Contains(runs, claim) && !slices.Contains(seats, claim) {
 			d.claims.lose(claim)
 		}
 	}
-	if d.claims.news(all) {
+	if d.claims.news(append(runs, seats...)) {
 		d.watch.tell(Parked)
+		d.watch.tell(Seats)
 	}
 	return nil
 }

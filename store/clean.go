@@ -35,5 +35,5 @@ func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err erro
 			d.changed(t.table)
 		}
 	}
-	return c, nil
+	return c, d.cleanSeats(ctx)
 }

@@ -52,6 +52,8 @@ const (
 	reasonDeleted     = "the file of the record was deleted"
 	reasonReplaced    = "the file of the record was replaced by another one"
 	reasonDamaged     = "the file of the record is damaged"
+	reasonDisk        = "the disk of the record reports errors"
+	reasonUnopened    = "the file of the record cannot be opened"
 	reasonUnreachable = "the database of the record cannot be reached"
 	reasonOther       = "the record cannot be written"
 )
@@ -79,6 +81,10 @@ func reason(err error) string {
 			return reasonLocked
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return reasonDamaged
+		case sqlite3.SQLITE_IOERR:
+			return reasonDisk
+		case sqlite3.SQLITE_CANTOPEN:
+			return reasonUnopened
 		}
 		return reasonOther
 	}

@@ -382,6 +382,15 @@ func (d *DB) idWithoutLog(ctx context.Context) (string, error) {
 	return readMeta(ctx, pool)
 }
 
+// Harden makes what was acknowledged so far survive a power cut too, where [Normal] does not promise that.
+func (d *DB) Harden(ctx context.Context) error {
+	if d.file == nil || d.options.Sync == Full {
+		return nil
+	}
+	_, err := d.exec(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // which syncs the log, and then the file
+	return err
+}
+
 // look opens the file anew, as a later process would.
 func (d *DB) look(ctx context.Context) {
 	pool, err := sql.Open("sqlite", d.file.dsn(true, false, Options{Wait: 100 * time.Millisecond}))

@@ -17,6 +17,7 @@ const (
 	Parked    Table = "parked"
 	Overlays  Table = "overlays"
 	Outcomes  Table = "outcomes"
+	Seats     Table = "seats"
 )
 
 // pollEvery is how often changes that other processes made in an SQLite file are looked for.

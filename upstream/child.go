@@ -110,7 +110,7 @@ const stderrWeight = 4
 // keepStderr ends when the pipe is closed on either side.
 func (c *child) keepStderr(from io.Reader) {
 	buf := make([]byte, 32<<10)
-	var p pace
+	p := pace{sleep: func(d time.Duration) { sleepUntil(d, c.exited) }}
 	for {
 		n, err := from.Read(buf)
 		_, _ = c.stderr.Write(buf[:n]) // into memory

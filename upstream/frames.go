@@ -79,6 +79,10 @@ func (f *frameReader) line() (line []byte, cut bool, err error) {
 	}
 }
 
+// searchMax is up to where a line that is no message is searched for some. Longer ones would be
+// read again and again, for as long as their server likes.
+const searchMax = 1 << 20
+
 // messagesIn returns the messages of one line. A program that prints without
 // ending its line puts text in front of a message, and two writers can put two
 // messages on one line, so it looks for them.
@@ -86,6 +90,9 @@ func messagesIn(line []byte) [][]byte {
 	line = bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\xef\xbb\xbf"))
 	if m := message(line); m != nil {
 		return [][]byte{m}
+	}
+	if len(line) > searchMax {
+		return nil
 	}
 	var out [][]byte
 	for tries := 0; tries < 8; tries++ {
@@ -111,8 +118,8 @@ func messagesIn(line []byte) [][]byte {
 // message returns b as valid UTF-8 if it is one JSON-RPC message or a batch of
 // them, nil if it is not. Log lines in JSON are not.
 func message(b []byte) []byte {
-	if len(b) == 0 || b[0] != '{' && b[0] != '[' {
-		return nil
+	if !enclosed(b, '{', '}') && !enclosed(b, '[', ']') {
+		return nil // nor is half of one, however long it is
 	}
 	if !utf8.Valid(b) {
 		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
@@ -134,6 +141,10 @@ func message(b []byte) []byte {
 		return nil
 	}
 	return b
+}
+
+func enclosed(b []byte, first, last byte) bool {
+	return len(b) > 1 && b[0] == first && b[len(b)-1] == last
 }
 
 // An envelope is the outside of a JSON-RPC message.

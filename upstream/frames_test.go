@@ -67,6 +67,20 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// What a server writes is not read again and again, however long it is and whatever stands in it.
+func TestLongLinesAreReadOnce(t *testing.T) {
+	const a = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	long := strings.Repeat(`{"jsonrpc":"2.0","a":"`, 200_000)
+	for name, in := range map[string]string{"half a message": long, "text with a brace at the end": long + "}", "text with a message at the end": long + a} {
+		if got := messagesIn([]byte(in)); got != nil {
+			t.Errorf("%s: %d messages are found", name, len(got))
+		}
+	}
+	if got := messagesIn([]byte(strings.Repeat("x", searchMax-len(a)) + a)); len(got) != 1 {
+		t.Errorf("behind a long text: %d messages", len(got))
+	}
+}
+
 // A million lines of noise with messages between them: none is lost, and none is made up.
 func TestNoiseHidesNoMessage(t *testing.T) {
 	lines := 1_000_000

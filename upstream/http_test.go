@@ -18,8 +18,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sdkServer is a server made with the SDK, to be served over HTTP.
-func sdkServer() *mcp.Server {
+// sdkServer is a server made with the SDK, to be served over HTTP. What hangs in it does so until over is closed.
+func sdkServer(over <-chan struct{}) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
@@ -39,7 +39,7 @@ func sdkServer() *mcp.Server {
 	})
 	s.AddTool(&mcp.Tool{Name: "hangs", InputSchema: object}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		select {
-		case <-time.After(2 * patience):
+		case <-over: // the SDK's server without sessions does not end a call whose client has gone
 		case <-ctx.Done():
 		}
 		return &mcp.CallToolResult{}, nil
@@ -52,35 +52,40 @@ func sdkServer() *mcp.Server {
 
 func TestEveryWayOverHTTP(t *testing.T) {
 	t.Parallel()
-	server := func(*http.Request) *mcp.Server { return sdkServer() }
-	one := sdkServer()
-	shared := func(*http.Request) *mcp.Server { return one }
+	type get = func(*http.Request) *mcp.Server
+	streamable := func(o *mcp.StreamableHTTPOptions) func(get) http.Handler {
+		return func(server get) http.Handler { return mcp.NewStreamableHTTPHandler(server, o) }
+	}
+	sse := func(server get) http.Handler { return mcp.NewSSEHandler(server, nil) }
 	for _, row := range []struct {
 		name    string
-		handler http.Handler
+		handler func(get) http.Handler
 		path    string
 		kind    upstream.Transport
 		version string
 	}{
-		{"the newest protocol, without sessions", mcp.NewStreamableHTTPHandler(shared, &mcp.StreamableHTTPOptions{Stateless: true}), "/mcp", upstream.HTTP, "2026-07-28"},
-		{"with sessions", mcp.NewStreamableHTTPHandler(shared, nil), "/mcp", upstream.HTTP, "2025-11-25"},
-		{"with sessions, answers in plain JSON", mcp.NewStreamableHTTPHandler(shared, &mcp.StreamableHTTPOptions{JSONResponse: true}), "/mcp", upstream.HTTP, "2025-11-25"},
-		{"only SSE, found out", mcp.NewSSEHandler(server, nil), "/mcp", upstream.HTTP, "2025-11-25"},
-		{"only SSE, as the path says", mcp.NewSSEHandler(server, nil), "/sse", upstream.HTTP, "2025-11-25"},
-		{"only SSE, as configured", mcp.NewSSEHandler(server, nil), "/mcp", upstream.SSE, "2025-11-25"},
-		{"streamable at a path that says SSE", mcp.NewStreamableHTTPHandler(shared, nil), "/sse", upstream.HTTP, "2025-11-25"},
+		{"the newest protocol, without sessions", streamable(&mcp.StreamableHTTPOptions{Stateless: true}), "/mcp", upstream.HTTP, "2026-07-28"},
+		{"with sessions", streamable(nil), "/mcp", upstream.HTTP, "2025-11-25"},
+		{"with sessions, answers in plain JSON", streamable(&mcp.StreamableHTTPOptions{JSONResponse: true}), "/mcp", upstream.HTTP, "2025-11-25"},
+		{"only SSE, found out", sse, "/mcp", upstream.HTTP, "2025-11-25"},
+		{"only SSE, as the path says", sse, "/sse", upstream.HTTP, "2025-11-25"},
+		{"only SSE, as configured", sse, "/mcp", upstream.SSE, "2025-11-25"},
+		{"streamable at a path that says SSE", streamable(nil), "/sse", upstream.HTTP, "2025-11-25"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			var wrong atomic.Int32
+			over := make(chan struct{})
+			handler := row.handler(func(*http.Request) *mcp.Server { return sdkServer(over) })
 			ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") != "Bearer secret" || r.Header.Get("Cookie") != "" {
 					wrong.Add(1)
 				}
 				http.SetCookie(w, &http.Cookie{Name: "track", Value: "1"})
-				row.handler.ServeHTTP(w, r)
+				handler.ServeHTTP(w, r)
 			}))
 			defer ts.Close()
+			defer close(over)
 			s, warnings, err := upstream.ParseServer("s", json.RawMessage(fmt.Sprintf(
 				`{"type":%q,"url":%q,"headers":{"Authorization":"Bearer ${TOKEN}"}}`, row.kind, ts.URL+row.path)),
 				func(string) (string, bool) { return "secret", true })
@@ -359,7 +364,7 @@ func (r *restartable) start() {
 		r.t.Fatal(err)
 	}
 	r.addr = l.Addr().String()
-	one := sdkServer()
+	one := sdkServer(nil)
 	r.srv = &http.Server{Handler: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return one }, nil)}
 	go func(s *http.Server) { _ = s.Serve(l) }(r.srv) // ends with stop
 }

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -28,7 +27,7 @@ import (
 // host serves sdkServer to those who have logged in.
 func host(t *testing.T, o hosted.Options) *hosted.Server {
 	t.Helper()
-	one := sdkServer()
+	one := sdkServer(nil)
 	o.Serve = func(*http.Request) *mcp.Server { return one }
 	h := hosted.New(o)
 	t.Cleanup(func() {

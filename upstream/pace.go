@@ -42,3 +42,13 @@ func (p *pace) spend(bytes int) {
 		time.Sleep(over)
 	}
 }
+
+// sleepUntil sleeps for a time, or until the end.
+func sleepUntil(d time.Duration, end <-chan struct{}) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-end:
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/encoded"
 )
 
 // secretName is what people call variables that hold a secret.
@@ -76,9 +78,10 @@ func (s *Server) Secrets() []string {
 	return all
 }
 
-// without returns the text with the values taken out, the longest first, so
-// that none is left in part.
+// without returns the text with the values taken out in whatever form they
+// travel, the longest first, so that none is left in part.
 func without(text string, values []string) string {
+	values = inEveryForm(values)
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	for _, v := range values {
 		if v != "" {
@@ -86,6 +89,13 @@ func without(text string, values []string) string {
 		}
 	}
 	return text
+}
+
+func inEveryForm(values []string) (all []string) {
+	for _, v := range values {
+		all = append(all, encoded.Forms(v)...)
+	}
+	return all
 }
 
 // masked returns the text without the server's secrets and without our login.
@@ -108,12 +118,10 @@ func (k *keeper) maskResult(r *Result) {
 	}
 	_, keys := k.server.secrets()
 	keys = append(keys, k.account.secrets()...)
-	for i, v := range keys {
-		keys[i] = strings.Trim(string(quote(v)), `"`) // as it stands in JSON
-	}
+	forms := inEveryForm(keys)
 	clean := func(raw json.RawMessage) json.RawMessage {
-		for _, v := range keys {
-			if v != "" && bytes.Contains(raw, []byte(v)) {
+		for _, v := range forms {
+			if bytes.Contains(raw, []byte(v)) {
 				return json.RawMessage(without(string(raw), keys))
 			}
 		}

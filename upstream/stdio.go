@@ -64,6 +64,7 @@ func newStdioConn(c *child, on listener) *stdioConn {
 		queue: make(chan *outgoing), closed: make(chan struct{}),
 		asked: make(chan struct{}, requestsMax),
 	}
+	s.frames.pace.sleep = func(d time.Duration) { sleepUntil(d, s.closed) }
 	go s.write() // ends with closed
 	return s
 }

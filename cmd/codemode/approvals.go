@@ -28,6 +28,8 @@ func (s *setting) awaitResponders(log *slog.Logger) (stop func()) {
 	state, err := s.stateFolder()
 	if err == nil {
 		queue := approvals.NewQueue(responderChannel)
+		s.summoner = newSummoner(state, log)
+		queue.Summon = s.summoner.summon
 		var l *approvals.Listener
 		if l, err = approvals.Listen(socketFolder(state), queue, principal(), log); err == nil {
 			s.channels = append(s.channels, queue)
@@ -40,6 +42,7 @@ func (s *setting) awaitResponders(log *slog.Logger) (stop func()) {
 
 func newApprovals(s streams) *cobra.Command {
 	var set setting
+	var leave bool
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "Answer, on this terminal, what running programs ask",
@@ -49,18 +52,22 @@ terminal may both show a question.
 
 Keys: up and down choose, enter opens the answers, esc goes back, s shows a call
 whole, page up and page down scroll, q quits. Nothing is allowed by a single key.
+Questions that programs ask in their own words (ask_user) are answered here too.
 
 The questions come over a socket that only this user can reach. Another program
-of the same user can reach it too; a call of critical risk is not answered here.`,
+of the same user can reach it too; a call of critical risk is not answered here.
+
+` + responderHelp,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return respondHere(cmd.Context(), s, &set) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return respondHere(cmd.Context(), s, &set, leave) },
 	}
 	cmd.Flags().StringVar(&set.state, "state", "", "the folder that codemode serve was given as --state")
+	cmd.Flags().BoolVar(&leave, "leave", false, "end when no codemode serve has been running for a while")
 	cmd.AddCommand(newGrants(s), newRevoke(s))
 	return cmd
 }
 
-func respondHere(ctx context.Context, s streams, set *setting) error {
+func respondHere(ctx context.Context, s streams, set *setting, leave bool) error {
 	in, isFile := s.in.(*os.File)
 	out, outIsFile := s.out.(*os.File)
 	if !isFile || !outIsFile || !isTerminal(in) || !isTerminal(out) {
@@ -74,7 +81,9 @@ func respondHere(ctx context.Context, s streams, set *setting) error {
 	if err := approvals.PrivateDir(dir); err != nil {
 		return usage(fmt.Errorf("looking for questions: %w", err))
 	}
-	program := tea.NewProgram(newScreen(), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	screen := newScreen()
+	screen.leave = leave
+	program := tea.NewProgram(screen, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	following, stop := context.WithCancel(ctx)
 	f := &follower{dir: dir, tell: program.Send, links: map[string]*link{}}
 	var done sync.WaitGroup

@@ -19,19 +19,27 @@ type approvalsScreen struct {
 	links         map[*link]bool
 	told          []waiting // by every process; several may tell of one question
 	waiting       []waiting // each question once
-	chosen        string // ID
-	scroll        int    // lines of the preview that are above its top
+	chosen        string    // ID
+	scroll        int       // lines of the preview that are above its top
 	whole         map[string]string
+	read          map[string]bool // questions whose last line was on the screen
+	light         bool            // the background is
 
 	mode   mode
-	answer int    // of those that are open
+	answer int          // of those that are open
 	ticked map[int]bool // of the options of a program's question
 	typed  string       // a reason, a code or an answer
 	since  time.Time
 	notice string
 
+	leave bool      // when it has been alone for leaveAfter
+	alone time.Time // since when no process is connected
+
 	now func() time.Time
 }
+
+// leaveAfter is how long a screen that was opened by itself stays when nobody asks any more.
+const leaveAfter = 20 * time.Second
 
 // A mode says what the keys do.
 type mode int
@@ -47,6 +55,9 @@ const (
 // settle is how long keys are not looked at after what they would act upon has changed: they were meant for what was there.
 const settle = 400 * time.Millisecond
 
+// wholeText is further down than any question goes.
+const wholeText = 1 << 20
+
 // A waiting is a question and where it comes from.
 type waiting struct {
 	approvals.Asked
@@ -54,10 +65,10 @@ type waiting struct {
 }
 
 func newScreen() *approvalsScreen {
-	return &approvalsScreen{width: 80, height: 24, links: map[*link]bool{}, whole: map[string]string{}, ticked: map[int]bool{}, now: time.Now}
+	return &approvalsScreen{width: 80, height: 24, links: map[*link]bool{}, whole: map[string]string{}, read: map[string]bool{}, ticked: map[int]bool{}, now: time.Now}
 }
 
-func (s *approvalsScreen) Init() tea.Cmd { return tick() }
+func (s *approvalsScreen) Init() tea.Cmd { return tea.Batch(tick(), tea.RequestBackgroundColor) }
 
 type tickMsg struct{}
 
@@ -67,6 +78,14 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { ret
 func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tickMsg:
+		switch {
+		case len(s.links) > 0:
+			s.alone = time.Time{}
+		case s.alone.IsZero():
+			s.alone = s.now()
+		case s.leave && s.now().Sub(s.alone) >= leaveAfter:
+			return s, tea.Quit
+		}
 		return s, tick()
 	case tea.WindowSizeMsg:
 		s.width, s.height = msg.Width, msg.Height
@@ -79,6 +98,8 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if len(s.waiting) > before {
 			return s, tea.Raw("\a") // a multiplexer marks the window
 		}
+	case tea.BackgroundColorMsg:
+		s.light = !msg.IsDark()
 	case goneMsg:
 		delete(s.links, msg.from)
 		s.replace(msg.from, nil)
@@ -133,6 +154,7 @@ func (s *approvalsScreen) replace(from *link, calls []approvals.Asked) {
 		s.notice = "That question is answered, or its time is over."
 	}
 	delete(s.whole, s.chosen)
+	delete(s.read, s.chosen)
 	s.chosen = ""
 	clear(s.ticked)
 	if len(s.waiting) > 0 {
@@ -254,6 +276,11 @@ func (s *approvalsScreen) pick(key string, w waiting) tea.Cmd {
 				s.say(w.from, approvals.Said{Kind: "show", ID: w.ID})
 				s.notice = "A call of this risk has to be seen whole: here it is. Read it, and choose again."
 				s.since = s.now()
+				return nil
+			}
+			if o.Scope == approvals.ForPlan && !s.read[w.ID] {
+				s.scroll, s.since = wholeText, s.now()
+				s.notice = "A plan has to be read before it is allowed: page up and down, and choose again."
 				return nil
 			}
 			if w.Code != "" {

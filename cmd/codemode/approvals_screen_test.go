@@ -51,6 +51,7 @@ func (p *typist) press(keys ...string) bool {
 	quits := false
 	one := func(k tea.KeyPressMsg) {
 		p.clock = p.clock.Add(time.Second)
+		p.screen.content() // it is seen before
 		_, cmd := p.screen.Update(k)
 		quits = cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.QuitMsg"
 	}
@@ -80,6 +81,21 @@ func asked(n int, change ...func(*approvals.Asked)) approvals.Asked {
 	return a
 }
 
+// wonders makes a question one of a program.
+func wonders(multiple, freeText bool) func(*approvals.Asked) {
+	return func(a *approvals.Asked) {
+		a.Offers, a.Inquiry = nil, &approvals.Inquiry{Question: "Which?", Options: []approvals.Option{{Label: "a"}, {Label: "b"}}, Multiple: multiple, FreeText: freeText}
+	}
+}
+
+// plan offers a plan that takes so many lines.
+func plan(lines int) func(*approvals.Asked) {
+	return func(a *approvals.Asked) {
+		a.Text += strings.Repeat("    fs.write\n", lines)
+		a.Offers = append(a.Offers, approvals.Offer{Scope: approvals.ForPlan, Text: "Allow this and the plan"})
+	}
+}
+
 func high(a *approvals.Asked)   { a.Risk, a.Code = "high", "7f3a" }
 func unseen(a *approvals.Asked) { a.Unseen, a.Whole = true, false }
 
@@ -107,6 +123,17 @@ func TestApprovalsKeys(t *testing.T) {
 		{"esc goes back", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"}, []approvals.Said{answer(1, no)}},
 		{"the second question", []approvals.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"}, []approvals.Said{answer(2, yes)}},
 		{"up and down", []approvals.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter", "enter"}, []approvals.Said{answer(2, no)}},
+		{"ask_user: declined first", []approvals.Asked{asked(1, wonders(false, false))}, []string{"enter", "enter"}, []approvals.Said{answer(1, no)}},
+		{"ask_user: one of them", []approvals.Asked{asked(1, wonders(false, false))}, []string{"enter", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Selected = true, []int{1} })}},
+		{"ask_user: words", []approvals.Asked{asked(1, wonders(false, true))}, []string{"enter", "down", "down", "down", "enter", "enter", "as you like it", "backspace", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Text, s.Selected = true, "as you like i", nil })}},
+		{"ask_user: some of them", []approvals.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "down", " ", "up", "enter", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Selected = true, []int{0, 1} })}},
+		{"ask_user: ticked and not", []approvals.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "enter", "enter", "down", "down", "enter"}, nil},
+		{"ask_user: some and words", []approvals.Asked{asked(1, wonders(true, true))}, []string{"enter", "down", " ", "down", "down", "enter", "x", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Selected, s.Text = true, []int{0}, "x" })}},
+		{"ask_user: esc takes nothing along to another question", []approvals.Asked{asked(1, wonders(true, false)), asked(2, wonders(true, false))},
+			[]string{"enter", "down", " ", "esc", "down", "enter", "down", "down", " ", "down", "enter"}, []approvals.Said{answer(2, func(s *approvals.Said) { s.Yes, s.Selected = true, []int{1} })}},
+		{"a plan that was read", []approvals.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForPlan })}},
+		{"a plan that was not read to its end", []approvals.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter"}, nil},
+		{"a plan that is read then", []approvals.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForPlan })}},
 		{"a reason", []approvals.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Reason = "use q, not k" })}},
 		{"no reason after all", []approvals.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
 		{"a high risk needs its code", []approvals.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope, s.Code = true, approvals.Once, "7f3a" })}},
@@ -235,5 +262,49 @@ func TestApprovalsEditedArguments(t *testing.T) {
 	t.Setenv("EDITOR", "")
 	if msg, ok := edit(p.screen.waiting[0])().(editedMsg); !ok || msg.err == nil {
 		t.Errorf("without an editor: %+v", msg)
+	}
+}
+
+// A question that several processes tell of is there once, and stays while one of them does.
+func TestAQuestionOfSeveralProcessesIsShownOnce(t *testing.T) {
+	p := newTypist(t, asked(1), asked(2))
+	other := &link{say: func(s approvals.Said) error { return nil }}
+	p.screen.Update(toldMsg{other, &approvals.Told{Kind: "hello"}})
+	p.screen.Update(toldMsg{other, &approvals.Told{Kind: "pending", Calls: []approvals.Asked{asked(2), asked(3)}}})
+	ids := func() (all string) {
+		for _, w := range p.screen.waiting {
+			all += w.ID + " "
+		}
+		return all
+	}
+	if got := ids(); got != "q1 q2 q3 " {
+		t.Errorf("shown: %s", got)
+	}
+	p.screen.Update(goneMsg{p.link})
+	if got := ids(); got != "q2 q3 " {
+		t.Errorf("with one process gone: %s", got)
+	}
+}
+
+// S3.8: a screen that was opened by itself leaves when nobody has asked for a while; one that a person opened does not.
+func TestAScreenLeavesWhenItIsAlone(t *testing.T) {
+	for _, leave := range []bool{true, false} {
+		p := newTypist(t)
+		p.screen.leave = leave
+		quits := func(after time.Duration) bool {
+			p.clock = p.clock.Add(after)
+			_, cmd := p.screen.Update(tickMsg{})
+			return cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.QuitMsg"
+		}
+		if quits(time.Hour) {
+			t.Error("it leaves a process that is there")
+		}
+		p.screen.Update(goneMsg{p.link})
+		if quits(time.Second) || quits(leaveAfter-time.Second) {
+			t.Error("it leaves at once")
+		}
+		if got := quits(2 * time.Second); got != leave {
+			t.Errorf("leaves: %v, want %v", got, leave)
+		}
 	}
 }

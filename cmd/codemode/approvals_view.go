@@ -2,19 +2,48 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+
+	"github.com/codemode-project/codemode/approvals"
 )
 
 var (
 	styleTitle  = lipgloss.NewStyle().Bold(true)
 	styleChosen = lipgloss.NewStyle().Reverse(true)
 	styleFaint  = lipgloss.NewStyle().Faint(true)
-	styleNotice = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 	styleDanger = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Red)
 )
+
+// styleNotice can be read on a dark background and on a light one.
+func (s *approvalsScreen) styleNotice() lipgloss.Style {
+	return lipgloss.NewStyle().Foreground(lipgloss.LightDark(!s.light)(lipgloss.Color("130"), lipgloss.Yellow))
+}
+
+// Lines of ours in a question begin in this column and no further right; what is data stands further right or in quotation marks.
+const ours = "    "
+
+// paint colours those lines of a question that say what to look at. The words are the same without.
+func (s *approvalsScreen) paint(line string) string {
+	rest, ok := strings.CutPrefix(line, ours)
+	if !ok || strings.HasPrefix(rest, " ") {
+		if strings.HasPrefix(line, ours+"  ! ") {
+			return s.styleNotice().Render(line)
+		}
+		return line
+	}
+	label, value, _ := strings.Cut(rest, " ")
+	switch value = strings.TrimSpace(value); {
+	case label == "risk" && value == approvals.Medium, rest == "look twice:", strings.HasPrefix(rest, "You can allow these calls with it"):
+		return s.styleNotice().Render(line)
+	case label == "risk" && value != approvals.Low && value != "not stated":
+		return styleDanger.Render(line)
+	}
+	return line
+}
 
 func (s *approvalsScreen) View() tea.View {
 	v := tea.NewView(s.content())
@@ -41,7 +70,7 @@ func (s *approvalsScreen) content() string {
 		bottom = s.answers(s.waiting[i])
 	}
 	if s.notice != "" {
-		bottom = append(bottom, styleNotice.Render(s.notice))
+		bottom = append(bottom, s.styleNotice().Render(s.notice))
 	}
 	bottom = append(bottom, styleFaint.Render(s.help(i)))
 	var middle []string
@@ -69,7 +98,11 @@ func (s *approvalsScreen) queue(chosen int) []string {
 	var lines []string
 	for i := from; i < min(from+room, len(s.waiting)); i++ {
 		w := s.waiting[i]
-		line := fmt.Sprintf("%3d  %-8s %5s  %s", i+1, printable(w.Risk), age(w.Since, s.now()), printable(w.Summary))
+		what := printable(w.Risk)
+		if w.Inquiry != nil {
+			what = "question"
+		}
+		line := fmt.Sprintf("%3d  %-8s %5s  %s", i+1, what, age(w.Since, s.now()), printable(w.Summary))
 		switch {
 		case i == chosen:
 			line = styleChosen.Render("> " + line)
@@ -86,6 +119,9 @@ func (s *approvalsScreen) queue(chosen int) []string {
 	return lines
 }
 
+// heading is the line of a question that names the tool.
+const heading = 2
+
 // preview is the question itself, as every channel shows it.
 func (s *approvalsScreen) preview(w waiting, room int) []string {
 	text := s.whole[w.ID]
@@ -94,9 +130,17 @@ func (s *approvalsScreen) preview(w waiting, room int) []string {
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	s.scroll = max(min(s.scroll, len(lines)-room), 0)
-	shown := lines[s.scroll:min(s.scroll+room, len(lines))]
+	shown := slices.Clone(lines[s.scroll:min(s.scroll+room, len(lines))])
+	for i, line := range shown {
+		if shown[i] = s.paint(line); s.scroll+i == heading && w.Inquiry == nil {
+			shown[i] = styleTitle.Render(line)
+		}
+	}
+	if s.scroll+len(shown) == len(lines) {
+		s.read[w.ID] = true
+	}
 	if left := len(lines) - s.scroll - len(shown); left > 0 {
-		shown = append(shown[:len(shown)-1:len(shown)-1], styleNotice.Render(fmt.Sprintf("    (%d more lines: page down)", left+1)))
+		shown = append(shown[:len(shown)-1:len(shown)-1], s.styleNotice().Render(fmt.Sprintf("    (%d more lines: page down)", left+1)))
 	}
 	return shown
 }
@@ -113,7 +157,11 @@ func (s *approvalsScreen) answers(w waiting) []string {
 			"> " + s.typed + "_",
 		}
 	case writing:
-		return []string{"Your answer, in your own words. The program reads it:", "> " + tail(s.typed, s.width-6) + "_"}
+		with := ""
+		if len(s.ticked) > 0 {
+			with = ", with what is ticked"
+		}
+		return []string{"Your answer, in your own words" + with + ". The program reads it:", "> " + tail(s.typed, s.width-6) + "_"}
 	}
 	lines := []string{"Your answer to " + printable(w.Heading) + ":"}
 	if w.Inquiry != nil {

@@ -55,6 +55,8 @@ type setting struct {
 	record bool   // whether what runs is recorded
 
 	channels []approvals.Channel // that reach people whoever asks
+	people   *people             // the page for people; nil is none
+	summoner *summoner           // opens a terminal for them; nil if none is
 	goOn     bool                // with runs of processes that are gone
 }
 
@@ -209,6 +211,9 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 	e, err := codemode.New(ctx, o)
 	if err != nil {
 		return nil, usage(err) // nothing but a configuration keeps it from being made
+	}
+	if s.summoner != nil {
+		s.summoner.follow(e)
 	}
 	if s.profile != "" && e.Config().Profile(s.profile) == nil {
 		err := &codemode.UnknownProfileError{Name: s.profile, Names: e.Profiles()}

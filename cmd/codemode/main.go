@@ -3,6 +3,7 @@
 //	codemode serve                 offer that to an MCP client, over stdio
 //	codemode run FILE | -e CODE    run one program here; questions come to this terminal
 //	codemode approvals             answer what running programs ask, on another terminal
+//	codemode console               open the web page where people answer
 //	codemode check FILE            say what a program would do, without running it
 //	codemode tools [QUERY]         list what programs can call
 //	codemode explain PROFILE TOOL  say how a call would be decided, and why
@@ -93,7 +94,7 @@ func newRoot(s streams) *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newServe(s), newRun(s), newApprovals(s), newCheck(s), newTools(s), newExplain(s), newProfiles(s), newReview(s), newInit(s), newDoctor(s), newAudit(s), newBench(s), newLogin(s), newLogout(s), newVersion(s))
+	root.AddCommand(newServe(s), newRun(s), newApprovals(s), newConsole(s), newCheck(s), newTools(s), newExplain(s), newProfiles(s), newReview(s), newInit(s), newDoctor(s), newAudit(s), newBench(s), newLogin(s), newLogout(s), newVersion(s))
 	root.AddCommand(
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
 		&cobra.Command{Use: "configuration", Short: "Which configuration file is used", Long: configurationHelp},

@@ -67,8 +67,8 @@ func newRun(s streams) *cobra.Command {
 		Use:   "run [FILE | -e CODE | --script NAME]",
 		Short: "Run a program here; questions about its calls come to this terminal",
 		Long: `Runs a program. Its value goes to standard output; console, calls and questions
-to standard error. When standard input is no terminal, nobody can be asked, and calls
-that need a person are refused. FILE may be - for standard input.`,
+to standard error, and so do questions of servers. When standard input is no terminal,
+nobody can be asked, and calls that need a person are refused. FILE may be - for standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, code, err := prog.read(cmd, args, s.in)
 			if err != nil {
@@ -107,7 +107,8 @@ func run(ctx context.Context, s streams, set *setting, r codemode.Request, asJSO
 		}
 	}()
 	if in, ok := s.in.(*os.File); ok && isTerminal(in) {
-		r.Channels = []approvals.Channel{approvals.Terminal(in, s.err, terminalOptions(s.err))}
+		terminal := approvals.Terminal(in, s.err, terminalOptions(s.err))
+		r.Channels, r.Caller = []approvals.Channel{terminal}, terminalCaller(terminal)
 	}
 	response, err := e.Eval(ctx, r)
 	if response == nil {

@@ -15,31 +15,64 @@ import (
 
 func newServe(s streams) *cobra.Command {
 	var set setting
-	var session, address string
+	var session, address, page string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Offer the tools that run programs to MCP clients, over stdio or HTTP",
 		Long: `Offers codemode_eval and codemode_eval_<profile> to one MCP client over standard
-input and output. With --profile only the tool of that profile is offered. A change
-of the configuration file takes effect at once. Ends when standard input closes.`,
+input and output, and ends when that closes. With --profile only the tool of that
+profile is offered. A change of the configuration file takes effect at once.
+
+With --http any number of clients is served at http://ADDR/mcp, and at
+http://ADDR/mcp/PROFILE with the tool of one profile. ADDR is on this machine alone
+unless it says otherwise (a port, or :port, is 127.0.0.1). Who may come in is said by
+the key http of the configuration:
+
+  "http": {
+    "tokens": [
+      { "token": "${ANNA_TOKEN}", "principal": "anna", "profiles": ["supervised"] },
+      { "token": "sha256:9f86d0...", "principal": "ci", "profiles": ["readonly"] }
+    ],
+    "hosts": ["codemode.example.com"],
+    "origins": ["https://codemode.example.com"]
+  }
+
+A token stands there as a variable or as the SHA-256 of it, never itself. Without
+tokens every program on this machine may come in, and nobody from elsewhere. hosts are
+the names that a proxy in front of it is reached by, and origins the web pages that may
+send requests. A change takes effect at once.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), s, &set, session, address) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), s, &set, session, address, page)
+		},
 	}
 	set.flags(cmd)
 	set.recordFlags(cmd)
 	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by")
 	cmd.Flags().StringVar(&address, "http", "", "serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
+	cmd.Flags().StringVar(&page, "console", "", "serve the page where people answer at this address, such as 127.0.0.1:7391; beside --http it is at /console without this")
 	return cmd
 }
 
-func serve(ctx context.Context, s streams, set *setting, session, address string) error {
+func serve(ctx context.Context, s streams, set *setting, session, address, page string) error {
 	log := set.logger(s, slog.LevelInfo)
 	stop := set.awaitResponders(log)
 	defer stop()
 	set.goOn = true
+	var err error
+	if set.people, err = set.awaitPeople(s, page, address != ""); err != nil {
+		return err
+	}
 	e, err := set.open(ctx, log)
 	if err != nil {
 		return err
+	}
+	if p := set.people; p != nil && p.address != "" {
+		stop, err := p.listen(e, set, log)
+		if err != nil {
+			return errors.Join(err, closeEvaluator(ctx, e))
+		}
+		defer stop()
 	}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -57,8 +90,12 @@ func serve(ctx context.Context, s streams, set *setting, session, address string
 	if ctx.Err() != nil {
 		err = nil // told to stop
 	}
+	code := exitInternal
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		code, err = exit.code, exit.err
+	}
 	if err := errors.Join(err, closeEvaluator(ctx, e)); err != nil {
-		return &exitError{code: exitInternal, err: err}
+		return &exitError{code: code, err: err}
 	}
 	return nil
 }

@@ -28,10 +28,11 @@ type front struct {
 func (f *front) mount(mcp http.Handler) {
 	f.mux.Handle(server.Path, mcp)
 	f.mux.Handle(server.Path+"/", mcp)
+	f.mountConsole()
 }
 
 const (
-	// headerWait and idleWait end connections on which nothing is sent; a request's body has bodyWait.
+	// headerWait and idleWait end connections on which nothing is sent.
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute
 	// drainWait is how long answers under way have when the process is told to stop.
@@ -46,9 +47,18 @@ func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *se
 	if err != nil {
 		return usage(err)
 	}
-	web, err := srv.HTTP(server.HTTPOptions{Env: os.LookupEnv, Public: !loopback(address)})
+	public := !loopback(address)
+	web, err := srv.HTTP(server.HTTPOptions{Env: os.LookupEnv, Public: public})
 	if err != nil {
 		return usage(err)
+	}
+	switch _, tokens := web.NeedsToken(); {
+	case public && !tokens:
+		return usage(fmt.Errorf("--http %s: others than programs on this machine can reach that address, and the configuration has no http.tokens to tell who may: add some, or listen on 127.0.0.1", address))
+	case public:
+		log.Warn("tokens and programs travel in clear to this address: put a proxy with TLS in front of it, and its name into http.hosts", "address", address)
+	case !tokens:
+		log.Info("every program on this machine can come in; http.tokens in the configuration says who may")
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -56,13 +66,13 @@ func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *se
 	}
 	f := &front{set: set, evaluator: e, log: log, mux: http.NewServeMux(), url: "http://" + listener.Addr().String()}
 	f.mount(web)
-	server := &http.Server{
+	front := &http.Server{
 		Handler: web.Guard(f.mux), ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	log.Info("listening", "mcp", f.url+"/mcp")
+	go func() { ended <- front.Serve(listener) }()
+	log.Info("listening", "mcp", f.url+server.Path)
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
@@ -73,9 +83,9 @@ func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *se
 	}
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
 	defer cancel()
-	if e := server.Shutdown(draining); e != nil {
+	if e := front.Shutdown(draining); e != nil {
 		log.Warn("connections were cut", "error", e)
-		_ = server.Close()
+		_ = front.Close()
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil

@@ -331,6 +331,50 @@ func fetched(t *testing.T, open opener) {
 	}
 }
 
+func seats(t *testing.T, open opener, silence func(*store.DB)) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	seated := func(channel string, want bool, why string) {
+		t.Helper()
+		got, err := e.Seated(t.Context(), channel)
+		must(t, err)
+		if got != want {
+			t.Fatalf("%s: somebody is there: %v, want %v", why, got, want)
+		}
+	}
+	changed, stop := e.Watch(store.Seats)
+	defer stop()
+	seated("web", false, "at the start")
+	leave, err := d.Sit(t.Context(), "web")
+	must(t, err)
+	_, err = d.Sit(t.Context(), "web")
+	must(t, err)
+	seated("web", true, "two sit down")
+	seated("desktop", false, "elsewhere")
+	select {
+	case <-changed:
+	case <-time.After(30 * time.Second):
+		t.Fatal("another process did not hear of it")
+	}
+	leave()
+	leave()
+	seated("web", true, "one of them left")
+	silence(d)
+	for range 30 {
+		_, err := e.Seated(t.Context(), "web")
+		must(t, err)
+		at.forward(time.Second)
+	}
+	seated("web", false, "their process died")
+	_, err = e.Clean(t.Context(), time.Hour)
+	must(t, err)
+	own, err := e.Sit(t.Context(), "web")
+	must(t, err)
+	seated("web", true, "somebody sits here")
+	own()
+	seated("web", false, "and left")
+}
+
 func withdrawn(t *testing.T, open opener) {
 	d, e := open(nil), open(nil)
 	ends := time.Now().Add(time.Hour)

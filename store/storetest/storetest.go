@@ -46,6 +46,7 @@ func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 		{"runs that nobody can go on with are ended once", func(t *testing.T, open opener) { orphans(t, open, silence) }},
 		{"a run has one outcome", outcomes},
 		{"outcomes are fetched until they are cleaned away", fetched},
+		{"a seat is taken until its process dies", func(t *testing.T, open opener) { seats(t, open, silence) }},
 		{"a question is withdrawn", withdrawn},
 		{"an answer with other arguments is one step", insteadOnce},
 		{"overlays end", overlays},

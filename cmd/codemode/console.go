@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/store"
+)
+
+// consoleConfig is the key "console": false, an address such as "127.0.0.1:7391", or
+//
+//	{ "address": "127.0.0.1:7391",       // "" and absent: only beside "codemode serve --http"
+//	  "origin": "https://codemode.example", // where browsers find it, if something stands before it
+//	  "people": {
+//	    "local:anna": { "answersFor": ["ci"] },          // beside herself
+//	    "ben": { "answersFor": ["*"], "rules": false } },
+//	  "idle": "30m", "life": "12h" }
+type consoleConfig struct {
+	Address string                   `json:"address"`
+	Origin  string                   `json:"origin"`
+	People  map[string]consolePerson `json:"people"`
+	Idle    string                   `json:"idle"`
+	Life    string                   `json:"life"`
+
+	off        bool
+	idle, life time.Duration
+}
+
+// A consolePerson is somebody who may log in besides whoever started the process.
+type consolePerson struct {
+	AnswersFor []string `json:"answersFor"` // principals; * is all
+	Rules      bool     `json:"rules"`      // may see and change the rules
+}
+
+func parseConsole(raw json.RawMessage) (c consoleConfig, err error) {
+	var on bool
+	switch {
+	case len(raw) == 0:
+		return c, nil
+	case json.Unmarshal(raw, &on) == nil:
+		if on {
+			return c, errors.New(`console: true says too little; write an address, such as "127.0.0.1:7391"`)
+		}
+		c.off = true
+		return c, nil
+	case json.Unmarshal(raw, &c.Address) == nil:
+		return c, nil
+	}
+	if err := strictly(raw, &c); err != nil {
+		return c, fmt.Errorf("console: %w", err)
+	}
+	for _, d := range []struct {
+		name, text string
+		to         *time.Duration
+	}{{"idle", c.Idle, &c.idle}, {"life", c.Life, &c.life}} {
+		if d.text == "" {
+			continue
+		}
+		if *d.to, err = time.ParseDuration(d.text); err != nil || *d.to <= 0 {
+			return c, fmt.Errorf("console: %s: %q is not a length of time such as 30m", d.name, d.text)
+		}
+	}
+	return c, nil
+}
+
+func strictly(raw json.RawMessage, to any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(to)
+}
+
+// A people is the page for people in the process that serves.
+type people struct {
+	config  consoleConfig
+	address string // of a listener of its own; "" is beside MCP over HTTP
+	wanted  bool   // by a flag
+	streams streams
+	queue   *approvals.Queue
+	console *console.Console
+}
+
+// awaitPeople reads what the configuration and the flag say about the page, and makes its channel; nil is that there is none.
+func (s *setting) awaitPeople(to streams, address string, overHTTP bool) (*people, error) {
+	p := &people{address: address, wanted: address != "", streams: to}
+	files, err := s.files()
+	if err != nil {
+		return nil, usage(err)
+	}
+	if !files.None() {
+		cfg, err := files.Load()
+		if err != nil {
+			return nil, nil // whoever opens it says what is wrong
+		}
+		if p.config, err = parseConsole(cfg.Console); err != nil {
+			return nil, usage(fmt.Errorf("%s: %w", cfg.Path, err))
+		}
+	}
+	if address == "" {
+		p.address = p.config.Address
+	}
+	if p.config.off && address == "" || p.address == "" && !overHTTP {
+		return nil, nil
+	}
+	if p.address != "" {
+		if p.address, err = listenAddress(p.address); err != nil {
+			return nil, usage(fmt.Errorf("--console: %w", err))
+		}
+		if !loopback(p.address) {
+			return nil, usage(fmt.Errorf("--console %s: the page is served on this machine only, without TLS: take an address such as 127.0.0.1:7391, and put what adds TLS before it", p.address))
+		}
+	}
+	p.queue = approvals.NewStrongQueue(console.ChannelName)
+	s.channels = append(s.channels, p.queue)
+	return p, nil
+}
+
+// consolePath is where the page is beside MCP.
+const consolePath = "/console"
+
+// open makes the page. origin is where browsers find it.
+func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, log *slog.Logger) error {
+	origins := []string{origin}
+	if host, port, err := net.SplitHostPort(origin[len("http://"):]); err == nil && loopback(net.JoinHostPort(host, port)) {
+		for _, name := range []string{"127.0.0.1", "localhost", "[::1]"} {
+			if o := "http://" + name + ":" + port; !slices.Contains(origins, o) {
+				origins = append(origins, o)
+			}
+		}
+	}
+	if p.config.Origin != "" {
+		origins = append([]string{p.config.Origin}, origins...)
+	}
+	c, err := console.New(console.Options{
+		Queue: p.queue, Origins: origins, Path: path, May: p.may, Sees: p.sees, Admin: p.admin,
+		Record: recordOf{e}, Grants: e.Grants(), Rules: &rulesOf{e, set}, Note: e.RecordEntry,
+		Idle: p.config.idle, Life: p.config.life, Log: log,
+	})
+	p.console = c
+	return err
+}
+
+// may reports whether a person may answer for a principal besides themselves. Whoever started the process answers for those on
+// this machine who brought no token.
+func (p *people) may(person, principal string) bool {
+	if person == who() && principal == "" {
+		return true
+	}
+	of := p.config.People[person].AnswersFor
+	return slices.Contains(of, "*") || principal != "" && slices.Contains(of, principal)
+}
+
+// sees lists whose entries a person may see. Whoever started the process can read the record in any case.
+func (p *people) sees(person string) (principals []string, all bool) {
+	of := p.config.People[person].AnswersFor
+	return of, person == who() || slices.Contains(of, "*")
+}
+
+func (p *people) admin(person string) bool { return person == who() || p.config.People[person].Rules }
+
+// who is whoever started the process, as the page and the record know them.
+func who() string {
+	if name := principal(); name != "" {
+		return name
+	}
+	return "local"
+}
+
+// listen serves the page on its own listener and hands out login links until stop is called.
+func (p *people) listen(e *codemode.Evaluator, set *setting, log *slog.Logger) (stop func(), err error) {
+	listener, err := net.Listen("tcp", p.address)
+	switch {
+	case err != nil && p.wanted:
+		return nil, usage(fmt.Errorf("--console: %w", err))
+	case err != nil: // the other process that has the address shows what this one asks, too
+		log.Warn("no page for people is served here; another codemode serve may have it", "error", err)
+		return func() {}, nil
+	}
+	if err := p.open(e, set, "http://"+listener.Addr().String(), "", log); err != nil {
+		return nil, errors.Join(usage(err), listener.Close())
+	}
+	server := &http.Server{
+		Handler: p.console.Handler(), ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the page for people is gone", "error", err)
+		}
+	}()
+	noLinks := p.offerLinks(set, log)
+	return func() {
+		noLinks()
+		p.console.Close()
+		stopping, cancel := context.WithTimeout(context.Background(), drainWait)
+		defer cancel()
+		if server.Shutdown(stopping) != nil {
+			server.Close()
+		}
+		<-ended
+	}, nil
+}
+
+// mountConsole puts the page beside MCP, for whoever may reach it there.
+func (f *front) mountConsole() {
+	p := f.set.people
+	if p == nil || p.address != "" {
+		return
+	}
+	u := f.url
+	if !loopback(u[len("http://"):]) && p.config.Origin == "" {
+		f.log.Warn(`the page for people is not served: this address is reached without TLS; name where browsers find it in "console": {"origin": "https://..."}`)
+		return
+	}
+	if err := p.open(f.evaluator, f.set, u, consolePath, f.log); err != nil {
+		f.log.Error("the page for people is not served", "error", err)
+		return
+	}
+	f.mux.Handle(consolePath, p.console.Handler())
+	f.mux.Handle(consolePath+"/", p.console.Handler())
+	noLinks := p.offerLinks(f.set, f.log)
+	f.stopping = append(f.stopping, noLinks, p.console.Close)
+}
+
+// announce prints a login link where a person reads it, and nowhere else: what is not a terminal may be a log.
+func (p *people) announce(log *slog.Logger) {
+	if f, ok := p.streams.err.(*os.File); ok && isTerminal(f) {
+		fmt.Fprintf(f, "codemode: what programs ask is answered at this page; the link opens it once, within ten minutes:\n  %s\n", p.console.Link(who()))
+		return
+	}
+	log.Info("what programs ask can be answered on a page; codemode console opens it")
+}
+
+// recordOf reads the record of an Evaluator.
+type recordOf struct{ e *codemode.Evaluator }
+
+func (r recordOf) Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
+	db, err := r.e.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return audit.Entries(ctx, db, q, f)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// Login links come over a socket that only this user can reach: whoever runs codemode console is who started the process that
+// serves the page, or a program of theirs. Nothing of a link is ever written to a file.
+
+// consoleFolder is where processes with a page wait for whoever wants a link.
+func consoleFolder(stateDir string) string { return filepath.Join(stateDir, "console") }
+
+// wantedLink is what codemode console says, and gotLink what it is told: one line of JSON each.
+type (
+	wantedLink struct {
+		As string `json:"as,omitempty"` // who is to log in; "" is whoever started the process
+	}
+	gotLink struct {
+		Link  string `json:"link,omitempty"`
+		As    string `json:"as,omitempty"`
+		Error string `json:"error,omitempty"`
+	}
+)
+
+const (
+	// linkWait is how long either end of the socket waits for the other.
+	linkWait = 5 * time.Second
+	// longestWanted bounds what somebody may say there.
+	longestWanted = 4 << 10
+)
+
+// offerLinks hands out login links until stop is called.
+func (p *people) offerLinks(set *setting, log *slog.Logger) (stop func()) {
+	p.announce(log)
+	state, err := set.stateFolder()
+	var listener net.Listener
+	if err == nil {
+		listener, err = approvals.ListenPrivate(consoleFolder(state))
+	}
+	if err != nil {
+		log.Warn("codemode console cannot ask for links to the page here", "error", err)
+		return func() {}
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if err != nil {
+				time.Sleep(100 * time.Millisecond) // too many open files, say
+				continue
+			}
+			done.Go(func() {
+				defer c.Close()
+				if err := p.giveLink(c); err != nil {
+					log.Warn("somebody who wanted a login link was turned away", "error", err)
+				}
+			})
+		}
+	})
+	return sync.OnceFunc(func() {
+		listener.Close()
+		done.Wait()
+	})
+}
+
+// giveLink answers one who wants a link.
+func (p *people) giveLink(c net.Conn) error {
+	if err := approvals.SamePeer(c); err != nil {
+		return err
+	}
+	if err := c.SetDeadline(time.Now().Add(linkWait)); err != nil {
+		return err
+	}
+	var wanted wantedLink
+	lines := bufio.NewScanner(c)
+	lines.Buffer(nil, longestWanted)
+	if !lines.Scan() {
+		return nil // it only looked whether somebody listens
+	}
+	if err := json.Unmarshal(lines.Bytes(), &wanted); err != nil {
+		return err
+	}
+	got := gotLink{As: wanted.As}
+	switch _, known := p.config.People[wanted.As]; {
+	case wanted.As == "" || wanted.As == who():
+		got.As, got.Link = who(), p.console.Link(who())
+	case known:
+		got.Link = p.console.Link(wanted.As)
+	default:
+		got.Error = fmt.Sprintf("the configuration knows nobody called %q; it knows %q", wanted.As, slices.Sorted(maps.Keys(p.config.People)))
+	}
+	return json.NewEncoder(c).Encode(got)
+}
+
+func newConsole(s streams) *cobra.Command {
+	var set setting
+	var as string
+	var open, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Open the web page where people answer what programs ask",
+		Long: `Prints a link to the page of each "codemode serve" of this user that has one: with
+--http, with --console ADDRESS, or with "console" in the configuration. A link opens
+the page once, within ten minutes. Whoever opens it answers in your name: show it to
+nobody, and to no agent.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return openConsole(cmd.Context(), s, &set, as, open, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&set.state, "state", "", "the folder that codemode serve was given as --state")
+	cmd.Flags().StringVar(&as, "as", "", `for whom the link is, as "people" of the configuration has them; you, if left out`)
+	cmd.Flags().BoolVar(&open, "open", false, "open it in the browser; while that starts, others on this machine may see the link")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+func openConsole(ctx context.Context, s streams, set *setting, as string, open, asJSON bool) error {
+	state, err := set.stateFolder()
+	if err != nil {
+		return usage(err)
+	}
+	var links []gotLink
+	var wrong []error
+	for _, path := range approvals.Sockets(consoleFolder(state)) {
+		got, err := askForLink(ctx, path, as)
+		switch {
+		case err == nil && got.Error == "":
+			links = append(links, got)
+		case err == nil:
+			wrong = append(wrong, errors.New(got.Error))
+		case errors.Is(err, approvals.ErrUnsafe):
+			wrong = append(wrong, err)
+		} // else it belongs to a process that is gone
+	}
+	if len(links) == 0 {
+		if len(wrong) > 0 {
+			return usage(errors.Join(wrong...))
+		}
+		return usage(errors.New(`no codemode serve of this user has a page: start it with --http, or with --console 127.0.0.1:0, or write "console": "127.0.0.1:0" into the configuration`))
+	}
+	for _, got := range links {
+		if asJSON {
+			err = json.NewEncoder(s.out).Encode(got)
+		} else {
+			_, err = fmt.Fprintln(s.out, printable(got.Link))
+		}
+		if err != nil {
+			return &exitError{code: exitInternal, err: err}
+		}
+	}
+	if open {
+		openBrowser(links[0].Link)
+	}
+	return nil
+}
+
+// askForLink asks the process that listens at a socket.
+func askForLink(ctx context.Context, path, as string) (got gotLink, err error) {
+	ctx, cancel := context.WithTimeout(ctx, linkWait)
+	defer cancel()
+	c, err := approvals.DialPrivate(ctx, path)
+	if err != nil {
+		return got, err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(linkWait)); err != nil {
+		return got, err
+	}
+	if err := json.NewEncoder(c).Encode(wantedLink{As: as}); err != nil {
+		return got, err
+	}
+	lines := bufio.NewScanner(c)
+	lines.Buffer(nil, longestWanted)
+	if !lines.Scan() {
+		return got, errors.Join(errors.New("nobody answered"), lines.Err())
+	}
+	return got, json.Unmarshal(lines.Bytes(), &got)
+}

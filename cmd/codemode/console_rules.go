@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// rulesOf are the rules of an Evaluator, as the page shows and changes them.
+type rulesOf struct {
+	e   *codemode.Evaluator
+	set *setting
+}
+
+// emptyOverlays is what a file of overlays begins with.
+const emptyOverlays = "{\"evaluation\": {\"overlays\": []}}\n"
+
+func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
+	if err := r.e.Stale(); err != nil {
+		stale = err.Error()
+	}
+	files, err := r.set.files()
+	if err != nil {
+		return nil, err.Error()
+	}
+	for _, f := range []struct {
+		path, standing string
+		editable       bool
+	}{
+		{files.Managed, "Of whoever runs the machine", false},
+		{files.User, "Yours", true},
+		{files.Project, "Of the project in this folder", false},
+		{files.Overlays, "Overlays, which only narrow", true},
+	} {
+		if f.path == "" {
+			continue
+		}
+		file := console.RuleFile{Path: f.path, Standing: f.standing, Editable: f.editable}
+		switch data, err := os.ReadFile(f.path); {
+		case err == nil:
+			file.Text, file.Digest = string(data), profiles.Digest(data)
+		case errors.Is(err, fs.ErrNotExist) && f.path == files.Overlays:
+			file.Text, file.New = emptyOverlays, true
+		default:
+			file.Text, file.Editable = err.Error(), false
+		}
+		list = append(list, file)
+	}
+	return list, stale
+}
+
+// editable holds that a path is one of those that the page changes.
+func (r *rulesOf) editable(path string) (profiles.Files, error) {
+	files, err := r.set.files()
+	if err == nil && (path == "" || path != files.User && path != files.Overlays) {
+		err = errors.New("this file is not changed here")
+	}
+	return files, err
+}
+
+func (r *rulesOf) Check(path string, text []byte) error {
+	files, err := r.editable(path)
+	if err != nil {
+		return err
+	}
+	_, err = files.LoadWith(path, text)
+	return err
+}
+
+func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) error {
+	files, err := r.editable(path)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	now := profiles.Digest(data)
+	if errors.Is(err, fs.ErrNotExist) {
+		now, err = "", nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case now != digest:
+		return errors.New("the file was changed meanwhile; load the page again, and look at what is there now")
+	case path == files.Overlays:
+		return r.e.SetOverlays(text)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return replace.File(path, text, info.Mode().Perm())
+}
+
+func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error) {
+	files, err := r.set.files()
+	if err != nil {
+		return "", err
+	}
+	if files.User == "" {
+		return "", errors.New("there is no configuration file of yours to propose it in")
+	}
+	err = profiles.ProposeInFile(files.User, profiles.Proposal{
+		Profile: p.Profile, List: p.List, Tool: p.Tool, Args: p.Args, By: p.By, Why: p.Why, Time: time.Now(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("proposing a rule in %s: %w", files.User, err)
+	}
+	return files.User, nil
+}
+
+func (r *rulesOf) NewSession(role string, life time.Duration) (id string, expires time.Time, err error) {
+	made, err := r.e.NewSession(role, life)
+	return made.ID, made.Expires, err
+}

@@ -1,0 +1,423 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/store"
+)
+
+// A person is somebody at the page of a process, as a front end reaches it.
+type person struct {
+	t            *testing.T
+	base, cookie string
+	csrf         string
+	secrets      []string // of every link that was used
+}
+
+// atThePage opens a link that codemode console prints.
+func atThePage(t *testing.T, environment []string, args ...string) *person {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"console"}, args...)...)
+	cmd.Env = environment
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("codemode console: %v: %s", err, problem.String())
+	}
+	link := strings.TrimSpace(out.String())
+	base, secret, ok := strings.Cut(link, "/login#")
+	if !ok || strings.Contains(link, "\n") {
+		t.Fatalf("codemode console printed %q", link)
+	}
+	p := &person{t: t, base: base, secrets: []string{secret}}
+	var said console.Session
+	res := p.send("POST", "/login", map[string]string{"secret": secret}, &said)
+	p.cookie, _, _ = strings.Cut(res.Header.Get("Set-Cookie"), ";")
+	p.csrf = said.CSRF
+	if res.StatusCode != 200 || p.csrf == "" {
+		t.Fatalf("login: %s", res.Status)
+	}
+	return p
+}
+
+func (p *person) send(method, path string, body, to any) *http.Response {
+	p.t.Helper()
+	js, err := json.Marshal(body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, bytes.NewReader(js))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set("Cookie", p.cookie)
+	if method == "POST" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-CSRF-Token", p.csrf)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		p.t.Fatalf("%s %s: %s: %s", method, path, res.Status, text)
+	}
+	return res
+}
+
+// one waits for the one question that is open.
+func (p *person) one() console.Asked {
+	p.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		var got struct{ Pending []console.Asked }
+		p.send("GET", "/api/pending", nil, &got)
+		if len(got.Pending) == 1 {
+			return got.Pending[0]
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%d questions are open, want one", len(got.Pending))
+		}
+	}
+}
+
+func (p *person) allow(a console.Asked, wait string) console.Result {
+	p.t.Helper()
+	var got console.Result
+	p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code, Wait: wait}, &got)
+	return got
+}
+
+// A house is a user's home, with a process in it that serves.
+type house struct {
+	t           *testing.T
+	home, files string
+	config      string
+	environment []string
+	args        []string
+	log         *screen
+	transcript  *screen // all that crossed MCP, in both directions
+	cmd         *exec.Cmd
+}
+
+func newHouse(t *testing.T, profile string, args ...string) *house {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("login links come over a Unix socket")
+	}
+	home, err := os.MkdirTemp("", "cm") // sockets have short paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	h := &house{t: t, home: home, files: t.TempDir(), log: &screen{}, transcript: &screen{}}
+	h.config = write(t, filepath.Join(home, "codemode.json"), `{"evaluation": {"profiles": {"p": `+profile+`}, "expose": ["p"]}}`)
+	h.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+	h.args = append([]string{"serve", "--config", h.config, "--root", h.files}, args...)
+	return h
+}
+
+// connect starts the process, with a client over stdio.
+func (h *house) connect() *mcp.ClientSession {
+	h.t.Helper()
+	h.cmd = exec.Command(os.Args[0], h.args...)
+	h.cmd.Env, h.cmd.Stderr = h.environment, h.log
+	transport := &mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: h.cmd}, Writer: h.transcript}
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(h.t.Context(), transport, nil)
+	if err != nil {
+		h.t.Fatalf("%v: %s", err, h.log)
+	}
+	h.t.Cleanup(func() { client.Close() })
+	return client
+}
+
+const writesAFile = `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "written" } catch (e) { return e.reason + ": " + e.detail }`
+
+func runs(t *testing.T, client *mcp.ClientSession, code string) <-chan string {
+	t.Helper()
+	answer := make(chan string, 1)
+	go func() {
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": code}})
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		answer <- res.Content[0].(*mcp.TextContent).Text
+	}()
+	return answer
+}
+
+// S2.3, S2.4: what a program asks over stdio is seen and answered at the page, by a front end that has a link; the answer comes with
+// what became of the call. C9: the secret of the link is nowhere but with that person.
+func TestConsoleOfAStdioServer(t *testing.T) {
+	h := newHouse(t, `{"asklist": ["filesystem__*"], "ask": {"edit": true}}`, "--console", "127.0.0.1:0")
+	client := h.connect()
+	p := atThePage(t, h.environment)
+	answer := runs(t, client, writesAFile)
+	a := p.one()
+	if a.Tool != "filesystem.write_file" || !a.Editable || len(a.Offers) == 0 || !strings.Contains(a.Text, `path: "a.md"`) {
+		t.Errorf("asked: %+v", a)
+	}
+	if got := p.allow(a, "15s"); !got.OK || got.Outcome != "ok" {
+		t.Errorf("allowed: %+v", got)
+	}
+	if got := <-answer; !strings.HasPrefix(got, `"written"`) || !strings.Contains(got, "approved (person, web)") {
+		t.Errorf("the program got %s", got)
+	}
+	if got := p.allow(a, ""); got.OK || got.Error == "" {
+		t.Errorf("a second answer: %+v", got)
+	}
+	var entries struct {
+		Entries []struct {
+			Kind, State string
+			DecidedBy   struct{ Channel, Principal string }
+		}
+	}
+	p.send("GET", "/api/entries?run="+a.Run, nil, &entries)
+	found := false
+	for _, e := range entries.Entries {
+		found = found || e.Kind == "approval" && e.State == "allowed" && e.DecidedBy.Channel == "web" && e.DecidedBy.Principal == who()
+	}
+	if !found {
+		t.Errorf("the record has no answer over the page: %+v", entries.Entries)
+	}
+	p.nowhere(h)
+}
+
+// nowhere holds that no secret of a link is in what crossed MCP, in what was logged, or in a file.
+func (p *person) nowhere(h *house) {
+	p.t.Helper()
+	holds := func(where, text string) {
+		for _, secret := range append(p.secrets, p.csrf, p.cookie) {
+			if strings.Contains(text, secret) {
+				p.t.Errorf("a secret of the page is in %s", where)
+			}
+		}
+	}
+	holds("what crossed MCP", h.transcript.String())
+	holds("the log", h.log.String())
+	err := filepath.WalkDir(h.home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		holds(path, string(data))
+		return err
+	})
+	if err != nil {
+		p.t.Error(err)
+	}
+}
+
+// parked waits until a run is in the store, which is a moment after it has nothing to do but to wait.
+func (h *house) parked(run string) {
+	h.t.Helper()
+	place, err := codemode.PlaceRecord(filepath.Join(h.home, "codemode"), nil, os.LookupEnv)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	key, err := place.Prepare()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	place.Store.ReadOnly, place.Store.SealKey = true, key.Derive("seal the store")
+	db, err := store.Open(h.t.Context(), place.Store)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer db.Close()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := db.ParkedRun(h.t.Context(), run); err == nil {
+			return
+		} else if time.Now().After(end) {
+			h.t.Fatalf("the run was not parked: %v", err)
+		}
+	}
+}
+
+// S2.2, S5.2: the process is killed while a question is open. Another one shows it, a person answers, and the program goes on there.
+func TestConsoleAfterAKill(t *testing.T) {
+	h := newHouse(t, `{"asklist": ["filesystem__*"], "ask": {"timeout": "5m"}}`, "--console", "127.0.0.1:0")
+	client := h.connect()
+	p := atThePage(t, h.environment)
+	runs(t, client, `const before = await codemode.time__now({}); await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "written"`)
+	asked := p.one()
+	h.parked(asked.Run)
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Close() // it is gone
+	h.connect()
+	p = atThePage(t, h.environment)
+	again := p.one()
+	if again.ID != asked.ID || again.Digest != asked.Digest {
+		t.Errorf("another question: %+v, was %+v", again, asked)
+	}
+	if got := p.allow(again, ""); !got.OK {
+		t.Fatalf("allowed: %+v", got)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if text, err := os.ReadFile(filepath.Join(h.files, "a.md")); err == nil && string(text) == "x" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the call was not made; the log says:\n%s", h.log)
+		}
+	}
+}
+
+// Beside MCP over HTTP the page is there by itself, on the same listener, behind its own login.
+func TestConsoleBesideHTTP(t *testing.T) {
+	h := newHouse(t, `{"asklist": ["filesystem__*"]}`, "--http", "127.0.0.1:0")
+	cmd := exec.Command(os.Args[0], h.args...)
+	cmd.Env, cmd.Stderr = h.environment, h.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := sync.OnceFunc(func() { _ = cmd.Wait() })
+	t.Cleanup(func() { cmd.Process.Kill(); ended() })
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(h.log.String(), "codemode console opens it"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no page was announced:\n%s", h.log)
+		}
+	}
+	p := atThePage(t, h.environment)
+	if !strings.HasSuffix(p.base, "/console") {
+		t.Errorf("the page is at %s", p.base)
+	}
+	origin := strings.TrimSuffix(p.base, "/console")
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: origin + "/mcp"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	answer := runs(t, client, writesAFile)
+	if got := p.allow(p.one(), ""); !got.OK {
+		t.Errorf("allowed: %+v", got)
+	}
+	if got := <-answer; !strings.HasPrefix(got, `"written"`) {
+		t.Errorf("the program got %s", got)
+	}
+	for path, want := range map[string]int{"/console/": 401, "/console/api/pending": 401, "/console/static/console.css": 200, "/console/..%2fmcp": 404} {
+		res, err := http.Get(origin + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("GET %s: %s, want %d", path, res.Status, want)
+		}
+	}
+	p.nowhere(h)
+}
+
+// E9: what is proposed at the page stands in the user's file as a comment, and decides nothing.
+func TestConsoleProposesARule(t *testing.T) {
+	h := newHouse(t, `{"asklist": ["filesystem__*"]}`, "--console", "127.0.0.1:0")
+	client := h.connect()
+	p := atThePage(t, h.environment)
+	answer := runs(t, client, writesAFile)
+	a := p.one()
+	var got console.Result
+	p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Propose: console.ProposeExact}, &got)
+	if !got.OK || !strings.Contains(got.Note, "proposed") {
+		t.Errorf("got %+v", got)
+	}
+	<-answer
+	text, err := os.ReadFile(h.config)
+	if err != nil || !strings.Contains(string(text), "// Proposed") || !strings.Contains(string(text), `a.md`) {
+		t.Errorf("the file is %s", text)
+	}
+	runs(t, client, writesAFile)
+	if again := p.one(); again.Tool != a.Tool {
+		t.Errorf("the next call was not asked about: %+v", again)
+	}
+}
+
+// What the key "console" may say, and who may do what by it.
+func TestConsoleConfiguration(t *testing.T) {
+	for _, test := range []struct{ text, wrong string }{
+		{``, ""},
+		{`false`, ""},
+		{`"127.0.0.1:7391"`, ""},
+		{`{"address": "127.0.0.1:0", "people": {"ben": {"answersFor": ["ci"]}}, "idle": "10m", "life": "2h"}`, ""},
+		{`true`, "write an address"},
+		{`7391`, "console"},
+		{`{"adress": "127.0.0.1:0"}`, "adress"},
+		{`{"idle": "often"}`, "length of time"},
+		{`{"life": "-1h"}`, "length of time"},
+	} {
+		_, err := parseConsole(json.RawMessage(test.text))
+		if got := ""; (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
+			t.Errorf("%s: got %v %s, want %q", test.text, err, got, test.wrong)
+		}
+	}
+	c, err := parseConsole(json.RawMessage(`{"people": {"ben": {"answersFor": ["ci", "anna"]}, "eve": {"answersFor": ["*"], "rules": true}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &people{config: c}
+	for _, test := range []struct {
+		person, principal string
+		want              bool
+	}{
+		{"ben", "ci", true}, {"ben", "anna", true}, {"ben", "", false}, {"ben", "eve", false}, {"eve", "ben", true}, {"eve", "", true},
+		{who(), "", true}, {who(), "ci", false}, {"nobody", "", false}, {"", "ci", false}, {"", "", false},
+	} {
+		if got := p.may(test.person, test.principal); got != test.want {
+			t.Errorf("%q may answer for %q: %v", test.person, test.principal, got)
+		}
+	}
+	if p.admin("ben") || !p.admin("eve") || !p.admin(who()) {
+		t.Error("others look after the rules than should")
+	}
+	if _, all := p.sees("ben"); all {
+		t.Error("ben sees everything")
+	}
+
+	var set setting
+	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": "0.0.0.0:7391"}`)
+	if _, err := set.awaitPeople(streams{}, "", false); err == nil || !strings.Contains(err.Error(), "this machine only") {
+		t.Errorf("W03: the page on every network: %v", err)
+	}
+	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": false}`)
+	if p, err := set.awaitPeople(streams{}, "", true); p != nil || err != nil || len(set.channels) != 0 {
+		t.Errorf("switched off: %v %v", p, err)
+	}
+}
+
+// Where no process has a page, codemode console says what to do.
+func TestConsoleWithoutAPage(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "console")
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_STATE_HOME="+home)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(string(out), "--console 127.0.0.1:0") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A served is `codemode serve --http` in a process of its own.
+type served struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	url   string // of /mcp
+	log   *lines
+	ended chan error
+}
+
+var listeningAt = regexp.MustCompile(`mcp=(http://\S+)`)
+
+// serveOverHTTP starts it and waits until it listens. Flags come after those that name the address.
+func serveOverHTTP(t *testing.T, address string, environment []string, flags ...string) *served {
+	t.Helper()
+	s := &served{t: t, cmd: command(t, append([]string{"serve", "--http", address, "--project", "none"}, flags...)...), log: &lines{}, ended: make(chan error, 1)}
+	s.cmd.Env = append(s.cmd.Env, environment...)
+	s.cmd.Stderr = s.log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.cmd.Process.Kill() })
+	go func() { s.ended <- s.cmd.Wait() }()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if found := listeningAt.FindStringSubmatch(s.log.String()); found != nil {
+			s.url = found[1]
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not listen:\n%s", s.log)
+		}
+	}
+}
+
+// connect connects a client on a version of the protocol; token "" sends none.
+func (s *served) connect(version, token string, o *mcp.ClientOptions) (*mcp.ClientSession, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, o)
+	transport := &mcp.StreamableClientTransport{Endpoint: s.url, HTTPClient: &http.Client{Transport: withToken(token)}, MaxRetries: -1}
+	return client.Connect(s.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+}
+
+type withToken string
+
+func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+string(w))
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// end tells it to stop and waits until it has.
+func (s *served) end() {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	select {
+	case err := <-s.ended:
+		if err != nil && s.cmd.ProcessState.ExitCode() != exitInterrupted {
+			s.t.Errorf("it ended with %v\n%s", err, s.log)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Errorf("it did not end\n%s", s.log)
+	}
+}
+
+func TestServeOverHTTP(t *testing.T) {
+	root := t.TempDir()
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}},
+		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}]}}`)
+	const token = "the-token-of-anna"
+	s := serveOverHTTP(t, "0", []string{"ANNA=" + token}, "--config", config, "--root", root)
+	if !strings.HasPrefix(s.url, "http://127.0.0.1:") {
+		t.Errorf("it listens at %s", s.url)
+	}
+	if _, err := s.connect("", "", nil); err == nil {
+		t.Error("somebody came in without a token")
+	}
+	asked := make(chan struct{}, 10)
+	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+		c, err := s.connect(version, token, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked <- struct{}{}
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := callText(t, c, `await codemode.filesystem__write_file({path: "`+version+`.md", content: "x"}); return "written"`); !strings.HasPrefix(got, `"written"`) {
+			t.Errorf("%s: %s", version, got)
+		}
+		<-asked
+		if _, err := os.Stat(filepath.Join(root, version+".md")); err != nil {
+			t.Error(err)
+		}
+	}
+	waits, err := s.connect("2025-11-25", token, &mcp.ClientOptions{
+		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go waits.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": `await codemode.filesystem__write_file({path: "late.md", content: "x"})`}})
+	<-asked
+	s.end() // while a person is asked
+	if _, err := os.Stat(filepath.Join(root, "late.md")); err == nil {
+		t.Error("it was written although nobody answered")
+	}
+	if strings.Contains(s.log.String(), token) {
+		t.Errorf("the token is in the log:\n%s", s.log)
+	}
+}
+
+// A client on 2026-07-28 comes back after the process was killed and started anew: the run goes on where it was, and nothing is done twice.
+func TestARoundTripThroughARestart(t *testing.T) {
+	root, state := t.TempDir(), t.TempDir()
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
+	start := func() (*served, *mcp.ClientSession) {
+		s := serveOverHTTP(t, "0", nil, "--config", config, "--root", root, "--state", state)
+		c, err := s.connect("2026-07-28", "", &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { panic("not called") },
+			MultiRoundTrip:     &mcp.MultiRoundTripOptions{Disabled: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, c
+	}
+	const program = `
+		await codemode.filesystem__create_directory({path: "once"});
+		let n = 0;
+		const write = async path => { await codemode.filesystem__write_file({path, content: String(++n)}); return n };
+		const first = await write("a.md");
+		const both = await Promise.all([write("b.md"), write("c.md")]);
+		await codemode.filesystem__move_file({source: "once", destination: "moved"}); // fails if any of this is done twice
+		return ["done", first, ...both].join(" ")`
+	leg := func(c *mcp.ClientSession, state string, content map[string]any) *mcp.CallToolResult {
+		t.Helper()
+		p := &mcp.CallToolParams{Name: "codemode_eval", Arguments: map[string]any{"code": program}, RequestState: state}
+		if content != nil {
+			p.InputResponses = mcp.InputResponseMap{"answer": &mcp.ElicitResult{Action: "accept", Content: content}}
+		}
+		res, err := c.CallTool(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	s, c := start()
+	first := leg(c, "", nil)
+	time.Sleep(2 * time.Second) // until it is put away
+	s.cmd.Process.Kill()
+	<-s.ended
+	s, c = start()
+	second := leg(c, first.RequestState, map[string]any{"decision": "allow_once"})
+	if !second.NeedsInput() {
+		t.Fatalf("after the first restart: %s\n%s", second.Content[0].(*mcp.TextContent).Text, s.log)
+	}
+	time.Sleep(2 * time.Second)
+	s.end()
+	s, c = start()
+	last := leg(c, second.RequestState, map[string]any{"decision_1": "allow_once", "decision_2": "allow_once"})
+	if last.NeedsInput() || !strings.HasPrefix(last.Content[0].(*mcp.TextContent).Text, `"done 1 `) {
+		t.Errorf("after the second restart: %+v\n%s\n%s", last, last.Content[0].(*mcp.TextContent).Text, s.log)
+	}
+	for _, name := range []string{"a.md", "b.md", "c.md", "moved"} {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	s.end()
+}
+
+// What would let anybody in, or nobody, does not start.
+func TestServeHTTPRefusesToStart(t *testing.T) {
+	for _, test := range []struct{ address, http, want string }{
+		{"0.0.0.0:0", `{}`, "the configuration has no http.tokens"},
+		{"[::]:0", `{}`, "the configuration has no http.tokens"},
+		{"nonsense:address:0", `{}`, "it takes an address such as 127.0.0.1:8808"},
+		{"127.0.0.1:0", `{"tokens": [{"token": "in-the-file-itself"}]}`, "a token does not stand in the file itself"},
+		{"127.0.0.1:0", `{"tokens": [{"token": "${NO_SUCH_VARIABLE}"}]}`, "the variable NO_SUCH_VARIABLE is not set"},
+		{"127.0.0.1:99999", `{}`, "99999"},
+	} {
+		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"http": `+test.http+`}`)
+		cmd := command(t, "serve", "--http", test.address, "--config", config, "--project", "none")
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), test.want) {
+			t.Errorf("--http %s with %s: %v\n%s", test.address, test.http, err, out)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+// errGone is what is said of a question that is answered, over, or never was this person's.
+const errGone = "this question is answered already, or its time is over"
+
+// An Answered is what POST /api/answer takes. Only decision "allow" is a yes, and only "deny" is a person's no.
+type Answered struct {
+	ID       string          `json:"id"`
+	Digest   string          `json:"digest"`           // as it was shown
+	Decision string          `json:"decision"`         // allow or deny
+	Reason   string          `json:"reason,omitempty"` // the program is told
+	Code     string          `json:"code,omitempty"`   // with a yes, where needsCode says so
+	Whole    bool            `json:"whole,omitempty"`  // the person has seen the question whole
+	Scope    approvals.Scope `json:"scope,omitempty"`  // one of the offers; "" is this call
+	Args     json.RawMessage `json:"args,omitempty"`   // other arguments to allow instead
+	Propose  string          `json:"propose,omitempty"`
+	Selected []int           `json:"selected,omitempty"` // to an inquiry
+	Text     string          `json:"text,omitempty"`     // to an inquiry
+	// Wait is how long to wait for what becomes of the call, such as "10s"; "" does not.
+	Wait string `json:"wait,omitempty"`
+}
+
+// Proposals that can go with a yes: a rule for calls with these arguments, or with any.
+const (
+	ProposeExact = "exact"
+	ProposeAny   = "any"
+)
+
+// A Result is what POST /api/answer gives.
+type Result struct {
+	ID    string `json:"id"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+	Note  string `json:"note,omitempty"` // what else was done
+
+	// Outcome is how the call ended, as the record has it, if it was waited for: ok, error, refused, unknown.
+	Outcome string          `json:"outcome,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"` // what the call gave, with secrets masked
+
+	status int
+}
+
+// longestWait is how long a front end may wait for a call.
+const longestWait = 20 * time.Second
+
+// give gives one answer, for somebody who may.
+func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
+	fail := func(status int, format string, args ...any) Result {
+		return Result{ID: said.ID, Error: fmt.Sprintf(format, args...), status: status}
+	}
+	a := c.find(s, said.ID)
+	if a == nil {
+		return fail(http.StatusNotFound, errGone)
+	}
+	reply := approvals.Reply{Reason: said.Reason, Typed: true}
+	switch said.Decision {
+	case "deny":
+	case "allow":
+		reply.Decision, reply.Scope, reply.Args, reply.Selected, reply.Text = approvals.AllowOnce, said.Scope, said.Args, said.Selected, said.Text
+	default:
+		return fail(http.StatusUnprocessableEntity, "the decision is neither allow nor deny")
+	}
+	switch {
+	case said.Propose != "" && (said.Decision != "allow" || said.Propose != ProposeExact && said.Propose != ProposeAny || said.Args != nil):
+		return fail(http.StatusUnprocessableEntity, "a rule is proposed with a yes to the call as it is")
+	case said.Propose != "" && !c.admin(s.person):
+		return fail(http.StatusForbidden, "rules are proposed by those who look after them")
+	}
+	if said.Whole {
+		if _, err := s.seat.Show(a.request.ID, approvals.RenderOptions{}); err != nil {
+			return fail(http.StatusConflict, errGone)
+		}
+	}
+	err := s.seat.Answer(a.request.ID, said.Digest, said.Code, reply)
+	switch {
+	case err == nil:
+	case errors.Is(err, approvals.ErrTaken):
+		return fail(http.StatusConflict, errGone)
+	case errors.Is(err, approvals.ErrOwn):
+		c.noteOwn(ctx, s, a)
+		return fail(http.StatusForbidden, "%s", approvals.Words(err.Error()))
+	default:
+		return fail(http.StatusUnprocessableEntity, "%s", approvals.Words(err.Error()))
+	}
+	done := Result{ID: said.ID, OK: true, status: http.StatusOK}
+	if said.Propose != "" {
+		done.Note = c.propose(ctx, s, a, said.Propose == ProposeExact)
+	}
+	if wait, err := time.ParseDuration(said.Wait); err == nil && wait > 0 {
+		c.await(ctx, a.request, min(wait, longestWait), &done)
+	}
+	return done
+}
+
+// noteOwn records that somebody tried to answer what somebody else has to.
+func (c *Console) noteOwn(ctx context.Context, s *session, a *asked) {
+	r := a.request
+	err := c.note(ctx, audit.Entry{
+		Kind: audit.Access, State: "refused", Client: "console", Principal: s.person, Run: r.Run, Call: r.Call, Profile: r.Profile, Server: r.Server, Tool: r.Name,
+		Detail: "who asks for a call may not answer for it",
+	})
+	if err != nil {
+		c.log.Warn("a refused answer was not recorded", "error", err)
+	}
+}
+
+// propose writes a rule for calls like this one into a file, for review.
+func (c *Console) propose(ctx context.Context, s *session, a *asked, exact bool) string {
+	p := Proposal{Profile: a.request.Profile, Tool: a.request.Name, By: s.person, Why: "allowed on the page, and wanted always"}
+	if exact {
+		p.Args = a.request.Args
+	}
+	file, err := c.options.Rules.Propose(ctx, p)
+	if err != nil {
+		return "The call is allowed; the rule could not be proposed: " + approvals.Words(err.Error())
+	}
+	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody takes its comment signs away."
+}
+
+// awaitEvery is how often the record is looked at for what became of a call.
+const awaitEvery = 100 * time.Millisecond
+
+// await waits for the end of a call.
+func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Duration, done *Result) {
+	if c.options.Record == nil || r.Run == "" || r.Inquiry != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		err := c.options.Record.Entries(ctx, store.Query{Run: r.Run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
+			if e.Call == r.Call && slices.Contains([]string{audit.OK, audit.Failed, audit.Unknown, audit.Refused, audit.NotSent}, e.State) {
+				done.Outcome = e.State
+				if e.Result != nil {
+					done.Value = e.Result.Redacted
+				}
+			}
+			return nil
+		})
+		if err != nil || done.Outcome != "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.done:
+			return
+		case <-time.After(awaitEvery):
+		}
+	}
+}
+
+func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) {
+	var said Answered
+	if mediaType(r) != "application/json" {
+		c.fail(w, r, http.StatusUnsupportedMediaType, "send JSON")
+		return
+	}
+	if err := readJSON(r, &said); err != nil {
+		c.fail(w, r, http.StatusBadRequest, err.Error())
+		return
+	}
+	done := c.give(r.Context(), s, &said)
+	writeJSON(w, done.status, done)
+}
+
+// answerForm takes what the forms of the pages send: one answer, or the same to several questions.
+func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session) {
+	form := r.PostForm
+	var results []Result
+	for _, q := range form["q"] { // "ID digest"
+		id, digest, _ := strings.Cut(q, " ")
+		said := Answered{ID: id, Digest: digest, Reason: form.Get("reason"), Code: form.Get("code"), Whole: form.Get("whole") == "1", Text: form.Get("text")}
+		said.Decision, _, _ = strings.Cut(form.Get("decision"), " ")
+		if _, scope, _ := strings.Cut(form.Get("decision"), " "); said.Decision == "allow" {
+			switch kind, what, _ := strings.Cut(scope, ":"); kind {
+			case "propose":
+				said.Propose = what
+			case "edited":
+				said.Args = json.RawMessage(form.Get("args"))
+				if !json.Valid(said.Args) {
+					results = append(results, Result{ID: id, Error: "the arguments are not JSON: " + jsonProblem(said.Args), status: http.StatusUnprocessableEntity})
+					continue
+				}
+			default:
+				said.Scope = approvals.Scope(scope)
+			}
+		}
+		for _, n := range form["selected"] {
+			if i, err := strconv.Atoi(n); err == nil {
+				said.Selected = append(said.Selected, i)
+			}
+		}
+		results = append(results, c.give(r.Context(), s, &said))
+	}
+	if len(results) == 0 {
+		results = []Result{{Error: "nothing is selected", status: http.StatusUnprocessableEntity}}
+	}
+	if c.wantsJSON(r) {
+		status := http.StatusOK
+		if len(results) == 1 {
+			status = results[0].status
+		}
+		writeJSON(w, status, map[string]any{"results": results, "said": summary(results, form.Get("decision"))})
+		return
+	}
+	if len(results) == 1 && !results[0].OK {
+		if a := c.find(s, results[0].ID); a != nil { // back to the form, with what was written there
+			v := c.whole(s, a)
+			v.Problem, v.Reason = results[0].Error, word(form.Get("reason"))
+			if args := form.Get("args"); args != "" && v.Ask.Editable {
+				v.Args, v.Edit = inText(args), true
+			}
+			w.WriteHeader(results[0].status)
+			c.render(w, "ask", v)
+			return
+		}
+	}
+	s.say(slices.ContainsFunc(results, func(x Result) bool { return !x.OK }), summary(results, form.Get("decision")))
+	http.Redirect(w, r, c.options.Path+"/", http.StatusSeeOther)
+}
+
+// summary says in a few words what became of answers.
+func summary(results []Result, decision string) string {
+	done := 0
+	var others []string
+	for _, x := range results {
+		if x.OK {
+			done++
+		}
+		for _, text := range []string{x.Error, x.Note} {
+			if text != "" && !slices.Contains(others, text) {
+				others = append(others, text)
+			}
+		}
+	}
+	what := "Denied"
+	if strings.HasPrefix(decision, "allow") {
+		what = "Allowed"
+	}
+	var parts []string
+	switch {
+	case done == 1:
+		parts = append(parts, what+".")
+	case done > 1:
+		parts = append(parts, fmt.Sprintf("%s %d calls.", what, done))
+	}
+	if failed := len(results) - done; failed > 0 && len(results) > 1 {
+		parts = append(parts, fmt.Sprintf("%d not answered:", failed))
+	}
+	for _, text := range others {
+		parts = append(parts, strings.ToUpper(text[:1])+strings.TrimSuffix(text[1:], ".")+".")
+	}
+	return strings.Join(parts, " ")
+}
+
+func jsonProblem(args []byte) string {
+	var v any
+	err := json.Unmarshal(args, &v)
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		line := 1 + strings.Count(string(args[:min(int(at.Offset), len(args))]), "\n")
+		return fmt.Sprintf("line %d: %s", line, approvals.Words(err.Error()))
+	}
+	if err == nil {
+		return "it is empty"
+	}
+	return approvals.Words(err.Error())
+}

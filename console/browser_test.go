@@ -1,0 +1,398 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+)
+
+// A browser is a real Chromium on the page.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// newBrowser starts a Chromium. Where there is none the test says so and ends.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium here to look at the page with (on Debian: apt-get install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("window-size", "1100,900"),
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil { // it waits for the browser's end, so that its folder can be removed
+			t.Logf("ending the browser: %v", err)
+		}
+		cancel()
+	})
+	b := &browser{t: t, ctx: ctx}
+	// An error of the script, or something that the policy of the page forbids, is a failure whenever it comes.
+	if err := chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+		case *log.EventEntryAdded:
+			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation && e.Entry.Level == log.EntryLevelError {
+				t.Errorf("the browser complained: %s", e.Entry.Text)
+			}
+		}
+	}); err != nil {
+		t.Fatalf("starting %s: %v", path, err)
+	}
+	return b
+}
+
+func (b *browser) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.fail(what, err)
+	}
+}
+
+func (b *browser) fail(what string, why any) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	b.shot("failure")
+	b.t.Fatalf("%s: %v; the page says:\n%s", what, why, text)
+}
+
+// until waits until an expression of JavaScript is true, whatever page is there meanwhile.
+func (b *browser) until(what, expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		yes, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		if err == nil && yes {
+			return
+		}
+		if time.Now().After(end) {
+			b.fail("it did not come to pass that "+what, err)
+		}
+	}
+}
+
+// settle waits until the page takes answers: what comes right after a change does not count.
+func (b *browser) settle() { time.Sleep(900 * time.Millisecond) }
+
+// named holds that whatever can be used on the page says what it is to somebody who does not see it.
+func (b *browser) named() {
+	b.t.Helper()
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	text := func(v *accessibility.Value) string {
+		if v == nil {
+			return ""
+		}
+		return strings.Trim(string(v.Value), `"`)
+	}
+	roles := map[string]int{}
+	for _, n := range tree.Nodes {
+		role := text(n.Role)
+		if n.Ignored {
+			continue
+		}
+		roles[role]++
+		switch role {
+		case "button", "link", "textbox", "checkbox", "radio", "combobox", "article", "listitem", "navigation", "region":
+			if strings.TrimSpace(text(n.Name)) == "" && !(role == "listitem") {
+				b.t.Errorf("a %s has no name for those who do not see it", role)
+			}
+		}
+	}
+	for _, role := range []string{"banner", "navigation", "main", "status", "heading"} {
+		if roles[role] == 0 {
+			b.t.Errorf("the page has no %s", role)
+		}
+	}
+}
+
+func (b *browser) keys(what, keys string) {
+	b.t.Helper()
+	b.do(what, chromedp.KeyEvent(keys))
+}
+
+// shot keeps a picture of the page where CODEMODE_SCREENSHOTS says, for people to look at.
+func (b *browser) shot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("CODEMODE_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	b.do("to the top", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
+		return err
+	}))
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatalf("a picture of %s: %v", name, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) dark(on bool) {
+	b.t.Helper()
+	scheme := "light"
+	if on {
+		scheme = "dark"
+	}
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) size(width, height int64) {
+	b.t.Helper()
+	b.do("size", chromedp.EmulateViewport(width, height))
+}
+
+// history is what has happened before somebody looks.
+func history(w *world) {
+	add := func(e audit.Entry) {
+		if err := w.record.note(w.t.Context(), e); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	rules := []audit.Rule{{ID: "github-writes", At: "codemode.json:31", Result: "true"}}
+	add(audit.Entry{Kind: audit.Run, State: audit.Running, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1", Profile: "supervised"})
+	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 1, Principal: anna, Profile: "supervised", Server: "github", Tool: "github__list_issues", Risk: "low",
+		DecidedBy: &audit.DecidedBy{How: "rule"}, Args: &audit.Args{Proposed: "hmac:51aa", Executed: "hmac:51aa", Authorised: "hmac:51aa", Redacted: json.RawMessage(`{"owner":"acme","repo":"web"}`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 1, Principal: anna, Server: "github", Tool: "github__list_issues", MS: 388, Result: &audit.Result{Redacted: json.RawMessage(`[{"number":7,"title":"Broken link"}]`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.Pending, Run: "r_1a2b3c", Call: 2, Principal: anna, Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules,
+		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb", Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix \u202etxt.exe","token":"(masked)"}`)}})
+	add(audit.Entry{Kind: audit.Approval, State: audit.Allowed, Run: "r_1a2b3c", Call: 2, Principal: anna, Tool: "github__create_issue", DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna, LatencyMS: 4210}})
+	add(audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_1a2b3c", Call: 2, Principal: anna, Profile: "supervised", Server: "github", Tool: "github__create_issue", Risk: "medium", Rules: rules, DecidedBy: &audit.DecidedBy{How: "person", Channel: "web", Principal: anna},
+		Args: &audit.Args{Proposed: "hmac:61bb", Shown: "hmac:61bb", Authorised: "hmac:99cc", Executed: "hmac:99cc", Redacted: json.RawMessage(`{"owner":"acme","repo":"web","title":"Fix the download link"}`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1a2b3c", Call: 2, Principal: anna, Server: "github", Tool: "github__create_issue", MS: 512, Result: &audit.Result{Redacted: json.RawMessage(`{"number":8}`)}})
+	add(audit.Entry{Kind: audit.Call, State: audit.Refused, Run: "r_1a2b3c", Call: 3, Principal: anna, Profile: "supervised", Server: "fs", Tool: "fs__delete_file", Risk: "high", Reason: "denied", Detail: "fs_delete_* is on the denylist", DecidedBy: &audit.DecidedBy{How: "rule"},
+		Args: &audit.Args{Proposed: "hmac:71dd", Redacted: json.RawMessage(`{"path":"/data/report.txt"}`)}, Rules: []audit.Rule{{ID: "fs__delete_*", At: "codemode.json:40", Result: "true"}}})
+	add(audit.Entry{Kind: audit.Run, State: audit.OK, Run: "r_1a2b3c", Principal: anna, Client: "claude-code 2.1", Profile: "supervised", MS: 6100,
+		Program: &audit.Program{Name: "program.ts", Digest: "sha256:41af", Bytes: 120, Text: "const issues = await codemode.github__list_issues({ owner: \"acme\", repo: \"web\" });\nfor (const issue of issues) {\n  // \u202e looks harmless\n  await codemode.github__create_issue({ owner: \"acme\", repo: \"web\", title: \"Fix\" });\n}\n"}})
+}
+
+// W, H6, C5: a person logs in with the link, sees a question arrive, and answers: one with a reason, several with the keyboard, one
+// with other arguments. What the program gets is what was answered.
+func TestAPersonInABrowser(t *testing.T) {
+	w := newWorld(t)
+	history(w)
+	b := newBrowser(t)
+	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.until("the page is there", `location.pathname === "/" && document.querySelector(".empty") !== null`)
+	b.until("the secret is out of the address", `location.hash === ""`)
+	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+	b.shot("empty")
+
+	one := w.ask(call())
+	b.until("the question arrives by itself", `document.querySelectorAll("article.ask").length === 1`)
+	b.until("it is counted", `document.title.startsWith("1 waiting") && document.getElementById("count").textContent === "1"`)
+	b.until("a screen reader hears the tool, the arguments and the risk, in that order", `(() => {
+		const a = document.querySelector("article.ask");
+		const label = a.getAttribute("aria-labelledby").split(" ").map((id) => document.getElementById(id).textContent);
+		return label.length === 3 && label[0] === "github.create_issue" && label[1].includes("acme") && label[2] === "Medium risk";
+	})()`)
+	b.named()
+	b.settle()
+	b.shot("pending")
+	b.dark(true)
+	b.shot("pending-dark")
+	b.size(390, 844)
+	b.shot("pending-narrow-dark")
+	b.dark(false)
+	b.shot("pending-narrow")
+	b.until("nothing is wider than a phone", `document.documentElement.scrollWidth <= innerWidth`)
+	b.size(1100, 900)
+	b.do("deny with a reason", chromedp.SendKeys(chromedp.CSS(`article.ask form.deny input[name=reason]`), "not in this repository"),
+		chromedp.Click(chromedp.CSS(`article.ask form.deny button.no`)))
+	if a := answerOf(t, one)[0]; a.Allowed || a.Code != approvals.CodeDeclined || a.Reason != "not in this repository" || a.Channel != ChannelName || a.By != anna {
+		t.Errorf("the denial came as %+v", a)
+	}
+	b.until("the question is gone", `document.querySelector(".empty") !== null && document.getElementById("status").textContent.includes("Denied")`)
+
+	var calls []*approvals.Request
+	for i := range 5 {
+		calls = append(calls, call(func(r *approvals.Request) {
+			r.Call, r.Code = i+1, fmt.Sprintf("1%03x", i)
+			r.Args = json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":"web","title":"Broken link %d"}`, i+1))
+		}))
+	}
+	five := w.ask(calls...)
+	b.until("five calls are one group", `document.querySelectorAll("section.group").length === 1 && document.querySelectorAll(".row.ask").length === 5`)
+	b.named()
+	b.settle()
+	b.shot("batch")
+	b.keys("choose the first", "jx")
+	b.keys("and two more", "jxjjx")
+	b.until("three are selected", `document.getElementById("selected").textContent === "3 selected"`)
+	b.keys("allow", "a")
+	b.until("it is asked once more", `document.getElementById("confirm").open && document.querySelectorAll("#confirm-list li").length === 3`)
+	b.keys("a key in flight does nothing", "\r")
+	b.shot("batch-confirm")
+	b.settle()
+	if w.waiting() != 5 {
+		t.Error("a key that was in flight has answered")
+	}
+	b.keys("confirm", "\r")
+	b.until("two are left", `document.querySelectorAll(".ask").length === 2`)
+	b.settle()
+	b.keys("deny the next, which is chosen already", "d")
+	b.until("it is asked once more", `document.getElementById("confirm").open`)
+	b.settle()
+	b.keys("confirm", "\r")
+	b.until("one is left", `document.querySelectorAll(".ask").length === 1`)
+	b.settle()
+	b.keys("deny with a reason", "r")
+	b.until("the reason is asked for", `document.activeElement.id === "confirm-reason"`)
+	b.settle()
+	b.keys("the reason, with letters that are keys elsewhere", "add jars\r")
+	got := answerOf(t, five)
+	var said []string
+	for _, a := range got {
+		said = append(said, fmt.Sprint(a.Allowed, " ", a.Reason))
+	}
+	if s := strings.Join(said, ", "); s != "true , true , false , true , false add jars" {
+		t.Errorf("the answers to the five calls: %s", s)
+	}
+
+	edit := func(args json.RawMessage) error {
+		if !strings.Contains(string(args), `"web"`) && !strings.Contains(string(args), `"docs"`) {
+			return fmt.Errorf("/repo: the profile denies other repositories than web and docs")
+		}
+		return nil
+	}
+	edited := w.ask(call(func(r *approvals.Request) { r.Edit = edit }))
+	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
+	b.settle()
+	b.keys("show it whole", "js")
+	b.until("the whole page is there", `document.querySelector("article.whole") !== null`)
+	b.named()
+	b.shot("ask")
+	b.settle()
+	b.do("open the form", chromedp.Click(chromedp.CSS(`details.edit summary`)), chromedp.WaitVisible(chromedp.CSS(`#args`)))
+	change := func(to string) {
+		b.do("change the arguments", chromedp.SetValue(chromedp.CSS(`#args`), to), chromedp.Click(chromedp.CSS(`details.edit button.yes`)))
+	}
+	change(`{"owner":"acme","repo":"secret","title":"x"}`)
+	b.until("what is wrong is said at the form, and nothing is lost", `document.getElementById("edit-problem").textContent.includes("other repositories") && document.getElementById("args").value.includes("secret")`)
+	b.shot("edit")
+	if w.waiting() != 1 {
+		t.Error("arguments that are wrong were taken")
+	}
+	change(`{"owner":"acme","repo":"docs","title":"Broken link on /pricing"}`)
+	if a := answerOf(t, edited)[0]; !a.Allowed || !strings.Contains(string(a.Args), `"docs"`) {
+		t.Errorf("the edited call came as %+v", a)
+	}
+	b.until("back at the list", `location.pathname === "/" && document.querySelector(".empty") !== null`)
+
+	grave := w.ask(call(func(r *approvals.Request) {
+		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", approvals.Critical, []string{"it costs money"}
+		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
+	}))
+	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
+	b.settle()
+	b.keys("allow", "ja")
+	b.until("the code is wanted", `document.activeElement.name === "code"`)
+	b.shot("critical")
+	b.do("allow without the code", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	b.until("it says so", `document.querySelector(".ask .problem").textContent.includes("code")`)
+	b.do("allow with the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), "7f3a"), chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	if a := answerOf(t, grave)[0]; !a.Allowed || a.Channel != ChannelName {
+		t.Errorf("the critical call came as %+v", a)
+	}
+
+	b.do("history", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("table")))
+	b.named()
+	b.shot("history")
+	b.size(390, 844)
+	b.shot("history-narrow")
+	b.size(1100, 900)
+	b.do("a run", chromedp.Navigate(w.origin+"/run/r_1a2b3c"), chromedp.WaitVisible(chromedp.CSS(".program")))
+	b.until("what does not show is marked", `document.querySelector(".program .odd").textContent === "U+202E"`)
+	b.shot("run")
+	b.dark(true)
+	b.shot("run-dark")
+	b.do("the rules", chromedp.Navigate(w.origin+"/rules?profile=supervised&allow=github__create_issue&program=sha256:41af41af41af"), chromedp.WaitVisible(chromedp.CSS(".file")))
+	b.dark(false)
+	b.named()
+	b.shot("rules")
+}
+
+// F46: browsers open six connections to a host; more pages than that hear of everything all the same, one answer counts, and when
+// the page is closed that has the stream another one takes over.
+func TestManyTabs(t *testing.T) {
+	w := newWorld(t)
+	b := newBrowser(t)
+	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.until("the page is there", `document.querySelector(".empty") !== null`)
+	tabs := []*browser{b}
+	for range 7 {
+		ctx, cancel := chromedp.NewContext(b.ctx)
+		t.Cleanup(cancel)
+		tab := &browser{t: t, ctx: ctx}
+		if _, err := chromedp.Run(ctx, chromedp.Location()); err != nil { // opens the tab, which lives as long as its context
+			t.Fatal(err)
+		}
+		tab.do("another tab", chromedp.Navigate(w.origin+"/"))
+		tabs = append(tabs, tab)
+	}
+	answers := w.ask(call())
+	for _, tab := range tabs {
+		tab.until("every tab shows the question", `document.querySelectorAll("article.ask").length === 1`)
+	}
+	tabs[5].settle()
+	tabs[5].do("allow in one of them", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
+	if a := answerOf(t, answers)[0]; !a.Allowed {
+		t.Errorf("the answer came as %+v", a)
+	}
+	for _, tab := range tabs {
+		tab.until("no tab shows it any more", `document.querySelector(".empty") !== null`)
+	}
+	if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	answers = w.ask(call())
+	for _, tab := range tabs[1:] {
+		tab.until("another tab has taken over", `document.querySelectorAll("article.ask").length === 1`)
+	}
+	tabs[1].settle()
+	tabs[1].do("deny", chromedp.Click(chromedp.CSS(`article.ask button.no`)))
+	answerOf(t, answers)
+}

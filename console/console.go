@@ -1,0 +1,157 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+// ChannelName is what answers from the page are called in the record and in "channels" of a profile.
+const ChannelName = "web"
+
+const (
+	// DefaultIdle is how long a session lasts without an open page.
+	DefaultIdle = 30 * time.Minute
+	// DefaultLife is how long a session lasts at most.
+	DefaultLife = 12 * time.Hour
+)
+
+// Options say what a page shows, and to whom. What is nil is not there.
+type Options struct {
+	// Queue holds the questions. It is required, and belongs to this page alone: who has the page open has a seat at it. Made by
+	// approvals.NewStrongQueue it may approve calls of critical risk, for whoever has a seat has logged in.
+	Queue *approvals.Queue
+	// Origins are the addresses of the page as browsers know it, such as http://127.0.0.1:7391. A request to another host, or
+	// from a page of another origin, is refused. The first one is where login links lead.
+	Origins []string
+	// Path is where the page is below its origin, such as /console; "" is at the top.
+	Path string
+
+	// May reports whether a person may see and answer what is asked on behalf of a principal. Everybody may for themselves;
+	// nil lets nobody do more.
+	May func(person, principal string) bool
+	// Sees lists the principals that a person may see entries and grants of, or says that it is all. Nil is the person alone.
+	Sees func(person string) (principals []string, all bool)
+	// Admin reports whether a person may see and change the rules. Nil is nobody.
+	Admin func(person string) bool
+
+	Record Record           // history and runs
+	Grants approvals.Keeper // what was allowed for longer than a call
+	Rules  Rules            // files, overlays, sessions and proposals
+
+	// Note writes an entry about what people do here: logins, revoked grants, changed rules. What it cannot write does not happen.
+	Note func(ctx context.Context, e audit.Entry) error
+
+	Idle, Life time.Duration // of a session; 0 are DefaultIdle and DefaultLife
+	Log        *slog.Logger  // nil discards
+}
+
+// A Record gives entries. Its method may be called by many goroutines.
+type Record interface {
+	Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error
+}
+
+// A Console is the page. Its methods may be called by many goroutines.
+type Console struct {
+	options Options
+	queue   *approvals.Queue
+	log     *slog.Logger
+	cookie  string // its name without prefix
+	links   links
+	rooms   rooms
+	shown   shown
+	handler http.Handler
+	done    chan struct{} // closed by Close
+	close   sync.Once
+}
+
+// New makes a page. It starts nothing.
+func New(o Options) (*Console, error) {
+	if o.Queue == nil || len(o.Origins) == 0 {
+		return nil, errors.New("a console needs a queue and at least one origin")
+	}
+	for _, origin := range o.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path+u.RawQuery+u.Fragment != "" || u.User != nil {
+			return nil, fmt.Errorf("the origin %q is not like http://127.0.0.1:7391", origin)
+		}
+	}
+	if o.Path != "" && (!strings.HasPrefix(o.Path, "/") || strings.HasSuffix(o.Path, "/") || strings.ContainsAny(o.Path, "{}%?# ")) {
+		return nil, fmt.Errorf("the path %q is not like /console", o.Path)
+	}
+	if o.Idle < 0 || o.Life < 0 {
+		return nil, errors.New("a session cannot last less than no time")
+	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
+	if o.Life == 0 {
+		o.Life = DefaultLife
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Origins = slices.Clone(o.Origins)
+	c := &Console{options: o, queue: o.Queue, log: o.Log, cookie: cookieName(o.Origins[0] + o.Path), done: make(chan struct{})}
+	c.rooms.init(c)
+	c.handler = c.guard(c.routes())
+	return c, nil
+}
+
+// Handler serves the page. Whatever stands before it must leave Host, Origin and Sec-Fetch-Site as they came.
+func (c *Console) Handler() http.Handler { return c.handler }
+
+// Close ends every session and every stream of events. It may be called twice.
+func (c *Console) Close() {
+	c.close.Do(func() {
+		close(c.done)
+		c.rooms.close()
+	})
+}
+
+// may reports whether a person may see and answer what is asked for a principal.
+func (c *Console) may(person, principal string) bool {
+	return person == principal || c.options.May != nil && c.options.May(person, principal)
+}
+
+func (c *Console) admin(person string) bool {
+	return c.options.Rules != nil && c.options.Admin != nil && c.options.Admin(person)
+}
+
+// sees lists whose entries and grants a person may see; "" stands for everybody.
+func (c *Console) sees(person string) []string {
+	if c.options.Sees == nil {
+		return []string{person}
+	}
+	principals, all := c.options.Sees(person)
+	if all {
+		return []string{""}
+	}
+	if !slices.Contains(principals, person) {
+		principals = append(slices.Clone(principals), person)
+	}
+	return slices.DeleteFunc(principals, func(p string) bool { return p == "" })
+}
+
+// note writes an entry about what a person does.
+func (c *Console) note(ctx context.Context, e audit.Entry) error {
+	if c.options.Note == nil {
+		return nil
+	}
+	if err := c.options.Note(ctx, e); err != nil {
+		c.log.Error("an entry of the console could not be recorded", "kind", e.Kind, "state", e.State, "error", err)
+		return errors.New("it could not be recorded, so it was not done")
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+// Package console is the web page for people: what waits for their answer, what programs did, what was allowed, and the rules.
+//
+// The central type is the [Console]. It is given a [approvals.Queue], whose questions it shows and whose answers it takes, and
+// the record, grants and rules as far as they are to be seen:
+//
+//	queue := approvals.NewStrongQueue(console.ChannelName)
+//	c, err := console.New(console.Options{Queue: queue, Origins: []string{"http://127.0.0.1:7391"}})
+//	go http.Serve(listener, c.Handler())
+//	fmt.Fprintln(os.Stderr, c.Link("local:anna")) // opens the page, once
+//
+// The queue is one of the channels that an evaluator is given. It may approve calls of critical risk, because whoever answers
+// has logged in.
+//
+// # Front ends
+//
+// The page is plain HTML that works without its script. Other front ends have the same as JSON, with the same login. All paths
+// are under [Options.Path]:
+//
+//	POST /login         {"secret": "..."}: the part of a login link behind the #. Answers {"person", "csrf"} and sets a cookie
+//	GET  /api/session   {"person", "csrf", "expires"}
+//	GET  /api/pending   {"pending": [...]}: the calls that this person may answer, oldest first; see [Asked]
+//	GET  /api/pending/ID  one of them, whole: nothing cut, nothing masked, with the arguments to edit
+//	GET  /api/events    a stream of events "pending", each with all that GET /api/pending gives, at the start and after each change
+//	POST /api/answer    one answer, see [Answered]; needs the header X-CSRF-Token and Content-Type: application/json
+//	GET  /api/entries   {"entries": [...]}: the record, newest first; ?run=, ?tool=, ?limit=
+//	GET  /api/grants    {"grants": [...]}
+//
+// An answer that does not count changes nothing: 404 when there is no such question for this person, 409 when it is answered
+// already, 422 when the arguments, the code or the scope are wrong, 403 when it has to be somebody else who answers.
+//
+// # What a user may rely on
+//
+//   - A secret opens the page once, for a few minutes, and is in no log, no record and no request line: it stands behind the # of
+//     the link, and goes over in the body of a POST.
+//   - Who has no session sees nothing. A session ends when no page was open for [Options.Idle], and after [Options.Life] in any case.
+//   - A person sees and answers what they may answer for ([Options.May]), and for everything else it is as if it were not there.
+//   - Nothing is changed by a GET, nor by a request that another site could have made: Host, Origin, Sec-Fetch-Site and a token
+//     are checked, and pages run no script and load nothing but what comes with this package.
+//   - What comes from programs and servers is escaped by package approvals before it is escaped for HTML.
+//
+// What it cannot keep away is another program of the same user that gets hold of a login link; see docs/security.md.
+package console

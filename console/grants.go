@@ -1,0 +1,100 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+)
+
+type grantsView struct {
+	frame
+	Grants []*approvals.Grant
+}
+
+// grants lists what a person may see of what was allowed.
+func (c *Console) grants(r *http.Request, s *session) ([]*approvals.Grant, error) {
+	var all []*approvals.Grant
+	for _, principal := range c.sees(s.person) {
+		some, err := c.options.Grants.All(r.Context(), principal)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b *approvals.Grant) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+func (c *Console) showGrants(w http.ResponseWriter, r *http.Request, s *session) {
+	if c.options.Grants == nil {
+		c.fail(w, r, http.StatusNotFound, "nothing is remembered here")
+		return
+	}
+	all, err := c.grants(r, s)
+	if err != nil {
+		c.unreadable(w, r, err)
+		return
+	}
+	c.render(w, "grants", &grantsView{frame: c.frame(s, "grants", "Grants"), Grants: all})
+}
+
+func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) {
+	if c.options.Grants == nil {
+		c.fail(w, r, http.StatusNotFound, "nothing is remembered here")
+		return
+	}
+	all, err := c.grants(r, s)
+	if err != nil {
+		c.unreadable(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"grants": append([]*approvals.Grant{}, all...)})
+}
+
+// revoke takes back what was allowed; the next call asks again.
+func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
+	if c.options.Grants == nil {
+		c.fail(w, r, http.StatusNotFound, "nothing is remembered here")
+		return
+	}
+	all, err := c.grants(r, s)
+	if err != nil {
+		c.unreadable(w, r, err)
+		return
+	}
+	at := slices.IndexFunc(all, func(g *approvals.Grant) bool { return g.ID == r.PostFormValue("grant") })
+	if at < 0 {
+		c.fail(w, r, http.StatusNotFound, "there is no such grant: it is over, or was revoked before")
+		return
+	}
+	g := all[at]
+	err = c.options.Grants.Revoke(r.Context(), g.ID)
+	switch {
+	case errors.Is(err, approvals.ErrTaken):
+		c.fail(w, r, http.StatusConflict, "it is over, or was revoked before")
+		return
+	case err != nil:
+		c.unreadable(w, r, err)
+		return
+	}
+	// It is revoked whether or not that can be recorded: less is allowed than before.
+	noted := c.note(r.Context(), audit.Entry{
+		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server, Tool: g.Name,
+		DecidedBy: &audit.DecidedBy{How: approvals.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Text(),
+	})
+	if noted != nil {
+		c.log.Warn("a grant was revoked, and that is not in the record", "grant", g.ID)
+	}
+	if c.wantsJSON(r) {
+		writeJSON(w, http.StatusOK, map[string]any{"ok": true, "said": "Revoked. The next such call asks again."})
+		return
+	}
+	s.say(false, "Revoked. The next such call asks again.")
+	http.Redirect(w, r, c.options.Path+"/grants", http.StatusSeeOther)
+}

@@ -1,0 +1,344 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+// A world is a page with what stands behind it: a desk that asks, and a record, grants and rules in memory.
+type world struct {
+	t      *testing.T
+	c      *Console
+	queue  *approvals.Queue
+	desk   approvals.Desk
+	origin string
+	record *fakeRecord
+	grants approvals.Keeper
+	rules  *fakeRules
+}
+
+const anna = "local:anna"
+
+// newWorld starts a page for Anna, who looks after the rules; change adjusts what she gets.
+func newWorld(t *testing.T, change ...func(*Options)) *world {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, queue: approvals.NewStrongQueue(ChannelName), origin: "http://" + listener.Addr().String(),
+		record: &fakeRecord{}, grants: approvals.NewKeeper(time.Now), rules: &fakeRules{text: "{}\n"},
+	}
+	o := Options{
+		Queue: w.queue, Origins: []string{w.origin}, Record: w.record, Grants: w.grants, Rules: w.rules,
+		Admin: func(person string) bool { return person == anna }, Note: w.record.note, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	if w.c, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(w.c.Handler())
+	server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(func() {
+		w.c.Close()
+		server.Close()
+	})
+	return w
+}
+
+// call is a call that needs a yes.
+func call(change ...func(*approvals.Request)) *approvals.Request {
+	r := &approvals.Request{
+		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Rule: "github-writes", Risk: approvals.Medium,
+		Reasons: []string{"it writes where others read"}, Args: json.RawMessage(`{"owner":"acme","repo":"web","title":"Broken link on /pricing"}`),
+		Principal: anna, Run: "r_8f2k", Call: 1, Code: "7f3a", ProfileDigest: "sha256:1", Definition: "sha256:2",
+		Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun, approvals.ForTime}},
+	}
+	for _, f := range change {
+		f(r)
+	}
+	return r
+}
+
+// ask asks for calls at once, and gives the answers when they are there.
+func (w *world) ask(calls ...*approvals.Request) <-chan []approvals.Answer {
+	w.t.Helper()
+	answers := make(chan []approvals.Answer, 1)
+	before := w.waiting()
+	// What keeps the question open until somebody comes.
+	desk := &w.desk
+	go func() {
+		answers <- desk.AskAll(w.t.Context(), calls, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
+	}()
+	w.until("the calls wait", func() bool { return w.waiting() == before+len(calls) })
+	return answers
+}
+
+func (w *world) waiting() int {
+	seat := w.queue.Sit("nobody")
+	seat.Leave()
+	return len(seat.Pending())
+}
+
+// until waits for something that happens elsewhere.
+func (w *world) until(what string, so func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("it did not come to pass that %s", what)
+		}
+	}
+}
+
+func answerOf(t *testing.T, answers <-chan []approvals.Answer) []approvals.Answer {
+	t.Helper()
+	select {
+	case a := <-answers:
+		return a
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody answered")
+		return nil
+	}
+}
+
+// silent is a channel to somebody who does not answer.
+type silent struct{}
+
+func (silent) Name() string { return "silent" }
+func (silent) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+	<-ctx.Done()
+	return approvals.Reply{}, context.Cause(ctx)
+}
+
+// A visitor is a browser without its manners: it sends what it is told to.
+type visitor struct {
+	w      *world
+	cookie string
+	csrf   string
+}
+
+// login lets a person in, as the script of the page does.
+func (w *world) login(person string) *visitor {
+	w.t.Helper()
+	v := &visitor{w: w}
+	_, secret, _ := strings.Cut(w.c.Link(person), "#")
+	got := v.send("POST", "/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json", "Accept: application/json")
+	var said Session
+	got.json(&said)
+	if got.code != 200 || said.CSRF == "" || said.Person != person {
+		w.t.Fatalf("login: %d %s", got.code, got.body)
+	}
+	v.csrf = said.CSRF
+	v.cookie, _, _ = strings.Cut(got.header.Get("Set-Cookie"), ";")
+	return v
+}
+
+type response struct {
+	t      *testing.T
+	code   int
+	header http.Header
+	body   string
+}
+
+func (r *response) json(to any) {
+	r.t.Helper()
+	if err := json.Unmarshal([]byte(r.body), to); err != nil {
+		r.t.Fatalf("%s: %v", r.body, err)
+	}
+}
+
+// send sends a request with the headers that it is given, "Host" among them; one without a value takes a header away.
+func (v *visitor) send(method, path, body string, headers ...string) *response {
+	v.w.t.Helper()
+	u, err := url.Parse(v.w.origin)
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
+	u.Opaque = path // as it is written
+	if strings.HasPrefix(path, "//") {
+		u.Opaque = "//" + u.Host + path
+	}
+	req, err := http.NewRequestWithContext(v.w.t.Context(), method, v.w.origin, io.NopCloser(strings.NewReader(body)))
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
+	req.URL, req.ContentLength = u, int64(len(body))
+	if v.cookie != "" {
+		req.Header.Set("Cookie", v.cookie)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		switch {
+		case name == "Host":
+			req.Host = value
+		case value == "":
+			req.Header.Del(name)
+		default:
+			req.Header.Add(name, value)
+		}
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
+	return &response{v.w.t, res.StatusCode, res.Header, string(text)}
+}
+
+func (v *visitor) get(path string) *response {
+	v.w.t.Helper()
+	return v.send("GET", path, "")
+}
+
+// form sends a form as a page does that runs no script.
+func (v *visitor) form(path string, fields ...string) *response {
+	v.w.t.Helper()
+	values := url.Values{"csrf": {v.csrf}}
+	for _, f := range fields {
+		name, value, _ := strings.Cut(f, "=")
+		values.Add(name, value)
+	}
+	return v.send("POST", path, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Origin: null", "Sec-Fetch-Site: same-origin")
+}
+
+// answer sends an answer as a front end does.
+func (v *visitor) answer(a Answered) (Result, int) {
+	v.w.t.Helper()
+	js, err := json.Marshal(a)
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
+	got := v.send("POST", "/api/answer", string(js), "Content-Type: application/json", "X-CSRF-Token: "+v.csrf)
+	var result Result
+	got.json(&result)
+	return result, got.code
+}
+
+// pending is what a front end sees.
+func (v *visitor) pending() []Asked {
+	v.w.t.Helper()
+	var got struct{ Pending []Asked }
+	v.get("/api/pending").json(&got)
+	return got.Pending
+}
+
+type fakeRecord struct {
+	mu      sync.Mutex
+	entries []*audit.Entry
+	broken  bool
+}
+
+func (f *fakeRecord) note(_ context.Context, e audit.Entry) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken {
+		return errors.New("the disk is full")
+	}
+	e.Time, e.V, e.Chain, e.Seq = time.Now(), 1, 1, int64(len(f.entries)+1)
+	f.entries = append(f.entries, &e)
+	return nil
+}
+
+func (f *fakeRecord) Entries(_ context.Context, q store.Query, each func(*audit.Entry) error) error {
+	f.mu.Lock()
+	all := append([]*audit.Entry{}, f.entries...)
+	f.mu.Unlock()
+	n := 0
+	for i := range all {
+		e := all[i]
+		if q.Newest {
+			e = all[len(all)-1-i]
+		}
+		if q.Run != "" && e.Run != q.Run || q.Principal != "" && e.Principal != q.Principal || q.Limit > 0 && n >= q.Limit {
+			continue
+		}
+		if len(q.Kinds) > 0 && !strings.Contains(" "+strings.Join(q.Kinds, " ")+" ", " "+e.Kind+" ") {
+			continue
+		}
+		n++
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// states lists the entries of a kind as "state principal".
+func (f *fakeRecord) states(kind string) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []string
+	for _, e := range f.entries {
+		if e.Kind == kind {
+			all = append(all, strings.TrimSpace(e.State+" "+e.Principal))
+		}
+	}
+	return all
+}
+
+type fakeRules struct {
+	mu       sync.Mutex
+	text     string
+	proposed []Proposal
+}
+
+func (f *fakeRules) Files() ([]RuleFile, string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return []RuleFile{{Path: "codemode.json", Standing: "user file", Digest: fmt.Sprint(len(f.text)), Text: f.text, Editable: true}}, ""
+}
+
+func (f *fakeRules) Check(_ string, text []byte) error {
+	if !json.Valid(bytes.TrimSpace(text)) {
+		return errors.New("codemode.json:1:1: it is not JSON")
+	}
+	return nil
+}
+
+func (f *fakeRules) Save(_ context.Context, _, digest string, text []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if digest != fmt.Sprint(len(f.text)) {
+		return errors.New("the file was changed meanwhile")
+	}
+	f.text = string(text)
+	return nil
+}
+
+func (f *fakeRules) Propose(_ context.Context, p Proposal) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.proposed = append(f.proposed, p)
+	return "codemode.json", nil
+}
+
+func (f *fakeRules) NewSession(role string, life time.Duration) (string, time.Time, error) {
+	return "cms_made", time.Now().Add(life), nil
+}

@@ -1,0 +1,189 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+//go:embed static
+var assets embed.FS
+
+//go:embed templates
+var sources embed.FS
+
+var templates = parse()
+
+func parse() map[string]*template.Template {
+	functions := template.FuncMap{
+		"age": age, "clock": clock, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"word": word, "lines": lines, "short": short, "json": func(raw json.RawMessage) []span { return lines(editable(raw)) },
+		"heading": func(name string) string { return approvals.Heading(&approvals.Request{Name: name}) },
+		"one":     func(v any, a *asked) askIn { return askIn{v, a} },
+		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
+	}
+	all := map[string]*template.Template{}
+	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "grants", "rules", "problem"} {
+		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
+	}
+	return all
+}
+
+// rowsIn are entries inside of a page.
+type rowsIn struct {
+	Page any
+	Rows []row
+}
+
+// askIn is a question inside of a page.
+type askIn struct {
+	Page any
+	Ask  *asked
+}
+
+// A frame is what stands around every page.
+type frame struct {
+	Title   string
+	Base    string // path of the page
+	Person  string // "" before the login
+	CSRF    string
+	Here    string // which part of the page
+	Notices []notice
+	Waiting int
+	Admin   bool
+	Record  bool
+	Grants  bool
+	Refresh bool // the page is loaded anew by itself where there is no script
+}
+
+// frame begins a page.
+func (c *Console) frame(s *session, here, title string) frame {
+	return frame{
+		Title: title, Base: c.options.Path, Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(), Waiting: len(c.pending(s)),
+		Admin: c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
+	}
+}
+
+// render writes a page whole or not at all.
+func (c *Console) render(w http.ResponseWriter, name string, data any) {
+	var page bytes.Buffer
+	if err := templates[name].Execute(&page, data); err != nil {
+		c.log.Error("a page cannot be written", "page", name, "error", err)
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = page.WriteTo(w) // whoever asked is gone
+}
+
+type problemView struct {
+	frame
+	Code    int
+	Problem string
+}
+
+// fail says that something was not done, in the form in which whoever asks reads it.
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, code int, why string) {
+	if c.wantsJSON(r) {
+		writeJSON(w, code, map[string]any{"ok": false, "error": why})
+		return
+	}
+	v := &problemView{frame: frame{Title: "Not done", Base: c.options.Path}, Code: code, Problem: why}
+	if s := c.session(r); s != nil {
+		v.frame = c.frame(s, "", "Not done")
+	}
+	w.WriteHeader(code)
+	c.render(w, "problem", v)
+}
+
+func writeJSON(w http.ResponseWriter, code int, v any) {
+	js, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "the answer cannot be written as JSON", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(js, '\n')) // whoever asked is gone
+}
+
+// readJSON reads one object and nothing else. A key that is not known, or stands there twice, is an error.
+func readJSON(r *http.Request, to any) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return errors.New("the request cannot be read, or is too large")
+	}
+	if _, err := approvals.Canonical(body); err != nil {
+		return errors.New("the request is not JSON that has one meaning: " + approvals.Words(err.Error()))
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return errors.New("the request is not what it should be: " + approvals.Words(err.Error()))
+	}
+	return nil
+}
+
+// static serves the script, the style and the picture.
+func static(w http.ResponseWriter, r *http.Request) {
+	kinds := map[string]string{"console.js": "text/javascript; charset=utf-8", "login.js": "text/javascript; charset=utf-8", "console.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+	name := r.PathValue("file")
+	if kinds[name] == "" {
+		http.Error(w, "there is nothing under that path", http.StatusNotFound)
+		return
+	}
+	data, err := assets.ReadFile("static/" + name)
+	if err != nil {
+		http.Error(w, "there is nothing under that path", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", kinds[name])
+	w.Header().Set("Cache-Control", "private, max-age=60")
+	_, _ = w.Write(data)
+}
+
+// age is how long ago something was, in one number.
+func age(t time.Time) string {
+	switch d := time.Since(t).Round(time.Second); {
+	case d < 0:
+		return "0 s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return t.Local().Format(time.DateOnly)
+}
+
+func clock(t time.Time) string {
+	if time.Since(t) > 20*time.Hour {
+		return t.Local().Format("2006-01-02 15:04:05")
+	}
+	return t.Local().Format("15:04:05")
+}
+
+// short is the beginning of a digest.
+func short(digest string) string {
+	kind, hex, ok := strings.Cut(digest, ":")
+	if !ok {
+		kind, hex = "", digest
+	}
+	if len(hex) > 12 {
+		hex = hex[:12]
+	}
+	if kind != "" {
+		return word(kind + ":" + hex)
+	}
+	return word(hex)
+}

@@ -1,0 +1,283 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+const (
+	// maxSessions is how many sessions there are at once; the one that was idle longest makes way.
+	maxSessions = 64
+	// maxStreams is how many streams of events a session may have open: each tab has one.
+	maxStreams = 32
+	// lingering is how long somebody counts as being there after their last page was closed: another page may be loading.
+	lingering = 10 * time.Second
+	// reading is how long somebody counts as being there who has asked for anything: their page may run no script, or they may
+	// have a front end that asks now and then.
+	reading = 45 * time.Second
+	// maxNotices is how much waits to be said on the next page.
+	maxNotices = 20
+)
+
+// A session is a login. Its seat at the queue is the one that answers; whether the person is there is up to other seats, one for
+// each open page.
+type session struct {
+	person string
+	csrf   string
+	born   time.Time
+	seat   *approvals.Seat
+
+	mu      sync.Mutex
+	last    time.Time // when something was asked for, or a page was open
+	streams int
+	notices []notice
+	ended   chan struct{} // closed at the end
+}
+
+// A notice is something to be said once.
+type notice struct {
+	Bad  bool
+	Text string
+}
+
+func (s *session) say(bad bool, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.notices = append(s.notices, notice{bad, text}); len(s.notices) > maxNotices {
+		s.notices = s.notices[1:]
+	}
+}
+
+func (s *session) said() []notice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.notices
+	s.notices = nil
+	return all
+}
+
+// rooms are the sessions, and the seats of those who are there.
+type rooms struct {
+	c   *Console
+	now func() time.Time
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[[sha256.Size]byte]*session
+	seats    map[*approvals.Seat]*time.Timer // those that are left after a while; nil while a stream holds one
+	readers  map[*session]*approvals.Seat    // of those who have asked for something lately
+}
+
+func (r *rooms) init(c *Console) {
+	r.c, r.now = c, time.Now
+	r.sessions, r.seats, r.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
+}
+
+// enter makes a session. Its id is the value of the cookie and is kept nowhere.
+func (r *rooms) enter(person string) (id string, s *session) {
+	id = rand.Text() + rand.Text()
+	now := r.now()
+	s = &session{person: person, csrf: rand.Text(), born: now, last: now, seat: r.c.queue.Sit(person), ended: make(chan struct{})}
+	s.seat.Leave()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep(now)
+	if len(r.sessions) >= maxSessions {
+		r.dropOldest()
+	}
+	r.sessions[sha256.Sum256([]byte(id))] = s
+	return id, s
+}
+
+// of returns the session that an id opens, nil if there is none.
+func (r *rooms) of(id string) *session {
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep(now)
+	s := r.sessions[sha256.Sum256([]byte(id))]
+	if s != nil {
+		s.touch(now)
+	}
+	return s
+}
+
+func (s *session) touch(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = now
+}
+
+func (s *session) lastSeen() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// over reports whether a session has ended by itself.
+func (r *rooms) over(s *session, now time.Time) bool {
+	return now.Sub(s.born) >= r.c.options.Life || now.Sub(s.lastSeen()) >= r.c.options.Idle
+}
+
+// sweep ends what has ended. The caller holds r.mu, like those of the next two.
+func (r *rooms) sweep(now time.Time) {
+	for id, s := range r.sessions {
+		if r.over(s, now) {
+			r.drop(id, s)
+		}
+	}
+}
+
+func (r *rooms) dropOldest() {
+	var oldest [sha256.Size]byte
+	var at *session
+	for id, s := range r.sessions {
+		if at == nil || s.lastSeen().Before(at.lastSeen()) {
+			oldest, at = id, s
+		}
+	}
+	r.drop(oldest, at)
+}
+
+func (r *rooms) drop(id [sha256.Size]byte, s *session) {
+	delete(r.sessions, id)
+	if seat := r.readers[s]; seat != nil {
+		delete(r.readers, s)
+		r.leave(seat)
+	}
+	close(s.ended)
+}
+
+// end ends a session before its time.
+func (r *rooms) end(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, x := range r.sessions {
+		if x == s {
+			r.drop(id, s)
+		}
+	}
+}
+
+// sit takes a seat for an open page. left gives it up, a little later; nil says that the session has too many.
+func (r *rooms) sit(s *session) (seat *approvals.Seat, left func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.closed || s.streams >= maxStreams {
+		return nil, nil
+	}
+	s.streams++
+	seat = r.c.queue.Sit(s.person)
+	r.seats[seat] = nil
+	return seat, func() {
+		s.mu.Lock()
+		s.streams--
+		s.last = r.now()
+		s.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.leaveIn(seat, lingering)
+	}
+}
+
+// read notes that somebody has asked for something.
+func (r *rooms) read(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	seat := r.readers[s]
+	if _, there := r.seats[seat]; !there {
+		seat = r.c.queue.Sit(s.person)
+		r.readers[s], r.seats[seat] = seat, nil
+	}
+	r.leaveIn(seat, reading)
+}
+
+// leaveIn gives a seat up after a while, counted from now. The caller holds r.mu.
+func (r *rooms) leaveIn(seat *approvals.Seat, after time.Duration) {
+	timer, there := r.seats[seat]
+	switch {
+	case !there:
+	case timer != nil:
+		timer.Reset(after)
+	default:
+		r.seats[seat] = time.AfterFunc(after, func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.leave(seat)
+		})
+	}
+}
+
+// leave gives a seat up at once. The caller holds r.mu.
+func (r *rooms) leave(seat *approvals.Seat) {
+	if timer, there := r.seats[seat]; there {
+		if timer != nil {
+			timer.Stop()
+		}
+		delete(r.seats, seat)
+		seat.Leave()
+	}
+}
+
+func (r *rooms) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for id, s := range r.sessions {
+		r.drop(id, s)
+	}
+	for seat := range r.seats {
+		r.leave(seat)
+	}
+}
+
+// cookieName tells the pages of several processes apart: browsers send a cookie to every port of a host.
+func cookieName(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return "codemode-" + hex.EncodeToString(sum[:4])
+}
+
+// securePrefix makes browsers refuse a cookie that another host, or a page without TLS, sets. They take this host for one with
+// TLS, Safari excepted.
+const securePrefix = "__Host-"
+
+func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, id string, life time.Duration) {
+	cookie := &http.Cookie{Name: securePrefix + c.cookie, Value: id, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}
+	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.options.Origins[0], "http:") && strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
+		cookie.Name, cookie.Secure = c.cookie, false
+	}
+	if id == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// session is the one that a request belongs to, nil if it belongs to none.
+func (c *Console) session(r *http.Request) *session {
+	for _, name := range []string{securePrefix + c.cookie, c.cookie} {
+		if cookie, err := r.Cookie(name); err == nil && cookie.Value != "" {
+			if s := c.rooms.of(cookie.Value); s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// mayChange reports whether a request comes with the token of its session, which no other site knows.
+func (s *session) mayChange(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(s.csrf)) == 1
+}

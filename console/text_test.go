@@ -1,0 +1,115 @@
+package console
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// hidden are the code points that must not stand on a page as they are: of these categories, or not assigned.
+func hidden(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		!unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
+}
+
+// A02, D1: every code point that does not show is written in some way that does, in each of the three forms that pages have texts in.
+func TestEveryHiddenCodePointIsVisible(t *testing.T) {
+	n := 0
+	var chunk []rune
+	look := func() {
+		text := string(chunk)
+		shown, inside := joined(lines(text)), inText(text)
+		for _, r := range shown + inside {
+			if hidden(r) {
+				t.Errorf("U+%04X stands on a page as it is", r)
+			}
+		}
+		var back string
+		if err := json.Unmarshal([]byte(`"`+inside+`"`), &back); err != nil || back != text {
+			t.Errorf("U+%04X to U+%04X come back from a form as %q, %v", chunk[0], chunk[len(chunk)-1], back, err)
+		}
+		n += len(chunk)
+		chunk = chunk[:0]
+	}
+	for r := rune(' '); r <= unicode.MaxRune; r++ { // JSON has those before escaped already
+		if !hidden(r) || !utf8.ValidRune(r) {
+			continue
+		}
+		if chunk = append(chunk, r); len(chunk) == 256 {
+			look()
+		}
+	}
+	look()
+	for r := rune(0); r < ' '; r++ {
+		if got := joined(lines("a" + string(r) + "b")); r != '\n' && strings.ContainsRune(got, r) {
+			t.Errorf("U+%04X stands in a program as it is", r)
+		}
+	}
+	if n < 100_000 {
+		t.Errorf("only %d code points were looked at", n)
+	}
+	// A question is rendered by package approvals; what pages add is colour.
+	var all strings.Builder
+	for r := rune(0x80); r < 0x3000; r++ {
+		if hidden(r) {
+			all.WriteRune(r)
+		}
+	}
+	args, err := json.Marshal(map[string]string{"x": all.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &approvals.Request{Name: "a__b", Args: args, Risk: approvals.High}
+	got := joined(spans(approvals.Text(r, approvals.RenderOptions{Width: wide, Color: true})))
+	if got != approvals.Text(r, approvals.RenderOptions{Width: wide}) {
+		t.Error("the page shows another text than the other channels")
+	}
+	for _, c := range got {
+		if hidden(c) && c != '\n' {
+			t.Errorf("U+%04X stands in a question as it is", c)
+		}
+	}
+}
+
+func joined(all []span) string {
+	var b strings.Builder
+	for _, s := range all {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// A19, A20: what a form shows to be changed says what the call says, to the byte but for blanks between values.
+func TestEditable(t *testing.T) {
+	for _, args := range []string{
+		`{}`, `[]`, `{"n":1e400,"m":-0,"k":12345678901234567890,"f":0.10}`, `{"b":1,"a":2}`, `{"x":"\u202e\ud800"}`, "{\"x\":\"\u202e\u00ad\U000E0041é漢 \u2028\"}", `{"x":{"y":[1,{"z":null}]}}`, `"text"`, `null`,
+	} {
+		shown := editable(json.RawMessage(args))
+		was, err := approvals.Canonical([]byte(args))
+		is, err2 := approvals.Canonical([]byte(shown))
+		if (err == nil) != (err2 == nil) || string(was) != string(is) {
+			t.Errorf("%s is shown as %s: %v, %v", args, shown, err, err2)
+		}
+	}
+}
+
+// Colours are those of our own words.
+func TestSpans(t *testing.T) {
+	got := spans("a \x1b[1mtitle\x1b[0m b\x1b[1;31mred\x1b[0m")
+	want := []span{{"", "a "}, {"title", "title"}, {"", " b"}, {"danger", "red"}}
+	if len(got) != len(want) {
+		t.Fatalf("got %q", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %q, want %q", got[i], want[i])
+		}
+	}
+	if got := joined(spans("a\x1b[1")); strings.Contains(got, "\x1b") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// leaveWait bounds the attempt to say that somebody left; a process that cannot say so is found dead with its end.
+const leaveWait = 5 * time.Second
+
+// Sit notes that somebody of this process is there to answer the questions of a channel, until leave is called or the
+// process ends: then others know a second later with SQLite, and ten with PostgreSQL. leave may be called twice.
+func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) {
+	claim, _, err := d.claims.hold("seat")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.exec(ctx, `INSERT INTO seats (claim, channel, created) VALUES ($1, $2, $3)`, claim, channel, d.now()); err != nil {
+		d.claims.drop(claim)
+		return nil, err
+	}
+	d.claims.settle(claim, true)
+	d.changed(Seats)
+	return func() {
+		d.claims.drop(claim)
+		ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
+		defer cancel()
+		if _, err := d.exec(ctx, `DELETE FROM seats WHERE claim = $1`, claim); err != nil {
+			d.log.Debug("that somebody left could not be noted", "channel", channel, "error", err)
+		}
+		d.changed(Seats)
+	}, nil
+}
+
+// Seated reports whether somebody is there to answer the questions of a channel, in this process or another.
+func (d *DB) Seated(ctx context.Context, channel string) (bool, error) {
+	claims, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats WHERE channel = $1`, channel)
+	for _, claim := range claims {
+		if !d.claims.dead(claim) {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// cleanSeats removes the seats of processes that ended.
+func (d *DB) cleanSeats(ctx context.Context) error {
+	claims, err := d.claimsIn(ctx, `SELECT claim, beats FROM seats`)
+	for _, claim := range claims {
+		if d.claims.dead(claim) {
+			if _, err := d.exec(ctx, `DELETE FROM seats WHERE claim = $1`, claim); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// claimsIn gives the claims that a query finds with their signs of life.
+func (d *DB) claimsIn(ctx context.Context, query string, args ...any) (all []string, err error) {
+	err = d.each(ctx, func(scan func(...any) error) error {
+		var claim string
+		var beats int64
+		if err := scan(&claim, &beats); err != nil {
+			return err
+		}
+		d.claims.see(claim, beats)
+		all = append(all, claim)
+		return nil
+	}, query, args...)
+	return all, err
+}
