@@ -132,6 +132,9 @@ func (x *execution) keep(image []byte) {
 		if x.calls.Err() == nil {
 			x.e.log.Warn("a run that waits for a person could not be kept, so it would end with this process", "run", x.resp.Run, "error", err)
 		}
+		if db != nil && !errors.Is(err, store.ErrTaken) && !x.unkept(db) {
+			x.cancel(errElsewhere)
+		}
 		return
 	}
 	x.row = row
@@ -143,6 +146,17 @@ func (x *execution) keep(image []byte) {
 		case <-x.calls.Done():
 		}
 	})
+}
+
+// unkept reports whether it is certain, after a failure, that no other process can find the run in the database.
+func (x *execution) unkept(db *store.DB) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+	defer cancel()
+	now, err := db.ParkedRun(ctx, x.resp.Run)
+	if x.row == nil {
+		return errors.Is(err, store.ErrNotFound)
+	}
+	return err == nil && now.Claim == x.row.Claim && now.Round == x.row.Round
 }
 
 func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, error) {
@@ -163,7 +177,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 		State: state, Image: image, Holder: holder(), Expires: time.Now().Add(approvals.DefaultTimeout),
 	}
 	if x.row != nil {
-		row.Claim = x.row.Claim
+		row.Claim, row.Round = x.row.Claim, x.row.Round
 	}
 	db, err := x.e.Store(ctx)
 	if err != nil {

@@ -78,8 +78,8 @@ func TestApprovedCallsKeepToTheLimitOfCallsInFlight(t *testing.T) {
 	}
 }
 
-// A process that is told to stop leaves its waiting runs behind, and the next one goes on with them.
-func TestRunsOutliveARestart(t *testing.T) {
+// A process that is told to stop leaves its waiting runs behind, and the next one goes on with them, and the next.
+func TestRunsOutliveRestarts(t *testing.T) {
 	up := newPerformed(t)
 	dir := fleetFolder(t, up, `"codemode.db"`)
 	first, q := newReplica(t, dir)
@@ -100,13 +100,36 @@ func TestRunsOutliveARestart(t *testing.T) {
 	}
 
 	second, q := newReplica(t, dir)
-	defer second.Close(context.WithoutCancel(t.Context()))
+	seat = q.Sit("local:anna")
+	for answered := 0; answered < 2; { // the two that were open; then the third is asked here
+		<-seat.News()
+		for _, o := range seat.Pending() {
+			if o.Request.Tool == "second" && seat.Answer(o.Request.ID, o.Request.Digest, "", yes) == nil {
+				answered++
+			}
+		}
+	}
+	for third := false; !third; {
+		<-seat.News()
+		for _, o := range seat.Pending() {
+			third = third || o.Request.Tool == "third"
+		}
+	}
+	parked(t, second, 1)
+	second.Drain(t.Context())
+	seat.Leave()
+	if err := second.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	third, q := newReplica(t, dir)
+	defer third.Close(context.WithoutCancel(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	var answering sync.WaitGroup
 	answering.Go(func() { answer(ctx, t, q, "") })
 	defer answering.Wait()
 	defer stop()
-	if got := ended(t, second, run); got.Failed || !strings.Contains(got.Text, "1 2 3 4") {
+	if got := ended(t, third, run); got.Failed || !strings.Contains(got.Text, "1 2 3 4") {
 		t.Errorf("it ended so:\n%s", got.Text)
 	}
 	if got := up.times(); len(got) != 4 {
