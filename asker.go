@@ -33,6 +33,7 @@ type asker struct {
 	asked   bool                         // a question of the run was put; only the first one offers the plan
 	planned atomic.Bool                  // the plan was given
 
+	put    atomic.Bool   // a question was put
 	waited time.Duration // in all; the Gate puts one round of questions of a run at a time
 }
 
@@ -113,6 +114,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 	}
 	a.asked = true
 	start := time.Now()
+	a.put.Store(true)
 	defer a.e.asks.begin(start, a.principal)()
 	defer func() { a.waited += time.Since(start) }()
 	var calls []*approvals.Request

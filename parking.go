@@ -278,21 +278,24 @@ func (e *Evaluator) Drain(ctx context.Context) {
 	}
 }
 
-// finish drops what was kept of the run and keeps how it ended, for a client that comes back for it.
+// finish drops what was kept of the run, with its open questions, and keeps how it ended, for a client that comes back for it.
 func (x *execution) finish(failure error) {
 	x.parking.Lock()
 	defer x.parking.Unlock()
-	if x.row == nil || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) {
+	if x.e.keeper.record == nil || x.row == nil && !x.asking.put.Load() || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
 	db, err := x.e.Store(ctx)
-	if err == nil {
+	if err == nil && x.asking.put.Load() {
+		err = db.WithdrawRun(ctx, x.resp.Run) // those who see its questions elsewhere need not answer any more
+	}
+	if err == nil && x.row != nil {
 		err = db.Finish(ctx, x.row, x.outcome(failure))
 	}
 	if err != nil {
-		x.e.log.Error("how a run ended could not be kept for its client", "run", x.resp.Run, "error", err)
+		x.e.log.Error("the end of a run could not be kept for those who wait for it", "run", x.resp.Run, "error", err)
 	}
 	x.row = nil
 }

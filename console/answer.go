@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,7 +54,8 @@ type Result struct {
 	Outcome string          `json:"outcome,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"` // what the call gave, with secrets masked
 
-	status int
+	status  int
+	inquiry bool // it was no call
 }
 
 // longestWait is how long a front end may wait for a call.
@@ -76,7 +78,10 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	default:
 		return fail(http.StatusUnprocessableEntity, "the decision is neither allow nor deny")
 	}
+	wait, err := time.ParseDuration(cmp.Or(said.Wait, "0s"))
 	switch {
+	case err != nil || wait < 0:
+		return fail(http.StatusUnprocessableEntity, "wait is not a length of time such as 10s")
 	case said.Propose != "" && (said.Decision != "allow" || said.Propose != ProposeExact && said.Propose != ProposeAny || said.Args != nil):
 		return fail(http.StatusUnprocessableEntity, "a rule is proposed with a yes to the call as it is")
 	case said.Propose != "" && !c.admin(s.person):
@@ -87,7 +92,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 			return fail(http.StatusConflict, errGone)
 		}
 	}
-	err := s.seat.Answer(a.request.ID, said.Digest, said.Code, reply)
+	err = s.seat.Answer(a.request.ID, said.Digest, said.Code, reply)
 	switch {
 	case err == nil:
 	case errors.Is(err, approvals.ErrTaken):
@@ -98,11 +103,11 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	default:
 		return fail(http.StatusUnprocessableEntity, "%s", approvals.Words(err.Error()))
 	}
-	done := Result{ID: said.ID, OK: true, status: http.StatusOK}
+	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil}
 	if said.Propose != "" {
 		done.Note = c.propose(ctx, s, a, said.Propose == ProposeExact)
 	}
-	if wait, err := time.ParseDuration(said.Wait); err == nil && wait > 0 {
+	if wait > 0 {
 		c.await(ctx, a.request, min(wait, longestWait), &done)
 	}
 	return done
@@ -251,7 +256,10 @@ func summary(results []Result, decision string) string {
 		}
 	}
 	what := "Denied"
-	if strings.HasPrefix(decision, "allow") {
+	switch inquiry := slices.ContainsFunc(results, func(x Result) bool { return x.inquiry }); {
+	case inquiry:
+		what = "Sent"
+	case strings.HasPrefix(decision, "allow"):
 		what = "Allowed"
 	}
 	var parts []string

@@ -508,6 +508,39 @@ func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 	}
 }
 
+// C16: for a critical call the login is the second factor: whoever has none is offered nothing, and a queue without one is not asked.
+func TestC16ACriticalCallWantsALogin(t *testing.T) {
+	w := newWorld(t)
+	critical := func(r *approvals.Request) { r.Risk = approvals.Critical }
+	open := approvals.NewQueue("terminal")
+	seat := open.Sit(anna)
+	defer seat.Leave()
+	answers := make(chan []approvals.Answer, 1)
+	go func() {
+		answers <- w.desk.AskAll(t.Context(), []*approvals.Request{call(critical)}, []approvals.Channel{open, w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
+	}()
+	w.until("it waits at the page", func() bool { return w.waiting() == 1 })
+	if n := len(seat.Pending()); n != 0 {
+		t.Errorf("%d calls are shown where nobody has logged in", n)
+	}
+	v := w.login(anna)
+	a := v.pending()[0]
+	nobody := &visitor{w: w, csrf: v.csrf}
+	if got := nobody.send("POST", "/api/answer", `{"id":"`+a.ID+`","digest":"`+a.Digest+`","decision":"allow","code":"7f3a"}`, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf); got.code != 401 {
+		t.Errorf("without a login: %d", got.code)
+	}
+	if len(a.Offers) != 1 || a.Offers[0].Scope != approvals.Once {
+		t.Errorf("a critical call is remembered: %+v", a.Offers)
+	}
+	untouched(t, w, answers)
+	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: "7f3a"}); code != 200 || !got.OK {
+		t.Errorf("with a login: %d %+v", code, got)
+	}
+	if x := answerOf(t, answers)[0]; !x.Allowed || x.Channel != ChannelName {
+		t.Errorf("with a login: %+v", x)
+	}
+}
+
 // W18: there are these paths and no others.
 func TestW18Paths(t *testing.T) {
 	w := newWorld(t)

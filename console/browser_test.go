@@ -212,9 +212,12 @@ func history(w *world) {
 // W, H6, C5: a person logs in with the link, sees a question arrive, and answers: one with a reason, several with the keyboard, one
 // with other arguments. What the program gets is what was answered.
 func TestAPersonInABrowser(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	history(w)
 	b := newBrowser(t)
+	b.do("come without a link", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("#secret")))
+	b.shot("login")
 	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
 	b.until("the page is there", `location.pathname === "/" && document.querySelector(".empty") !== null`)
 	b.until("the secret is out of the address", `location.hash === ""`)
@@ -338,6 +341,39 @@ func TestAPersonInABrowser(t *testing.T) {
 		t.Errorf("the critical call came as %+v", a)
 	}
 
+	inquiry := w.ask(&approvals.Request{
+		Name: approvals.InquiryTool, Risk: approvals.Low, Principal: anna, Run: "r_8f2k", Call: 9, Args: json.RawMessage(`{}`),
+		Inquiry: &approvals.Inquiry{Header: "Release", Question: "Which branch shall be released?", FreeText: true, Options: []approvals.Option{
+			{Label: "main", Description: "what was merged yesterday"}, {Label: "stable", Description: "what customers have"}}},
+	})
+	b.until("the question arrives", `document.querySelectorAll("article.asks").length === 1`)
+	b.named()
+	b.settle()
+	b.shot("inquiry")
+	b.do("choose the second", chromedp.Click(chromedp.CSS(`article.asks input[value="1"]`)), chromedp.Click(chromedp.CSS(`article.asks button.yes`)))
+	if a := answerOf(t, inquiry)[0]; !a.Allowed || len(a.Selected) != 1 || a.Selected[0] != 1 {
+		t.Errorf("the answer to the question came as %+v", a)
+	}
+	b.until("it is gone", `document.querySelector(".empty") !== null`)
+	b.keys("which keys there are", "?")
+	b.until("they are listed", `document.getElementById("help").open`)
+	b.shot("keys")
+
+	for _, scope := range []approvals.Scope{approvals.ForRun, approvals.ForTime} {
+		g, err := approvals.Draft(call(), scope, 0, time.Now())
+		if err == nil {
+			err = w.grants.Give(t.Context(), g)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.do("grants", chromedp.Navigate(w.origin+"/grants"), chromedp.WaitVisible(chromedp.CSS(".grants")))
+	b.named()
+	b.shot("grants")
+	b.do("revoke one", chromedp.Click(chromedp.CSS(".grants li button")))
+	b.until("it is gone", `document.querySelectorAll(".grants li").length === 1 && document.getElementById("status").textContent.includes("Revoked")`)
+
 	b.do("history", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("table")))
 	b.named()
 	b.shot("history")
@@ -358,6 +394,7 @@ func TestAPersonInABrowser(t *testing.T) {
 // F46: browsers open six connections to a host; more pages than that hear of everything all the same, one answer counts, and when
 // the page is closed that has the stream another one takes over.
 func TestManyTabs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	b := newBrowser(t)
 	b.do("log in", chromedp.Navigate(w.c.Link(anna)))

@@ -289,6 +289,7 @@ func TestStreamsOfEvents(t *testing.T) {
 
 // C6: who has no page open is not there; who has one is, and for a moment after it is closed: the next page may be loading.
 func TestWhoIsThere(t *testing.T) {
+	t.Parallel() // it waits
 	w := newWorld(t)
 	if n := w.queue.Present(); n != 0 {
 		t.Errorf("%d people are there before anybody came", n)

@@ -55,6 +55,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		_ = deadlines.SetReadDeadline(time.Now().Add(bodyWait))
 		_ = deadlines.SetWriteDeadline(time.Now().Add(bodyWait + answerWait))
 		next.ServeHTTP(w, r)
+		_ = deadlines.SetWriteDeadline(time.Time{}) // the connection may be used for something else that takes longer
 	})
 }
 

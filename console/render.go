@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
@@ -21,7 +22,8 @@ var assets embed.FS
 //go:embed templates
 var sources embed.FS
 
-var templates = parse()
+// templates are parsed for the first page: other commands need not wait for it.
+var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	functions := template.FuncMap{
@@ -76,7 +78,7 @@ func (c *Console) frame(s *session, here, title string) frame {
 // render writes a page whole or not at all.
 func (c *Console) render(w http.ResponseWriter, name string, data any) {
 	var page bytes.Buffer
-	if err := templates[name].Execute(&page, data); err != nil {
+	if err := templates()[name].Execute(&page, data); err != nil {
 		c.log.Error("a page cannot be written", "page", name, "error", err)
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/approvals"
@@ -46,7 +47,7 @@ func visible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return ' ' <= r && r <= '~'
 	}
-	return approvals.Quote(string(r)) == `"`+string(r)+`"`
+	return unicode.IsGraphic(r) && approvals.Quote(string(r)) == `"`+string(r)+`"`
 }
 
 // lines shows a text of several lines as it is, with a mark in the place of each character that does not show.

@@ -38,6 +38,7 @@ type line interface {
 // A form is a question to the person at the client.
 type form struct {
 	params    *mcp.ElicitParams
+	key       string                  // its name in inputRequests; "" is the usual one
 	about     string                  // in a few words
 	run       string                  // that asks; "" if no run does
 	questions []string                // ids of what is decided by it

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -69,7 +70,7 @@ type early struct {
 	result    *mcp.ElicitResult
 }
 
-// inputKey is the one name in inputRequests: clients open several as several dialogs.
+// inputKey is the one name in inputRequests, where a form has none of its own: clients open several as several dialogs.
 const inputKey = "answer"
 
 const (
@@ -193,13 +194,13 @@ func (x *exchange) handOut(q *question) *mcp.CallToolResult {
 			q.round = x.last.round + 1
 		}
 		c := x.claims
-		c.Run, c.Questions, c.Round = q.run, q.questions, q.round
+		c.Run, c.Questions, c.Round, c.Key = q.run, q.questions, q.round, q.key
 		c.Expires = time.Now().Add(max(stateLife, q.within+stateSlack)).Unix()
 		q.state = x.all.sealer.seal(&c)
 		x.last = q
 		go q.shown() // until now its time stood still
 	}
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{inputKey: q.params}, RequestState: q.state}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{cmp.Or(q.key, inputKey): q.params}, RequestState: q.state}
 }
 
 // leave ends a leg. The caller holds mu.
@@ -247,9 +248,10 @@ func (x *exchange) expire() {
 }
 
 // redeem takes the answer that a state came back with. It returns nil when the request is to wait like the one before it.
-func (x *exchange) redeem(c *claims, able bool, answer *mcp.ElicitResult) error {
+func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	answer := answerIn(responses, c.Key)
 	digest := answerDigest(answer)
 	switch q := x.last; {
 	case q != nil && c.Round == q.round && c.Round > x.redeemed.round && same(c.Questions, q.questions):
@@ -269,6 +271,12 @@ func (x *exchange) redeem(c *claims, able bool, answer *mcp.ElicitResult) error 
 		return nil // the same request once more: perhaps its response was lost
 	}
 	return invalid("its question was answered before")
+}
+
+// answerIn is the answer to a form among what came with a request; nil if there is none.
+func answerIn(responses mcp.InputResponseMap, key string) *mcp.ElicitResult {
+	answer, _ := responses[cmp.Or(key, inputKey)].(*mcp.ElicitResult)
+	return answer
 }
 
 // answerDigest tells answers apart; that of no answer is "".

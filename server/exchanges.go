@@ -116,27 +116,26 @@ func (xs *exchanges) resume(req *mcp.CallToolRequest, bound claims, do handler) 
 	if err != nil {
 		return nil, 0, invalid("%v", err)
 	}
-	answer, _ := req.Params.InputResponses[inputKey].(*mcp.ElicitResult)
 	xs.mu.Lock()
 	x = xs.all[c.Exchange]
 	xs.mu.Unlock()
 	if x == nil {
-		if x, err = xs.takeOver(req, c, bound, answer, do); err != nil {
+		if x, err = xs.takeOver(req, c, bound, do); err != nil {
 			return nil, 0, err
 		}
 	}
-	return x, c.Round, x.redeem(c, canAsk(req), answer)
+	return x, c.Round, x.redeem(c, canAsk(req), req.Params.InputResponses)
 }
 
 // takeOver goes on here with a run that was begun elsewhere.
-func (xs *exchanges) takeOver(req *mcp.CallToolRequest, c *claims, bound claims, answer *mcp.ElicitResult, do handler) (*exchange, error) {
+func (xs *exchanges) takeOver(req *mcp.CallToolRequest, c *claims, bound claims, do handler) (*exchange, error) {
 	if xs.adopt == nil || c.Run == "" {
 		return nil, invalid("%v", ErrNotHere)
 	}
 	bound.Exchange = c.Exchange
 	x := xs.newExchange(req, bound)
 	x.last = &question{form: &form{run: c.Run, questions: c.Questions}, round: c.Round}
-	if answer != nil {
+	if answer := answerIn(req.Params.InputResponses, c.Key); answer != nil {
 		x.early = &early{questions: c.Questions, result: answer}
 	}
 	x.conversation.evaluate = func(ctx context.Context, r codemode.Request) (*codemode.Response, error) {

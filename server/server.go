@@ -46,9 +46,11 @@ type Options struct {
 	// take each other's. Nil is one that ends with the process.
 	StateKey []byte
 	// Adopt goes on with runs that another process began; nil goes on with none.
-	Adopt   Adopter
-	Version string       // told to clients; "" is "dev"
-	Log     *slog.Logger // nil discards
+	Adopt Adopter
+	// Fixtures adds the tools that the conformance suites of MCP call.
+	Fixtures bool
+	Version  string       // told to clients; "" is "dev"
+	Log      *slog.Logger // nil discards
 }
 
 // A Server is an MCP server around an Evaluator. It serves any number of sessions at once.

@@ -21,6 +21,7 @@ type claims struct {
 	Exchange  string   `json:"x"`
 	Run       string   `json:"r,omitempty"` // that asks; "" if what asks is no run
 	Questions []string `json:"q,omitempty"`
+	Key       string   `json:"k,omitempty"` // of the form in inputRequests; "" is the usual one
 	Round     int      `json:"n"`
 	Expires   int64    `json:"e"` // Unix seconds
 

@@ -120,6 +120,7 @@ func (s *Server) offer() {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, text(h.handle))
 		}
 	}
+	s.offerFixtures(want)
 	var gone []string
 	waited := s.exchanges.tools()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(s.tools)), slices.Collect(maps.Keys(s.retired))) {

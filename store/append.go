@@ -33,6 +33,11 @@ func (r *Row) args(to []any) []any {
 
 // appendFile writes rows in one transaction on the chain's own connection.
 func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64) error {
+	written, err := c.db.write(ctx)
+	if err != nil {
+		return err
+	}
+	defer written()
 	pool, done, err := c.db.use(ctx)
 	if err != nil {
 		return err

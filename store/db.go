@@ -44,7 +44,7 @@ type Options struct {
 }
 
 // DefaultWait is how long a locked database is waited for.
-const DefaultWait = 2 * time.Second
+const DefaultWait = 5 * time.Second
 
 // A DB is a database that is open. Its methods may be called from many goroutines.
 type DB struct {
@@ -64,6 +64,8 @@ type DB struct {
 	pool   *sql.DB // nil while the file cannot be opened again
 	id     string
 	closed bool
+
+	writing chan struct{} // holds one while a goroutine of this process writes to the file; see write
 
 	used   atomic.Bool // since the last look at the file's health
 	heldMu sync.Mutex
@@ -85,7 +87,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}}
+	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}, writing: make(chan struct{}, 1)}
 	var err error
 	if d.seal, err = newSeal(o.SealKey); err != nil {
 		return nil, err
@@ -201,8 +203,27 @@ func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	return nil, nil, &Error{reason: reasonOther, Err: errors.New("the file of the record is replaced again and again")}
 }
 
+// write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them win and
+// all others try again after a while, and of many some would never have their turn.
+func (d *DB) write(ctx context.Context) (done func(), err error) {
+	if d.file == nil {
+		return func() {}, nil
+	}
+	select {
+	case d.writing <- struct{}{}:
+		return func() { <-d.writing }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // exec performs one statement and returns how many rows it touched.
 func (d *DB) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	written, err := d.write(ctx)
+	if err != nil {
+		return 0, explain(err)
+	}
+	defer written()
 	pool, done, err := d.use(ctx)
 	if err != nil {
 		return 0, explain(err)

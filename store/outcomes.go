@@ -102,6 +102,11 @@ func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcom
 
 // transact performs f in one transaction.
 func (d *DB) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
+	written, err := d.write(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	defer written()
 	pool, done, err := d.use(ctx)
 	if err != nil {
 		return explain(err)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -181,6 +182,9 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 
 func question(server string, p *mcp.ElicitParams) (*Question, error) {
 	if p.Mode != "" && p.Mode != "form" || p.URL != "" {
+		if p.URL != "" {
+			return nil, errors.New(toOpen(p.URL))
+		}
 		return nil, fmt.Errorf("it asks in the mode %.20q, which was not offered", p.Mode)
 	}
 	q := &Question{Server: server, Message: p.Message}
@@ -194,4 +198,38 @@ func question(server string, p *mcp.ElicitParams) (*Question, error) {
 		return nil, fmt.Errorf("its question has more than %d KiB", questionMax>>10)
 	}
 	return q, nil
+}
+
+// toOpen says what a server wants that sends a person to a page. Such questions are not offered and not
+// relayed: whoever answers them cannot see what the page will ask, and a link that comes out of a
+// program's call looks like one of ours.
+func toOpen(addresses ...string) string {
+	var all []string
+	for _, a := range addresses {
+		all = append(all, fmt.Sprintf("%.300q", a))
+	}
+	return "it wants a person to open " + strings.Join(all, " and ") + ", which is not passed on: open it yourself if you trust the server with it, then make the call again"
+}
+
+// errorText is what an error of a server says, with the pages that it wants opened first.
+func errorText(e *jsonrpc.Error) string {
+	if e.Code != mcp.CodeURLElicitationRequired {
+		return e.Message
+	}
+	var data struct {
+		Elicitations []struct {
+			URL string `json:"url"`
+		} `json:"elicitations"`
+	}
+	_ = json.Unmarshal(e.Data, &data) // without addresses there is its message alone
+	var addresses []string
+	for _, one := range data.Elicitations[:min(len(data.Elicitations), questionsMax)] {
+		if one.URL != "" {
+			addresses = append(addresses, one.URL)
+		}
+	}
+	if len(addresses) == 0 {
+		return e.Message
+	}
+	return e.Message + ": " + toOpen(addresses...)
 }

@@ -3,6 +3,7 @@ package upstream_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -50,7 +51,8 @@ func TestQuestionsOverStdio(t *testing.T) {
 			return nil, fmt.Errorf("the client is gone")
 		}, `\"action\":\"cancel\"`, false},
 		{"an answer that does not fit the form", form, says(upstream.Accepted, map[string]any{"n": "seven"}), `\"error\"`, true},
-		{"an address to open", `{"mode":"url","message":"Open","url":"https://x.invalid","elicitationId":"1"}`, says(upstream.Accepted, nil), "which was not offered", false},
+		{"an address to open", `{"mode":"url","message":"Open","url":"https://x.invalid","elicitationId":"1"}`, says(upstream.Accepted, nil), `it wants a person to open \\\"https://x.invalid\\\", which is not passed on`, false},
+		{"in a way that nobody knows", `{"mode":"telepathy","message":"Think"}`, says(upstream.Accepted, nil), "unsupported elicitation mode", false},
 		{"a question without end", `{"message":"` + strings.Repeat("x", 70<<10) + `"}`, says(upstream.Accepted, nil), "more than 64 KiB", false},
 	} {
 		got := ask(row.params, upstream.CallOptions{Session: "a", Ask: row.ask})
@@ -75,5 +77,16 @@ func TestQuestionsOverStdio(t *testing.T) {
 	<-over
 	if got := ask(form, upstream.CallOptions{Session: "a", Ask: says(upstream.Declined, nil)}); !strings.Contains(got, "decline") {
 		t.Errorf("after the other call is over: %s", got)
+	}
+}
+
+// TestAServerThatWantsAPageOpened: the person learns which, from the error of the call.
+func TestAServerThatWantsAPageOpened(t *testing.T) {
+	t.Parallel()
+	m := manage(t, upstream.Options{}, fakeServer(t, "s", "wants a page"))
+	_, err := call(t, m, "s", "echo", `{}`)
+	var e *upstream.ToolError
+	if !errors.As(err, &e) || !strings.Contains(e.Message, `Log in first: it wants a person to open "https://x.invalid/login"`) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -319,6 +319,9 @@ func (f *fake) call(r *request) {
 		f.text(r, "first")
 		f.text(r, "second")
 		return
+	case "wants a page":
+		f.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"Log in first","data":{"elicitations":[{"mode":"url","elicitationId":"1","url":"https://x.invalid/login"}]}}}`, r.ID)
+		return
 	case "pretty":
 		f.print("{\n \"jsonrpc\": \"2.0\",\n \"id\": " + string(r.ID) + ",\n \"result\": {}\n}\n")
 		return

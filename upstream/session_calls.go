@@ -95,7 +95,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 		}
 		return r, nil
 	case failed != nil:
-		return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: failed.Message, Code: failed.Code}
+		return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: errorText(failed), Code: failed.Code}
 	case err == nil: // cannot happen: the SDK had an answer that did not come by the wire
 		err = errNoResult
 	}
@@ -118,7 +118,7 @@ func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 	case raw != nil:
 		return readContents(raw)
 	case failed != nil:
-		return nil, &ToolError{Server: s.server.Name, Message: failed.Message, Code: failed.Code}
+		return nil, &ToolError{Server: s.server.Name, Message: errorText(failed), Code: failed.Code}
 	case err == nil: // the SDK's cache, which is never asked for: every capture is for one request
 		err = errNoResult
 	}

@@ -97,8 +97,9 @@ func newBenchSpeed(s streams) *cobra.Command {
 		Short: "Measure what a run costs on this machine",
 		Long: `Measures cold start, fresh runs, host calls, computing, and the memory of runs that
 wait. Each figure is a median, with the range of the middle nine tenths. What else runs
-on the machine shows in the figures. --unchecked adds the price of the checks that make
-every loop stoppable, measured against a guest that was built without them.`,
+on the machine shows in the figures. The price of the checks that make every loop
+stoppable is measured against the same guest with the counters taken out of its loops, or
+against another that --unchecked names.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("format", format, bench.SpeedFormats); err != nil {
@@ -126,7 +127,7 @@ every loop stoppable, measured against a guest that was built without them.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.SpeedFormats, ", "))
-	cmd.Flags().StringVar(&unchecked, "unchecked", "", "a guest built without kill checks (see guest/build.sh)")
+	cmd.Flags().StringVar(&unchecked, "unchecked", "", "a guest built without kill checks, to compare with")
 	cmd.Flags().BoolVar(&quick, "quick", false, "fewer samples")
 	return cmd
 }

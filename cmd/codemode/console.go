@@ -42,7 +42,8 @@ type consoleConfig struct {
 // A consolePerson is somebody who may log in besides whoever started the process.
 type consolePerson struct {
 	AnswersFor []string `json:"answersFor"` // principals; * is all
-	Rules      bool     `json:"rules"`      // may see and change the rules
+	// Rules says that they may see and change the configuration, and with it what is started here.
+	Rules bool `json:"rules"`
 }
 
 func parseConsole(raw json.RawMessage) (c consoleConfig, err error) {

@@ -167,6 +167,9 @@ func openConsole(ctx context.Context, s streams, set *setting, as string, open, 
 			return &exitError{code: exitInternal, err: err}
 		}
 	}
+	if len(links) > 1 && !asJSON {
+		fmt.Fprintln(s.err, "codemode: there are several pages; each shows what programs ask in all of these processes")
+	}
 	if open {
 		openBrowser(links[0].Link)
 	}

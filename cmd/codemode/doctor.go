@@ -16,23 +16,33 @@ import (
 func newDoctor(s streams) *cobra.Command {
 	var set setting
 	var asJSON bool
+	var people approvalsCheck
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the configuration, the servers and the sandbox",
 		Long: `Reads the configuration, starts each server once, runs a program, and says what is
 wrong and what to do about it. Exit code 0: nothing is wrong, though there may be
-warnings; 2: the configuration must not be used; 5: a server or the sandbox does not work.`,
+warnings; 2: the configuration must not be used; 5: a server or the sandbox does not work.
+
+With --approvals it also finds out whether questions reach a person here: it puts a test
+question over every channel (the page and codemode approvals of this user) and says who
+answered and how fast, and whether whoever the agent runs as could answer in that
+person's place.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), s, &set, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), s, &set, &people, asJSON) },
 	}
 	set.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&people.wanted, "approvals", false, "put a test question over every channel, and see who else could answer")
+	cmd.Flags().DurationVar(&people.wait, "wait", time.Minute, "with --approvals: how long to wait for an answer")
+	cmd.Flags().StringVar(&people.agent, "agent-user", "", "with --approvals: the user that the agent runs as; this one if left out")
+	cmd.Flags().StringVar(&set.state, "state", "", "the folder that codemode serve was given as --state")
 	return cmd
 }
 
 // A finding is the outcome of one check.
 type finding struct {
-	Check   string `json:"check"`   // configuration, permissions, server, profile, client, sandbox or cache
+	Check   string `json:"check"`   // configuration, permissions, server, profile, client, sandbox, cache or approvals
 	Subject string `json:"subject"` // what was checked
 	Level   string `json:"level"`   // ok, warning or failure
 	Text    string `json:"text"`
@@ -67,9 +77,10 @@ func (d *diagnosis) fail(code int, check, subject, hint, format string, args ...
 	}
 }
 
-func examine(ctx context.Context, s streams, set *setting, asJSON bool) error {
+func examine(ctx context.Context, s streams, set *setting, people *approvalsCheck, asJSON bool) error {
 	d := &diagnosis{}
-	if path := d.file(set); d.code == exitOK {
+	path := d.file(set)
+	if d.code == exitOK {
 		e, err := set.open(ctx, slog.New(slog.DiscardHandler))
 		if err != nil {
 			d.fail(exitUsage, "configuration", path, "the old rules go on holding where it is in use", "%v", err)
@@ -85,6 +96,9 @@ func examine(ctx context.Context, s streams, set *setting, asJSON bool) error {
 		}
 	}
 	d.cache()
+	if people.wanted && d.code != exitUsage {
+		d.people(ctx, set, path, people)
+	}
 	if asJSON {
 		if err := printJSON(s.out, map[string]any{"findings": d.findings}); err != nil {
 			return &exitError{code: exitInternal, err: err}

@@ -16,6 +16,7 @@ import (
 func newServe(s streams) *cobra.Command {
 	var set setting
 	var session, address, page string
+	var fixtures bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Offer the tools that run programs to MCP clients, over stdio or HTTP",
@@ -43,7 +44,7 @@ the names that a proxy in front of it is reached by, and origins the web pages t
 send requests. A change takes effect at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), s, &set, session, address, page)
+			return serve(cmd.Context(), s, &set, session, address, page, fixtures)
 		},
 	}
 	set.flags(cmd)
@@ -51,10 +52,12 @@ send requests. A change takes effect at once.`,
 	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by")
 	cmd.Flags().StringVar(&address, "http", "", "serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
 	cmd.Flags().StringVar(&page, "console", "", "serve the page where people answer at this address, such as 127.0.0.1:7391; beside --http it is at /console without this")
+	cmd.Flags().BoolVar(&fixtures, "conformance-fixtures", false, "offer the tools that the conformance suites of MCP call")
+	_ = cmd.Flags().MarkHidden("conformance-fixtures") // it is there
 	return cmd
 }
 
-func serve(ctx context.Context, s streams, set *setting, session, address, page string) error {
+func serve(ctx context.Context, s streams, set *setting, session, address, page string, fixtures bool) error {
 	log := set.logger(s, slog.LevelInfo)
 	stop := set.awaitResponders(log)
 	defer stop()
@@ -79,7 +82,7 @@ func serve(ctx context.Context, s streams, set *setting, session, address, page 
 	defer context.AfterFunc(ctx, func() { e.Drain(serving); end() })() // first what waits for people, then the connections
 	srv := server.New(e, server.Options{
 		Profile: set.profile, Principal: principal(), Session: session, Local: true, Version: version().Version, Log: log,
-		StateKey: e.DeriveKey("seal requestState"), Adopt: rejoin(e),
+		StateKey: e.DeriveKey("seal requestState"), Adopt: rejoin(e), Fixtures: fixtures,
 	})
 	defer srv.Close()
 	if address != "" {

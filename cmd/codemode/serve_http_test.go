@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -177,14 +178,14 @@ func TestARoundTripThroughARestart(t *testing.T) {
 	s, c = start()
 	second := leg(c, first.RequestState, map[string]any{"decision": "allow_once"})
 	if !second.NeedsInput() {
-		t.Fatalf("after the first restart: %s\n%s", second.Content[0].(*mcp.TextContent).Text, s.log)
+		t.Fatalf("after the restart: %s\n%s", second.Content[0].(*mcp.TextContent).Text, s.log)
 	}
-	time.Sleep(2 * time.Second)
-	s.end()
-	s, c = start()
-	last := leg(c, second.RequestState, map[string]any{"decision_1": "allow_once", "decision_2": "allow_once"})
-	if last.NeedsInput() || !strings.HasPrefix(last.Content[0].(*mcp.TextContent).Text, `"done 1 `) {
-		t.Errorf("after the second restart: %+v\n%s\n%s", last, last.Content[0].(*mcp.TextContent).Text, s.log)
+	last := second
+	for rounds := 0; last.NeedsInput() && rounds < 5; rounds++ {
+		last = leg(c, last.RequestState, allowAll(t, last))
+	}
+	if text := last.Content; len(text) == 0 || !strings.HasPrefix(text[0].(*mcp.TextContent).Text, `"done 1 `) {
+		t.Errorf("at the end: %+v\n%s", last, s.log)
 	}
 	for _, name := range []string{"a.md", "b.md", "c.md", "moved"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
@@ -192,6 +193,24 @@ func TestARoundTripThroughARestart(t *testing.T) {
 		}
 	}
 	s.end()
+}
+
+// allowAll says yes to each call that a form is about.
+func allowAll(t *testing.T, r *mcp.CallToolResult) map[string]any {
+	t.Helper()
+	js, err := json.Marshal(r.InputRequests["answer"].(*mcp.ElicitParams).RequestedSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var form struct{ Required []string }
+	if err := json.Unmarshal(js, &form); err != nil {
+		t.Fatal(err)
+	}
+	content := map[string]any{}
+	for _, field := range form.Required {
+		content[field] = "allow_once"
+	}
+	return content
 }
 
 // What would let anybody in, or nobody, does not start.

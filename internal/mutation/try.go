@@ -128,7 +128,7 @@ func (b *binary) one(s *site) {
 		if len(some) == 0 {
 			continue
 		}
-		limit := 20 * time.Second
+		limit := 10 * time.Second // what a busy machine may need for nothing
 		for _, t := range some {
 			limit += 10 * t.took
 		}

@@ -441,3 +441,19 @@ func insteadOnce(t *testing.T, open opener) {
 	must(t, d.Use(t.Context(), no.Edited, "sha256:cd"))
 	is(t, e.Use(t.Context(), no.Edited, "sha256:cd"), store.ErrTaken)
 }
+
+func manyAtOnce(t *testing.T, open opener) {
+	processes := []*store.DB{open(nil), open(nil)}
+	var wg sync.WaitGroup
+	for i := range 120 {
+		wg.Go(func() {
+			d, id := processes[i%2], fmt.Sprint("a_", i)
+			err := d.Propose(t.Context(), &store.Approval{ID: id, Run: "r_1", Call: i, Digest: "sha256:ab", Question: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour)})
+			err = errors.Join(err, d.Answer(t.Context(), id, "sha256:ab", true, "anna", nil), d.Use(t.Context(), id, "sha256:ab"))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}

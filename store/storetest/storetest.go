@@ -34,6 +34,7 @@ func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 		{"calls of a dead writer are found once", abandoned},
 		{"an approval is answered once", answeredOnce},
 		{"an approval is used once", usedOnce},
+		{"many are asked and answered at once", manyAtOnce},
 		{"an approval ends", approvalEnds},
 		{"a grant is spent as often as it says", spent},
 		{"a grant can be revoked and ends", grantEnds},

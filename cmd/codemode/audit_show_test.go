@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/store"
+)
+
+// answers is a person who gives the same answer to every question, a while after it was asked.
+type answers struct {
+	approvals.Reply
+	after time.Duration
+}
+
+func (a answers) Name() string { return "desktop" }
+func (a answers) Edits() bool  { return true }
+
+func (a answers) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+	select {
+	case <-time.After(a.after):
+		a.Reply.Typed = true
+		return a.Reply, nil
+	case <-ctx.Done():
+		return approvals.Reply{}, context.Cause(ctx)
+	}
+}
+
+// A shown run is one whose text of "codemode audit show" is in testdata/audit-show.
+type shown struct {
+	name, code, profile string
+	person              approvals.Channel
+	request             func(*codemode.Request)
+}
+
+var shownRuns = []shown{
+	{name: "edited", code: `return await codemode.up__send({to: "everybody", text: "hello"})`,
+		person: answers{Reply: approvals.Reply{Decision: approvals.AllowOnce, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}}},
+	{name: "refused", code: `await codemode.up__read({}); await codemode.up__send({to: "bert", password: "hunter2hunter2"})`,
+		person: answers{Reply: approvals.Reply{Decision: approvals.Refuse, By: "local:anna", Reason: "not on a Sunday"}}},
+	{name: "no profile", code: `return 1`, profile: "nowhere"},
+	{name: "parked and resumed", code: `const first = await codemode.up__read({}); const sent = await codemode.up__send({to: "bert", first}); return [first, sent]`,
+		person: answers{Reply: approvals.Reply{Decision: approvals.AllowOnce, By: "local:anna"}, after: 1500 * time.Millisecond}},
+	{name: "timeout", code: `await codemode.up__read({}); for (;;) {}`, profile: "hasty"},
+	{name: "unknown outcome", code: `await codemode.up__hang({order: 7})`, profile: "hasty"},
+}
+
+// TestAuditShow runs programs whose runs have something to tell, and compares what a person reads of each afterwards.
+func TestAuditShow(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
+	released := make(chan struct{})
+	defer close(released)
+	for _, name := range []string{"read", "send", "hang"} {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if name == "hang" {
+				select {
+				case <-released:
+				case <-ctx.Done():
+				}
+			}
+			return &mcp.CallToolResult{StructuredContent: map[string]any{"done": name}}, nil
+		})
+	}
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(func() {
+		server.CloseClientConnections() // the call that hangs
+		server.Close()
+	})
+	cfg, err := profiles.Parse("codemode.json", fmt.Appendf(nil, `{"mcpServers": {"up": {"type": "http", "url": %q}}, "limits": {"cpu": "1s", "call": "2s"}, "evaluation": {"defaultProfile": "p", "profiles": {
+	"p": {"allowlist": ["up__read"], "asklist": [{"id": "people-first", "tool": "up__send"}], "ask": {"edit": true}},
+	"hasty": {"allowlist": ["up__*"]}
+}}}`, server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	e, err := codemode.New(t.Context(), codemode.Options{Config: cfg, RecordDir: dir, CacheDir: testCache(), GoOn: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, run := range shownRuns {
+		r := codemode.Request{Name: "program.ts", Code: run.code, Profile: run.profile, Principal: "local:anna", Client: "claude-code 2.1"}
+		if run.person != nil {
+			r.Channels = []approvals.Channel{run.person}
+		}
+		resp, _ := e.Eval(t.Context(), r)
+		ids[run.name] = resp.Run
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "codemode.db"), ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, run := range ids {
+		t.Run(name, func(t *testing.T) {
+			var entries []*audit.Entry
+			if err := audit.Entries(t.Context(), db, store.Query{Run: run}, func(e *audit.Entry) error {
+				entries = append(entries, e)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			sameText(t, filepath.Join("..", "..", "testdata", "audit-show", strings.ReplaceAll(name, " ", "-")+".txt"), lasting(runText(entries)))
+		})
+	}
+}
+
+// changing is what differs from run to run.
+var changing = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`r_[a-z0-9]+`), "r_1"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \S+`), "2026-11-21 12:00:00.000 UTC"},
+	{regexp.MustCompile(`(sha256|hmac):[0-9a-f]+`), "$1:…"},
+	{regexp.MustCompile(`\+\d+\.\d{3}s`), "+…s"},
+	{regexp.MustCompile(`\d+(\.\d+)? (ms|s)\b`), "… $2"},
+	{regexp.MustCompile(`\d+ bytes \(`), "… bytes ("},
+	{regexp.MustCompile(`; \d+ bytes`), "; … bytes"},
+}
+
+func lasting(text string) string {
+	for _, c := range changing {
+		text = c.what.ReplaceAllString(text, c.with)
+	}
+	return text
+}
+
+// sameText compares with a file, or writes it if UPDATE_STORIES says so.
+func sameText(t *testing.T, path, got string) {
+	t.Helper()
+	if os.Getenv("UPDATE_STORIES") != "" {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has\n%s\nand it is now\n%s", path, want, got)
+	}
+}

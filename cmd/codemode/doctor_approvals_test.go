@@ -1,0 +1,155 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// doctorHere runs codemode doctor --approvals in a home of its own.
+type doctorHere struct {
+	t           *testing.T
+	home        string
+	config      string
+	environment []string
+}
+
+func newDoctorHere(t *testing.T, rules string) *doctorHere {
+	t.Helper()
+	home, err := os.MkdirTemp("", "cm") // sockets have short paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	d := &doctorHere{t: t, home: home, config: write(t, filepath.Join(home, "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["time__*"]`+rules+`}}, "expose": ["p"]}}`)}
+	d.environment = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "CODEX_HOME=")
+	return d
+}
+
+func (d *doctorHere) run(args ...string) string {
+	d.t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"doctor", "--approvals", "--config", d.config}, args...)...)
+	cmd.Env, cmd.Dir = d.environment, d.home
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Errorf("%v", err)
+	}
+	return string(out)
+}
+
+// want holds that each line is there.
+func (d *doctorHere) want(out string, lines ...string) {
+	d.t.Helper()
+	for _, line := range lines {
+		if !strings.Contains("\n"+out, "\n"+line) {
+			d.t.Errorf("%q is not in\n%s", line, out)
+		}
+	}
+}
+
+// respond connects a responder to what listens in the state folder, and has answer say what it does with the first question.
+func (d *doctorHere) respond(after time.Duration, said approvals.Said) {
+	dir := filepath.Join(d.home, "codemode", "approvals")
+	go func() {
+		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for _, path := range approvals.Sockets(dir) {
+				r, err := approvals.Respond(d.t.Context(), path)
+				if err != nil {
+					continue
+				}
+				defer r.Close()
+				for {
+					told, err := r.Next()
+					if err != nil {
+						return
+					}
+					if told.Kind == "pending" && len(told.Calls) > 0 {
+						time.Sleep(after)
+						said.Kind, said.ID, said.Digest = "answer", told.Calls[0].ID, told.Calls[0].Digest
+						if r.Say(said) != nil {
+							return
+						}
+					}
+				}
+			}
+		}
+	}()
+}
+
+// H8: a test question finds out whether a person is there, and whether something answers by itself.
+func TestH8DoctorAsks(t *testing.T) {
+	const terminalOnly = `, "ask": {"channels": ["terminal"]}`
+	yes := approvals.Said{Yes: true, Selected: []int{0}}
+	for _, tt := range []struct {
+		why   string
+		after time.Duration
+		said  *approvals.Said
+		want  string
+	}{
+		{"a person", time.Second, &yes, "ok       approvals terminal: answered by a person in 1."},
+		{"a person who declines", time.Second, &approvals.Said{}, "ok       approvals terminal: declined by a person in 1."},
+		{"an automatic yes", 0, &yes, "warning  approvals terminal: auto-accepted in "},
+		{"an automatic no", 0, &approvals.Said{}, "warning  approvals terminal: auto-declined in "},
+		{"nobody", 0, nil, "warning  approvals terminal: nobody is there\n            run codemode approvals in another terminal"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			d := newDoctorHere(t, terminalOnly)
+			if tt.said != nil {
+				d.respond(tt.after, *tt.said)
+			}
+			out := d.run("--wait", "20s")
+			d.want(out, tt.want)
+			if strings.Contains(out, "approvals web") || strings.Contains(out, "approvals elicitation") {
+				t.Errorf("channels that no profile uses were tested:\n%s", out)
+			}
+		})
+	}
+	d := newDoctorHere(t, "")
+	out := d.run("--wait", "1s")
+	d.want(out, "warning  approvals web: nobody answered the test question in 1s", "warning  approvals elicitation: no form was answered", "warning  approvals terminal: nobody is there")
+	if !strings.Contains(out, "use ask_user to ask me whether I see this") {
+		t.Errorf("how a client is tested is not said:\n%s", out)
+	}
+}
+
+// H8: as the same user there are three warnings, each with the way out; as another user, who may do none of it, there are none.
+// Settings of clients that answer by themselves are found.
+func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
+	d := newDoctorHere(t, `, "ask": {"channels": ["elicitation"]}`)
+	out := d.run()
+	d.want(out,
+		"warning  approvals rules: an agent that runs as this user may write the configuration",
+		"warning  approvals record: an agent that runs as this user may write the record",
+		"warning  approvals responder: an agent that runs as this user may reach the socket of codemode approvals",
+		"ok       approvals clients: no setting was found",
+	)
+	if n := strings.Count(out, "--agent-user NAME"); n != 3 {
+		t.Errorf("%d ways out:\n%s", n, out)
+	}
+	if err := os.Chmod(d.config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agentUser("nobody"); err == nil && os.Getuid() >= 0 {
+		d.want(d.run("--agent-user", "nobody"),
+			"ok       approvals rules: nobody may not write the configuration", "ok       approvals record: nobody may not write the record", "ok       approvals responder: nobody may not reach the socket")
+	}
+	d.want(d.run("--agent-user", "no-such-user-here"), "warning  approvals agent: ")
+
+	for path, text := range map[string]string{
+		".claude/settings.json": `{"hooks": {"Elicitation": [{"hooks": [{"type": "command", "command": "yes"}]}]}}`,
+		".codex/config.toml":    "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(d.home, filepath.Dir(path)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(d.home, path), text)
+	}
+	d.want(d.run(), "warning  approvals Claude Code: ", "warning  approvals Codex: ")
+}

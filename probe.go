@@ -1,0 +1,58 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
+)
+
+// Probe puts a test question over one channel, to find out whether it reaches a
+// person (POLICY.md H8), and says what became of it. A channel that is none of
+// [Options.Channels] is one that other processes have, which share this one's
+// store. Nothing is allowed by an answer.
+func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
+	if err := e.enter(); err != nil {
+		return approvals.Answer{}, err
+	}
+	defer e.running.Done()
+	var over approvals.Channel = otherProcess(channel)
+	for _, c := range e.options.Channels {
+		if c.Name() == channel {
+			over = c
+		}
+	}
+	inquiry := &approvals.Inquiry{
+		Header: "Test", Question: "codemode doctor asks whether questions reach a person here. Do you see this?",
+		Options: []approvals.Option{{Label: "Yes, I see it"}},
+	}
+	args, _ := json.Marshal(inquiry) // strings always can be
+	r := &approvals.Request{
+		Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Inquiry: inquiry, Args: args, Risk: approvals.Low,
+		Principal: principal, Code: approvals.NewCode(), Run: newRunID(), Time: time.Now(),
+	}
+	entry := hostfns.Entry{
+		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
+		Tool: r.Name, Verdict: hostfns.Ask.String(), Risk: r.Risk, Proposed: args, Shown: args,
+	}
+	if err := e.recorder.Record(ctx, entry); err != nil {
+		return approvals.Answer{}, err
+	}
+	got := e.desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
+	entry.Time, entry.Kind, entry.Reason, entry.Proposed, entry.Shown = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered), nil, nil
+	entry.DecidedBy, entry.Channel, entry.By, entry.Waited = got.How, got.Channel, got.By, got.Took
+	return got, e.recorder.Record(context.WithoutCancel(ctx), entry)
+}
+
+// otherProcess is a channel of other processes: its people see the question in the store.
+type otherProcess string
+
+func (c otherProcess) Name() string   { return string(c) }
+func (c otherProcess) Inquires() bool { return true }
+func (c otherProcess) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+	<-ctx.Done()
+	return approvals.Reply{}, context.Cause(ctx)
+}
