@@ -16,6 +16,7 @@ type options struct {
 	kinds      map[string]bool
 	equivalent string
 	results    string
+	earlier    string
 	workers    int
 	threshold  float64
 	branches   *regexp.Regexp // files whose conditions have to be seen both ways
@@ -29,6 +30,7 @@ func main() {
 	kinds := flag.String("kinds", strings.Join(allKinds, ","), "only these kinds of mutants")
 	flag.StringVar(&o.equivalent, "equivalent", "", "file that lists mutants which make no difference, with reasons")
 	flag.StringVar(&o.results, "results", "", "file to write one line per mutant to")
+	flag.StringVar(&o.earlier, "earlier", "", "results of an earlier run: what was killed in it is taken for killed, as tests are only added")
 	flag.IntVar(&o.workers, "workers", max(1, runtime.NumCPU()-1), "mutants to try at a time")
 	flag.Float64Var(&o.threshold, "threshold", 0, "percentage of mutants that have to be killed")
 	branches := flag.String("branches", "^$", "files in which every condition has to be seen true and false")
@@ -77,6 +79,9 @@ func run(o options) (bool, error) {
 		}
 	}
 	known.mark(wanted)
+	if err := takeOver(o.earlier, wanted); err != nil {
+		return false, err
+	}
 	if err := b.try(wanted, tests, o.workers, o.results); err != nil {
 		return false, err
 	}

@@ -79,6 +79,34 @@ func (b *binary) reach(dir string, sites []*site) ([]*test, error) {
 	return tests, nil
 }
 
+// takeOver notes the mutants that an earlier run has killed. They are known by the line they are in, so that
+// one whose line has changed is tried again.
+func takeOver(earlier string, sites []*site) error {
+	if earlier == "" {
+		return nil
+	}
+	text, err := os.ReadFile(earlier)
+	if err != nil {
+		return err
+	}
+	type key struct{ file, what, text string }
+	was := map[key][]string{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5)
+		if len(cells) == 5 {
+			file, _, _ := strings.Cut(cells[1], ":")
+			was[key{file, cells[2], strings.TrimSpace(cells[4])}] = cells
+		}
+	}
+	for _, s := range sites {
+		cells := was[key{s.file, fmt.Sprintf("%s %d", s.kind, s.nth), s.text}]
+		if cells != nil && (cells[0] == string(killed) || cells[0] == string(timedOut)) {
+			s.outcome, s.killer = outcome(cells[0]), cells[3]
+		}
+	}
+	return nil
+}
+
 // try finds out what becomes of each mutant.
 func (b *binary) try(sites []*site, tests []*test, workers int, results string) error {
 	var mu sync.Mutex
@@ -95,7 +123,9 @@ func (b *binary) try(sites []*site, tests []*test, workers int, results string) 
 	for range workers {
 		wg.Go(func() {
 			for s := range work {
-				b.one(s)
+				if s.outcome == "" {
+					b.one(s)
+				}
 				mu.Lock()
 				if log != nil {
 					fmt.Fprintf(log, "%s\t%s:%d:%d\t%s %d\t%s\t%s\n", s.outcome, s.file, s.line, s.col, s.kind, s.nth, s.killer, s.text)
