@@ -51,12 +51,16 @@ func (s *Server) initialize(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		case *mcp.DiscoverResult:
 			if r != nil {
+				r.CacheScope = private
 				r.Instructions = s.instructions(visitorOf(req))
 			}
 		}
 		return res, err
 	}
 }
+
+// private keeps shared caches from giving one caller's list to another.
+const private = "private"
 
 // listWait is how long the first tools/list waits for upstreams to say what
 // they offer, so that descriptions can tell. A client that only probes the server starts nothing.
@@ -73,6 +77,7 @@ func (s *Server) list(next mcp.MethodHandler) mcp.MethodHandler {
 		res, err := next(ctx, method, req)
 		if r, ok := res.(*mcp.ListToolsResult); ok && r != nil {
 			v := visitorOf(req)
+			r.CacheScope = private
 			r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t *mcp.Tool) bool { return !s.shows(v, t.Name) })
 			for i, t := range r.Tools {
 				if profile, ok := s.evalTool(t.Name); ok {
