@@ -189,6 +189,39 @@ func TestAnswersThatCount(t *testing.T) {
 	}
 }
 
+// N2: where all calls of a group come with a plan, it can be allowed with all of them, by one button.
+func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
+	w := newWorld(t)
+	v := w.login(anna)
+	plan := func(r *approvals.Request) *approvals.Grant {
+		return &approvals.Grant{ID: "g_1", Scope: approvals.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
+			Name: r.Name, Definition: r.Definition, Coverage: approvals.CoverEnvelope, Envelope: &approvals.Envelope{Free: []string{"/title"}}, Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+	}
+	calls := []*approvals.Request{call(), call(func(r *approvals.Request) { r.Call = 2 })}
+	for _, r := range calls {
+		r.Plan = []*approvals.Grant{plan(r)}
+	}
+	answers := w.ask(calls...)
+	page := v.get("/").body
+	if strings.Count(page, `value="allow plan"`) != 1 || !strings.Contains(page, "at most 7 times") {
+		t.Fatalf("no plan is offered:\n%s", page)
+	}
+	open := v.pending()
+	if got := v.form("/answer", "q="+open[0].ID+" "+open[0].Digest, "q="+open[1].ID+" "+open[1].Digest, "decision=allow plan"); got.code != 303 {
+		t.Errorf("allowing it: %d", got.code)
+	}
+	for _, a := range answerOf(t, answers) {
+		if !a.Allowed || a.Grant == nil || a.Grant.Scope != approvals.ForPlan {
+			t.Errorf("got %+v", a)
+		}
+	}
+	calls[1].Plan, calls[0].ID, calls[1].ID = nil, "", ""
+	w.ask(calls...)
+	if page := v.get("/").body; strings.Contains(page, `value="allow plan"`) {
+		t.Error("a plan is offered with calls that it was not shown with")
+	}
+}
+
 // D3, D6: what is cut or masked in the list is so in JSON too, and offers nothing to remember; whole it has everything.
 func TestWhatIsShown(t *testing.T) {
 	w := newWorld(t)

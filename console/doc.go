@@ -25,8 +25,9 @@
 //	GET  /api/entries   {"entries": [...]}: the record, newest first; ?run=, ?tool=, ?limit=
 //	GET  /api/grants    {"grants": [...]}
 //
-// An answer that does not count changes nothing: 404 when there is no such question for this person, 409 when it is answered
-// already, 422 when the arguments, the code or the scope are wrong, 403 when it has to be somebody else who answers.
+// An answer that does not count changes nothing: 404 when there is no such question for this person, or none any more, 409 when
+// somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else has to answer. While a
+// stream is open, and for a while after any other request, its person is there to be asked.
 //
 // # What a user may rely on
 //

@@ -62,12 +62,16 @@ func rowOf(e *audit.Entry) row {
 		x.Tool = approvals.Heading(&approvals.Request{Name: e.Tool})
 	}
 	switch e.State {
+	case "rejected": // a configuration
+		x.Class = "bad"
 	case audit.OK, audit.Allowed, "admitted":
 		x.Class = "good"
 	case audit.Running, audit.Pending, audit.Parked, resumed:
 		x.Class = "open"
 	default:
-		x.Class = "bad"
+		if x.Class = "bad"; e.Kind == audit.Policy || e.Kind == audit.Notice || e.Kind == audit.Grant {
+			x.Class = "plainly"
+		}
 	}
 	switch {
 	case e.Kind == audit.Run && e.State == audit.Running:

@@ -139,6 +139,7 @@ type group struct {
 	Asks         []*asked
 	Wide, Narrow []span // all calls as one question, if there are several
 	Mark         string // changes when the group is not what it was
+	Plan         string // the words of the offer to allow what the program does next as well; "" is that there is none
 }
 
 // Together reports whether the calls of a group are shown as one.
@@ -163,8 +164,16 @@ func groups(all []*asked) []*group {
 		slices.SortStableFunc(g.Asks, func(a, b *asked) int { return cmp.Compare(a.Call, b.Call) })
 		var ids []string
 		var calls []*approvals.Request
+		planned := 0
 		for _, a := range g.Asks {
 			ids, calls = append(ids, a.ID), append(calls, a.request)
+			if at := slices.IndexFunc(a.Offers, func(o Offer) bool { return o.Scope == approvals.ForPlan }); at >= 0 {
+				g.Plan = a.Offers[at].Text
+				planned++
+			}
+		}
+		if planned < len(g.Asks) {
+			g.Plan = "" // it is allowed together with all that it was shown with
 		}
 		g.Mark = strings.Join(ids, " ")
 		if g.Together() {

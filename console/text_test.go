@@ -24,7 +24,7 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 		text := string(chunk)
 		shown, inside := joined(lines(text)), inText(text)
 		for _, r := range shown + inside {
-			if hidden(r) {
+			if r >= utf8.RuneSelf && hidden(r) {
 				t.Errorf("U+%04X stands on a page as it is", r)
 			}
 		}
@@ -36,6 +36,9 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 		chunk = chunk[:0]
 	}
 	for r := rune(' '); r <= unicode.MaxRune; r++ { // JSON has those before escaped already
+		if r >= 0x40000 && r&0x3f != 0 && r>>12 != 0xe0 { // where all are alike: not assigned, or for private use
+			continue
+		}
 		if !hidden(r) || !utf8.ValidRune(r) {
 			continue
 		}

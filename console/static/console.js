@@ -1,0 +1,282 @@
+// Keeps the list of questions fresh, sends answers without loading the page anew, and makes the keyboard do what the buttons do.
+// Everything works without this script, less comfortably. It makes no HTML of texts: what it inserts was written by the server.
+"use strict";
+
+(() => {
+  const base = document.body.dataset.base;
+  const $ = (id) => document.getElementById(id);
+  const list = $("pending"), batch = $("batch"), status = $("status"), confirming = $("confirm"), help = $("help");
+  document.documentElement.classList.add("live");
+
+  // What was pressed or clicked before somebody could see what it is about does not count. The list says when it changed.
+  const settle = 600;
+  let settled = performance.now() + settle;
+  const early = () => performance.now() < settled;
+  const changed = () => { settled = performance.now() + settle; };
+
+  const say = (text, bad, unseen) => {
+    const p = document.createElement("p");
+    p.className = unseen ? "sr" : bad ? "notice bad" : "notice";
+    p.textContent = text;
+    status.replaceChildren(p);
+  };
+
+  // The list.
+
+  const load = () => new Promise((done, failed) => {
+    const request = new XMLHttpRequest(); // it parses HTML without running any of it
+    request.open("GET", base + "/");
+    request.responseType = "document";
+    request.onload = () => request.status === 200 ? done(request.response) : failed(new Error(String(request.status)));
+    request.onerror = () => failed(new Error("the page cannot be reached"));
+    request.send();
+  });
+
+  const count = (n) => {
+    $("count").textContent = n;
+    $("count").classList.toggle("some", n > 0);
+    if (list) document.title = n + " waiting · codemode";
+  };
+
+  // merge takes over what is new and drops what is gone, and leaves the rest alone: somebody may be writing in it.
+  const merge = (page) => {
+    const fresh = page.getElementById("pending");
+    if (!fresh) return;
+    const before = new Map([...list.children].map((s) => [s.dataset.mark, s]));
+    const wanted = [...fresh.children];
+    const marks = new Set(wanted.map((s) => s.dataset.mark));
+    if (before.size === wanted.length && wanted.every((s) => before.has(s.dataset.mark))) return;
+    const focused = document.activeElement, held = list.contains(focused) && focused.closest("[id]");
+    const known = new Set([...list.querySelectorAll(".ask")].map((a) => a.id));
+    const checked = new Set([...list.querySelectorAll("input[form=batch]:checked")].map((x) => x.value));
+    const sections = wanted.map((s) => before.get(s.dataset.mark) || document.importNode(s, true));
+    for (const [mark, section] of before) if (!marks.has(mark)) section.remove();
+    sections.forEach((s, i) => { if (list.children[i] !== s) list.insertBefore(s, list.children[i] || null); });
+    let added = 0;
+    for (const ask of list.querySelectorAll(".ask")) if (!known.has(ask.id)) { ask.classList.add("new"); added++; }
+    for (const box of list.querySelectorAll("input[form=batch]")) if (checked.has(box.value)) box.checked = true;
+    if (held && !document.contains(focused)) ($(held.id) || $("waiting-title")).focus({ preventScroll: true });
+    if (current && !$(current)) current = null;
+    changed();
+    choose();
+    if (added) say(added === 1 ? "A program asks." : added + " calls wait for an answer.", false, true);
+  };
+
+  let loading = false, again = false;
+  const refresh = async () => {
+    if (!list) return;
+    if (loading) { again = true; return; }
+    loading = true;
+    try {
+      do {
+        again = false;
+        merge(await load());
+      } while (again);
+    } catch (e) {
+      if (e.message === "401") location.reload();
+    } finally { loading = false; }
+  };
+
+  // News. One page of this browser holds the stream and tells the others: browsers open only a few connections to one host, and
+  // a stream takes one. When it closes, another page takes over.
+
+  const link = $("link");
+  const connected = (yes) => {
+    link.textContent = yes ? "Live: what programs ask appears by itself." : "Not connected: what is new does not appear.";
+    link.classList.toggle("broken", !yes);
+  };
+  const news = (pending) => {
+    connected(true);
+    count(pending.length);
+    refresh();
+    const here = document.querySelector("article.whole");
+    if (here && !pending.some((a) => a.id === here.id)) {
+      for (const b of here.querySelectorAll("button")) b.disabled = true;
+      say("This question is answered, or its time is over.", true);
+    }
+  };
+  const others = new BroadcastChannel("codemode " + base);
+  let latest = null, streaming = false;
+  const tell = (what) => { others.postMessage(what); hear(what); };
+  const hear = (what) => {
+    if (what.pending) news(what.pending);
+    else if (what.broken) connected(false);
+    else if (what.over) location.reload();
+    else if (what.hello && streaming && latest) others.postMessage({ pending: latest });
+  };
+  others.addEventListener("message", (e) => hear(e.data));
+  const follow = () => {
+    streaming = true;
+    const events = new EventSource(base + "/api/events");
+    events.addEventListener("pending", (e) => { latest = JSON.parse(e.data).pending; tell({ pending: latest }); });
+    events.addEventListener("end", () => { events.close(); tell({ over: true }); });
+    events.addEventListener("error", () => {
+      tell({ broken: true });
+      if (events.readyState !== EventSource.CLOSED) return; // it tries again by itself
+      fetch(base + "/api/session").then((a) => { if (a.status === 401) tell({ over: true }); }).catch(() => {});
+    });
+    return new Promise(() => {}); // for as long as the page is open
+  };
+  others.postMessage({ hello: true });
+  if (navigator.locks) navigator.locks.request("codemode " + base, follow);
+  else follow();
+
+  setInterval(() => {
+    for (const t of document.querySelectorAll(".ask time")) {
+      const s = Math.max(0, Math.round((Date.now() - Date.parse(t.dateTime)) / 1000));
+      t.textContent = s < 60 ? s + " s" : s < 3600 ? Math.floor(s / 60) + " min" : Math.floor(s / 3600) + " h";
+    }
+  }, 5000);
+
+  // Answers.
+
+  const send = async (form, fields) => {
+    const answer = await fetch(form.action, {
+      method: "POST", body: fields, redirect: "error",
+      headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+    });
+    if (answer.status === 401) { location.reload(); return; }
+    const got = await answer.json();
+    const results = got.results || [{ ok: false, error: got.error }];
+    const failed = results.filter((r) => !r.ok);
+    say(got.said || got.error, failed.length > 0);
+    const problem = (form.closest("details.edit") || form.closest(".ask") || form).querySelector(".problem");
+    if (problem) problem.textContent = failed.length ? got.said || got.error : "";
+    if (failed.length === 0 && !list) { location.assign(base + "/"); return; }
+    if (failed.length === 0) next(form.closest(".ask"), results.map((r) => r.id));
+    await refresh();
+  };
+
+  document.addEventListener("submit", (e) => {
+    const form = e.target;
+    if (form.getAttribute("action") !== base + "/answer") return;
+    e.preventDefault();
+    if (early()) { say("The list has just changed. Look again, and answer then.", true); return; }
+    send(form, new URLSearchParams(new FormData(form, e.submitter))).catch(() => say("It was not sent: the page cannot be reached.", true));
+  });
+
+  // The question that keys are about.
+
+  let current = null;
+  const asks = () => [...document.querySelectorAll(".ask")];
+  const at = () => document.activeElement.closest(".ask") || (current && $(current)) || null;
+  const go = (ask) => {
+    if (!ask) return;
+    current = ask.id;
+    ask.focus();
+    ask.scrollIntoView({ block: "nearest" });
+  };
+  const step = (by) => {
+    const all = asks();
+    const i = all.indexOf(at());
+    go(all[i < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(i + by, 0), all.length - 1)]);
+  };
+  // next goes on with the question behind one that is answered.
+  const next = (ask, answered) => {
+    const left = asks().filter((a) => !answered.includes(a.id));
+    const i = ask ? asks().indexOf(ask) : -1;
+    const following = left.find((a) => asks().indexOf(a) > i) || left[left.length - 1];
+    if (following) go(following);
+    else ($("waiting-title") || document.body).focus();
+  };
+
+  const boxes = () => [...document.querySelectorAll("input[form=batch]:checked")];
+  const choose = () => {
+    if (!batch) return;
+    const n = boxes().length;
+    batch.classList.toggle("some", n > 0);
+    $("selected").textContent = n === 1 ? "1 selected" : n + " selected";
+  };
+  document.addEventListener("change", (e) => { if (e.target.form === batch) choose(); });
+
+  // released does something when the key is up again: the letter that was pressed is no part of what is typed then.
+  const released = (then) => {
+    const late = setTimeout(() => up(), 1500);
+    const up = () => { clearTimeout(late); document.removeEventListener("keyup", up, true); then(); };
+    document.addEventListener("keyup", up, true);
+  };
+
+  // confirm asks once more, and takes an answer that comes after there was time to read.
+  let confirmed = null, opened = 0;
+  const confirmWith = (decision, why) => {
+    const chosen = boxes();
+    const ask = at();
+    const targets = chosen.length ? chosen.map((b) => b.closest(".ask")) : ask ? [ask] : [];
+    if (targets.length === 0) { say("Choose a question first: j and k go from one to the next."); return; }
+    const form = chosen.length ? batch : ask.querySelector(decision === "deny" ? "form.deny, form.one" : "form.allow, form.one");
+    const code = !chosen.length && form && form.querySelector("input.code");
+    if (!form || ask && ask.classList.contains("asks")) { say("This one wants an answer in its form."); return; }
+    if (decision !== "deny" && code && !code.value) { released(() => code.focus()); say("A call of this risk wants its code typed. Then press the button."); return; }
+    if (decision !== "deny" && !form.querySelector("button.yes")) { say("It has to be seen whole first: s shows it."); return; }
+    const what = targets.length === 1 ? "this call" : "these " + targets.length + " calls";
+    $("confirm-title").textContent = (decision === "deny" ? "Deny " : "Allow ") + what + "?";
+    $("confirm-list").replaceChildren(...targets.map((t) => {
+      const li = document.createElement("li");
+      li.textContent = t.querySelector(".summary").textContent;
+      return li;
+    }));
+    $("confirm-yes").textContent = decision === "deny" ? "Deny" : "Allow";
+    $("confirm-yes").className = decision === "deny" ? "no" : "yes";
+    $("confirm-reason-label").hidden = decision !== "deny";
+    $("confirm-reason").value = "";
+    confirmed = { form, decision: decision === "deny" ? "deny" : "allow once", targets: targets.map((t) => t.id) };
+    confirming.showModal();
+    opened = performance.now();
+    $("confirm-title").focus();
+    if (why) released(() => $("confirm-reason").focus());
+  };
+  if (confirming) {
+    $("confirm-no").addEventListener("click", () => confirming.close());
+    const take = () => {
+      if (!confirmed || performance.now() - opened < settle) return;
+      const { form, decision, targets } = confirmed;
+      if (!document.contains(form) || !targets.every((id) => $(id))) { confirming.close(); say("It is answered already, or its time is over.", true); return; }
+      confirmed = null;
+      confirming.close();
+      const fields = new URLSearchParams(new FormData(form));
+      fields.set("decision", decision);
+      if ($("confirm-reason").value) fields.set("reason", $("confirm-reason").value);
+      send(form, fields).catch(() => say("It was not sent: the page cannot be reached.", true));
+    };
+    $("confirm-form").addEventListener("submit", (e) => { e.preventDefault(); take(); });
+    confirming.addEventListener("keydown", (e) => {
+      if (e.key === "Enter" && !e.repeat && e.target !== $("confirm-no")) { e.preventDefault(); take(); }
+      else if (e.key === "Enter" && e.repeat) e.preventDefault();
+    });
+    confirming.addEventListener("close", () => { confirmed = null; const ask = current && $(current); if (ask) ask.focus(); });
+  }
+
+  let keys = true;
+  try { keys = localStorage.getItem("codemode-keys") !== "off"; } catch { /* nothing is remembered */ }
+  if (help) {
+    $("help-open").hidden = false;
+    $("help-open").addEventListener("click", () => help.showModal());
+    $("keys-on").checked = keys;
+    $("keys-on").addEventListener("change", (e) => {
+      keys = e.target.checked;
+      try { localStorage.setItem("codemode-keys", keys ? "on" : "off"); } catch { /* nothing is remembered */ }
+    });
+  }
+  const actions = {
+    j: () => step(1),
+    k: () => step(-1),
+    x: () => { const box = at() && at().querySelector("input[form=batch]"); if (box) { box.checked = !box.checked; choose(); } else say("This one is answered by itself."); },
+    a: () => confirmWith("allow"),
+    d: () => confirmWith("deny"),
+    r: () => confirmWith("deny", true),
+    s: () => { const ask = at(); if (ask && list) location.assign(base + "/ask/" + encodeURIComponent(ask.id)); },
+    "?": () => help.showModal(),
+  };
+  document.addEventListener("keydown", (e) => {
+    const act = actions[e.key];
+    if (!act || !keys || e.repeat || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || document.querySelector("dialog[open]")) return;
+    if (e.target.closest("input:not([type=checkbox], [type=radio]), textarea, select")) return;
+    e.preventDefault();
+    if (early() && e.key !== "?") return;
+    act();
+  });
+  document.addEventListener("focusin", (e) => { const ask = e.target.closest && e.target.closest(".ask"); if (ask) current = ask.id; });
+
+  choose();
+  count(Number($("count").textContent));
+})();
