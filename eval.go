@@ -117,17 +117,17 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := saved.takes(r.Input); err != nil {
-		return nil, err
-	}
-	if err := e.checkedBefore(r, policy); err != nil {
+	if err := cmp.Or(saved.takes(r.Input), e.checkedBefore(r, policy)); err != nil {
+		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
 	resp := &Response{Run: newRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
 	limits, reply := e.limits(policy.profile())
 	resp.limit = reply
 	if len(r.Code) > limits.ProgramBytes {
-		return resp, &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)}
+		err := &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)}
+		e.recordEnd(ctx, resp, &r, policy, time.Time{}, err)
+		return resp, err
 	}
 	if e.own.Load() == nil {
 		e.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program

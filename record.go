@@ -251,6 +251,20 @@ func (e *Evaluator) RecordEntry(ctx context.Context, entry audit.Entry) error {
 	return e.keeper.record.Write(ctx, entry)
 }
 
+// recordNotStarted writes that a program was refused before it became a run, which has an ID in the record alone.
+func (e *Evaluator) recordNotStarted(ctx context.Context, r *Request, p *policy, why error) {
+	if e.keeper.record == nil {
+		return
+	}
+	entry := e.runEntry(&Response{Run: newRunID()}, r, p)
+	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
+	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // below it is told what the caller may do
+	if unchecked, ok := errors.AsType[*PreflightError](why); ok {
+		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
+	}
+	e.add(ctx, entry)
+}
+
 func (e *Evaluator) add(ctx context.Context, entry audit.Entry) {
 	if e.keeper.record == nil {
 		return

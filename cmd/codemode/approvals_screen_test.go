@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -306,5 +307,35 @@ func TestAScreenLeavesWhenItIsAlone(t *testing.T) {
 		if got := quits(2 * time.Second); got != leave {
 			t.Errorf("leaves: %v, want %v", got, leave)
 		}
+	}
+}
+
+// H6: of five questions three are allowed and two refused, with keys alone; each answer is to the question that was chosen.
+func TestH6ThreeOfFiveWithKeysAlone(t *testing.T) {
+	var five []approvals.Asked
+	for n := range 5 {
+		five = append(five, asked(n+1))
+	}
+	p := newTypist(t, five...)
+	answered := func(n int) { // the question is gone
+		five = slices.DeleteFunc(five, func(a approvals.Asked) bool { return a.ID == fmt.Sprint("q", n) })
+		p.pending(five...)
+	}
+	allow, refuse := []string{"enter", "down", "down", "enter"}, []string{"enter", "enter"}
+	p.press(allow...)
+	answered(1)
+	p.press(append([]string{"down"}, refuse...)...)
+	answered(3)
+	p.press(allow...) // the choice is where it is after an answer: at the first
+	answered(2)
+	p.press(append([]string{"down"}, allow...)...)
+	answered(5)
+	p.press(refuse...)
+	var got []string
+	for _, s := range p.said {
+		got = append(got, fmt.Sprintf("%s %v", s.ID, s.Yes))
+	}
+	if diff := cmp.Diff([]string{"q1 true", "q3 false", "q2 true", "q5 true", "q4 false"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -146,11 +146,15 @@ func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 	said := map[string]bool{}
 	for _, e := range entries {
 		if e.Args != nil && e.Args.Redacted != nil && !said[string(e.Args.Redacted)] {
+			name := "arguments"
+			if len(said) > 0 {
+				name = "changed to"
+			}
 			said[string(e.Args.Redacted)] = true
-			line("arguments", string(e.Args.Redacted))
+			line(name, string(e.Args.Redacted))
 		}
 		if e.Args != nil && (e.Args.Executed != "" && e.Args.Executed != e.Args.Proposed) {
-			line("edited", "what was sent differs from what the program proposed")
+			line("edited", "a person allowed this instead of what the program proposed")
 		}
 		text := e.State
 		switch {
@@ -160,12 +164,18 @@ func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 			text = "a person was asked"
 		case e.State == audit.Running:
 			text = "sent"
+		case e.State == audit.Unknown:
+			text = "unknown: nobody can say whether it happened"
+		case e.State == audit.NotSent:
+			text = "not sent after all"
 		}
-		if by := decidedText(e); by != "" && e.State != audit.OK {
-			text += ", decided by " + by
-		}
-		if rule := ruleText(e); rule != "" && e.State != audit.OK {
-			text += ", rule " + rule
+		if decides := e.State == audit.Pending || e.State == audit.Running || e.State == audit.Refused || e.Kind == audit.Approval; decides {
+			if by := decidedText(e); by != "" {
+				text += ", decided by " + by
+			}
+			if rule := ruleText(e); rule != "" {
+				text += ", rule " + rule
+			}
 		}
 		if e.DecidedBy != nil && e.DecidedBy.LatencyMS > 0 && e.Kind == audit.Approval {
 			text += fmt.Sprintf(", after %.1f s", float64(e.DecidedBy.LatencyMS)/1000)
@@ -173,7 +183,7 @@ func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 		if e.Count > 0 {
 			text += fmt.Sprintf(", and %d more like it", e.Count)
 		}
-		if e.Reason != "" {
+		if e.Reason != "" && e.Reason != e.State {
 			text += ", " + e.Reason
 		}
 		if e.MS > 0 {

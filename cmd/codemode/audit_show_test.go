@@ -53,9 +53,9 @@ var shownRuns = []shown{
 		person: answers{Reply: approvals.Reply{Decision: approvals.AllowOnce, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}}},
 	{name: "refused", code: `await codemode.up__read({}); await codemode.up__send({to: "bert", password: "hunter2hunter2"})`,
 		person: answers{Reply: approvals.Reply{Decision: approvals.Refuse, By: "local:anna", Reason: "not on a Sunday"}}},
-	{name: "no profile", code: `return 1`, profile: "nowhere"},
+	{name: "not checked", code: `return 1`, profile: "checked"},
 	{name: "parked and resumed", code: `const first = await codemode.up__read({}); const sent = await codemode.up__send({to: "bert", first}); return [first, sent]`,
-		person: answers{Reply: approvals.Reply{Decision: approvals.AllowOnce, By: "local:anna"}, after: 1500 * time.Millisecond}},
+		person: answers{Reply: approvals.Reply{Decision: approvals.AllowOnce, By: "local:anna"}, after: 2500 * time.Millisecond}},
 	{name: "timeout", code: `await codemode.up__read({}); for (;;) {}`, profile: "hasty"},
 	{name: "unknown outcome", code: `await codemode.up__hang({order: 7})`, profile: "hasty"},
 }
@@ -64,7 +64,6 @@ var shownRuns = []shown{
 func TestAuditShow(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	released := make(chan struct{})
-	defer close(released)
 	for _, name := range []string{"read", "send", "hang"} {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if name == "hang" {
@@ -83,7 +82,8 @@ func TestAuditShow(t *testing.T) {
 	})
 	cfg, err := profiles.Parse("codemode.json", fmt.Appendf(nil, `{"mcpServers": {"up": {"type": "http", "url": %q}}, "limits": {"cpu": "1s", "call": "2s"}, "evaluation": {"defaultProfile": "p", "profiles": {
 	"p": {"allowlist": ["up__read"], "asklist": [{"id": "people-first", "tool": "up__send"}], "ask": {"edit": true}},
-	"hasty": {"allowlist": ["up__*"]}
+	"hasty": {"allowlist": ["up__*"]},
+	"checked": {"requirePreflight": true}
 }}}`, server.URL))
 	if err != nil {
 		t.Fatal(err)
@@ -93,15 +93,15 @@ func TestAuditShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := map[string]string{}
 	for _, run := range shownRuns {
 		r := codemode.Request{Name: "program.ts", Code: run.code, Profile: run.profile, Principal: "local:anna", Client: "claude-code 2.1"}
 		if run.person != nil {
 			r.Channels = []approvals.Channel{run.person}
 		}
-		resp, _ := e.Eval(t.Context(), r)
-		ids[run.name] = resp.Run
+		r.Session = "session of " + run.name
+		_, _ = e.Eval(t.Context(), r) // how it ends is in the record
 	}
+	close(released)
 	if err := e.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -110,14 +110,20 @@ func TestAuditShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, run := range ids {
-		t.Run(name, func(t *testing.T) {
-			var entries []*audit.Entry
-			if err := audit.Entries(t.Context(), db, store.Query{Run: run}, func(e *audit.Entry) error {
-				entries = append(entries, e)
-				return nil
-			}); err != nil {
-				t.Fatal(err)
+	runs := map[string][]*audit.Entry{}
+	if err := audit.Entries(t.Context(), db, store.Query{}, func(e *audit.Entry) error {
+		if name, ok := strings.CutPrefix(e.Session, "session of "); ok {
+			runs[name] = append(runs[name], e)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range shownRuns {
+		t.Run(run.name, func(t *testing.T) {
+			name, entries := run.name, runs[run.name]
+			if len(entries) == 0 {
+				t.Fatal("it is not in the record")
 			}
 			sameText(t, filepath.Join("..", "..", "testdata", "audit-show", strings.ReplaceAll(name, " ", "-")+".txt"), lasting(runText(entries)))
 		})

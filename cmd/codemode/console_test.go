@@ -358,6 +358,34 @@ func TestConsoleProposesARule(t *testing.T) {
 	}
 }
 
+// C15, S2.6: where somebody else has to answer, it is not who started the process, but somebody whom the configuration knows.
+func TestConsoleAnsweredBySomebodyElse(t *testing.T) {
+	h := newHouse(t, `{}`)
+	write(t, h.config, `{
+		"console": {"address": "127.0.0.1:0", "people": {"ben": {"answersFor": ["*"]}, "eve": {"answersFor": ["ci"]}}},
+		"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"approver": "other"}}}, "expose": ["p"]}
+	}`)
+	client := h.connect()
+	self := atThePage(t, h.environment)
+	answer := runs(t, client, writesAFile)
+	a := self.one()
+	var got console.Result
+	if res := self.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}, &got); res.StatusCode != 403 || got.OK {
+		t.Errorf("who asked: %s %+v", res.Status, got)
+	}
+	var seen struct{ Pending []console.Asked }
+	if atThePage(t, h.environment, "--as", "eve").send("GET", "/api/pending", nil, &seen); len(seen.Pending) != 0 {
+		t.Errorf("eve sees %+v", seen)
+	}
+	ben := atThePage(t, h.environment, "--as", "ben")
+	if got := ben.allow(ben.one(), ""); !got.OK {
+		t.Errorf("ben: %+v", got)
+	}
+	if text := <-answer; !strings.HasPrefix(text, `"written"`) {
+		t.Errorf("the program got %s", text)
+	}
+}
+
 // What the key "console" may say, and who may do what by it.
 func TestConsoleConfiguration(t *testing.T) {
 	for _, test := range []struct{ text, wrong string }{

@@ -77,8 +77,12 @@ func channelsOf(e *codemode.Evaluator) []string {
 	if cfg == nil {
 		return all
 	}
+	names := cfg.Names()
+	if cfg.Exposes(codemode.BaseTool) {
+		names = append(names, "")
+	}
 	return slices.DeleteFunc(all, func(channel string) bool {
-		for _, name := range append(cfg.All(), "") {
+		for _, name := range names {
 			if p := cfg.Profile(name); p != nil && (p.Ask().Channels == nil || slices.Contains(p.Ask().Channels, channel)) {
 				return false
 			}

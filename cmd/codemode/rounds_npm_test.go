@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -25,17 +26,27 @@ type rounds struct {
 // run runs a program through a real client; target is a URL or the arguments of codemode.
 func (r *rounds) run(t *testing.T, sdk, era string, wait int, program string, target ...string) {
 	t.Helper()
+	if err := r.try(npmDir(t), codemodeBinary(t), sdk, era, wait, program, target...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *rounds) try(npm, codemode, sdk, era string, wait int, program string, target ...string) error {
 	if len(target) > 1 {
-		target = append([]string{codemodeBinary(t)}, target...)
+		target = append([]string{codemode}, target...)
 	}
 	cmd := exec.Command("node", append([]string{"rounds.mjs", sdk, era, fmt.Sprint(wait), "codemode_eval", program}, target...)...)
-	cmd.Dir = npmDir(t)
+	cmd.Dir = npm
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
-	if err != nil || json.Unmarshal(out, r) != nil {
-		t.Fatalf("the client ended with %v\n%s\n%s", err, out, &problems)
+	if err == nil {
+		err = json.Unmarshal(out, r)
 	}
+	if err != nil {
+		return fmt.Errorf("the client ended with %w\n%s\n%s", err, out, &problems)
+	}
+	return nil
 }
 
 // POLICY.md C1, C2: a program with two questions after each other and five at the same moment runs with clients as people have them, on both
@@ -86,7 +97,7 @@ func TestC1RealClientsOnBothGenerations(t *testing.T) {
 // A person thinks for six minutes, and nothing is lost: not with clients whose HTTP stack gives up on silent streams after five, and not
 // with a program that may run for two seconds.
 func TestAPersonThinksForSixMinutes(t *testing.T) {
-	npmDir(t)
+	npm, codemode := npmDir(t), codemodeBinary(t)
 	if os.Getenv("CODEMODE_LONG") == "" {
 		t.Skip("it takes more than six minutes: CODEMODE_LONG=1")
 	}
@@ -95,21 +106,20 @@ func TestAPersonThinksForSixMinutes(t *testing.T) {
 		"asklist": ["filesystem__write_file"], "ask": {"timeout": "10m"}, "limits": {"cpu": "1s", "wall": "2s"}}}}}`)
 	flags := []string{"--config", config, "--root", root}
 	s := serveOverHTTP(t, "0", nil, flags...)
-	t.Run("clients", func(t *testing.T) {
-		for _, client := range [][2]string{{"v1", "legacy"}, {"v2", "legacy"}, {"v2", "auto"}} {
-			for over, target := range map[string][]string{
-				"HTTP": {s.url}, "stdio": append([]string{"serve", "--project", "none", "--state", t.TempDir()}, flags...),
-			} {
-				t.Run(strings.Join(client[:], " ")+" over "+over, func(t *testing.T) {
-					t.Parallel()
-					var got rounds
-					got.run(t, client[0], client[1], 370_000, `await codemode.filesystem__write_file({ path: "six.md", content: "x" }); return "written"`, target...)
-					if got.Error != "" || !strings.HasPrefix(got.Text, `"written"`) || len(got.Forms) != 1 {
-						t.Errorf("%s, %d forms\n%s", got.Error, len(got.Forms), got.Text)
-					}
-				})
-			}
+	var clients sync.WaitGroup // all at once, whatever -parallel says
+	for _, client := range [][2]string{{"v1", "legacy"}, {"v2", "legacy"}, {"v2", "auto"}} {
+		for over, target := range map[string][]string{
+			"HTTP": {s.url}, "stdio": append([]string{"serve", "--project", "none", "--state", t.TempDir()}, flags...),
+		} {
+			clients.Go(func() {
+				var got rounds
+				err := got.try(npm, codemode, client[0], client[1], 370_000, `await codemode.filesystem__write_file({ path: "six.md", content: "x" }); return "written"`, target...)
+				if err != nil || got.Error != "" || !strings.HasPrefix(got.Text, `"written"`) || len(got.Forms) != 1 {
+					t.Errorf("%s over %s: %v, %s, %d forms\n%s", strings.Join(client[:], " "), over, err, got.Error, len(got.Forms), got.Text)
+				}
+			})
 		}
-	})
+	}
+	clients.Wait()
 	s.end()
 }

