@@ -114,6 +114,9 @@ func newReplica(t *testing.T, dir string, change ...func(*codemode.Options)) (*c
 
 const fleetRuns = 3
 
+// longWait is for what happens at once where nothing else is going on.
+const longWait = 3 * time.Minute
+
 // TestReplica is no test: it is a replica that others start.
 func TestReplica(t *testing.T) {
 	role, dir, ok := strings.Cut(os.Getenv(replicaOf), " ")
@@ -152,7 +155,7 @@ func parked(t *testing.T, e *codemode.Evaluator, want int) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		runs := map[string]string{}
 		asked, err := db.Pending(t.Context(), "")
 		if err != nil {
@@ -195,7 +198,7 @@ func answer(ctx context.Context, t *testing.T, q *approvals.Queue, not string) {
 
 func ended(t *testing.T, e *codemode.Evaluator, run string) *codemode.Ended {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if o, err := e.Ended(t.Context(), run, ""); err == nil {
 			return o
 		}
@@ -311,7 +314,7 @@ func (p *process) said() []string {
 
 func (p *process) until(t *testing.T, line string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		for _, said := range p.said() {
 			if said == line {
 				return
@@ -346,7 +349,7 @@ func TestPeopleAreThereForOtherProcesses(t *testing.T) {
 	var answering sync.WaitGroup
 	answering.Go(func() { answer(ctx, t, q, "local:mallory") })
 	got := ""
-	for deadline := time.Now().Add(20 * time.Second); got != `"done"` && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(longWait); got != `"done"` && time.Now().Before(deadline); {
 		got = run() // until it is known there that somebody has come here
 	}
 	if got != `"done"` {
@@ -354,7 +357,7 @@ func TestPeopleAreThereForOtherProcesses(t *testing.T) {
 	}
 	stop()
 	answering.Wait()
-	for deadline := time.Now().Add(20 * time.Second); got == `"done"` && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(longWait); got == `"done"` && time.Now().Before(deadline); {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		r, err := asks.Eval(ctx, codemode.Request{Code: `return await codemode.up__third({}).then(() => "done", e => e.reason)`})
 		cancel()

@@ -61,11 +61,11 @@ func TestApprovedCallsKeepToTheLimitOfCallsInFlight(t *testing.T) {
 	e, _ := newReplica(t, dir)
 	defer e.Close(context.WithoutCancel(t.Context()))
 	r, err := e.Eval(t.Context(), codemode.Request{
-		Code: `const all = Array.from({length: 80}, (_, n) => codemode.up__second({n}));
+		Code: `const all = Array.from({length: 50}, (_, n) => codemode.up__second({n}));
 			return (await Promise.all(all)).length`,
 		Channels: []approvals.Channel{slowly()},
 	})
-	if err != nil || string(r.Value) != "80" {
+	if err != nil || string(r.Value) != "50" {
 		t.Fatalf("got %s, %v", r.Value, err)
 	}
 	for what, n := range up.times() {
@@ -151,7 +151,7 @@ func TestAClientComesBackToAnotherProcess(t *testing.T) {
 			_ = first.cmd.Process.Kill()
 		}
 		principal := fmt.Sprint("local:", i)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), longWait)
 		if _, err := me.Rejoin(ctx, runs[principal], codemode.Request{Principal: "local:mallory", Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
 			t.Errorf("a stranger's run: %v, want that there is none", err)
 		}
@@ -199,7 +199,7 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := 1
-	for deadline := time.Now().Add(time.Minute); left > 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(longWait); left > 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		claimable, err1 := db.ParkedRuns(t.Context())
 		orphans, err2 := db.Orphans(t.Context())
 		asked, err3 := db.Pending(t.Context(), "")
