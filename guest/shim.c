@@ -31,7 +31,7 @@ IMPORT(codemode_call) int32_t codemode_call(const char *name, uint32_t name_len,
    to stop: that traps, and nothing in the program can catch it. */
 IMPORT(codemode_poll) void codemode_poll(void);
 
-enum { CALL_TOO_MANY = -1, CALL_ENDED = -2 };
+enum { CALL_TOO_MANY = -1, CALL_ENDED = -2, CALL_NO_ROOM = -3 };
 
 enum { RUN_WAITING, RUN_RETURNED, RUN_RETURNED_UNDEFINED, RUN_THREW, RUN_REFUSED, RUN_TOO_LARGE };
 
@@ -796,6 +796,8 @@ static JSValue do_call(const char *name, size_t name_len, int argc, JSValueConst
             shared.too_many = 1;
             return throw_class("ToolCallDeniedError", "the run has made as many calls as it may", "limit", name, name_len);
         }
+        if (id == CALL_NO_ROOM)
+            return JS_ThrowRangeError(ctx, "codemode: no memory is left to hold the argument of %.100s (%u bytes) beside those of the calls that have no answer yet: await some of them first", name, (unsigned)b.len);
         if (id > 0) return JS_ThrowOutOfMemory(ctx);
         return JS_ThrowTypeError(ctx, "codemode: the run has ended");
     }
@@ -857,25 +859,47 @@ static bool is_plain(const char *s) {
     return false;
 }
 
-/* The tools that were asked for last. An entry owns what it holds, so that an
-   address in it cannot come to mean something else. */
+/* The tools that were asked for, so that codemode.x is the same object each
+   time. An entry owns what it holds, so that an address in it cannot come to mean
+   something else. Of a program that makes up names without end, KNOWN_MAX are kept. */
 typedef struct { JSValue obj, tool; JSAtom atom; } Known;
-static Known known_tools[16];
+enum { KNOWN_FEW = 32, KNOWN_MAX = 4096 };
+static Known known_few[KNOWN_FEW];
+static struct { Known *p; uint32_t len, cap; } known = { known_few, 0, KNOWN_FEW };
+
+/* The entry of a name, or where it goes: a free one while less than all are taken. */
+static Known *known_find(JSValueConst obj, JSAtom atom) {
+    uint32_t i = atom + ((uint32_t)(uintptr_t)JS_VALUE_GET_OBJ(obj) >> 4);
+    for (;; i++) {
+        Known *k = &known.p[i & (known.cap - 1)];
+        if (!k->atom || (k->atom == atom && JS_VALUE_GET_OBJ(k->obj) == JS_VALUE_GET_OBJ(obj))) return k;
+    }
+}
+
+/* Half of the entries stay free. What does not fit is forgotten. */
+static bool known_grow(void) {
+    if (known.len < known.cap / 2) return true;
+    if (known.len >= KNOWN_MAX) return false;
+    Known *p = calloc(known.cap * 2, sizeof *p), *old = known.p; /* nobody has to know if there is no room */
+    if (!p) return false;
+    uint32_t n = known.cap;
+    known.p = p;
+    known.cap *= 2;
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].atom) *known_find(old[i].obj, old[i].atom) = old[i];
+    if (old != known_few) free(old);
+    return true;
+}
 
 static JSValue tool_make(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver);
 
 static JSValue tool_get(JSContext *c, JSValueConst obj, JSAtom atom, JSValueConst receiver) {
-    Known *k = &known_tools[atom % countof(known_tools)];
-    if (k->atom == atom && JS_VALUE_GET_OBJ(k->obj) == JS_VALUE_GET_OBJ(obj)) return js_dup(k->tool);
+    Known *k = known_find(obj, atom);
+    if (k->atom) return js_dup(k->tool);
     JSValue v = tool_make(c, obj, atom, receiver);
-    if (!JS_IsObject(v) || JS_GetClassID(v) != tool_class) return v;
-    Known old = *k;
-    *k = (Known){ js_dup(obj), js_dup(v), JS_DupAtom(c, atom) };
-    if (old.atom) {
-        JS_FreeAtom(c, old.atom);
-        JS_FreeValue(c, old.obj);
-        JS_FreeValue(c, old.tool);
-    }
+    if (!JS_IsObject(v) || JS_GetClassID(v) != tool_class || !known_grow()) return v;
+    *known_find(obj, atom) = (Known){ js_dup(obj), js_dup(v), JS_DupAtom(c, atom) };
+    known.len++;
     return v;
 }
 
@@ -948,6 +972,14 @@ static const JSClassDef tool_def = { "Tool", .finalizer = tool_finalizer, .call 
 
 static JSValue error_classes; /* name -> constructor, from the bootstrap */
 
+/* The prototype of a class of errors that JavaScript itself has and hosts use, or undefined. */
+static JSValueConst native_error(const char *name) {
+    if (!strcmp(name, "RangeError")) return ctx->native_error_proto[JS_RANGE_ERROR];
+    if (!strcmp(name, "TypeError")) return ctx->native_error_proto[JS_TYPE_ERROR];
+    if (!strcmp(name, "SyntaxError")) return ctx->native_error_proto[JS_SYNTAX_ERROR];
+    return JS_UNDEFINED;
+}
+
 /* A new error of class name, or an Error of that name if there is no such class. */
 static JSValue new_error(const char *name, JSValueConst message) {
     JSAtom atom = JS_NewAtom(ctx, name);
@@ -957,6 +989,8 @@ static JSValue new_error(const char *name, JSValueConst message) {
         JSValue proto = JS_GetProperty(ctx, ctor, JS_ATOM_prototype);
         obj = JS_NewObjectProtoClass(ctx, proto, JS_CLASS_ERROR);
         JS_FreeValue(ctx, proto);
+    } else if (JS_IsObject(native_error(name))) {
+        obj = JS_NewObjectProtoClass(ctx, native_error(name), JS_CLASS_ERROR);
     } else {
         obj = JS_NewError(ctx);
         if (!JS_IsException(obj)) JS_DefinePropertyValue(ctx, obj, JS_ATOM_name, JS_AtomToString(ctx, atom), JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
@@ -1440,23 +1474,49 @@ static void finish_return(JSValue v) {
     out_set(&e.b, e.skipped ? RUN_RETURNED_UNDEFINED : RUN_RETURNED);
 }
 
+/* A property that is plain data, of v or of what it inherits from: reading it runs nothing of the program's. */
+static JSValue data_property(JSValueConst v, JSAtom atom) {
+    for (int hops = 0; hops < 16 && JS_IsObject(v); hops++) {
+        JSObject *p = JS_VALUE_GET_OBJ(v);
+        if (p->is_exotic && !p->fast_array) break; /* a proxy, for one */
+        JSProperty *pr;
+        JSShapeProperty *prs = find_own_property(&pr, p, atom);
+        if (prs) return (prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL ? js_dup(pr->u.value) : JS_UNDEFINED;
+        if (!p->shape->proto) break;
+        v = JS_MKPTR(JS_TAG_OBJECT, p->shape->proto);
+    }
+    return JS_UNDEFINED;
+}
+
+/* Puts a value that is no object and no symbol into a line of n bytes so far. */
+static size_t put_plain(char *line, size_t n, size_t max, JSValue v, const char *after) {
+    const char *s = JS_IsObject(v) || JS_IsSymbol(v) || JS_IsUndefined(v) ? NULL : JS_ToCString(ctx, v);
+    if (s) {
+        snprintf(line + n, max, "%.*s%s", (int)(max - 8), s, after);
+        n += strlen(line + n);
+        JS_FreeCString(ctx, s);
+    } else if (JS_HasException(ctx)) {
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    }
+    JS_FreeValue(ctx, v);
+    return n;
+}
+
+/* The run has its result: what is left of the program's rejections goes to the
+   console, and none of its code runs for that. */
 static void report_rejections(void) {
     for (uint32_t i = 0; i < rejections.len && i < 8; i++) {
         JSValueConst v = rejections.p[i].reason;
         char line[1100];
         size_t n = snprintf(line, sizeof line, "Unhandled rejection: ");
-        JSValue x = JS_IsObject(v) ? JS_GetPropertyStr(ctx, v, "name") : JS_UNDEFINED;
-        const char *s = JS_IsString(x) ? JS_ToCString(ctx, x) : NULL;
-        if (s) n += snprintf(line + n, 80, "%.70s: ", s);
-        if (s) JS_FreeCString(ctx, s);
-        JS_FreeValue(ctx, x);
-        x = JS_IsObject(v) ? JS_GetPropertyStr(ctx, v, "message") : js_dup(v);
-        s = JS_IsSymbol(x) ? NULL : JS_ToCString(ctx, x);
-        if (s) n += snprintf(line + n, sizeof line - n, "%.900s", s);
-        if (s) JS_FreeCString(ctx, s);
-        JS_FreeValue(ctx, x);
-        if (JS_HasException(ctx)) JS_FreeValue(ctx, JS_GetException(ctx));
-        n = strlen(line);
+        if (JS_IsObject(v)) {
+            n = put_plain(line, n, 80, data_property(v, JS_ATOM_name), ": ");
+            n = put_plain(line, n, 900, data_property(v, JS_ATOM_message), "");
+        } else if (JS_IsUndefined(v)) {
+            n += snprintf(line + n, sizeof line - n, "undefined");
+        } else {
+            n = put_plain(line, n, 900, js_dup(v), "");
+        }
         console_put(3, line, cut_text(line, n + 1, n));
     }
     rejections.len = 0;

@@ -68,6 +68,7 @@ const (
 const (
 	callTooMany = -1
 	callEnded   = -2
+	callNoRoom  = -3
 )
 
 const flagBigIntegers = 1

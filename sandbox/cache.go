@@ -19,22 +19,40 @@ import (
 // damage; against people, the directory is private.
 type codeCache struct{ code, sum string }
 
+// errNotPrivate is wrapped by the errors about a directory that others could
+// put files into.
+var errNotPrivate = errors.New("what is in it is executed")
+
 // openCache opens the directory in which compiled guests are kept. Machine
-// code from it is executed, so a directory that others may write to is refused.
-func openCache(dir, hash string) (*codeCache, error) {
+// code from it is executed, so one that others may write to is not used. If only the
+// guest's own directory in it is such, that is made anew; emptied tells.
+func openCache(dir, hash string) (c *codeCache, emptied bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the cache directory: %w", err)
+		return nil, false, fmt.Errorf("making the cache directory: %w", err)
+	}
+	if err := private(dir); err != nil {
+		return nil, false, err
 	}
 	own := filepath.Join(dir, "guest-"+hash[:16])
-	if err := os.Mkdir(own, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("making the cache directory: %w", err)
-	}
-	for _, d := range []string{dir, own} {
-		if err := private(d); err != nil {
-			return nil, err
+	err = ownDir(own)
+	if errors.Is(err, errNotPrivate) {
+		emptied = true
+		if err = os.RemoveAll(own); err == nil {
+			err = ownDir(own)
 		}
 	}
-	return &codeCache{code: filepath.Join(own, "code"), sum: filepath.Join(own, "sum")}, nil
+	if err != nil {
+		return nil, emptied, err
+	}
+	return &codeCache{code: filepath.Join(own, "code"), sum: filepath.Join(own, "sum")}, emptied, nil
+}
+
+// ownDir makes a directory that is private, or finds that it is.
+func ownDir(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("making the cache directory: %w", err)
+	}
+	return private(dir)
 }
 
 // The states of a codeCache.
@@ -121,11 +139,11 @@ func private(dir string) error {
 	}
 	switch {
 	case !info.IsDir():
-		return fmt.Errorf("the cache directory %s is not a directory", dir)
+		return fmt.Errorf("the cache directory %s is not a directory: %w", dir, errNotPrivate)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("the cache directory %s may be written to by others (mode %04o), and what is in it is executed: chmod 700 it, or choose another", dir, info.Mode().Perm())
+		return fmt.Errorf("the cache directory %s may be written to by others (mode %04o), and %w: chmod 700 it, or choose another", dir, info.Mode().Perm(), errNotPrivate)
 	case !ours(info):
-		return fmt.Errorf("the cache directory %s belongs to another user, and what is in it is executed: choose another", dir)
+		return fmt.Errorf("the cache directory %s belongs to another user, and %w: choose another", dir, errNotPrivate)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +64,68 @@ func TestCompiledOnce(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(guests[0], "*")); len(left) != 2 {
 		t.Errorf("the cache holds %q, want code and sum", left)
+	}
+}
+
+// Where others can write, nothing is run that they could have put there.
+func TestForeignCache(t *testing.T) {
+	const hash = "0123456789abcdef0123"
+	open := func(dir string) (*codeCache, bool, error) { return openCache(dir, hash) }
+	for _, tt := range []struct {
+		name    string
+		harm    func(t *testing.T, dir, own string)
+		emptied bool
+		err     string
+	}{
+		{"ours", func(t *testing.T, dir, own string) {}, false, ""},
+		{"the cache may be written to by all", func(t *testing.T, dir, own string) { check(t, os.Chmod(dir, 0o777)) }, false, "may be written to by others (mode 0777)"},
+		{"the cache is a file", func(t *testing.T, dir, own string) {
+			check(t, os.RemoveAll(dir))
+			check(t, os.WriteFile(dir, nil, 0o600))
+		}, false, "not a directory"},
+		{"the guest's own directory may be written to by all", func(t *testing.T, dir, own string) { check(t, os.Chmod(own, 0o777)) }, true, ""},
+		{"and by a group", func(t *testing.T, dir, own string) { check(t, os.Chmod(own, 0o770)) }, true, ""},
+		{"the guest's own directory is a file", func(t *testing.T, dir, own string) {
+			check(t, os.RemoveAll(own))
+			check(t, os.WriteFile(own, nil, 0o600))
+		}, true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cache")
+			c, _, err := open(dir)
+			check(t, err)
+			own := filepath.Dir(c.code)
+			check(t, os.WriteFile(filepath.Join(own, "planted"), nil, 0o600))
+			tt.harm(t, dir, own)
+			_, emptied, err := open(dir)
+			if emptied != tt.emptied || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("got emptied %v, %v; want %v, %q", emptied, err, tt.emptied, tt.err)
+			}
+			if _, err := os.Stat(filepath.Join(own, "planted")); tt.emptied != os.IsNotExist(err) && tt.err == "" {
+				t.Errorf("what was there before: %v", err)
+			}
+		})
+	}
+}
+
+// A cache that cannot be used is left alone, and the guest compiled without.
+func TestStartWithoutACache(t *testing.T) {
+	foreign, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	check(t, os.Chmod(foreign, 0o777))
+	check(t, os.WriteFile(file, nil, 0o600))
+	for _, tt := range []struct {
+		dir  string
+		want Reason
+	}{{foreign, Foreign}, {filepath.Join(file, "below"), Uncached}, {"", Uncached}} {
+		var got []Reason
+		compiling := func(r Reason) { got = append(got, r) }
+		_, err := New(t.Context(), Options{Wasm: []byte("\x00asm\x01\x00\x00\x00"), CacheDir: tt.dir, Compiling: compiling}) // soon compiled
+		if err == nil || !strings.Contains(err.Error(), "cm_do") || !slices.Equal(got, []Reason{tt.want}) {
+			t.Errorf("%q: got %v, compiled because %v; want %v and an error about what the guest lacks", tt.dir, err, got, tt.want)
+		}
+	}
+	if left, _ := os.ReadDir(foreign); len(left) > 0 {
+		t.Errorf("the foreign directory was used: it has %v", left)
 	}
 }
 

@@ -23,8 +23,8 @@ type Options struct {
 	// Wasm is the guest: quickjs.wasm. Required.
 	Wasm []byte
 	// CacheDir is where the compiled guest is kept between processes. It is
-	// machine code that this process will run, so nobody else may be able to
-	// write there. "" compiles at every start, which takes about a second.
+	// machine code that this process will run: where others can write, nothing is
+	// kept and nothing that is there is used. "" compiles at every start, which takes about a second.
 	CacheDir string
 	// Compiling is called before the guest is compiled, which takes about a
 	// second, and told why. It may be nil.
@@ -45,6 +45,7 @@ const (
 	Uncached  Reason = iota // there is no cache, or it cannot be written to
 	FirstTime               // the cache does not have this guest yet
 	Damaged                 // the cache has it, but not as it was put there
+	Foreign                 // others may write to the cache, so nothing in it is used
 )
 
 func (r Reason) String() string {
@@ -53,6 +54,8 @@ func (r Reason) String() string {
 		return "it was not compiled before on this machine"
 	case Damaged:
 		return "what was kept of it is damaged, or does not fit this machine"
+	case Foreign:
+		return "others may write to the directory it is kept in, and what is in it would be executed: chmod 700 it, or choose another"
 	}
 	return "nothing is kept of it"
 }
@@ -69,6 +72,7 @@ type Engine struct {
 	maxIdle    int
 	parkKey    []byte
 	turns      turns
+	dump       dump
 
 	mu     sync.Mutex
 	idle   []*guest
@@ -113,16 +117,23 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 		compiling(Uncached)
 		return e.load(ctx, o.Wasm, nil)
 	}
-	cache, err := openCache(o.CacheDir, e.hash)
-	if err != nil {
-		return err
+	cache, emptied, err := openCache(o.CacheDir, e.hash)
+	switch {
+	case errors.Is(err, errNotPrivate):
+		compiling(Foreign)
+		return e.load(ctx, o.Wasm, nil)
+	case err != nil:
+		compiling(Uncached)
+		return e.load(ctx, o.Wasm, nil)
 	}
 	hollowed, err := hollow(o.Wasm)
 	if err != nil {
 		return fmt.Errorf("compiling the guest: %w", err)
 	}
-	switch cache.state() {
-	case cacheGood:
+	switch state := cache.state(); {
+	case emptied:
+		compiling(Foreign)
+	case state == cacheGood:
 		kept, err := wazero.NewCompilationCacheWithDir(cache.code)
 		if err == nil {
 			err = e.load(ctx, hollowed, kept)
@@ -132,9 +143,9 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 		}
 		_ = e.release(ctx)
 		compiling(Damaged)
-	case cacheDamaged:
+	case state == cacheDamaged:
 		compiling(Damaged)
-	case cacheEmpty:
+	default:
 		compiling(FirstTime)
 	}
 	if err := e.fill(ctx, cache, o.Wasm, hollowed); err == nil || e.snapshot != nil { // what could not be kept can be used
@@ -254,7 +265,7 @@ func (e *Engine) put(g *guest) {
 		g.close()
 		return
 	}
-	g.mem.limit = g.mem.most
+	g.mem.limit, g.mem.mayGrow = g.mem.most, nil
 	e.snapshot.restore(g.mem)
 	e.mu.Lock()
 	keep := !e.closed && len(e.idle) < e.maxIdle

@@ -47,7 +47,7 @@ func FuzzHostCall(f *testing.F) {
 			t.Fatalf("got id %d for bytes outside the memory", int32(stack[0]))
 		}
 		<-arrived
-		if len(got.Name) != int(nameLen) || len(got.Args) != int(argsLen) || got.Name != string(g.mem.reserved[name:name+nameLen]) {
+		if got.Name != callName(g.mem.reserved[name:name+nameLen]) || len(got.Args) != int(argsLen) {
 			t.Fatal("the call does not have the bytes that were named")
 		}
 		r.end()

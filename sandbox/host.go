@@ -39,5 +39,5 @@ func hostCall(ctx context.Context, m api.Module, stack []uint64) {
 	if !ok || !ok2 || len(args) > g.run.limits.ArgumentBytes {
 		panic(errOutOfBounds)
 	}
-	stack[0] = api.EncodeI32(g.run.call(string(name), append(make([]byte, 0, len(args)), args...)))
+	stack[0] = api.EncodeI32(g.run.call(name, args))
 }

@@ -56,9 +56,10 @@ type mapping struct {
 	reserved []byte
 	usable   int // what is readable and writable, at least size
 	size     int
-	most     int // what limit may be
-	limit    int // what size may grow to
-	own      int // pages that are not shared with the snapshot's file, as of the last restore
+	most     int                 // what limit may be
+	limit    int                 // what size may grow to
+	mayGrow  func(size int) bool // asked as well; may be nil
+	own      int                 // pages that are not shared with the snapshot's file, as of the last restore
 }
 
 // A pageScan is what it takes to ask the kernel which pages were written.
@@ -87,7 +88,7 @@ func newMapping(most int) (*mapping, error) {
 // Reallocate implements wazero's LinearMemory. The address never changes, so
 // nothing is ever copied.
 func (m *mapping) Reallocate(size uint64) []byte {
-	if size > uint64(m.limit) {
+	if size > uint64(m.limit) || m.mayGrow != nil && !m.mayGrow(int(size)) {
 		return nil
 	}
 	if n := int(size); n > m.usable {

@@ -18,13 +18,14 @@ type mapping struct {
 	size     int
 	most     int // what limit may be
 	limit    int
+	mayGrow  func(size int) bool // asked as well; may be nil
 }
 
 func newMapping(most int) (*mapping, error) { return &mapping{most: most, limit: most}, nil }
 
 // Reallocate implements wazero's LinearMemory.
 func (m *mapping) Reallocate(size uint64) []byte {
-	if size > uint64(m.limit) {
+	if size > uint64(m.limit) || m.mayGrow != nil && !m.mayGrow(int(size)) {
 		return nil
 	}
 	if n := int(size) - len(m.reserved); n > 0 {

@@ -185,6 +185,7 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 	r.open = make(map[int]*Call)
 	for _, c := range header.Open {
 		r.open[c.ID] = &Call{ID: c.ID, Name: c.Name, Args: c.Args, pause: r.pause, progress: r.progress}
+		r.held += r.open[c.ID].held()
 	}
 	go r.drive()
 	return r, nil

@@ -63,6 +63,8 @@ func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, 
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	g.run = r
 	g.clock = r.started
+	r.size = g.mem.size
+	g.mem.mayGrow = r.mayGrow
 	g.mem.limit = int(min(limits.Memory, int64(g.mem.most))) / wasmPage * wasmPage
 	return r
 }
@@ -112,6 +114,7 @@ type Run struct {
 	timer   *time.Timer   // of wait; nil until it first waits
 	rings   time.Duration // when the timer does; 0 when it has
 	spare   []answer      // what wait returned last, to be filled again
+	taken   int           // bytes of answers that the guest has now
 	result  *Result
 	err     error
 
@@ -124,6 +127,8 @@ type Run struct {
 	queue       []*Call
 	open        map[int]*Call // with the Host, or left for later
 	answers     []answer
+	held        int // bytes of open and answers, and of those that are settled now
+	size        int // of the guest's memory
 	pauses      int
 	pausedSince time.Duration
 	paused      time.Duration
@@ -180,11 +185,22 @@ func (r *Run) drive() {
 	r.cancel(errEnded)
 	r.mu.Lock()
 	r.ended = true
-	r.queue = nil
+	unused := 0
+	for _, c := range r.queue {
+		unused += c.held()
+	}
+	for _, a := range r.answers {
+		unused += len(a.value)
+	}
+	r.queue, r.answers = nil, nil
+	if !errors.Is(r.err, ErrParked) {
+		r.open = nil
+	}
 	r.mu.Unlock()
 	r.guest = nil
 	r.engine.put(g)
 	close(r.done)
+	r.engine.dump.add(unused)
 }
 
 func (r *Run) loop(g *guest) (*Result, error) {
@@ -213,6 +229,8 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		err = r.proceed(g, answers)
 		g.leave()
 		clear(answers)
+		r.engine.dump.add(r.taken)
+		r.taken = 0
 		if err != nil {
 			return r.failed(g, err)
 		}
@@ -222,7 +240,9 @@ func (r *Run) loop(g *guest) (*Result, error) {
 
 // proceed hands answers to the guest and runs the program until it waits again.
 func (r *Run) proceed(g *guest, answers []answer) error {
-	for _, a := range answers {
+	for i, a := range answers {
+		answers[i] = answer{}
+		r.taken += len(a.value)
 		if err := r.settle(g, a); err != nil {
 			return err
 		}
@@ -359,8 +379,15 @@ func (r *Run) settle(g *guest, a answer) error {
 	if err := g.write(body); err != nil {
 		return err
 	}
+	r.mu.Lock()
+	r.held -= len(a.value)
+	r.mu.Unlock()
 	return g.call(doSettle, uint64(a.id), uint64(how), uint64(len(body)))
 }
+
+// errorBytes bounds an error in JSON, of which a Host may have made much: it is
+// there to be read. Beyond it the properties are left out and the message is cut.
+const errorBytes = 1 << 20
 
 // throwJSON is what doSettle takes for an error.
 func throwJSON(err error) []byte {
@@ -377,14 +404,15 @@ func throwJSON(err error) []byte {
 		Message string         `json:"message"`
 		Props   map[string]any `json:"props"` // always there: a missing one would be looked up in Object.prototype
 	}{t.Class, t.Message, props})
-	if jsonErr != nil {
-		b, _ = json.Marshal(map[string]any{"class": t.Class, "message": t.Message, "props": map[string]any{}})
+	if jsonErr != nil || len(b) > errorBytes {
+		b, _ = json.Marshal(map[string]any{"class": t.Class, "message": cutText(t.Message, errorBytes/8), "props": map[string]any{}})
 	}
 	return b
 }
 
-// call is codemode_call: it starts or queues the call and returns its id.
-func (r *Run) call(name string, args json.RawMessage) int32 {
+// call is codemode_call: it starts or queues the call, of which it copies the
+// name and the arguments, and returns its id.
+func (r *Run) call(name, args []byte) int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -393,8 +421,12 @@ func (r *Run) call(name string, args json.RawMessage) int32 {
 	if r.calls >= r.limits.Calls {
 		return callTooMany
 	}
+	if len(args) > r.room() {
+		return callNoRoom
+	}
+	c := &Call{ID: r.calls + 1, Name: callName(name), Args: append(make([]byte, 0, len(args)), args...), pause: r.pause, progress: r.progress}
 	r.calls++
-	c := &Call{ID: r.calls, Name: name, Args: args, pause: r.pause, progress: r.progress}
+	r.held += c.held()
 	r.start(c)
 	return int32(c.ID)
 }
@@ -418,20 +450,25 @@ func (r *Run) perform(c *Call) {
 	for c != nil {
 		a := answer{id: c.ID}
 		a.value, a.err = r.ask(c)
+		done := 0
 		r.mu.Lock()
-		if !errors.Is(a.err, ErrLater) {
-			r.answers = append(r.answers, a)
-			delete(r.open, a.id)
+		switch {
+		case r.ended:
+			done = c.held()
+		case !errors.Is(a.err, ErrLater) && r.open[c.ID] == c:
+			done = c.held()
+			r.answered(a)
 		}
 		c = nil
 		if len(r.queue) > 0 && !r.ended {
-			c = r.queue[0]
+			c, r.queue[0] = r.queue[0], nil
 			r.queue = r.queue[1:]
 		} else {
 			r.inFlight--
 		}
 		r.mu.Unlock()
 		r.notify()
+		r.engine.dump.add(done)
 	}
 }
 
@@ -448,8 +485,7 @@ func (r *Run) Settle(id int, value json.RawMessage, err error) bool {
 	if r.open[id] == nil || r.ended {
 		return false
 	}
-	delete(r.open, id)
-	r.answers = append(r.answers, answer{id, value, err})
+	r.answered(answer{id, value, err})
 	r.notify()
 	return true
 }

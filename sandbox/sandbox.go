@@ -32,7 +32,12 @@ type Limits struct {
 	// takes out of it with [Call.Pause].
 	Wall time.Duration
 	// Memory is the size in bytes that the guest's whole memory may reach:
-	// the interpreter, its stack and everything the program holds.
+	// the interpreter, its stack and everything the program holds. What is held
+	// for the program outside of it counts too: the arguments of calls without an
+	// answer, and answers that it has not taken. A call for whose arguments no
+	// room is left throws a RangeError, one for whose answer none is left fails
+	// with one; if it is the program that needs more, the run ends. What is held
+	// outside may be 8 MiB more than what the program leaves.
 	Memory int64
 	// Calls is how many calls the run may make.
 	Calls int
@@ -74,7 +79,8 @@ type Host func(ctx context.Context, c *Call) (json.RawMessage, error)
 type Call struct {
 	// ID numbers the calls of a run, from 1, in the order they were made.
 	ID int
-	// Name is what the program called: server__tool, or the plain name of a host function.
+	// Name is what the program called: server__tool, or the plain name of a host
+	// function. Of a longer one the first KiB and … are left: it names nothing.
 	Name string
 	// Args is the JSON of the argument, frozen when the call was made; "null" if there was none.
 	Args json.RawMessage
@@ -102,8 +108,8 @@ func (c *Call) Pause() (resume func()) {
 }
 
 // A Throw is an exception that a Host raises in the program: an instance of
-// the error class Class (which exists as a global, or is made from Error) with
-// Props as own properties.
+// the error class Class, if that is RangeError, TypeError, SyntaxError or one of
+// those that codemode adds, or else an Error of that name; with Props as own properties.
 type Throw struct {
 	Class   string
 	Message string

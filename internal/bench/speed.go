@@ -14,7 +14,7 @@ type SpeedOptions struct {
 	Wasm     []byte // the guest; required
 	CacheDir string // as in sandbox.Options
 	// Unchecked is a guest that was built without kill checks, to measure their
-	// price; nil leaves that figure out.
+	// price; nil means Wasm with the counters taken out of its loops.
 	Unchecked []byte
 	// Start is a command that prints 1 by way of a run; nil leaves the cold start out.
 	Start []string
@@ -45,11 +45,11 @@ type SpeedReport struct {
 	HostCall    float64 `json:"host_call_us"`   // 1,000 awaited one after the other, each
 	Parallel100 float64 `json:"parallel100_ms"` // 100 calls of 10 ms at once
 	CPU         struct {
-		Fib       float64  `json:"fib_ms"`
-		JSON      float64  `json:"json_ms"`
-		Text      float64  `json:"text_ms"`
-		Math      float64  `json:"math_ms"`
-		KillCheck *float64 `json:"kill_check_ratio"` // geometric mean of with to without
+		Fib       float64 `json:"fib_ms"`
+		JSON      float64 `json:"json_ms"`
+		Text      float64 `json:"text_ms"`
+		Math      float64 `json:"math_ms"`
+		KillCheck float64 `json:"kill_check_ratio"` // geometric mean of with to without
 	} `json:"cpu"`
 	Waiting *float64 `json:"waiting_kib"` // memory of a run that waits for a call
 	Parked  struct {

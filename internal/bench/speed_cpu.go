@@ -54,40 +54,35 @@ return [c[n * n - 1], hash]`, "[376,-2024492912]", func(r *SpeedReport) *float64
 // computing measures the workloads, and in turn with each of them the same in a
 // guest without kill checks.
 func (m *meter) computing() error {
-	var unchecked *sandbox.Engine
-	if m.o.Unchecked != nil {
+	wasm := m.o.Unchecked
+	if wasm == nil {
 		var err error
-		if unchecked, err = sandbox.New(m.ctx, sandbox.Options{Wasm: m.o.Unchecked}); err != nil {
+		if wasm, err = withoutChecks(m.o.Wasm); err != nil {
 			return err
 		}
-		defer unchecked.Close(context.WithoutCancel(m.ctx))
 	}
+	unchecked, err := sandbox.New(m.ctx, sandbox.Options{Wasm: wasm})
+	if err != nil {
+		return err
+	}
+	defer unchecked.Close(context.WithoutCancel(m.ctx))
 	product := 1.0
 	for _, w := range workloads {
 		p := sandbox.Program{Source: w.source, Limits: sandbox.Limits{CPU: time.Minute}}
 		var with, without []float64
 		for range m.samples(60) {
-			took, err := m.compute(m.engine, p, w.want)
-			if err != nil {
-				return err
-			}
-			with = append(with, took)
-			if unchecked != nil {
-				if took, err = m.compute(unchecked, p, w.want); err != nil {
+			for engine, samples := range map[*sandbox.Engine]*[]float64{m.engine: &with, unchecked: &without} { // in no order
+				took, err := m.compute(engine, p, w.want)
+				if err != nil {
 					return err
 				}
-				without = append(without, took)
+				*samples = append(*samples, took)
 			}
 		}
 		*w.at(&m.report) = m.figure(w.key, with)
-		if unchecked != nil {
-			product *= *w.at(&m.report) / m.figure(w.key+" unchecked", without)
-		}
+		product *= *w.at(&m.report) / m.figure(w.key+" unchecked", without)
 	}
-	if unchecked != nil {
-		ratio := round(math.Pow(product, 1/float64(len(workloads))))
-		m.report.CPU.KillCheck = &ratio
-	}
+	m.report.CPU.KillCheck = round(math.Pow(product, 1/float64(len(workloads))))
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (r *SpeedReport) writeTable(w io.Writer) error {
 	row("  JSON", "cpu.json_ms", "ms", &r.CPU.JSON)
 	row("  text", "cpu.text_ms", "ms", &r.CPU.Text)
 	row("  numbers", "cpu.math_ms", "ms", &r.CPU.Math)
-	row("  with kill checks", "", "times the time without", r.CPU.KillCheck)
+	row("  with kill checks", "", "times the time without", &r.CPU.KillCheck)
 	row("a waiting run holds", "", "KiB", r.Waiting)
 	row("a parked one", "parked.written_kib", "KiB", &r.Parked.Written)
 	row("  image to result", "parked.resume_ms", "ms", &r.Parked.Resume)

@@ -29,7 +29,7 @@ func TestSpeed(t *testing.T) {
 	}
 	var steps []string
 	r, err := Speed(t.Context(), SpeedOptions{
-		Wasm: guest(t), CacheDir: cache(t), Unchecked: guest(t), Quick: true, Start: []string{binary, asFirst},
+		Wasm: guest(t), CacheDir: cache(t), Quick: true, Start: []string{binary, asFirst},
 		Progress: func(_, _ int, what string) { steps = append(steps, what) },
 	})
 	if err != nil {
@@ -85,10 +85,35 @@ func TestWhatIsNotMeasuredIsNull(t *testing.T) {
 	if err := m.report.Write(&b, "json"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"cold_start_ms": null`, `"kill_check_ratio": null`, `"waiting_kib": null`} {
+	for _, want := range []string{`"cold_start_ms": null`, `"waiting_kib": null`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("want %s in\n%s", want, &b)
 		}
+	}
+}
+
+// What is compared with is this guest, but for the counters in its loops.
+func TestGuestWithoutChecks(t *testing.T) {
+	checked := guest(t)
+	check := findCheck(checked)
+	unchecked, err := withoutChecks(checked)
+	if err != nil || len(check) < 20 || len(unchecked) != len(checked) || findCheck(unchecked) != nil {
+		t.Fatalf("got %d bytes of %d, %v; the check is % x", len(unchecked), len(checked), err, check)
+	}
+	if n := bytes.Count(checked, check); n < 1000 {
+		t.Errorf("%d loops report in, want those of a whole interpreter", n)
+	}
+	changed := 0
+	for i := range checked {
+		if checked[i] != unchecked[i] {
+			changed++
+		}
+	}
+	if most := bytes.Count(checked, check) * len(check); changed > most {
+		t.Errorf("%d bytes changed, of which checks are %d", changed, most)
+	}
+	if _, err := withoutChecks(unchecked); err == nil {
+		t.Error("a guest without checks was taken for one")
 	}
 }
 

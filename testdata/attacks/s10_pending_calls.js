@@ -1,5 +1,5 @@
 // Calls that are queued and never awaited, with big arguments.
-// Ends at the time limit, or by another limit before.
+// Error: there is no memory to hold them all.
 const s = 'x'.repeat(1e6);
 for (let i = 0; i < 900; i++) codemode.slow({ ms: 60000, s: s + i });
 await new Promise(() => {});

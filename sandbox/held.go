@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"fmt"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// A program can have memory held for it outside its guest: the arguments of
+// calls that have no answer yet, and answers that it has not taken. It counts
+// together with the guest's, so that a run holds at most Limits.Memory and hostRoom.
+
+// hostRoom is what may be held for a guest whose memory has reached its limit.
+const hostRoom = 8 << 20
+
+// room is how much more may be held for the run. The caller holds r.mu.
+func (r *Run) room() int { return int(r.limits.Memory) + hostRoom - r.size - r.held }
+
+// mayGrow is asked before the guest's memory grows.
+func (r *Run) mayGrow(size int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if size-r.size > r.room() {
+		return false
+	}
+	r.size = size
+	return true
+}
+
+// answerShare is how many times an answer has to fit that is not small: it
+// waits here, is copied into the guest, and becomes a value there.
+const answerShare = 3
+
+// held is what is held for a call until it is answered.
+func (c *Call) held() int { return len(c.Args) }
+
+// maxName is how long a name may be. Hosts keep the names of a run's calls, and
+// a program can make one of megabytes.
+const maxName = 1 << 10
+
+// callName is Call.Name for what the guest gave.
+func callName(name []byte) string {
+	if len(name) <= maxName {
+		return string(name)
+	}
+	return cutText(string(name[:maxName+1]), maxName)
+}
+
+// cutText leaves at most the first n bytes of a text, and … if there were more.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// answered puts the answer of an open call where wait finds it; its arguments
+// are needed no more. The caller holds r.mu.
+func (r *Run) answered(a answer) {
+	c := r.open[a.id]
+	delete(r.open, a.id)
+	r.held -= c.held()
+	if a.err != nil {
+		a.value = nil
+	}
+	if n := len(a.value); n+r.held > hostRoom && n > r.room()/answerShare {
+		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name},
+			Message: fmt.Sprintf("the answer of %.100s has %d bytes, and there is no room for it in the %d MiB that the program may have with its open calls: ask for less, or for fewer at once", c.Name, n, r.limits.Memory>>20)}
+	}
+	r.held += len(a.value)
+	r.answers = append(r.answers, a)
+}
+
+// A dump counts what was held for runs and is garbage now. Go would let it
+// grow to the size of all that is in use before it collects, and would keep
+// the memory then; what runs may hold would be doubled.
+type dump struct {
+	bytes atomic.Int64
+	one   sync.Mutex // collects
+}
+
+const (
+	// dumpSize is how much garbage is left lying, at least.
+	dumpSize = 4 << 20
+	// dumpShare is what part of the heap may be such garbage: a large process
+	// collects less often, as it takes longer.
+	dumpShare = 8
+	// dumpLeast is what is worth counting. The number of calls bounds the rest.
+	dumpLeast = 16 << 10
+)
+
+// add counts n bytes and collects if there are many. One caller at a time does.
+func (d *dump) add(n int) {
+	if n < dumpLeast {
+		return
+	}
+	if d.bytes.Add(int64(n)) < dumpSize || !d.one.TryLock() {
+		return
+	}
+	defer d.one.Unlock()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if d.bytes.Load() < int64(live[0].Value.Uint64()/dumpShare) {
+		return
+	}
+	d.bytes.Store(0)
+	debug.FreeOSMemory()
+}
