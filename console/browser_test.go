@@ -265,9 +265,14 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.keys("choose the first", "jx")
 	b.keys("and two more", "jxjjx")
 	b.until("three are selected", `document.getElementById("selected").textContent === "3 selected"`)
-	b.keys("allow", "a")
+	// A16: Enter that follows at once does nothing. It is pressed in the page, for a slow machine may take its time over a real one.
+	b.until("allow, with a key in flight", `(() => {
+		const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+		press("a");
+		press("Enter");
+		return true;
+	})()`)
 	b.until("it is asked once more", `document.getElementById("confirm").open && document.querySelectorAll("#confirm-list li").length === 3`)
-	b.keys("a key in flight does nothing", "\r")
 	b.shot("batch-confirm")
 	b.settle()
 	if w.waiting() != 5 {

@@ -76,7 +76,7 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	v.Files, v.Stale = c.options.Rules.Files()
 	for i, f := range v.Files {
 		if f.Editable {
-			v.Files[i].Text = inText(f.Text)
+			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, "\ufeff")) // some editors leave a mark at the start
 		}
 	}
 	for _, l := range lives {

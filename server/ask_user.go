@@ -17,45 +17,10 @@ import (
 // profile asks about is asked about all the same.
 const askTool = approvals.InquiryTool
 
-var (
-	askSchema = json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"header": {"type": "string", "maxLength": 80, "description": "a word or two about what it is about"},
-			"question": {"type": "string", "maxLength": 2000, "description": "what the person is asked"},
-			"options": {
-				"type": "array",
-				"maxItems": 20,
-				"description": "answers to choose from; without any, the person answers in words",
-				"items": {
-					"type": "object",
-					"properties": {
-						"label": {"type": "string", "maxLength": 200},
-						"description": {"type": "string", "maxLength": 400}
-					},
-					"required": ["label"],
-					"additionalProperties": false
-				}
-			},
-			"multiple": {"type": "boolean", "description": "several options may be chosen"},
-			"freeText": {"type": "boolean", "description": "the person may also answer in words of their own"}
-		},
-		"required": ["question"],
-		"additionalProperties": false
-	}`)
-	answerSchema = json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"action": {"type": "string", "enum": ["accept", "decline", "cancel"]},
-			"answer": {"type": "string"},
-			"selected": {"type": "array", "items": {"type": "string"}},
-			"text": {"type": "string"},
-			"reason": {"type": "string"},
-			"detail": {"type": "string"}
-		},
-		"required": ["action", "answer", "selected", "text"]
-	}`)
-)
+// askSchema says no more than a model needs: every byte of it is read each time. What is too long is refused with the limit.
+var askSchema = json.RawMessage(`{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string"},` +
+	`"options":{"type":"array","items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"}},"required":["label"],"additionalProperties":false}},` +
+	`"multiple":{"type":"boolean"},"freeText":{"type":"boolean"}},"required":["question"],"additionalProperties":false}`)
 
 // offersAskUser reports whether models may ask people something here.
 func (s *Server) offersAskUser() bool {
@@ -66,9 +31,9 @@ func (s *Server) offersAskUser() bool {
 func (s *Server) askUserTool() *mcp.Tool {
 	const title = "Ask the person"
 	return &mcp.Tool{
-		Name: askTool, Title: title, InputSchema: askSchema, OutputSchema: answerSchema,
-		Description: `Asks the person something, in your words, and waits for the answer: {action, answer, selected, text}. action is accept, decline (the person does not want to answer) or cancel (closed, or nobody could be asked: reason says which). It approves nothing: calls that need approval are asked about by themselves. Never ask for a password. Inside programs: codemode.ask_user({question, options}).`,
-		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, OpenWorldHint: new(false)},
+		Name: askTool, Title: title, InputSchema: askSchema,
+		Description: "Asks the person something and waits: {action: accept, decline or cancel, answer, selected, text}. Without options, or with freeText, they answer in words. It approves nothing. Never ask for a password.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
 	}
 }
 

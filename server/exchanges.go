@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -69,7 +70,13 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 		v.stream.warm()
 	}
 	defer x.conversation.report(ctx, req)()
-	return x.leg(ctx, round)
+	result, err := x.leg(ctx, round)
+	if err != nil {
+		return nil, err
+	}
+	own := *result // the SDK writes into it, and another leg may get the same
+	own.Meta = maps.Clone(own.Meta)
+	return &own, nil
 }
 
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, bound claims) *exchange {

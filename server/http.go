@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -80,7 +81,16 @@ func (h *HTTP) read() (*httpConfig, error) {
 	if cfg == nil {
 		return readHTTP(nil, h.options.Env)
 	}
-	return readHTTP(cfg.HTTP, h.options.Env)
+	config, err := readHTTP(cfg.HTTP, h.options.Env)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range h.server.evaluator.Overlays() {
+		if who := config.tokens[o.Principal]; who != nil && who.principal != o.Principal {
+			return nil, fmt.Errorf("the overlay %q is about a token by its fingerprint, but http.tokens gives it the principal %q, which is what its runs are known by: write that into the overlay", o.ID, who.principal)
+		}
+	}
+	return config, nil
 }
 
 // reload takes a changed configuration. One that cannot be used changes nothing.

@@ -337,6 +337,19 @@ func TestWrongHTTPConfiguration(t *testing.T) {
 	}
 }
 
+// An overlay that would miss whom it is about is a mistake, not a loophole.
+func TestAnOverlayKnowsTokensByTheirPrincipals(t *testing.T) {
+	const config = `{"evaluation": {"profiles": {"p": {}}, "overlays": [{"id": "contractor", "principal": %q, "denylist": ["filesystem__*"]}]},
+		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}]}}`
+	for principal, fits := range map[string]bool{"anna": true, fingerprint(annasToken): false} {
+		h := open(t, fmt.Sprintf(config, principal), server.Options{})
+		h.variables = map[string]string{"ANNA": annasToken}
+		if _, err := h.server.HTTP(server.HTTPOptions{Env: h.env}); (err == nil) != fits || err != nil && !strings.Contains(err.Error(), `the overlay "contractor"`) {
+			t.Errorf("%s: %v", principal, err)
+		}
+	}
+}
+
 // What the server does not have is not there, rather than empty.
 func TestUndeclaredFamilies(t *testing.T) {
 	h := open(t, original, server.Options{})

@@ -25,7 +25,7 @@ var (
 		"properties": {
 			"code": {"type": "string", "description": "JavaScript or TypeScript: the body of an async function; return gives the value"},
 			"input": {"description": "any JSON; the program sees it as input"},
-			"preflight": {"type": "string", "description": "the token that codemode_check gave for this very program, where one is required"},
+			"preflight": {"type": "string", "description": "the token of codemode_check, where one is required"},
 			"role": {"type": "string", "description": "who asks, for the record"}
 		},
 		"required": ["code"],
@@ -35,7 +35,7 @@ var (
 		"type": "object",
 		"properties": {
 			"code": {"type": "string", "description": "the program, as for codemode_eval"},
-			"profile": {"type": "string", "description": "the profile it would run under; left out, that of codemode_eval"},
+			"profile": {"type": "string", "description": "left out, that of codemode_eval"},
 			"script": {"type": "string", "description": "the name of a saved program, instead of code"}
 		},
 		"additionalProperties": false
@@ -43,8 +43,8 @@ var (
 	searchSchema = json.RawMessage(`{
 		"type": "object",
 		"properties": {
-			"query": {"type": "string", "description": "a few words about what is to be done; empty lists everything"},
-			"limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "how many results, 12 if left out"}
+			"query": {"type": "string", "description": "empty lists everything"},
+			"limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "12 if left out"}
 		},
 		"additionalProperties": false
 	}`)
@@ -62,9 +62,9 @@ var (
 // helpers are the tools that run no program.
 func (s *Server) helpers() []helper {
 	return []helper{
-		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes with line and column, and each call seen in the text with the verdict (allow, ask, deny) and the rule behind it, what to change, and a pre-flight token for running it.", checkSchema, s.check},
-		{"search_tools", "Search the tools", "Finds tools that programs can call, by a few words about what is to be done, and declares the best matches in TypeScript. Inside programs: codemode.search_tools(query).", searchSchema, s.search},
-		{"get_tools", "Describe tools", "Declares tools in TypeScript: arguments, results and what their servers say about them. Inside programs: codemode.get_tools(names).", getSchema, s.get},
+		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes, each call seen in the text with verdict (allow, ask, deny) and rule, what to change, and a pre-flight token.", checkSchema, s.check},
+		{"search_tools", "Search the tools", "Finds tools that programs can call, by a few words, and declares the best matches in TypeScript.", searchSchema, s.search},
+		{"get_tools", "Describe tools", "Declares tools in TypeScript: arguments, results, descriptions.", getSchema, s.get},
 		{"start_here", "How to work here", "Read this first: what programs look like, which servers there are, how refusals and results look.", emptySchema, s.startHere},
 	}
 }

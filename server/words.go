@@ -17,7 +17,7 @@ const maxWords = 2048
 // howTo teaches the programs. It is what a model has to know before its first
 // one; the rest it meets in results.
 const howTo = `code: the body of an async function in JavaScript or TypeScript; return gives the result. Call tools as await codemode.<server>__<tool>({...}). Do the whole job in one program: loop, filter, and return only what is needed.
-- Find tools with search_tools("read file") or get_tools(["fs__read"]): MCP tools, and functions of codemode inside a program. Do not guess names or arguments.
+- Find tools with search_tools("read file") or get_tools(["fs__read"]), here or in programs. Do not guess names or arguments.
 - Independent calls run in parallel: await Promise.all(ids.map(id => codemode.x__get({ id }))).
 - A refused or failed call throws; try/catch where the program can go on: ToolCallDeniedError (toolName, reason, detail), ToolNotFoundError (nearest), InvalidArgumentsError (path, expected), ToolError, UpstreamError (outcome). Do not repeat a refused call.
 - Images, audio and resources are handles {$block, type, ...}: return one, or await codemode.emit(handle), to see it. codemode.read_resource(server, uri) reads what a link points to.
@@ -58,7 +58,7 @@ func (s *Server) describe(v *visitor, profile string) string {
 }
 
 // inShort is howTo for those who read only the instructions.
-const inShort = `A program is the body of an async function: it calls tools as await codemode.<server>__<tool>({...}), independent ones in parallel with Promise.all, and return gives the result. A refused or failed call throws; use try/catch where the program can go on (ToolCallDeniedError has a reason). The answer is the value as JSON, then the console, then each call in a line. Find tools with search_tools first. For example:
+const inShort = `A program is the body of an async function: it calls tools as await codemode.<server>__<tool>({...}), independent ones in parallel with Promise.all, and return gives the result. A refused or failed call throws (ToolCallDeniedError has a reason): use try/catch. The answer is the value as JSON, then the console and the calls. search_tools finds tools. Example:
 return (await Promise.all(["a.md", "b.md"].map(path => codemode.fs__read({ path })))).join("\n");`
 
 // instructions are what a client may show a model about the whole server,
