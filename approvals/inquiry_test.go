@@ -21,7 +21,6 @@ func inquiry(multiple, freeText bool, labels ...string) *Request {
 
 // S3.6: what a form brings back is an answer only if it answers what was asked.
 func TestInquiryForms(t *testing.T) {
-	const nothing = "nothing was answered"
 	one, oneOrWords := inquiry(false, false, "a", "b", "c"), inquiry(false, true, "a", "b", "c")
 	some, words := inquiry(true, false, "a", "b", "c"), inquiry(false, false)
 	type content = map[string]any

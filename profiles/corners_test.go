@@ -196,11 +196,7 @@ func TestSmallParts(t *testing.T) {
 			t.Errorf("%q: got %q", name, got)
 		}
 	}
-	var rules []*rule
-	for _, r := range parse(t, bigProfile(200)).Profile("p").rules {
-		rules = append(rules, r)
-	}
-	x := newIndex(rules)
+	x := newIndex(parse(t, bigProfile(200)).Profile("p").rules)
 	for _, name := range []string{"server1__tool_1", "server42__tool_42", "tool_7server7"} {
 		found := x.more(x.candidates(nil, name), "server9__tool_9_"+name)
 		if !slices.IsSorted(found) || len(slices.Compact(slices.Clone(found))) != len(found) {
@@ -286,5 +282,32 @@ func TestMoreFindings(t *testing.T) {
 		if contains(p.Hint, "for example") != suggested {
 			t.Errorf("a name of %d characters: %s", n+2, p)
 		}
+	}
+}
+
+// TestOutcomesThatAreRare has the conditions of deciding code that hardly anything makes come out this way.
+func TestOutcomesThatAreRare(t *testing.T) {
+	odd := profile(t, `"denylist": [{"tool": "a__b", "when": {"/größe": {"eq": 5, "ifMissing": "noMatch"}}}]`)
+	for args, want := range map[string]Verdict{`{"size": 5}`: Allow, `{"größe": 5}`: Deny, `{"GRÖSSE": 5}`: Deny, `{"GRÖßE": 5}`: Deny, `{"größe": 1e99999999999}`: Allow} {
+		if d := odd.Decide(call("a b", args)); d.Verdict != want {
+			t.Errorf("%s: %s", args, described(d))
+		}
+	}
+	for constant, value := range map[string]string{`{"k": 1e99999999999}`: `{"k": 1}`, `{"k": 1}`: `{"k": 1e99999999999}`} {
+		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": `+constant+`}}}]`)
+		if d := p.Decide(call("a b", `{"x": `+value+`}`)); d.Verdict != Allow {
+			t.Errorf("%s is %s: %s", value, constant, described(d))
+		}
+	}
+	for host, want := range map[string]bool{"0x7f000001": true, "a.0x1": true, "127.1": true, "x0": false, "example.com": false} {
+		if isNumericHost(host) != want {
+			t.Errorf("%s is a number: %t", host, !want)
+		}
+	}
+	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}, "p": {"denylist": ["a__b"]}}}}`)
+	one := call("a b", `{}`)
+	one.Tainted = true
+	if d := c.Profile("p").Decide(one); d.Verdict != Deny || d.Floor {
+		t.Errorf("what the profile denies is not raised by the floor: %s", described(d))
 	}
 }

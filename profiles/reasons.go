@@ -43,7 +43,7 @@ func decisive(u *ruling, j judgement) bool {
 	case u.cause == byAsk:
 		return j.result == yes && j.rule.list == asklist && !j.rule.soft
 	case u.cause == bySoftAsk:
-		return j.result == yes && j.rule.list == asklist
+		return j.result == yes // whatever else held would be the cause
 	case u.cause == byAllow:
 		return j.result == yes && j.rule.list == allowlist
 	case u.cause == byDefault:

@@ -66,7 +66,7 @@ func (p *Profile) tighten(v *view, d Decision) Decision {
 func (p *Profile) raised(v *view, d *Decision) {
 	for _, name := range raisers {
 		if text := v.raiser(name); text != "" {
-			p.raisedBy(v, d, name, text)
+			p.raisedBy(d, name, text)
 		}
 	}
 }
@@ -85,13 +85,13 @@ func (v *view) raiser(name string) string {
 	return ""
 }
 
-func (p *Profile) raisedBy(v *view, d *Decision, name, text string) {
+func (p *Profile) raisedBy(d *Decision, name, text string) {
 	if to, ok := p.raise[name]; ok {
 		d.lower(to, "raise", p.pos, p.name, text)
 	}
 	for _, l := range p.layers {
-		to, ok := l.raise[name]
-		if !ok || !l.applies(v) {
+		to, ok := l.raise[name] // of a layer about all tools: overlays have none
+		if !ok {
 			continue
 		}
 		if to < d.Verdict {

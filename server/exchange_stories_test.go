@@ -22,9 +22,10 @@ func TestC3NeverMoreThanNineRounds(t *testing.T) {
 		}
 		return seen.join(" ")`
 	const config = `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"], "limits": {"asksPerMinute": 100}}}}}`
+	agrees := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return yes, nil }
 	for name, connect := range map[string]func(h *house) *client{
-		"in memory": func(h *house) *client { return h.connect(says("accept", yes.Content), "2026-07-28") },
-		"over HTTP": func(h *house) *client { return h.connectHTTPOn(h.listen(), says("accept", yes.Content), "2026-07-28") },
+		"in memory": func(h *house) *client { return h.connect(agrees, "2026-07-28") },
+		"over HTTP": func(h *house) *client { return h.connectHTTPOn(h.listen(), agrees, "2026-07-28") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, config, server.Options{})

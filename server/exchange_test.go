@@ -232,6 +232,7 @@ func TestAMissingAnswerIsAskedForAgain(t *testing.T) {
 	h := open(t, asksForWrites, server.Options{})
 	w := h.walk(h.listen(), "", nil)
 	first := w.begin(writeTwice)
+	//lint:ignore SA1019 it is an answer of another kind
 	for _, answer := range []mcp.InputResponseMap{nil, {"another": yes}, {"answer": &mcp.ListRootsResult{}}} {
 		res, err := w.CallTool(t.Context(), &mcp.CallToolParams{Name: w.tool, Arguments: w.args, RequestState: first.state, InputResponses: answer})
 		if err != nil || !res.NeedsInput() || res.RequestState != first.state {

@@ -67,7 +67,7 @@ var paymentIn = regexp.MustCompile(`E\d+-\d+`)
 // nobody comes back to, and restarts of the listener. Whatever happens, a payment is made once if the first answer to its own question
 // that came with the question's own state was a yes, and else not at all.
 func TestRandomSchedulesOfLegs(t *testing.T) {
-	schedules := 200
+	schedules := 60 // and thousands in TestRandomSchedulesWithHoursBetween
 	if os.Getenv("CODEMODE_LONG") != "" {
 		schedules = 10_000
 	}

@@ -45,7 +45,6 @@ func (a answers) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply
 type shown struct {
 	name, code, profile string
 	person              approvals.Channel
-	request             func(*codemode.Request)
 }
 
 var shownRuns = []shown{

@@ -180,6 +180,9 @@ func TestARoundTripThroughARestart(t *testing.T) {
 	if !second.NeedsInput() {
 		t.Fatalf("after the restart: %s\n%s", second.Content[0].(*mcp.TextContent).Text, s.log)
 	}
+	time.Sleep(2 * time.Second)
+	s.end() // told to stop this time
+	s, c = start()
 	last := second
 	for rounds := 0; last.NeedsInput() && rounds < 5; rounds++ {
 		last = leg(c, last.RequestState, allowAll(t, last))

@@ -16,7 +16,7 @@ import (
 // asked the disk. There is one per process, because the library has one list of them.
 var (
 	install sync.Once
-	layer   sqlite3.Tsqlite3_vfs // the library keeps its address
+	layer   *sqlite3.Tsqlite3_vfs
 	below   *sqlite3.Tsqlite3_vfs
 	disk    = &Disk{open: map[uintptr]*file{}}
 )
@@ -26,7 +26,7 @@ type file struct {
 	path     string
 	synced   bool // at least once, which syncs the folder too for a log or a journal
 	real     *sqlite3.Tsqlite3_io_methods
-	replaced sqlite3.Tsqlite3_io_methods
+	replaced *sqlite3.Tsqlite3_io_methods
 }
 
 // Install puts the layer below every database that this process opens from now on. Until it is told otherwise it only passes on.
@@ -35,14 +35,15 @@ func Install() *Disk {
 		tls := libc.NewTLS()
 		defer tls.Close()
 		below = at[sqlite3.Tsqlite3_vfs](sqlite3.Xsqlite3_vfs_find(tls, 0))
-		layer = *below
+		layer = allocate[sqlite3.Tsqlite3_vfs](tls)
+		*layer = *below
 		name, err := libc.CString("iofault") // never freed: the library keeps it
 		if err != nil {
 			panic(err)
 		}
 		layer.FzName, layer.FpNext = name, 0
 		layer.FxOpen, layer.FxDelete = pointer(xOpen), pointer(xDelete)
-		if rc := sqlite3.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(&layer)), 1); rc != sqlite3.SQLITE_OK {
+		if rc := sqlite3.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(layer)), 1); rc != sqlite3.SQLITE_OK {
 			panic(errors.New("the file layer cannot be registered"))
 		}
 	})
@@ -51,6 +52,16 @@ func Install() *Disk {
 
 // at is what lies at an address of the library's memory.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
+
+// allocate makes room in the library's memory: it calculates with addresses, which Go's own memory is not for.
+func allocate[T any](tls *libc.TLS) *T {
+	var size T
+	p := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(size)))
+	if p == 0 {
+		panic(errors.New("no memory for the file layer"))
+	}
+	return at[T](p)
+}
 
 // call makes a function of one of the library's pointers, and pointer the reverse.
 func call[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&struct{ uintptr }{p})) }
@@ -79,8 +90,8 @@ func xOpen(tls *libc.TLS, vfs, name, address uintptr, flags int32, out uintptr) 
 		return rc
 	}
 	opened := &file{path: path, real: at[sqlite3.Tsqlite3_io_methods](f.FpMethods)}
-	opened.replaced = *opened.real
-	m := &opened.replaced
+	m := allocate[sqlite3.Tsqlite3_io_methods](tls)
+	*m, opened.replaced = *opened.real, m
 	m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate, m.FxSync = pointer(xClose), pointer(xRead), pointer(xWrite), pointer(xTruncate), pointer(xSync)
 	f.FpMethods = uintptr(unsafe.Pointer(m))
 	disk.mu.Lock()
@@ -107,6 +118,7 @@ func xClose(tls *libc.TLS, address uintptr) int32 {
 	delete(disk.open, address)
 	disk.mu.Unlock()
 	at[sqlite3.Tsqlite3_file](address).FpMethods = uintptr(unsafe.Pointer(f.real))
+	libc.Xfree(tls, uintptr(unsafe.Pointer(f.replaced)))
 	return call[func(*libc.TLS, uintptr) int32](f.real.FxClose)(tls, address)
 }
 

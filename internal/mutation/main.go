@@ -17,6 +17,7 @@ type options struct {
 	equivalent string
 	results    string
 	earlier    string
+	believe    bool
 	workers    int
 	threshold  float64
 	branches   *regexp.Regexp // files whose conditions have to be seen both ways
@@ -31,6 +32,7 @@ func main() {
 	flag.StringVar(&o.equivalent, "equivalent", "", "file that lists mutants which make no difference, with reasons")
 	flag.StringVar(&o.results, "results", "", "file to write one line per mutant to")
 	flag.StringVar(&o.earlier, "earlier", "", "results of an earlier run: what was killed in it is taken for killed, as tests are only added")
+	flag.BoolVar(&o.believe, "believe", false, "do not try the mutants that are listed as making no difference")
 	flag.IntVar(&o.workers, "workers", max(1, runtime.NumCPU()-1), "mutants to try at a time")
 	flag.Float64Var(&o.threshold, "threshold", 0, "percentage of mutants that have to be killed")
 	branches := flag.String("branches", "^$", "files in which every condition has to be seen true and false")
@@ -81,6 +83,11 @@ func run(o options) (bool, error) {
 	known.mark(wanted)
 	if err := takeOver(o.earlier, wanted); err != nil {
 		return false, err
+	}
+	for _, s := range wanted {
+		if o.believe && s.equivalent != nil {
+			s.outcome = alive
+		}
 	}
 	if err := b.try(wanted, tests, o.workers, o.results); err != nil {
 		return false, err
