@@ -18,6 +18,9 @@ var ErrNoRun = errors.New("there is no such run, or its result is not kept any m
 // errKept is the failure of a run that ended in another process; what to say about it is in the Response.
 var errKept = errors.New("the run failed")
 
+// togetherWait is how long questions of one moment take to be written at most, as a rule.
+const togetherWait = 100 * time.Millisecond
+
 // Rejoin is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
 // the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
 // caller count. The error is [ErrNoRun] where there is nothing to come back for.
@@ -56,6 +59,10 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 		}
 		if err != nil {
 			return nil, err
+		}
+		select { // questions of one moment come one after the other, and are to be one form
+		case <-time.After(togetherWait):
+		case <-ctx.Done():
 		}
 		calls, err := e.waiting(ctx, db, run, put)
 		if err != nil {
