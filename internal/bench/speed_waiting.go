@@ -46,6 +46,9 @@ func answer(r *sandbox.Run) {
 	}
 }
 
+// restWait is long enough for a run to give up what it does not need for waiting, which it does after some milliseconds.
+const restWait = 100 * time.Millisecond
+
 // waiting measures the memory of live runs that wait. What guests share is not
 // counted: only memory of its own, and the tables that map it.
 func (m *meter) waiting() error {
@@ -66,6 +69,7 @@ func (m *meter) waiting() error {
 			return err
 		}
 	}
+	time.Sleep(restWait)
 	after := ownKiB()
 	cancel()
 	for _, r := range live {
