@@ -119,9 +119,21 @@ func TestMcpdo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, era := range []string{"legacy", "modern"} {
-		name := "c-" + era
-		mcpdo("--connection", name, "--format", "json", "connect", "--era", era, "--transport", "http", s.url)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overStdio := []string{"--transport", "stdio", "-e", asCommand + "=codemode", "--", self, "serve", "--project", "none", "--state", t.TempDir(), "--config", config, "--root", root}
+	for _, row := range []struct {
+		era, over string
+		target    []string
+	}{
+		{"legacy", "http", []string{"--transport", "http", s.url}}, {"modern", "http", []string{"--transport", "http", s.url}},
+		{"legacy", "stdio", overStdio}, {"modern", "stdio", overStdio},
+	} {
+		era := row.era + " over " + row.over
+		name := "c-" + row.era + "-" + row.over
+		mcpdo(append([]string{"--connection", name, "--format", "json", "connect", "--era", row.era}, row.target...)...)
 		got := mcpdo("--connection", name, "--format", "json", "tools/call", "codemode_eval", string(arguments))
 		var decisions []int
 		for range 5 {

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/store"
 )
@@ -233,8 +234,8 @@ func (p *person) nowhere(h *house) {
 	}
 }
 
-// parked waits until a run is in the store, which is a moment after it has nothing to do but to wait.
-func (h *house) parked(run string) {
+// store opens the store to look at it.
+func (h *house) store() *store.DB {
 	h.t.Helper()
 	place, err := codemode.PlaceRecord(filepath.Join(h.home, "codemode"), nil, os.LookupEnv)
 	if err != nil {
@@ -249,6 +250,13 @@ func (h *house) parked(run string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	return db
+}
+
+// parked waits until a run is in the store, which is a moment after it has nothing to do but to wait.
+func (h *house) parked(run string) {
+	h.t.Helper()
+	db := h.store()
 	defer db.Close()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		if _, err := db.ParkedRun(h.t.Context(), run); err == nil {
@@ -287,6 +295,25 @@ func TestConsoleAfterAKill(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("the call was not made; the log says:\n%s", h.log)
 		}
+	}
+	db := h.store()
+	defer db.Close()
+	var kept *store.Outcome
+	for end := time.Now().Add(30 * time.Second); kept == nil; time.Sleep(50 * time.Millisecond) {
+		if kept, _ = db.Outcome(t.Context(), asked.Run, ""); kept == nil && time.Now().After(end) {
+			t.Fatalf("the run did not end; the log says:\n%s", h.log)
+		}
+	}
+	if kept.State != "finished" || !strings.Contains(string(kept.Body), `\"written\"`) {
+		t.Errorf("the run came to %s: %s", kept.State, kept.Body)
+	}
+	made := map[string]int{}
+	err := audit.Entries(t.Context(), db, store.Query{Run: asked.Run, Kinds: []string{audit.Call}, States: []string{audit.Running}}, func(e *audit.Entry) error {
+		made[e.Tool]++
+		return nil
+	})
+	if err != nil || made["time__now"] != 1 || made["filesystem__write_file"] != 1 {
+		t.Errorf("calls were made so often: %v (%v)", made, err)
 	}
 }
 
