@@ -81,8 +81,10 @@ func (m *masker) key(key string) secrecy {
 	return open
 }
 
+var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
+
 func fold(key string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(key))
+	return strings.ToLower(separators.Replace(key))
 }
 
 // glob matches * with any characters.

@@ -76,9 +76,10 @@ func doubleKey(raw []byte) (path string, found bool) {
 	return value("")
 }
 
-func escapePointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+// pointerSteps is made once: to make it takes longer than a schema takes to check.
+var pointerSteps = strings.NewReplacer("~", "~0", "/", "~1")
+
+func escapePointer(key string) string { return pointerSteps.Replace(key) }
 
 // show describes a value in few words.
 func show(v any) string {
