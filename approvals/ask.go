@@ -358,6 +358,7 @@ func (a *ask) unwanted(got *reply) (err error) {
 
 // kept is an answer as the book has it.
 type kept struct {
+	Yes     bool          `json:"yes"` // as the book says beside it, but sealed with the rest where the book is
 	Channel string        `json:"channel"`
 	By      string        `json:"by,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
@@ -370,7 +371,7 @@ type kept struct {
 }
 
 func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
-	js, err := json.Marshal(kept{Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Edited: edited, Selected: got.Selected, Text: got.Text})
+	js, err := json.Marshal(kept{Yes: yes, Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Edited: edited, Selected: got.Selected, Text: got.Text})
 	if err != nil {
 		return err
 	}

@@ -108,8 +108,9 @@ func (a *ask) follow(book SharedBook) {
 	}
 	var k kept
 	if json.Unmarshal(answer, &k) != nil {
-		k, yes = kept{Channel: "unknown"}, false
+		k = kept{Channel: "unknown"}
 	}
+	yes = yes && k.Yes
 	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, By: k.By, Selected: k.Selected, Text: k.Text}}
 	if yes || k.Edited != "" {
 		got.Decision = AllowOnce
