@@ -82,8 +82,8 @@ func (e *Evaluator) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 	if fleet && row.Guest != e.guestHash() {
 		return false
 	}
-	s := state.Request
-	policy, _, err := e.prepare(&Request{Profile: s.Profile, Code: s.Code, Script: s.Script, Bound: s.Bound, Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role})
+	r := state.Request.request()
+	policy, _, err := e.prepare(&r)
 	return err == nil && state.Under.same(e.rules(policy))
 }
 
@@ -195,11 +195,7 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 	if err := json.Unmarshal(row.State, &state); err != nil {
 		return nil, nil, err
 	}
-	s := state.Request
-	r := Request{
-		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound, Tool: s.Tool, Local: s.Local,
-		Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role,
-	}
+	r := state.Request.request()
 	code := r.Code // what runs is the text that ran; a saved program may have changed meanwhile
 	policy, _, err := e.prepare(&r)
 	if err != nil {
@@ -241,7 +237,6 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 
 // revived runs a run that was taken over to its end.
 func (x *execution) revived(engine parker, image []byte) (*sandbox.Result, error) {
-	defer x.ended(errors.New("the run has ended"))
 	guest, err := engine.Resume(x.ctx, image, x.program.Lookup, x.host)
 	if err != nil {
 		return &sandbox.Result{}, err
@@ -258,13 +253,12 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	run := row.Run
 	var state savedRun
 	_ = json.Unmarshal(row.State, &state) // then there is nothing to tell
-	s := state.Request
-	r := Request{Profile: s.Profile, Code: s.Code, Name: s.Name, Script: s.Script, Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role}
-	x := &execution{e: e, request: r, resp: &Response{Run: run, name: cmp.Or(s.Name, "program.ts"), source: s.Code, limit: DefaultTextBytes}}
+	r := state.Request.request()
+	x := &execution{e: e, request: r, resp: &Response{Run: run, name: cmp.Or(r.Name, "program.ts"), source: r.Code, limit: DefaultTextBytes}}
 	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
 		x.resp.Calls = restored.End()
 	}
-	x.policy = &policy{e: e, name: s.Profile, now: time.Now}
+	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: "the run ended while it waited for a person: " + why}
 	e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
 	if err := db.WithdrawRun(ctx, run); err != nil {

@@ -194,6 +194,7 @@ func (x *execution) info() hostfns.RunInfo {
 
 // end makes the response of a run that has ended, and writes it down.
 func (x *execution) end(result *sandbox.Result, err error) error {
+	x.ended(errors.New("the run has ended"))
 	e, resp, ctx := x.e, x.resp, x.ctx
 	resp.Calls = x.run.End()
 	if err := approvals.EndRun(context.WithoutCancel(ctx), e.grants.memory, resp.Run); err != nil {

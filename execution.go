@@ -74,7 +74,6 @@ const parkAfter = 300 * time.Millisecond
 
 // execute runs the program to its end.
 func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
-	defer x.ended(errors.New("the run has ended"))
 	engine, ok := x.engine.(parker)
 	if !ok {
 		return x.engine.Run(x.ctx, p, func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
@@ -110,7 +109,7 @@ func (x *execution) drive(engine parker, guest *sandbox.Run) (*sandbox.Result, e
 // rest waits, without a guest, until there is an answer for the program, or the run ends.
 func (x *execution) rest() ([]byte, error) {
 	x.parking.Lock() // until it is parked as far as it is going to be
-	defer func() { x.parking.Unlock() }()
+	defer x.parking.Unlock()
 	for {
 		x.mu.Lock()
 		n, image := len(x.settled), x.image

@@ -114,6 +114,21 @@ type savedRequest struct {
 	Role      string          `json:"role,omitempty"`
 }
 
+func saveRequest(r *Request) savedRequest {
+	return savedRequest{
+		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound, Tool: r.Tool, Local: r.Local,
+		Principal: r.Principal, Session: r.Session, Client: r.Client, Role: r.Role,
+	}
+}
+
+// request is the request as it was, without its channels and its caller, which were the other process's.
+func (s savedRequest) request() Request {
+	return Request{
+		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound, Tool: s.Tool, Local: s.Local,
+		Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role,
+	}
+}
+
 // keep puts the parked run into the database. A run that cannot be put there waits in this process alone.
 func (x *execution) keep(image []byte) {
 	if x.e.keeper.record == nil {
@@ -165,10 +180,9 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 		return nil, err
 	}
 	r := x.request
-	state, err := json.Marshal(savedRun{V: savedVersion, Started: x.started, Waited: x.asking.waited, Gate: gate, Under: x.e.rules(x.policy), Request: savedRequest{
-		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound, Tool: r.Tool, Local: r.Local,
-		Principal: r.Principal, Session: r.Session, Client: r.Client, Role: r.Role,
-	}})
+	state, err := json.Marshal(savedRun{
+		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.waited, Gate: gate, Under: x.e.rules(x.policy),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -31,27 +31,31 @@ func (c *Console) grants(r *http.Request, s *session) ([]*approvals.Grant, error
 	return all, nil
 }
 
-func (c *Console) showGrants(w http.ResponseWriter, r *http.Request, s *session) {
+// readGrants is grants for a request; where there are none to be had, it says so to the client.
+func (c *Console) readGrants(w http.ResponseWriter, r *http.Request, s *session) (all []*approvals.Grant, ok bool) {
 	if c.options.Grants == nil {
 		c.fail(w, r, http.StatusNotFound, "nothing is remembered here")
-		return
+		return nil, false
 	}
 	all, err := c.grants(r, s)
 	if err != nil {
 		c.unreadable(w, r, err)
+		return nil, false
+	}
+	return all, true
+}
+
+func (c *Console) showGrants(w http.ResponseWriter, r *http.Request, s *session) {
+	all, ok := c.readGrants(w, r, s)
+	if !ok {
 		return
 	}
 	c.render(w, "grants", &grantsView{frame: c.frame(s, "grants", "Grants"), Grants: all})
 }
 
 func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) {
-	if c.options.Grants == nil {
-		c.fail(w, r, http.StatusNotFound, "nothing is remembered here")
-		return
-	}
-	all, err := c.grants(r, s)
-	if err != nil {
-		c.unreadable(w, r, err)
+	all, ok := c.readGrants(w, r, s)
+	if !ok {
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"grants": append([]*approvals.Grant{}, all...)})
@@ -59,13 +63,8 @@ func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) 
 
 // revoke takes back what was allowed; the next call asks again.
 func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
-	if c.options.Grants == nil {
-		c.fail(w, r, http.StatusNotFound, "nothing is remembered here")
-		return
-	}
-	all, err := c.grants(r, s)
-	if err != nil {
-		c.unreadable(w, r, err)
+	all, ok := c.readGrants(w, r, s)
+	if !ok {
 		return
 	}
 	at := slices.IndexFunc(all, func(g *approvals.Grant) bool { return g.ID == r.PostFormValue("grant") })
@@ -74,7 +73,7 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
 		return
 	}
 	g := all[at]
-	err = c.options.Grants.Revoke(r.Context(), g.ID)
+	err := c.options.Grants.Revoke(r.Context(), g.ID)
 	switch {
 	case errors.Is(err, approvals.ErrTaken):
 		c.fail(w, r, http.StatusConflict, "it is over, or was revoked before")
