@@ -84,7 +84,7 @@ for job in $(jobs -p); do wait "$job"; done
 # The stack comes first, so that running over its end traps; 3 MiB are there
 # from the start, so that most runs never grow.
 clang --target=wasm32-wasi -mexec-model=reactor -Wl,-z,stack-size=1048576 -Wl,--stack-first \
-  -Wl,--initial-memory=3145728 "${objects[@]}" -o "$build/raw.wasm"
+  -Wl,--initial-memory=3342336 "${objects[@]}" -o "$build/raw.wasm"
 go run ./guest/instrument -in "$build/raw.wasm" -out "$build/cold.wasm" -skip JS_CallInternal -bulk memmove,memset -strip -stats
 
 go run ./guest/preinit -in "$build/cold.wasm" -out "$build/quickjs.wasm"

@@ -1747,6 +1747,19 @@ EXPORT(cm_ready) int32_t cm_ready(void) { return ctx != NULL; }
 /* Where the stack ends when nothing runs: all below is free. */
 EXPORT(cm_stack) void *cm_stack(void) { return __builtin_frame_address(0); }
 
+/* Takes what is free between what is used, and keeps it, so that what a run
+   allocates lies together, behind all that is there. A page of which a run changes one
+   byte is a page to copy back after it, and to hold while it waits. */
+static void fill_holes(void) {
+    char *behind = malloc(256 << 10), *p; /* larger than any hole */
+    free(behind);
+    for (size_t n = 128 << 10; n >= 8; n = n > 64 ? n - n / 8 : n - 4) {
+        while ((p = malloc(n)) && p < behind)
+            memset(p, 0, n);
+        free(p);
+    }
+}
+
 EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     wiping = true;
     rt = JS_NewRuntime2(&mem_functions, NULL);
@@ -1783,7 +1796,10 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     JS_DefinePropertyValueStr(ctx, ctx->global_obj, "codemode", codemode, 0);
     memset(bootstrap_js, 0, sizeof bootstrap_js);
     forget_sources();
+    if (js_autoinit_all(ctx)) return 6;
     JS_RunGC(rt);
+    fill_holes();
+    if (js_arena_pack(rt)) return 7;
     wiping = false;
     return 0;
 fail:
