@@ -134,7 +134,7 @@ func advise(p []byte) {
 
 // manyPages is how many pages of its own a guest may have before those are
 // given up that its last run did not change. A small program has some 25.
-const manyPages = 64
+const manyPages = 80
 
 // restore makes the memory equal to the snapshot again after a run. A page
 // stays the guest's own, because the next run likely writes to it again and
