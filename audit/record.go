@@ -53,6 +53,7 @@ var ErrClosed = errors.New("the record is closed")
 type item struct {
 	entry *Entry
 	draft *draft
+	since time.Time  // when it came into the queue
 	done  chan error // receives once; nil when nobody waits
 	gone  bool       // whoever waited does not any more; guarded by Record.mu
 }
@@ -198,11 +199,14 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 			r.mu.Unlock()
 			return ErrClosed
 		}
-		if len(r.queue) < maxQueue {
+		if n := len(r.queue) + 1; n <= maxQueue {
+			it.since = time.Now()
 			r.queue = append(r.queue, it)
-			more := len(r.queue) < maxQueue
+			more := n < maxQueue
 			r.mu.Unlock()
-			notify(r.wake)
+			if it.done != nil || n == 1 || n >= maxBatch {
+				notify(r.wake)
+			}
 			if more {
 				notify(r.space)
 			}

@@ -166,8 +166,13 @@ func (d *redactor) sentence(s string) string {
 	if s == "" {
 		return ""
 	}
+	return cut(d.name(s), maxDetail)
+}
+
+// name is text for what comes again and again.
+func (d *redactor) name(s string) string {
 	if d.names == nil || d.run != nil || !d.detect || len(s) > longestName {
-		return cut(d.text(s), maxDetail)
+		return d.text(s)
 	}
 	return d.names.of(s, d.text)
 }
@@ -210,8 +215,9 @@ func (d *redactor) value(v any, path []string) any {
 		}
 		return kept
 	case *object:
+		changed := false
 		if n := len(v.keys) - maxItems; n > 0 {
-			d.short = true
+			d.short, changed = true, true
 			v.keys = append(slices.Clone(v.keys[:maxItems]), "…")
 			v.values = append(slices.Clone(v.values[:maxItems]), fmt.Sprintf("%d more", n))
 		}
@@ -221,9 +227,12 @@ func (d *redactor) value(v any, path []string) any {
 			} else {
 				v.values[i] = d.value(v.values[i], d.below(path, -1, k))
 			}
-			v.keys[i] = d.cut(d.text(k))
+			v.keys[i] = d.cut(d.name(k))
+			changed = changed || v.keys[i] != k
 		}
-		unique(v)
+		if changed {
+			unique(v)
+		}
 		return v
 	}
 	return v

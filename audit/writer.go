@@ -85,13 +85,16 @@ func (w *writer) gather() {
 // gatherTurns is how often the others get a turn. With nobody else to run one takes less than a microsecond.
 const gatherTurns = 20
 
+// restWait is how long an entry that nobody waits for waits for one that somebody does, to share its sync.
+const restWait = 3 * time.Millisecond
+
 // take waits for entries, or for the time to do something else: then it returns none.
 func (w *writer) take() (batch []*item, closing bool) {
 	r := w.r
 	for {
 		r.mu.Lock()
-		now := time.Now()
-		if n := len(r.queue); n > 0 && (r.closed || !now.Before(w.retry) || waitedFor(r.queue)) {
+		due := w.due(r.queue)
+		if n := len(r.queue); n > 0 && (r.closed || !time.Now().Before(due)) {
 			if r.closed && w.tried() {
 				r.lost += n
 				for _, it := range r.queue {
@@ -115,6 +118,9 @@ func (w *writer) take() (batch []*item, closing bool) {
 			return nil, true
 		}
 		wait := time.Until(w.sweep)
+		if !due.IsZero() {
+			wait = min(wait, time.Until(due))
+		}
 		if !w.retry.IsZero() {
 			wait = min(wait, time.Until(w.retry))
 		}
@@ -139,13 +145,22 @@ func (w *writer) take() (batch []*item, closing bool) {
 // tried reports whether there is no sense in another attempt at the end: the last one failed and the time is over.
 func (w *writer) tried() bool { return w.r.ctx.Err() != nil || !w.retry.IsZero() && w.unsure == nil }
 
-func waitedFor(queue []*item) bool {
+// due is when the queue is to be written: at once if somebody waits for an entry in it, or it fills a batch. For an
+// empty queue it is zero.
+func (w *writer) due(queue []*item) time.Time {
 	for _, it := range queue {
 		if it.done != nil {
-			return true
+			return time.Time{}
 		}
 	}
-	return false
+	var due time.Time
+	if n := len(queue); 0 < n && n < maxBatch {
+		due = queue[0].since.Add(restWait)
+	}
+	if len(queue) > 0 && w.retry.After(due) {
+		due = w.retry
+	}
+	return due
 }
 
 func (it *item) tell(err error) {
