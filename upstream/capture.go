@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,6 +97,9 @@ func (c *capture) take(result json.RawMessage) json.RawMessage {
 // wantsInput reports whether a result is no result but a question: protocol
 // 2026-07-28 answers a call that way, and the SDK has to see it.
 func wantsInput(result json.RawMessage) bool {
+	if !bytes.Contains(result, []byte(`resultType`)) && !bytes.Contains(result, []byte(`\u`)) { // most have none
+		return false
+	}
 	var r map[string]json.RawMessage
 	var kind string
 	return json.Unmarshal(result, &r) == nil && json.Unmarshal(r["resultType"], &kind) == nil && kind != "complete"

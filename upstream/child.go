@@ -49,6 +49,7 @@ type child struct {
 	once sync.Once
 	hard chan struct{} // closed to skip the polite steps
 	soft sync.Once
+	back sync.Once
 
 	mu    sync.Mutex
 	cause error // why it ended, the first reason wins
@@ -103,21 +104,17 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 	return c, nil
 }
 
-// stderrWeight makes standard error, of which only the end is kept, dearer to
-// flood: about 1 MB a second is read of it.
-const stderrWeight = 4
-
 // keepStderr ends when the pipe is closed on either side.
 func (c *child) keepStderr(from io.Reader) {
 	buf := make([]byte, 32<<10)
-	p := pace{sleep: func(d time.Duration) { sleepUntil(d, c.exited) }}
+	p := pace{sleep: c.slow(c.exited)}
 	for {
 		n, err := from.Read(buf)
 		_, _ = c.stderr.Write(buf[:n]) // into memory
 		if err != nil {
 			return
 		}
-		p.spend(stderrWeight * n)
+		p.spend(n)
 	}
 }
 
@@ -159,6 +156,17 @@ func (c *child) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// slow is for the pace of what the child sends unasked: whoever reads that waits, and the child steps back.
+func (c *child) slow(end <-chan struct{}) func(time.Duration) {
+	return func(d time.Duration) {
+		c.stepBack()
+		sleepUntil(d, end)
+	}
+}
+
+// stepBack lets all others have the processors first, where the system can do that. There is no way back.
+func (c *child) stepBack() { c.back.Do(func() { lowerPriority(c.cmd.Process.Pid) }) }
 
 // fail notes why the child ended, or why it has to.
 func (c *child) fail(err error) {

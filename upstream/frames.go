@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 )
@@ -27,11 +28,12 @@ type frameReader struct {
 	max     int
 	dropped atomic.Int64 // lines that held no message
 	waiting [][]byte     // found in the last line, not yet returned
+	again   string       // a line that was one message, and short: in a storm they are all the same
 	pace    pace         // of what nobody asked for
 }
 
 func newFrameReader(r io.Reader, max int) *frameReader {
-	return &frameReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
+	return &frameReader{r: bufio.NewReaderSize(r, readAtOnce), max: max}
 }
 
 // next returns the next message, which is the caller's. It ends with io.EOF,
@@ -39,10 +41,15 @@ func newFrameReader(r io.Reader, max int) *frameReader {
 func (f *frameReader) next() ([]byte, error) {
 	for len(f.waiting) == 0 {
 		line, cut, err := f.line()
-		if cut || len(bytes.TrimSpace(line)) > 0 {
+		switch {
+		case len(line) > 0 && string(line) == f.again:
+			f.waiting = [][]byte{bytes.TrimSpace(line)}
+		case cut || len(bytes.TrimSpace(line)) > 0:
 			if f.waiting = messagesIn(line); len(f.waiting) == 0 {
 				f.dropped.Add(1)
 				f.pace.spend(len(line))
+			} else if len(line) <= againMost && bytes.Equal(f.waiting[0], bytes.TrimSpace(line)) {
+				f.again = string(line)
 			}
 		}
 		if err != nil && len(f.waiting) == 0 {
@@ -54,28 +61,57 @@ func (f *frameReader) next() ([]byte, error) {
 	return m, nil
 }
 
+// againMost is how long a line may be to be remembered.
+const againMost = 256
+
+// readAtOnce is how much is read from a server at once.
+const readAtOnce = 64 << 10
+
+// A chunk is a part of a long line.
+type chunk struct {
+	bytes [readAtOnce]byte
+	n     int
+}
+
+var chunks = sync.Pool{New: func() any { return new(chunk) }}
+
 // line returns the next line, which is the caller's. The beginning of one that is too long is cut off,
 // unless a message may have begun there. The parts of a long one are joined when all are there: one that
 // never ends is not copied again and again.
 func (f *frameReader) line() (line []byte, cut bool, err error) {
-	var parts [][]byte
+	var parts []*chunk
 	size := 0
+	release := func() {
+		for _, p := range parts {
+			chunks.Put(p)
+		}
+		parts, size = nil, 0
+	}
+	defer release()
 	for {
 		part, err := f.r.ReadSlice('\n')
-		parts = append(parts, bytes.Clone(part))
-		if size += len(part); size > f.max {
-			if slices.ContainsFunc(parts, func(p []byte) bool { return bytes.IndexByte(p, '{') >= 0 }) {
+		more := errors.Is(err, bufio.ErrBufferFull)
+		if !more && len(parts) == 0 && len(part) <= f.max {
+			return bytes.Clone(part), cut, err
+		}
+		p := chunks.Get().(*chunk)
+		p.n = copy(p.bytes[:], part)
+		parts = append(parts, p)
+		if size += p.n; size > f.max {
+			if slices.ContainsFunc(parts, func(p *chunk) bool { return bytes.IndexByte(p.bytes[:p.n], '{') >= 0 }) {
 				return nil, false, errFrameTooLarge
 			}
-			parts, size, cut = nil, 0, true
+			release()
+			cut = true
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
+		if more {
 			continue
 		}
-		if len(parts) == 1 {
-			return parts[0], cut, err
+		line = make([]byte, 0, size)
+		for _, p := range parts {
+			line = append(line, p.bytes[:p.n]...)
 		}
-		return slices.Concat(parts...), cut, err
+		return line, cut, err
 	}
 }
 

@@ -29,6 +29,8 @@ type keeper struct {
 	log     *slog.Logger
 	told    func(tools []Tool, instructions string)
 
+	secrets, keys, keyForms []string // of the server's configuration; see [Server.secrets]
+
 	stop  context.CancelFunc // these two are the manager's, under its lock
 	begun bool
 	done  chan struct{} // closed when it is over, and nothing of the server is left
@@ -59,6 +61,8 @@ func newKeeper(s Server, h *host, log *slog.Logger) *keeper {
 		stop: func() {}, done: make(chan struct{}), first: make(chan struct{}), wake: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), moved: make(chan struct{}),
 	}
+	k.secrets, k.keys = s.secrets()
+	k.keyForms = inEveryForm(k.keys)
 	switch {
 	case s.Disabled:
 		k.state = Disabled
@@ -86,7 +90,7 @@ func (k *keeper) run(ctx, polite context.Context) {
 	var pause backoff
 	for {
 		began := time.Now()
-		l, err := k.start(ctx)
+		l, err := k.start(ctx, pause.failures > 1)
 		if err == nil {
 			began = time.Now()
 			k.move(Ready, l, nil)
@@ -149,15 +153,16 @@ func (k *keeper) pause(ctx context.Context, began time.Time, wait time.Duration)
 	return true
 }
 
-// start opens a connection and lists the tools, within the server's time to start.
-func (k *keeper) start(ctx context.Context) (link, error) {
+// start opens a connection and lists the tools, within the server's time to start. One that fails
+// again and again is started behind the others.
+func (k *keeper) start(ctx context.Context, behind bool) (link, error) {
 	limit := k.server.StartTimeout
 	if limit <= 0 {
 		limit = startTime
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w, %v", errStart, limit))
 	defer cancel()
-	l, err := k.host.open(ctx, &k.server)
+	l, err := k.host.open(ctx, &k.server, behind)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,10 @@ import "time"
 
 // How much unasked traffic of one server is dealt with at once, and how much
 // in a second after that. More has to wait in its pipe, so that a server that
-// floods us takes one or two percent of a processor and the time of no other server.
+// floods us takes about a percent of a processor and the time of no other server.
 const (
-	paceBurst = 20_000 // messages, or kilobytes of them
-	paceRate  = 5_000
+	paceBurst = 5_000 // messages, or kilobytes of them
+	paceRate  = 1_000
 )
 
 // paceNap is the least that is slept: less would cost more than it saves.

@@ -100,14 +100,12 @@ func inEveryForm(values []string) (all []string) {
 
 // masked returns the text without the server's secrets and without our login.
 func (k *keeper) masked(text string) string {
-	all, _ := k.server.secrets()
-	return without(text, append(all, k.account.secrets()...))
+	return without(text, slices.Concat(k.secrets, k.account.secrets()))
 }
 
 // mask returns err, or one with another text if its own has such a secret in it.
 func (k *keeper) mask(err error) error {
-	all, _ := k.server.secrets()
-	return masked(err, append(all, k.account.secrets()...))
+	return masked(err, slices.Concat(k.secrets, k.account.secrets()))
 }
 
 // maskResult takes what gives access to the server out of what it answers: a
@@ -116,13 +114,12 @@ func (k *keeper) maskResult(r *Result) {
 	if r == nil {
 		return
 	}
-	_, keys := k.server.secrets()
-	keys = append(keys, k.account.secrets()...)
-	forms := inEveryForm(keys)
+	logins := k.account.secrets()
+	forms := slices.Concat(k.keyForms, inEveryForm(logins))
 	clean := func(raw json.RawMessage) json.RawMessage {
 		for _, v := range forms {
 			if bytes.Contains(raw, []byte(v)) {
-				return json.RawMessage(without(string(raw), keys))
+				return json.RawMessage(without(string(raw), slices.Concat(k.keys, logins)))
 			}
 		}
 		return raw

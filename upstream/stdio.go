@@ -44,7 +44,8 @@ type stdioConn struct {
 
 	waiting waitingList
 
-	batch []json.RawMessage // rest of a batch; used by Read only
+	batch   []json.RawMessage // rest of a batch; used by Read only
+	changed string            // how the server says that its tools changed, after the first time; likewise
 }
 
 // An outgoing frame is written by one goroutine, so that a frame is written
@@ -64,7 +65,7 @@ func newStdioConn(c *child, on listener) *stdioConn {
 		queue: make(chan *outgoing), closed: make(chan struct{}),
 		asked: make(chan struct{}, requestsMax),
 	}
-	s.frames.pace.sleep = func(d time.Duration) { sleepUntil(d, s.closed) }
+	s.frames.pace.sleep = c.slow(s.closed)
 	go s.write() // ends with closed
 	return s
 }
@@ -84,6 +85,11 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 			return nil, err
 		}
 		s.on.heard()
+		if string(raw) == s.changed {
+			s.frames.pace.spend(len(raw))
+			s.on.toolsChanged()
+			continue
+		}
 		m, err := decode(raw)
 		if err != nil {
 			s.frames.dropped.Add(1)
@@ -101,6 +107,9 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 				return m, s.mayAsk()
 			case m.Method == "notifications/tools/list_changed":
 				s.on.toolsChanged()
+				if len(raw) <= againMost {
+					s.changed = string(raw)
+				}
 			case m.Method == "notifications/progress":
 				s.on.progress(m.Params)
 			case m.Method == "notifications/cancelled":
