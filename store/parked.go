@@ -46,7 +46,8 @@ type ParkedRun struct {
 	Round int64
 
 	beats  int64
-	unsure bool // whether it began
+	sealed string // State, as it is stored
+	unsure bool   // whether it began
 	lost   <-chan struct{}
 }
 
@@ -178,7 +179,7 @@ func (d *DB) Forget(ctx context.Context, run string) error {
 
 // ParkedRun gives one run without its image.
 func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
-	all, err := d.parked(ctx, `run = $1`, run)
+	all, err := d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run)
 	if err == nil && len(all) == 0 {
 		err = ErrNotFound
 	}
@@ -191,15 +192,14 @@ func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
 // ParkedRuns lists the runs that can be claimed now, oldest first, without their images: those that wait, and those whose
 // claimer died. Who watches [Parked] hears of a death too.
 func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
-	all, err := d.parked(ctx, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
-	return only(all, func(p *ParkedRun) bool { return p.Phase == Waiting || d.claims.dead(p.Claim) }), err
+	claimable := func(p *ParkedRun) bool { return p.Phase == Waiting || d.claims.dead(p.Claim) }
+	return d.parked(ctx, claimable, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
 }
 
 // Orphans lists the runs that nobody can go on with: they waited too long, or began in a process that died. [DB.Reap]
 // takes one to write its end. That a time is over is no news; look from time to time.
 func (d *DB) Orphans(ctx context.Context) ([]*ParkedRun, error) {
-	all, err := d.parked(ctx, `phase > 0 OR expires <= $1 ORDER BY created, run`, d.now())
-	return only(all, d.orphan), err
+	return d.parked(ctx, d.orphan, `phase > 0 OR expires <= $1 ORDER BY created, run`, d.now())
 }
 
 func (d *DB) orphan(p *ParkedRun) bool {
@@ -217,33 +217,31 @@ func (d *DB) Reap(ctx context.Context, run, by string) (*ParkedRun, error) {
 	return d.take(ctx, run, by, Over, d.orphan)
 }
 
-func only(all []*ParkedRun, keep func(*ParkedRun) bool) (kept []*ParkedRun) {
-	for _, p := range all {
-		if keep(p) {
-			kept = append(kept, p)
-		}
-	}
-	return kept
-}
-
-func (d *DB) parked(ctx context.Context, where string, args ...any) ([]*ParkedRun, error) {
+// parked reads runs, and decrypts those that are kept.
+func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where string, args ...any) (kept []*ParkedRun, err error) {
 	var all []*ParkedRun
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err = d.each(ctx, func(scan func(...any) error) error {
 		var p ParkedRun
-		var state string
 		var created, expires int64
-		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &state, &created, &expires, &p.Claim, &p.Phase, &p.Round, &p.beats); err != nil {
+		if err := scan(&p.Run, &p.Principal, &p.Profile, &p.Guest, &p.sealed, &created, &expires, &p.Claim, &p.Phase, &p.Round, &p.beats); err != nil {
 			return err
 		}
 		p.Created, p.Expires = fromMicro(created), fromMicro(expires)
 		d.claims.see(p.Claim, p.beats)
-		var err error
-		if p.State, err = d.seal.openText(state, Parked, p.Run, "state"); err != nil {
-			d.log.Error("a parked run cannot be read", "run", p.Run, "error", err)
-			return nil
-		}
 		all = append(all, &p)
 		return nil
 	}, `SELECT run, principal, profile, guest, state, created, expires, claim, phase, round, beats FROM parked WHERE `+where, args...)
-	return all, err
+	for _, p := range all {
+		if !keep(p) {
+			continue
+		}
+		var unread error
+		if p.State, unread = d.seal.openText(p.sealed, Parked, p.Run, "state"); unread != nil {
+			d.log.Error("a parked run cannot be read", "run", p.Run, "error", unread)
+			continue
+		}
+		p.sealed = ""
+		kept = append(kept, p)
+	}
+	return kept, err
 }
