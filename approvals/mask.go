@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -122,7 +123,9 @@ var (
 	address = regexp.MustCompile(`^(?:/|\./|\.\./|~/|\\\\|[A-Za-z]:[\\/]|[A-Za-z][A-Za-z0-9+.-]*://|(?:data|file|mailto|javascript):)|^(?:[\w.-]+[/\\])+[\w-]*\.\w+$`)
 	shell   = regexp.MustCompile("[$][({]|`|&&|[|][|]")
 	// A phrase is plain words; an option, a path or an assignment among them makes it a command.
-	phrases = regexp.MustCompile(`^[\pL\pN][\pL\pN'.,!?-]*(?: [\pL\pN][\pL\pN'.,!?-]*)*$`)
+	phrases = sync.OnceValue(func() *regexp.Regexp { // takes long to compile
+		return regexp.MustCompile(`^[\pL\pN][\pL\pN'.,!?-]*(?: [\pL\pN][\pL\pN'.,!?-]*)*$`)
+	})
 )
 
 const maxPhrase = 128
@@ -153,7 +156,7 @@ func (m *masker) spans(cs []rune, s secrecy) []span {
 			return []span{{from: utf8.RuneCountInString(text[:at[2]]), to: len(cs)}}
 		case !strings.ContainsFunc(text, unicode.IsSpace), cookies.MatchString(text):
 			return []span{{to: len(cs)}}
-		case s == phrase && len(text) <= maxPhrase && phrases.MatchString(text):
+		case s == phrase && len(text) <= maxPhrase && phrases().MatchString(text):
 			return []span{{to: len(cs)}}
 		}
 	}
@@ -162,7 +165,7 @@ func (m *masker) spans(cs []rune, s secrecy) []span {
 	}
 	var found []span
 	last, chars := 0, 0
-	for _, at := range known.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range known().FindAllStringSubmatchIndex(text, -1) {
 		if part := text[at[0]:at[1]]; at[0] < last || inAddress(text, at[0], at[1]) {
 			continue
 		} else if i := slices.IndexFunc(at[2:], func(n int) bool { return n >= 0 }); i >= 0 {
@@ -195,7 +198,9 @@ var hints = []string{
 
 // known are the shapes of secrets that give themselves away, one group each. They match no character that means anything to a
 // shell, and a private key only as long as it is nothing but base64.
-var known = regexp.MustCompile(strings.Join([]string{
+var known = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.Join(shapes, "|")) })
+
+var shapes = []string{
 	`(\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})?)`,
 	`(-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]*-----END [A-Z ]*PRIVATE KEY-----)`,
 	`(\b(?:AKIA|ASIA)[A-Z0-9]{16}\b)`,
@@ -206,7 +211,7 @@ var known = regexp.MustCompile(strings.Join([]string{
 	`(\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,})`,
 	`(\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{30,})`,
 	`(\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|\bdo[opr]_v1_[a-f0-9]{32,})`,
-}, "|"))
+}
 
 var knownNames = []string{
 	"JWT", "private key", "AWS key", "GitHub token", "GitLab token", "Slack token", "API key", "Google key", "registry token", "API key",

@@ -65,8 +65,10 @@ var lives = []struct {
 	life time.Duration
 }{{"10 minutes", 10 * time.Minute}, {"1 hour", time.Hour}, {"1 day", 24 * time.Hour}}
 
-// name is what profiles and tools are called.
-var name = regexp.MustCompile(`^[A-Za-z0-9_$]{1,256}$`)
+// name is what profiles and tools are called, of longestName at most.
+var name = regexp.MustCompile(`^[A-Za-z0-9_$]+$`)
+
+const longestName = 256
 
 // mostLinked is how many tools a link may suggest.
 const mostLinked = 20
@@ -85,7 +87,7 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	query := r.URL.Query() // of a link that anybody may have made
 	v.Profile, v.Program = query.Get("profile"), query.Get("program")
 	for _, tool := range query["allow"] {
-		if name.MatchString(v.Profile) && name.MatchString(tool) && len(v.Tools) < mostLinked {
+		if max(len(v.Profile), len(tool)) <= longestName && name.MatchString(v.Profile) && name.MatchString(tool) && len(v.Tools) < mostLinked {
 			v.Tools = append(v.Tools, tool)
 		}
 	}

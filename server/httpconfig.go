@@ -47,9 +47,12 @@ const maxTokens = 10_000
 // leastToken is the shortest token that is not guessed.
 const leastToken = 16
 
+// longestPrincipal is how long the name of a principal may be.
+const longestPrincipal = 128
+
 var (
 	variable      = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}$`)
+	principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]*$`)
 	hostName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 )
 
@@ -82,7 +85,7 @@ func readHTTP(raw json.RawMessage, env func(string) (string, bool)) (*httpConfig
 		case err != nil:
 		case c.tokens[digest] != nil:
 			err = errors.New("this token stands there twice")
-		case t.Principal != "" && !principalName.MatchString(t.Principal):
+		case t.Principal != "" && (len(t.Principal) > longestPrincipal || !principalName.MatchString(t.Principal)):
 			err = fmt.Errorf("the principal %.40q has other characters than letters, digits and ._:@+-", t.Principal)
 		case t.Profiles != nil && len(t.Profiles) == 0:
 			err = errors.New("with an empty list of profiles it is good for nothing; leave profiles out to allow all")

@@ -135,8 +135,11 @@ func (c *conversation) progress(tool string, progress, total float64, message st
 // What a traceparent and a tracestate look like (W3C Trace Context).
 var (
 	traceParent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-	traceState  = regexp.MustCompile(`^[\x21-\x7e ,\t]{1,512}$`)
+	traceState  = regexp.MustCompile(`^[\x21-\x7e ,\t]+$`)
 )
+
+// longestState is the longest tracestate that goes along, as the specification asks for at least.
+const longestState = 512
 
 // trace is what of a request's _meta goes along to upstreams.
 func trace(meta mcp.Meta) map[string]any {
@@ -145,7 +148,7 @@ func trace(meta mcp.Meta) map[string]any {
 		return nil
 	}
 	out := map[string]any{"traceparent": parent}
-	if state, _ := meta["tracestate"].(string); traceState.MatchString(state) {
+	if state, _ := meta["tracestate"].(string); len(state) <= longestState && traceState.MatchString(state) {
 		out["tracestate"] = state
 	}
 	return out
