@@ -38,7 +38,7 @@ func BenchmarkInstantiateAnew(b *testing.B) {
 	e := testEngine(b)
 	const stack, gc = 832 << 10, 8 << 20 // as guest/preinit has them
 	for b.Loop() {
-		g, err := e.instantiate(b.Context(), commonMemory)
+		g, err := e.instantiate(b.Context(), e.copies[0], commonMemory)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 )
 
 // Options are the settings of an Engine.
@@ -30,7 +29,7 @@ type Options struct {
 	// second, and told why. It may be nil.
 	Compiling func(Reason)
 	// Idle is how many guests wait for a run, ready to be used; zero means two
-	// for each processor. Each holds some 200 KiB.
+	// for each processor. Each holds some 150 KiB.
 	Idle int
 	// ParkKey authenticates the images of parked runs: whoever has it can make
 	// an image, and with it any state of a guest. Engines that resume each
@@ -63,9 +62,6 @@ func (r Reason) String() string {
 // An Engine holds the compiled guest, its snapshot, and guests ready to run.
 // Its methods may be called concurrently.
 type Engine struct {
-	runtime    wazero.Runtime
-	cache      wazero.CompilationCache
-	code       wazero.CompiledModule
 	snapshot   *snapshot
 	sharedAddr uint32
 	hash       string
@@ -74,8 +70,12 @@ type Engine struct {
 	turns      turns
 	dump       dump
 
+	lastHere sync.Pool // of *codeCopy: what it keeps for each processor is what was used there
+
 	mu     sync.Mutex
-	idle   []*guest
+	copies []*codeCopy
+	again  func(context.Context) (*codeCopy, error) // makes another copy; nil when it would have to be compiled
+	making bool                                     // again is under way
 	closed bool
 	runs   sync.WaitGroup
 }
@@ -139,6 +139,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 			err = e.load(ctx, hollowed, kept)
 		}
 		if err == nil {
+			e.again = e.fromCache(cache, o.Wasm)
 			return nil
 		}
 		_ = e.release(ctx)
@@ -149,6 +150,9 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 		compiling(FirstTime)
 	}
 	if err := e.fill(ctx, cache, o.Wasm, hollowed); err == nil || e.snapshot != nil { // what could not be kept can be used
+		if err == nil {
+			e.again = e.fromCache(cache, o.Wasm)
+		}
 		return nil
 	}
 	_ = e.release(ctx)
@@ -200,25 +204,17 @@ func runtimeConfig(c wazero.CompilationCache) wazero.RuntimeConfig {
 
 // load compiles a module, or finds it in the cache, and takes the snapshot.
 func (e *Engine) load(ctx context.Context, wasm []byte, cache wazero.CompilationCache) error {
-	e.cache = cache
-	e.runtime = wazero.NewRuntimeWithConfig(ctx, runtimeConfig(cache))
-	i32 := api.ValueTypeI32
-	_, err := e.runtime.NewHostModuleBuilder("codemode").
-		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostPoll), nil, nil).Export("codemode_poll").
-		NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostCall), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export("codemode_call").
-		Instantiate(ctx)
+	c, err := newCopy(ctx, wasm, cache)
+	e.copies = []*codeCopy{c}
 	if err != nil {
-		return fmt.Errorf("making the host functions: %w", err)
-	}
-	if e.code, err = e.runtime.CompileModule(ctx, wasm); err != nil {
-		return fmt.Errorf("compiling the guest: %w", err)
+		return err
 	}
 	return e.takeSnapshot(ctx)
 }
 
 // takeSnapshot keeps the memory of a guest that nothing has run in.
 func (e *Engine) takeSnapshot(ctx context.Context) error {
-	g, err := e.instantiate(ctx, commonMemory)
+	g, err := e.instantiate(ctx, e.copies[0], commonMemory)
 	if err != nil {
 		return err
 	}
@@ -244,39 +240,52 @@ func (e *Engine) takeSnapshot(ctx context.Context) error {
 // get returns a guest whose memory equals the snapshot, never used since, and
 // may grow to as much as is asked for.
 func (e *Engine) get(ctx context.Context, memory int64) (*guest, error) {
-	if memory > commonMemory {
-		return e.fresh(ctx, maxMemory)
-	}
 	e.mu.Lock()
-	if n := len(e.idle); n > 0 {
-		g := e.idle[n-1]
-		e.idle = e.idle[:n-1]
+	c := e.leastUsed()
+	c.users++
+	if n := len(c.idle); n > 0 && memory <= commonMemory {
+		g := c.idle[n-1]
+		c.idle = c.idle[:n-1]
 		e.mu.Unlock()
 		return g, nil
 	}
 	e.mu.Unlock()
-	return e.fresh(ctx, commonMemory)
+	most := commonMemory
+	if memory > commonMemory {
+		most = maxMemory
+	}
+	g, err := e.fresh(ctx, c, most)
+	if err != nil {
+		e.mu.Lock()
+		c.users--
+		e.mu.Unlock()
+	}
+	return g, err
 }
 
 // put takes a guest back after its run. One that trapped or grew is closed.
 func (e *Engine) put(g *guest) {
 	g.run = nil
-	if g.waste || g.mem.size != e.snapshot.size || g.mem.most != commonMemory {
-		g.close()
-		return
-	}
-	g.mem.limit, g.mem.mayGrow = g.mem.most, nil
-	e.snapshot.restore(g.mem)
-	e.mu.Lock()
-	keep := !e.closed && len(e.idle) < e.maxIdle
+	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory
 	if keep {
-		e.idle = append(e.idle, g)
+		g.mem.limit, g.mem.mayGrow = g.mem.most, nil
+		e.snapshot.restore(g.mem)
+	}
+	c := g.copy
+	e.lastHere.Put(c)
+	e.mu.Lock()
+	c.users--
+	if keep = keep && !e.closed && len(c.idle) < e.idleEach(); keep {
+		c.idle = append(c.idle, g)
 	}
 	e.mu.Unlock()
 	if !keep {
 		g.close()
 	}
 }
+
+// idleEach is how many idle guests a copy may have. The caller holds e.mu.
+func (e *Engine) idleEach() int { return max(1, e.maxIdle/len(e.copies)) }
 
 // ErrClosed is returned by Run after Close.
 var ErrClosed = errors.New("sandbox: the engine is closed")
@@ -298,8 +307,11 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	first := !e.closed
 	e.closed = true
-	idle := e.idle
-	e.idle = nil
+	var idle []*guest
+	for _, c := range e.copies {
+		idle = append(idle, c.idle...)
+		c.idle = nil
+	}
 	e.mu.Unlock()
 	e.runs.Wait()
 	if !first {
@@ -313,15 +325,12 @@ func (e *Engine) Close(ctx context.Context) error {
 
 func (e *Engine) release(ctx context.Context) error {
 	var errs []error
-	if e.runtime != nil {
-		errs = append(errs, e.runtime.Close(ctx))
-	}
-	if e.cache != nil {
-		errs = append(errs, e.cache.Close(ctx))
+	for _, c := range e.copies {
+		errs = append(errs, c.close(ctx))
 	}
 	if e.snapshot != nil {
 		e.snapshot.close()
 	}
-	e.runtime, e.cache, e.snapshot = nil, nil, nil
+	e.copies, e.snapshot = nil, nil
 	return errors.Join(errs...)
 }

@@ -16,6 +16,7 @@ import (
 // after it has trapped or grown it serves no more.
 type guest struct {
 	module api.Module
+	copy   *codeCopy
 	mem    *mapping
 	shared shared
 	ctx    context.Context // carries the guest to the host functions
@@ -34,14 +35,14 @@ type guest struct {
 type guestKey struct{}
 
 // instantiate makes a guest whose memory is as the module has it.
-func (e *Engine) instantiate(ctx context.Context, most int) (*guest, error) {
+func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest, error) {
 	m, err := newMapping(most)
 	if err != nil {
 		return nil, err
 	}
-	g := &guest{mem: m, turns: e.turns}
+	g := &guest{copy: c, mem: m, turns: e.turns}
 	allocator := experimental.MemoryAllocatorFunc(func(cap, max uint64) experimental.LinearMemory { return m })
-	g.module, err = e.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), e.code,
+	g.module, err = c.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), c.code,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)) // not used, and smaller than the default
 	if err != nil {
 		m.Free()
@@ -62,8 +63,8 @@ func (g *guest) prepare() bool {
 }
 
 // fresh makes a guest whose memory equals the snapshot.
-func (e *Engine) fresh(ctx context.Context, most int) (*guest, error) {
-	g, err := e.instantiate(ctx, most)
+func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, error) {
+	g, err := e.instantiate(ctx, c, most)
 	if err != nil {
 		return nil, err
 	}

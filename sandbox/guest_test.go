@@ -30,14 +30,14 @@ func TestGuestHash(t *testing.T) {
 // The guest can reach two functions and nothing else: no WASI, no clock, no files.
 func TestGuestImports(t *testing.T) {
 	var imports []string
-	for _, f := range testEngine(t).code.ImportedFunctions() {
+	for _, f := range testEngine(t).copies[0].code.ImportedFunctions() {
 		module, name, _ := f.Import()
 		imports = append(imports, module+"."+name)
 	}
 	if diff := cmp.Diff([]string{"codemode.codemode_poll", "codemode.codemode_call"}, imports); diff != "" {
 		t.Errorf("imports (-want +got):\n%s", diff)
 	}
-	if n := len(testEngine(t).code.ImportedMemories()); n != 0 {
+	if n := len(testEngine(t).copies[0].code.ImportedMemories()); n != 0 {
 		t.Errorf("the guest imports %d memories, want none: each has its own", n)
 	}
 }

@@ -19,7 +19,7 @@ func (e *Engine) InitialiseAnew(ctx context.Context) error {
 		return err
 	}
 	defer e.runs.Done()
-	g, err := e.instantiate(ctx, commonMemory)
+	g, err := e.instantiate(ctx, e.copies[0], commonMemory)
 	if err != nil {
 		return err
 	}
