@@ -19,11 +19,11 @@ func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 // that nobody has waited for.
 func groupLives(pid int) bool { return syscall.Kill(-pid, 0) == nil }
 
-// behind is the nice value of a child that stepped back.
-const behind = 10
+// niceBehind is the nice value of a child that stepped back.
+const niceBehind = 10
 
 // lowerPriority makes every process of the group give way to others.
-func lowerPriority(pid int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, pid, behind) }
+func lowerPriority(pid int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, pid, niceBehind) }
 
 func executable(path string) (string, bool) {
 	info, err := os.Stat(path)
