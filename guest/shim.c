@@ -4,9 +4,9 @@
  * address cm_shared returns, and these exports:
  *
  *   cm_init()                    once, before the snapshot: runtime, context, bootstrap
- *   cm_do(DO_BUFFER, n)          where the host may write n bytes (and one NUL after them)
+ *   cm_do(DO_BUFFER, n)          makes room for n bytes in the buffer, and returns where it is
  *   cm_do(DO_START, n, name_n, input_n)  the buffer holds program, name and input (JSON)
- *   cm_do(DO_SETTLE, id, how, n) the buffer holds the answer of call id
+ *   cm_do(DO_SETTLE, id, how, n) the buffer holds the answer of call id; with SETTLE_PUMP it does DO_PUMP then
  *   cm_do(DO_PUMP)               runs jobs and due timers until the run waits or has ended
  *   cm_where()                   after a trap: where the program was
  *
@@ -35,7 +35,7 @@ enum { CALL_TOO_MANY = -1, CALL_ENDED = -2, CALL_NO_ROOM = -3 };
 
 enum { RUN_WAITING, RUN_RETURNED, RUN_RETURNED_UNDEFINED, RUN_THREW, RUN_REFUSED, RUN_TOO_LARGE };
 
-enum { SETTLE_VALUE, SETTLE_UNDEFINED, SETTLE_ERROR };
+enum { SETTLE_VALUE, SETTLE_UNDEFINED, SETTLE_ERROR, SETTLE_PUMP = 4 };
 
 enum { DO_BUFFER, DO_START, DO_SETTLE, DO_PUMP };
 
@@ -62,11 +62,12 @@ static struct shared {
     uint32_t thrown_by;       /* 84 out: the call whose error ended the run, uncaught; 0 if it was another */
     uint8_t seed[32];         /* 88 in: randomness of this run */
     uint64_t random_state;    /* 120 in: of Math.random */
+    uint32_t in, in_cap;      /* 128 out: the buffer; the host writes less than that */
 } shared;
 
 enum { FLAG_BIG_INTEGERS = 1 };
 
-_Static_assert(offsetof(struct shared, seed) == 88 && sizeof(struct shared) == 128, "abi.go says so");
+_Static_assert(offsetof(struct shared, seed) == 88 && sizeof(struct shared) == 136, "abi.go says so");
 
 static JSRuntime *rt;
 static JSContext *ctx;
@@ -1361,7 +1362,7 @@ static JSValue native_get_own(JSContext *c, JSValueConst this_val, int argc, JSV
 /* ---- the run ---- */
 
 static JSValue main_promise;
-static Buf io; /* what the host writes into */
+static char *buffer; /* what the host writes into: shared.in */
 
 typedef struct { JSValue promise, reason; } Rejection;
 static struct { Rejection *p; uint32_t len, cap; } rejections; /* unhandled so far */
@@ -1537,16 +1538,17 @@ static bool check_main(void) {
 
 EXPORT(cm_shared) struct shared *cm_shared(void) { return &shared; }
 
-static void *cm_buffer(uint32_t n) {
-    if (n >= io.cap) {
-        free(io.p);
-        io.cap = 0;
-        io.p = mem_malloc(NULL, (size_t)n + 1);
-        if (!io.p) return NULL;
-        io.cap = (size_t)n + 1;
+/* Makes room for n bytes and a NUL. */
+static char *cm_buffer(uint32_t n) {
+    if (n >= shared.in_cap) {
+        free(buffer);
+        shared.in = shared.in_cap = 0;
+        buffer = mem_malloc(NULL, (size_t)n + 1);
+        if (!buffer) return NULL;
+        shared.in = (uint32_t)(uintptr_t)buffer;
+        shared.in_cap = n + 1;
     }
-    io.p[n] = 0;
-    return io.p;
+    return buffer;
 }
 
 static void cm_pump(void) {
@@ -1592,7 +1594,8 @@ static void cm_settle(int32_t id, int32_t how, uint32_t n) {
     Slot call = *s;
     s->id = 0;
     shared.pending--;
-    JSValue v = how == SETTLE_UNDEFINED ? JS_UNDEFINED : dec_json(io.p, n);
+    buffer[n] = 0;
+    JSValue v = how == SETTLE_UNDEFINED ? JS_UNDEFINED : dec_json(buffer, n);
     bool failed = how == SETTLE_ERROR;
     if (failed && !JS_IsException(v)) {
         JSValue e = host_error(v, &call);
@@ -1662,12 +1665,12 @@ static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
     if (!text) goto thrown;
     p = memcpy(p, WRAP_BEFORE, strlen(WRAP_BEFORE)) + strlen(WRAP_BEFORE);
     p = memcpy(p, WRAP_HEAD, strlen(WRAP_HEAD)) + strlen(WRAP_HEAD);
-    p = memcpy(p, io.p, n) + n;
+    p = memcpy(p, buffer, n) + n;
     memcpy(p, WRAP_TAIL, strlen(WRAP_TAIL) + 1);
 
     char name[128];
     size_t k = name_n < sizeof name - 1 ? name_n : sizeof name - 1;
-    memcpy(name, io.p + n, k);
+    memcpy(name, buffer + n, k);
     name[k] = 0;
     JSEvalOptions o = { JS_EVAL_OPTIONS_VERSION, JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY, name, 0 };
     script = JS_EvalThis2(ctx, ctx->global_obj, text, strlen(WRAP_BEFORE) + len, &o);
@@ -1683,7 +1686,8 @@ static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
         return;
     }
     if (input_n) {
-        JSValue v = dec_json(io.p + n + name_n, input_n);
+        buffer[n + name_n + input_n] = 0;
+        JSValue v = dec_json(buffer + n + name_n, input_n);
         if (JS_IsException(v)) goto thrown;
         JS_DefinePropertyValueStr(ctx, ctx->global_obj, "input", v, JS_PROP_C_W_E);
     }
@@ -1721,7 +1725,10 @@ EXPORT(cm_do) uint32_t cm_do(uint32_t what, uint32_t a, uint32_t b, uint32_t c) 
     switch (what) {
     case DO_BUFFER: return (uint32_t)(uintptr_t)cm_buffer(a);
     case DO_START: cm_start(a, b, c); break;
-    case DO_SETTLE: cm_settle(a, b, c); break;
+    case DO_SETTLE:
+        cm_settle(a, b & ~SETTLE_PUMP, c);
+        if (b & SETTLE_PUMP) cm_pump();
+        break;
     case DO_PUMP: cm_pump(); break;
     }
     return 0;
@@ -1799,6 +1806,7 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     if (js_autoinit_all(ctx)) return 6;
     JS_RunGC(rt);
     fill_holes();
+    if (!cm_buffer(4095)) return 8;
     if (js_arena_pack(rt)) return 7;
     wiping = false;
     return 0;

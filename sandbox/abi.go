@@ -14,7 +14,7 @@ import (
 //	24 status  28 out  32 out length  36 console  40 console length
 //	44 console dropped  48 console max  52 args max  56 result max
 //	60 out of memory  64 pending  68 too many  72 flags  76 line  80 column  84 thrown by
-//	88 seed (32 bytes)  120 random state (uint64)
+//	88 seed (32 bytes)  120 random state (uint64)  128 in  132 in cap
 const (
 	sharedNow            = 0
 	sharedMono           = 8
@@ -36,7 +36,9 @@ const (
 	sharedColumn         = 80
 	sharedThrownBy       = 84
 	sharedSeed           = 88
-	sharedSize           = 128
+	sharedIn             = 128
+	sharedInCap          = 132
+	sharedSize           = 136
 )
 
 // What the guest puts into status.
@@ -62,6 +64,7 @@ const (
 	settleValue = iota
 	settleUndefined
 	settleError
+	settlePump = 4 // and run the program then
 )
 
 // What codemode_call returns instead of an id.

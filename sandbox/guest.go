@@ -27,6 +27,7 @@ type guest struct {
 	run     *Run          // whom it serves
 	clock   time.Duration // what its monotonic clock counts from
 	entered time.Duration
+	left    time.Duration
 	began   time.Duration // when it was its turn last
 	turns   turns
 	waste   bool // trapped
@@ -106,7 +107,8 @@ func (g *guest) enter() {
 }
 
 func (g *guest) leave() {
-	g.run.cpu += now() - g.entered
+	g.left = now()
+	g.run.cpu += g.left - g.entered
 	g.turns.give()
 }
 
@@ -121,10 +123,13 @@ func (g *guest) write(parts ...[]byte) error {
 	for _, p := range parts {
 		n += len(p)
 	}
-	if err := g.call(doBuffer, uint64(n)); err != nil {
-		return err
+	at := g.shared.uint32(sharedIn)
+	if n >= int(g.shared.uint32(sharedInCap)) {
+		if err := g.call(doBuffer, uint64(n)); err != nil {
+			return err
+		}
+		at = uint32(g.stack[0])
 	}
-	at := uint32(g.stack[0])
 	if at == 0 {
 		return errNoRoom
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,12 +42,15 @@ func (c *Call) held() int { return len(c.Args) }
 // a program can make one of megabytes.
 const maxName = 1 << 10
 
-// callName is Call.Name for what the guest gave.
-func callName(name []byte) string {
-	if len(name) <= maxName {
-		return string(name)
+// callName is Call.Name for what the guest gave, often the same as the last time.
+func (r *Run) callName(name []byte) string {
+	if len(name) > maxName {
+		return cutText(string(name[:maxName+1]), maxName)
 	}
-	return cutText(string(name[:maxName+1]), maxName)
+	if string(name) != r.lastName {
+		r.lastName = string(name)
+	}
+	return r.lastName
 }
 
 // cutText leaves at most the first n bytes of a text, and … if there were more.
@@ -57,11 +61,15 @@ func cutText(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// answered puts the answer of an open call where wait finds it; its arguments
+// answered puts the answer of a call, if it is open, where wait finds it; its arguments
 // are needed no more. The caller holds r.mu.
 func (r *Run) answered(a answer) {
-	c := r.open[a.id]
-	delete(r.open, a.id)
+	at, ok := r.opened(a.id)
+	if !ok {
+		return
+	}
+	c := r.open[at]
+	r.open = slices.Delete(r.open, at, at+1)
 	r.held -= c.held()
 	if a.err != nil {
 		a.value = nil

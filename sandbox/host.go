@@ -16,6 +16,7 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	if g.run == nil {
 		return // while the snapshot is made
 	}
+	g.run.performNext()
 	t := now()
 	if t-g.began > slice {
 		g.turns.pass()

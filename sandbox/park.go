@@ -97,7 +97,7 @@ func (r *Run) parkNow(g *guest, p *parking) error {
 		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock}
 	r.mu.Lock()
 	h.Calls = r.calls
-	for _, c := range r.openCalls() {
+	for _, c := range r.open {
 		h.Open = append(h.Open, imageCall{c.ID, c.Name, c.Args})
 	}
 	r.mu.Unlock()
@@ -177,15 +177,14 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 	}
 	p := Program{Source: header.Source, Name: header.Name, Limits: header.Limits, Lookup: lookup}
 	r := newRun(ctx, e, g, p, header.Limits, h)
-	r.resumed = true
+	r.begun = true
 	r.cpu = header.CPU
 	r.started -= header.Wall
 	g.clock -= header.Clock
 	r.calls = header.Calls
-	r.open = make(map[int]*Call)
 	for _, c := range header.Open {
-		r.open[c.ID] = &Call{ID: c.ID, Name: c.Name, Args: c.Args, pause: r.pause, progress: r.progress}
-		r.held += r.open[c.ID].held()
+		r.open = append(r.open, &Call{ID: c.ID, Name: c.Name, Args: c.Args, run: r})
+		r.held += len(c.Args)
 	}
 	go r.drive()
 	return r, nil

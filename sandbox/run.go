@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -24,7 +23,9 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 	if err != nil {
 		return &Result{}, err
 	}
+	r.callers = true
 	r.drive()
+	<-r.done
 	return r.result, r.err
 }
 
@@ -91,8 +92,11 @@ func set[T int | int64 | time.Duration](v *T, byDefault T) {
 	}
 }
 
-// A Run is one execution. One goroutine drives the guest; the calls have
-// goroutines of their own and leave their answers in answers.
+// A Run is one execution. One goroutine drives the guest; calls have goroutines
+// of their own and leave their answers in answers. A call that the program waits for
+// with nothing else under way is performed by the driving goroutine itself, which
+// saves half of what a call costs. When there is something to drive meanwhile, or
+// after some time, another one takes over: see relieve.
 type Run struct {
 	// Fixed at the start.
 	engine  *Engine
@@ -108,7 +112,8 @@ type Run struct {
 
 	// Only the driving goroutine, until done is closed.
 	guest   *guest
-	resumed bool
+	callers bool // it is that of who called Run, which must not be held up by a Host
+	begun   bool
 	cpu     time.Duration
 	stop    Kind          // why mustStop said so; 0 (Crashed) while it has not
 	timer   *time.Timer   // of wait; nil until it first waits
@@ -118,14 +123,17 @@ type Run struct {
 	result  *Result
 	err     error
 
-	idle atomic.Bool // the guest waits for answers
+	idle atomic.Bool  // the guest waits for answers
+	away atomic.Int64 // the ID of the call that the driving goroutine performs; 0 when it drives
 
 	mu          sync.Mutex
 	ended       bool
 	calls       int
+	lastName    string
 	inFlight    int
+	next        *Call // the last that was made, not with the Host yet; set by the driving goroutine
 	queue       []*Call
-	open        map[int]*Call // with the Host, or left for later
+	open        []*Call // with the Host, or left for later; by ID
 	answers     []answer
 	held        int // bytes of open and answers, and of those that are settled now
 	size        int // of the guest's memory
@@ -133,6 +141,8 @@ type Run struct {
 	pausedSince time.Duration
 	paused      time.Duration
 	park        *parking
+	relief      *time.Timer // calls relieve; nil until it is first needed
+	reliefSet   bool
 }
 
 // Wait blocks until the run has ended and returns what [Engine.Run] would. For
@@ -174,17 +184,25 @@ func (r *Run) wall(t time.Duration) time.Duration {
 	return d
 }
 
-// drive runs the program to its end, or until it is parked.
+// drive runs the program to its end, or until it is parked or another goroutine drives.
 func (r *Run) drive() {
-	defer r.engine.runs.Done()
 	g := r.guest
-	r.result, r.err = r.loop(g)
+	result, err := r.loop(g)
+	if errors.Is(err, errRelieved) {
+		return
+	}
+	defer r.engine.runs.Done()
+	r.result, r.err = result, err
 	if r.timer != nil {
 		r.timer.Stop()
 	}
+	r.performNext()
 	r.cancel(errEnded)
 	r.mu.Lock()
 	r.ended = true
+	if r.relief != nil {
+		r.relief.Stop()
+	}
 	unused := 0
 	for _, c := range r.queue {
 		unused += c.held()
@@ -204,7 +222,8 @@ func (r *Run) drive() {
 }
 
 func (r *Run) loop(g *guest) (*Result, error) {
-	if !r.resumed {
+	if !r.begun {
+		r.begun = true
 		g.enter()
 		err := r.begin(g)
 		g.leave()
@@ -213,8 +232,10 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		}
 	}
 	for g.shared.uint32(sharedStatus) == statusWaiting {
-		r.idle.Store(true)
 		answers, err := r.wait(g)
+		if errors.Is(err, errRelieved) {
+			return nil, err
+		}
 		r.idle.Store(false)
 		if errors.Is(err, ErrParked) {
 			return r.left(g), err
@@ -222,11 +243,12 @@ func (r *Run) loop(g *guest) (*Result, error) {
 		if err != nil {
 			return r.failed(g, err)
 		}
-		if r.mustStop(now(), r.cpu) { // a guest that were taken over need not report in, and could be woken for ever
-			return r.failed(g, errStop)
-		}
 		g.enter()
-		err = r.proceed(g, answers)
+		if !r.mustStop(g.entered, r.cpu) { // a guest that were taken over need not report in, and could be woken for ever
+			err = r.proceed(g, answers)
+		} else {
+			err = errStop
+		}
 		g.leave()
 		clear(answers)
 		r.engine.dump.add(r.taken)
@@ -240,14 +262,17 @@ func (r *Run) loop(g *guest) (*Result, error) {
 
 // proceed hands answers to the guest and runs the program until it waits again.
 func (r *Run) proceed(g *guest, answers []answer) error {
+	if len(answers) == 0 {
+		return g.call(doPump)
+	}
 	for i, a := range answers {
 		answers[i] = answer{}
 		r.taken += len(a.value)
-		if err := r.settle(g, a); err != nil {
+		if err := r.settle(g, a, i == len(answers)-1); err != nil {
 			return err
 		}
 	}
-	return g.call(doPump)
+	return nil
 }
 
 // begin hands the guest its limits, its randomness and the program, and runs
@@ -289,10 +314,17 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		r.stop = Abandoned
 		return nil, errStop
 	}
+	if r.next != nil {
+		// Nothing may have to be done here before relieve comes.
+		alone := (due < 0 || due-g.left > reliefAfter) && r.limits.Wall-r.wall(g.left) > reliefAfter
+		if !r.performLast(alone) {
+			return nil, errRelieved
+		}
+	}
+	r.idle.Store(true)
 	var since time.Duration // when it began to sleep here
 	yielded, trimmed := false, false
 	for {
-		t := now()
 		r.mu.Lock()
 		answers := r.answers
 		r.answers, r.spare = r.spare[:0], nil
@@ -308,8 +340,12 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			return nil, r.parkNow(g, park)
 		}
 		r.spare = answers // until the next time here, when it was read
-		if len(answers) > 0 || due >= 0 && t >= due {
+		if len(answers) > 0 {
 			return answers, nil
+		}
+		t := now()
+		if due >= 0 && t >= due {
+			return nil, nil
 		}
 		if busy && !yielded {
 			// A Host that has its answer at once gives it now, which costs a
@@ -367,14 +403,18 @@ func (r *Run) alarm(at time.Duration) {
 	r.rings = at
 }
 
-// settle gives the program the answer to one of its calls.
-func (r *Run) settle(g *guest, a answer) error {
+// settle gives the program the answer to one of its calls, and runs the program
+// if it is the last one.
+func (r *Run) settle(g *guest, a answer, last bool) error {
 	how, body := settleValue, []byte(a.value)
 	switch {
 	case a.err != nil:
 		how, body = settleError, throwJSON(a.err)
 	case len(body) == 0:
 		how = settleUndefined
+	}
+	if last {
+		how |= settlePump
 	}
 	if err := g.write(body); err != nil {
 		return err
@@ -424,52 +464,135 @@ func (r *Run) call(name, args []byte) int32 {
 	if len(args) > r.room() {
 		return callNoRoom
 	}
-	c := &Call{ID: r.calls + 1, Name: callName(name), Args: append(make([]byte, 0, len(args)), args...), pause: r.pause, progress: r.progress}
+	c := &Call{ID: r.calls + 1, Name: r.callName(name), Args: append(make([]byte, 0, len(args)), args...), run: r}
 	r.calls++
 	r.held += c.held()
 	r.start(c)
 	return int32(c.ID)
 }
 
-// start performs c, or queues it. The caller holds r.mu.
+// start has c performed as soon as the program waits or computes for a while, or queues it. The caller holds r.mu.
 func (r *Run) start(c *Call) {
-	if r.open == nil {
-		r.open = make(map[int]*Call)
-	}
-	r.open[c.ID] = c
+	r.open = append(r.open, c)
 	if r.inFlight >= r.limits.InFlight {
 		r.queue = append(r.queue, c)
 		return
 	}
 	r.inFlight++
+	if r.next != nil {
+		go r.perform(r.next)
+	}
+	r.next = c
+}
+
+// performNext has the call performed that was made last.
+func (r *Run) performNext() {
+	if r.next == nil {
+		return
+	}
+	r.mu.Lock()
+	c := r.next
+	r.next = nil
+	r.mu.Unlock()
 	go r.perform(c)
+}
+
+// performLast is performNext for a program that waits. If no other call is under
+// way, and alone says that nothing else will have to be done soon, it performs the call itself. It reports
+// whether this goroutine still drives the run.
+func (r *Run) performLast(alone bool) bool {
+	r.mu.Lock()
+	alone = alone && r.inFlight == 1 && len(r.answers) == 0
+	if alone && r.callers {
+		r.callers = false
+		r.mu.Unlock()
+		go r.drive()
+		return false
+	}
+	c := r.next
+	r.next = nil
+	r.idle.Store(true)
+	if alone {
+		r.away.Store(int64(c.ID))
+		r.setRelief()
+	}
+	r.mu.Unlock()
+	if !alone {
+		go r.perform(c)
+		return true
+	}
+	a := r.ask(c)
+	drives := r.away.CompareAndSwap(int64(c.ID), 0)
+	next := r.performed(c, a)
+	switch {
+	case !drives:
+		r.notify()
+		r.perform(next)
+	case next != nil:
+		go r.perform(next)
+	}
+	return drives
+}
+
+// reliefAfter is the longest time that a run's goroutine performs a call without
+// another one looking after the run.
+const reliefAfter = 10 * time.Millisecond
+
+// errRelieved is that another goroutine drives the run now.
+var errRelieved = errors.New("relieved")
+
+// relieve has another goroutine drive the run if its own performs a call.
+func (r *Run) relieve() {
+	if id := r.away.Load(); id != 0 && r.away.CompareAndSwap(id, 0) {
+		go r.drive()
+	}
+}
+
+// setRelief has relieve called in at most reliefAfter. The caller holds r.mu.
+func (r *Run) setRelief() {
+	switch {
+	case r.reliefSet: // for an earlier call; that it comes too soon for this one costs less than setting it anew
+	case r.relief == nil:
+		r.relief = time.AfterFunc(reliefAfter, func() {
+			r.mu.Lock()
+			r.reliefSet = false
+			r.mu.Unlock()
+			r.relieve()
+		})
+	default:
+		r.relief.Reset(reliefAfter)
+	}
+	r.reliefSet = true
 }
 
 // perform performs calls, c and then queued ones, until none is left.
 func (r *Run) perform(c *Call) {
 	for c != nil {
-		a := answer{id: c.ID}
-		a.value, a.err = r.ask(c)
-		done := 0
-		r.mu.Lock()
-		switch {
-		case r.ended:
-			done = c.held()
-		case !errors.Is(a.err, ErrLater) && r.open[c.ID] == c:
-			done = c.held()
-			r.answered(a)
-		}
-		c = nil
-		if len(r.queue) > 0 && !r.ended {
-			c, r.queue[0] = r.queue[0], nil
-			r.queue = r.queue[1:]
-		} else {
-			r.inFlight--
-		}
-		r.mu.Unlock()
+		c = r.performed(c, r.ask(c))
 		r.notify()
-		r.engine.dump.add(done)
 	}
+}
+
+// performed takes the answer of c, and returns the next call to perform, or nil.
+func (r *Run) performed(c *Call, a answer) (next *Call) {
+	done := 0
+	r.mu.Lock()
+	switch {
+	case r.ended:
+		done = c.held()
+	case !errors.Is(a.err, ErrLater):
+		done = c.held()
+		r.answered(a)
+	}
+	if len(r.queue) > 0 && !r.ended {
+		next, r.queue[0] = r.queue[0], nil
+		r.queue = r.queue[1:]
+	} else {
+		r.inFlight--
+	}
+	r.mu.Unlock()
+	r.engine.dump.add(done)
+	return next
 }
 
 // ErrLater is what a Host returns for a call whose answer will come through
@@ -482,7 +605,7 @@ var ErrLater = errors.New("the answer comes later")
 func (r *Run) Settle(id int, value json.RawMessage, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.open[id] == nil || r.ended {
+	if _, ok := r.opened(id); !ok || r.ended {
 		return false
 	}
 	r.answered(answer{id, value, err})
@@ -494,28 +617,43 @@ func (r *Run) Settle(id int, value json.RawMessage, err error) bool {
 func (r *Run) Open() []*Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.openCalls()
+	return slices.Clone(r.open)
 }
 
-func (r *Run) openCalls() []*Call {
-	return slices.SortedFunc(maps.Values(r.open), func(a, b *Call) int { return a.ID - b.ID })
+// opened finds an open call. The caller holds r.mu.
+func (r *Run) opened(id int) (at int, ok bool) {
+	return slices.BinarySearchFunc(r.open, id, func(c *Call, id int) int { return c.ID - id })
 }
 
-// ask calls the Host; a panic in it fails this one call.
-func (r *Run) ask(c *Call) (v json.RawMessage, err error) {
+// ask calls the Host; a panic in it fails this one call, as does the end of its goroutine.
+func (r *Run) ask(c *Call) (a answer) {
+	returned := false
 	defer func() {
-		if p := recover(); p != nil {
-			v, err = nil, &Throw{Class: "Error", Message: "the host failed to perform this call", Props: map[string]any{"toolName": c.Name}}
+		if returned {
+			return
+		}
+		a = answer{id: c.ID, err: &Throw{Class: "Error", Message: "the host failed to perform this call", Props: map[string]any{"toolName": c.Name}}}
+		if recover() == nil { // runtime.Goexit: nothing after this is executed here
+			r.relieve()
+			go func() {
+				next := r.performed(c, a)
+				r.notify()
+				r.perform(next)
+			}()
 		}
 	}()
-	return r.host(r.ctx, c)
+	v, err := r.host(r.ctx, c)
+	returned = true
+	return answer{c.ID, v, err}
 }
 
+// notify has wait look again.
 func (r *Run) notify() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
+	r.relieve()
 }
 
 // progress is Call.Progress.
@@ -523,7 +661,11 @@ func (r *Run) progress() (calls int, waiting bool) {
 	waiting = r.idle.Load() // first: a call that is made afterwards is counted
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.calls - len(r.queue), waiting
+	calls = r.calls - len(r.queue)
+	if r.next != nil {
+		calls--
+	}
+	return calls, waiting
 }
 
 // pause is Call.Pause.

@@ -85,26 +85,25 @@ type Call struct {
 	// Args is the JSON of the argument, frozen when the call was made; "null" if there was none.
 	Args json.RawMessage
 
-	pause    func() (resume func())
-	progress func() (calls int, waiting bool)
+	run *Run // nil for a Call that a test made
 }
 
 // Progress tells how many calls of the run have been handed to the Host, and
 // whether the program waits and will make no further one before an answer or a timer.
 func (c *Call) Progress() (calls int, waiting bool) {
-	if c.progress == nil {
+	if c.run == nil {
 		return 0, false
 	}
-	return c.progress()
+	return c.run.progress()
 }
 
 // Pause stops the run's wall clock while a person is awaited; the returned
 // function starts it again and may be called more than once.
 func (c *Call) Pause() (resume func()) {
-	if c.pause == nil {
+	if c.run == nil {
 		return func() {}
 	}
-	return c.pause()
+	return c.run.pause()
 }
 
 // A Throw is an exception that a Host raises in the program: an instance of
