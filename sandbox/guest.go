@@ -103,10 +103,12 @@ func (g *guest) enter() {
 	g.turns.take()
 	g.entered = now()
 	g.began = g.entered
+	g.run.engine.snapshot.watch(g.mem)
 	g.setClock(g.entered)
 }
 
 func (g *guest) leave() {
+	g.run.engine.snapshot.watched(g.mem)
 	g.left = now()
 	g.run.cpu += g.left - g.entered
 	g.turns.give()

@@ -19,6 +19,7 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	g.run.performNext()
 	t := now()
 	if t-g.began > slice {
+		g.mem.unwatch()
 		g.turns.pass()
 		t = now()
 		g.began = t

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,6 +22,7 @@ type snapshot struct {
 	pagemap   *os.File // tells which pages of this process were written
 	pagemapFd int
 	noScan    atomic.Bool // the kernel is older than PAGEMAP_SCAN
+	counts    bool        // the kernel counts the page faults of a thread: see watch
 }
 
 func newSnapshot(memory []byte) (*snapshot, error) {
@@ -39,6 +41,7 @@ func newSnapshot(memory []byte) (*snapshot, error) {
 	if s.pagemap, _ = os.Open("/proc/self/pagemap"); s.pagemap != nil {
 		s.pagemapFd = int(s.pagemap.Fd())
 	}
+	s.counts = s.faultsAreCounted()
 	return s, nil
 }
 
@@ -59,7 +62,22 @@ type mapping struct {
 	most     int                 // what limit may be
 	limit    int                 // what size may grow to
 	mayGrow  func(size int) bool // asked as well; may be nil
-	own      int                 // pages that are not shared with the snapshot's file, as of the last restore
+	own      []pageRange         // what is not shared with the snapshot's file, as of the last restore; nil if that is not known
+	kept     []pageRange         // own's memory
+	many     bool                // own was more than manyPages
+	unused   bool                // since the last restore
+	watching bool
+	faults   int64 // of this thread, when watching began
+}
+
+// A pageRange are the pages from at to before end.
+type pageRange struct{ at, end int }
+
+func (m *mapping) ownPages() (n int) {
+	for _, r := range m.own {
+		n += (r.end - r.at) / hostPage
+	}
+	return n
 }
 
 // A pageScan is what it takes to ask the kernel which pages were written.
@@ -142,23 +160,106 @@ const manyPages = 80
 // that were left alone this time are given up: otherwise one large program
 // would slow down every later one.
 func (s *snapshot) restore(m *mapping) {
-	sweep := m.own > manyPages
-	m.own = 0
+	m.unused = s.counts
+	if m.own != nil { // and nothing else was written
+		for _, r := range m.own {
+			s.restoreRange(m, r.at, r.end)
+		}
+		return
+	}
+	sweep := m.many
+	m.own = m.kept[:0]
 	s.touched(m, func(at, end int) {
 		if !sweep {
 			s.restoreRange(m, at, end)
-			m.own += (end - at) / hostPage
+			m.own = append(m.own, pageRange{at, end})
 			return
 		}
 		for ; at < end; at += hostPage {
 			if s.differs(m, at) {
 				s.restoreRange(m, at, at+hostPage)
-				m.own++
+				m.own = append(m.own, pageRange{at, at + hostPage})
 			} else {
 				advise(m.reserved[at : at+hostPage])
 			}
 		}
 	})
+	m.kept = m.own
+	m.many = m.ownPages() > manyPages
+	if m.many {
+		m.own = nil // so that the next time looks again
+	}
+}
+
+// watch is called before m is used. The first time after a restore it counts, until watched, the page
+// faults of this thread, on which alone m is used then. Where there were none, only pages were written that
+// are m's own already: writing to another one is a fault. To know that is several times cheaper than to
+// ask which pages were written.
+func (s *snapshot) watch(m *mapping) {
+	first := m.unused
+	m.unused = false
+	if !first {
+		m.own = nil
+	}
+	if m.own != nil {
+		runtime.LockOSThread()
+		m.watching, m.faults = true, threadFaults()
+	}
+}
+
+func (s *snapshot) watched(m *mapping) {
+	if m.watching && threadFaults() == m.faults {
+		m.watching = false
+		runtime.UnlockOSThread()
+		return
+	}
+	m.unwatch()
+}
+
+// unwatch gives up knowing which pages were written. It is called before m is used without watch, or on
+// another thread.
+func (m *mapping) unwatch() {
+	m.own = nil
+	if m.watching {
+		m.watching = false
+		runtime.UnlockOSThread()
+	}
+}
+
+// threadFaults is how many page faults this thread has had, or -1.
+func threadFaults() int64 {
+	const thread = 1 // RUSAGE_THREAD
+	var u syscall.Rusage
+	if syscall.Getrusage(thread, &u) != nil {
+		return -1
+	}
+	return u.Minflt + u.Majflt
+}
+
+// faultsAreCounted tries whether the kernel counts writing to a page of the snapshot's file, as Linux does
+// (mm_account_fault) and its imitations may not.
+func (s *snapshot) faultsAreCounted() bool {
+	if s.pagemap == nil || len(s.bytes) < hostPage {
+		return false
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for range 3 {
+		p, err := syscall.Mmap(int(s.file.Fd()), 0, hostPage, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
+		if err != nil {
+			return false
+		}
+		before := threadFaults()
+		read := p[0]
+		between := threadFaults()
+		p[0] = ^read
+		after := threadFaults()
+		_ = syscall.Munmap(p)
+		if before < 0 || between <= before || after <= between {
+			return false
+		}
+	}
+	return true
 }
 
 // trim gives up the pages of a guest that has waited for a while which equal

@@ -49,6 +49,12 @@ func (s *snapshot) restore(m *mapping) {
 
 func (s *snapshot) trim(*mapping) {}
 
+func (s *snapshot) watch(*mapping) {}
+
+func (s *snapshot) watched(*mapping) {}
+
+func (m *mapping) unwatch() {}
+
 // written calls yield for every page that differs from the snapshot.
 func (s *snapshot) written(m *mapping, yield func(at int)) {
 	for at := 0; at < m.size; at += hostPage {

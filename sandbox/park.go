@@ -223,6 +223,7 @@ func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 
 // readPages makes a fresh guest's memory what it was when the run was parked.
 func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
+	g.mem.unwatch()
 	if more := (size - g.mem.size) / wasmPage; more > 0 {
 		if _, ok := g.module.Memory().Grow(uint32(more)); !ok {
 			return fmt.Errorf("sandbox: no memory for a run of %d bytes", size)
