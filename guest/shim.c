@@ -972,6 +972,7 @@ static const JSClassDef tool_def = { "Tool", .finalizer = tool_finalizer, .call 
 /* ---- errors from the host ---- */
 
 static JSValue error_classes; /* name -> constructor, from the bootstrap */
+static JSValue kept_forever;  /* what the bootstrap returned: errors, and functions whose shapes programs need */
 
 /* The prototype of a class of errors that JavaScript itself has and hosts use, or undefined. */
 static JSValueConst native_error(const char *name) {
@@ -1361,7 +1362,7 @@ static JSValue native_get_own(JSContext *c, JSValueConst this_val, int argc, JSV
 
 /* ---- the run ---- */
 
-static JSValue main_promise;
+static JSValue main_promise, main_script, main_function; /* the latter are never freed: the memory is thrown away whole */
 static char *buffer; /* what the host writes into: shared.in */
 
 typedef struct { JSValue promise, reason; } Rejection;
@@ -1691,10 +1692,11 @@ static void cm_start(uint32_t n, uint32_t name_n, uint32_t input_n) {
         if (JS_IsException(v)) goto thrown;
         JS_DefinePropertyValueStr(ctx, ctx->global_obj, "input", v, JS_PROP_C_W_E);
     }
+    main_script = js_dup(script);
     f = JS_EvalFunction(ctx, script);
     if (JS_IsException(f)) goto thrown;
+    main_function = f;
     main_promise = JS_Call(ctx, f, JS_UNDEFINED, 0, NULL);
-    JS_FreeValue(ctx, f);
     if (JS_IsException(main_promise)) goto thrown;
     cm_pump();
     return;
@@ -1792,7 +1794,7 @@ EXPORT(cm_init) int32_t cm_init(uint32_t stack_size, uint32_t gc_threshold) {
     JS_FreeValue(ctx, native);
     if (JS_IsException(r)) goto fail;
     error_classes = JS_GetPropertyStr(ctx, r, "errors");
-    JS_FreeValue(ctx, r);
+    kept_forever = r;
 
     JSValue json = JS_GetPropertyStr(ctx, ctx->global_obj, "JSON");
     JS_DefinePropertyValueStr(ctx, json, "stringify", JS_NewCFunction(ctx, js_stringify, "stringify", 3), JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
