@@ -11,7 +11,7 @@ import (
 )
 
 // together is how many rows one statement inserts, the most first.
-var together = [...]int{16, 4, 1}
+var together = [...]int{16, 8, 4, 2, 1}
 
 const columns = `chain, seq, time, kind, state, run, call, principal, profile, tool, hash, body`
 
@@ -112,7 +112,8 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	}
 	c.inserts = map[int]*sql.Stmt{}
 	for _, n := range together {
-		query := `INSERT INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
+		// OR FAIL: all is rolled back after an error anyway, and SQLite need not keep what it takes to undo one statement.
+		query := `INSERT OR FAIL INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
 		if c.inserts[n], err = c.conn.PrepareContext(ctx, strings.TrimSuffix(query, ",")); err != nil {
 			return err
 		}
