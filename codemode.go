@@ -26,6 +26,9 @@ import (
 //go:embed quickjs.wasm
 var guest []byte
 
+//go:embed guest/quickjs.wasm.sha256
+var guestHash string // and the name of the file
+
 // ErrClosed is the error of an [Evaluator] that has been closed.
 var ErrClosed = errors.New("the evaluator is closed")
 
@@ -210,7 +213,7 @@ func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey})
+	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, Hash: GuestHash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}

@@ -3,7 +3,6 @@ package codemode
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 
 	"github.com/codemode-project/codemode/hostfns"
@@ -57,10 +56,7 @@ func (r *Response) Notes(err error) string {
 }
 
 // GuestHash is the SHA-256 of the WebAssembly module that programs run in.
-func GuestHash() string {
-	sum := sha256.Sum256(guest)
-	return hex.EncodeToString(sum[:])
-}
+func GuestHash() string { return guestHash[:2*sha256.Size] }
 
 var _ Engine = (*sandbox.Engine)(nil)
 var _ hostfns.Recorder = (*Journal)(nil)

@@ -57,7 +57,7 @@ func (k *Key) Sign(c Checkpoint) (Checkpoint, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Signature = base64.StdEncoding.EncodeToString(ed25519.Sign(k.sign, text))
+	c.Signature = base64.StdEncoding.EncodeToString(ed25519.Sign(k.sign(), text))
 	return c, nil
 }
 

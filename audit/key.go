@@ -22,7 +22,7 @@ import (
 // A Key signs checkpoints and makes digests that nobody without it can guess at.
 type Key struct {
 	secret []byte
-	sign   ed25519.PrivateKey
+	sign   func() ed25519.PrivateKey // making it takes a millisecond, which a start has no time for
 	digest []byte
 	hashes sync.Pool // of hash.Hash, keyed with digest
 }
@@ -52,7 +52,7 @@ func NewKey(secret []byte) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Key{secret: slices.Clone(secret), sign: ed25519.NewKeyFromSeed(seed), digest: digest}, nil
+	return &Key{secret: slices.Clone(secret), sign: sync.OnceValue(func() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(seed) }), digest: digest}, nil
 }
 
 // LoadKey reads the key in a file, which is made if it is not there. Whoever can read it can forge checkpoints.
@@ -111,7 +111,7 @@ func (k *Key) Digest(value []byte) string {
 }
 
 // Public is the half of the key that verifies checkpoints.
-func (k *Key) Public() string { return publicText(k.sign.Public().(ed25519.PublicKey)) }
+func (k *Key) Public() string { return publicText(k.sign().Public().(ed25519.PublicKey)) }
 
 const publicPrefix = "ed25519:"
 

@@ -36,19 +36,10 @@ func BenchmarkFreshParallel(b *testing.B) {
 // A guest that is instantiated and initialised for each run, as without a snapshot.
 func BenchmarkInstantiateAnew(b *testing.B) {
 	e := testEngine(b)
-	const stack, gc = 832 << 10, 8 << 20 // as guest/preinit has them
 	for b.Loop() {
-		g, err := e.instantiate(b.Context(), e.copies[0], commonMemory)
-		if err != nil {
+		if err := e.InitialiseAnew(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := g.module.ExportedFunction("_initialize").Call(g.ctx); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := g.module.ExportedFunction("cm_init").Call(g.ctx, stack, gc); err != nil {
-			b.Fatal(err)
-		}
-		g.close()
 	}
 }
 

@@ -200,23 +200,52 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func TestHollowRefusesWhatIsNoModule(t *testing.T) {
-	module := "\x00asm\x01\x00\x00\x00"
+func TestOnlyAGuestIsTakenApart(t *testing.T) {
+	const start = "\x00asm\x01\x00\x00\x00"
+	const memory = "\x05\x03\x01\x00\x01" // one page
 	for name, text := range map[string]string{
-		"nothing":                   "",
-		"half a header":             module[:5],
-		"a section without size":    module + "\x01",
-		"a section that is cut":     module + "\x01\x05\x00",
-		"a size without an end":     module + "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-		"a code section of nothing": module + "\x0a\x00",
-		"more bodies than bytes":    module + "\x0a\x02\xff\x7f",
+		"nothing":                       "",
+		"half a header":                 start[:5],
+		"a section without size":        start + "\x01",
+		"a section that is cut":         start + "\x01\x05\x00",
+		"a size without an end":         start + "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"a code section of nothing":     start + "\x0a\x00",
+		"more bodies than bytes":        start + "\x0a\x02\xff\x7f",
+		"two memories":                  start + "\x05\x05\x02\x00\x01\x00\x01",
+		"a memory of 4 GiB":             start + "\x05\x05\x01\x00\x80\x80\x04",
+		"a memory without a size":       start + "\x05\x02\x01\x00",
+		"data behind the memory":        start + memory + "\x0b\x09\x01\x00\x41\xff\xff\x03\x0b\x02ab",
+		"data without a memory":         start + "\x0b\x07\x01\x00\x41\x00\x0b\x01a",
+		"data at a negative address":    start + memory + "\x0b\x07\x01\x00\x41\x7f\x0b\x01a",
+		"data at a global's address":    start + memory + "\x0b\x07\x01\x00\x23\x00\x0b\x01a",
+		"data that a program places":    start + memory + "\x0b\x04\x01\x01\x01a",
+		"data that are cut":             start + memory + "\x0b\x07\x01\x00\x41\x00\x0b\x02a",
+		"data at an endless address":    start + memory + "\x0b\x0a\x01\x00\x41\xff\xff\xff\xff\xff\xff",
+		"more data than there are":      start + memory + "\x0b\x07\x02\x00\x41\x00\x0b\x01a",
+		"a data section of nothing":     start + memory + "\x0b\x00",
+		"an address without an end op":  start + memory + "\x0b\x07\x01\x00\x41\x00\x00\x01a",
+		"more data than bytes in there": start + memory + "\x0b\x02\xff\x7f",
 	} {
-		if out, err := hollow([]byte(text)); err == nil {
-			t.Errorf("%s: became %x", name, out)
+		if m, err := takeApart([]byte(text)); err == nil {
+			t.Errorf("%s: became %+v", name, m)
 		}
 	}
-	out, err := hollow([]byte(module + "\x03\x02\x01\x00\x0a\x06\x01\x04\x00\x41\x01\x0b\x00\x01\x61"))
-	if want := module + "\x03\x02\x01\x00\x0a\x05\x01\x03\x00\x00\x0b\x00\x01\x61"; err != nil || string(out) != want {
-		t.Errorf("got %x, %v; want %x", out, err, want)
+	m, err := takeApart([]byte(start + "\x03\x02\x01\x00" + memory + "\x0a\x06\x01\x04\x00\x41\x01\x0b" +
+		"\x0b\x0e\x02\x00\x41\x02\x0b\x01a\x00\x41\x80\x40\x0b\x00" + "\x00\x01\x61"))
+	if err == nil {
+		t.Errorf("data at -8192 became %+v", m)
+	}
+	m, err = takeApart([]byte(start + "\x03\x02\x01\x00" + memory + "\x0a\x06\x01\x04\x00\x41\x01\x0b" +
+		"\x0b\x0f\x02\x00\x41\x02\x0b\x01a\x00\x41\x80\xc0\x01\x0b\x01b" + "\x00\x01\x61"))
+	check(t, err)
+	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x06\x01\x04\x00\x41\x01\x0b" + "\x00\x01\x61"; string(m.bare()) != want {
+		t.Errorf("without data it is %x; want %x", m.bare(), want)
+	}
+	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x05\x01\x03\x00\x00\x0b" + "\x00\x01\x61"; string(m.hollow) != want {
+		t.Errorf("the hollow form is %x; want %x", m.hollow, want)
+	}
+	image := m.image()
+	if image.size != wasmPage || image.from != 0 || image.to != 7*hostPage || image.bytes[2] != 'a' || image.bytes[6*hostPage] != 'b' {
+		t.Errorf("its memory has %d bytes, of which %d to %d are not zero", image.size, image.from, image.to)
 	}
 }

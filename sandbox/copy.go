@@ -52,20 +52,16 @@ func (c *codeCopy) close(ctx context.Context) error {
 }
 
 // fromCache gives what makes another copy from the code that is kept, as long as it is what was put there.
-func (e *Engine) fromCache(cache *codeCache, wasm []byte) func(context.Context) (*codeCopy, error) {
+func (e *Engine) fromCache(cache *codeCache, hollow []byte) func(context.Context) (*codeCopy, error) {
 	return func(ctx context.Context) (*codeCopy, error) {
 		if cache.state() != cacheGood {
 			return nil, errors.New("the kept code is gone or damaged")
-		}
-		hollowed, err := hollow(wasm)
-		if err != nil {
-			return nil, err
 		}
 		kept, err := wazero.NewCompilationCacheWithDir(cache.code)
 		if err != nil {
 			return nil, err
 		}
-		c, err := newCopy(ctx, hollowed, kept)
+		c, err := newCopy(ctx, hollow, kept)
 		if err == nil {
 			err = e.try(ctx, c)
 		}
@@ -78,7 +74,7 @@ func (e *Engine) fromCache(cache *codeCache, wasm []byte) func(context.Context) 
 
 // try makes sure that a copy is the code, and not what wazero has compiled of its hollow form, which traps.
 func (e *Engine) try(ctx context.Context, c *codeCopy) error {
-	g, err := e.instantiate(ctx, c, commonMemory)
+	g, err := e.fresh(ctx, c, commonMemory)
 	if err != nil {
 		return err
 	}

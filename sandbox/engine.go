@@ -21,6 +21,9 @@ import (
 type Options struct {
 	// Wasm is the guest: quickjs.wasm. Required.
 	Wasm []byte
+	// Hash is the SHA-256 of Wasm, in hex, for who knows it; "" works it out, which takes a millisecond
+	// or two. What is kept of a guest, and images of its runs, are told from another's by it.
+	Hash string
 	// CacheDir is where the compiled guest is kept between processes. It is
 	// machine code that this process will run: where others can write, nothing is
 	// kept and nothing that is there is used. "" compiles at every start, which takes about a second.
@@ -85,8 +88,14 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if len(o.Wasm) == 0 {
 		return nil, errors.New("sandbox: no guest given: Options.Wasm is empty")
 	}
-	sum := sha256.Sum256(o.Wasm)
-	e := &Engine{hash: hex.EncodeToString(sum[:]), maxIdle: o.Idle, turns: make(turns, runtime.GOMAXPROCS(0))}
+	if o.Hash == "" {
+		sum := sha256.Sum256(o.Wasm)
+		o.Hash = hex.EncodeToString(sum[:])
+	}
+	if len(o.Hash) != 2*sha256.Size {
+		return nil, fmt.Errorf("sandbox: Options.Hash is no SHA-256 in hex: %q", o.Hash)
+	}
+	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: make(turns, runtime.GOMAXPROCS(0))}
 	if e.maxIdle <= 0 {
 		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
 	}
@@ -105,30 +114,32 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 // Hash is the SHA-256 of the guest, in hex.
 func (e *Engine) Hash() string { return e.hash }
 
-// compile makes the guest's machine code, or takes it from the cache, and takes
-// the snapshot.
+// compile puts the guest's memory together, and makes its machine code or takes it from the cache.
 func (e *Engine) compile(ctx context.Context, o Options) error {
 	compiling := func(r Reason) {
 		if o.Compiling != nil {
 			o.Compiling(r)
 		}
 	}
+	m, err := takeApart(o.Wasm)
+	if err != nil {
+		return fmt.Errorf("compiling the guest: %w", err)
+	}
+	if e.snapshot, err = newSnapshot(m); err != nil {
+		return err
+	}
 	if o.CacheDir == "" {
 		compiling(Uncached)
-		return e.load(ctx, o.Wasm, nil)
+		return e.load(ctx, m.bare(), nil)
 	}
 	cache, emptied, err := openCache(o.CacheDir, e.hash)
 	switch {
 	case errors.Is(err, errNotPrivate):
 		compiling(Foreign)
-		return e.load(ctx, o.Wasm, nil)
+		return e.load(ctx, m.bare(), nil)
 	case err != nil:
 		compiling(Uncached)
-		return e.load(ctx, o.Wasm, nil)
-	}
-	hollowed, err := hollow(o.Wasm)
-	if err != nil {
-		return fmt.Errorf("compiling the guest: %w", err)
+		return e.load(ctx, m.bare(), nil)
 	}
 	switch state := cache.state(); {
 	case emptied:
@@ -136,32 +147,30 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	case state == cacheGood:
 		kept, err := wazero.NewCompilationCacheWithDir(cache.code)
 		if err == nil {
-			err = e.load(ctx, hollowed, kept)
+			err = e.load(ctx, m.hollow, kept)
 		}
 		if err == nil {
-			e.again = e.fromCache(cache, o.Wasm)
+			e.again = e.fromCache(cache, m.hollow)
 			return nil
 		}
-		_ = e.release(ctx)
 		compiling(Damaged)
 	case state == cacheDamaged:
 		compiling(Damaged)
 	default:
 		compiling(FirstTime)
 	}
-	if err := e.fill(ctx, cache, o.Wasm, hollowed); err == nil || e.snapshot != nil { // what could not be kept can be used
+	if err := e.fill(ctx, cache, m); err == nil || len(e.copies) > 0 { // what could not be kept can be used
 		if err == nil {
-			e.again = e.fromCache(cache, o.Wasm)
+			e.again = e.fromCache(cache, m.hollow)
 		}
 		return nil
 	}
-	_ = e.release(ctx)
 	compiling(Uncached)
-	return e.load(ctx, o.Wasm, nil)
+	return e.load(ctx, m.bare(), nil)
 }
 
 // fill compiles the guest and keeps the result in the cache.
-func (e *Engine) fill(ctx context.Context, cache *codeCache, wasm, hollowed []byte) (err error) {
+func (e *Engine) fill(ctx context.Context, cache *codeCache, m *module) (err error) {
 	own := filepath.Dir(cache.sum)
 	left, _ := filepath.Glob(filepath.Join(own, "new-*")) // by processes that were killed
 	for _, d := range left {
@@ -179,7 +188,7 @@ func (e *Engine) fill(ctx context.Context, cache *codeCache, wasm, hollowed []by
 	if err != nil {
 		return err
 	}
-	if err := e.load(ctx, wasm, c); err != nil {
+	if err := e.load(ctx, m.bare(), c); err != nil {
 		return err
 	}
 	// The file name that the hollow form has is wazero's to choose.
@@ -187,7 +196,7 @@ func (e *Engine) fill(ctx context.Context, cache *codeCache, wasm, hollowed []by
 		return err
 	}
 	r := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(c))
-	_, err = r.CompileModule(ctx, hollowed)
+	_, err = r.CompileModule(ctx, m.hollow)
 	if err = errors.Join(err, r.Close(ctx), c.Close(ctx)); err != nil {
 		return err
 	}
@@ -202,39 +211,46 @@ func runtimeConfig(c wazero.CompilationCache) wazero.RuntimeConfig {
 	return config
 }
 
-// load compiles a module, or finds it in the cache, and takes the snapshot.
+// load compiles a module, or finds it in the cache, and makes the first guest. After an error it may be called again.
 func (e *Engine) load(ctx context.Context, wasm []byte, cache wazero.CompilationCache) error {
 	c, err := newCopy(ctx, wasm, cache)
-	e.copies = []*codeCopy{c}
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.firstGuest(ctx, c)
 	}
-	return e.takeSnapshot(ctx)
+	if err != nil {
+		return errors.Join(err, c.close(ctx))
+	}
+	e.copies = []*codeCopy{c}
+	return nil
 }
 
-// takeSnapshot keeps the memory of a guest that nothing has run in.
-func (e *Engine) takeSnapshot(ctx context.Context) error {
-	g, err := e.instantiate(ctx, e.copies[0], commonMemory)
+// firstGuest makes a guest, asks it what has to be known of all, and keeps it for the first run.
+func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
+	g, err := e.fresh(ctx, c, commonMemory)
 	if err != nil {
 		return err
 	}
-	defer g.close()
 	results, err := g.module.ExportedFunction("cm_shared").Call(g.ctx)
-	if err != nil {
-		return fmt.Errorf("asking the guest for its shared struct: %w", err)
-	}
-	e.sharedAddr = uint32(results[0])
-	g.shared = shared{mem: g.module.Memory(), addr: e.sharedAddr}
-	if _, ok := g.module.Memory().Read(e.sharedAddr, sharedSize); !ok {
-		return errOutOfBounds
+	if err == nil {
+		e.sharedAddr = uint32(results[0])
+		g.shared = shared{mem: g.module.Memory(), addr: e.sharedAddr}
+		if _, ok := g.module.Memory().Read(e.sharedAddr, sharedSize); !ok {
+			err = errOutOfBounds
+		}
 	}
 	// The module comes initialised: guest/preinit has put what cm_init did into it.
-	if results, err = g.module.ExportedFunction("cm_ready").Call(g.ctx); err != nil || results[0] != 1 {
-		return fmt.Errorf("the guest was not initialised when it was built: %v", err)
+	if err == nil {
+		if results, err = g.module.ExportedFunction("cm_ready").Call(g.ctx); err == nil && results[0] != 1 {
+			err = errors.New("it was not initialised when it was built")
+		}
 	}
-	memory, _ := g.module.Memory().Read(0, g.module.Memory().Size())
-	e.snapshot, err = newSnapshot(memory)
-	return err
+	if err != nil {
+		g.close()
+		return fmt.Errorf("asking the guest for its shared struct: %w", err)
+	}
+	e.snapshot.restore(g.mem)
+	c.idle = append(c.idle, g)
+	return nil
 }
 
 // get returns a guest whose memory equals the snapshot, never used since, and

@@ -1,28 +1,57 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"slices"
 )
 
-// A hollow module is the guest without its code: each function does nothing but
-// trap. The machine code of the guest was made from the whole module, which
-// was validated then; to be linked with that machine code again, a module's types,
-// imports, exports and data are enough, and validating the code anew at
-// each start would take longer than all the rest of it.
+// A module is the guest, taken apart. Its memory is put together here, once, and its machine code is compiled once
+// and kept; what is left to be read at each start, and to be done for each guest, is little.
+type module struct {
+	// hollow is the module without its data, which guests have from the snapshot, and without its code:
+	// each function does nothing but trap. The machine code was made from the bare form, which was validated
+	// then; to be linked with that machine code again, a module's types, imports and exports are enough, and
+	// validating the code anew at each start would take longer than all the rest of it.
+	hollow    []byte
+	code      []byte // the section, whole
+	codeAfter int    // where in hollow the one without code is, and where it ends
+	codeEnd   int
+	data      []segment
+	memory    int // bytes, at the start
+}
 
-// sectionCode is the id of the code section (WebAssembly 2.0, 5.5.13).
-const sectionCode = 10
+// bare is the module without its data.
+func (m *module) bare() []byte {
+	return slices.Concat(m.hollow[:m.codeAfter], m.code, m.hollow[m.codeEnd:])
+}
+
+// A segment is what a module puts into its memory.
+type segment struct {
+	at    int
+	bytes []byte
+}
+
+// The ids of sections (WebAssembly 2.0, 5.5.2).
+const (
+	sectionMemory    = 5
+	sectionCode      = 10
+	sectionData      = 11
+	sectionDataCount = 12
+)
 
 var errNotWasm = errors.New("not a WebAssembly module")
 
-// hollow makes the hollow form of a module.
-func hollow(wasm []byte) ([]byte, error) {
+// takeApart reads a module as far as it has to. Whatever is not as in the guest is an error: such a module would be
+// another one without its data.
+func takeApart(wasm []byte) (*module, error) {
 	const header = 8 // magic number and version
 	if len(wasm) < header {
 		return nil, errNotWasm
 	}
-	out := append(make([]byte, 0, len(wasm)), wasm[:header]...)
+	m := &module{hollow: slices.Clone(wasm[:header])}
 	for at := header; at < len(wasm); {
 		size, n := binary.Uvarint(wasm[at+1:])
 		body := at + 1 + n
@@ -30,23 +59,99 @@ func hollow(wasm []byte) ([]byte, error) {
 			return nil, errNotWasm
 		}
 		end := body + int(size)
-		if wasm[at] != sectionCode {
-			out = append(out, wasm[at:end]...)
-			at = end
-			continue
+		keep := wasm[at:end]
+		var err error
+		switch wasm[at] {
+		case sectionData:
+			m.data, err = readData(wasm[body:end])
+			keep = nil
+		case sectionDataCount:
+			keep = nil
+		case sectionMemory:
+			m.memory, err = readMemory(wasm[body:end])
+		case sectionCode:
+			m.code, m.codeAfter = keep, len(m.hollow)
+			keep, err = hollowCode(wasm[body:end])
+			m.codeEnd = m.codeAfter + len(keep)
 		}
-		count, n := binary.Uvarint(wasm[body:end])
-		if n <= 0 || count > size {
-			return nil, errNotWasm
+		if err != nil {
+			return nil, err
 		}
-		trap := []byte{3, 0, 0, 0x0b} // size, no locals, unreachable, end
-		out = append(out, sectionCode)
-		out = binary.AppendUvarint(out, uint64(n)+count*uint64(len(trap)))
-		out = binary.AppendUvarint(out, count)
-		for range count {
-			out = append(out, trap...)
-		}
+		m.hollow = append(m.hollow, keep...)
 		at = end
 	}
-	return out, nil
+	for _, s := range m.data {
+		if s.at+len(s.bytes) > m.memory {
+			return nil, fmt.Errorf("%w: its data do not fit into its memory", errNotWasm)
+		}
+	}
+	return m, nil
+}
+
+// hollowCode is a code section in which each function does nothing but trap.
+func hollowCode(section []byte) ([]byte, error) {
+	count, n := binary.Uvarint(section)
+	if n <= 0 || count > uint64(len(section)) {
+		return nil, errNotWasm
+	}
+	trap := []byte{3, 0, 0, 0x0b} // size, no locals, unreachable, end
+	bodies := append(section[:n:n], bytes.Repeat(trap, int(count))...)
+	return append(binary.AppendUvarint([]byte{sectionCode}, uint64(len(bodies))), bodies...), nil
+}
+
+// readMemory is the size of the one memory that a module begins with.
+func readMemory(section []byte) (int, error) {
+	count, n := binary.Uvarint(section)
+	if n <= 0 || count != 1 || len(section) < n+2 {
+		return 0, fmt.Errorf("%w: it has not one memory", errNotWasm)
+	}
+	pages, k := binary.Uvarint(section[n+1:]) // after the flags
+	if k <= 0 || pages*wasmPage > maxMemory {
+		return 0, fmt.Errorf("%w: its memory has no size that a guest can have", errNotWasm)
+	}
+	return int(pages) * wasmPage, nil
+}
+
+// readData reads segments that are put into memory 0 at a constant address.
+func readData(section []byte) ([]segment, error) {
+	bad := fmt.Errorf("%w: its data are not all placed at constant addresses", errNotWasm)
+	count, n := binary.Uvarint(section)
+	if n <= 0 || count > uint64(len(section)) {
+		return nil, bad
+	}
+	p := section[n:]
+	segments := make([]segment, 0, count)
+	for range count {
+		if len(p) < 2 || p[0] != 0 || p[1] != 0x41 { // active, memory 0; i32.const
+			return nil, bad
+		}
+		at, n := varint(p[2:])
+		if n <= 0 || at < 0 || len(p) < 2+n+1 || p[2+n] != 0x0b { // end
+			return nil, bad
+		}
+		p = p[2+n+1:]
+		size, n := binary.Uvarint(p)
+		if n <= 0 || size > uint64(len(p)-n) {
+			return nil, bad
+		}
+		segments = append(segments, segment{at, p[n : n+int(size)]})
+		p = p[n+int(size):]
+	}
+	return segments, nil
+}
+
+// varint reads a signed LEB128 number (WebAssembly 2.0, 5.2.2) of 32 bits and how many bytes it has; 0 if it is none.
+func varint(p []byte) (v, n int) {
+	for shift := 0; n < len(p) && n < 5; shift += 7 {
+		b := p[n]
+		n++
+		v |= int(b&0x7f) << shift
+		if b < 0x80 {
+			if b&0x40 != 0 {
+				v -= 1 << (shift + 7)
+			}
+			return v, n
+		}
+	}
+	return 0, 0
 }

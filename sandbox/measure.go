@@ -24,6 +24,7 @@ func (e *Engine) InitialiseAnew(ctx context.Context) error {
 		return err
 	}
 	defer g.close()
+	copy(g.mem.reserved[e.snapshot.from:], e.snapshot.bytes) // what instantiating does that has the module's data
 	for _, f := range []struct {
 		name string
 		args []uint64

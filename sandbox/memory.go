@@ -24,20 +24,19 @@ type image struct {
 	bytes          []byte
 }
 
-// imageOf copies what is not zero of memory.
-func imageOf(memory []byte) image {
-	m := image{size: len(memory)}
-	for at := 0; at < len(memory); at += hostPage {
-		if isZero(memory[at : at+hostPage]) {
-			continue
-		}
-		if m.to == 0 {
-			m.from = at
-		}
-		m.to = at + hostPage
+// image is the memory of an instance of the module.
+func (m *module) image() image {
+	i := image{size: m.memory, from: m.memory}
+	for _, s := range m.data {
+		i.from, i.to = min(i.from, s.at), max(i.to, s.at+len(s.bytes))
 	}
-	m.bytes = append([]byte(nil), memory[m.from:m.to]...)
-	return m
+	i.from = min(i.from, i.to) / hostPage * hostPage
+	i.to = (i.to + hostPage - 1) / hostPage * hostPage
+	i.bytes = make([]byte, i.to-i.from)
+	for _, s := range m.data {
+		copy(i.bytes[s.at-i.from:], s.bytes)
+	}
+	return i
 }
 
 // page is what the image has at an address; nil means zeros.

@@ -25,15 +25,21 @@ type snapshot struct {
 	counts    bool        // the kernel counts the page faults of a thread: see watch
 }
 
-func newSnapshot(memory []byte) (*snapshot, error) {
-	s := &snapshot{image: imageOf(memory)}
+func newSnapshot(m *module) (*snapshot, error) {
+	s := &snapshot{image: m.image()}
 	name := []byte("codemode-guest\x00")
 	fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 1 /* MFD_CLOEXEC */, 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("creating the snapshot's file: %w", errno)
 	}
 	s.file = os.NewFile(fd, "codemode-guest")
-	if _, err := s.file.Write(s.bytes); err != nil {
+	err := s.file.Truncate(int64(len(s.bytes)))
+	for _, d := range m.data { // between them it is zero, and need not be there
+		if err == nil {
+			_, err = s.file.WriteAt(d.bytes, int64(d.at-s.from))
+		}
+	}
+	if err != nil {
 		s.file.Close()
 		return nil, fmt.Errorf("writing the snapshot: %w", err)
 	}

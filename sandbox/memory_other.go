@@ -7,8 +7,8 @@ package sandbox
 
 type snapshot struct{ image }
 
-func newSnapshot(memory []byte) (*snapshot, error) {
-	return &snapshot{imageOf(memory)}, nil
+func newSnapshot(m *module) (*snapshot, error) {
+	return &snapshot{m.image()}, nil
 }
 
 func (s *snapshot) close() {}
