@@ -24,7 +24,11 @@ func (e *Engine) InitialiseAnew(ctx context.Context) error {
 		return err
 	}
 	defer g.close()
-	copy(g.mem.reserved[e.snapshot.from:], e.snapshot.bytes) // what instantiating does that has the module's data
+	for at := e.snapshot.from; at < e.snapshot.to; at += hostPage { // as instantiating does that has the module's data
+		if p := e.snapshot.page(at); !isZero(p) {
+			copy(g.mem.reserved[at:], p)
+		}
+	}
 	for _, f := range []struct {
 		name string
 		args []uint64
