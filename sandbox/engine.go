@@ -254,9 +254,14 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 }
 
 // get returns a guest whose memory equals the snapshot, never used since, and
-// may grow to as much as is asked for.
+// may grow to as much as is asked for. It counts the run in, until put.
 func (e *Engine) get(ctx context.Context, memory int64) (*guest, error) {
 	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, ErrClosed
+	}
+	e.runs.Add(1)
 	c := e.leastUsed()
 	c.users++
 	if n := len(c.idle); n > 0 && memory <= commonMemory {
@@ -275,12 +280,14 @@ func (e *Engine) get(ctx context.Context, memory int64) (*guest, error) {
 		e.mu.Lock()
 		c.users--
 		e.mu.Unlock()
+		e.runs.Done()
 	}
 	return g, err
 }
 
 // put takes a guest back after its run. One that trapped or grew is closed.
 func (e *Engine) put(g *guest) {
+	defer e.runs.Done()
 	g.run = nil
 	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory
 	if keep {
@@ -306,7 +313,7 @@ func (e *Engine) idleEach() int { return max(1, e.maxIdle/len(e.copies)) }
 // ErrClosed is returned by Run after Close.
 var ErrClosed = errors.New("sandbox: the engine is closed")
 
-// begin counts a run in, unless the engine is closed.
+// begin counts something in that uses the engine, unless that is closed.
 func (e *Engine) begin() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

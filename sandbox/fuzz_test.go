@@ -56,7 +56,9 @@ func FuzzHostCall(f *testing.F) {
 }
 
 func (r *Run) end() {
-	r.cancel(errEnded)
+	if r.cancel != nil {
+		r.cancel(errEnded)
+	}
 	r.mu.Lock()
 	r.ended = true
 	r.mu.Unlock()

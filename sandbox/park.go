@@ -160,9 +160,6 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 	if err != nil {
 		return nil, err
 	}
-	if err := e.begin(); err != nil {
-		return nil, err
-	}
 	g, err := e.get(ctx, header.Limits.Memory)
 	if err == nil {
 		err = e.readPages(g, header.Memory, pages)
@@ -172,7 +169,6 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 			g.waste = true
 			e.put(g)
 		}
-		e.runs.Done()
 		return nil, err
 	}
 	p := Program{Source: header.Source, Name: header.Name, Limits: header.Limits, Lookup: lookup}

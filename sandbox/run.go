@@ -48,12 +48,11 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Kind: Canceled, Message: "canceled before it started", Err: context.Cause(ctx)}
 	}
-	if err := e.begin(); err != nil {
+	g, err := e.get(ctx, limits.Memory)
+	if errors.Is(err, ErrClosed) {
 		return nil, err
 	}
-	g, err := e.get(ctx, limits.Memory)
 	if err != nil {
-		e.runs.Done()
 		return nil, &Error{Kind: Crashed, Message: "no guest could be made", Err: err}
 	}
 	return newRun(ctx, e, g, p, limits, h), nil
@@ -61,7 +60,6 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 
 func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, h Host) *Run {
 	r := &Run{engine: e, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(), wake: make(chan struct{}, 1), done: make(chan struct{})}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	g.run = r
 	g.clock = r.started
 	r.size = g.mem.size
@@ -104,15 +102,15 @@ type Run struct {
 	host    Host
 	limits  Limits
 	parent  context.Context
-	ctx     context.Context // of the calls: ends with the run
-	cancel  context.CancelCauseFunc
 	started time.Duration
 	wake    chan struct{} // something changed that wait looks at
 	done    chan struct{}
 
 	// Only the driving goroutine, until done is closed.
 	guest   *guest
-	callers bool // it is that of who called Run, which must not be held up by a Host
+	ctx     context.Context         // of the calls: ends with the run; nil before the first one
+	cancel  context.CancelCauseFunc // the same
+	callers bool                    // it is that of who called Run, which must not be held up by a Host
 	begun   bool
 	cpu     time.Duration
 	stop    Kind          // why mustStop said so; 0 (Crashed) while it has not
@@ -191,13 +189,14 @@ func (r *Run) drive() {
 	if errors.Is(err, errRelieved) {
 		return
 	}
-	defer r.engine.runs.Done()
 	r.result, r.err = result, err
 	if r.timer != nil {
 		r.timer.Stop()
 	}
 	r.performNext()
-	r.cancel(errEnded)
+	if r.cancel != nil {
+		r.cancel(errEnded)
+	}
 	r.mu.Lock()
 	r.ended = true
 	if r.relief != nil {
@@ -465,6 +464,9 @@ func (r *Run) call(name, args []byte) int32 {
 		return callNoRoom
 	}
 	c := &Call{ID: r.calls + 1, Name: r.callName(name), Args: append(make([]byte, 0, len(args)), args...), run: r}
+	if r.ctx == nil {
+		r.ctx, r.cancel = context.WithCancelCause(r.parent)
+	}
 	r.calls++
 	r.held += c.held()
 	r.start(c)
