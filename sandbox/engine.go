@@ -70,7 +70,7 @@ type Engine struct {
 	hash       string
 	maxIdle    int
 	parkKey    []byte
-	turns      turns
+	turns      *turns
 	dump       dump
 
 	lastHere sync.Pool // of *codeCopy: what it keeps for each processor is what was used there
@@ -95,7 +95,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if len(o.Hash) != 2*sha256.Size {
 		return nil, fmt.Errorf("sandbox: Options.Hash is no SHA-256 in hex: %q", o.Hash)
 	}
-	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: make(turns, runtime.GOMAXPROCS(0))}
+	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0))}
 	if e.maxIdle <= 0 {
 		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
 	}

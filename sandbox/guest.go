@@ -29,8 +29,9 @@ type guest struct {
 	entered time.Duration
 	left    time.Duration
 	began   time.Duration // when it was its turn last
-	turns   turns
-	waste   bool // trapped
+	turns   *turns
+	wake    chan struct{} // of runs: a wake-up that comes too late is one too many for the next
+	waste   bool          // trapped
 }
 
 type guestKey struct{}
@@ -41,7 +42,7 @@ func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest
 	if err != nil {
 		return nil, err
 	}
-	g := &guest{copy: c, mem: m, turns: e.turns}
+	g := &guest{copy: c, mem: m, turns: e.turns, wake: make(chan struct{}, 1)}
 	allocator := experimental.MemoryAllocatorFunc(func(cap, max uint64) experimental.LinearMemory { return m })
 	g.module, err = c.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), c.code,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)) // not used, and smaller than the default
@@ -119,29 +120,19 @@ func (g *guest) setClock(t time.Duration) {
 	g.shared.setFloat64(sharedNow, float64(epoch.Add(t).UnixMilli()))
 }
 
-// write puts p, q, ... one after the other where the guest can read them.
-func (g *guest) write(parts ...[]byte) error {
-	n := 0
-	for _, p := range parts {
-		n += len(p)
-	}
-	at := g.shared.uint32(sharedIn)
+// room is where n bytes can be put for the guest to read.
+func (g *guest) room(n int) (at uint32, err error) {
+	at = g.shared.uint32(sharedIn)
 	if n >= int(g.shared.uint32(sharedInCap)) {
 		if err := g.call(doBuffer, uint64(n)); err != nil {
-			return err
+			return 0, err
 		}
 		at = uint32(g.stack[0])
 	}
 	if at == 0 {
-		return errNoRoom
+		return 0, errNoRoom
 	}
-	for _, p := range parts {
-		if !g.module.Memory().Write(at, p) {
-			return errOutOfBounds
-		}
-		at += uint32(len(p))
-	}
-	return nil
+	return at, nil
 }
 
 var errNoRoom = errors.New("no room in the guest's memory")

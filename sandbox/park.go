@@ -182,6 +182,7 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 		r.open = append(r.open, &Call{ID: c.ID, Name: c.Name, Args: c.Args, run: r})
 		r.held += len(c.Args)
 	}
+	r.done = make(chan struct{})
 	go r.drive()
 	return r, nil
 }

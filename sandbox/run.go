@@ -24,8 +24,9 @@ func (e *Engine) Run(ctx context.Context, p Program, h Host) (*Result, error) {
 		return &Result{}, err
 	}
 	r.callers = true
-	r.drive()
-	<-r.done
+	if !r.drive() {
+		<-r.done
+	}
 	return r.result, r.err
 }
 
@@ -35,6 +36,7 @@ func (e *Engine) Start(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.done = make(chan struct{})
 	go r.drive()
 	return r, nil
 }
@@ -59,7 +61,7 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 }
 
 func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, h Host) *Run {
-	r := &Run{engine: e, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	r := &Run{engine: e, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(), wake: g.wake}
 	g.run = r
 	g.clock = r.started
 	r.size = g.mem.size
@@ -104,7 +106,7 @@ type Run struct {
 	parent  context.Context
 	started time.Duration
 	wake    chan struct{} // something changed that wait looks at
-	done    chan struct{}
+	done    chan struct{} // nil while nobody but the caller of Run can wait
 
 	// Only the driving goroutine, until done is closed.
 	guest   *guest
@@ -182,12 +184,12 @@ func (r *Run) wall(t time.Duration) time.Duration {
 	return d
 }
 
-// drive runs the program to its end, or until it is parked or another goroutine drives.
-func (r *Run) drive() {
+// drive runs the program to its end, or until it is parked. It reports whether it did, or another goroutine drives.
+func (r *Run) drive() bool {
 	g := r.guest
 	result, err := r.loop(g)
 	if errors.Is(err, errRelieved) {
-		return
+		return false
 	}
 	r.result, r.err = result, err
 	if r.timer != nil {
@@ -216,8 +218,11 @@ func (r *Run) drive() {
 	r.mu.Unlock()
 	r.guest = nil
 	r.engine.put(g)
-	close(r.done)
+	if r.done != nil {
+		close(r.done)
+	}
 	r.engine.dump.add(unused)
+	return true
 }
 
 func (r *Run) loop(g *guest) (*Result, error) {
@@ -291,8 +296,13 @@ func (r *Run) begin(g *guest) error {
 	if name == "" {
 		name = defaultName
 	}
-	if err := g.write([]byte(p.Source), []byte(name), p.Input); err != nil {
+	at, err := g.room(len(p.Source) + len(name) + len(p.Input))
+	if err != nil {
 		return err
+	}
+	mem, n := g.module.Memory(), uint32(len(p.Source))
+	if !mem.WriteString(at, p.Source) || !mem.WriteString(at+n, name) || !mem.Write(at+n+uint32(len(name)), p.Input) {
+		return errOutOfBounds
 	}
 	return g.call(doStart, uint64(len(p.Source)), uint64(len(name)), uint64(len(p.Input)))
 }
@@ -415,8 +425,12 @@ func (r *Run) settle(g *guest, a answer, last bool) error {
 	if last {
 		how |= settlePump
 	}
-	if err := g.write(body); err != nil {
+	at, err := g.room(len(body))
+	if err != nil {
 		return err
+	}
+	if !g.module.Memory().Write(at, body) {
+		return errOutOfBounds
 	}
 	r.mu.Lock()
 	r.held -= len(a.value)
@@ -507,6 +521,7 @@ func (r *Run) performLast(alone bool) bool {
 	alone = alone && r.inFlight == 1 && len(r.answers) == 0
 	if alone && r.callers {
 		r.callers = false
+		r.done = make(chan struct{})
 		r.mu.Unlock()
 		go r.drive()
 		return false
