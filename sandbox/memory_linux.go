@@ -214,7 +214,7 @@ func (s *snapshot) watch(m *mapping) {
 }
 
 func (s *snapshot) watched(m *mapping) {
-	if m.watching && threadFaults() == m.faults {
+	if now := threadFaults(); m.watching && now >= 0 && now == m.faults {
 		m.watching = false
 		runtime.UnlockOSThread()
 		return

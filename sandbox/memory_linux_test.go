@@ -1,0 +1,85 @@
+package sandbox
+
+import "testing"
+
+// Of a run without page faults nothing is asked of the kernel; whatever the runs before it did, all is as it was.
+func TestAGuestIsRestoredWithoutAskingTheKernel(t *testing.T) {
+	e := testEngine(t)
+	if !e.snapshot.counts {
+		t.Skip("this kernel does not count the page faults of a thread")
+	}
+	asked := 0
+	run := func(source string) {
+		t.Helper()
+		g, err := e.get(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.put(g)
+		r := newRun(t.Context(), e, g, Program{Source: source}, DefaultLimits(), echo)
+		if _, err := r.loop(g); err != nil {
+			t.Fatal(err)
+		}
+		if g.mem.own == nil {
+			asked++
+		}
+	}
+	for round := range 10 {
+		for range 30 {
+			run(onePlusOne)
+		}
+		run("return [new Array(20000).fill(7).length, 'text'.repeat(9000).length]") // writes where no run did before
+		run(onePlusOne)
+		run("function f(n) { return n ? f(n - 1) + 1 : 0 } return f(300)")
+		run(onePlusOne)
+		g, err := e.get(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 0; at < g.mem.size; at += hostPage {
+			if e.snapshot.differs(g.mem, at) {
+				t.Fatalf("in round %d the page at %#x differs from the snapshot", round, at)
+			}
+		}
+		g.waste = true // looking at all pages has made them its own
+		e.put(g)
+	}
+	if asked > 170 {
+		t.Errorf("after %d of 340 runs the kernel had to be asked", asked)
+	}
+	t.Logf("after %d of 340 runs the kernel had to be asked", asked)
+}
+
+func TestAWriteElsewhereIsAPageFault(t *testing.T) {
+	e := testEngine(t)
+	if !e.snapshot.counts {
+		t.Skip("this kernel does not count the page faults of a thread")
+	}
+	g, err := e.get(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.put(g)
+	g.mem.reserved[e.snapshot.from] ^= 1
+	g.mem.own = nil
+	e.snapshot.restore(g.mem)
+	quiet := 0
+	for range 10 { // the thread may have a page fault that has nothing to do with it
+		e.snapshot.watch(g.mem)
+		g.mem.reserved[e.snapshot.from] ^= 1
+		if e.snapshot.watched(g.mem); g.mem.own != nil {
+			quiet++
+		}
+		e.snapshot.restore(g.mem)
+	}
+	if quiet == 0 {
+		t.Error("writing to a page that is the guest's own was a page fault, ten times")
+	}
+	e.snapshot.watch(g.mem)
+	for at := e.snapshot.to - hostPage; at > e.snapshot.from; at -= hostPage { // some are its own already
+		g.mem.reserved[at] ^= 1
+	}
+	if e.snapshot.watched(g.mem); g.mem.own != nil {
+		t.Error("every page was written, and it was not noticed")
+	}
+}
