@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -21,9 +24,55 @@ type codeCopy struct {
 	cache   wazero.CompilationCache // nil if there is none
 	code    wazero.CompiledModule
 
-	// Guarded by Engine.mu.
-	idle  []*guest
-	users int // guests that serve a run
+	mu     sync.Mutex
+	idle   []*guest
+	most   int // how many idle ones are kept
+	users  int // guests that serve a run
+	closed bool
+	runs   sync.WaitGroup // added to under mu
+}
+
+// enter counts a run in, and gives it an idle guest if there is one that may grow to as much as is asked for. ok is false if
+// the engine is closed, or alone is wanted and others use the copy.
+func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || alone && c.users > 0 {
+		return nil, false
+	}
+	c.users++
+	c.runs.Add(1)
+	if n := len(c.idle); n > 0 && memory <= commonMemory {
+		g = c.idle[n-1]
+		c.idle = c.idle[:n-1]
+	}
+	return g, true
+}
+
+// leave counts a run out. Its guest, which may be nil, is kept if it may be and there is room, or closed.
+func (c *codeCopy) leave(g *guest, keep bool) {
+	c.mu.Lock()
+	c.users--
+	if keep = keep && len(c.idle) < c.most; keep {
+		c.idle = append(c.idle, g)
+	}
+	c.mu.Unlock()
+	if g != nil && !keep {
+		g.close()
+	}
+	c.runs.Done()
+}
+
+// keep sets how many idle guests are kept, and gives those that are too many. 0 is for good.
+func (c *codeCopy) keep(most int) (rest []*guest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.most, c.closed = most, c.closed || most == 0
+	if len(c.idle) > most {
+		rest = slices.Clone(c.idle[most:])
+		c.idle = c.idle[:most]
+	}
+	return rest
 }
 
 // newCopy compiles a module, or finds it in the cache. What it returns beside an error has to be closed.
@@ -83,25 +132,34 @@ func (e *Engine) try(ctx context.Context, c *codeCopy) error {
 	return err
 }
 
-// leastUsed is the copy that the fewest runs use now, of several the one that was used last on this
-// processor. When there is none that nobody uses, another one is made for later runs. The caller holds
-// e.mu and is in a run.
-func (e *Engine) leastUsed() *codeCopy {
-	least, ok := e.lastHere.Get().(*codeCopy)
-	if !ok {
-		least = e.copies[0]
+// leastUsed enters the copy that the fewest runs use now, of several the one that was used last on this
+// processor, which here is if it is not nil. When there is none that nobody uses, another one is made for later runs.
+func (e *Engine) leastUsed(memory int64, here *codeCopy) (*codeCopy, *guest, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, nil, ErrClosed
 	}
+	least := cmp.Or(here, e.copies[0])
+	fewest := least.usedBy()
 	for _, c := range e.copies {
-		if c.users < least.users {
-			least = c
+		if n := c.usedBy(); n < fewest {
+			least, fewest = c, n
 		}
 	}
-	if least.users > 0 && e.again != nil && !e.making && !e.closed && len(e.copies) < min(runtime.GOMAXPROCS(0), maxCopies) {
+	if fewest > 0 && e.again != nil && !e.making && len(e.copies) < min(runtime.GOMAXPROCS(0), maxCopies) {
 		e.making = true
 		e.runs.Add(1)
 		go e.addCopy()
 	}
-	return least
+	g, _ := least.enter(memory, false) // it is not closed, since the engine is not
+	return least, g, nil
+}
+
+func (c *codeCopy) usedBy() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.users
 }
 
 // addCopy makes another copy. Without it all goes on as before.
@@ -116,9 +174,8 @@ func (e *Engine) addCopy() {
 	} else {
 		e.copies = append(e.copies, c)
 		for _, c := range e.copies {
-			if n := e.idleEach(); len(c.idle) > n {
-				rest = append(rest, c.idle[n:]...)
-				c.idle = c.idle[:n]
+			if !e.closed {
+				rest = append(rest, c.keep(max(1, e.maxIdle/len(e.copies)))...)
 			}
 		}
 	}

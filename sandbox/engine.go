@@ -220,6 +220,7 @@ func (e *Engine) load(ctx context.Context, wasm []byte, cache wazero.Compilation
 	if err != nil {
 		return errors.Join(err, c.close(ctx))
 	}
+	c.keep(e.maxIdle)
 	e.copies = []*codeCopy{c}
 	return nil
 }
@@ -254,61 +255,43 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 }
 
 // get returns a guest whose memory equals the snapshot, never used since, and
-// may grow to as much as is asked for. It counts the run in, until put.
-func (e *Engine) get(ctx context.Context, memory int64) (*guest, error) {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil, ErrClosed
+// may grow to as much as is asked for. It counts the run in, until put. Of what all processors write to, it
+// touches nothing as long as the copy that was used last on this one is free.
+func (e *Engine) get(ctx context.Context, memory int64) (g *guest, err error) {
+	c, _ := e.lastHere.Get().(*codeCopy)
+	ok := false
+	if c != nil {
+		g, ok = c.enter(memory, true)
 	}
-	e.runs.Add(1)
-	c := e.leastUsed()
-	c.users++
-	if n := len(c.idle); n > 0 && memory <= commonMemory {
-		g := c.idle[n-1]
-		c.idle = c.idle[:n-1]
-		e.mu.Unlock()
+	if !ok {
+		if c, g, err = e.leastUsed(memory, c); err != nil {
+			return nil, err
+		}
+	}
+	if g != nil {
 		return g, nil
 	}
-	e.mu.Unlock()
 	most := commonMemory
 	if memory > commonMemory {
 		most = maxMemory
 	}
-	g, err := e.fresh(ctx, c, most)
-	if err != nil {
-		e.mu.Lock()
-		c.users--
-		e.mu.Unlock()
-		e.runs.Done()
+	if g, err = e.fresh(ctx, c, most); err != nil {
+		c.leave(nil, false)
 	}
 	return g, err
 }
 
 // put takes a guest back after its run. One that trapped or grew is closed.
 func (e *Engine) put(g *guest) {
-	defer e.runs.Done()
 	g.run = nil
 	keep := !g.waste && g.mem.size == e.snapshot.size && g.mem.most == commonMemory
 	if keep {
 		g.mem.limit, g.mem.mayGrow = g.mem.most, nil
 		e.snapshot.restore(g.mem)
 	}
-	c := g.copy
-	e.lastHere.Put(c)
-	e.mu.Lock()
-	c.users--
-	if keep = keep && !e.closed && len(c.idle) < e.idleEach(); keep {
-		c.idle = append(c.idle, g)
-	}
-	e.mu.Unlock()
-	if !keep {
-		g.close()
-	}
+	e.lastHere.Put(g.copy)
+	g.copy.leave(g, keep)
 }
-
-// idleEach is how many idle guests a copy may have. The caller holds e.mu.
-func (e *Engine) idleEach() int { return max(1, e.maxIdle/len(e.copies)) }
 
 // ErrClosed is returned by Run after Close.
 var ErrClosed = errors.New("sandbox: the engine is closed")
@@ -331,12 +314,15 @@ func (e *Engine) Close(ctx context.Context) error {
 	first := !e.closed
 	e.closed = true
 	var idle []*guest
-	for _, c := range e.copies {
-		idle = append(idle, c.idle...)
-		c.idle = nil
+	copies := e.copies // another one that is being made now will have no runs
+	for _, c := range copies {
+		idle = append(idle, c.keep(0)...)
 	}
 	e.mu.Unlock()
 	e.runs.Wait()
+	for _, c := range copies {
+		c.runs.Wait()
+	}
 	if !first {
 		return nil
 	}

@@ -82,6 +82,9 @@ const (
 	noneTitle = "codemode: 0 questions\a"
 	oneTitle  = "codemode: 1 question\a"
 
+	// Of the line above it, "1 process connected", one digit is written if it said 0 before; and this one begins as what stood there.
+	connectedText = "waits for you. What programs ask appears here."
+
 	downKey  = "\x1b[B"
 	enterKey = "\r"
 )
@@ -117,7 +120,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	}
 
 	r := startResponder(t, environment)
-	r.see("1 process connected")
+	r.see(connectedText)
 	answers := make(chan string, 1)
 	go func() { answers <- run("yes.md") }()
 	r.see(oneTitle)
@@ -155,7 +158,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	}
 
 	r = startResponder(t, environment)
-	r.see("1 process connected")
+	r.see(connectedText)
 	r.press("q")
 	select {
 	case err := <-r.done:
