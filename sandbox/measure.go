@@ -19,7 +19,10 @@ func (e *Engine) InitialiseAnew(ctx context.Context) error {
 		return err
 	}
 	defer e.runs.Done()
-	g, err := e.instantiate(ctx, e.copies[0], commonMemory)
+	e.mu.Lock()
+	c := e.copies[0]
+	e.mu.Unlock()
+	g, err := e.instantiate(ctx, c, commonMemory)
 	if err != nil {
 		return err
 	}
