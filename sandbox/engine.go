@@ -288,6 +288,9 @@ func (e *Engine) put(g *guest) {
 	if keep {
 		g.mem.limit, g.mem.mayGrow = g.mem.most, nil
 		e.snapshot.restore(g.mem)
+		if e.snapshot.deep(g.mem) {
+			g.do = nil
+		}
 	}
 	e.lastHere.Put(g.copy)
 	g.copy.leave(g, keep)

@@ -197,6 +197,15 @@ func (s *snapshot) restore(m *mapping) {
 	}
 }
 
+// deepStack is how much of the guest's stack few programs need.
+const deepStack = 64 << 10
+
+// deep reports, after a restore, whether a run may have used much of the stack, which is before the data. Its native stack is
+// many times that then, and not worth keeping.
+func (s *snapshot) deep(m *mapping) bool {
+	return len(m.own) == 0 || m.own[0].at < s.from-deepStack
+}
+
 // watch is called before m is used. The first time after a restore it counts, until watched, the page
 // faults of this thread, on which alone m is used then. Where there were none, only pages were written that
 // are m's own already: writing to another one is a fault. To know that is several times cheaper than to
