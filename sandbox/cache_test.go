@@ -214,6 +214,7 @@ func TestOnlyAGuestIsTakenApart(t *testing.T) {
 		"two memories":                  start + "\x05\x05\x02\x00\x01\x00\x01",
 		"a memory of 4 GiB":             start + "\x05\x05\x01\x00\x80\x80\x04",
 		"a memory without a size":       start + "\x05\x02\x01\x00",
+		"a memory of 2^64 bytes":        start + "\x05\x09\x01\x00\x80\x80\x80\x80\x80\x80\x40",
 		"data behind the memory":        start + memory + "\x0b\x09\x01\x00\x41\xff\xff\x03\x0b\x02ab",
 		"data without a memory":         start + "\x0b\x07\x01\x00\x41\x00\x0b\x01a",
 		"data at a negative address":    start + memory + "\x0b\x07\x01\x00\x41\x7f\x0b\x01a",

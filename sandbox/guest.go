@@ -104,12 +104,12 @@ func (g *guest) enter() {
 	g.turns.take()
 	g.entered = now()
 	g.began = g.entered
-	g.run.engine.snapshot.watch(g.mem)
+	g.mem.watch()
 	g.setClock(g.entered)
 }
 
 func (g *guest) leave() {
-	g.run.engine.snapshot.watched(g.mem)
+	g.mem.watched()
 	g.left = now()
 	g.run.cpu += g.left - g.entered
 	g.turns.give()

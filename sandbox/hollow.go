@@ -106,7 +106,7 @@ func readMemory(section []byte) (int, error) {
 		return 0, fmt.Errorf("%w: it has not one memory", errNotWasm)
 	}
 	pages, k := binary.Uvarint(section[n+1:]) // after the flags
-	if k <= 0 || pages*wasmPage > maxMemory {
+	if k <= 0 || pages > maxMemory/wasmPage {
 		return 0, fmt.Errorf("%w: its memory has no size that a guest can have", errNotWasm)
 	}
 	return int(pages) * wasmPage, nil

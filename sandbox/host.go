@@ -14,7 +14,7 @@ import (
 func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	g := ctx.Value(guestKey{}).(*guest)
 	if g.run == nil {
-		return // while the snapshot is made
+		return // while the first guest is asked about itself
 	}
 	g.run.performNext()
 	t := now()

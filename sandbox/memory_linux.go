@@ -68,9 +68,8 @@ type mapping struct {
 	most     int                 // what limit may be
 	limit    int                 // what size may grow to
 	mayGrow  func(size int) bool // asked as well; may be nil
-	own      []pageRange         // what is not shared with the snapshot's file, as of the last restore; nil if that is not known
-	kept     []pageRange         // own's memory
-	many     bool                // own was more than manyPages
+	own      []pageRange         // what is not shared with the snapshot's file, as of the last restore
+	known    bool                // nothing else was written since
 	unused   bool                // since the last restore
 	watching bool
 	faults   int64 // of this thread, when watching began
@@ -143,11 +142,7 @@ func (s *snapshot) adopt(m *mapping) error {
 	if errno != 0 {
 		return fmt.Errorf("mapping the snapshot: %w", errno)
 	}
-	// What wazero wrote when it instantiated the module is gone: inside it was
-	// mapped over, and what is given up is zero again.
-	advise(m.reserved[:s.from])
-	advise(m.reserved[s.to:m.size])
-	return nil
+	return nil // all else is zero: a module without data writes nothing
 }
 
 func advise(p []byte) {
@@ -167,14 +162,14 @@ const manyPages = 80
 // would slow down every later one.
 func (s *snapshot) restore(m *mapping) {
 	m.unused = s.counts
-	if m.own != nil { // and nothing else was written
+	if m.known {
 		for _, r := range m.own {
 			s.restoreRange(m, r.at, r.end)
 		}
 		return
 	}
-	sweep := m.many
-	m.own = m.kept[:0]
+	sweep := m.ownPages() > manyPages
+	m.own = m.own[:0]
 	s.touched(m, func(at, end int) {
 		if !sweep {
 			s.restoreRange(m, at, end)
@@ -190,11 +185,7 @@ func (s *snapshot) restore(m *mapping) {
 			}
 		}
 	})
-	m.kept = m.own
-	m.many = m.ownPages() > manyPages
-	if m.many {
-		m.own = nil // so that the next time looks again
-	}
+	m.known = m.ownPages() <= manyPages // else the next time looks again, and sweeps
 }
 
 // deepStack is how much of the guest's stack few programs need.
@@ -203,26 +194,23 @@ const deepStack = 64 << 10
 // deep reports, after a restore, whether a run may have used much of the stack, which is before the data. Its native stack is
 // many times that then, and not worth keeping.
 func (s *snapshot) deep(m *mapping) bool {
-	return len(m.own) == 0 || m.own[0].at < s.from-deepStack
+	return !m.known || len(m.own) == 0 || m.own[0].at < s.from-deepStack
 }
 
 // watch is called before m is used. The first time after a restore it counts, until watched, the page
 // faults of this thread, on which alone m is used then. Where there were none, only pages were written that
 // are m's own already: writing to another one is a fault. To know that is several times cheaper than to
 // ask which pages were written.
-func (s *snapshot) watch(m *mapping) {
-	first := m.unused
+func (m *mapping) watch() {
+	m.known = m.known && m.unused
 	m.unused = false
-	if !first {
-		m.own = nil
-	}
-	if m.own != nil {
+	if m.known {
 		runtime.LockOSThread()
 		m.watching, m.faults = true, threadFaults()
 	}
 }
 
-func (s *snapshot) watched(m *mapping) {
+func (m *mapping) watched() {
 	if now := threadFaults(); m.watching && now >= 0 && now == m.faults {
 		m.watching = false
 		runtime.UnlockOSThread()
@@ -234,7 +222,7 @@ func (s *snapshot) watched(m *mapping) {
 // unwatch gives up knowing which pages were written. It is called before m is used without watch, or on
 // another thread.
 func (m *mapping) unwatch() {
-	m.own = nil
+	m.known = false
 	if m.watching {
 		m.watching = false
 		runtime.UnlockOSThread()

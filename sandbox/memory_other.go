@@ -51,9 +51,9 @@ func (s *snapshot) trim(*mapping) {}
 
 func (s *snapshot) deep(*mapping) bool { return true } // nobody knows
 
-func (s *snapshot) watch(*mapping) {}
+func (m *mapping) watch() {}
 
-func (s *snapshot) watched(*mapping) {}
+func (m *mapping) watched() {}
 
 func (m *mapping) unwatch() {}
 
