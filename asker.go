@@ -25,6 +25,7 @@ type asker struct {
 	preview   approvals.Preview
 	trace     *approvals.Trace
 	claim     func(ctx context.Context, calls []int) error // see [execution.claim]
+	leaving   func() bool                                  // another process goes on with the run; the calls may hear of it later
 	before    map[int]*approvals.Request                   // by call: what was asked in another process
 	adopted   bool                                         // the run began in another process, and people see it wherever they are
 
@@ -145,7 +146,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 		channels = append(channels, anywhere{})
 	}
 	got := a.e.desk.AskAll(ctx, calls, channels, approvals.Options{
-		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
+		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly, Leaving: a.leaving,
 	})
 	if a.claim == nil { // a question without a run
 	} else if err := a.claim(ctx, numbers); err != nil {

@@ -162,6 +162,7 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 	x.calls, x.ended = context.WithCancelCause(x.ctx)
 	x.asking = e.newAsker(&x.request, p, program)
 	x.asking.claim = x.claim
+	x.asking.leaving = func() bool { return errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) }
 	stop := context.AfterFunc(e.ctx, func() { x.cancel(context.Cause(e.ctx)) })
 	e.background(func() { e.manager.Ready(e.ctx) }) // starts what has not been started
 	e.mu.Lock()

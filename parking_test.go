@@ -101,8 +101,15 @@ func TestRunsOutliveRestarts(t *testing.T) {
 
 	second, q := newReplica(t, dir)
 	seat = q.Sit("local:anna")
+	news := func() {
+		select {
+		case <-seat.News():
+		case <-time.After(longWait):
+			t.Fatal("nothing is asked any more")
+		}
+	}
 	for answered := 0; answered < 2; { // the two that were open; then the third is asked here
-		<-seat.News()
+		news()
 		for _, o := range seat.Pending() {
 			if o.Request.Tool == "second" && seat.Answer(o.Request.ID, o.Request.Digest, "", yes) == nil {
 				answered++
@@ -110,7 +117,7 @@ func TestRunsOutliveRestarts(t *testing.T) {
 		}
 	}
 	for third := false; !third; {
-		<-seat.News()
+		news()
 		for _, o := range seat.Pending() {
 			third = third || o.Request.Tool == "third"
 		}
@@ -134,6 +141,40 @@ func TestRunsOutliveRestarts(t *testing.T) {
 	}
 	if got := up.times(); len(got) != 4 {
 		t.Errorf("done was %v, want four calls", got)
+	}
+}
+
+// A process that gives its runs up leaves every question open.
+func TestQuestionsStayOpenWhenAProcessLeaves(t *testing.T) {
+	const runs = 12
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	first, q := newReplica(t, dir)
+	seat := q.Sit("local:nobody")
+	var over sync.WaitGroup
+	for i := range runs {
+		over.Go(func() {
+			_, err := first.Eval(t.Context(), codemode.Request{Code: `await Promise.all([codemode.up__second({}), codemode.up__third({})])`, Principal: fmt.Sprint("local:", i)})
+			if !errors.Is(err, approvals.ErrLeaving) {
+				t.Errorf("its client is told %v, want that it goes on elsewhere", err)
+			}
+		})
+	}
+	parked(t, first, runs)
+	first.Drain(t.Context())
+	over.Wait()
+	seat.Leave()
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
+	defer second.Close(context.WithoutCancel(t.Context()))
+	db, err := second.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if open, err := db.Pending(t.Context(), ""); err != nil || len(open) != 2*runs {
+		t.Errorf("%d questions are open (%v), want %d", len(open), err, 2*runs)
 	}
 }
 

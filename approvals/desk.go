@@ -32,6 +32,8 @@ type Options struct {
 	OtherOnly bool
 	// Borrowed says that another process asks: without an answer the questions stay open.
 	Borrowed bool
+	// Leaving reports whether another process goes on with the run, for whom the questions stay open. Nil is never.
+	Leaving func() bool
 }
 
 // A Desk asks people. The zero value is ready; one Desk serves any number of asks at once.

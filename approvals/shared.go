@@ -85,14 +85,14 @@ func (d *Desk) asks(id string) bool {
 	return d.here[id]
 }
 
-// ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with it: the
-// question stays open in a [SharedBook].
+// ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with it.
 var ErrLeaving = errors.New("another process goes on with the run")
 
 // withdraw closes a question that ended without an answer, for those who look at it elsewhere.
 func (a *ask) withdraw(ctx context.Context, answer Answer) {
 	book, ok := a.desk.book().(SharedBook)
-	if !ok || a.failed != nil || a.options.Borrowed || answer.How != ByNobody || errors.Is(context.Cause(ctx), ErrLeaving) {
+	stays := a.options.Borrowed || a.options.Leaving != nil && a.options.Leaving()
+	if !ok || a.failed != nil || stays || answer.How != ByNobody {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farWait)

@@ -1,0 +1,62 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A shared book that counts what is withdrawn from it.
+type shared struct {
+	Book
+	SharedBook // nil: what is not asked for here
+	withdrawn  int
+}
+
+func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Book.Propose(ctx, p) }
+func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
+	return s.Book.Answer(ctx, id, digest, yes, by, answer)
+}
+func (s *shared) Use(ctx context.Context, id, digest string) error {
+	return s.Book.Use(ctx, id, digest)
+}
+
+func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage, error) {
+	<-ctx.Done()
+	return false, nil, ctx.Err()
+}
+
+func (s *shared) Withdraw(context.Context, string) error {
+	s.withdrawn++
+	return nil
+}
+
+// Whoever looks at a question in another process need not answer any more once it has ended without an answer, unless that is
+// where the run goes on. Those who were asked here may be gone by then, and before the question is told that its run is.
+func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
+	leaving := func() bool { return true }
+	for _, row := range []struct {
+		why     string
+		channel fake
+		options Options
+		want    int
+	}{
+		{"nobody is there", says(ErrNoPerson), Options{}, 1},
+		{"nobody answers in time", fake{name: "n", after: -1}, Options{Timeout: ms}, 1},
+		{"a person refuses", no(time.Second), Options{}, 0},
+		{"a person approves", yes(time.Second), Options{}, 0},
+		{"nobody is there any more when another process goes on with the run", says(ErrNoPerson), Options{Leaving: leaving}, 0},
+		{"nobody is there whom a question of another process could be put to", says(ErrNoPerson), Options{Borrowed: true}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			book := &shared{Book: NewBook(time.Now)}
+			d := Desk{Book: book}
+			d.Ask(t.Context(), request(Medium), []Channel{row.channel}, row.options)
+			if book.withdrawn != row.want {
+				t.Errorf("%s: it was withdrawn %d times, want %d", row.why, book.withdrawn, row.want)
+			}
+		})
+	}
+}
