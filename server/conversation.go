@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -95,7 +96,7 @@ func (s *Server) interactive(do handler) mcp.ToolHandler {
 		if req.ProtocolVersion() >= stateless {
 			return s.exchanges.serve(ctx, req, do)
 		}
-		defer s.beginCall(&call{session: req.Session, visitor: v, cancel: cancel})()
+		defer s.calls.begin(&call{session: req.Session, visitor: v, cancel: cancel})()
 		if v != nil {
 			v.stream.warm()
 		}
@@ -128,23 +129,32 @@ type call struct {
 	cancel  context.CancelCauseFunc
 }
 
-// beginCall makes it possible to end a call from outside, until done is called.
-func (s *Server) beginCall(c *call) (done func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[c] = struct{}{}
+// calls are those that are under way. Their lock may be taken under any other.
+type calls struct {
+	mu  sync.Mutex
+	all map[*call]struct{}
+}
+
+// begin makes it possible to end a call from outside, until done is called.
+func (cs *calls) begin(c *call) (done func()) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.all == nil {
+		cs.all = map[*call]struct{}{}
+	}
+	cs.all[c] = struct{}{}
 	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.calls, c)
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		delete(cs.all, c)
 	}
 }
 
-// endCalls ends those for which which says so.
-func (s *Server) endCalls(because error, which func(*call) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.calls {
+// end ends those for which which says so.
+func (cs *calls) end(because error, which func(*call) bool) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.all {
 		if which(c) {
 			c.cancel(because)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -179,4 +180,31 @@ func TestTheEndOfASessionEndsItsCalls(t *testing.T) {
 	soon(t, "the call to begin", b.started)
 	c.Close()
 	soon(t, "the call to be canceled", b.canceled)
+}
+
+// Calls begin and end while the tools that are offered change.
+func TestCallsWhileToolsChange(t *testing.T) {
+	config := func(n int) string {
+		return fmt.Sprintf(`{"evaluation": {"profiles": {"p": {"limits": {"cpu": "%dms"}}}}}`, 1000+n)
+	}
+	h := open(t, config(0), server.Options{})
+	var calling sync.WaitGroup
+	for range 4 {
+		c := h.connect(nil, "")
+		calling.Go(func() {
+			for range 200 {
+				c.want("codemode_eval_p", "return 1", "1")
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { calling.Wait(); close(done) }()
+	for n := 1; ; n++ {
+		h.write(config(n))
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
 }

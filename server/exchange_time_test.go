@@ -21,7 +21,7 @@ import (
 // bench is a server without an evaluator.
 func newBench() *Server {
 	s := &Server{
-		log: slog.New(slog.DiscardHandler), closed: true, calls: map[*call]struct{}{},
+		log: slog.New(slog.DiscardHandler), closed: true,
 		access: newAccessLog(func(context.Context, string, string, string, string) {}),
 	}
 	s.exchanges = newExchanges(s, nil, nil)

@@ -105,7 +105,7 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	x.call.cancel = cancel
 	x.timer = time.AfterFunc(parkLimit, x.expire)
-	done := xs.server.beginCall(x.call)
+	done := xs.server.calls.begin(x.call)
 	xs.going.Go(func() {
 		defer done()
 		defer cancel(nil)
@@ -193,7 +193,9 @@ func (xs *exchanges) drop(x *exchange) {
 		delete(xs.all, x.claims.Exchange)
 	}
 	xs.mu.Unlock()
-	xs.server.offer()
+	if xs.server.hasRetired(x.claims.Tool) {
+		xs.server.offer()
+	}
 }
 
 // tools are those that clients may come back to.
@@ -215,7 +217,7 @@ func (xs *exchanges) close(wait time.Duration) {
 		x.timer.Stop()
 	}
 	xs.mu.Unlock()
-	xs.server.endCalls(codemode.ErrClosed, func(*call) bool { return true })
+	xs.server.calls.end(codemode.ErrClosed, func(*call) bool { return true })
 	done := make(chan struct{})
 	go func() { xs.going.Wait(); close(done) }()
 	select {

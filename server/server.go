@@ -63,10 +63,11 @@ type Server struct {
 	exchanges *exchanges
 	access    *accessLog
 
+	calls calls
+
 	mu      sync.Mutex
 	tools   map[string]string           // the tools offered now, and a digest of what each stands for
 	retired map[string]bool             // those that only take calls back that are under way
-	calls   map[*call]struct{}          // under way
 	local   map[*mcp.ServerSession]bool // not over HTTP
 	closed  bool
 	warned  bool // of a weak secret for pre-flight tokens
@@ -94,7 +95,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	}
 	s := &Server{
 		evaluator: e, options: o, log: o.Log, access: newAccessLog(e.RecordAccess),
-		tools: map[string]string{}, retired: map[string]bool{}, calls: map[*call]struct{}{}, local: map[*mcp.ServerSession]bool{},
+		tools: map[string]string{}, retired: map[string]bool{}, local: map[*mcp.ServerSession]bool{},
 	}
 	s.exchanges = newExchanges(s, o.StateKey, o.Adopt)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
@@ -125,7 +126,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	end := func(because error) {
-		s.endCalls(because, func(c *call) bool { return c.session == session })
+		s.calls.end(because, func(c *call) bool { return c.session == session })
 	}
 	select {
 	case err = <-ended:

@@ -139,6 +139,13 @@ func (s *Server) offer() {
 	s.tools = want
 }
 
+// hasRetired reports whether a tool only takes calls back that are under way.
+func (s *Server) hasRetired(tool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.retired[tool]
+}
+
 // offered lists the profiles that programs can be run under; "" is the base
 // tool. Not all of them are for every visitor; nil is one for whom they are.
 func (s *Server) offered(v *visitor) []string {

@@ -67,7 +67,7 @@ func (vs *visits) enter(v *visitor, r *http.Request) (status int, err error) {
 		visit.used = time.Now()
 		v.visit = visit
 		if r.Method == http.MethodDelete {
-			vs.server.endCalls(errClientGone, func(c *call) bool { return c.session == visit.session }) // or the SDK waits for them
+			vs.server.calls.end(errClientGone, func(c *call) bool { return c.session == visit.session }) // or the SDK waits for them
 		}
 	}
 	vs.requests++
@@ -131,7 +131,7 @@ func (vs *visits) evict() bool {
 // end ends a session, whose calls have to end before.
 func (vs *visits) end(session *mcp.ServerSession) {
 	vs.closing.Go(func() {
-		vs.server.endCalls(errClientGone, func(c *call) bool { return c.session == session })
+		vs.server.calls.end(errClientGone, func(c *call) bool { return c.session == session })
 		session.Close()
 	})
 }
@@ -158,7 +158,7 @@ func (vs *visits) close() {
 	vs.closed = true
 	vs.reaper.Stop()
 	vs.mu.Unlock()
-	vs.server.endCalls(codemode.ErrClosed, func(c *call) bool { return c.visitor != nil })
+	vs.server.calls.end(codemode.ErrClosed, func(c *call) bool { return c.visitor != nil })
 	for session := range vs.server.mcp.Sessions() {
 		if !vs.server.isLocal(session) {
 			vs.end(session)
