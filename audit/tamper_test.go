@@ -212,7 +212,7 @@ func tamper(t *testing.T, rec *recorded, path string, rnd *rand.Rand, do func(*t
 		triggers = append(triggers, s)
 	}
 	check(t, rows.Close())
-	for _, name := range []string{"entries_no_update", "entries_no_delete", "entries_no_replace"} {
+	for _, name := range []string{"entries_no_update", "entries_no_delete"} {
 		x.exec(`DROP TRIGGER ` + name)
 	}
 	chain, seq = do(x)

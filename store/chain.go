@@ -49,8 +49,11 @@ type Chain struct {
 	conn     *sql.Conn
 	inserts  map[int]*sql.Stmt // by how many rows they insert
 	sequence *sql.Stmt
+	find     *sql.Stmt
 	begin    *sql.Stmt
 	commit   *sql.Stmt
+	block    int64           // the first entry of the last block
+	found    map[string]bool // the runs that are known to be in it
 }
 
 const (

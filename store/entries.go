@@ -93,8 +93,10 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if q.Chain != 0 {
 		and("chain = ? AND seq > ?", q.Chain, q.After)
 	}
+	var run string // its parameter
 	if q.Run != "" {
 		and("run <> '' AND run = ?", q.Run)
+		run = "$" + strconv.Itoa(len(args))
 	}
 	if q.Principal != "" {
 		and("principal = ?", q.Principal)
@@ -118,7 +120,14 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if !q.Until.IsZero() {
 		and("time < ?", q.Until.UnixMicro())
 	}
-	query := `SELECT ` + columns + ` FROM entries`
+	query := `SELECT ` + columns + ` FROM `
+	if q.Run != "" && d.file != nil {
+		args = append(args, runBlock)
+		query += `(SELECT chain AS in_chain, first FROM run_blocks WHERE run = ` + run + `)
+			CROSS JOIN entries ON chain = in_chain AND seq >= first AND seq < first + $` + strconv.Itoa(len(args))
+	} else {
+		query += `entries`
+	}
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, " AND ")
 	}
@@ -216,10 +225,12 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 		r, err := scanRow(scan)
 		open = append(open, r)
 		return err
-	}, `SELECT `+columns+` FROM entries e WHERE chain = $1 AND seq >= $2 AND seq <= $3 AND kind IN ('run', 'call') AND state = 'running'
-		AND NOT EXISTS (SELECT 1 FROM entries o WHERE o.run <> '' AND o.run = e.run AND o.call = e.call AND o.kind = e.kind
-			AND o.state NOT IN ('running', 'pending') AND o.time >= e.time) ORDER BY seq`, n, from, to)
+	}, `SELECT `+columns+` FROM entries WHERE chain = $1 AND seq >= $2 AND seq <= $3 AND kind IN ('run', 'call') AND state = 'running'
+		ORDER BY seq`, n, from, to)
 	if err != nil {
+		return err
+	}
+	if open, err = d.withoutEnd(ctx, open); err != nil {
 		return err
 	}
 	if len(open) > 0 {
@@ -229,6 +240,38 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	}
 	_, err = d.exec(ctx, `UPDATE chains SET open_from = $1 WHERE number = $2 AND open_from < $1`, to+1, n)
 	return err
+}
+
+// withoutEnd are those of the entries that begin a run or a call of which no later entry says what became of it, in whatever chain.
+func (d *DB) withoutEnd(ctx context.Context, begun []*Row) (open []*Row, err error) {
+	type what struct {
+		kind, run string
+		call      int64
+	}
+	last := map[what]int64{} // when it ended
+	asked := map[string]bool{"": true}
+	for _, b := range begun {
+		if asked[b.Run] {
+			continue
+		}
+		asked[b.Run] = true
+		err := d.rows(ctx, Query{Run: b.Run, Kinds: []string{"run", "call"}}, func(r *Row) error {
+			if r.State != "running" && r.State != "pending" {
+				k := what{r.Kind, r.Run, r.Call}
+				last[k] = max(last[k], r.Time)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range begun {
+		if end, ended := last[what{b.Kind, b.Run, b.Call}]; !ended || end < b.Time {
+			open = append(open, b)
+		}
+	}
+	return open, nil
 }
 
 // hold keeps the chain of a writer that is dead to ourselves; nil if it lives.

@@ -1,5 +1,7 @@
 package store
 
+import "context"
+
 // Silence keeps a process from giving signs of life, as if it had died.
 func (d *DB) Silence() {
 	d.silent.Store(true)
@@ -9,3 +11,6 @@ func (d *DB) Silence() {
 		d.claims.lock.Close()
 	}
 }
+
+// Exec performs a statement on a connection of d.
+func Exec(d *DB, query string) (int64, error) { return d.exec(context.Background(), query) }

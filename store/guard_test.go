@@ -46,18 +46,28 @@ var forbidden = []struct{ statement, says string }{
 
 func TestSQLiteRefusesChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
-	filled(t, store.Options{Path: path})
+	d := filled(t, store.Options{Path: path})
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	for _, f := range append(forbidden, []struct{ statement, says string }{
-		{`INSERT OR REPLACE INTO entries SELECT chain, seq, time, kind, state, run, call, principal, profile, 'x', hash, body FROM entries`, "append-only"},
-		{`REPLACE INTO entries SELECT * FROM entries`, "append-only"},
 		{`UPDATE OR REPLACE entries SET seq = 1 WHERE seq = 2`, "append-only"},
+		{`UPDATE run_blocks SET run = 'x'`, "append-only"},
+		{`DELETE FROM run_blocks`, "append-only"},
 	}...) {
 		if _, err := db.Exec(f.statement); err == nil || !strings.Contains(err.Error(), f.says) {
+			t.Errorf("%s: got %v, want %q", f.statement, err, f.says)
+		}
+	}
+	// On connections of ours.
+	for _, f := range []struct{ statement, says string }{
+		{`INSERT OR REPLACE INTO entries SELECT chain, seq, time, kind, state, run, call, principal, profile, 'x', hash, body FROM entries`, "append-only"},
+		{`REPLACE INTO entries SELECT * FROM entries`, "append-only"},
+		{`REPLACE INTO run_blocks SELECT * FROM run_blocks`, "append-only"},
+	} {
+		if _, err := store.Exec(d, f.statement); err == nil || !strings.Contains(err.Error(), f.says) {
 			t.Errorf("%s: got %v, want %q", f.statement, err, f.says)
 		}
 	}

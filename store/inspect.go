@@ -36,8 +36,8 @@ func (d *DB) Chains(ctx context.Context) ([]int64, error) {
 
 // guards are the triggers that keep entries and answers from being changed.
 var guards = map[bool][]string{
-	true: {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "entries_no_delete", "entries_no_replace", "entries_no_update", "approvals_withdrawn_once",
-		"grants_no_revival", "outcomes_fixed", "parked_once"},
+	true: {"approvals_answered_once", "approvals_fixed", "approvals_used_once", "approvals_withdrawn_once", "entries_no_delete", "entries_no_update",
+		"grants_no_revival", "outcomes_fixed", "parked_once", "run_blocks_no_delete", "run_blocks_no_update"},
 	false: {"approvals_guard", "approvals_withdrawn", "entries_append_only", "grants_guard", "outcomes_fixed", "parked_guard"},
 }
 
@@ -75,5 +75,16 @@ func (d *DB) Inspect(ctx context.Context) (problems []string, err error) {
 		}
 		return explain(err)
 	}, `PRAGMA integrity_check(10)`)
-	return problems, err
+	if err != nil || len(problems) > 0 {
+		return problems, err
+	}
+	return problems, d.each(ctx, func(scan func(...any) error) error {
+		var missing int64
+		err := scan(&missing)
+		if missing > 0 && err == nil {
+			problems = append(problems, fmt.Sprintf("%d entries are not found by their run", missing))
+		}
+		return explain(err)
+	}, `SELECT count(*) FROM entries e WHERE run <> '' AND NOT EXISTS
+		(SELECT 1 FROM run_blocks b WHERE b.run = e.run AND b.chain = e.chain AND b.first = e.seq - e.seq % $1)`, runBlock)
 }

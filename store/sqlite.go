@@ -63,7 +63,7 @@ func (f *file) dsn(readOnly, create bool, o Options) string {
 		synchronous = "normal"
 	}
 	for _, p := range []string{
-		"synchronous(" + synchronous + ")", "fullfsync(1)", "checkpoint_fullfsync(1)", "trusted_schema(0)", "cell_size_check(1)",
+		"synchronous(" + synchronous + ")", "fullfsync(1)", "checkpoint_fullfsync(1)", "trusted_schema(0)", "cell_size_check(1)", "recursive_triggers(1)",
 		"wal_autocheckpoint(" + strconv.Itoa(checkpointPages) + ")", "cache_size(-16000)", "temp_store(memory)",
 	} {
 		q.Add("_pragma", p)

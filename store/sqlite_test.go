@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,37 @@ func TestSQLite(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "codemode.db")
 		return func(now func() time.Time) *store.DB { return open(t, store.Options{Path: path, Now: now}) }
 	})
+}
+
+// What was known of a batch that was not written is forgotten with it.
+func TestARunIsFoundAfterAFault(t *testing.T) {
+	d := open(t, store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
+	c, err := d.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := store.Exec(d, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := func() []store.Row { return []store.Row{storetest.Row(c.Head(), 1, nil)} }
+	exec(`CREATE TRIGGER fault BEFORE INSERT ON entries BEGIN SELECT RAISE(FAIL, 'a fault'); END`)
+	if err := c.Append(t.Context(), rows(), 1); err == nil || !strings.Contains(err.Error(), "a fault") {
+		t.Errorf("got %v, want the fault", err)
+	}
+	exec(`DROP TRIGGER fault`)
+	if err := c.Append(t.Context(), rows(), 1); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	if err := d.Rows(t.Context(), store.Query{Run: rows()[0].Run}, func(*store.Row) error { found++; return nil }); err != nil || found != 1 {
+		t.Errorf("%d entries of the run are found (%v), want 1", found, err)
+	}
+	if problems, err := d.Inspect(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("problems: %v, %v", problems, err)
+	}
 }
 
 func TestPostgres(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 		{"rows that do not follow are refused", fenced},
 		{"an append says truly whether it happened", check},
 		{"queries select", queries},
+		{"the entries of a run are found, however they were written", ofRuns},
 		{"text comes back as it was", anyText},
 		{"calls of a dead writer are found once", abandoned},
 		{"an approval is answered once", answeredOnce},
@@ -249,6 +251,43 @@ func queries(t *testing.T, open opener) {
 		if !slices.Equal(got, q.want) {
 			t.Errorf("%s: got rows %v, want %v", q.name, got, q.want)
 		}
+	}
+}
+
+// ofRuns writes entries of several runs, to two chains, in batches of all sizes, of which some fail.
+func ofRuns(t *testing.T, open opener) {
+	d := open(time.Now)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	want := map[string][]string{}
+	chains := []*store.Chain{claim(t, d), claim(t, d)}
+	for range 60 {
+		c := chains[rnd.IntN(2)]
+		if rnd.IntN(4) == 0 {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			row := Row(c.Head(), 1, func(r *store.Row) { r.Run = "r_4" })
+			if err := c.Append(ctx, []store.Row{row}, 1); err == nil {
+				t.Error("an append that was canceled succeeded")
+			}
+		}
+		for _, r := range appendRows(t, c, 1+rnd.IntN(30), func(_ int, r *store.Row) { r.Run = []string{"", "r_1", "r_2", "r_3", "r_4"}[rnd.IntN(5)] }) {
+			want[r.Run] = append(want[r.Run], fmt.Sprint(r.Chain, "/", r.Seq))
+		}
+	}
+	for _, run := range []string{"r_1", "r_2", "r_3", "r_4", "r_5"} {
+		var got []string
+		must(t, d.Rows(t.Context(), store.Query{Run: run}, func(r *store.Row) error {
+			got = append(got, fmt.Sprint(r.Chain, "/", r.Seq))
+			return nil
+		}))
+		slices.Sort(got)
+		slices.Sort(want[run])
+		if !slices.Equal(got, want[run]) {
+			t.Errorf("of %s were found %v, want %v", run, got, want[run])
+		}
+	}
+	if problems, err := d.Inspect(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("problems: %v, %v", problems, err)
 	}
 }
 
