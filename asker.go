@@ -25,7 +25,7 @@ type asker struct {
 	preview   approvals.Preview
 	trace     *approvals.Trace
 	claim     func(ctx context.Context, calls []int) error // see [execution.claim]
-	leaving   func() bool                                  // another process goes on with the run; the calls may hear of it later
+	leaving   func() bool                                  // see [execution.leaving]
 	before    map[int]*approvals.Request                   // by call: what was asked in another process
 	adopted   bool                                         // the run began in another process, and people see it wherever they are
 

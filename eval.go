@@ -162,7 +162,7 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 	x.calls, x.ended = context.WithCancelCause(x.ctx)
 	x.asking = e.newAsker(&x.request, p, program)
 	x.asking.claim = x.claim
-	x.asking.leaving = func() bool { return errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) }
+	x.asking.leaving = x.leaving
 	stop := context.AfterFunc(e.ctx, func() { x.cancel(context.Cause(e.ctx)) })
 	e.background(func() { e.manager.Ready(e.ctx) }) // starts what has not been started
 	e.mu.Lock()
@@ -212,7 +212,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 		// It caught what followed and was at its end before the stop reached it.
 		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, errRefusals)
 	}
-	if !errors.Is(context.Cause(ctx), approvals.ErrLeaving) { // else it has not ended
+	if !x.leaving() { // else it has not ended
 		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
 	}
 	x.finish(err)

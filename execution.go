@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -115,7 +114,7 @@ func (x *execution) rest() ([]byte, error) {
 		n, image := len(x.settled), x.image
 		x.mu.Unlock()
 		switch {
-		case errors.Is(context.Cause(x.ctx), approvals.ErrLeaving):
+		case x.leaving():
 			return nil, &sandbox.Error{Kind: sandbox.Canceled, Message: "it waits for a person, and goes on in another process", Err: context.Cause(x.ctx)}
 		case n > 0 || x.ctx.Err() != nil:
 			return image, nil // also to be ended: then what it printed is not lost

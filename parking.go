@@ -234,6 +234,9 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 	return err
 }
 
+// leaving reports whether another process goes on with the run. Its calls may hear of that later.
+func (x *execution) leaving() bool { return errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) }
+
 // leave gives the run up, for another process to go on with it. False means that it has to end here.
 func (x *execution) leave(ctx context.Context) bool {
 	x.park() // now, if it is about to be
@@ -253,7 +256,7 @@ func (x *execution) leave(ctx context.Context) bool {
 	row := x.row
 	x.row = nil
 	x.cancel(fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving))
-	if errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) {
+	if x.leaving() {
 		return true
 	}
 	if back, err := db.Unpark(ctx, row.Run, holder()); err == nil { // its client went away at that moment, so it ends here
@@ -296,7 +299,7 @@ func (e *Evaluator) Drain(ctx context.Context) {
 func (x *execution) finish(failure error) {
 	x.parking.Lock()
 	defer x.parking.Unlock()
-	if x.e.keeper.record == nil || x.row == nil && !x.asking.put.Load() || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) {
+	if x.e.keeper.record == nil || x.row == nil && !x.asking.put.Load() || x.leaving() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)

@@ -73,6 +73,12 @@ const lateness = 512
 func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	var where []string
 	var args []any
+	from := `entries`
+	if q.Run != "" && d.file != nil { // PostgreSQL has an index of the runs
+		from = `(SELECT chain AS in_chain, first FROM run_blocks WHERE run = $1)
+			CROSS JOIN entries ON chain = in_chain AND seq >= first AND seq < first + $2`
+		args = append(args, q.Run, runBlock)
+	}
 	and := func(condition string, values ...any) {
 		for _, v := range values {
 			args = append(args, v)
@@ -93,10 +99,8 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if q.Chain != 0 {
 		and("chain = ? AND seq > ?", q.Chain, q.After)
 	}
-	var run string // its parameter
 	if q.Run != "" {
 		and("run <> '' AND run = ?", q.Run)
-		run = "$" + strconv.Itoa(len(args))
 	}
 	if q.Principal != "" {
 		and("principal = ?", q.Principal)
@@ -120,14 +124,7 @@ func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if !q.Until.IsZero() {
 		and("time < ?", q.Until.UnixMicro())
 	}
-	query := `SELECT ` + columns + ` FROM `
-	if q.Run != "" && d.file != nil {
-		args = append(args, runBlock)
-		query += `(SELECT chain AS in_chain, first FROM run_blocks WHERE run = ` + run + `)
-			CROSS JOIN entries ON chain = in_chain AND seq >= first AND seq < first + $` + strconv.Itoa(len(args))
-	} else {
-		query += `entries`
-	}
+	query := `SELECT ` + columns + ` FROM ` + from
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, " AND ")
 	}
@@ -243,7 +240,7 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 }
 
 // withoutEnd are those of the entries that begin a run or a call of which no later entry says what became of it, in whatever chain.
-func (d *DB) withoutEnd(ctx context.Context, begun []*Row) (open []*Row, err error) {
+func (d *DB) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
 	type what struct {
 		kind, run string
 		call      int64
@@ -266,12 +263,10 @@ func (d *DB) withoutEnd(ctx context.Context, begun []*Row) (open []*Row, err err
 			return nil, err
 		}
 	}
-	for _, b := range begun {
-		if end, ended := last[what{b.Kind, b.Run, b.Call}]; !ended || end < b.Time {
-			open = append(open, b)
-		}
-	}
-	return open, nil
+	return slices.DeleteFunc(begun, func(b *Row) bool {
+		end, ended := last[what{b.Kind, b.Run, b.Call}]
+		return ended && end >= b.Time
+	}), nil
 }
 
 // hold keeps the chain of a writer that is dead to ourselves; nil if it lives.
