@@ -128,7 +128,7 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 		return fail(err)
 	}
 	if create {
-		if err := initFile(ctx, pool); err != nil {
+		if err := initFile(ctx, pool, o.Wait); err != nil {
 			return fail(err)
 		}
 	}
@@ -207,7 +207,7 @@ func older(a, b string) bool {
 }
 
 // initFile sets what has to be set before the first table.
-func initFile(ctx context.Context, pool *sql.DB) error {
+func initFile(ctx context.Context, pool *sql.DB, wait time.Duration) error {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
@@ -216,14 +216,30 @@ func initFile(ctx context.Context, pool *sql.DB) error {
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d", pageSize)); err != nil {
 		return err
 	}
-	var mode string
-	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+	mode, err := useLog(ctx, conn, wait)
+	if err != nil {
 		return err
 	}
 	if mode != "wal" {
 		return fmt.Errorf("the file system allows no write-ahead log (journal mode %s)", mode)
 	}
 	return nil
+}
+
+// useLog switches to the write-ahead log. Of several processes that do so at the same moment the library refuses some at once,
+// whatever its busy_timeout says, because one that waited while it reads could keep the other from ever writing.
+func useLog(ctx context.Context, conn *sql.Conn, wait time.Duration) (mode string, err error) {
+	for began := time.Now(); ; {
+		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		if err == nil || reason(err) != reasonLocked || time.Since(began) >= wait {
+			return mode, err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
 }
 
 func userVersion(ctx context.Context, q querier) (n int, err error) {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,28 @@ func TestSQLite(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "codemode.db")
 		return func(now func() time.Time) *store.DB { return open(t, store.Options{Path: path, Now: now}) }
 	})
+}
+
+func TestManyOpenANewFileAtTheSameMoment(t *testing.T) {
+	for round := range 60 {
+		path := filepath.Join(t.TempDir(), "codemode.db")
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				<-start
+				d, err := store.Open(t.Context(), store.Options{Path: path})
+				if err == nil {
+					err = d.Close()
+				}
+				if err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+	}
 }
 
 // What was known of a batch that was not written is forgotten with it.
