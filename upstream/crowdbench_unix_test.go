@@ -3,6 +3,7 @@
 package upstream_test
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"syscall"
@@ -75,8 +76,7 @@ func usually(b *testing.B, m *upstream.Manager, callers int, d time.Duration) ti
 	for range d / quarter {
 		all = append(all, slowest(b, m, callers, quarter))
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return median(all)
 }
 
 // processorTime is what this process, or its children that have ended, have used so far.
@@ -90,4 +90,4 @@ func percent(part, whole time.Duration) float64 { return 100 * float64(part) / f
 
 func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-func median(of []float64) float64 { return slices.Sorted(slices.Values(of))[len(of)/2] }
+func median[T cmp.Ordered](of []T) T { return slices.Sorted(slices.Values(of))[len(of)/2] }
