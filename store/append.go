@@ -3,10 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -18,17 +17,39 @@ const columns = `chain, seq, time, kind, state, run, call, principal, profile, t
 // width is how many columns there are.
 const width = 12
 
-// args appends the columns of a row. What is as in the row before it, which to ends with, is shared with that.
-func (r *Row) args(to []any) []any {
-	before := to[max(0, len(to)-width):]
-	text := func(column int, s string) any {
-		if len(before) > 0 && before[column].(string) == s {
-			return before[column]
-		}
-		return s
+// An execer is a statement of the driver. database/sql, which is made for statements that several goroutines share,
+// copies and checks all arguments of each execution.
+type execer interface {
+	driver.Stmt
+	driver.StmtExecContext
+}
+
+// arguments makes room for those of a statement.
+func arguments(values ...driver.Value) []driver.NamedValue {
+	args := make([]driver.NamedValue, len(values))
+	for i, v := range values {
+		args[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
 	}
-	return append(to, r.Chain, r.Seq, r.Time, text(3, r.Kind), text(4, r.State), text(5, r.Run), r.Call,
-		text(7, r.Principal), text(8, r.Profile), text(9, r.Tool), r.Hash[:], r.Body)
+	return args
+}
+
+// put writes the columns of a row to where those of another may be, or were. A text that is as in before is shared with it.
+func (r *Row) put(to, before []driver.NamedValue) {
+	text := func(column int, s string) {
+		to[column].Value = before[column].Value
+		if old, ok := before[column].Value.(string); !ok || old != s {
+			to[column].Value = s
+		}
+	}
+	to[0].Value, to[1].Value, to[2].Value = r.Chain, r.Seq, r.Time
+	text(3, r.Kind)
+	text(4, r.State)
+	text(5, r.Run)
+	to[6].Value = r.Call
+	text(7, r.Principal)
+	text(8, r.Profile)
+	text(9, r.Tool)
+	to[10].Value, to[11].Value = r.Hash[:], r.Body
 }
 
 // appendFile writes rows in one transaction on the chain's own connection.
@@ -52,14 +73,19 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64) erro
 	// From here on what is waited for is the disk and, for a time that the connection knows, another process. The library begins a
 	// goroutine for each statement that can be canceled, which took a twentieth of a recorded call's time.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := c.begin.ExecContext(ctx); err != nil {
+	begun := false
+	err = c.conn.Raw(func(any) error {
+		if _, err := c.begin.ExecContext(ctx, nil); err != nil {
+			return err
+		}
+		begun = true
+		if err := c.write(ctx, rows, openFrom); err != nil {
+			return err
+		}
+		_, err := c.commit.ExecContext(ctx, nil)
 		return err
-	}
-	err = c.write(ctx, rows, openFrom)
-	if err == nil {
-		_, err = c.commit.ExecContext(ctx)
-	}
-	if err != nil {
+	})
+	if err != nil && begun {
 		clear(c.found)
 		// A statement that failed for want of space may have ended the transaction itself.
 		if _, back := c.conn.ExecContext(ctx, "ROLLBACK"); back != nil {
@@ -71,7 +97,7 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64) erro
 
 func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64) error {
 	last := rows[len(rows)-1]
-	result, err := c.sequence.ExecContext(ctx, last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:])
+	result, err := c.sequence.ExecContext(ctx, arguments(last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:]))
 	if err != nil {
 		return err
 	}
@@ -81,14 +107,15 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64) error {
 	if err := c.findable(ctx, rows); err != nil {
 		return err
 	}
-	args := make([]any, 0, together[0]*width)
+	before := c.columns[:width]
 	for _, n := range together {
 		for len(rows) >= n {
-			args = args[:0]
 			for i := range rows[:n] {
-				args = rows[i].args(args)
+				to := c.columns[i*width : (i+1)*width]
+				rows[i].put(to, before)
+				before = to
 			}
-			if _, err := c.inserts[n].ExecContext(ctx, args...); err != nil {
+			if _, err := c.inserts[n].ExecContext(ctx, c.columns[:n*width]); err != nil {
 				return err
 			}
 			rows = rows[n:]
@@ -111,7 +138,7 @@ func (c *Chain) findable(ctx context.Context, rows []Row) error {
 		if r.Run == "" || c.found[r.Run] {
 			continue
 		}
-		if _, err := c.find.ExecContext(ctx, r.Run, r.Chain, c.block); err != nil {
+		if _, err := c.find.ExecContext(ctx, arguments(r.Run, r.Chain, c.block)); err != nil {
 			return err
 		}
 		c.found[r.Run] = true
@@ -133,26 +160,9 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	if c.conn, err = pool.Conn(ctx); err != nil {
 		return err
 	}
-	if c.sequence, err = c.conn.PrepareContext(ctx, `UPDATE chains SET seq = $1, hash = $2, open_from = $3 WHERE number = $4 AND seq = $5 AND hash = $6`); err != nil {
+	err = c.conn.Raw(func(of any) error { return c.prepare(ctx, of.(driver.ConnPrepareContext)) })
+	if err != nil {
 		return err
-	}
-	if c.begin, err = c.conn.PrepareContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	if c.commit, err = c.conn.PrepareContext(ctx, "COMMIT"); err != nil {
-		return err
-	}
-	if c.find, err = c.conn.PrepareContext(ctx, `INSERT INTO run_blocks (run, chain, first) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`); err != nil {
-		return err
-	}
-	c.found = map[string]bool{}
-	c.inserts = map[int]*sql.Stmt{}
-	for _, n := range together {
-		// OR FAIL: all is rolled back after an error anyway, and SQLite need not keep what it takes to undo one statement.
-		query := `INSERT OR FAIL INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
-		if c.inserts[n], err = c.conn.PrepareContext(ctx, strings.TrimSuffix(query, ",")); err != nil {
-			return err
-		}
 	}
 	c.of = pool
 	c.db.keep(c, c.close)
@@ -166,6 +176,42 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	return nil
 }
 
+// prepare makes the statements.
+func (c *Chain) prepare(ctx context.Context, of driver.ConnPrepareContext) error {
+	prepare := func(query string) (execer, error) {
+		s, err := of.PrepareContext(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		c.statements = append(c.statements, s)
+		return s.(execer), nil
+	}
+	var err error
+	if c.sequence, err = prepare(`UPDATE chains SET seq = $1, hash = $2, open_from = $3 WHERE number = $4 AND seq = $5 AND hash = $6`); err != nil {
+		return err
+	}
+	if c.begin, err = prepare("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if c.commit, err = prepare("COMMIT"); err != nil {
+		return err
+	}
+	if c.find, err = prepare(`INSERT INTO run_blocks (run, chain, first) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`); err != nil {
+		return err
+	}
+	c.found = map[string]bool{}
+	c.inserts = map[int]execer{}
+	for _, n := range together {
+		// OR FAIL: all is rolled back after an error anyway, and SQLite need not keep what it takes to undo one statement.
+		query := `INSERT OR FAIL INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
+		if c.inserts[n], err = prepare(strings.TrimSuffix(query, ",")); err != nil {
+			return err
+		}
+	}
+	c.columns = arguments(make([]driver.Value, together[0]*width)...)
+	return nil
+}
+
 // drop lets go of the connection, if there is one.
 func (c *Chain) drop() {
 	c.db.keep(c, nil)
@@ -174,14 +220,15 @@ func (c *Chain) drop() {
 
 func (c *Chain) close() {
 	if c.conn != nil {
-		for _, s := range append(slices.Collect(maps.Values(c.inserts)), c.sequence, c.find, c.begin, c.commit) {
-			if s != nil {
-				s.Close()
+		_ = c.conn.Raw(func(any) error { // or it is closed already
+			for _, s := range c.statements {
+				_ = s.Close()
 			}
-		}
+			return nil
+		})
 		c.conn.Close()
 	}
-	c.of, c.conn, c.inserts, c.sequence, c.find, c.begin, c.commit = nil, nil, nil, nil, nil, nil, nil
+	c.of, c.conn, c.statements, c.columns = nil, nil, nil, nil
 }
 
 // appendPostgres writes rows with one statement, which is a transaction by itself.

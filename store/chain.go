@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -45,15 +46,17 @@ type Chain struct {
 	beside sync.WaitGroup
 
 	// SQLite keeps a connection with prepared statements.
-	of       *sql.DB
-	conn     *sql.Conn
-	inserts  map[int]*sql.Stmt // by how many rows they insert
-	sequence *sql.Stmt
-	find     *sql.Stmt
-	begin    *sql.Stmt
-	commit   *sql.Stmt
-	block    int64           // the first entry of the last block
-	found    map[string]bool // the runs that are known to be in it
+	of         *sql.DB
+	conn       *sql.Conn
+	statements []driver.Stmt       // all of them
+	inserts    map[int]execer      // by how many rows they insert
+	columns    []driver.NamedValue // of the rows that are inserted
+	sequence   execer
+	find       execer
+	begin      execer
+	commit     execer
+	block      int64           // the first entry of the last block
+	found      map[string]bool // the runs that are known to be in it
 }
 
 const (

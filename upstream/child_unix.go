@@ -22,9 +22,6 @@ func groupLives(pid int) bool { return syscall.Kill(-pid, 0) == nil }
 // niceBehind is the nice value of a child that stepped back.
 const niceBehind = 10
 
-// lowerPriority makes every process of the group give way to others.
-func lowerPriority(pid int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, pid, niceBehind) }
-
 func executable(path string) (string, bool) {
 	info, err := os.Stat(path)
 	return path, err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0

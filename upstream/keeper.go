@@ -124,13 +124,10 @@ func (k *keeper) run(ctx, polite context.Context) {
 	}
 }
 
-// Somebody who needs a server that is down has it tried again sooner, but not
-// sooner than this after the last time. What fails again and again costs its
-// start each time, so the longer it has been failing the longer that is.
-const (
-	hurryLeast = 2 * time.Second
-	hurryMost  = 5 * time.Second
-)
+// Somebody who needs a server that is down has it tried again after a quarter of
+// the time, but not sooner than this after the last time. What fails again and again
+// costs its start each time, so the longer it has been failing the longer that is.
+const hurryLeast = 2 * time.Second
 
 // pause waits before the next start: as long as it should, or less if somebody
 // needs the server.
@@ -148,7 +145,7 @@ func (k *keeper) pause(ctx context.Context, began time.Time, wait time.Duration)
 	case <-ctx.Done():
 		return false
 	case <-t.C:
-	case <-time.After(time.Until(began.Add(min(max(wait/4, hurryLeast), hurryMost)))):
+	case <-time.After(time.Until(began.Add(max(wait/4, hurryLeast)))):
 	}
 	return true
 }

@@ -18,13 +18,11 @@ func killStrays(mark string) {
 	killed := map[int]bool{}
 	for { // one that was just starting another is found the next time
 		more := false
-		entries, _ := os.ReadDir("/proc") // without it there is nothing to be known
-		for _, e := range entries {
-			pid, err := strconv.Atoi(e.Name())
-			if err != nil || killed[pid] || pid == os.Getpid() {
+		for _, pid := range numbersIn("/proc") { // without it there is nothing to be known
+			if killed[pid] || pid == os.Getpid() {
 				continue
 			}
-			environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ") // nothing, if it is another user's or gone
+			environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ") // nothing, if it is another user's or gone
 			if at := bytes.Index(environ, want); at == 0 || at > 0 && environ[at-1] == 0 {
 				killed[pid], more = true, syscall.Kill(pid, syscall.SIGKILL) == nil || more
 			}

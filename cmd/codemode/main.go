@@ -23,6 +23,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -31,19 +32,24 @@ import (
 )
 
 func main() {
-	startQuickly()
+	spare := collectSeldom()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Main(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
+	runtime.KeepAlive(spare)
 	os.Exit(code)
 }
 
-// startQuickly lets the first second pass without collecting garbage: there is
+// collectSeldom lets the first second pass without collecting garbage: there is
 // little, and looking for it would take a quarter of a short command's time.
+// After that some 4 MB are alive, and Go would collect each time as much has come
+// together, twenty times a second under load, with calls that take longer
+// meanwhile. What is returned counts as alive as long as it is kept, so that more
+// comes together in between; nobody writes to it, so it takes no memory.
 // Whoever sets GOGC has chosen for themselves.
-func startQuickly() {
+func collectSeldom() (spare []byte) {
 	if os.Getenv("GOGC") != "" {
-		return
+		return nil
 	}
 	const most = 256 << 20 // from here on it is collected all the same
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
@@ -52,6 +58,7 @@ func startQuickly() {
 		debug.SetMemoryLimit(limit)
 		debug.SetGCPercent(percent)
 	})
+	return make([]byte, 8<<20)
 }
 
 // streams are what a command reads and writes.

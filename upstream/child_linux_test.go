@@ -1,0 +1,42 @@
+package upstream
+
+import (
+	"bufio"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestAChildStepsBackWithItsOwnChildren(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "sleep 60 & echo; wait")
+	ownGroup(cmd)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		killGroup(cmd.Process.Pid)
+		_ = cmd.Wait() // killed
+	}()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	(&child{cmd: cmd}).stepBack()
+	members := 0
+	for _, pid := range numbersIn("/proc") {
+		if group, err := unix.Getpgid(pid); err != nil || group != cmd.Process.Pid {
+			continue
+		}
+		members++
+		if attr, err := unix.SchedGetAttr(pid, 0); err != nil || attr.Policy != unix.SCHED_IDLE {
+			t.Errorf("process %d is scheduled by %+v, %v", pid, attr, err)
+		}
+	}
+	if members != 2 {
+		t.Errorf("%d processes are in the group, want the shell and what it started", members)
+	}
+}
