@@ -24,8 +24,7 @@ func (p *printer) arguments(raw json.RawMessage, indent int) {
 		p.say(fmt.Sprintf(" (not JSON, %d bytes) ", len(raw)))
 		p.text(characters(string(raw)), nil)
 	default:
-		raw = raw[space(raw, 0):]
-		raw = raw[:pass(raw, 0)]
+		raw = bytes.TrimSpace(raw)
 		if raw[0] == '{' && !empty(raw) {
 			p.members(raw, 0, indent, open)
 			return
@@ -120,9 +119,9 @@ func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
 	for key, value := range entries(raw) {
 		n++
 		if key != nil && value[0] == '"' && len(value) < 100 {
-			switch plain(unquote(key)) {
+			switch text(key) {
 			case "name", "key", "header":
-				named = named || p.masker.key(plain(unquote(value))) != open
+				named = named || p.masker.key(text(value)) != open
 			}
 		}
 	}
@@ -135,7 +134,7 @@ func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
 		if i < head || i >= n-tail {
 			p.newline(indent + 2)
 			inner := s
-			if named && plain(unquote(key)) == "value" {
+			if named && text(key) == "value" {
 				inner = max(s, token)
 			}
 			p.entry(i, key, value, depth, indent+2, inner)
@@ -151,7 +150,7 @@ func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
 func (p *printer) entry(i int, key, value []byte, depth, indent int, s secrecy) {
 	step := strconv.Itoa(i)
 	if key != nil {
-		step = plain(unquote(key))
+		step = text(key)
 		p.key(unquote(key))
 		p.put(": ")
 		s = max(s, p.masker.key(step))

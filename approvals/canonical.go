@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ func Canonical(raw []byte) ([]byte, error) {
 	if !json.Valid(raw) {
 		return nil, errors.New("it is not JSON")
 	}
-	return appendCanonical(make([]byte, 0, len(raw)), raw[space(raw, 0):])
+	return appendCanonical(make([]byte, 0, len(raw)), bytes.TrimSpace(raw))
 }
 
 func appendCanonical(to, raw []byte) ([]byte, error) {
@@ -39,6 +40,9 @@ func appendCanonical(to, raw []byte) ([]byte, error) {
 		}
 		return append(to, ']'), nil
 	case '"':
+		if simple(raw[1 : len(raw)-1]) {
+			return append(to, raw...), nil // what JSON allows without an escape, RFC 8785 writes without one
+		}
 		return appendString(to, unquote(raw))
 	case 't', 'f', 'n':
 		return append(to, raw[:literal(raw)]...), nil

@@ -374,7 +374,7 @@ func places(raw []byte, path []string, at string) iter.Seq2[string, []byte] {
 		for key, value := range entries(raw) {
 			step := strconv.Itoa(i)
 			if key != nil {
-				step = plain(unquote(key))
+				step = text(key)
 			}
 			i++
 			if path[0] != "*" && path[0] != step {

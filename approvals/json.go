@@ -86,6 +86,17 @@ func space(raw []byte, i int) int {
 	return i
 }
 
+// text returns a JSON string as a text; see [plain].
+func text(raw []byte) string {
+	if s := raw[1 : len(raw)-1]; simple(s) {
+		return string(s)
+	}
+	return plain(unquote(raw))
+}
+
+// simple reports whether the inside of a JSON string stands for itself.
+func simple(s []byte) bool { return bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) }
+
 // unquote returns the characters of a JSON string.
 func unquote(raw []byte) []rune {
 	s := raw[1 : len(raw)-1]

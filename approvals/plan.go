@@ -49,7 +49,7 @@ func (e *Envelope) within(raw []byte, path []string) bool {
 	for key, value := range entries(raw) {
 		step := strconv.Itoa(i)
 		if key != nil {
-			step = plain(unquote(key))
+			step = text(key)
 		}
 		i++
 		if !e.within(value, append(slices.Clip(path), step)) {
@@ -165,7 +165,7 @@ func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 		for key, value := range entries(raw) {
 			step := strconv.Itoa(i)
 			if key != nil {
-				step = plain(unquote(key))
+				step = text(key)
 			}
 			i++
 			walk(value, at+"/"+pointerStep(step))

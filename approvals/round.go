@@ -125,7 +125,7 @@ func divisible(v []byte) bool {
 		return false
 	}
 	for key := range entries(v) {
-		switch plain(unquote(key)) {
+		switch text(key) {
 		case "name", "key", "header":
 			return false
 		}

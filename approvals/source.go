@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -34,25 +35,29 @@ func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 		written = written && s.Tool == ""
 	}
 	if written && json.Valid(r.Args) {
-		leaves(r.Args[space(r.Args, 0):], "", func(pointer string, _ []byte) { written = written && remarks[pointer] != "" })
+		leaves(r.Args, func(pointer, _ []byte) { written = written && remarks[string(pointer)] != "" })
 	}
 	return remarks, written
 }
 
-// leaves calls f for everything in raw that holds nothing else, with its pointer.
-func leaves(raw []byte, at string, f func(pointer string, raw []byte)) {
+// leaves calls f for everything in raw, which is valid, that holds nothing else, with its pointer, which f must not keep.
+func leaves(raw []byte, f func(pointer, raw []byte)) { leavesBelow(bytes.TrimSpace(raw), nil, f) }
+
+func leavesBelow(raw, at []byte, f func(pointer, raw []byte)) {
 	if raw[0] != '{' && raw[0] != '[' {
 		f(at, raw)
 		return
 	}
 	i := 0
 	for key, value := range entries(raw) {
-		step := strconv.Itoa(i)
+		here := append(at, '/')
 		if key != nil {
-			step = plain(unquote(key))
+			here = append(here, pointerStep(text(key))...)
+		} else {
+			here = strconv.AppendInt(here, int64(i), 10)
 		}
 		i++
-		leaves(value, at+"/"+pointerStep(step), f)
+		leavesBelow(value, here, f)
 	}
 }
 
@@ -96,7 +101,7 @@ func (t *Trace) Written(value json.RawMessage) {
 	if t.written == nil {
 		t.written = map[string]bool{}
 	}
-	leaves(value[space(value, 0):], "", func(_ string, raw []byte) {
+	leaves(value, func(_, raw []byte) {
 		if form, err := Canonical(raw); err == nil {
 			t.written[string(form)] = true
 		}
@@ -114,7 +119,7 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 		t.exact = map[string]Source{}
 	}
 	from := Source{Tool: tool, Call: call}
-	leaves(value[space(value, 0):], "", func(_ string, raw []byte) {
+	leaves(value, func(_, raw []byte) {
 		if t.size += len(raw); t.size > mostTraced {
 			return
 		}
@@ -128,10 +133,10 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 			}
 			return
 		}
-		text := plain(unquote(raw))
-		if utf8.RuneCountInString(text) >= leastTrace {
+		said := text(raw)
+		if utf8.RuneCountInString(said) >= leastTrace {
 			t.exact[string(form)] = from
-			if t.texts = append(t.texts, traced{text, from}); len(t.texts) > mostTexts {
+			if t.texts = append(t.texts, traced{said, from}); len(t.texts) > mostTexts {
 				t.texts = t.texts[1:]
 			}
 		}
@@ -148,7 +153,7 @@ func (t *Trace) Sources(args json.RawMessage) []Source {
 	defer t.mu.Unlock()
 	var all []Source
 	looked := 0
-	leaves(args[space(args, 0):], "", func(pointer string, raw []byte) {
+	leaves(args, func(pointer, raw []byte) {
 		form, err := Canonical(raw)
 		if err != nil {
 			return
@@ -158,9 +163,9 @@ func (t *Trace) Sources(args json.RawMessage) []Source {
 			ok = t.written[string(form)]
 		}
 		if looked++; !ok && raw[0] == '"' && looked <= mostLooked && len(raw) <= longestLooked {
-			s, ok = t.within(plain(unquote(raw)))
+			s, ok = t.within(text(raw))
 		}
-		if s.Pointer = pointer; ok {
+		if s.Pointer = string(pointer); ok {
 			all = append(all, s)
 		}
 	})

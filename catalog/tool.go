@@ -87,7 +87,7 @@ func decode(raw []byte) (any, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err == nil {
+	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
 		return nil, errTrailing
 	}
 	return v, nil

@@ -68,6 +68,7 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 		{fileSchema, `"a"`, "", "an object", `the string "a"`},
 		{fileSchema, `null`, "", "an object", "null"},
 		{fileSchema, `{"path":"a"} {}`, "", "one JSON object", "something that is no JSON: more than one JSON value"},
+		{fileSchema, `{"path":"a"} nonsense`, "", "one JSON object", "something that is no JSON: more than one JSON value"},
 		{shapeSchema, `{"shape":{"kind":"circle","r":2}}`, "", "", ""},
 		{shapeSchema, `{"shape":{"kind":"group","of":[{"kind":"circle","r":1}]}}`, "", "", ""},
 		{shapeSchema, `{"shape":{"kind":"circle","r":0}}`, "/shape/r", "a number of more than 0", "the number 0"},
