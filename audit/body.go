@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/store"
@@ -19,6 +20,16 @@ import (
 type draft struct {
 	text []byte
 	cuts [3]int // where chain, prev and seq go
+}
+
+// drafts are texts that are not needed any more, to be written over.
+var drafts = sync.Pool{New: func() any { return &draft{text: make([]byte, 0, 1280)} }}
+
+// release gives the text to other entries.
+func (d *draft) release() {
+	if cap(d.text) <= 16<<10 {
+		drafts.Put(d)
+	}
 }
 
 // fields writes the members of an object, whose keys come in canonical order: the tests compare the
@@ -61,8 +72,8 @@ const timeFormat = "2006-01-02T15:04:05.000000Z"
 
 // draft writes an entry, whose JSON members have to be canonical.
 func (e *Entry) draft() *draft {
-	d := &draft{}
-	f := fields{b: append(make([]byte, 0, 1280), '{')}
+	d := drafts.Get().(*draft)
+	f := fields{b: append(d.text[:0], '{')}
 	if a := e.Args; a != nil {
 		f.open("args")
 		f.text("authorised", a.Authorised)

@@ -376,6 +376,10 @@ func (w *writer) acknowledge(batch []*item) {
 	w.told = 0
 	w.r.mu.Lock()
 	for _, it := range batch {
+		if it.draft != nil {
+			it.draft.release()
+			it.draft = nil
+		}
 		if it.done != nil {
 			w.told++
 		}
