@@ -4,6 +4,7 @@ package upstream_test
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -20,7 +21,8 @@ import (
 // the two measurements of the same thing lie apart, "ratio" how much slower 99 of 100 calls are beside the bad ones.
 // These are medians of quarters of a second: what a machine steals comes in bursts, which would decide alone how
 // long the slowest calls of several seconds take. What the bad ones cost is told apart: the processor time
-// that we spend on them, and what their own processes burn.
+// that we spend on them, and what their own processes burn. Garbage is collected as seldom as in codemode serve: in a
+// process of a few megabytes it would be collected so often that the slowest calls were those that met a collection.
 //
 //	go test ./upstream -run '^$' -bench HealthyBesideBad -benchtime 6x
 func BenchmarkHealthyBesideBad(b *testing.B) {
@@ -30,6 +32,8 @@ func BenchmarkHealthyBesideBad(b *testing.B) {
 
 func besideBad(b *testing.B, callers int) {
 	const phase = 2 * time.Second
+	spare := make([]byte, 8<<20) // see collectSeldom of cmd/codemode
+	defer runtime.KeepAlive(spare)
 	var gone sync.WaitGroup // what is told of the crowd when it has ended
 	m := upstream.NewManager(upstream.Options{Gone: func(string) { gone.Done() }})
 	defer m.Close(b.Context())
