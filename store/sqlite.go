@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -235,7 +236,7 @@ func useLog(ctx context.Context, conn *sql.Conn, wait time.Duration) (mode strin
 			return mode, err
 		}
 		select {
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(time.Millisecond + rand.N(10*time.Millisecond)): // not all of them at the same moment again
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}

@@ -37,7 +37,7 @@ func TestManyOpenANewFileAtTheSameMoment(t *testing.T) {
 		for range 5 {
 			all.Go(func() {
 				<-start
-				d, err := store.Open(t.Context(), store.Options{Path: path})
+				d, err := store.Open(t.Context(), store.Options{Path: path, Wait: time.Minute}) // a busy disk takes longer than the default
 				if err == nil {
 					err = d.Close()
 				}
