@@ -40,7 +40,7 @@ func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 	return remarks, written
 }
 
-// leaves calls f for everything in raw, which is valid, that holds nothing else, with its pointer, which f must not keep.
+// leaves calls f for everything in raw, which is valid JSON, that holds nothing else, with its pointer, which f must not keep.
 func leaves(raw []byte, f func(pointer, raw []byte)) { leavesBelow(bytes.TrimSpace(raw), nil, f) }
 
 func leavesBelow(raw, at []byte, f func(pointer, raw []byte)) {
@@ -102,7 +102,7 @@ func (t *Trace) Written(value json.RawMessage) {
 		t.written = map[string]bool{}
 	}
 	leaves(value, func(_, raw []byte) {
-		if form, err := Canonical(raw); err == nil {
+		if form, err := appendCanonical(nil, raw); err == nil {
 			t.written[string(form)] = true
 		}
 	})
@@ -123,7 +123,7 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 		if t.size += len(raw); t.size > mostTraced {
 			return
 		}
-		form, err := Canonical(raw)
+		form, err := appendCanonical(nil, raw)
 		if err != nil {
 			return
 		}
@@ -154,7 +154,7 @@ func (t *Trace) Sources(args json.RawMessage) []Source {
 	var all []Source
 	looked := 0
 	leaves(args, func(pointer, raw []byte) {
-		form, err := Canonical(raw)
+		form, err := appendCanonical(nil, raw)
 		if err != nil {
 			return
 		}
