@@ -15,8 +15,9 @@ import (
 // the order of keys, and gives up on content it does not know. It travels with
 // the request's context, and the connection fills it.
 type capture struct {
-	// stub is what the SDK gets to decode in place of the result; nil gives it the result itself.
-	stub json.RawMessage
+	// alone keeps the result from the SDK, which gets errTaken in its place: it would
+	// take 64 KiB of memory to decode the shortest one.
+	alone bool
 
 	// party is for whom the request is made; nil is nobody in particular.
 	party *party
@@ -27,6 +28,10 @@ type capture struct {
 	result json.RawMessage // nil until it is there
 	failed *jsonrpc.Error  // the answer was an error of the server
 }
+
+// errTaken is what the SDK gets in place of a result that it shall not decode. Nobody sees
+// it: where the result is there, no error counts.
+var errTaken = &jsonrpc.Error{Code: 1, Message: "the result was taken off the wire"}
 
 type captureKey struct{}
 
@@ -80,18 +85,15 @@ func (c *capture) noteStatus(code int) {
 	c.status = code
 }
 
-// take keeps the result and returns what the SDK shall see instead of it.
-func (c *capture) take(result json.RawMessage) json.RawMessage {
+// take keeps the result, and reports whether the SDK shall not see it.
+func (c *capture) take(result json.RawMessage) bool {
 	if c == nil {
-		return result
+		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.result = result
-	if c.stub == nil || wantsInput(result) {
-		return result
-	}
-	return c.stub
+	return c.alone && !wantsInput(result)
 }
 
 // wantsInput reports whether a result is no result but a question: protocol
@@ -116,7 +118,12 @@ func (c *capture) answer() (sent bool, status int, result json.RawMessage, faile
 // A waitingList holds the captures of the requests on one stream by their ids.
 type waitingList struct {
 	mu   sync.Mutex
-	byID map[jsonrpc.ID]*capture
+	byID map[jsonrpc.ID]waiter
+}
+
+type waiter struct {
+	capture *capture
+	forget  func() bool // when the request's context ends
 }
 
 // add notes the capture of ctx, if there is one, as waiting for the answer to
@@ -129,27 +136,31 @@ func (l *waitingList) add(ctx context.Context, id jsonrpc.ID) *capture {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.byID == nil {
-		l.byID = map[jsonrpc.ID]*capture{}
+		l.byID = map[jsonrpc.ID]waiter{}
 	}
 	c.begin()
-	l.byID[id] = c
-	context.AfterFunc(ctx, func() { l.remove(id) })
+	l.byID[id] = waiter{c, context.AfterFunc(ctx, func() { l.remove(id) })}
 	return c
 }
 
 func (l *waitingList) remove(id jsonrpc.ID) *capture {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.byID[id]
-	delete(l.byID, id)
-	return c
+	w, ok := l.byID[id]
+	if ok {
+		w.forget()
+		delete(l.byID, id)
+	}
+	return w.capture
 }
 
 // answer gives a response to the capture that waits for it.
 func (l *waitingList) answer(r *jsonrpc.Response) {
 	c := l.remove(r.ID)
 	if r.Error == nil {
-		r.Result = c.take(r.Result)
+		if c.take(r.Result) {
+			r.Result, r.Error = nil, errTaken
+		}
 		return
 	}
 	var e *jsonrpc.Error

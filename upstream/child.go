@@ -3,7 +3,6 @@ package upstream
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +35,7 @@ type child struct {
 	cmd    *exec.Cmd
 	mark   string // see [killStrays]; may be ""
 	stdin  *os.File
-	stdout *os.File
+	stdout *output
 	stderr *tail
 	guard  *guard // kills the group if we die without a chance to; may be nil
 
@@ -85,8 +84,8 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 		}
 	}
 	c.cmd.Stdin, c.stdin = pipes[0], pipes[1]
-	c.stdout, c.cmd.Stdout = pipes[2], pipes[3]
-	stderr := pipes[4]
+	c.stdout, c.cmd.Stdout = &output{file: pipes[2]}, pipes[3]
+	stderr := &output{file: pipes[4]}
 	c.cmd.Stderr = pipes[5]
 	if err := sp.do(c.cmd.Start); err != nil {
 		closeAll(pipes[:])
@@ -105,9 +104,9 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 }
 
 // keepStderr ends when the pipe is closed on either side.
-func (c *child) keepStderr(from io.Reader) {
+func (c *child) keepStderr(from *output) {
 	buf := make([]byte, 32<<10)
-	p := pace{sleep: c.slow(c.exited)}
+	p := pace{sleep: c.slow(from, c.exited)}
 	for {
 		n, err := from.Read(buf)
 		_, _ = c.stderr.Write(buf[:n]) // into memory
@@ -119,7 +118,7 @@ func (c *child) keepStderr(from io.Reader) {
 }
 
 // wait reaps the process and cleans up after it, whatever ended it.
-func (c *child) wait(stderr *os.File, stderrDone chan struct{}) {
+func (c *child) wait(stderr *output, stderrDone chan struct{}) {
 	if err := c.cmd.Wait(); err == nil {
 		c.fail(errors.New("its process ended by itself with status 0"))
 	} else {
@@ -138,7 +137,8 @@ func (c *child) wait(stderr *os.File, stderrDone chan struct{}) {
 	case <-stderrDone:
 	case <-drained:
 	}
-	closeAll([]*os.File{stderr, c.stdin})
+	_ = stderr.Close()
+	_ = c.stdin.Close()
 	<-stderrDone
 	close(c.gone)
 	select {
@@ -157,11 +157,11 @@ func (c *child) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// slow is for the pace of what the child sends unasked: whoever reads that waits, and the child steps back.
-func (c *child) slow(end <-chan struct{}) func(time.Duration) {
+// slow is for the pace of what the child sends unasked: whoever reads that naps, and the child steps back.
+func (c *child) slow(from *output, end <-chan struct{}) func(time.Duration) {
 	return func(d time.Duration) {
 		c.stepBack()
-		sleepUntil(d, end)
+		from.nap(d, end)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestAChildThatFloodsUsStepsBack(t *testing.T) {
 	over := make(chan struct{})
 	close(over)
 	c := &child{cmd: cmd}
-	c.slow(over)(time.Hour)
+	c.slow(new(output), over)(time.Hour)
 	// Linux counts from 20 down, the others from 0 up: for 10 that is the same.
 	if got, err := syscall.Getpriority(syscall.PRIO_PROCESS, cmd.Process.Pid); err != nil || got != niceBehind {
 		t.Errorf("its priority is %d, %v; want %d", got, err, niceBehind)

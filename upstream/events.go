@@ -13,7 +13,7 @@ import (
 
 // An eventFilter stands between a server's event stream and the SDK. Events
 // that hold no message are left out, because the SDK ends the session at them;
-// the answer to a captured request is taken out and its stub put in.
+// and the answer to a captured request is taken out.
 type eventFilter struct {
 	body    io.Closer
 	r       *bufio.Reader
@@ -112,8 +112,8 @@ func (f *eventFilter) line(max int) ([]byte, error) {
 	}
 }
 
-// replace returns a message as the SDK shall see it, on one line: with its
-// result captured and replaced, if it has one. It returns nil for what is no message.
+// replace returns a message as the SDK shall see it, on one line: without its
+// result, if the capture wants it alone. It returns nil for what is no message.
 func (c *capture) replace(b []byte) []byte {
 	if b = message(bytes.TrimSpace(b)); b == nil {
 		return nil
@@ -130,8 +130,8 @@ func (c *capture) replace(b []byte) []byte {
 	}
 	if json.Unmarshal(b, &m) == nil && !bool(m.Method) {
 		c.noteError(m.Error)
-		if m.Result != nil {
-			b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, c.take(m.Result))
+		if m.Result != nil && c.take(m.Result) {
+			b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, marshal(errTaken))
 		}
 	}
 	return oneLine(b)

@@ -11,7 +11,7 @@ const (
 )
 
 // paceNap is the least that is slept: less would cost more than it saves.
-const paceNap = 20 * time.Millisecond
+const paceNap = 100 * time.Millisecond
 
 // A pace slows down whoever reads from one server.
 type pace struct {

@@ -26,11 +26,10 @@ const probeTime = 10 * time.Second
 const pingTime = 15 * time.Second
 
 var (
-	errClosed  = errors.New("the connection was closed by us")
-	errProbe   = errors.New("it does not answer the opening of the newest protocol")
-	errStart   = errors.New("it did not get ready in time")
-	errSilent  = errors.New("it no longer answers")
-	emptyReply = json.RawMessage(`{"content":[]}`)
+	errClosed = errors.New("the connection was closed by us")
+	errProbe  = errors.New("it does not answer the opening of the newest protocol")
+	errStart  = errors.New("it did not get ready in time")
+	errSilent = errors.New("it no longer answers")
 )
 
 // A link is one connection to a server, from its start to its end.

@@ -69,7 +69,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	defer cancel(nil)
 	ctx, leave := s.parties.enter(ctx, o.Session, o.Ask)
 	defer leave()
-	c := &capture{stub: emptyReply, party: partyOf(ctx)}
+	c := &capture{alone: true, party: partyOf(ctx)}
 	p := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: maps.Clone(o.Meta)}
 	if o.Progress != nil {
 		token := s.expect(o.Progress)
@@ -111,7 +111,7 @@ func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 	defer cancel(nil)
 	ctx, leave := s.parties.enter(ctx, nil, nil)
 	defer leave()
-	c := &capture{stub: json.RawMessage(`{"contents":[]}`)}
+	c := &capture{alone: true}
 	_, err := s.cs.ReadResource(c.with(ctx), &mcp.ReadResourceParams{URI: uri})
 	_, _, raw, failed := c.answer()
 	switch {

@@ -36,7 +36,7 @@ type stdioConn struct {
 	frames *frameReader
 	on     listener
 
-	queue  chan *outgoing
+	turn   chan struct{} // holds one while a frame is being written; capacity 1
 	closed chan struct{}
 	once   sync.Once
 
@@ -48,25 +48,13 @@ type stdioConn struct {
 	changed string            // how the server says that its tools changed, after the first time; likewise
 }
 
-// An outgoing frame is written by one goroutine, so that a frame is written
-// as a whole even if whoever wanted it sent has given up meanwhile.
-type outgoing struct {
-	data    []byte
-	capture *capture
-	done    chan error // capacity 1
-
-	mu             sync.Mutex
-	begun, givenUp bool
-}
-
 func newStdioConn(c *child, on listener) *stdioConn {
 	s := &stdioConn{
 		child: c, frames: newFrameReader(c, frameMax), on: on,
-		queue: make(chan *outgoing), closed: make(chan struct{}),
+		turn: make(chan struct{}, 1), closed: make(chan struct{}),
 		asked: make(chan struct{}, requestsMax),
 	}
-	s.frames.pace.sleep = c.slow(s.closed)
-	go s.write() // ends with closed
+	s.frames.pace.sleep = c.slow(c.stdout, s.closed)
 	return s
 }
 
@@ -174,11 +162,12 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
-	o := &outgoing{data: append(data, '\n'), done: make(chan error, 1)}
+	data = append(data, '\n')
+	var c *capture
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if m.IsCall() {
-			o.capture = s.waiting.add(ctx, m.ID)
+			c = s.waiting.add(ctx, m.ID)
 		}
 	case *jsonrpc.Response:
 		defer func() {
@@ -189,42 +178,35 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		}()
 	}
 	select {
-	case s.queue <- o:
+	case s.turn <- struct{}{}:
 	case <-s.closed:
 		return io.EOF
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := ctx.Err(); err != nil {
+		<-s.turn
+		return err
+	}
+	c.noteSent()
+	n, err := s.child.writeSome(data)
+	if err != nil || n == len(data) { // nearly always: it fits into the pipe
+		<-s.turn
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { // ends with the child at the latest
+		_, err := s.child.stdin.Write(data[n:])
+		<-s.turn
+		done <- err
+	}()
 	select {
-	case err := <-o.done:
+	case err := <-done:
 		return err
 	case <-s.closed:
 		return io.EOF
 	case <-ctx.Done():
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.givenUp = true
 		return ctx.Err()
-	}
-}
-
-func (s *stdioConn) write() {
-	for {
-		select {
-		case <-s.closed:
-			return
-		case o := <-s.queue:
-			o.mu.Lock()
-			o.begun = !o.givenUp
-			begun := o.begun
-			o.mu.Unlock()
-			if !begun {
-				continue
-			}
-			o.capture.noteSent()
-			_, err := s.child.stdin.Write(o.data)
-			o.done <- err
-		}
 	}
 }
 
