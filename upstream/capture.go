@@ -22,6 +22,8 @@ type capture struct {
 	// party is for whom the request is made; nil is nobody in particular.
 	party *party
 
+	over <-chan struct{} // closed when nobody waits for the answer any more
+
 	mu     sync.Mutex
 	sent   bool            // at least a part of the request left us
 	status int             // of the HTTP answer, 0 if there was none
@@ -36,15 +38,26 @@ var errTaken = &jsonrpc.Error{Code: 1, Message: "the result was taken off the wi
 type captureKey struct{}
 
 // with returns a context that makes the connection fill c with the answer to
-// the last request made with it.
+// the last request made with it before ctx ends.
 func (c *capture) with(ctx context.Context) context.Context {
+	c.over = ctx.Done()
 	return context.WithValue(ctx, captureKey{}, c)
 }
 
-// captureOf returns the capture of ctx, nil if there is none.
+// captureOf returns the capture of ctx, nil if there is none or it is over: the SDK tells
+// the server that a call was given up with a context that has the values of the call's.
+// What is known of the call must not become what is known of that message.
 func captureOf(ctx context.Context) *capture {
 	c, _ := ctx.Value(captureKey{}).(*capture)
-	return c
+	if c == nil {
+		return nil
+	}
+	select {
+	case <-c.over:
+		return nil
+	default:
+		return c
+	}
 }
 
 func (c *capture) noteSent() {
