@@ -84,7 +84,7 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 		}
 	}
 	c.cmd.Stdin, c.stdin = pipes[0], pipes[1]
-	c.stdout, c.cmd.Stdout = &output{file: pipes[2]}, pipes[3]
+	c.stdout, c.cmd.Stdout = &output{file: pipes[2], answers: true}, pipes[3]
 	stderr := &output{file: pipes[4]}
 	c.cmd.Stderr = pipes[5]
 	if err := sp.do(c.cmd.Start); err != nil {
@@ -106,14 +106,14 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 // keepStderr ends when the pipe is closed on either side.
 func (c *child) keepStderr(from *output) {
 	buf := make([]byte, 32<<10)
-	p := pace{sleep: c.slow(from, c.exited)}
+	p := pacedReader{from: from, sleep: c.slow(from, c.exited)}
 	for {
-		n, err := from.Read(buf)
+		n, err := p.Read(buf)
 		_, _ = c.stderr.Write(buf[:n]) // into memory
 		if err != nil {
 			return
 		}
-		p.spend(n)
+		p.spend(awaited, n)
 	}
 }
 

@@ -31,6 +31,13 @@ func lowerPriority(pid int) {
 	}
 }
 
+// shorten makes a pipe as short as a pipe can be, if there is not more in it just now.
+func shorten(pipe *os.File) {
+	if raw, err := pipe.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, os.Getpagesize()) })
+	}
+}
+
 // numbersIn gives the entries of a folder of /proc that are processes or threads; none without /proc.
 func numbersIn(folder string) (all []int) {
 	entries, _ := os.ReadDir(folder)

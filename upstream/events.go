@@ -19,13 +19,15 @@ type eventFilter struct {
 	r       *bufio.Reader
 	max     int
 	capture *capture
-	pace    pace
+	pace    pacedReader // what r reads from
 	ready   bytes.Buffer
 	err     error
 }
 
 func newEventFilter(body io.ReadCloser, max int, c *capture) *eventFilter {
-	return &eventFilter{body: body, r: bufio.NewReaderSize(body, 16<<10), max: max, capture: c}
+	f := &eventFilter{body: body, max: max, capture: c, pace: pacedReader{from: body}}
+	f.r = bufio.NewReaderSize(&f.pace, 16<<10)
+	return f
 }
 
 func (f *eventFilter) Close() error { return f.body.Close() }
@@ -77,9 +79,9 @@ func (f *eventFilter) event() error {
 		}
 	}
 	if f.capture == nil {
-		f.pace.spend(len(data)) // nothing in this stream was asked for
+		f.pace.spend(unasked, len(data)) // nothing in this stream was asked for
 	} else {
-		f.pace.spend(0)
+		f.pace.spend(awaited, 0)
 	}
 	f.ready.Write(fields)
 	if hasData {

@@ -29,11 +29,13 @@ type frameReader struct {
 	dropped atomic.Int64 // lines that held no message
 	waiting [][]byte     // found in the last line, not yet returned
 	again   string       // a line that was one message, and short: in a storm they are all the same
-	pace    pace         // of what nobody asked for
+	pace    pacedReader  // what r reads from
 }
 
 func newFrameReader(r io.Reader, max int) *frameReader {
-	return &frameReader{r: bufio.NewReaderSize(r, readAtOnce), max: max}
+	f := &frameReader{max: max, pace: pacedReader{from: r}}
+	f.r = bufio.NewReaderSize(&f.pace, readAtOnce)
+	return f
 }
 
 // next returns the next message, which is the caller's. It ends with io.EOF,
@@ -47,7 +49,7 @@ func (f *frameReader) next() ([]byte, error) {
 		case cut || len(bytes.TrimSpace(line)) > 0:
 			if f.waiting = messagesIn(line); len(f.waiting) == 0 {
 				f.dropped.Add(1)
-				f.pace.spend(len(line))
+				f.pace.spend(unasked, len(line))
 			} else if len(line) <= againMost && bytes.Equal(f.waiting[0], bytes.TrimSpace(line)) {
 				f.again = string(line)
 			}

@@ -1,35 +1,42 @@
 package upstream
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 func TestAFloodIsReadSlowly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var p pace
-		began := time.Now()
-		for range paceBurst {
-			p.spend(10)
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("what comes at once at first took %v", took)
-		}
-		began = time.Now()
-		for range 10 * paceRate {
-			p.spend(10)
-		}
-		if took := time.Since(began); took < 8*time.Second || took > 12*time.Second {
-			t.Errorf("ten seconds' worth of messages took %v", took)
-		}
-		time.Sleep(time.Minute)
-		began = time.Now()
-		for range paceBurst / 2 {
-			p.spend(0)
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("after a quiet minute half a burst took %v", took)
-		}
-	})
+	for _, row := range []struct {
+		what   string
+		points int
+	}{
+		{"messages that nobody asked for", unasked},
+		{"progress of a call", awaited},
+	} {
+		t.Run(row.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := pacedReader{from: strings.NewReader("")}
+				pass := func(points int) time.Duration {
+					began := time.Now()
+					for ; points > 0; points -= row.points {
+						p.spend(row.points, 10)
+						_, _ = p.Read(nil) // io.EOF
+					}
+					return time.Since(began)
+				}
+				if took := pass(paceBurst); took > time.Second {
+					t.Errorf("what comes at once at first took %v", took)
+				}
+				if took := pass(10 * paceRate); took < 8*time.Second || took > 12*time.Second {
+					t.Errorf("ten seconds' worth took %v", took)
+				}
+				time.Sleep(time.Minute)
+				if took := pass(paceBurst / 2); took > time.Second {
+					t.Errorf("after a quiet minute half a burst took %v", took)
+				}
+			})
+		})
+	}
 }

@@ -195,14 +195,13 @@ func (s *session) toolsChanged() {
 	}
 }
 
-func (s *session) progress(params json.RawMessage) {
+func (s *session) progress(params json.RawMessage) bool {
 	var p mcp.ProgressNotificationParams
-	if json.Unmarshal(params, &p) == nil {
-		s.report(p.ProgressToken, p.Progress, p.Total, p.Message)
-	}
+	return json.Unmarshal(params, &p) == nil && s.report(p.ProgressToken, p.Progress, p.Total, p.Message)
 }
 
-func (s *session) report(token any, progress, total float64, message string) {
+// report tells whoever waits for it of progress, and whether there is somebody.
+func (s *session) report(token any, progress, total float64, message string) bool {
 	name, _ := token.(string)
 	s.mu.Lock()
 	f := s.reports[name]
@@ -210,6 +209,7 @@ func (s *session) report(token any, progress, total float64, message string) {
 	if f != nil {
 		f(progress, total, message)
 	}
+	return f != nil
 }
 
 func (s *session) info() linkInfo {

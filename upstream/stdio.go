@@ -23,9 +23,9 @@ const (
 
 // A listener hears what a server says unasked.
 type listener interface {
-	heard()                          // any message at all
-	toolsChanged()                   // the tool list is another one
-	progress(params json.RawMessage) // about a call
+	heard()                               // any message at all
+	toolsChanged()                        // the tool list is another one
+	progress(params json.RawMessage) bool // about a call; whether somebody waits for it
 }
 
 // stdioConn is the client's side of a child process's standard input and
@@ -74,14 +74,14 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		s.on.heard()
 		if string(raw) == s.changed {
-			s.frames.pace.spend(len(raw))
+			s.frames.pace.spend(unasked, len(raw))
 			s.on.toolsChanged()
 			continue
 		}
 		m, err := decode(raw)
 		if err != nil {
 			s.frames.dropped.Add(1)
-			s.frames.pace.spend(len(raw))
+			s.frames.pace.spend(unasked, len(raw))
 			continue
 		}
 		switch m := m.(type) {
@@ -89,7 +89,11 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 			s.waiting.answer(m)
 			return m, nil
 		case *jsonrpc.Request:
-			s.frames.pace.spend(len(raw))
+			if m.Method == "notifications/progress" && s.on.progress(m.Params) {
+				s.frames.pace.spend(awaited, len(raw))
+				continue
+			}
+			s.frames.pace.spend(unasked, len(raw))
 			switch {
 			case m.IsCall():
 				return m, s.mayAsk()
@@ -98,8 +102,6 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 				if len(raw) <= againMost {
 					s.changed = string(raw)
 				}
-			case m.Method == "notifications/progress":
-				s.on.progress(m.Params)
 			case m.Method == "notifications/cancelled":
 				return m, nil
 			}
