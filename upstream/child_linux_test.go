@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"os"
 	"os/exec"
 	"testing"
 
@@ -38,5 +39,35 @@ func TestAChildStepsBackWithItsOwnChildren(t *testing.T) {
 	}
 	if members != 2 {
 		t.Errorf("%d processes are in the group, want the shell and what it started", members)
+	}
+}
+
+func TestAnOutputThatIsReadSlowlyIsShort(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	size := func() int {
+		n, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	o := &output{file: r, answers: true}
+	defer o.Close()
+	before := size()
+	for range 2 {
+		if _, err := w.WriteString("x"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if after := size(); o.napped && after >= before || !o.napped && after != before {
+			t.Errorf("napped: %v, and the pipe holds %d bytes, %d before", o.napped, after, before)
+		}
+		o.nap(0, nil)
 	}
 }

@@ -147,3 +147,17 @@ func TestHealthyServersBesideBadOnes(t *testing.T) {
 		}
 	}
 }
+
+// TestAServerThatStormsStillAnswers: what we read slowly are its announcements, behind which its answers wait.
+func TestAServerThatStormsStillAnswers(t *testing.T) {
+	t.Parallel()
+	m := manage(t, upstream.Options{}, fakeServer(t, "s", "storms"))
+	eventually(t, "it is read slowly", func() bool { return status(t, m, "s").Changes > 2800 })
+	for i := range 3 {
+		began := time.Now()
+		if _, err := call(t, m, "s", "echo", `{}`); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("call %d took %v", i, time.Since(began))
+	}
+}

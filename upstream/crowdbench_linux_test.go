@@ -15,13 +15,13 @@ import (
 )
 
 // BenchmarkHealthyBesideBad compares healthy servers by themselves with the same beside one of each bad kind, of
-// which each is called about once a second. The healthy ones are called by one program that makes one call after the
-// other, and by two, which with their servers leave no processor time to anybody else. In turn for a fifth of a second
-// each, the bad ones stand still (SIGSTOP, and no calls) and go on. "ratio" is how much slower 99 of 100 calls are beside
-// the bad ones, "noise" the same for two measurements with the bad ones at a standstill; both are the median of what
-// neighbours say, because machines steal time in bursts, which would decide alone how long the slowest calls of several
-// seconds take. What we spend on the bad ones while nobody calls the healthy ones is told apart. Garbage is
-// collected as seldom as in codemode serve.
+// which each is called about once a second, when all of them have been going for half a minute. The healthy ones are
+// called by one program that makes one call after the other, and by two, which with their servers leave no processor
+// time to anybody else. In turn for a fifth of a second each, the bad ones stand still (SIGSTOP, and no calls) and go
+// on. "ratio" is how much slower 99 of 100 calls are beside the bad ones, "noise" the same for two measurements with
+// the bad ones at a standstill; both are the median of what neighbours say, because machines steal time in bursts, which
+// would decide alone how long the slowest calls of several seconds take. What we spend on the bad ones while nobody
+// calls the healthy ones is told apart. Garbage is collected as seldom as in codemode serve.
 //
 //	go test ./upstream -run '^$' -bench HealthyBesideBad -benchtime 250x
 func BenchmarkHealthyBesideBad(b *testing.B) {
@@ -30,8 +30,8 @@ func BenchmarkHealthyBesideBad(b *testing.B) {
 }
 
 func besideBad(b *testing.B, callers int) {
-	const start = 4 * time.Second // they start, and fail for the first time; the burst of a storm is over
-	spare := make([]byte, 8<<20)  // see collectSeldom of cmd/codemode
+	const start = 30 * time.Second // they fail for the fourth time; the burst of a storm is over
+	spare := make([]byte, 8<<20)   // see collectSeldom of cmd/codemode
 	defer runtime.KeepAlive(spare)
 	m := upstream.NewManager(upstream.Options{})
 	defer m.Close(b.Context())
@@ -39,8 +39,8 @@ func besideBad(b *testing.B, callers int) {
 	stop := bother(m)
 	keepCalling(b, m, callers, start)
 	idle := processorTime()
-	time.Sleep(start)
-	ours := percent(processorTime()-idle, start)
+	time.Sleep(start / 3)
+	ours := percent(processorTime()-idle, start/3)
 	stop()
 
 	p99 := func() float64 {
