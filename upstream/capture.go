@@ -167,17 +167,18 @@ func (l *waitingList) remove(id jsonrpc.ID) *capture {
 	return w.capture
 }
 
-// answer gives a response to the capture that waits for it.
-func (l *waitingList) answer(r *jsonrpc.Response) {
+// answer gives a response to the capture that waits for it, and reports whether one did.
+func (l *waitingList) answer(r *jsonrpc.Response) bool {
 	c := l.remove(r.ID)
 	if r.Error == nil {
 		if c.take(r.Result) {
 			r.Result, r.Error = nil, errTaken
 		}
-		return
+		return c != nil
 	}
 	var e *jsonrpc.Error
 	if errors.As(r.Error, &e) {
 		c.noteError(e)
 	}
+	return c != nil
 }

@@ -33,6 +33,7 @@ var badServers = []struct{ mode, told string }{
 	{"garbage", "that are no messages"},
 	{"floods stderr", "MiB to its standard error"},
 	{"storms", "announced a change of its tools"},
+	{"answers nobody", ""},
 	{"asks", "sampling/createMessage"},
 	{"odd names", "listed several times with different definitions"},
 	{"endless list", "does not end"},

@@ -198,6 +198,13 @@ func (f *fake) initialized() {
 				time.Sleep(100 * time.Microsecond)
 			}
 		}()
+	case "answers nobody":
+		go func() {
+			for i := 1000; ; i++ {
+				f.send(`{"jsonrpc":"2.0","id":%d,"result":{}}`, i)
+				time.Sleep(100 * time.Microsecond)
+			}
+		}()
 	case "changes":
 		go func() {
 			time.Sleep(50 * time.Millisecond)

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,5 +39,23 @@ func TestAFloodIsReadSlowly(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestWhatAnEventCosts(t *testing.T) {
+	for _, row := range []struct {
+		what, data string
+		points     int
+	}{
+		{"an answer", `{"jsonrpc":"2.0","id":7,"result":{}}`, awaited},
+		{"progress", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"call-1","progress":1}}`, awaited},
+		{"other tools", `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, unasked},
+		{"a long log line", `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + strings.Repeat("x", 10<<10) + `"}}`, unasked + 10},
+		{"nothing", "", awaited},
+	} {
+		f := newEventFilter(io.NopCloser(strings.NewReader("data: "+row.data+"\n\n")), 1<<20, nil)
+		if _, err := io.Copy(io.Discard, f); err != nil || f.pace.spent != row.points {
+			t.Errorf("%s costs %d points (%v), want %d", row.what, f.pace.spent, err, row.points)
+		}
 	}
 }

@@ -86,10 +86,12 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		switch m := m.(type) {
 		case *jsonrpc.Response:
-			s.waiting.answer(m)
+			if !s.waiting.answer(m) {
+				s.frames.pace.spend(unasked, len(raw))
+			}
 			return m, nil
 		case *jsonrpc.Request:
-			if m.Method == "notifications/progress" && s.on.progress(m.Params) {
+			if m.Method == "notifications/progress" && !m.IsCall() && s.on.progress(m.Params) {
 				s.frames.pace.spend(awaited, len(raw))
 				continue
 			}

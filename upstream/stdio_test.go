@@ -68,3 +68,45 @@ func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// hearing is a listener that waits for progress of "mine".
+type hearing struct{}
+
+func (hearing) heard()                          {}
+func (hearing) toolsChanged()                   {}
+func (hearing) progress(p json.RawMessage) bool { return strings.Contains(string(p), "mine") }
+
+// TestWhatAMessageCosts its server: nothing, if it is an answer that somebody waits for.
+func TestWhatAMessageCosts(t *testing.T) {
+	for _, row := range []struct {
+		what, line string
+		points     int
+	}{
+		{"an answer", `{"jsonrpc":"2.0","id":7,"result":{}}`, 0},
+		{"an error", `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}`, 0},
+		{"an answer to nothing", `{"jsonrpc":"2.0","id":8,"result":{}}`, unasked},
+		{"a long answer to nothing", `{"jsonrpc":"2.0","id":8,"result":{"x":"` + strings.Repeat("x", 10<<10) + `"}}`, unasked + 10},
+		{"an error to nothing", `{"jsonrpc":"2.0","id":8,"error":{"code":1,"message":"no"}}`, unasked},
+		{"progress of a call", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":1}}`, awaited},
+		{"progress of nothing", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}`, unasked},
+		{"progress as a request", `{"jsonrpc":"2.0","id":9,"method":"notifications/progress","params":{"progressToken":"mine","progress":1}}`, unasked},
+		{"other tools", `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, unasked},
+		{"a log line", `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`, unasked},
+		{"what is no message", `hello`, unasked},
+	} {
+		t.Run(row.what, func(t *testing.T) {
+			s := &stdioConn{frames: newFrameReader(strings.NewReader(row.line+"\n"), 1<<20), on: hearing{}, asked: make(chan struct{}, 1)}
+			id, err := jsonrpc.MakeID(7.)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.waiting.add(new(capture).with(t.Context()), id)
+			for err == nil {
+				_, err = s.Read(t.Context())
+			}
+			if !errors.Is(err, io.EOF) || s.frames.pace.spent != row.points {
+				t.Errorf("it costs %d points (%v), want %d", s.frames.pace.spent, err, row.points)
+			}
+		})
+	}
+}
