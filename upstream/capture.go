@@ -128,24 +128,22 @@ func (c *capture) answer() (sent bool, status int, result json.RawMessage, faile
 	return c.sent, c.status, c.result, c.failed
 }
 
-// A waitingList holds the captures of the requests on one stream by their ids.
+// A waitingList holds the requests on one stream that wait for their answers, by their ids.
 type waitingList struct {
-	mu   sync.Mutex
-	byID map[jsonrpc.ID]waiter
+	mu       sync.Mutex
+	byID     map[jsonrpc.ID]waiter
+	needless int // answers that nobody waited for
 }
 
 type waiter struct {
-	capture *capture
+	capture *capture    // nil for what the SDK asks on its own account
 	forget  func() bool // when the request's context ends
 }
 
-// add notes the capture of ctx, if there is one, as waiting for the answer to
-// the request. An answer that nobody waits for any more finds nothing.
+// add notes that the request made with ctx waits for its answer, and returns its
+// capture. An answer that nobody waits for any more finds nothing.
 func (l *waitingList) add(ctx context.Context, id jsonrpc.ID) *capture {
 	c := captureOf(ctx)
-	if c == nil {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.byID == nil {
@@ -156,29 +154,39 @@ func (l *waitingList) add(ctx context.Context, id jsonrpc.ID) *capture {
 	return c
 }
 
-func (l *waitingList) remove(id jsonrpc.ID) *capture {
+func (l *waitingList) remove(id jsonrpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w, ok := l.byID[id]
-	if ok {
-		w.forget()
-		delete(l.byID, id)
-	}
-	return w.capture
+	delete(l.byID, id)
 }
 
-// answer gives a response to the capture that waits for it, and reports whether one did.
+// answer gives a response to the capture that waits for it. It reports whether anybody waited for it.
 func (l *waitingList) answer(r *jsonrpc.Response) bool {
-	c := l.remove(r.ID)
+	l.mu.Lock()
+	w, waited := l.byID[r.ID]
+	if waited {
+		w.forget()
+		delete(l.byID, r.ID)
+	} else {
+		l.needless++
+	}
+	l.mu.Unlock()
 	if r.Error == nil {
-		if c.take(r.Result) {
+		if w.capture.take(r.Result) {
 			r.Result, r.Error = nil, errTaken
 		}
-		return c != nil
+		return waited
 	}
 	var e *jsonrpc.Error
 	if errors.As(r.Error, &e) {
-		c.noteError(e)
+		w.capture.noteError(e)
 	}
-	return c != nil
+	return waited
+}
+
+// nobodys is how many answers came that nobody waited for.
+func (l *waitingList) nobodys() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.needless
 }

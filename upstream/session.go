@@ -49,7 +49,7 @@ type link interface {
 type linkInfo struct {
 	instructions, protocol, implementation, stderr string
 	stderrBytes                                    int64
-	dropped, changes, refused                      int
+	dropped, needless, changes, refused            int
 	lastRefused                                    string
 }
 
@@ -221,6 +221,7 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
+		i.needless = s.stdio.waiting.nobodys()
 		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
 	}
 	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
