@@ -202,6 +202,9 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 			return nil, usage(err)
 		}
 		log.Info("there is no configuration file: only built-in servers are there, and codemode_eval is unrestricted")
+		if _, err := os.Stat("codemode.json"); err == nil {
+			log.Warn("codemode.json in this folder is not read by itself, because a folder may have come from anybody; if it is yours, name it: --config codemode.json")
+		}
 	}
 	if s.root != "" {
 		if info, err := os.Stat(s.root); err != nil || !info.IsDir() {
