@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -130,9 +131,10 @@ func (c *capture) answer() (sent bool, status int, result json.RawMessage, faile
 
 // A waitingList holds the requests on one stream that wait for their answers, by their ids.
 type waitingList struct {
-	mu       sync.Mutex
-	byID     map[jsonrpc.ID]waiter
-	needless int // answers that nobody waited for
+	mu   sync.Mutex
+	byID map[jsonrpc.ID]waiter
+
+	needless atomic.Int64 // answers that nobody waited for
 }
 
 type waiter struct {
@@ -168,7 +170,7 @@ func (l *waitingList) answer(r *jsonrpc.Response) bool {
 		w.forget()
 		delete(l.byID, r.ID)
 	} else {
-		l.needless++
+		l.needless.Add(1)
 	}
 	l.mu.Unlock()
 	if r.Error == nil {
@@ -182,11 +184,4 @@ func (l *waitingList) answer(r *jsonrpc.Response) bool {
 		w.capture.noteError(e)
 	}
 	return waited
-}
-
-// nobodys is how many answers came that nobody waited for.
-func (l *waitingList) nobodys() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.needless
 }

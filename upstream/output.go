@@ -43,7 +43,10 @@ func (o *output) nap(d time.Duration, end <-chan struct{}) {
 	o.mu.Lock()
 	back := unwatched(o.file)
 	o.mu.Unlock()
-	sleepUntil(d, end)
+	select {
+	case <-time.After(d):
+	case <-end:
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.file = back(); o.closed {

@@ -60,13 +60,3 @@ func (p *pacedReader) rest() {
 		time.Sleep(over)
 	}
 }
-
-// sleepUntil sleeps for a time, or until the end.
-func sleepUntil(d time.Duration, end <-chan struct{}) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-end:
-	}
-}

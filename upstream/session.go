@@ -221,7 +221,7 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
-		i.needless = s.stdio.waiting.nobodys()
+		i.needless = int(s.stdio.waiting.needless.Load())
 		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
 	}
 	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
