@@ -520,25 +520,25 @@ func TestBlocksReachTheAnswer(t *testing.T) {
 
 // A program that never ends holds up nobody, and ends within its limit.
 func TestRunawayDoesNotStopOthers(t *testing.T) {
-	h := open(t, `{"evaluation": {"profiles": {"p": {"limits": {"cpu": "500ms"}}}}}`, server.Options{})
+	h := open(t, `{"evaluation": {"profiles": {"p": {"limits": {"cpu": "1s"}}}}}`, server.Options{})
 	runaway, other := h.connect(nil, ""), h.connect(nil, "")
 	other.want("codemode_eval", "return 1", "1") // the sandbox is prepared
-	ended := make(chan time.Duration, 1)
-	start := time.Now()
+	ended := make(chan struct{})
 	go func() {
-		runaway.want("codemode_eval_p", "while (true) {}", "error (timed out): the program computed longer than 500ms")
-		ended <- time.Since(start)
+		defer close(ended)
+		runaway.want("codemode_eval_p", "while (true) {}", "error (timed out): the program computed longer than 1s")
 	}()
-	slowest := time.Duration(0)
-	for len(ended) == 0 {
-		began := time.Now()
+	answers := 0
+	for over := false; !over; {
 		other.want("codemode_eval", "return 1", "1")
-		slowest = max(slowest, time.Since(began))
+		select {
+		case <-ended:
+			over = true
+		default:
+			answers++
+		}
 	}
-	if took := <-ended; took < 400*time.Millisecond || took > 5*time.Second {
-		t.Errorf("the runaway ended after %v", took)
-	}
-	if slowest > 2*time.Second { // milliseconds on an idle machine; a machine under test is none
-		t.Errorf("another session waited %v for its answer", slowest)
+	if answers < 3 { // there are hundreds
+		t.Errorf("another session had %d answers while the runaway ran", answers)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serveTestUpstream is an MCP server over stdio with the tools pid and slow. It
+// serveTestUpstream is an MCP server over stdio with the tools pid and meet. It
 // prints a banner, as many do.
 func serveTestUpstream() {
 	os.Stdout.WriteString("welcome to this server\n")
@@ -25,12 +26,18 @@ func serveTestUpstream() {
 	mcp.AddTool(s, &mcp.Tool{Name: "pid"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strconv.Itoa(os.Getpid())}}}, nil, nil
 	})
-	mcp.AddTool(s, &mcp.Tool{Name: "slow"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
+	var met atomic.Int32
+	all := make(chan struct{})
+	mcp.AddTool(s, &mcp.Tool{Name: "meet"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		if met.Add(1) == 10 {
+			close(all)
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
+		select { // none of ten calls ends before all of them have begun
+		case <-all:
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "met"}}}, nil, nil
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
 	})
 	_ = s.Run(context.Background(), &mcp.StdioTransport{}) // the end of its input ends it
 }
@@ -98,22 +105,21 @@ func TestServeOverStdio(t *testing.T) {
 	if err != nil || syscall.Kill(child, 0) != nil {
 		t.Fatalf("the child is not running: %s", text)
 	}
-	start := time.Now()
-	text = callText(t, c, `const all = await Promise.all(Array.from({length: 10}, () => codemode.child__slow({}))); return all.length`)
-	if took := time.Since(start); !strings.HasPrefix(text, "10\n") || took > 700*time.Millisecond {
-		t.Errorf("ten calls of 100 ms took %v: %s", took, text)
+	text = callText(t, c, `const all = await Promise.all(Array.from({length: 10}, () => codemode.child__meet({}))); return all.join()`)
+	if !strings.HasPrefix(text, `"met,met,met,met,met,met,met,met,met,met"`) {
+		t.Errorf("ten calls at once: %s", text)
 	}
 	if text = callText(t, c, `await codemode.broken__x({})`); !strings.Contains(text, "ToolNotFoundError") || !strings.Contains(text, "no-such-command-anywhere") {
 		t.Errorf("a server that cannot start: %s", text)
 	}
 
 	// Closing standard input ends it, and its child with it.
-	start = time.Now()
+	start := time.Now()
 	stdin.Close()
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve ended with %v\n%s", err, logged.String())
 	}
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > 20*time.Second { // milliseconds, where nobody else needs the processor
 		t.Errorf("it took %v to end", took)
 	}
 	if err := syscall.Kill(child, 0); err == nil {
