@@ -9,9 +9,10 @@ import (
 )
 
 // ownGroup puts the process at the head of a group of its own, so that a
-// wrapper such as npx can be ended with what it started.
+// wrapper such as npx can be ended with what it started, and in a session of its
+// own, so that it has no terminal on which it could wait for somebody.
 func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
 // lowerPriority makes every process of the group give way to others.

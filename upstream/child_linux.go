@@ -1,25 +1,38 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // ownGroup puts the process at the head of a group of its own, so that a
 // wrapper such as npx can be ended with what it started, and has the kernel
-// kill it when we die.
+// kill it when we die. The group gets a session of its own, too: then it has no
+// terminal on which it could wait for somebody, and where the kernel shares the
+// processors among sessions (sched(7), autogroup), one that computes on many threads
+// gets no more of them than any other.
 func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // lowerPriority makes every process of the group give way to others. A nice value gives it less time, but
-// lets it finish its turn of some milliseconds when somebody else could run; SCHED_IDLE does not.
+// lets it finish its turn of some milliseconds when somebody else could run; SCHED_IDLE does not. Both tell the
+// processes of a session from each other only, where there are autogroups; that of the session has a nice value, too,
+// which nobody but root may set while another was set less than a tenth of a second ago.
 func lowerPriority(pid int) {
+	for range 5 {
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte("19"), 0); !errors.Is(err, syscall.EAGAIN) {
+			break
+		}
+		time.Sleep(time.Second / 10)
+	}
 	_ = syscall.Setpriority(syscall.PRIO_PGRP, pid, niceBehind)
 	for _, member := range numbersIn("/proc") {
 		if group, err := syscall.Getpgid(member); err != nil || group != pid {

@@ -2,8 +2,10 @@ package upstream
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -33,9 +35,15 @@ func TestAChildStepsBackWithItsOwnChildren(t *testing.T) {
 			continue
 		}
 		members++
+		if session, err := unix.Getsid(pid); err != nil || session != cmd.Process.Pid {
+			t.Errorf("process %d is in the session %d, %v; want its server's own", pid, session, err)
+		}
 		if attr, err := unix.SchedGetAttr(pid, 0); err != nil || attr.Policy != unix.SCHED_IDLE {
 			t.Errorf("process %d is scheduled by %+v, %v", pid, attr, err)
 		}
+	}
+	if session, err := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid)); err == nil && len(session) > 0 && !strings.HasSuffix(string(session), " nice 19\n") {
+		t.Errorf("its session is %q, want one that gives way to others", session)
 	}
 	if members != 2 {
 		t.Errorf("%d processes are in the group, want the shell and what it started", members)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,6 +112,14 @@ func (f *fake) run() {
 				}
 			}
 		}()
+	case "computes":
+		runtime.GOMAXPROCS(6)
+		for range 4 {
+			go func() {
+				for n := uint64(1); n != 0; n++ {
+				}
+			}()
+		}
 	case "has a grandchild", "leaves a grandchild":
 		// It holds our standard output and error, as the real server behind npx does.
 		c := exec.Command("sleep", "600")

@@ -7,8 +7,9 @@ import (
 
 // How often something must happen before a person is told.
 const (
-	manyChanges = 50
-	muchStderr  = 10 << 20
+	manyChanges   = 50
+	muchStderr    = 10 << 20
+	muchProcessor = 0.5
 )
 
 // Health says in sentences what a person should know about the server beside
@@ -48,6 +49,9 @@ func (s Status) Health() []string {
 	}
 	if s.Changes > manyChanges {
 		say("it announced a change of its tools %s; the list is read again at most twice a second", times(s.Changes))
+	}
+	if s.Processor >= muchProcessor {
+		say("it takes %.0f %% of a processor while nobody waits for it", 100*s.Processor)
 	}
 	if s.Refused > 0 {
 		say("it asked %s for what it does not get (last: %s)", times(s.Refused), s.LastRefused)

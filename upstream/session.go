@@ -50,6 +50,7 @@ type linkInfo struct {
 	instructions, protocol, implementation, stderr string
 	stderrBytes                                    int64
 	dropped, needless, changes, refused            int
+	group                                          int // of its processes, if it is a child for whose answer nobody waits, else 0
 	lastRefused                                    string
 }
 
@@ -221,6 +222,9 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
+		if s.inFlight.Load() == 0 {
+			i.group = s.child.cmd.Process.Pid
+		}
 		i.needless = int(s.stdio.waiting.needless.Load())
 		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
 	}

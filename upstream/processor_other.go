@@ -1,0 +1,7 @@
+//go:build !linux
+
+package upstream
+
+import "time"
+
+func processorTimes() map[int]time.Duration { return nil }
