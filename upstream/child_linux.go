@@ -24,15 +24,9 @@ func ownGroup(cmd *exec.Cmd) {
 
 // lowerPriority makes every process of the group give way to others. A nice value gives it less time, but
 // lets it finish its turn of some milliseconds when somebody else could run; SCHED_IDLE does not. Both tell the
-// processes of a session from each other only, where there are autogroups; that of the session has a nice value, too,
-// which nobody but root may set while another was set less than a tenth of a second ago.
+// processes of a session from each other only, where there are autogroups.
 func lowerPriority(pid int) {
-	for range 5 {
-		if err := os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte("19"), 0); !errors.Is(err, syscall.EAGAIN) {
-			break
-		}
-		time.Sleep(time.Second / 10)
-	}
+	giveWay(pid, true)
 	_ = syscall.Setpriority(syscall.PRIO_PGRP, pid, niceBehind)
 	for _, member := range numbersIn("/proc") {
 		if group, err := syscall.Getpgid(member); err != nil || group != pid {
@@ -41,6 +35,21 @@ func lowerPriority(pid int) {
 		for _, thread := range numbersIn(fmt.Sprintf("/proc/%d/task", member)) {
 			_ = unix.SchedSetAttr(thread, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0)
 		}
+	}
+}
+
+// giveWay lets the processes of all other sessions have the processors first, or takes that back, where there are autogroups.
+// Nobody but root may do that less than a tenth of a second after somebody else did.
+func giveWay(session int, yes bool) {
+	nice := "0"
+	if yes {
+		nice = "19"
+	}
+	for range 5 {
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", session), []byte(nice), 0); !errors.Is(err, syscall.EAGAIN) {
+			return
+		}
+		time.Sleep(time.Second / 10)
 	}
 }
 

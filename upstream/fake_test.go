@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -52,6 +53,7 @@ type fake struct {
 	mu        sync.Mutex // one line at a time
 	lists     int
 	answers   chan string // to what "elicits" asked
+	rests     atomic.Bool // "computes" no longer does
 }
 
 type request struct {
@@ -116,7 +118,7 @@ func (f *fake) run() {
 		runtime.GOMAXPROCS(6)
 		for range 4 {
 			go func() {
-				for n := uint64(1); n != 0; n++ {
+				for !f.rests.Load() {
 				}
 			}()
 		}
@@ -368,6 +370,11 @@ func (f *fake) call(r *request) {
 		f.text(r, "done")
 	case "env":
 		f.text(r, strings.Join(os.Environ(), "\n"))
+	case "pid":
+		f.text(r, strconv.Itoa(os.Getpid()))
+	case "rest":
+		f.rests.Store(true)
+		f.text(r, "done")
 	case "die":
 		os.Exit(0)
 	case "raw": // answers with what it is told to

@@ -7,9 +7,8 @@ import (
 
 // How often something must happen before a person is told.
 const (
-	manyChanges   = 50
-	muchStderr    = 10 << 20
-	muchProcessor = 0.5
+	manyChanges = 50
+	muchStderr  = 10 << 20
 )
 
 // Health says in sentences what a person should know about the server beside

@@ -130,10 +130,10 @@ func (k *keeper) needsTask(tool string) bool {
 func (k *keeper) status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	group := 0
+	var load load
 	if k.link != nil {
 		about := k.link.info()
-		group = about.group
+		load.group, load.awaited = about.group, about.awaited
 		about.instructions = k.about.instructions
 		k.about = about
 	}
@@ -142,7 +142,7 @@ func (k *keeper) status() Status {
 		StderrBytes: k.about.stderrBytes, Changes: k.about.changes, Refused: k.about.refused, LastRefused: k.about.lastRefused,
 		Tools: len(k.tools), Notes: slices.Clone(k.notes), Stale: k.stale, Restarts: k.restarts,
 		Stderr: k.masked(k.about.stderr), Dropped: k.about.dropped, Needless: k.about.needless,
-		group: group, Instructions: k.about.instructions, Protocol: k.about.protocol, Implementation: k.about.implementation,
+		load: load, Instructions: k.about.instructions, Protocol: k.about.protocol, Implementation: k.about.implementation,
 	}
 	for to, err := range map[*string]error{&s.Error: k.err, &s.ListError: k.listErr, &s.CallError: k.callErr} {
 		if err != nil {

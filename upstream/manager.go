@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Options are what a [Manager] needs from outside. The zero value works.
@@ -54,6 +53,8 @@ type Manager struct {
 	closed  bool
 	keepers map[string]*keeper
 	last    map[string]chan struct{} // by server: closed when what was begun last for it is over
+
+	burden burden
 }
 
 var errNoServer = errors.New("no such server is configured")
@@ -205,6 +206,9 @@ func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMe
 	if k == nil {
 		return nil, &Error{Server: server, Tool: tool, Err: errNoServer}
 	}
+	if m.burden.due() {
+		go m.relieve()
+	}
 	return k.call(ctx, tool, args, o)
 }
 
@@ -238,37 +242,6 @@ func (m *Manager) Status() []Status {
 	}
 	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
 	return out
-}
-
-// Observe is [Manager.Status] after a look at what the servers compute while nobody waits for them, for
-// [Status.Processor]. The look takes a tenth of a second, and a whole one more if a server computes then; it ends
-// with ctx. Systems other than Linux tell nothing, nor do servers over HTTP.
-func (m *Manager) Observe(ctx context.Context) []Status {
-	all := m.observe(ctx, time.Second/10)
-	if slices.ContainsFunc(all, func(s Status) bool { return s.Processor >= muchProcessor }) {
-		all = m.observe(ctx, time.Second)
-	}
-	return all
-}
-
-func (m *Manager) observe(ctx context.Context, d time.Duration) []Status {
-	before, used, began := m.Status(), processorTimes(), time.Now()
-	if len(used) == 0 || !slices.ContainsFunc(before, func(s Status) bool { return s.group != 0 }) {
-		return before
-	}
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-		return before
-	}
-	after, usedNow, took := m.Status(), processorTimes(), time.Since(began)
-	for i := range after {
-		s := &after[i]
-		if s.group != 0 && slices.ContainsFunc(before, func(b Status) bool { return b.group == s.group }) {
-			s.Processor = max(0, float64(usedNow[s.group]-used[s.group])/float64(took))
-		}
-	}
-	return after
 }
 
 // Close stops all servers and returns when nothing of them is left. They are

@@ -50,7 +50,8 @@ type linkInfo struct {
 	instructions, protocol, implementation, stderr string
 	stderrBytes                                    int64
 	dropped, needless, changes, refused            int
-	group                                          int // of its processes, if it is a child for whose answer nobody waits, else 0
+	group                                          int  // of its processes, if it is a child, else 0
+	awaited                                        bool // somebody waits for an answer of it
 	lastRefused                                    string
 }
 
@@ -222,12 +223,11 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
-		if s.inFlight.Load() == 0 {
-			i.group = s.child.cmd.Process.Pid
-		}
+		i.group = s.child.cmd.Process.Pid
 		i.needless = int(s.stdio.waiting.needless.Load())
 		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
 	}
+	i.awaited = s.inFlight.Load() > 0
 	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
 	if method := s.lastRefused.Load(); method != nil {
 		i.lastRefused = *method

@@ -61,5 +61,5 @@ type Status struct {
 	Protocol       string // version of the protocol
 	Implementation string // what the server calls itself, name and version
 
-	group int // of its processes, see [linkInfo]
+	load load
 }
