@@ -26,10 +26,29 @@ type burden struct {
 	looked atomic.Int64 // when, in Unix nanoseconds
 
 	mu     sync.Mutex
-	at     time.Time             // of used
-	before []Status              // likewise
-	used   map[int]time.Duration // by process group
-	behind map[int]bool          // those that give way
+	last   look
+	behind map[int]bool // the process groups that give way
+}
+
+// A look is at all servers, and at the processor time that each process group has used so far.
+type look struct {
+	at   time.Time
+	all  []Status
+	used map[int]time.Duration
+}
+
+func (m *Manager) look() look { return look{all: m.Status(), used: processorTimes(), at: time.Now()} }
+
+// compare finds for [Status.Processor] what each server's processes took of a processor since an earlier look, if nobody
+// waited for the server at either.
+func (l look) compare(before look) {
+	for i := range l.all {
+		s := &l.all[i]
+		idle := load{group: s.load.group}
+		if s.load.group != 0 && s.load == idle && slices.ContainsFunc(before.all, func(b Status) bool { return b.load == idle }) {
+			s.Processor = max(0, float64(l.used[s.load.group]-before.used[s.load.group])/float64(l.at.Sub(before.at)))
+		}
+	}
 }
 
 // due reports, to one of all who ask at the same time, whether it is time for a look.
@@ -44,11 +63,9 @@ func (m *Manager) relieve() {
 	b := &m.burden
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, used, at := m.Status(), processorTimes(), time.Now()
-	behind := map[int]bool{}
-	for i := range all {
-		s := &all[i]
-		s.weigh(b.before, b.used, used, at.Sub(b.at))
+	now, behind := m.look(), map[int]bool{}
+	now.compare(b.last)
+	for _, s := range now.all {
 		switch group := s.load.group; {
 		case s.Processor >= muchProcessor:
 			if behind[group] = true; !b.behind[group] {
@@ -58,7 +75,7 @@ func (m *Manager) relieve() {
 			giveWay(group, false)
 		}
 	}
-	b.before, b.used, b.at, b.behind = all, used, at, behind
+	b.last, b.behind = now, behind
 }
 
 // Observe is [Manager.Status] after a look at what the servers compute while nobody waits for them, for
@@ -73,26 +90,16 @@ func (m *Manager) Observe(ctx context.Context) []Status {
 }
 
 func (m *Manager) observe(ctx context.Context, d time.Duration) []Status {
-	before, used, began := m.Status(), processorTimes(), time.Now()
-	if len(used) == 0 || !slices.ContainsFunc(before, func(s Status) bool { return s.load.group != 0 }) {
-		return before
+	before := m.look()
+	if len(before.used) == 0 || !slices.ContainsFunc(before.all, func(s Status) bool { return s.load.group != 0 }) {
+		return before.all
 	}
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
-		return before
+		return before.all
 	}
-	after, usedNow, took := m.Status(), processorTimes(), time.Since(began)
-	for i := range after {
-		after[i].weigh(before, used, usedNow, took)
-	}
-	return after
-}
-
-// weigh finds what the server's processes took of a processor between two looks, if nobody waited for it at either.
-func (s *Status) weigh(before []Status, used, usedNow map[int]time.Duration, took time.Duration) {
-	idle := load{group: s.load.group}
-	if s.load.group != 0 && s.load == idle && slices.ContainsFunc(before, func(b Status) bool { return b.load == idle }) {
-		s.Processor = max(0, float64(usedNow[s.load.group]-used[s.load.group])/float64(took))
-	}
+	after := m.look()
+	after.compare(before)
+	return after.all
 }

@@ -133,7 +133,7 @@ func (k *keeper) status() Status {
 	var load load
 	if k.link != nil {
 		about := k.link.info()
-		load.group, load.awaited = about.group, about.awaited
+		load = about.load
 		about.instructions = k.about.instructions
 		k.about = about
 	}

@@ -50,9 +50,8 @@ type linkInfo struct {
 	instructions, protocol, implementation, stderr string
 	stderrBytes                                    int64
 	dropped, needless, changes, refused            int
-	group                                          int  // of its processes, if it is a child, else 0
-	awaited                                        bool // somebody waits for an answer of it
 	lastRefused                                    string
+	load                                           load
 }
 
 // An attempt is one way to open a connection.
@@ -223,11 +222,11 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
-		i.group = s.child.cmd.Process.Pid
+		i.load.group = s.child.cmd.Process.Pid
 		i.needless = int(s.stdio.waiting.needless.Load())
 		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
 	}
-	i.awaited = s.inFlight.Load() > 0
+	i.load.awaited = s.inFlight.Load() > 0
 	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
 	if method := s.lastRefused.Load(); method != nil {
 		i.lastRefused = *method
