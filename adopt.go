@@ -205,7 +205,10 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 	resp := &Response{Run: row.Run, name: cmp.Or(r.Name, "program.ts"), source: code}
 	limits, reply := e.limits(policy.profile())
 	resp.limit = reply
-	program, problems := e.programs.Compile(resp.name, code)
+	program, problems, err := e.reader.Compile(ctx, resp.name, code)
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(problems) > 0 {
 		return nil, nil, Problems(problems)
 	}

@@ -119,7 +119,10 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems := e.programs.Compile(cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := e.reader.Compile(ctx, cmp.Or(r.Name, "program.ts"), r.Code)
+	if err != nil {
+		return nil, err
+	}
 	if len(problems) > 0 {
 		plan.Problems = problems
 		return plan, nil

@@ -67,6 +67,10 @@ type Options struct {
 	// Engine runs the programs; nil makes one for this Evaluator alone.
 	// An Engine that is given is not closed with the Evaluator.
 	Engine Engine
+	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
+	// Then no text that is submitted can take more of the machine than a worker may. Nil reads programs in this
+	// process, as far as they are within the bound of [analysis.Compile]; what is beyond runs unread, or not at all.
+	Worker []string
 
 	// Channels reach people whoever asks for a run, beside the channels of each Request.
 	Channels []approvals.Channel
@@ -105,7 +109,7 @@ type Evaluator struct {
 	journal  *Journal // nil when Options.Recorder or RecordDir is set
 	keeper   *keeper  // its record is nil unless RecordDir is set
 	asks     askCounter
-	programs analysis.Cache // texts that were read lately
+	reader   analysis.Reader
 	clock    profiles.Clock // what rules that end are decided by
 
 	pins      *pins
@@ -169,6 +173,10 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		saved:       map[string]*os.Root{},
 		executions:  map[*execution]bool{},
 		listed:      map[string]string{},
+	}
+	if len(o.Worker) > 0 {
+		e.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
+		e.background(e.reader.Workers.Start)
 	}
 	secret, _ := o.Env(PreflightSecretVariable)
 	e.preflight = newPreflight(cmp.Or(o.PreflightSecret, secret))
@@ -295,6 +303,9 @@ func (e *Evaluator) Close(ctx context.Context) error {
 		errs = append(errs, engine.Close(stopping))
 	}
 	errs = append(errs, e.keeper.close(stopping))
+	if e.reader.Workers != nil {
+		errs = append(errs, e.reader.Workers.Close())
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.roots {

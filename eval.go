@@ -132,7 +132,10 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if e.own.Load() == nil {
 		e.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
-	program, problems := e.programs.Compile(resp.name, r.Code)
+	program, problems, err := e.reader.Compile(ctx, resp.name, r.Code)
+	if err != nil {
+		return nil, err
+	}
 	if len(problems) > 0 {
 		e.recordEnd(ctx, resp, &r, policy, time.Time{}, Problems(problems))
 		return resp, Problems(problems)

@@ -19,9 +19,13 @@
 // # What a caller may rely on
 //
 // With problems, nothing may run. Without, the JavaScript is the body of an
-// async function and cannot reach out of it, whatever was submitted. No text
-// makes Compile panic or run out of stack, and a text that would take esbuild
-// very long is run unread, or is a problem; the caller limits its size.
+// async function and cannot reach out of it, whatever was submitted.
+//
+// esbuild cannot be interrupted, and a Go program that runs out of stack dies.
+// So [Compile] reads only what is within a bound on both that holds for every
+// text, whatever a lexer makes of it; a [Reader] with [Workers] has the rest
+// read in a process that the system can end. A text that is too much for
+// either is run unread, or is a problem. The caller limits its size.
 //
 // The calls are what a reader would find, to be shown to people as a preview.
 // They prove nothing: a program can call what is not listed, and says so with

@@ -36,16 +36,42 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-func BenchmarkCache(b *testing.B) {
+// BenchmarkReader reads the same text again.
+func BenchmarkReader(b *testing.B) {
 	for _, bench := range []struct{ name, text string }{
 		{"tiny", "async () => 1+1"},
 		{"typical", typical},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			var c Cache
+			var r Reader
 			b.ReportAllocs()
 			for b.Loop() {
-				c.Compile("", bench.text)
+				_, _, _ = r.Compile(b.Context(), "", bench.text)
+			}
+		})
+	}
+}
+
+// BenchmarkWhere compares reading in this process with reading in another one.
+func BenchmarkWhere(b *testing.B) {
+	workers := testWorkers(b)
+	for _, bench := range []struct{ name, text string }{
+		{"tiny", "async () => 1+1"},
+		{"typical", typical},
+		{"large", "const list = [];\n" + strings.Repeat("list.push(await codemode.fs__read({path: 'a/b', n: 1}));\n", 1500) + "return list"},
+	} {
+		b.Run(bench.name+"/here", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				compile("", bench.text)
+			}
+		})
+		b.Run(bench.name+"/worker", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := workers.compile(b.Context(), source{"", bench.text}); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

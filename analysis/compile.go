@@ -1,23 +1,30 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // Compile makes a [Program] of a text, or says what is wrong with it: if there
 // are problems there is no program. name is the file that problems mention;
-// "" means "program.ts".
+// "" means "program.ts". It reads in this process, and therefore only what is
+// within a bound that holds whatever the text is; see [Reader] for the rest.
 func Compile(name, text string) (*Program, []Problem) {
-	if name == "" {
-		name = "program.ts"
-	}
 	start, end := program(text)
-	c := &compiler{file: name, whole: newIndex(text), start: start, text: text[start:end]}
+	if f := exceeds(text[start:end]); f != nil {
+		return giveUp(name, text, *f)
+	}
+	return compile(name, text)
+}
+
+// compile is Compile without a bound.
+func compile(name, text string) (*Program, []Problem) {
+	c := newCompiler(name, text)
 	var f *fault
 	if c.shape, f = survey(c.text); f != nil {
-		if f.limit && begins[c.shape.first] {
-			return c.unread(), nil
+		if f.limit {
+			return c.giveUp(*f)
 		}
 		return nil, []Problem{c.problem(*f)}
 	}
@@ -28,6 +35,25 @@ func Compile(name, text string) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	return c.program, nil
+}
+
+// giveUp is what becomes of a text that was not read, because of a limit.
+func giveUp(name, text string, limit fault) (*Program, []Problem) {
+	return newCompiler(name, text).giveUp(limit)
+}
+
+func newCompiler(name, text string) *compiler {
+	start, end := program(text)
+	return &compiler{file: cmp.Or(name, "program.ts"), whole: newIndex(text), start: start, text: text[start:end]}
+}
+
+// giveUp runs the text unread if it can only be the body of a function.
+func (c *compiler) giveUp(limit fault) (*Program, []Problem) {
+	l := lexer{src: c.text}
+	if first := l.next(true); begins[l.text(first)] {
+		return c.unread(), nil
+	}
+	return nil, []Problem{c.problem(limit)}
 }
 
 // begins holds the words that begin a statement and no expression: a text that

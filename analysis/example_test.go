@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -34,10 +35,11 @@ func ExampleCompile_problem() {
 	//   hint: the "{" on line 1, column 39 is never closed
 }
 
-func ExampleCache() {
-	var cache analysis.Cache
-	first, _ := cache.Compile("report.ts", "async () => 1+1")
-	again, _ := cache.Compile("report.ts", "async () => 1+1")
+func ExampleReader() {
+	var reader analysis.Reader
+	ctx := context.Background()
+	first, _, _ := reader.Compile(ctx, "report.ts", "async () => 1+1")
+	again, _, _ := reader.Compile(ctx, "report.ts", "async () => 1+1")
 	fmt.Println(first.JS, first == again)
 	// Output:
 	// return(async()=>1+1)() true

@@ -45,7 +45,7 @@ func part(v worth, name string, how string, last int) worth {
 		switch {
 		case strings.Contains(name, "__") && !strings.HasPrefix(name, "__"):
 			p.nature, p.name = tool, name
-		case inherited(name):
+		case name == "", inherited(name):
 		default:
 			p.nature, p.name = server, name
 		}

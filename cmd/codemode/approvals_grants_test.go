@@ -21,7 +21,7 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	run := func(args ...string) (string, int) {
 		t.Helper()
 		var out, errs screen
-		code := runMain(t, streams{strings.NewReader(""), &out, &errs}, append([]string{"approvals"}, append(args, "--state", state)...)...)
+		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, append([]string{"approvals"}, append(args, "--state", state)...)...)
 		return out.String() + errs.String(), code
 	}
 	if text, code := run("revoke", "g_none"); code != exitUsage || !strings.Contains(text, "nothing was allowed here") {

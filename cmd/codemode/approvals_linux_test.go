@@ -174,7 +174,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 func TestApprovalsNeedATerminal(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var out, errs screen
-	if code := runMain(t, streams{strings.NewReader("y\ny\n"), &out, &errs}, "approvals"); code != exitUsage || !strings.Contains(errs.String(), "terminal") {
+	if code := runMain(t, streams{in: strings.NewReader("y\ny\n"), out: &out, err: &errs}, "approvals"); code != exitUsage || !strings.Contains(errs.String(), "terminal") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

@@ -53,7 +53,7 @@ error, timeout, memory and denied; "also" lists others that are accepted.`,
 			}
 			bar := newBar(s.err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
-				Wasm: codemode.Guest(), CacheDir: cacheDir(), Busy: busy, Progress: bar.show,
+				Wasm: codemode.Guest(), CacheDir: cacheDir(), Busy: busy, Progress: bar.show, Worker: s.worker,
 			}, suite)
 			bar.clear()
 			if err != nil {

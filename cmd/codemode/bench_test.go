@@ -30,7 +30,7 @@ func benchmark(t *testing.T, args ...string) (code int, out, problems string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", testCache())
 	var o, e bytes.Buffer
-	code = runMain(t, streams{strings.NewReader(""), &o, &e}, append([]string{"bench"}, args...)...)
+	code = runMain(t, streams{in: strings.NewReader(""), out: &o, err: &e}, append([]string{"bench"}, args...)...)
 	return code, o.String(), e.String()
 }
 

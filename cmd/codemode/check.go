@@ -42,6 +42,7 @@ codemode run --preflight, and for servers with the same secret.`,
 }
 
 func check(ctx context.Context, s streams, set *setting, r codemode.Request, asJSON bool) error {
+	set.worker = s.worker
 	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
 	if err != nil {
 		return err

@@ -51,8 +51,9 @@ type setting struct {
 	root    string
 	verbose bool
 
-	state  string // folder
-	record bool   // whether what runs is recorded
+	worker []string // the command that reads programs, where any are read
+	state  string   // folder
+	record bool     // whether what runs is recorded
 
 	channels []approvals.Channel // that reach people whoever asks
 	people   *people             // the page for people; nil is none
@@ -186,7 +187,7 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 	path := files.User
 	o := codemode.Options{
 		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: cacheDir(), Log: log, Version: version().Version,
-		Channels: s.channels, GoOn: s.goOn,
+		Channels: s.channels, GoOn: s.goOn, Worker: s.worker,
 	}
 	if o.StateDir, err = s.stateFolder(); err != nil {
 		log.Debug("how tools are defined is not remembered", "error", err)

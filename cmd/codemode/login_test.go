@@ -61,7 +61,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 	out, errs := &growing{}, &growing{}
 	over := make(chan int, 1)
 	go func() {
-		over <- Main(t.Context(), []string{"login", "linear", "--no-browser", "--config", config}, streams{strings.NewReader(""), out, errs})
+		over <- Main(t.Context(), []string{"login", "linear", "--no-browser", "--config", config}, streams{in: strings.NewReader(""), out: out, err: errs})
 	}()
 	for end := time.Now().Add(20 * time.Second); !strings.HasSuffix(out.String(), "\n"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -85,7 +85,7 @@ func logIn(t *testing.T, config string) (code int, said string) {
 func show(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	out := &growing{}
-	code := runMain(t, streams{strings.NewReader(""), out, out}, args...)
+	code := runMain(t, streams{in: strings.NewReader(""), out: out, err: out}, args...)
 	return code, out.String()
 }
 

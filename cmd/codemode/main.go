@@ -29,12 +29,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/codemode-project/codemode/analysis"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == readPrograms {
+		if err := analysis.Work(os.Stdin, os.Stdout); err != nil {
+			os.Exit(exitInternal)
+		}
+		os.Exit(exitOK)
+	}
 	spare := collectSeldom()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Main(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	code := Main(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, worker: worker()})
 	stop()
 	runtime.KeepAlive(spare)
 	os.Exit(code)
@@ -61,10 +69,28 @@ func collectSeldom() (spare []byte) {
 	return make([]byte, 8<<20)
 }
 
-// streams are what a command reads and writes.
+// readPrograms is the argument that makes this binary a worker: a process that
+// reads programs for the one that started it, and dies if a text is too much.
+const readPrograms = "read-programs"
+
+// worker is the command that starts this binary as a worker; nil if the binary
+// cannot be found. On Linux it is this very file, also after an upgrade put another in its place.
+func worker() []string {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil {
+		return []string{self, readPrograms}
+	}
+	if path, err := os.Executable(); err == nil {
+		return []string{path, readPrograms}
+	}
+	return nil
+}
+
+// streams are what a command reads and writes, and how it starts a worker.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	worker   []string // nil reads programs in this process
 }
 
 // Main runs a command and returns its exit code. Everything but the process

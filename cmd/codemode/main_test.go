@@ -17,6 +17,9 @@ import (
 const asCommand = "CODEMODE_TEST_AS"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == readPrograms {
+		main()
+	}
 	switch os.Getenv(asCommand) {
 	case "codemode":
 		main()

@@ -78,7 +78,7 @@ func TestEightServersAreListedWithTheirHealth(t *testing.T) {
 	// busy, than the command waits.
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		var out, problems bytes.Buffer
-		if code := runMain(t, streams{strings.NewReader(""), &out, &problems}, "tools", "--config", config, "--project", "none"); code != 0 {
+		if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &problems}, "tools", "--config", config, "--project", "none"); code != 0 {
 			t.Fatalf("exit code %d\n%s", code, &problems)
 		}
 		wrong := unlisted(out.String())

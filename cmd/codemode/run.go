@@ -97,6 +97,7 @@ nobody can be asked, and calls that need a person are refused. FILE may be - for
 }
 
 func run(ctx context.Context, s streams, set *setting, r codemode.Request, asJSON bool) (err error) {
+	set.worker = s.worker
 	e, err := set.open(ctx, set.logger(s, slog.LevelWarn))
 	if err != nil {
 		return err

@@ -66,6 +66,7 @@ func serve(ctx context.Context, s streams, set *setting, session, address, page 
 	if set.people, err = set.awaitPeople(s, page, address != ""); err != nil {
 		return err
 	}
+	set.worker = s.worker
 	e, err := set.open(ctx, log)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 			var out, err screen
 			done := make(chan int, 1)
 			go func() {
-				done <- runMain(t, streams{terminal, &out, &err}, "run", "--root", root,
+				done <- runMain(t, streams{in: terminal, out: &out, err: &err}, "run", "--root", root,
 					"--config", "../../testdata/programs/codemode.json", "../../testdata/programs/first.ts")
 			}()
 			// What is typed before the question is shown is thrown away.

@@ -30,7 +30,7 @@ func TestAServerThatComputesForNothingIsTold(t *testing.T) {
 		here := regexp.MustCompile(test.here + busy.String())
 		for deadline := time.Now().Add(2 * time.Minute); ; { // where many compute, it may get too little for once
 			var out, problems bytes.Buffer
-			runMain(t, streams{strings.NewReader(""), &out, &problems}, test.command, "--config", config, "--project", "none")
+			runMain(t, streams{in: strings.NewReader(""), out: &out, err: &problems}, test.command, "--config", config, "--project", "none")
 			if here.MatchString(out.String()) && len(busy.FindAllString(out.String(), -1)) == 1 {
 				break
 			}

@@ -19,6 +19,8 @@ import (
 type IsolationOptions struct {
 	Wasm     []byte // the guest; required
 	CacheDir string // as in sandbox.Options
+	// Worker is the command that reads programs, as in codemode.Options; nil reads them in this process.
+	Worker []string
 	// Busy is how many programs loop without end beside the suite.
 	Busy int
 	// CPU is the time a program may compute; zero is 3 s, what suites are written for.
@@ -58,8 +60,12 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	}
 	defer engine.Close(context.WithoutCancel(ctx))
 	r := &isolation{
-		engine: engine, limits: o.limits(),
+		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
+	}
+	if len(o.Worker) > 0 {
+		r.reader.Workers = analysis.NewWorkers(nil, o.Worker...)
+		defer r.reader.Workers.Close()
 	}
 	if problem := r.probe(ctx); problem != "" {
 		return nil, fmt.Errorf("the sandbox does not work even before the first case: %s", problem)
@@ -92,6 +98,7 @@ type isolation struct {
 	engine *sandbox.Engine
 	gate   *hostfns.Gate
 	limits sandbox.Limits
+	reader *analysis.Reader
 }
 
 // run judges one case.
@@ -143,7 +150,10 @@ func (r *isolation) evaluate(ctx context.Context, name, source string, h sandbox
 	if limit := sandbox.DefaultLimits().ProgramBytes; len(source) > limit {
 		return nil, fmt.Errorf("refused: the program has %d bytes, the limit is %d", len(source), limit)
 	}
-	program, problems := analysis.Compile(name, source)
+	program, problems, err := r.reader.Compile(ctx, name, source)
+	if err != nil {
+		return nil, err
+	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("refused: %s", problems[0])
 	}

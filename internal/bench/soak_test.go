@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -30,7 +31,7 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 	defer engine.Close(t.Context())
 	o := IsolationOptions{CPU: 50 * time.Millisecond}
 	r := &isolation{
-		engine: engine, limits: o.limits(),
+		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
 		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
 	}
 	plain := *r

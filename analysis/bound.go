@@ -1,0 +1,126 @@
+package analysis
+
+import "strings"
+
+// What esbuild costs at most is computed from counts of bytes, wherever they
+// stand: in code, in strings, in comments. So there is no text that a lexer of
+// ours could read otherwise than esbuild does. The counts exceed what the
+// parser sees, since each of its steps takes a byte of the kind that is
+// counted. The factors are those of the worst constructs known, measured for
+// esbuild v0.28.2, times two; a new version is measured again.
+const (
+	// maxHere bounds what is read in this process, in bytes.
+	maxHere = 64 << 10
+	// maxTokens bounds nesting of any kind: 3.4 KiB of stack for each token.
+	maxTokens = 8000
+	// maxNanoseconds bounds the time.
+	maxNanoseconds = 1_000_000_000
+	// maxCopied bounds what adding up strings copies, in bytes: each "+" may
+	// copy all that was added before.
+	maxCopied = 64 << 20
+)
+
+// exceeds says why text may be too much for this process, or returns nil.
+func exceeds(text string) *fault {
+	c := count(text)
+	if len(text) <= maxHere && c.tokens <= maxTokens && c.nanoseconds() <= maxNanoseconds && c.copied(len(text)) <= maxCopied {
+		return nil
+	}
+	return &fault{
+		limit: true, message: "the program is too large or too intricate to be read here",
+		hint: "write it as the body of a function that begins with const, let or return; or split it, or pass data as input",
+	}
+}
+
+// counts are upper bounds for what a text holds.
+type counts struct {
+	tokens  int // words and single characters of punctuation
+	scopes  int // what may begin a scope
+	parens  int // "("
+	angles  int // "<"
+	retries int // what esbuild may parse twice, with all that is in it
+	joins   int // what may add up strings
+	enum    bool
+}
+
+func count(text string) counts {
+	var c counts
+	asked, arrows, dots := 0, 0, 0
+	inWord, inNumber := false, false
+	for i := 0; i < len(text); i++ {
+		b := text[i]
+		switch {
+		case b >= 0x80 || b == '_' || b == '$' || 'a' <= b|0x20 && b|0x20 <= 'z':
+			if !inWord || inNumber { // digits may end where a letter begins
+				c.tokens++
+			}
+			inWord, inNumber = true, false
+			continue
+		case isDigit(b):
+			if !inWord {
+				c.tokens++
+				inNumber = true
+			}
+			inWord = true
+			continue
+		}
+		inWord, inNumber = false, false
+		switch b {
+		case ' ', '\t', '\n', '\r', '\v', '\f':
+			continue
+		case '{':
+			c.scopes++
+		case '(':
+			c.parens++
+		case '<':
+			c.angles++
+		case '>':
+			if i > 0 && text[i-1] == '=' {
+				arrows++
+			}
+		case '?':
+			if followedByParen(text[i+1:]) {
+				asked++
+			}
+		case '.':
+			dots++
+		case '+', '`':
+			c.joins++
+		}
+		c.tokens++
+	}
+	c.scopes += 2*arrows + strings.Count(text, "for")
+	if strings.Contains(text, "namespace") || strings.Contains(text, "module") {
+		c.scopes += 2 * dots // namespace a.b.c {}
+	}
+	// "a ? (b) : c => d", and "infer T extends", which may be written with escapes.
+	c.retries = min(asked, arrows) + min(strings.Count(text, "infer")+strings.Count(text, `\u`), strings.Count(text, "extends"))
+	c.enum = strings.Contains(text, "enum")
+	return c
+}
+
+// followedByParen says whether an opening parenthesis may be the next token.
+func followedByParen(s string) bool {
+	s = strings.TrimLeft(s, " \t\n\r\v\f")
+	return s == "" || s[0] == '(' || s[0] == '/' || s[0] == '<' || s[0] >= 0x80 || strings.HasPrefix(s, "async")
+}
+
+// nanoseconds is how long esbuild takes at most. What is parsed again doubles the time of the parse; type
+// arguments are tried at each "<", for the rest of the text; and each name is looked for in all scopes around
+// it, for each of them.
+func (c counts) nanoseconds() int {
+	if c.retries > 16 {
+		return maxNanoseconds + 1
+	}
+	parse := c.tokens * (300 + 30*min(c.tokens, 2*c.angles) + c.parens*c.angles/2)
+	return parse<<c.retries + c.tokens*(5*c.tokens+3*c.scopes*c.scopes/2)
+}
+
+// copied is how much is copied, in bytes, when strings are added up. The members of enums are put
+// in where their names are, so each sum may double them.
+func (c counts) copied(size int) int {
+	if c.enum && c.joins > 0 {
+		return size << min(c.joins, 20)
+	}
+	return size * c.joins
+}

@@ -1,0 +1,108 @@
+package analysis
+
+import (
+	"container/list"
+	"context"
+	"runtime"
+	"sync"
+)
+
+// A Reader compiles like [Compile] and remembers what it compiled last: agents
+// send the same program again, with other input, after a refusal, or to check
+// it first. The zero value is ready and reads in this process; any number of
+// goroutines may use a Reader. What it returns is shared; do not change it.
+type Reader struct {
+	// Workers read in processes of their own, where a text may cost what it
+	// likes. Nil reads in this process only what is within the bound of
+	// [Compile], one text for each processor at a time.
+	Workers *Workers
+
+	once  sync.Once
+	slots chan struct{} // who reads in this process
+
+	mu      sync.Mutex
+	entries map[source]*list.Element // of *entry
+	recent  list.List                // the latest in front
+	bytes   int                      // of all texts
+}
+
+// A Reader remembers at most maxEntries results, of at most maxBytes of text.
+// What becomes of a text takes several times its size.
+const (
+	maxEntries = 256
+	maxBytes   = 1 << 20
+)
+
+type source struct{ name, text string }
+
+type entry struct {
+	source
+	program  *Program
+	problems []Problem
+}
+
+// Compile returns what [Compile] returns. The error is that of ctx, which ended first.
+func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Problem, error) {
+	key := source{name, text}
+	if e := r.find(key); e != nil {
+		return e.program, e.problems, nil
+	}
+	program, problems, err := r.read(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.add(&entry{key, program, problems})
+	return program, problems, nil
+}
+
+func (r *Reader) read(ctx context.Context, s source) (*Program, []Problem, error) {
+	if r.Workers != nil {
+		program, problems, err := r.Workers.compile(ctx, s)
+		if err == nil || ctx.Err() != nil {
+			return program, problems, ctx.Err()
+		}
+		r.Workers.failed(err)
+	}
+	r.once.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	defer func() { <-r.slots }()
+	program, problems := Compile(s.name, s.text)
+	return program, problems, nil
+}
+
+func (r *Reader) find(key source) *entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.entries[key]
+	if !ok {
+		return nil
+	}
+	r.recent.MoveToFront(e)
+	return e.Value.(*entry)
+}
+
+func (r *Reader) add(e *entry) {
+	if len(e.text) > maxBytes/4 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.entries[e.source]; ok {
+		return // another goroutine was faster
+	}
+	if r.entries == nil {
+		r.entries = map[source]*list.Element{}
+	}
+	r.entries[e.source] = r.recent.PushFront(e)
+	r.bytes += len(e.text)
+	for r.recent.Len() > maxEntries || r.bytes > maxBytes {
+		last := r.recent.Back()
+		old := r.recent.Remove(last).(*entry)
+		delete(r.entries, old.source)
+		r.bytes -= len(old.text)
+	}
+}

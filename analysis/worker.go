@@ -1,0 +1,118 @@
+package analysis
+
+import (
+	"encoding/gob"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+// What one text may cost a worker. esbuild needs a tenth of a second and 40 MB
+// for 256 KiB of what people write; what needs more than this is made to.
+const (
+	// maxCPU is processor time, where the system tells it, else time.
+	maxCPU = time.Second
+	// maxMemory is what the process holds of the system, in bytes.
+	maxMemory = 128 << 20
+	// maxStack is the largest stack, in bytes. Go ends a process that needs more.
+	maxStack = 32 << 20
+	// maxJS bounds what is sent back, in bytes.
+	maxJS = 8 << 20
+	// watchEvery is how often a worker looks at what it has used.
+	watchEvery = 5 * time.Millisecond
+	// maxLife is how much processor time a worker uses before another takes
+	// its place. The system kills one that goes on regardless.
+	maxLife = 30 * time.Second
+)
+
+// Exit codes of a worker that a text was too much for. Go's own, for a full
+// stack, is 2.
+const (
+	exitTime   = 3
+	exitMemory = 4
+	exitStack  = 2
+)
+
+// Work reads programs for the [Workers] of another process, which started this
+// one, until in ends. Call it first thing in main, for the command that
+// NewWorkers was given, with the standard input and output, and nothing else
+// in the process: it sets limits on the whole of it, and ends it when a text
+// costs too much.
+func Work(in io.Reader, out io.Writer) error {
+	signal.Ignore(os.Interrupt) // a terminal sends it to everybody; the end of in is what counts
+	debug.SetMaxStack(maxStack)
+	debug.SetMemoryLimit(maxMemory / 2)
+	limitProcess()
+	var w watch
+	questions := make(chan request)
+	go func() {
+		decoder := gob.NewDecoder(in)
+		for {
+			var q request
+			if err := decoder.Decode(&q); err != nil {
+				os.Exit(0) // whoever asked is gone, also while a text is read
+			}
+			questions <- q
+		}
+	}()
+	encoder := gob.NewEncoder(out)
+	for q := range questions {
+		w.begin()
+		a := replyOf(compile(q.Name, q.Text))
+		w.end()
+		if p := a.Program; p != nil && len(p.JS)+len(p.Code)+len(p.Maps) > maxJS {
+			os.Exit(exitMemory)
+		}
+		a.Last = processorTime() > maxLife
+		if err := encoder.Encode(a); err != nil {
+			return errors.Join(errors.New("answering"), err)
+		}
+	}
+	return nil
+}
+
+// A watch ends the process when a text costs too much.
+type watch struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	until time.Duration // the processor time at which it ends; 0: nothing is read
+}
+
+func (w *watch) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.until = processorTime() + maxCPU
+	if w.timer == nil {
+		w.timer = time.AfterFunc(watchEvery, w.look)
+	} else {
+		w.timer.Reset(watchEvery)
+	}
+}
+
+func (w *watch) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.until = 0
+	w.timer.Stop()
+}
+
+func (w *watch) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.until == 0 {
+		return
+	}
+	if processorTime() > w.until {
+		os.Exit(exitTime)
+	}
+	held := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	if metrics.Read(held); held[0].Value.Uint64()-held[1].Value.Uint64() > maxMemory {
+		os.Exit(exitMemory)
+	}
+	w.timer.Reset(watchEvery)
+}

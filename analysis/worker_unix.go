@@ -1,0 +1,23 @@
+//go:build linux || darwin
+
+package analysis
+
+import (
+	"syscall"
+	"time"
+)
+
+// processorTime is what this process has used of the processors.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for wrong arguments only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// limitProcess has the system end a worker that does not end by itself.
+func limitProcess() {
+	const life = uint64(2 * maxLife / time.Second)
+	_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: life, Max: life})
+	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: 4 * maxMemory, Max: 4 * maxMemory})
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+}

@@ -1,0 +1,237 @@
+package analysis
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Workers are processes that read programs, see [Work]. What a text costs is
+// bounded there by limits on time, memory and stack, whatever the text is: a
+// worker that exceeds them ends, and another takes its place.
+type Workers struct {
+	command []string
+	log     *slog.Logger
+	slots   chan struct{} // one for each worker that may be busy
+
+	mu      sync.Mutex
+	all     map[*worker]bool // those that have not ended
+	idle    []*worker        // the one used last is last
+	closed  bool
+	running sync.WaitGroup
+	failure string // why the last one did not start, as it was logged
+}
+
+// NewWorkers returns workers that run command, a program and its arguments,
+// which calls [Work]. At most one for each processor is busy at a time, four
+// in all; they start when they are needed and end with Close. log receives why
+// they cannot be started; nil discards it.
+func NewWorkers(log *slog.Logger, command ...string) *Workers {
+	if len(command) == 0 {
+		panic("analysis: NewWorkers needs the command that runs a worker")
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	const most = 4
+	return &Workers{command: command, log: log, slots: make(chan struct{}, min(runtime.GOMAXPROCS(0), most))}
+}
+
+// Start starts a worker, so that the first text need not wait for it.
+func (w *Workers) Start() {
+	if p, err := w.start(); err != nil {
+		w.failed(err)
+	} else {
+		w.put(p)
+	}
+}
+
+// Close ends all workers, busy ones too, and waits for them. It may be called twice.
+func (w *Workers) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	for p := range w.all {
+		p.kill()
+	}
+	w.mu.Unlock()
+	w.running.Wait()
+	return nil
+}
+
+// maxWait bounds, by the clock, how long a worker may take for a text. It is
+// far above maxCPU, because the machine may be busy with something else.
+const maxWait = 60 * time.Second
+
+// compile has a worker read a text. With an error nobody has read it.
+func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, error) {
+	select {
+	case w.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	defer func() { <-w.slots }()
+	p, err := w.take()
+	if err != nil {
+		return nil, nil, err
+	}
+	giveUp := context.AfterFunc(ctx, p.kill)
+	late := time.AfterFunc(maxWait, p.kill)
+	a, err := p.ask(s)
+	late.Stop()
+	if !giveUp() && ctx.Err() != nil {
+		p.stop()
+		return nil, nil, ctx.Err()
+	}
+	switch {
+	case err != nil: // the text was too much for it
+		program, problems := tooMuch(s, p.stop())
+		return program, problems, nil
+	case a.Last:
+		p.stop()
+	default:
+		w.put(p)
+	}
+	program, problems := a.of(s.text)
+	return program, problems, nil
+}
+
+// take returns an idle worker, or a new one.
+func (w *Workers) take() (*worker, error) {
+	for {
+		w.mu.Lock()
+		n := len(w.idle)
+		if n == 0 {
+			w.mu.Unlock()
+			return w.start()
+		}
+		p := w.idle[n-1]
+		w.idle = w.idle[:n-1]
+		w.mu.Unlock()
+		select {
+		case <-p.ended: // somebody ended it meanwhile
+		default:
+			return p, nil
+		}
+	}
+}
+
+func (w *Workers) put(p *worker) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = append(w.idle, p) // Close has killed it, if the workers are closed
+}
+
+// failed tells once why workers cannot be started.
+func (w *Workers) failed(err error) {
+	w.mu.Lock()
+	again := w.failure == err.Error()
+	w.failure = err.Error()
+	w.mu.Unlock()
+	if !again {
+		w.log.Warn("programs are read in this process: large and intricate ones run unread, or not at all", "because", err)
+	}
+}
+
+var errWorkersClosed = errors.New("the workers are closed")
+
+// A worker is one process.
+type worker struct {
+	cmd     *exec.Cmd
+	in      *gob.Encoder
+	answers chan *reply
+	close   func() error  // its input, which ends it
+	ended   chan struct{} // closed when the process has ended
+}
+
+func (w *Workers) start() (*worker, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, errWorkersClosed
+	}
+	cmd := exec.Command(w.command[0], w.command[1:]...)
+	// It needs nothing of what we know. GOMAXPROCS leaves the watch a processor.
+	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=none"}
+	cmd.Dir = os.TempDir()
+	detach(cmd)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting a worker: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting a worker: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting a worker: %w", err)
+	}
+	p := &worker{cmd: cmd, in: gob.NewEncoder(in), answers: make(chan *reply, 1), close: in.Close, ended: make(chan struct{})}
+	if w.all == nil {
+		w.all = map[*worker]bool{}
+	}
+	w.all[p] = true
+	w.running.Go(func() {
+		decoder := gob.NewDecoder(out)
+		for asked := true; asked; {
+			a := &reply{}
+			if decoder.Decode(a) != nil {
+				break
+			}
+			select {
+			case p.answers <- a:
+			default:
+				asked = false
+			}
+		}
+		p.kill() // it may have closed its output only
+		_ = cmd.Wait()
+		w.mu.Lock()
+		delete(w.all, p)
+		w.mu.Unlock()
+		close(p.ended)
+	})
+	return p, nil
+}
+
+// ask sends a text and returns the answer. The error says that the worker ended.
+func (p *worker) ask(s source) (*reply, error) {
+	if err := p.in.Encode(request{s.name, s.text}); err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-p.answers:
+		return a, nil
+	case <-p.ended:
+		return nil, errors.New("the worker ended")
+	}
+}
+
+func (p *worker) kill() { _ = p.cmd.Process.Kill() }
+
+// stop ends the worker and returns how it ended: its exit code, or -1.
+func (p *worker) stop() int {
+	_ = p.close()
+	<-p.ended
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// tooMuch is what becomes of a text that a worker could not read.
+func tooMuch(s source, exit int) (*Program, []Problem) {
+	f := fault{limit: true, hint: "split the program, or pass data as input"}
+	switch exit {
+	case exitMemory:
+		f.message = "reading the program takes too much memory"
+	case exitStack:
+		f.message = "nested too deeply"
+	default:
+		f.message = "reading the program takes too long"
+	}
+	return giveUp(s.name, s.text, f)
+}
