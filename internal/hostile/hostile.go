@@ -1,0 +1,125 @@
+// Package hostile makes program texts that are expensive or fatal to read:
+// deep nesting, retries inside of retries, quadratic and cubic constructs, and
+// mutations of ordinary programs. Tests and the search for such texts use it.
+package hostile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Most is the size in bytes of the largest text that codemode takes.
+const Most = 256 << 10
+
+// A Text is a program text in parts, so that it can be stored and made smaller.
+type Text []Part
+
+// A Part is a piece of text that is repeated. With Numbered, each # in it is
+// the number of the repetition.
+type Part struct {
+	Piece    string `json:"piece"`
+	Times    int    `json:"times"`
+	Numbered bool   `json:"numbered,omitempty"`
+}
+
+// String returns the text itself, cut at [Most] bytes.
+func (t Text) String() string {
+	var b strings.Builder
+	for _, p := range t {
+		for i := range p.Times {
+			if b.Len() > Most {
+				break
+			}
+			if p.Numbered {
+				b.WriteString(strings.ReplaceAll(p.Piece, "#", fmt.Sprint(i)))
+			} else {
+				b.WriteString(p.Piece)
+			}
+		}
+	}
+	text := b.String()
+	return text[:min(len(text), Most)]
+}
+
+// A Shape is a construct that nests or repeats: Before, then Open, Middle and
+// Close, the first and the last as often as fits, then After.
+type Shape struct {
+	Name                               string
+	Before, Open, Middle, Close, After string
+	Numbered                           bool
+}
+
+// Text returns the shape with as many repetitions as fit into a number of
+// bytes, and at least one.
+func (s Shape) Text(bytes int) Text {
+	n := max(1, (bytes-len(s.Before)-len(s.Middle)-len(s.After))/max(1, len(s.Open)+len(s.Close)))
+	if s.Numbered {
+		n = max(1, n*(len(s.Open)+len(s.Close))/(len(s.Open)+len(s.Close)+4)) // room for the numbers
+	}
+	return s.Repeat(n)
+}
+
+// Repeat returns the shape with n repetitions.
+func (s Shape) Repeat(n int) Text {
+	return Text{{s.Before, 1, false}, {s.Open, n, s.Numbered}, {s.Middle, 1, false}, {s.Close, n, s.Numbered}, {s.After, 1, false}}.trim()
+}
+
+// trim leaves out what is empty.
+func (t Text) trim() Text {
+	var kept Text
+	for _, p := range t {
+		if p.Piece != "" && p.Times > 0 {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// With returns prefix and text as one text.
+func With(prefix string, t Text) Text {
+	return append(Text{{prefix, 1, false}}, t...).trim()
+}
+
+// Smaller makes a text smaller as long as bad says that it still shows what is
+// looked for, and asks bad at most asks times.
+func Smaller(t Text, asks int, bad func(Text) bool) Text {
+	try := func(candidate Text) bool {
+		if asks--; asks < 0 || !bad(candidate) {
+			return false
+		}
+		t = candidate
+		return true
+	}
+	for again := true; again && asks > 0; {
+		again = false
+		for i := 0; i < len(t); { // without one part
+			if len(t) > 1 && try(append(append(Text{}, t[:i]...), t[i+1:]...)) {
+				again = true
+			} else {
+				i++
+			}
+		}
+		for i := 0; i < len(t); i++ { // half as often
+			for t[i].Times > 1 {
+				candidate := append(Text{}, t...)
+				candidate[i].Times /= 2
+				if !try(candidate) {
+					break
+				}
+				again = true
+			}
+		}
+		for i := 0; i < len(t); i++ { // half of a long piece
+			for len(t[i].Piece) > 8 {
+				piece, half := t[i].Piece, len(t[i].Piece)/2
+				first, second := append(Text{}, t...), append(Text{}, t...)
+				first[i].Piece, second[i].Piece = piece[half:], piece[:half]
+				if !try(first) && !try(second) {
+					break
+				}
+				again = true
+			}
+		}
+	}
+	return t
+}
