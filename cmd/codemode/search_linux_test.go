@@ -178,11 +178,11 @@ func newSearch(t *testing.T, programs []string, seed uint64, most int) *search {
 	}
 	s.config = write(t, filepath.Join(t.TempDir(), "codemode.json"), `{
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"limits": {"cpu": "`+searchRun.String()+`"}}}},
-		"http": {"tokens": [{"token": "`+searchToken+`", "principal": "anna"}]}}`)
+		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}]}}`)
 	home := t.TempDir()
 	s.command = func(args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], args...)
-		cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
+		cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "ANNA="+searchToken)
 		return cmd
 	}
 	t.Logf("%s=%d", searchSeed, seed)
