@@ -112,7 +112,7 @@ func (c counts) nanoseconds() int {
 	if c.retries > 16 {
 		return maxNanoseconds + 1
 	}
-	parse := c.tokens * (300 + 30*min(c.tokens, 2*c.angles) + c.parens*c.angles/2)
+	parse := c.tokens * (300 + 50*min(c.tokens, 2*c.angles) + c.parens*c.angles/2)
 	return parse<<c.retries + c.tokens*(5*c.tokens+3*c.scopes*c.scopes/2)
 }
 

@@ -3,6 +3,7 @@ package analysis_test
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,7 @@ const (
 	corpusDir     = "CODEMODE_CORPUS"         // a folder of programs; without it the test is skipped
 	corpusDigests = "CODEMODE_CORPUS_DIGESTS" // the file to write, of one line for each program
 	corpusBefore  = "CODEMODE_CORPUS_BEFORE"  // such a file of another build, to compare with
+	corpusHere    = "CODEMODE_CORPUS_HERE"    // set: without workers, within the bound of Compile
 	corpusReader  = "CODEMODE_CORPUS_READER"  // set in the process that reads
 )
 
@@ -87,6 +89,11 @@ type reading struct {
 // readCorpus reads the programs that standard input names, one a line.
 func readCorpus(dir string) {
 	out := json.NewEncoder(os.Stdout)
+	var reader analysis.Reader
+	if os.Getenv(corpusHere) == "" {
+		reader.Workers = analysis.NewWorkers(nil, os.Args[0], "read-programs")
+		defer reader.Workers.Close()
+	}
 	for names := bufio.NewScanner(os.Stdin); names.Scan(); {
 		text, err := os.ReadFile(filepath.Join(dir, names.Text()))
 		if err != nil {
@@ -94,7 +101,11 @@ func readCorpus(dir string) {
 			os.Exit(1)
 		}
 		start := time.Now()
-		p, problems := analysis.Compile("", string(text))
+		p, problems, err := reader.Compile(context.Background(), "", string(text))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		r := reading{Name: names.Text(), Kind: "read", Took: time.Since(start)}
 		switch {
 		case p == nil:
