@@ -20,17 +20,17 @@ import (
 // errGone is what is said of a question that is answered, over, or never was this person's.
 const errGone = "this question is answered already, or its time is over"
 
-// An Answered is what POST /api/answer takes. Only decision "allow" is a yes, and only "deny" is a person's no.
+// An Answered is what POST /api/answer takes, and with Propose POST /api/answer/propose. Only decision "allow" is a yes, and only "deny" is a person's no.
 type Answered struct {
 	ID       string          `json:"id"`
-	Digest   string          `json:"digest"`           // as it was shown
-	Decision string          `json:"decision"`         // allow or deny
-	Reason   string          `json:"reason,omitempty"` // the program is told
-	Code     string          `json:"code,omitempty"`   // with a yes, where needsCode says so
-	Whole    bool            `json:"whole,omitempty"`  // the person has seen the question whole
-	Scope    approvals.Scope `json:"scope,omitempty"`  // one of the offers; "" is this call
-	Args     json.RawMessage `json:"args,omitempty"`   // other arguments to allow instead
-	Propose  string          `json:"propose,omitempty"`
+	Digest   string          `json:"digest"`             // as it was shown
+	Decision string          `json:"decision"`           // allow or deny
+	Reason   string          `json:"reason,omitempty"`   // the program is told
+	Code     string          `json:"code,omitempty"`     // with a yes, where needsCode says so
+	Whole    bool            `json:"whole,omitempty"`    // the person has seen the question whole
+	Scope    approvals.Scope `json:"scope,omitempty"`    // one of the offers; "" is this call
+	Args     json.RawMessage `json:"args,omitempty"`     // other arguments to allow instead
+	Propose  string          `json:"propose,omitempty"`  // a rule for such calls; wants a fresh proof
 	Selected []int           `json:"selected,omitempty"` // to an inquiry
 	Text     string          `json:"text,omitempty"`     // to an inquiry
 	// Wait is how long to wait for what becomes of the call, such as "10s"; "" does not.
@@ -42,6 +42,14 @@ const (
 	ProposeExact = "exact"
 	ProposeAny   = "any"
 )
+
+// errNoProposal is what is said of an answer with which no rule can be proposed.
+const errNoProposal = "a rule is proposed with a yes to the call as it is, for exact arguments or for any"
+
+// proposes reports whether an answer proposes a rule.
+func (a *Answered) proposes() bool {
+	return a.Decision == "allow" && (a.Propose == ProposeExact || a.Propose == ProposeAny) && a.Args == nil
+}
 
 // A Result is what POST /api/answer gives.
 type Result struct {
@@ -82,10 +90,8 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	switch {
 	case err != nil || wait < 0:
 		return fail(http.StatusUnprocessableEntity, "wait is not a length of time such as 10s")
-	case said.Propose != "" && (said.Decision != "allow" || said.Propose != ProposeExact && said.Propose != ProposeAny || said.Args != nil):
-		return fail(http.StatusUnprocessableEntity, "a rule is proposed with a yes to the call as it is")
-	case said.Propose != "" && !c.admin(s.person):
-		return fail(http.StatusForbidden, "rules are proposed by those who look after them")
+	case said.Propose != "" && !said.proposes():
+		return fail(http.StatusUnprocessableEntity, errNoProposal)
 	}
 	if said.Whole {
 		if _, err := s.seat.Show(a.request.ID, approvals.RenderOptions{}); err != nil {
@@ -125,13 +131,18 @@ func (c *Console) noteOwn(ctx context.Context, s *session, a *asked) {
 	}
 }
 
-// propose writes a rule for calls like this one into a file, for review.
-func (c *Console) propose(ctx context.Context, s *session, a *asked, exact bool) string {
-	p := Proposal{Profile: a.request.Profile, Tool: a.request.Name, By: s.person, Why: "allowed on the page, and wanted always"}
+// proposal is a rule for calls like this one.
+func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
+	p := &Proposal{Profile: a.request.Profile, Tool: a.request.Name, By: s.person, Why: "allowed on the page, and wanted always"}
 	if exact {
 		p.Args = a.request.Args
 	}
-	file, err := c.options.Rules.Propose(ctx, p)
+	return p
+}
+
+// propose writes a rule for calls like this one into a file, for review.
+func (c *Console) propose(ctx context.Context, s *session, a *asked, exact bool) string {
+	file, err := c.options.Rules.Propose(ctx, *c.proposal(s, a, exact))
 	if err != nil {
 		return "The call is allowed; the rule could not be proposed: " + approvals.Words(err.Error())
 	}
@@ -171,36 +182,98 @@ func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Dur
 	}
 }
 
-func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) {
-	var said Answered
+// readAnswer reads an answer that comes as JSON; where it cannot, it says so to the client.
+func (c *Console) readAnswer(w http.ResponseWriter, r *http.Request) (said *Answered, ok bool) {
 	if mediaType(r) != "application/json" {
 		c.fail(w, r, http.StatusUnsupportedMediaType, "send JSON")
-		return
+		return nil, false
 	}
-	if err := readJSON(r, &said); err != nil {
+	said = &Answered{}
+	if err := readJSON(r, said); err != nil {
 		c.fail(w, r, http.StatusBadRequest, err.Error())
+		return nil, false
+	}
+	return said, true
+}
+
+func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) {
+	said, ok := c.readAnswer(w, r)
+	if !ok {
 		return
 	}
-	done := c.give(r.Context(), s, &said)
+	done := Result{ID: said.ID, Error: errProposes, status: http.StatusForbidden}
+	if said.Propose == "" {
+		done = c.give(r.Context(), s, said)
+	}
 	writeJSON(w, done.status, done)
 }
 
-// answerForm takes what the forms of the pages send: one answer, or the same to several questions.
-func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session) {
+// errProposes is what is said of an answer with a rule where answers come that need no proof.
+const errProposes = "a rule is proposed with a fresh proof of the person: send the answer to answer/propose"
+
+// apiAnswerAndPropose is apiAnswer for an answer that proposes a rule.
+func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s *session) *change {
+	said, ok := c.readAnswer(w, r)
+	if !ok {
+		return nil
+	}
+	return c.withProposal(w, r, s, said, func(w http.ResponseWriter, r *http.Request) {
+		done := c.give(r.Context(), s, said)
+		writeJSON(w, done.status, done)
+	})
+}
+
+// answerAndPropose is answerForm for an answer that proposes a rule.
+func (c *Console) answerAndPropose(w http.ResponseWriter, r *http.Request, s *session) *change {
+	all := answersOf(r)
+	if len(all) != 1 || all[0].said == nil {
+		c.fail(w, r, http.StatusUnprocessableEntity, "a rule is proposed with the answer to one question")
+		return nil
+	}
+	return c.withProposal(w, r, s, all[0].said, func(w http.ResponseWriter, r *http.Request) { c.giveForm(w, r, s, all) })
+}
+
+// withProposal is the change that an answer makes which proposes a rule.
+func (c *Console) withProposal(w http.ResponseWriter, r *http.Request, s *session, said *Answered, do http.HandlerFunc) *change {
+	a := c.find(s, said.ID)
+	switch {
+	case a == nil:
+		c.fail(w, r, http.StatusNotFound, errGone)
+		return nil
+	case !c.changesRules(w, r, s):
+		return nil
+	case a.Inquiry != nil || !said.proposes():
+		c.fail(w, r, http.StatusUnprocessableEntity, errNoProposal)
+		return nil
+	}
+	p := c.proposal(s, a, said.Propose == ProposeExact)
+	return &change{what: "allow the call " + a.Summary + " once, and " + p.words(), do: do}
+}
+
+// A formAnswer is an answer as a form sends it; said is nil if it cannot be read.
+type formAnswer struct {
+	said *Answered
+	bad  Result
+}
+
+// answersOf reads what the forms of the pages send: one answer, or the same to several questions.
+func answersOf(r *http.Request) (all []formAnswer) {
 	form := r.PostForm
-	var results []Result
 	for _, q := range form["q"] { // "ID digest"
 		id, digest, _ := strings.Cut(q, " ")
-		said := Answered{ID: id, Digest: digest, Reason: form.Get("reason"), Code: form.Get("code"), Whole: form.Get("whole") == "1", Text: form.Get("text")}
-		said.Decision, _, _ = strings.Cut(form.Get("decision"), " ")
-		if _, scope, _ := strings.Cut(form.Get("decision"), " "); said.Decision == "allow" {
+		said := &Answered{
+			ID: id, Digest: digest, Reason: form.Get("reason"), Code: form.Get("code"), Whole: form.Get("whole") == "1", Text: form.Get("text"),
+		}
+		decision, scope, _ := strings.Cut(form.Get("decision"), " ")
+		if said.Decision = decision; decision == "allow" {
 			switch kind, what, _ := strings.Cut(scope, ":"); kind {
 			case "propose":
 				said.Propose = what
 			case "edited":
 				said.Args = json.RawMessage(form.Get("args"))
 				if !json.Valid(said.Args) {
-					results = append(results, Result{ID: id, Error: "the arguments are not JSON: " + jsonProblem(said.Args), status: http.StatusUnprocessableEntity})
+					bad := Result{ID: id, Error: "the arguments are not JSON: " + jsonProblem(said.Args), status: http.StatusUnprocessableEntity}
+					all = append(all, formAnswer{bad: bad})
 					continue
 				}
 			default:
@@ -212,12 +285,37 @@ func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session)
 				said.Selected = append(said.Selected, i)
 			}
 		}
-		results = append(results, c.give(r.Context(), s, &said))
+		all = append(all, formAnswer{said: said})
+	}
+	return all
+}
+
+// answerForm takes what the forms of the pages send, but for rules.
+func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session) {
+	all := answersOf(r)
+	for i, x := range all {
+		if x.said != nil && x.said.Propose != "" {
+			all[i] = formAnswer{bad: Result{ID: x.said.ID, Error: errProposes, status: http.StatusForbidden}}
+		}
+	}
+	c.giveForm(w, r, s, all)
+}
+
+// giveForm gives answers, and says what became of them.
+func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, all []formAnswer) {
+	form := r.PostForm
+	var results []Result
+	for _, x := range all {
+		if x.said == nil {
+			results = append(results, x.bad)
+			continue
+		}
+		results = append(results, c.give(r.Context(), s, x.said))
 	}
 	if len(results) == 0 {
 		results = []Result{{Error: "nothing is selected", status: http.StatusUnprocessableEntity}}
 	}
-	if c.wantsJSON(r) {
+	if wantsJSON(r) {
 		status := http.StatusOK
 		if len(results) == 1 {
 			status = results[0].status
@@ -227,7 +325,7 @@ func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session)
 	}
 	if len(results) == 1 && !results[0].OK {
 		if a := c.find(s, results[0].ID); a != nil { // back to the form, with what was written there
-			v := c.whole(s, a)
+			v := c.whole(r, s, a)
 			v.Problem, v.Reason = results[0].Error, word(form.Get("reason"))
 			if args := form.Get("args"); args != "" && v.Ask.Editable {
 				v.Args, v.Edit = inText(args), true
@@ -238,7 +336,7 @@ func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session)
 		}
 	}
 	s.say(slices.ContainsFunc(results, func(x Result) bool { return !x.OK }), summary(results, form.Get("decision")))
-	http.Redirect(w, r, c.options.Path+"/", http.StatusSeeOther)
+	http.Redirect(w, r, c.base(r)+"/", http.StatusSeeOther)
 }
 
 // summary says in a few words what became of answers.

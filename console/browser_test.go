@@ -219,7 +219,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.do("come without a link", chromedp.Navigate(w.origin+"/history"), chromedp.WaitVisible(chromedp.CSS("#secret")))
 	b.shot("login")
 	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
-	b.until("the page is there", `location.pathname === "/" && document.querySelector(".empty") !== null`)
+	b.until("the page is there", `/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 	b.until("the secret is out of the address", `location.hash === ""`)
 	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	b.shot("empty")
@@ -328,7 +328,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	if a := answerOf(t, edited)[0]; !a.Allowed || !strings.Contains(string(a.Args), `"docs"`) {
 		t.Errorf("the edited call came as %+v", a)
 	}
-	b.until("back at the list", `location.pathname === "/" && document.querySelector(".empty") !== null`)
+	b.until("back at the list", `/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 
 	grave := w.ask(call(func(r *approvals.Request) {
 		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", approvals.Critical, []string{"it costs money"}

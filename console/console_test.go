@@ -258,7 +258,7 @@ func TestStreamsOfEvents(t *testing.T) {
 	heard := make(chan event, 1000)
 	const tabs = 20
 	for tab := range tabs {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", w.origin+"/api/events", nil)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", w.origin+v.path+"/api/events", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -450,37 +450,36 @@ func TestRules(t *testing.T) {
 	if p := w.rules.proposed; len(p) != 1 || p[0].Profile != "supervised" || p[0].Tool != "github__create_issue" || string(p[0].Args) != string(call().Args) || p[0].By != anna {
 		t.Errorf("proposed: %+v", p)
 	}
-	rules := func(fields ...string) *response { return v.form("/rules", fields...) }
-	if got := rules("do=propose", "profile=p", "tool=x__y", "list=asklist", "why=because"); got.code != 303 || len(w.rules.proposed) != 2 || w.rules.proposed[1].List != "asklist" {
+	if got := v.proved("/rules/propose", "profile=p", "tool=x__y", "list=asklist", "why=because"); got.code != 303 || len(w.rules.proposed) != 2 || w.rules.proposed[1].List != "asklist" {
 		t.Errorf("proposing from a link: %d", got.code)
 	}
-	if got := rules("do=validate", "path=codemode.json", "text={"); got.code != 422 || !strings.Contains(got.body, "it is not JSON") {
+	if got := v.form("/rules/validate", "path=codemode.json", "text={"); got.code != 422 || !strings.Contains(got.body, "it is not JSON") {
 		t.Errorf("validating what is wrong: %d", got.code)
 	}
-	if got := rules("do=validate", "path=codemode.json", "text={}"); got.code != 200 || !strings.Contains(got.body, "not saved yet") || w.rules.text != "{}\n" {
+	if got := v.form("/rules/validate", "path=codemode.json", "text={}"); got.code != 200 || !strings.Contains(got.body, "not saved yet") || w.rules.text != "{}\n" {
 		t.Errorf("validating: %d", got.code)
 	}
-	if got := rules("do=save", "path=codemode.json", "digest=3", "text={"); got.code != 422 || w.rules.text != "{}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={"); got.code != 422 || w.rules.text != "{}\n" {
 		t.Errorf("saving what is wrong: %d", got.code)
 	}
-	if got := rules("do=save", "path=codemode.json", "digest=99", "text={}"); got.code != 422 || w.rules.text != "{}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=99", "text={}"); got.code != 422 || w.rules.text != "{}\n" {
 		t.Errorf("saving over a file that has changed: %d", got.code)
 	}
 	w.record.broken = true
-	if got := rules("do=save", "path=codemode.json", "digest=3", "text={\"a\": 1}"); got.code != 422 || w.rules.text != "{}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}"); got.code != 422 || w.rules.text != "{}\n" {
 		t.Errorf("saving without a record: %d", got.code)
 	}
 	w.record.broken = false
-	if got := rules("do=save", "path=codemode.json", "digest=3", "text={\"a\": 1}\r\n"); got.code != 303 || w.rules.text != "{\"a\": 1}\n" {
+	if got := v.proved("/rules/save", "path=codemode.json", "digest=3", "text={\"a\": 1}\r\n"); got.code != 303 || w.rules.text != "{\"a\": 1}\n" {
 		t.Errorf("saving: %d %q", got.code, w.rules.text)
 	}
-	if got := rules("do=session", "role=reviewer", "life=1 hour"); got.code != 200 || !strings.Contains(got.body, "cms_made") {
+	if got := v.proved("/rules/session", "role=reviewer", "life=1 hour"); got.code != 200 || !strings.Contains(got.body, "cms_made") {
 		t.Errorf("a session: %d", got.code)
 	}
-	if got := rules("do=session", "role=reviewer", "life=1 year"); got.code != 422 {
+	if got := v.proved("/rules/session", "role=reviewer", "life=1 year"); got.code != 422 {
 		t.Errorf("a session that is too long: %d", got.code)
 	}
-	if got := rules("do=something"); got.code != 422 {
+	if got := v.form("/rules", "do=save", "path=codemode.json", "digest=9", "text={}"); got.code != 405 || w.rules.text != "{\"a\": 1}\n" {
 		t.Errorf("something else: %d", got.code)
 	}
 	if states := strings.Join(w.record.states(audit.Policy), ", "); states != "edited "+anna+", edited "+anna+", session "+anna {

@@ -50,7 +50,7 @@ func (c *Console) showGrants(w http.ResponseWriter, r *http.Request, s *session)
 	if !ok {
 		return
 	}
-	c.render(w, "grants", &grantsView{frame: c.frame(s, "grants", "Grants"), Grants: all})
+	c.render(w, "grants", &grantsView{frame: c.frame(r, s, "grants", "Grants"), Grants: all})
 }
 
 func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) {
@@ -90,10 +90,10 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
 	if noted != nil {
 		c.log.Warn("a grant was revoked, and that is not in the record", "grant", g.ID)
 	}
-	if c.wantsJSON(r) {
+	if wantsJSON(r) {
 		writeJSON(w, http.StatusOK, map[string]any{"ok": true, "said": "Revoked. The next such call asks again."})
 		return
 	}
 	s.say(false, "Revoked. The next such call asks again.")
-	http.Redirect(w, r, c.options.Path+"/grants", http.StatusSeeOther)
+	http.Redirect(w, r, c.base(r)+"/grants", http.StatusSeeOther)
 }

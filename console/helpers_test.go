@@ -135,6 +135,7 @@ func (silent) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, e
 // A visitor is a browser without its manners: it sends what it is told to.
 type visitor struct {
 	w      *world
+	path   string // of the session; what is sent goes below it
 	cookie string
 	csrf   string
 }
@@ -142,15 +143,21 @@ type visitor struct {
 // login lets a person in, as the script of the page does.
 func (w *world) login(person string) *visitor {
 	w.t.Helper()
+	return w.loginAt("", person)
+}
+
+// loginAt is login for a page below a path.
+func (w *world) loginAt(path, person string) *visitor {
+	w.t.Helper()
 	v := &visitor{w: w}
 	_, secret, _ := strings.Cut(w.c.Link(person), "#")
-	got := v.send("POST", "/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json", "Accept: application/json")
+	got := v.send("POST", path+"/login", `{"secret":"`+secret+`"}`, "Content-Type: application/json", "Accept: application/json")
 	var said Session
 	got.json(&said)
 	if got.code != 200 || said.CSRF == "" || said.Person != person {
 		w.t.Fatalf("login: %d %s", got.code, got.body)
 	}
-	v.csrf = said.CSRF
+	v.csrf, v.path = said.CSRF, said.Path
 	v.cookie, _, _ = strings.Cut(got.header.Get("Set-Cookie"), ";")
 	return v
 }
@@ -176,6 +183,7 @@ func (v *visitor) send(method, path, body string, headers ...string) *response {
 	if err != nil {
 		v.w.t.Fatal(err)
 	}
+	path = v.path + path
 	u.Opaque = path // as it is written
 	if strings.HasPrefix(path, "//") {
 		u.Opaque = "//" + u.Host + path
@@ -225,7 +233,26 @@ func (v *visitor) form(path string, fields ...string) *response {
 		name, value, _ := strings.Cut(f, "=")
 		values.Add(name, value)
 	}
-	return v.send("POST", path, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Origin: null", "Sec-Fetch-Site: same-origin")
+	return v.send("POST", path, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Origin: "+v.w.origin, "Sec-Fetch-Site: same-origin")
+}
+
+// proved sends a form, and again with the code that whoever started the process gets for it.
+func (v *visitor) proved(path string, fields ...string) *response {
+	v.w.t.Helper()
+	if got := v.form(path, fields...); got.code != 403 || !strings.Contains(got.body, "Nothing is changed yet") {
+		return got
+	}
+	return v.form(path, append(fields, "proof="+v.w.code())...)
+}
+
+// code is the code of the one change that waits.
+func (w *world) code() string {
+	w.t.Helper()
+	all := w.c.Confirm(anna)
+	if len(all) != 1 {
+		w.t.Fatalf("%d changes wait for a code: %+v", len(all), all)
+	}
+	return all[0].Code
 }
 
 // answer sends an answer as a front end does.
@@ -235,7 +262,14 @@ func (v *visitor) answer(a Answered) (Result, int) {
 	if err != nil {
 		v.w.t.Fatal(err)
 	}
-	got := v.send("POST", "/api/answer", string(js), "Content-Type: application/json", "X-CSRF-Token: "+v.csrf)
+	path, headers := "/api/answer", []string{"Content-Type: application/json", "X-CSRF-Token: " + v.csrf}
+	if a.Propose != "" {
+		path += "/propose"
+	}
+	got := v.send("POST", path, string(js), headers...)
+	if a.Propose != "" && got.code == 403 && strings.Contains(got.body, `"proof":"wanted"`) {
+		got = v.send("POST", path, string(js), append(headers, proofHeader+": "+v.w.code())...)
+	}
 	var result Result
 	got.json(&result)
 	return result, got.code
@@ -307,6 +341,18 @@ type fakeRules struct {
 	mu       sync.Mutex
 	text     string
 	proposed []Proposal
+	made     []string // roles that a session was made for
+}
+
+// changes is how much was done by it.
+func (f *fakeRules) changes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.proposed) + len(f.made)
+	if f.text != "{}\n" {
+		n++
+	}
+	return n
 }
 
 func (f *fakeRules) Files() ([]RuleFile, string) {
@@ -340,5 +386,8 @@ func (f *fakeRules) Propose(_ context.Context, p Proposal) (string, error) {
 }
 
 func (f *fakeRules) NewSession(role string, life time.Duration) (string, time.Time, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.made = append(f.made, role)
 	return "cms_made", time.Now().Add(life), nil
 }

@@ -112,7 +112,7 @@ func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session
 		c.fail(w, r, http.StatusNotFound, "no record is kept here")
 		return
 	}
-	v := &historyView{frame: c.frame(s, "history", "History"), Tool: word(r.FormValue("tool")), Kind: r.FormValue("kind")}
+	v := &historyView{frame: c.frame(r, s, "history", "History"), Tool: word(r.FormValue("tool")), Kind: r.FormValue("kind")}
 	q := store.Query{Newest: true, Limit: aPage, Tool: v.Tool, Kinds: []string{audit.Call, audit.Approval, audit.Grant}}
 	switch v.Kind {
 	case "answers":
@@ -191,7 +191,7 @@ func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) {
 		c.fail(w, r, http.StatusNotFound, "the record has no such run")
 		return
 	}
-	v := &runView{frame: c.frame(s, "history", "Run "+word(id)), ID: id}
+	v := &runView{frame: c.frame(r, s, "history", "Run "+word(id)), ID: id}
 	calls := map[int]*callView{}
 	for _, e := range all {
 		x := rowOf(e)

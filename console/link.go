@@ -13,17 +13,18 @@ const (
 	linkLife = 10 * time.Minute
 	// maxLinks is how many links may be open at once; the oldest makes way.
 	maxLinks = 16
-	// Failed logins are let through one in a while, a few of them at once.
-	loginEvery, loginBurst = 2 * time.Second, 10
+	// Of wrong logins one in wrongEvery is recorded, and wrongBurst at once: a flood of them must not fill the record.
+	wrongEvery, wrongBurst = 2 * time.Second, 10
 )
 
-// links are the secrets that open the page, each once. Only their digests are kept.
+// links are the secrets that open the page, each once. Only their digests are kept. A secret has 130 random bits, so that guessing
+// needs no limit; a limit would be one that anybody could use up for the person who holds the right secret.
 type links struct {
 	mu   sync.Mutex
 	open []link
 
-	failures int // that have not been waited for
-	since    time.Time
+	wrong int // logins that were recorded, and not waited for yet
+	since time.Time
 }
 
 type link struct {
@@ -60,19 +61,12 @@ func (l *links) sweep(now time.Time) {
 	l.open = kept
 }
 
-// take uses a secret. busy says that there were too many wrong ones lately for another try.
-func (l *links) take(secret string, now time.Time) (person string, ok, busy bool) {
+// take uses a secret, however many wrong ones came before.
+func (l *links) take(secret string, now time.Time) (person string, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sweep(now)
-	if past := int(now.Sub(l.since) / loginEvery); past > 0 {
-		l.failures = max(l.failures-past, 0)
-		l.since = now
-	}
-	if l.failures >= loginBurst {
-		return "", false, true
-	}
 	found := -1
 	for i := range l.open { // all of them, however soon it is found
 		if subtle.ConstantTimeCompare(digest[:], l.open[i].digest[:]) == 1 {
@@ -80,10 +74,24 @@ func (l *links) take(secret string, now time.Time) (person string, ok, busy bool
 		}
 	}
 	if found < 0 {
-		l.failures++
-		return "", false, false
+		return "", false
 	}
 	person = l.open[found].person
 	l.open = append(l.open[:found:found], l.open[found+1:]...)
-	return person, true, false
+	return person, true
+}
+
+// records reports whether a wrong login is to be recorded: there were not too many lately.
+func (l *links) records(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if past := int(now.Sub(l.since) / wrongEvery); past > 0 {
+		l.wrong = max(l.wrong-past, 0)
+		l.since = now
+	}
+	if l.wrong >= wrongBurst {
+		return false
+	}
+	l.wrong++
+	return true
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -11,15 +12,32 @@ import (
 type loginView struct {
 	frame
 	Problem string
+	To      string // where to go on after the login, as "/rules?profile=p"; "" is to what waits
 }
 
-func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
-	c.render(w, "login", &loginView{frame: frame{Title: "Log in", Base: c.options.Path}})
+func (c *Console) showLogin(w http.ResponseWriter, _ *http.Request) {
+	c.renderLogin(w, "", "")
+}
+
+func (c *Console) renderLogin(w http.ResponseWriter, to, problem string) {
+	c.render(w, "login", &loginView{frame: frame{Title: "Log in", Home: c.options.Path, Base: c.options.Path}, To: to, Problem: problem})
+}
+
+// longestTo bounds where a login may go on.
+const longestTo = 4 << 10
+
+// onward is the page that somebody wanted who had to log in first, below the path of their session: never another site.
+func onward(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || len(to) > longestTo || !strings.HasPrefix(to, "/") || u.Host != "" || u.RawPath != "" || !plainPath(u.Path) {
+		return "/"
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }
 
 // login exchanges a secret for a session.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	var secret string
+	var secret, to string
 	switch mediaType(r) {
 	case "application/json":
 		var said struct {
@@ -35,7 +53,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 			c.fail(w, r, http.StatusBadRequest, "the form cannot be read")
 			return
 		}
-		secret = r.PostForm.Get("secret")
+		secret, to = r.PostForm.Get("secret"), r.PostForm.Get("to")
 	default:
 		c.fail(w, r, http.StatusUnsupportedMediaType, "send a form or JSON")
 		return
@@ -44,44 +62,44 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	if at := strings.LastIndexByte(secret, '#'); at >= 0 { // somebody pasted the whole link
 		secret = secret[at+1:]
 	}
-	person, ok, busy := c.links.take(secret, time.Now())
+	person, ok := c.links.take(secret, time.Now())
 	if !ok {
-		code, why := http.StatusForbidden, "this link was used before, is older than ten minutes, or is none"
-		if busy {
-			code, why = http.StatusTooManyRequests, "there were too many wrong codes; wait a few seconds"
-			w.Header().Set("Retry-After", "20")
-		} else if err := c.note(r.Context(), audit.Entry{Kind: audit.Access, State: "refused", Client: "console", Detail: "a login to the page with a wrong or used link"}); err != nil {
-			c.log.Debug("a refused login was not recorded", "error", err)
+		const why = "this link was used before, is older than ten minutes, or is none"
+		if c.links.records(time.Now()) {
+			err := c.note(r.Context(), audit.Entry{
+				Kind: audit.Access, State: "refused", Client: "console", Detail: "a login to the page with a wrong or used link",
+			})
+			if err != nil {
+				c.log.Debug("a refused login was not recorded", "error", err)
+			}
 		}
-		if c.wantsJSON(r) {
-			c.fail(w, r, code, why)
+		if wantsJSON(r) {
+			c.fail(w, r, http.StatusForbidden, why)
 			return
 		}
-		w.WriteHeader(code)
-		c.render(w, "login", &loginView{frame{Title: "Log in", Base: c.options.Path}, why})
+		w.WriteHeader(http.StatusForbidden)
+		c.renderLogin(w, to, why)
 		return
 	}
 	if err := c.note(r.Context(), audit.Entry{Kind: audit.Access, State: "admitted", Client: "console", Principal: person, Detail: "a login to the page"}); err != nil {
 		c.fail(w, r, http.StatusInternalServerError, err.Error())
 		return
 	}
-	if old := c.session(r); old != nil {
-		c.rooms.end(old)
-	}
-	id, s := c.rooms.enter(person)
+	key, id, s := c.rooms.enter(person)
 	c.rooms.read(s)
-	c.setCookie(w, r, id, c.options.Life)
-	if c.wantsJSON(r) {
-		writeJSON(w, http.StatusOK, s.tell(c))
+	base := c.sessionPath(key)
+	c.setCookie(w, r, base, id, c.options.Life)
+	if wantsJSON(r) {
+		writeJSON(w, http.StatusOK, s.tell(c, base))
 		return
 	}
-	http.Redirect(w, r, c.options.Path+"/", http.StatusSeeOther)
+	http.Redirect(w, r, base+onward(to), http.StatusSeeOther)
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) {
 	c.rooms.end(s)
-	c.setCookie(w, r, "", 0)
-	if c.wantsJSON(r) {
+	c.setCookie(w, r, c.base(r), "", 0)
+	if wantsJSON(r) {
 		writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
 		return
 	}
@@ -91,14 +109,15 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) {
 // A Session is what GET /api/session gives.
 type Session struct {
 	Person  string    `json:"person"`
+	Path    string    `json:"path"` // what all paths of the session begin with; as secret as its cookie
 	CSRF    string    `json:"csrf"`
 	Expires time.Time `json:"expires"` // at the latest
 }
 
-func (s *session) tell(c *Console) Session {
-	return Session{Person: s.person, CSRF: s.csrf, Expires: s.born.Add(c.options.Life)}
+func (s *session) tell(c *Console, base string) Session {
+	return Session{Person: s.person, Path: base, CSRF: s.csrf, Expires: s.born.Add(c.options.Life)}
 }
 
-func (c *Console) apiSession(w http.ResponseWriter, _ *http.Request, s *session) {
-	writeJSON(w, http.StatusOK, s.tell(c))
+func (c *Console) apiSession(w http.ResponseWriter, r *http.Request, s *session) {
+	writeJSON(w, http.StatusOK, s.tell(c, c.base(r)))
 }

@@ -191,7 +191,7 @@ type pendingView struct {
 
 func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session) {
 	all := c.pending(s)
-	v := &pendingView{frame: c.frame(s, "waiting", "Waiting for you"), Groups: groups(all)}
+	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all)}
 	v.Title = fmt.Sprintf("%d waiting", len(all))
 	v.Refresh = len(all) == 0
 	c.render(w, "pending", v)
@@ -212,20 +212,20 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) {
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
 		w.WriteHeader(http.StatusNotFound)
-		c.render(w, "gone", &pendingView{frame: c.frame(s, "waiting", "Not waiting any more")})
+		c.render(w, "gone", &pendingView{frame: c.frame(r, s, "waiting", "Not waiting any more")})
 		return
 	}
-	c.render(w, "ask", c.whole(s, a))
+	c.render(w, "ask", c.whole(r, s, a))
 }
 
 // whole is a question of which nothing is cut and nothing masked.
-func (c *Console) whole(s *session, a *asked) *askView {
+func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	one := *a
 	full := func(width int) []span {
 		return spans(approvals.Text(a.request, approvals.RenderOptions{Width: width, Color: true, Full: true, Reveal: true}))
 	}
 	one.Wide, one.Narrow = full(wide), full(narrow)
-	v := &askView{frame: c.frame(s, "waiting", a.Tool), Ask: &one}
+	v := &askView{frame: c.frame(r, s, "waiting", a.Tool), Ask: &one}
 	if a.Editable {
 		v.Args = editable(a.request.Args)
 	}

@@ -34,7 +34,7 @@ func parse() map[string]*template.Template {
 		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
 	}
 	all := map[string]*template.Template{}
-	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "grants", "rules", "problem"} {
+	for _, name := range []string{"login", "pending", "ask", "gone", "history", "run", "grants", "rules", "confirm", "problem"} {
 		all[name] = template.Must(template.New("frame.html").Funcs(functions).ParseFS(sources, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all
@@ -55,7 +55,8 @@ type askIn struct {
 // A frame is what stands around every page.
 type frame struct {
 	Title   string
-	Base    string // path of the page
+	Home    string // path of the page before the login
+	Base    string // what paths begin with here: before the login Home, after it the path of the session
 	Person  string // "" before the login
 	CSRF    string
 	Here    string // which part of the page
@@ -68,9 +69,9 @@ type frame struct {
 }
 
 // frame begins a page.
-func (c *Console) frame(s *session, here, title string) frame {
+func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
-		Title: title, Base: c.options.Path, Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(), Waiting: len(c.pending(s)),
+		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(), Waiting: len(c.pending(s)),
 		Admin: c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
 	}
 }
@@ -95,13 +96,13 @@ type problemView struct {
 
 // fail says that something was not done, in the form in which whoever asks reads it.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, code int, why string) {
-	if c.wantsJSON(r) {
+	if wantsJSON(r) {
 		writeJSON(w, code, map[string]any{"ok": false, "error": why})
 		return
 	}
-	v := &problemView{frame: frame{Title: "Not done", Base: c.options.Path}, Code: code, Problem: why}
+	v := &problemView{frame: frame{Title: "Not done", Home: c.options.Path, Base: c.options.Path}, Code: code, Problem: why}
 	if s := c.session(r); s != nil {
-		v.frame = c.frame(s, "", "Not done")
+		v.frame = c.frame(r, s, "", "Not done")
 	}
 	w.WriteHeader(code)
 	c.render(w, "problem", v)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -74,7 +74,7 @@ const longestName = 256
 const mostLinked = 20
 
 func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
-	v := &rulesView{frame: c.frame(s, "rules", "Rules")}
+	v := &rulesView{frame: c.frame(r, s, "rules", "Rules")}
 	v.Files, v.Stale = c.options.Rules.Files()
 	for i, f := range v.Files {
 		if f.Editable {
@@ -95,76 +95,140 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 }
 
 func (c *Console) showRules(w http.ResponseWriter, r *http.Request, s *session) {
-	if !c.admin(s.person) {
-		c.fail(w, r, http.StatusForbidden, "rules are changed by those who look after them")
-		return
+	if c.changesRules(w, r, s) {
+		c.render(w, "rules", c.rulesView(r, s))
 	}
-	c.render(w, "rules", c.rulesView(r, s))
 }
 
-// changeRules does what the buttons of the page say.
-func (c *Console) changeRules(w http.ResponseWriter, r *http.Request, s *session) {
-	if !c.admin(s.person) {
-		c.fail(w, r, http.StatusForbidden, "rules are changed by those who look after them")
-		return
+// changesRules reports whether a person may, and says so to those who may not.
+func (c *Console) changesRules(w http.ResponseWriter, r *http.Request, s *session) bool {
+	if c.admin(s.person) {
+		return true
 	}
-	form := r.PostForm
-	path, text := form.Get("path"), []byte(strings.ReplaceAll(form.Get("text"), "\r\n", "\n"))
-	var done string
-	var err error
-	switch form.Get("do") {
-	case "validate":
-		if err = c.options.Rules.Check(path, text); err == nil {
-			done = "Nothing is wrong with it. It is not saved yet."
-		}
-	case "save":
-		if err = c.options.Rules.Check(path, text); err != nil {
-			break
-		}
-		err = c.note(r.Context(), audit.Entry{
-			Kind: audit.Policy, State: "edited", Principal: s.person, Client: "console", Detail: "the file " + path + " is written on the page",
-		})
-		if err == nil {
-			err = c.options.Rules.Save(r.Context(), path, form.Get("digest"), text)
-		}
-		if err == nil {
-			s.say(false, "Saved. The rules hold from the next call on.")
-			http.Redirect(w, r, c.options.Path+"/rules", http.StatusSeeOther)
-			return
-		}
-	case "propose":
-		p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person, Why: form.Get("why")}
-		var file string
-		if file, err = c.options.Rules.Propose(r.Context(), p); err == nil {
-			s.say(false, "A rule was proposed in "+word(file)+". It decides nothing until somebody takes its comment signs away.")
-			http.Redirect(w, r, c.options.Path+"/rules", http.StatusSeeOther)
-			return
-		}
-	case "session":
-		err = fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name, lives[2].name)
-		for _, l := range lives {
-			if l.name != form.Get("life") {
-				continue
-			}
-			if err = c.note(r.Context(), audit.Entry{Kind: audit.Policy, State: "session", Principal: s.person, Role: form.Get("role"), Client: "console", Detail: "a session for a role was made, for " + l.name}); err != nil {
-				break
-			}
-			var id string
-			var ends time.Time
-			if id, ends, err = c.options.Rules.NewSession(form.Get("role"), l.life); err == nil {
-				done = fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: hand it to whoever starts the server (codemode serve --session) or connects to it.", id, word(form.Get("role")), ends.Local().Format(time.DateTime))
-			}
-		}
-	default:
-		err = fmt.Errorf("nothing is known of %s", approvals.Quote(form.Get("do")))
-	}
+	c.fail(w, r, http.StatusForbidden, "rules are changed by those who look after them")
+	return false
+}
+
+// fileOf is the file that a form writes, and what it writes.
+func fileOf(r *http.Request) (path string, text []byte) {
+	return r.PostForm.Get("path"), []byte(r.PostForm.Get("text"))
+}
+
+// againRules shows the rules with what came of a request: a problem, or what was done. What was written in the form is not lost.
+func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) {
+	path, text := fileOf(r)
 	v := c.rulesView(r, s)
 	v.Path, v.Text = path, inText(string(text))
-	if err != nil {
-		v.Problem = err.Error()
+	if problem != nil {
+		v.Problem = problem.Error()
 		w.WriteHeader(http.StatusUnprocessableEntity)
 	} else {
 		v.Notices = append(v.Notices, notice{Text: done})
 	}
 	c.render(w, "rules", v)
+}
+
+func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *session) {
+	if c.changesRules(w, r, s) {
+		path, text := fileOf(r)
+		c.againRules(w, r, s, "Nothing is wrong with it. It is not saved yet.", c.options.Rules.Check(path, text))
+	}
+}
+
+// saveRules writes a file. What it says may start servers, and so any command.
+func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) *change {
+	if !c.changesRules(w, r, s) {
+		return nil
+	}
+	path, text := fileOf(r)
+	if err := c.options.Rules.Check(path, text); err != nil {
+		c.againRules(w, r, s, "", err)
+		return nil
+	}
+	files, _ := c.options.Rules.Files()
+	before := ""
+	for _, f := range files {
+		if f.Path == path {
+			before = lineEnds.Replace(strings.TrimPrefix(f.Text, "\ufeff"))
+		}
+	}
+	ch := &change{what: "write the file " + word(path), detail: changedLines(before, string(text))}
+	ch.do = func(w http.ResponseWriter, r *http.Request) {
+		err := c.note(r.Context(), audit.Entry{
+			Kind: audit.Policy, State: "edited", Principal: s.person, Client: "console",
+			Detail: "the file " + path + " is written on the page, after a proof",
+		})
+		if err == nil {
+			err = c.options.Rules.Save(r.Context(), path, r.PostForm.Get("digest"), text)
+		}
+		if err != nil {
+			c.againRules(w, r, s, "", err)
+			return
+		}
+		s.say(false, "Saved. The rules hold from the next call on.")
+		http.Redirect(w, r, c.base(r)+"/rules", http.StatusSeeOther)
+	}
+	return ch
+}
+
+// proposeRule writes a comment into a file.
+func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session) *change {
+	if !c.changesRules(w, r, s) {
+		return nil
+	}
+	form := r.PostForm
+	p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person, Why: form.Get("why")}
+	ch := &change{what: p.words()}
+	ch.do = func(w http.ResponseWriter, r *http.Request) {
+		file, err := c.options.Rules.Propose(r.Context(), p)
+		if err != nil {
+			c.againRules(w, r, s, "", err)
+			return
+		}
+		s.say(false, "A rule was proposed in "+word(file)+". It decides nothing until somebody takes its comment signs away.")
+		http.Redirect(w, r, c.base(r)+"/rules", http.StatusSeeOther)
+	}
+	return ch
+}
+
+// words say what a proposal would write.
+func (p *Proposal) words() string {
+	args := "any arguments"
+	if p.Args != nil {
+		args = "exactly these arguments: " + string(p.Args)
+	}
+	return word(fmt.Sprintf("write a comment into your file that proposes %s for the %s of the profile %s, with %s",
+		p.Tool, cmp.Or(p.List, "allowlist"), p.Profile, args))
+}
+
+// makeSession makes a session for a role.
+func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session) *change {
+	if !c.changesRules(w, r, s) {
+		return nil
+	}
+	role, life := r.PostForm.Get("role"), time.Duration(0)
+	for _, l := range lives {
+		if l.name == r.PostForm.Get("life") {
+			life = l.life
+		}
+	}
+	if life == 0 {
+		c.againRules(w, r, s, "", fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name, lives[2].name))
+		return nil
+	}
+	ch := &change{what: fmt.Sprintf("make a session for the role %s, for %s", word(role), r.PostForm.Get("life"))}
+	ch.do = func(w http.ResponseWriter, r *http.Request) {
+		err := c.note(r.Context(), audit.Entry{
+			Kind: audit.Policy, State: "session", Principal: s.person, Role: role, Client: "console",
+			Detail: "a session for a role was made, for " + r.PostForm.Get("life") + ", after a proof",
+		})
+		var id string
+		var ends time.Time
+		if err == nil {
+			id, ends, err = c.options.Rules.NewSession(role, life)
+		}
+		c.againRules(w, r, s, fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: hand it to whoever "+
+			"starts the server (codemode serve --session) or connects to it.", id, word(role), ends.Local().Format(time.DateTime)), err)
+	}
+	return ch
 }

@@ -27,16 +27,19 @@ const (
 	maxNotices = 20
 )
 
-// A session is a login. Its seat at the queue is the one that answers; whether the person is there is up to other seats, one for
-// each open page.
+// A session is a login. A request belongs to it if it comes with both halves of what the login made: the key in its path and the id
+// in its cookie. Browsers send a cookie to every port of a host but only below its path, and no other port knows that. Its seat at
+// the queue is the one that answers; whether the person is there is up to other seats, one for each open page.
 type session struct {
 	person string
+	id     [sha256.Size]byte // digest of the cookie's value
 	csrf   string
 	born   time.Time
 	seat   *approvals.Seat
 
 	mu      sync.Mutex
-	last    time.Time // when something was asked for, or a page was open
+	changes []*waiting // that want a proof
+	last    time.Time  // when something was asked for, or a page was open
 	streams int
 	notices []notice
 	ended   chan struct{} // closed at the end
@@ -71,7 +74,7 @@ type rooms struct {
 
 	mu       sync.Mutex
 	closed   bool
-	sessions map[[sha256.Size]byte]*session
+	sessions map[[sha256.Size]byte]*session  // by the digest of the key in their path
 	seats    map[*approvals.Seat]*time.Timer // those that are left after a while; nil while a stream holds one
 	readers  map[*session]*approvals.Seat    // of those who have asked for something lately
 }
@@ -81,11 +84,14 @@ func (r *rooms) init(c *Console) {
 	r.sessions, r.seats, r.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
 }
 
-// enter makes a session. Its id is the value of the cookie and is kept nowhere.
-func (r *rooms) enter(person string) (id string, s *session) {
-	id = rand.Text() + rand.Text()
+// enter makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests alone.
+func (r *rooms) enter(person string) (key, id string, s *session) {
+	key, id = rand.Text(), rand.Text()+rand.Text()
 	now := r.now()
-	s = &session{person: person, csrf: rand.Text(), born: now, last: now, seat: r.c.queue.Sit(person), ended: make(chan struct{})}
+	s = &session{
+		person: person, id: sha256.Sum256([]byte(id)), csrf: rand.Text(), born: now, last: now,
+		seat: r.c.queue.Sit(person), ended: make(chan struct{}),
+	}
 	s.seat.Leave()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,21 +99,43 @@ func (r *rooms) enter(person string) (id string, s *session) {
 	if len(r.sessions) >= maxSessions {
 		r.dropOldest()
 	}
-	r.sessions[sha256.Sum256([]byte(id))] = s
-	return id, s
+	r.sessions[sha256.Sum256([]byte(key))] = s
+	return key, id, s
 }
 
-// of returns the session that an id opens, nil if there is none.
-func (r *rooms) of(id string) *session {
+// of returns the session that a key opens together with one of several ids, nil if there is none.
+func (r *rooms) of(key string, ids []string) *session {
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sweep(now)
-	s := r.sessions[sha256.Sum256([]byte(id))]
-	if s != nil {
-		s.touch(now)
+	s := r.sessions[sha256.Sum256([]byte(key))]
+	if s == nil {
+		return nil
 	}
+	found := 0
+	for _, id := range ids { // all of them, however soon it is found
+		digest := sha256.Sum256([]byte(id))
+		found |= subtle.ConstantTimeCompare(digest[:], s.id[:])
+	}
+	if found == 0 {
+		return nil
+	}
+	s.touch(now)
 	return s
+}
+
+// all lists the sessions of a person.
+func (r *rooms) all(person string) (list []*session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep(r.now())
+	for _, s := range r.sessions {
+		if s.person == person {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 func (s *session) touch(now time.Time) {
@@ -244,19 +272,22 @@ func (r *rooms) close() {
 	}
 }
 
-// cookieName tells the pages of several processes apart: browsers send a cookie to every port of a host.
+// cookieName tells the pages of several processes apart for people who look at their cookies.
 func cookieName(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return "codemode-" + hex.EncodeToString(sum[:4])
 }
 
-// securePrefix makes browsers refuse a cookie that another host, or a page without TLS, sets. They take this host for one with
-// TLS, Safari excepted.
-const securePrefix = "__Host-"
+// securePrefix makes browsers refuse a cookie that a page without TLS sets. They take this host for one with TLS, Safari excepted.
+// The prefix __Host- would want the path /, under which browsers send a cookie to every other port of this host.
+const securePrefix = "__Secure-"
 
-func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, id string, life time.Duration) {
-	cookie := &http.Cookie{Name: securePrefix + c.cookie, Value: id, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}
-	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.options.Origins[0], "http:") && strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
+func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id string, life time.Duration) {
+	cookie := &http.Cookie{
+		Name: securePrefix + c.cookie, Value: id, Path: base, MaxAge: int(life.Seconds()),
+		HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode,
+	}
+	if agent := r.UserAgent(); r.TLS == nil && strings.HasPrefix(c.origin(r), "http:") && strings.Contains(agent, "Safari/") && !strings.Contains(agent, "Chrom") {
 		cookie.Name, cookie.Secure = c.cookie, false
 	}
 	if id == "" {
@@ -265,16 +296,20 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, id string, l
 	http.SetCookie(w, cookie)
 }
 
-// session is the one that a request belongs to, nil if it belongs to none.
+// session is the one that a request belongs to, nil if it belongs to none. Other ports of this host can set cookies of the same
+// name for shorter paths; browsers send those too, and they neither open a session nor close one.
 func (c *Console) session(r *http.Request) *session {
+	key := keyOf(r)
+	if key == "" {
+		return nil
+	}
+	var ids []string
 	for _, name := range []string{securePrefix + c.cookie, c.cookie} {
-		if cookie, err := r.Cookie(name); err == nil && cookie.Value != "" {
-			if s := c.rooms.of(cookie.Value); s != nil {
-				return s
-			}
+		for _, cookie := range r.CookiesNamed(name) {
+			ids = append(ids, cookie.Value)
 		}
 	}
-	return nil
+	return c.rooms.of(key, ids)
 }
 
 // mayChange reports whether a request comes with the token of its session, which no other site knows.

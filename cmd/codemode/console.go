@@ -133,14 +133,8 @@ const consolePath = "/console"
 
 // open makes the page. origin is where browsers find it.
 func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, log *slog.Logger) error {
+	// The same port of another loopback address may be somebody else's.
 	origins := []string{origin}
-	if host, port, err := net.SplitHostPort(origin[len("http://"):]); err == nil && loopback(net.JoinHostPort(host, port)) {
-		for _, name := range []string{"127.0.0.1", "localhost", "[::1]"} {
-			if o := "http://" + name + ":" + port; !slices.Contains(origins, o) {
-				origins = append(origins, o)
-			}
-		}
-	}
 	if p.config.Origin != "" {
 		origins = append([]string{p.config.Origin}, origins...)
 	}

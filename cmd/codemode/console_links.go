@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,16 +12,18 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/console"
 )
 
-// Login links come over a socket that only this user can reach: whoever runs codemode console is who started the process that
-// serves the page, or a program of theirs. Nothing of a link is ever written to a file.
+// Login links, and codes for changes on the page, come over a socket that only this user can reach: whoever runs codemode console is who started the process that
+// serves the page, or a program of theirs. Nothing of either is ever written to a file.
 
 // consoleFolder is where processes with a page wait for whoever wants a link.
 func consoleFolder(stateDir string) string { return filepath.Join(stateDir, "console") }
@@ -29,11 +32,14 @@ func consoleFolder(stateDir string) string { return filepath.Join(stateDir, "con
 type (
 	wantedLink struct {
 		As string `json:"as,omitempty"` // who is to log in; "" is whoever started the process
+		// Confirm says that codes for what they want to change are wanted, and no link.
+		Confirm bool `json:"confirm,omitempty"`
 	}
 	gotLink struct {
-		Link  string `json:"link,omitempty"`
-		As    string `json:"as,omitempty"`
-		Error string `json:"error,omitempty"`
+		Link    string                 `json:"link,omitempty"`
+		Changes []console.Confirmation `json:"changes,omitempty"`
+		As      string                 `json:"as,omitempty"`
+		Error   string                 `json:"error,omitempty"`
 	}
 )
 
@@ -42,6 +48,8 @@ const (
 	linkWait = 5 * time.Second
 	// longestWanted bounds what somebody may say there.
 	longestWanted = 4 << 10
+	// longestGot bounds what they are told: the lines of all changes that wait.
+	longestGot = 8 << 20
 )
 
 // offerLinks hands out login links until stop is called.
@@ -98,14 +106,15 @@ func (p *people) giveLink(c net.Conn) error {
 	if err := json.Unmarshal(lines.Bytes(), &wanted); err != nil {
 		return err
 	}
-	got := gotLink{As: wanted.As}
-	switch _, known := p.config.People[wanted.As]; {
-	case wanted.As == "" || wanted.As == who():
-		got.As, got.Link = who(), p.console.Link(who())
-	case known:
-		got.Link = p.console.Link(wanted.As)
-	default:
+	got := gotLink{As: cmp.Or(wanted.As, who())}
+	_, known := p.config.People[got.As]
+	switch {
+	case got.As != who() && !known:
 		got.Error = fmt.Sprintf("the configuration knows nobody called %q; it knows %q", wanted.As, slices.Sorted(maps.Keys(p.config.People)))
+	case wanted.Confirm:
+		got.Changes = p.console.Confirm(got.As)
+	default:
+		got.Link = p.console.Link(got.As)
 	}
 	return json.NewEncoder(c).Encode(got)
 }
@@ -113,49 +122,107 @@ func (p *people) giveLink(c net.Conn) error {
 func newConsole(s streams) *cobra.Command {
 	var set setting
 	var as string
-	var open, asJSON bool
+	var open, confirm, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Open the web page where people answer what programs ask",
 		Long: `Prints a link to the page of each "codemode serve" of this user that has one: with
 --http, with --console ADDRESS, or with "console" in the configuration. A link opens
 the page once, within ten minutes. Whoever opens it answers in your name: show it to
-nobody, and to no agent.`,
+nobody, and to no agent.
+
+A change of the rules on the page, a rule proposed there and a session made there wait
+for a code. With --confirm this prints each such change and its code. The code counts
+once, within three minutes, for that change. Compare what stands here with what you
+want before you type it: a change that is not yours gets no code from you.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if confirm {
+				return confirmChanges(cmd.Context(), s, &set, as, asJSON)
+			}
 			return openConsole(cmd.Context(), s, &set, as, open, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&set.state, "state", "", "the folder that codemode serve was given as --state")
 	cmd.Flags().StringVar(&as, "as", "", `for whom the link is, as "people" of the configuration has them; you, if left out`)
 	cmd.Flags().BoolVar(&open, "open", false, "open it in the browser; while that starts, others on this machine may see the link")
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "print the codes for the changes that wait for one on the page, and no link")
+	cmd.MarkFlagsMutuallyExclusive("open", "confirm")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }
 
-func openConsole(ctx context.Context, s streams, set *setting, as string, open, asJSON bool) error {
+// askPages asks every process with a page; there is one at least.
+func askPages(ctx context.Context, set *setting, wanted wantedLink) (all []gotLink, err error) {
 	state, err := set.stateFolder()
 	if err != nil {
-		return usage(err)
+		return nil, usage(err)
 	}
-	var links []gotLink
 	var wrong []error
 	for _, path := range approvals.Sockets(consoleFolder(state)) {
-		got, err := askForLink(ctx, path, as)
+		got, err := askForLink(ctx, path, wanted)
 		switch {
 		case err == nil && got.Error == "":
-			links = append(links, got)
+			all = append(all, got)
 		case err == nil:
 			wrong = append(wrong, errors.New(got.Error))
 		case errors.Is(err, approvals.ErrUnsafe):
 			wrong = append(wrong, err)
 		} // else it belongs to a process that is gone
 	}
-	if len(links) == 0 {
+	if len(all) == 0 {
 		if len(wrong) > 0 {
-			return usage(errors.Join(wrong...))
+			return nil, usage(errors.Join(wrong...))
 		}
-		return usage(errors.New(`no codemode serve of this user has a page: start it with --http, or with --console 127.0.0.1:0, or write "console": "127.0.0.1:0" into the configuration`))
+		return nil, usage(errors.New(`no codemode serve of this user has a page: start it with --http, or with --console 127.0.0.1:0, or write "console": "127.0.0.1:0" into the configuration`))
+	}
+	return all, nil
+}
+
+// confirmChanges prints what somebody wants to change on a page, each with its code.
+func confirmChanges(ctx context.Context, s streams, set *setting, as string, asJSON bool) error {
+	pages, err := askPages(ctx, set, wantedLink{As: as, Confirm: true})
+	if err != nil {
+		return err
+	}
+	var all []console.Confirmation
+	for _, got := range pages {
+		all = append(all, got.Changes...)
+	}
+	if len(all) == 0 {
+		return usage(errors.New("no change waits for a code: ask for it on the page first, and run this again"))
+	}
+	for i, x := range all {
+		if asJSON {
+			err = json.NewEncoder(s.out).Encode(x)
+		} else {
+			_, err = fmt.Fprint(s.out, confirmationText(x, i+1, len(all)))
+		}
+		if err != nil {
+			return &exitError{code: exitInternal, err: err}
+		}
+	}
+	return nil
+}
+
+func confirmationText(x console.Confirmation, number, of int) string {
+	var b strings.Builder
+	if of > 1 {
+		fmt.Fprintf(&b, "%d of %d changes\n", number, of)
+	}
+	fmt.Fprintf(&b, "%s wants, since %s: %s\n", x.Person, x.Since.Local().Format(time.TimeOnly), x.What)
+	for _, line := range x.Detail {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	fmt.Fprintf(&b, "If this is your change, its code is, until %s:\n  %s\n", x.Expires.Local().Format(time.TimeOnly), x.Code)
+	fmt.Fprintf(&b, "If it is not, log out on the page: somebody else uses your session.\n")
+	return printable(b.String())
+}
+
+func openConsole(ctx context.Context, s streams, set *setting, as string, open, asJSON bool) error {
+	links, err := askPages(ctx, set, wantedLink{As: as})
+	if err != nil {
+		return err
 	}
 	for _, got := range links {
 		if asJSON {
@@ -177,7 +244,7 @@ func openConsole(ctx context.Context, s streams, set *setting, as string, open, 
 }
 
 // askForLink asks the process that listens at a socket.
-func askForLink(ctx context.Context, path, as string) (got gotLink, err error) {
+func askForLink(ctx context.Context, path string, wanted wantedLink) (got gotLink, err error) {
 	ctx, cancel := context.WithTimeout(ctx, linkWait)
 	defer cancel()
 	c, err := approvals.DialPrivate(ctx, path)
@@ -188,11 +255,11 @@ func askForLink(ctx context.Context, path, as string) (got gotLink, err error) {
 	if err := c.SetDeadline(time.Now().Add(linkWait)); err != nil {
 		return got, err
 	}
-	if err := json.NewEncoder(c).Encode(wantedLink{As: as}); err != nil {
+	if err := json.NewEncoder(c).Encode(wanted); err != nil {
 		return got, err
 	}
 	lines := bufio.NewScanner(c)
-	lines.Buffer(nil, longestWanted)
+	lines.Buffer(nil, longestGot)
 	if !lines.Scan() {
 		return got, errors.Join(errors.New("nobody answered"), lines.Err())
 	}

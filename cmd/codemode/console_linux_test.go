@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/console"
 )
 
 // A person who starts the server on a terminal reads a link there; it opens the page.
@@ -51,7 +53,7 @@ func TestConsoleLinkOnTheTerminal(t *testing.T) {
 	}
 	base, secret, _ := strings.Cut(link, "/login#")
 	p := &person{t: t, base: base}
-	var said struct{ Person, CSRF string }
+	var said console.Session
 	if res := p.send("POST", "/login", map[string]string{"secret": secret}, &said); res.StatusCode != 200 || said.Person != who() {
 		t.Errorf("the link on the terminal: %s %+v", res.Status, said)
 	}

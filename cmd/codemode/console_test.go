@@ -27,9 +27,10 @@ import (
 // A person is somebody at the page of a process, as a front end reaches it.
 type person struct {
 	t            *testing.T
-	base, cookie string
+	base, cookie string // base is where the page is before the login
+	path         string // of the session, below base
 	csrf         string
-	secrets      []string // of every link that was used
+	secrets      []string // of every link and code that was used
 }
 
 // atThePage opens a link that codemode console prints.
@@ -51,20 +52,20 @@ func atThePage(t *testing.T, environment []string, args ...string) *person {
 	var said console.Session
 	res := p.send("POST", "/login", map[string]string{"secret": secret}, &said)
 	p.cookie, _, _ = strings.Cut(res.Header.Get("Set-Cookie"), ";")
-	p.csrf = said.CSRF
+	p.csrf, p.path = said.CSRF, said.Path[strings.LastIndex(said.Path, "/s/"):]
 	if res.StatusCode != 200 || p.csrf == "" {
 		t.Fatalf("login: %s", res.Status)
 	}
 	return p
 }
 
-func (p *person) send(method, path string, body, to any) *http.Response {
+func (p *person) send(method, path string, body, to any, headers ...string) *http.Response {
 	p.t.Helper()
 	js, err := json.Marshal(body)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, bytes.NewReader(js))
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+p.path+path, bytes.NewReader(js))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -72,6 +73,10 @@ func (p *person) send(method, path string, body, to any) *http.Response {
 	if method == "POST" {
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("X-CSRF-Token", p.csrf)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -86,6 +91,20 @@ func (p *person) send(method, path string, body, to any) *http.Response {
 		p.t.Fatalf("%s %s: %s: %s", method, path, res.Status, text)
 	}
 	return res
+}
+
+// code is the code of the one change that waits, as codemode console --confirm prints it; it says what the change is.
+func (p *person) code(environment []string, says string) string {
+	p.t.Helper()
+	cmd := exec.Command(os.Args[0], "console", "--confirm", "--json")
+	cmd.Env = environment
+	out, err := cmd.Output()
+	var got console.Confirmation
+	if err != nil || json.Unmarshal(out, &got) != nil || got.Code == "" || !strings.Contains(got.What, says) {
+		p.t.Fatalf("codemode console --confirm: %v: %s, want %q", err, out, says)
+	}
+	p.secrets = append(p.secrets, got.Code)
+	return got.Code
 }
 
 // one waits for the one question that is open.
@@ -210,7 +229,7 @@ func TestConsoleOfAStdioServer(t *testing.T) {
 func (p *person) nowhere(h *house) {
 	p.t.Helper()
 	holds := func(where, text string) {
-		for _, secret := range append(p.secrets, p.csrf, p.cookie) {
+		for _, secret := range append(p.secrets, p.csrf, p.cookie, p.path) {
 			if strings.Contains(text, secret) {
 				p.t.Errorf("a secret of the page is in %s", where)
 			}
@@ -370,7 +389,14 @@ func TestConsoleProposesARule(t *testing.T) {
 	answer := runs(t, client, writesAFile)
 	a := p.one()
 	var got console.Result
-	p.send("POST", "/api/answer", console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Propose: console.ProposeExact}, &got)
+	propose := console.Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Propose: console.ProposeExact}
+	for _, path := range []string{"/api/answer", "/api/answer/propose"} {
+		var refused struct{ OK bool }
+		if res := p.send("POST", path, propose, &refused); res.StatusCode != 403 || refused.OK {
+			t.Errorf("%s without a proof: %s", path, res.Status)
+		}
+	}
+	p.send("POST", "/api/answer/propose", propose, &got, "X-Proof: "+p.code(h.environment, `filesystem__write_file`))
 	if !got.OK || !strings.Contains(got.Note, "proposed") {
 		t.Errorf("got %+v", got)
 	}

@@ -4,6 +4,8 @@
 
 (() => {
   const base = document.body.dataset.base;
+  // The login page finds its way back by it, for links that lead to the page from elsewhere. No other port of this host reads it.
+  try { localStorage.setItem("codemode " + document.body.dataset.home, base); } catch { /* such a link asks for a login */ }
   const $ = (id) => document.getElementById(id);
   const list = $("pending"), batch = $("batch"), status = $("status"), confirming = $("confirm"), help = $("help");
   document.documentElement.classList.add("live");
@@ -150,6 +152,7 @@
   document.addEventListener("submit", (e) => {
     const form = e.target;
     if (form.getAttribute("action") !== base + "/answer") return;
+    if (e.submitter && e.submitter.hasAttribute("formaction")) return; // it leads to a page that asks for a code
     e.preventDefault();
     if (early()) { say("The list has just changed. Look again, and answer then.", true); return; }
     send(form, new URLSearchParams(new FormData(form, e.submitter))).catch(() => say("It was not sent: the page cannot be reached.", true));

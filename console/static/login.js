@@ -6,20 +6,29 @@
   const base = document.body.dataset.base;
   const form = document.querySelector("form.login");
   const secret = location.hash.slice(1);
-  const enter = () => location.replace(location.pathname === base + "/login" ? base + "/" : location.pathname + location.search);
+  const wanted = location.pathname.slice(base.length).replace(/^\/s\/[^/]*/, ""); // without the session that it was in
+  const enter = (path) => location.replace(path + (wanted === "/login" ? "/" : wanted || "/") + location.search);
+  const session = async (path) => {
+    const answer = await fetch(path + "/api/session", { headers: { "Accept": "application/json" } });
+    return answer.ok && (await answer.json()).path;
+  };
   if (!form) return;
   if (secret) {
     history.replaceState(null, "", location.pathname + location.search);
     const answer = await fetch(base + "/login", {
       method: "POST", headers: { "Content-Type": "application/json", "Accept": "application/json" }, body: JSON.stringify({ secret }),
     });
-    const session = answer.ok && await fetch(base + "/api/session", { headers: { "Accept": "application/json" } });
-    if (session && session.ok) return enter();
-    form.querySelector(".problem").textContent = answer.ok ? "This browser did not keep the login: it takes no cookies from here." : (await answer.json()).error;
+    const got = await answer.json();
+    const path = answer.ok && await session(got.path);
+    if (path) return enter(path);
+    form.querySelector(".problem").textContent = answer.ok ? "This browser did not keep the login: it takes no cookies from here." : got.error;
   } else if (location.pathname !== base + "/login") {
-    // Somebody came here over a link elsewhere, with which browsers send no cookie. They may have logged in.
-    const answer = await fetch(base + "/api/session", { headers: { "Accept": "application/json" } });
-    if (answer.ok) return enter();
+    // Somebody came over a link from elsewhere, or their session is over. They may have logged in: the path of a session is known to
+    // its own pages alone.
+    let path = null;
+    try { path = localStorage.getItem("codemode " + base); } catch { /* nothing is remembered */ }
+    const inside = path && path.startsWith(base + "/s/") && /^[A-Z2-7]+$/.test(path.slice(base.length + 3));
+    if (inside && await session(path)) return enter(path);
   }
   document.getElementById("secret").focus();
 })();

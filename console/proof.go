@@ -1,0 +1,302 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/audit"
+)
+
+// A session alone does not widen what programs may do, nor start anything: its cookie may be in other hands, or the page open before
+// somebody else. Such a change waits until the same request comes again with a code, which goes to whoever started the process
+// and is handed out together with what it is for.
+
+const (
+	// changeLife is how long a change waits for its code.
+	changeLife = 10 * time.Minute
+	// proofLife is how long a code can be used.
+	proofLife = 3 * time.Minute
+	// maxChanges is how many changes of one session wait at once; the oldest makes way.
+	maxChanges = 8
+	// maxWrong is how many wrong codes for one change are recorded. Trying costs nothing else: a code has 130 random bits.
+	maxWrong = 3
+)
+
+// A change is what a request is about to do.
+type change struct {
+	what   string   // in one line
+	detail []string // lines that go and lines that come
+	do     func(w http.ResponseWriter, r *http.Request)
+}
+
+// A prepare looks at a request that widens power. It changes nothing, and returns what would be done; nil is that it has refused.
+type prepare func(w http.ResponseWriter, r *http.Request, s *session) *change
+
+// waiting is a change without a proof yet.
+type waiting struct {
+	request [sha256.Size]byte // what is proved is this request and no other
+	what    string
+	detail  []string
+	since   time.Time
+	code    [sha256.Size]byte
+	expires time.Time // of the code; zero is that there is none
+	wrong   int
+}
+
+// A Confirmation is the code for a change that somebody wants to make on the page, and what it is for. Whoever types the code there
+// says that the change is theirs.
+type Confirmation struct {
+	Person  string    `json:"person"`
+	What    string    `json:"what"`             // in one line
+	Detail  []string  `json:"detail,omitempty"` // the lines of a file that go, after "- ", and that come, after "+ "
+	Since   time.Time `json:"since"`            // when it was asked for
+	Code    string    `json:"code"`             // counts once, for this change, in the session that wants it
+	Expires time.Time `json:"expires"`          // of the code
+}
+
+// Confirm makes a code for each change that a person wants to make on the page and that waits for one, oldest first. Codes that were
+// made for them before do not count any more. They must be shown to whoever started the process and to nobody else.
+func (c *Console) Confirm(person string) []Confirmation {
+	var all []Confirmation
+	for _, s := range c.rooms.all(person) {
+		all = append(all, s.confirm(c.rooms.now())...)
+	}
+	slices.SortStableFunc(all, func(a, b Confirmation) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.What, b.What)) })
+	return all
+}
+
+func (s *session) confirm(now time.Time) (all []Confirmation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweepChanges(now)
+	for _, x := range s.changes {
+		code := rand.Text()
+		x.code, x.expires = sha256.Sum256([]byte(code)), now.Add(proofLife)
+		all = append(all, Confirmation{
+			Person: s.person, What: x.what, Detail: slices.Clone(x.detail), Since: x.since, Code: code, Expires: x.expires,
+		})
+	}
+	return all
+}
+
+// sweepChanges drops what nobody has proved for long. The caller holds s.mu.
+func (s *session) sweepChanges(now time.Time) {
+	s.changes = slices.DeleteFunc(s.changes, func(x *waiting) bool { return now.Sub(x.since) >= changeLife })
+}
+
+// expect lets a change wait for its code.
+func (s *session) expect(request [sha256.Size]byte, ch *change, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweepChanges(now)
+	if slices.ContainsFunc(s.changes, func(x *waiting) bool { return x.request == request }) {
+		return
+	}
+	if len(s.changes) == maxChanges {
+		s.changes = s.changes[1:]
+	}
+	s.changes = append(s.changes, &waiting{request: request, what: clip(ch.what, longestWhat), detail: ch.detail, since: now})
+}
+
+// prove uses the code of a change. A wrong one leaves everything as it is; tell says that it is to be recorded.
+func (s *session) prove(request [sha256.Size]byte, code string, now time.Time) (ok, tell bool) {
+	code = strings.ToUpper(strings.Join(strings.Fields(code), ""))
+	digest := sha256.Sum256([]byte(code))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sweepChanges(now)
+	at := slices.IndexFunc(s.changes, func(x *waiting) bool { return x.request == request })
+	if at < 0 || code == "" {
+		return false, false
+	}
+	x := s.changes[at]
+	if !now.Before(x.expires) || subtle.ConstantTimeCompare(digest[:], x.code[:]) != 1 {
+		x.wrong++
+		return false, x.wrong <= maxWrong
+	}
+	s.changes = slices.Delete(s.changes, at, at+1)
+	return true, false
+}
+
+// The code of a change comes as a header, or as a field of a form.
+const (
+	proofField  = "proof"
+	proofHeader = "X-Proof"
+	// requestField holds the other fields of a form that comes again.
+	requestField = "request"
+)
+
+type confirmView struct {
+	frame
+	What    string
+	Detail  []string
+	Problem string
+	Action  string // where the request goes again
+	Request string // its fields, for repeated
+	Back    string
+}
+
+// proved lets a request do what it prepares if it comes with the code for exactly that.
+//
+// This is the only way to what a [change] does, and every route that is classified as widens comes here.
+func (c *Console) proved(p prepare) page {
+	return func(w http.ResponseWriter, r *http.Request, s *session) {
+		if isAPI(r) != (mediaType(r) == "application/json") {
+			c.fail(w, r, http.StatusUnsupportedMediaType, "send JSON to the paths below /api, and forms to the others")
+			return
+		}
+		request, code, again, err := proofOf(r)
+		if err != nil {
+			c.fail(w, r, http.StatusRequestEntityTooLarge, err.Error())
+			return
+		}
+		ch := p(w, r, s)
+		if ch == nil {
+			return
+		}
+		now, problem := c.rooms.now(), ""
+		if code != "" {
+			ok, tell := s.prove(request, code, now)
+			if ok {
+				ch.do(w, r)
+				return
+			}
+			problem = "this code is none for this change, was used before, or is older than three minutes; " +
+				"codemode console --confirm prints a new one"
+			if tell {
+				err := c.note(r.Context(), audit.Entry{
+					Kind: audit.Access, State: "refused", Client: "console", Principal: s.person,
+					Detail: "a change on the page with a wrong code: " + clip(ch.what, longestDetail),
+				})
+				if err != nil {
+					c.log.Debug("a refused change was not recorded", "error", err)
+				}
+			}
+		}
+		s.expect(request, ch, now)
+		if wantsJSON(r) {
+			writeJSON(w, http.StatusForbidden, map[string]any{
+				"ok": false, "proof": "wanted", "what": clip(ch.what, longestWhat), "detail": ch.detail,
+				"error": cmp.Or(problem, "this change wants a fresh proof: codemode console --confirm prints a code for it; "+
+					"send the same request again with the code in the header "+proofHeader+", or as the field "+proofField+" of a form"),
+			})
+			return
+		}
+		v := &confirmView{
+			frame: c.frame(r, s, "", "Confirm the change"), What: clip(ch.what, longestWhat), Detail: ch.detail, Problem: problem,
+			Action: c.base(r) + r.URL.Path, Request: again, Back: c.base(r) + "/",
+		}
+		if strings.HasPrefix(r.URL.Path, "/rules/") {
+			v.Here, v.Back = "rules", c.base(r)+"/rules"
+		}
+		w.WriteHeader(http.StatusForbidden)
+		c.render(w, "confirm", v)
+	}
+}
+
+// proofOf takes a request apart: the digest of what it wants, the code that it comes with, and its fields to be sent again.
+func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, err error) {
+	h := sha256.New()
+	if mediaType(r) == "application/json" {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return request, "", "", fmt.Errorf("the request cannot be read, or is too large")
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		fmt.Fprintf(h, "json %s\n%s", r.URL.Path, body)
+		return [sha256.Size]byte(h.Sum(nil)), r.Header.Get(proofHeader), "", nil
+	}
+	fields := maps.Clone(r.PostForm)
+	delete(fields, "csrf")
+	delete(fields, proofField)
+	text := fields.Encode()
+	fmt.Fprintf(h, "form %s\n%s", r.URL.Path, text)
+	code = cmp.Or(r.Header.Get(proofHeader), r.PostForm.Get(proofField))
+	return [sha256.Size]byte(h.Sum(nil)), code, base64.RawURLEncoding.EncodeToString([]byte(text)), nil
+}
+
+// repeated puts the fields of a form back that comes again with a code, in the place of all that it brings but the code. They come as
+// one field of letters, so that they are what they were, byte for byte.
+func repeated(form url.Values) error {
+	text, err := base64.RawURLEncoding.DecodeString(form.Get(requestField))
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	fields, err := url.ParseQuery(string(text))
+	if err != nil {
+		return err
+	}
+	for name := range form {
+		if name != "csrf" && name != proofField {
+			delete(form, name)
+		}
+	}
+	delete(fields, "csrf")
+	delete(fields, proofField)
+	maps.Copy(form, fields)
+	return nil
+}
+
+const (
+	// maxDetail is how many lines of a change are shown, longestDetail how many characters of each, and longestWhat of the line
+	// that says what it is.
+	maxDetail, longestDetail, longestWhat = 60, 300, 2000
+)
+
+// changedLines are the lines of a text that another one has not, and those of the other one: all between what both begin and end with.
+func changedLines(before, after string) []string {
+	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
+	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
+		old, now = old[1:], now[1:]
+	}
+	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
+		old, now = old[:len(old)-1], now[:len(now)-1]
+	}
+	var all []string
+	for _, side := range []struct {
+		sign  string
+		lines []string
+	}{{"- ", old}, {"+ ", now}} {
+		for i, line := range side.lines {
+			if i == maxDetail/2 && len(side.lines) > i+1 {
+				all = append(all, fmt.Sprintf("%s(%d more lines)", side.sign, len(side.lines)-i))
+				break
+			}
+			all = append(all, side.sign+clip(inLine(line), longestDetail))
+		}
+	}
+	return all
+}
+
+// clip cuts a text off, and says how much is missing.
+func clip(s string, longest int) string {
+	if runes := []rune(s); len(runes) > longest {
+		return fmt.Sprintf("%s (%d more characters)", string(runes[:longest]), len(runes)-longest)
+	}
+	return s
+}
+
+// inLine makes every character of a line visible, and leaves its spaces.
+func inLine(line string) string {
+	var b strings.Builder
+	for _, x := range lines(line) {
+		if x.Class == "" {
+			b.WriteString(x.Text)
+		} else {
+			b.WriteString("<" + x.Text + ">")
+		}
+	}
+	return b.String()
+}
