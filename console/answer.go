@@ -268,7 +268,10 @@ func answersOf(r *http.Request) (all []formAnswer) {
 		if said.Decision = decision; decision == "allow" {
 			switch kind, what, _ := strings.Cut(scope, ":"); kind {
 			case "propose":
-				said.Propose = what
+				if said.Propose = what; what == "" {
+					all = append(all, formAnswer{bad: Result{ID: id, Error: errNoProposal, status: http.StatusUnprocessableEntity}})
+					continue
+				}
 			case "edited":
 				said.Args = json.RawMessage(form.Get("args"))
 				if !json.Valid(said.Args) {

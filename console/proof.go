@@ -173,12 +173,12 @@ func (c *Console) proved(p prepare) page {
 				ch.do(w, r)
 				return
 			}
-			problem = "this code is none for this change, was used before, or is older than three minutes; " +
+			problem = "This code is none for this change, was used before, or is older than three minutes; " +
 				"codemode console --confirm prints a new one"
 			if tell {
 				err := c.note(r.Context(), audit.Entry{
 					Kind: audit.Access, State: "refused", Client: "console", Principal: s.person,
-					Detail: "a change on the page with a wrong code: " + clip(ch.what, longestDetail),
+					Detail: "a change on the page with a wrong code, at " + r.URL.Path, // what it is may hold secrets
 				})
 				if err != nil {
 					c.log.Debug("a refused change was not recorded", "error", err)

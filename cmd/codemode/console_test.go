@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -170,6 +172,31 @@ func (h *house) connect() *mcp.ClientSession {
 	}
 	h.t.Cleanup(func() { client.Close() })
 	return client
+}
+
+// start starts the process for clients that come over HTTP.
+func (h *house) start() {
+	h.t.Helper()
+	cmd := exec.Command(os.Args[0], h.args...)
+	cmd.Env, cmd.Stderr = h.environment, h.log
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	ended := sync.OnceFunc(func() { _ = cmd.Wait() })
+	h.t.Cleanup(func() { cmd.Process.Kill(); ended() })
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(h.log.String(), "codemode console opens it"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			h.t.Fatalf("no page was announced:\n%s", h.log)
+		}
+	}
+}
+
+// command runs another codemode in the same home.
+func (h *house) command(args ...string) (string, error) {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = h.environment
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 const writesAFile = `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "written" } catch (e) { return e.reason + ": " + e.detail }`
@@ -339,18 +366,7 @@ func TestConsoleAfterAKill(t *testing.T) {
 // Beside MCP over HTTP the page is there by itself, on the same listener, behind its own login.
 func TestConsoleBesideHTTP(t *testing.T) {
 	h := newHouse(t, `{"asklist": ["filesystem__*"]}`, "--http", "127.0.0.1:0")
-	cmd := exec.Command(os.Args[0], h.args...)
-	cmd.Env, cmd.Stderr = h.environment, h.log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := sync.OnceFunc(func() { _ = cmd.Wait() })
-	t.Cleanup(func() { cmd.Process.Kill(); ended() })
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(h.log.String(), "codemode console opens it"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no page was announced:\n%s", h.log)
-		}
-	}
+	h.start()
 	p := atThePage(t, h.environment)
 	if !strings.HasSuffix(p.base, "/console") {
 		t.Errorf("the page is at %s", p.base)
@@ -500,5 +516,114 @@ func TestConsoleWithoutAPage(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(string(out), "--console 127.0.0.1:0") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A person in a browser changes the rules of a real process, with the code that codemode console --confirm prints. Beside MCP the
+// outer guard lets the forms of the page through, which come with its own origin, and no others.
+func TestConsoleChangesAreConfirmed(t *testing.T) {
+	for _, way := range []string{"--console", "--http"} {
+		h := newHouse(t, `{"asklist": ["filesystem__*"]}`, way, "127.0.0.1:0")
+		if way == "--console" {
+			h.connect()
+		} else {
+			h.start()
+		}
+		p := atThePage(t, h.environment)
+		u, err := url.Parse(p.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		origin := "http://" + u.Host
+		form := func(path, origin, site string, fields url.Values) (int, string) {
+			t.Helper()
+			fields.Set("csrf", p.csrf)
+			req, err := http.NewRequestWithContext(t.Context(), "POST", p.base+p.path+path, strings.NewReader(fields.Encode()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range map[string]string{"Cookie": p.cookie, "Content-Type": "application/x-www-form-urlencoded", "Origin": origin, "Sec-Fetch-Site": site} {
+				req.Header.Set(name, value)
+			}
+			res, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			text, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.StatusCode, string(text)
+		}
+		before, err := os.ReadFile(h.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := strings.Replace(string(before), `"expose"`, `"adminURL": "https://codemode.example/rules", "expose"`, 1)
+		save := func(proof string) url.Values {
+			return url.Values{"path": {h.config}, "digest": {profiles.Digest(before)}, "text": {after}, "proof": {proof}}
+		}
+		for _, test := range []struct{ origin, site string }{
+			{"null", "same-origin"}, {"http://127.0.0.1:1", "same-site"}, {"http://localhost:" + u.Port(), "cross-site"}, {"http://[::1]:" + u.Port(), "cross-site"},
+			{"https://evil.test", "cross-site"}, {"http://[::1]:" + u.Port(), ""},
+		} {
+			if code, text := form("/rules/save", test.origin, test.site, save("")); code != 403 || strings.Contains(text, "Nothing is changed yet") {
+				t.Errorf("%s: from %s: %d %s", way, test.origin, code, text)
+			}
+		}
+		if out, err := h.command("console", "--confirm"); err == nil || !strings.Contains(out, "no change waits for a code") {
+			t.Errorf("%s: nothing waits: %v %s", way, err, out)
+		}
+		if code, text := form("/rules/save", origin, "same-origin", save("")); code != 403 || !strings.Contains(text, "Nothing is changed yet") {
+			t.Fatalf("%s: without a code: %d %s", way, code, text)
+		}
+		if out, err := h.command("console", "--confirm", "--as", "eve"); err == nil || !strings.Contains(out, "nobody called") {
+			t.Errorf("%s: as somebody else: %v %s", way, err, out)
+		}
+		out, err := h.command("console", "--confirm")
+		if err != nil || !strings.Contains(out, "write the file "+h.config) || !strings.Contains(out, `"adminURL"`) || !strings.Contains(out, who()) {
+			t.Fatalf("%s: %v %s", way, err, out)
+		}
+		_, rest, _ := strings.Cut(out, "its code is, until ")
+		code := strings.Fields(rest)[1]
+		p.secrets = append(p.secrets, code)
+		if now, err := os.ReadFile(h.config); err != nil || !bytes.Equal(now, before) {
+			t.Errorf("%s: the file is %s, %v", way, now, err)
+		}
+		if status, text := form("/rules/save", origin, "same-origin", save(code)); status != http.StatusSeeOther {
+			t.Errorf("%s: with the code: %d %s", way, status, text)
+		}
+		if now, err := os.ReadFile(h.config); err != nil || string(now) != after {
+			t.Errorf("%s: the file is %s, %v", way, now, err)
+		}
+		p.nowhere(h)
+
+		// What other ports of this host have set in a browser comes along, and locks nobody out; nor do wrong codes.
+		jar := strings.Repeat("bomb="+strings.Repeat("x", 4000)+"; ", 180)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", p.base+p.path+"/api/session", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Cookie", p.cookie+"; "+jar+strings.SplitN(p.cookie, "=", 2)[0]+"=tossed")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != 200 {
+			t.Errorf("%s: with a full jar: %s", way, res.Status)
+		}
+		for range 20 {
+			res, err := http.Post(p.base+"/login", "application/json", strings.NewReader(`{"secret":"WRONG"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != 403 {
+				t.Errorf("%s: a wrong code: %s", way, res.Status)
+			}
+		}
+		atThePage(t, h.environment) // it fails the test if the link does not open the page
 	}
 }

@@ -37,8 +37,9 @@ const (
 	idleWait   = 2 * time.Minute
 	// drainWait is how long answers under way have when the process is told to stop.
 	drainWait = 10 * time.Second
-	// maxHeader is far more than any client sends.
-	maxHeader = 64 << 10
+	// maxHeader is more than any client sends. A browser sends the page all cookies that other ports of this host have set for it, some
+	// 180 of 4 KiB: a smaller bound would let each of those ports lock people out of the page.
+	maxHeader = 1 << 20
 )
 
 // serveHTTP offers srv at an address until ctx ends.
