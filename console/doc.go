@@ -13,17 +13,24 @@
 //
 // # Front ends
 //
-// The page is plain HTML that works without its script. Other front ends have the same as JSON, with the same login. All paths
-// are under [Options.Path]:
+// The page is plain HTML that works without its script. Other front ends have the same as JSON, with the same login, which is
+// under [Options.Path]:
 //
-//	POST /login         {"secret": "..."}: the part of a login link behind the #. Answers {"person", "csrf"} and sets a cookie
-//	GET  /api/session   {"person", "csrf", "expires"}
+//	POST /login         {"secret": "..."}: the part of a login link behind the #. Answers what GET /api/session does, and sets a cookie
+//
+// All other paths are under the "path" that the login answers, and want its cookie:
+//
+//	GET  /api/session   {"person", "path", "csrf", "expires"}
 //	GET  /api/pending   {"pending": [...]}: the calls that this person may answer, oldest first; see [Asked]
 //	GET  /api/pending/ID  one of them, whole: nothing cut, nothing masked, with the arguments to edit
 //	GET  /api/events    a stream of events "pending", each with all that GET /api/pending gives, at the start and after each change
 //	POST /api/answer    one answer, see [Answered]; needs the header X-CSRF-Token and Content-Type: application/json
+//	POST /api/answer/propose  an answer with "propose", which wants a proof
 //	GET  /api/entries   {"entries": [...]}: the record, newest first; ?run=, ?tool=, ?limit=
 //	GET  /api/grants    {"grants": [...]}
+//
+// What wants a proof is refused at first, with 403 and "proof": "wanted". The same request counts, byte for byte, when it comes again
+// with the header X-Proof and the code that [Console.Confirm] gives for it.
 //
 // An answer that does not count changes nothing: 404 when there is no such question for this person, or none any more, 409 when
 // somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else has to answer. While a
@@ -33,6 +40,12 @@
 //
 //   - A secret opens the page once, for a few minutes, and is in no log, no record and no request line: it stands behind the # of
 //     the link, and goes over in the body of a POST.
+//   - A session has two halves: a path that nobody can guess, and a cookie below that path. Browsers do not keep the cookies of
+//     different ports of a host apart, but send them below their path alone, which no other port knows. Neither half opens anything
+//     without the other, and the process keeps digests of both.
+//   - What widens what programs may do, or starts something, wants a fresh proof: a code for that one request of that one session,
+//     which goes to whoever started the process. Answering, revoking and looking want none.
+//   - Wrong secrets and codes cost the right ones nothing. They are too long to be guessed.
 //   - Who has no session sees nothing. A session ends when no page was open for [Options.Idle], and after [Options.Life] in any case.
 //   - A person sees and answers what they may answer for ([Options.May]), and for everything else it is as if it were not there.
 //   - Nothing is changed by a GET, nor by a request that another site could have made: Host, Origin, Sec-Fetch-Site and a token
