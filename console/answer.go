@@ -20,7 +20,8 @@ import (
 // errGone is what is said of a question that is answered, over, or never was this person's.
 const errGone = "this question is answered already, or its time is over"
 
-// An Answered is what POST /api/answer takes, and with Propose POST /api/answer/propose. Only decision "allow" is a yes, and only "deny" is a person's no.
+// An Answered is what POST /api/answer takes, and with Propose POST /api/answer/propose. Only decision "allow" is a yes,
+// and only "deny" is a person's no.
 type Answered struct {
 	ID       string          `json:"id"`
 	Digest   string          `json:"digest"`             // as it was shown
@@ -133,7 +134,9 @@ func (c *Console) noteOwn(ctx context.Context, s *session, a *asked) {
 
 // proposal is a rule for calls like this one.
 func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
-	p := &Proposal{Profile: a.request.Profile, Tool: a.request.Name, By: s.person, Why: "allowed on the page, and wanted always"}
+	p := &Proposal{
+		Profile: a.request.Profile, Tool: a.request.Name, By: s.person, Why: "allowed on the page, and wanted always",
+	}
 	if exact {
 		p.Args = a.request.Args
 	}
@@ -230,11 +233,15 @@ func (c *Console) answerAndPropose(w http.ResponseWriter, r *http.Request, s *se
 		c.fail(w, r, http.StatusUnprocessableEntity, "a rule is proposed with the answer to one question")
 		return nil
 	}
-	return c.withProposal(w, r, s, all[0].said, func(w http.ResponseWriter, r *http.Request) { c.giveForm(w, r, s, all) })
+	return c.withProposal(w, r, s, all[0].said, func(w http.ResponseWriter, r *http.Request) {
+		c.giveForm(w, r, s, all)
+	})
 }
 
 // withProposal is the change that an answer makes which proposes a rule.
-func (c *Console) withProposal(w http.ResponseWriter, r *http.Request, s *session, said *Answered, do http.HandlerFunc) *change {
+func (c *Console) withProposal(
+	w http.ResponseWriter, r *http.Request, s *session, said *Answered, do http.HandlerFunc,
+) *change {
 	a := c.find(s, said.ID)
 	switch {
 	case a == nil:
@@ -262,21 +269,23 @@ func answersOf(r *http.Request) (all []formAnswer) {
 	for _, q := range form["q"] { // "ID digest"
 		id, digest, _ := strings.Cut(q, " ")
 		said := &Answered{
-			ID: id, Digest: digest, Reason: form.Get("reason"), Code: form.Get("code"), Whole: form.Get("whole") == "1", Text: form.Get("text"),
+			ID: id, Digest: digest, Reason: form.Get("reason"), Code: form.Get("code"), Whole: form.Get("whole") == "1",
+			Text: form.Get("text"),
 		}
 		decision, scope, _ := strings.Cut(form.Get("decision"), " ")
 		if said.Decision = decision; decision == "allow" {
 			switch kind, what, _ := strings.Cut(scope, ":"); kind {
 			case "propose":
 				if said.Propose = what; what == "" {
-					all = append(all, formAnswer{bad: Result{ID: id, Error: errNoProposal, status: http.StatusUnprocessableEntity}})
+					bad := Result{ID: id, Error: errNoProposal, status: http.StatusUnprocessableEntity}
+					all = append(all, formAnswer{bad: bad})
 					continue
 				}
 			case "edited":
 				said.Args = json.RawMessage(form.Get("args"))
 				if !json.Valid(said.Args) {
-					bad := Result{ID: id, Error: "the arguments are not JSON: " + jsonProblem(said.Args), status: http.StatusUnprocessableEntity}
-					all = append(all, formAnswer{bad: bad})
+					why := "the arguments are not JSON: " + jsonProblem(said.Args)
+					all = append(all, formAnswer{bad: Result{ID: id, Error: why, status: http.StatusUnprocessableEntity}})
 					continue
 				}
 			default:

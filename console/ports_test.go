@@ -157,8 +157,9 @@ attempt("home", () => fetch("/stolen", { method: "POST", body: document.referrer
 Promise.all(tried).then(() => { window.done = read; });
 </script>`
 
-// Cookies do not keep ports apart: a browser that has a session open visits another port of the host, whose pages and answers do what
-// they can. That port never gets a half of the session, reads nothing, and changes nothing; then the page still works.
+// Cookies do not keep ports apart: a browser that has a session open visits another port of the host, whose pages and
+// answers do what they can. That port never gets a half of the session, reads nothing, and changes nothing; then the
+// page still works.
 func TestAnotherPortGetsNoSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,9 +19,9 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// A session alone does not widen what programs may do, nor start anything: its cookie may be in other hands, or the page open before
-// somebody else. Such a change waits until the same request comes again with a code, which goes to whoever started the process
-// and is handed out together with what it is for.
+// A session alone does not widen what programs may do, nor start anything: its cookie may be in other hands, or the
+// page open before somebody else. Such a change waits until the same request comes again with a code, which goes to
+// whoever started the process and is handed out together with what it is for.
 
 const (
 	// changeLife is how long a change waits for its code.
@@ -30,7 +30,8 @@ const (
 	proofLife = 3 * time.Minute
 	// maxChanges is how many changes of one session wait at once; the oldest makes way.
 	maxChanges = 8
-	// maxWrong is how many wrong codes for one change are recorded. Trying costs nothing else: a code has 130 random bits.
+	// maxWrong is how many wrong codes for one change are recorded. Trying costs nothing else: a code has 130 random
+	// bits.
 	maxWrong = 3
 )
 
@@ -41,7 +42,8 @@ type change struct {
 	do     func(w http.ResponseWriter, r *http.Request)
 }
 
-// A prepare looks at a request that widens power. It changes nothing, and returns what would be done; nil is that it has refused.
+// A prepare looks at a request that widens power. It changes nothing, and returns what would be done; nil is that it
+// has refused.
 type prepare func(w http.ResponseWriter, r *http.Request, s *session) *change
 
 // waiting is a change without a proof yet.
@@ -55,8 +57,8 @@ type waiting struct {
 	wrong   int
 }
 
-// A Confirmation is the code for a change that somebody wants to make on the page, and what it is for. Whoever types the code there
-// says that the change is theirs.
+// A Confirmation is the code for a change that somebody wants to make on the page, and what it is for. Whoever types
+// the code there says that the change is theirs.
 type Confirmation struct {
 	Person  string    `json:"person"`
 	What    string    `json:"what"`             // in one line
@@ -66,8 +68,9 @@ type Confirmation struct {
 	Expires time.Time `json:"expires"`          // of the code
 }
 
-// Confirm makes a code for each change that a person wants to make on the page and that waits for one, oldest first. Codes that were
-// made for them before do not count any more. They must be shown to whoever started the process and to nobody else.
+// Confirm makes a code for each change that a person wants to make on the page and that waits for one, oldest first.
+// Codes that were made for them before do not count any more. They must be shown to whoever started the process and to
+// nobody else.
 func (c *Console) Confirm(person string) []Confirmation {
 	var all []Confirmation
 	for _, s := range c.rooms.all(person) {
@@ -206,7 +209,8 @@ func (c *Console) proved(p prepare) page {
 	}
 }
 
-// proofOf takes a request apart: the digest of what it wants, the code that it comes with, and its fields to be sent again.
+// proofOf takes a request apart: the digest of what it wants, the code that it comes with, and its fields to be sent
+// again.
 func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, err error) {
 	h := sha256.New()
 	if mediaType(r) == "application/json" {
@@ -227,8 +231,8 @@ func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, er
 	return [sha256.Size]byte(h.Sum(nil)), code, base64.RawURLEncoding.EncodeToString([]byte(text)), nil
 }
 
-// repeated puts the fields of a form back that comes again with a code, in the place of all that it brings but the code. They come as
-// one field of letters, so that they are what they were, byte for byte.
+// repeated puts the fields of a form back that comes again with a code, in the place of all that it brings but the
+// code. They come as one field of letters, so that they are what they were, byte for byte.
 func repeated(form url.Values) error {
 	text, err := base64.RawURLEncoding.DecodeString(form.Get(requestField))
 	if err != nil || len(text) == 0 {
@@ -250,12 +254,13 @@ func repeated(form url.Values) error {
 }
 
 const (
-	// maxDetail is how many lines of a change are shown, longestDetail how many characters of each, and longestWhat of the line
-	// that says what it is.
+	// maxDetail is how many lines of a change are shown, longestDetail how many characters of each, and longestWhat of
+	// the line that says what it is.
 	maxDetail, longestDetail, longestWhat = 60, 300, 2000
 )
 
-// changedLines are the lines of a text that another one has not, and those of the other one: all between what both begin and end with.
+// changedLines are the lines of a text that another one has not, and those of the other one: all between what both
+// begin and end with.
 func changedLines(before, after string) []string {
 	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {

@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// powers is what each route can do that takes something in. A route that is not here fails the test: whoever adds it decides whether
-// it wants a proof, and what it is called with in TestNothingWidensWithoutAProof.
+// powers is what each route can do that takes something in. A route that is not here fails the test: whoever adds it
+// decides whether it wants a proof, and what it is called with in TestNothingWidensWithoutAProof.
 var powers = map[string]power{
 	"/answer":             answers,
 	"/answer/propose":     widens,
@@ -86,7 +86,8 @@ func (v *visitor) ask(x request, proof string) *response {
 	return v.form(x.path, append(slices.Clone(x.fields), "proof="+proof)...)
 }
 
-// A session with both halves and its token changes nothing without a code, whatever it sends instead. With the code it does, once.
+// A session with both halves and its token changes nothing without a code, whatever it sends instead. With the code it
+// does, once.
 func TestNothingWidensWithoutAProof(t *testing.T) {
 	all := 0
 	for _, p := range powers {
@@ -212,7 +213,8 @@ func TestOtherRoutesDoNotWiden(t *testing.T) {
 	}
 }
 
-// Codes are short-lived, the newest counts, and they end with the session. Wrong ones cost nothing and do not fill the record.
+// Codes are short-lived, the newest counts, and they end with the session. Wrong ones cost nothing and do not fill the
+// record.
 func TestCodesEnd(t *testing.T) {
 	w := newWorld(t)
 	w.rules.anything = true

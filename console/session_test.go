@@ -99,7 +99,8 @@ func TestBothHalvesOfASession(t *testing.T) {
 	}
 }
 
-// A person who follows a link from elsewhere to a page, without a script, comes to it after the login, and never to another site.
+// A person who follows a link from elsewhere to a page, without a script, comes to it after the login, and never to
+// another site.
 func TestALinkIntoThePageAfterTheLogin(t *testing.T) {
 	w := newWorld(t)
 	v := &visitor{w: w}
@@ -127,7 +128,8 @@ func TestALinkIntoThePageAfterTheLogin(t *testing.T) {
 	}
 }
 
-// The name localhost is of several addresses: a browser is sent to the one that the page is at, and nothing is done under that name.
+// The name localhost is of several addresses: a browser is sent to the one that the page is at, and nothing is done
+// under that name.
 func TestNoSessionUnderLocalhost(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
