@@ -47,8 +47,10 @@ type Options struct {
 	Config *profiles.Config
 
 	// Root is the directory of the built-in filesystem server; "" leaves it to
-	// the configuration.
+	// the configuration. A directory that contains one of [Powers], or lies in one, is refused.
 	Root string
+	// Protected are more files that the built-in filesystem keeps away from.
+	Protected Protected
 	// Env looks up the variables that a configuration refers to, such as
 	// os.LookupEnv; nil knows none.
 	Env func(name string) (string, bool)

@@ -137,6 +137,9 @@ func (e *Evaluator) servers(cfg *profiles.Config) ([]upstream.Server, error) {
 		return nil, err
 	}
 	if root != "" {
+		if err := e.judgeRoot(root, cfg); err != nil {
+			return nil, err
+		}
 		server, err := e.filesystem(root)
 		if err != nil {
 			return nil, err
@@ -219,7 +222,7 @@ func (e *Evaluator) filesystem(path string) (upstream.Server, error) {
 	if err != nil {
 		return upstream.Server{}, fmt.Errorf("the root of the built-in filesystem: %w", err)
 	}
-	e.roots[path] = &openRoot{root: root, server: upstream.Filesystem(root).Server()}
+	e.roots[path] = &openRoot{root: root, server: upstream.Filesystem(root, e.guard).Server()}
 	return e.roots[path].server, nil
 }
 

@@ -62,8 +62,7 @@ type savedProgram struct {
 
 // savedPrograms opens the folder of saved programs that cfg names; the same
 // folder stays open. Symbolic links that lead out of it do not work: that is what
-// [os.Root] is for. A folder that programs could write to is refused: they could
-// save what is then run as if a person had.
+// [os.Root] is for. That programs cannot write to it is for [Evaluator.judgeRoot] to see.
 func (e *Evaluator) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
 	if cfg == nil || cfg.Scripts == nil {
 		return nil, nil
@@ -79,16 +78,6 @@ func (e *Evaluator) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
 	folder, err := canonical(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root))
 	if err != nil {
 		return wrong(err)
-	}
-	files, err := e.filesRoot(cfg)
-	if err == nil && files != "" {
-		files, err = canonical(files)
-	}
-	if err != nil {
-		return wrong(err)
-	}
-	if files != "" && (within(folder, files) || within(files, folder)) {
-		return wrong(fmt.Errorf("%s overlaps with what the built-in filesystem may write, %s: programs could save programs; keep the two apart", folder, files))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -117,12 +106,6 @@ func canonical(name string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(name)
-}
-
-// within reports whether a name is that of a folder or below it.
-func within(name, folder string) bool {
-	rel, err := filepath.Rel(folder, name)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // maxScripts is how many saved programs are listed.

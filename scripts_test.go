@@ -176,7 +176,7 @@ func TestNobodyButAPersonSavesPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: file})
-		if (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "programs could save programs") {
+		if (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "the folder of the saved programs") {
 			t.Errorf("%+v: %v", tt, err)
 		}
 		if e != nil {

@@ -1,12 +1,15 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -26,8 +29,13 @@ const (
 // means every use of the file; the root itself is ".". Nothing outside the root
 // can be reached, through symbolic links neither: that is what [os.Root] is for.
 // The root stays the caller's to close.
-func Filesystem(root *os.Root) BuiltIn {
-	f := &filesystem{root}
+//
+// guard is asked at the beginning of each use of a tool, and gives a function that
+// judges every file and folder that is met: what it returns an error for is not
+// opened, listed, written, moved or deleted, nor is anything below it. An error of
+// guard itself ends the use. Nil is for a root in which there is nothing to guard.
+func Filesystem(root *os.Root, guard func() (func(fs.FileInfo) error, error)) BuiltIn {
+	f := &filesystem{root: root, guard: guard}
 	return BuiltIn{
 		Name:         "filesystem",
 		Instructions: `Paths are relative to the granted directory, which is "."; they are written with slashes and without "..".`,
@@ -35,7 +43,117 @@ func Filesystem(root *os.Root) BuiltIn {
 	}
 }
 
-type filesystem struct{ root *os.Root }
+type filesystem struct {
+	root  *os.Root
+	guard func() (func(fs.FileInfo) error, error)
+
+	// A use that changes something has the files to itself: no folder is moved between the moment in which it is judged
+	// and that in which something is put there.
+	changes sync.RWMutex
+}
+
+// An operation is one use of a tool.
+type operation struct {
+	root    *os.Root
+	guarded func(fs.FileInfo) error
+}
+
+func (f *filesystem) begin() (*operation, error) {
+	o := &operation{f.root, func(fs.FileInfo) error { return nil }}
+	if f.guard == nil {
+		return o, nil
+	}
+	var err error
+	o.guarded, err = f.guard()
+	return o, err
+}
+
+// using makes a tool of a method that changes nothing.
+func using[A any](f *filesystem, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
+	return func(ctx context.Context, args A) (any, error) {
+		f.changes.RLock()
+		defer f.changes.RUnlock()
+		o, err := f.begin()
+		if err != nil {
+			return nil, err
+		}
+		return do(o, ctx, args)
+	}
+}
+
+// changing makes a tool of a method that changes something.
+func changing[A any](f *filesystem, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
+	return func(ctx context.Context, args A) (any, error) {
+		f.changes.Lock()
+		defer f.changes.Unlock()
+		o, err := f.begin()
+		if err != nil {
+			return nil, err
+		}
+		return do(o, ctx, args)
+	}
+}
+
+// may judges what was met at a path.
+func (f *operation) may(info fs.FileInfo, name string) error {
+	if err := f.guarded(info); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// wayTo judges every folder on the way to a path, the root too, as far as there are any.
+func (f *operation) wayTo(name string) error {
+	for at := 0; at <= len(name); at++ {
+		if at > 0 && at < len(name) && name[at] != '/' {
+			continue
+		}
+		part := cmp.Or(name[:at], ".")
+		info, err := f.root.Stat(part)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return explain(err, name)
+		}
+		if err := f.may(info, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folder opens the folder that a path is in. What is done there by name is done in this folder, whatever becomes of its path.
+func (f *operation) folder(name string) (dir *os.Root, base string, err error) {
+	parent := path.Dir(name)
+	if err := f.wayTo(parent); err != nil {
+		return nil, "", err
+	}
+	if dir, err = f.root.OpenRoot(parent); err != nil {
+		return nil, "", explain(err, name)
+	}
+	info, err := dir.Stat(".")
+	if err == nil {
+		err = f.may(info, name)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, "", err
+	}
+	return dir, path.Base(name), nil
+}
+
+// entry judges what a name in a folder stands for, without following it if it is a link. That there is nothing is no error.
+func (f *operation) entry(dir *os.Root, base, name string) error {
+	info, err := dir.Lstat(base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return explain(err, name)
+	}
+	return f.may(info, name)
+}
 
 // properties that several tools share
 const (
@@ -107,23 +225,26 @@ func explain(err error, path string) error {
 
 // regular opens a file for reading, and only a file: a device or a pipe could
 // be read for ever.
-func (f *filesystem) regular(path string) (*os.File, fs.FileInfo, error) {
-	if err := check(path); err != nil {
+func (f *operation) regular(name string) (*os.File, fs.FileInfo, error) {
+	if err := check(name); err != nil {
 		return nil, nil, err
 	}
-	info, err := f.root.Stat(path)
-	if err != nil {
-		return nil, nil, explain(err, path)
-	}
-	if err := mustBeFile(info, path); err != nil {
+	if err := f.wayTo(name); err != nil {
 		return nil, nil, err
 	}
-	file, err := f.root.Open(path)
+	info, err := f.root.Stat(name)
 	if err != nil {
-		return nil, nil, explain(err, path)
+		return nil, nil, explain(err, name)
+	}
+	if err := mustBeFile(info, name); err != nil {
+		return nil, nil, err
+	}
+	file, err := f.root.Open(name)
+	if err != nil {
+		return nil, nil, explain(err, name)
 	}
 	if info, err = file.Stat(); err == nil {
-		err = mustBeFile(info, path)
+		err = cmp.Or(mustBeFile(info, name), f.may(info, name))
 	}
 	if err != nil {
 		file.Close()

@@ -14,7 +14,7 @@ func sortEntries(entries []fs.DirEntry) {
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 }
 
-func (f *filesystem) list(_ context.Context, a struct {
+func (f *operation) list(_ context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
 	dir := cmp.Or(a.Path, ".")
@@ -51,7 +51,7 @@ type node struct {
 	Children *[]*node `json:"children,omitempty"`
 }
 
-func (f *filesystem) tree(ctx context.Context, a struct {
+func (f *operation) tree(ctx context.Context, a struct {
 	Path    string   `json:"path"`
 	Exclude []string `json:"excludePatterns"`
 }) (any, error) {
@@ -77,7 +77,7 @@ func (f *filesystem) tree(ctx context.Context, a struct {
 	return map[string]any{"tree": *top.Children, "truncated": w.truncated}, nil
 }
 
-func (f *filesystem) search(ctx context.Context, a struct {
+func (f *operation) search(ctx context.Context, a struct {
 	Path    string   `json:"path"`
 	Pattern string   `json:"pattern"`
 	Exclude []string `json:"excludePatterns"`
@@ -111,7 +111,7 @@ func (f *filesystem) search(ctx context.Context, a struct {
 // A walk visits what is below a directory, within limits. It does not follow
 // symbolic links, so it ends.
 type walk struct {
-	f         *filesystem
+	f         *operation
 	exclude   []string
 	left      int // entries that may still be visited
 	truncated bool

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-func (f *filesystem) readText(_ context.Context, a struct {
+func (f *operation) readText(_ context.Context, a struct {
 	Path string `json:"path"`
 	Head int    `json:"head"`
 	Tail int    `json:"tail"`
@@ -43,7 +43,7 @@ func (f *filesystem) readText(_ context.Context, a struct {
 
 // read returns a file's bytes. Of a file that is too long it returns an end,
 // the first or the last, if a part will do.
-func (f *filesystem) read(name string, part, last bool) ([]byte, error) {
+func (f *operation) read(name string, part, last bool) ([]byte, error) {
 	file, info, err := f.regular(name)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func lastLines(s string, n int) string {
 	return s[at+1:]
 }
 
-func (f *filesystem) readMany(ctx context.Context, a struct {
+func (f *operation) readMany(ctx context.Context, a struct {
 	Paths []string `json:"paths"`
 }) (any, error) {
 	if len(a.Paths) > filesMax {
@@ -133,7 +133,7 @@ func (f *filesystem) readMany(ctx context.Context, a struct {
 	return map[string]any{"files": files}, nil
 }
 
-func (f *filesystem) readMedia(_ context.Context, a struct {
+func (f *operation) readMedia(_ context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
 	b, err := f.read(a.Path, false, false)
@@ -161,15 +161,21 @@ func (f *filesystem) readMedia(_ context.Context, a struct {
 	return r, err
 }
 
-func (f *filesystem) info(_ context.Context, a struct {
+func (f *operation) info(_ context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
 	if err := check(a.Path); err != nil {
 		return nil, err
 	}
+	if err := f.wayTo(path.Dir(a.Path)); err != nil {
+		return nil, err
+	}
 	info, err := f.root.Lstat(a.Path)
 	if err != nil {
 		return nil, explain(err, a.Path)
+	}
+	if err := f.may(info, a.Path); err != nil {
+		return nil, err
 	}
 	return map[string]any{
 		"path": a.Path, "type": kindOf(info.Mode()), "size": info.Size(),
@@ -178,14 +184,27 @@ func (f *filesystem) info(_ context.Context, a struct {
 }
 
 // readDir lists a directory, sorted by name, as far as it is listed at all.
-func (f *filesystem) readDir(name string) (_ []fs.DirEntry, truncated bool, err error) {
+func (f *operation) readDir(name string) (_ []fs.DirEntry, truncated bool, err error) {
+	if err := f.wayTo(name); err != nil {
+		return nil, false, err
+	}
+	if info, err := f.root.Stat(name); err == nil && !info.IsDir() { // asked first: opening a pipe would wait
+		return nil, false, fmt.Errorf("%s is no directory", name)
+	}
 	dir, err := f.root.Open(name)
 	if err != nil {
 		return nil, false, explain(err, name)
 	}
 	defer dir.Close()
-	if info, err := dir.Stat(); err == nil && !info.IsDir() {
+	switch info, err := dir.Stat(); {
+	case err != nil:
+		return nil, false, explain(err, name)
+	case !info.IsDir():
 		return nil, false, fmt.Errorf("%s is no directory", name)
+	default:
+		if err := f.may(info, name); err != nil {
+			return nil, false, err
+		}
 	}
 	entries, err := dir.ReadDir(entriesMax + 1)
 	if err != nil && !errors.Is(err, io.EOF) {

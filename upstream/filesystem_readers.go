@@ -1,7 +1,5 @@
 package upstream
 
-import ()
-
 // readers are the tools that change nothing.
 func (f *filesystem) readers() []BuiltInTool {
 	return []BuiltInTool{
@@ -17,12 +15,12 @@ func (f *filesystem) readers() []BuiltInTool {
 			"type": "object",
 			"properties": {"content": {"type": "string"}},
 			"required": ["content"], "additionalProperties": false
-		}`, reads, f.readText),
+		}`, reads, using(f, (*operation).readText)),
 		builtInTool("read_media_file", "An image, a sound or another binary file, for the answer: programs get a handle to it.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
 			"required": ["path"], "additionalProperties": false
-		}`, "", reads, f.readMedia),
+		}`, "", reads, using(f, (*operation).readMedia)),
 		builtInTool("read_multiple_files", "The texts of several files at once. A file that cannot be read has an error in place of its content.", `{
 			"type": "object",
 			"properties": {"paths": {"type": "array", "items": `+pathProperty+`, "minItems": 1, "maxItems": 100}},
@@ -35,7 +33,7 @@ func (f *filesystem) readers() []BuiltInTool {
 				"required": ["path"], "additionalProperties": false
 			}}},
 			"required": ["files"], "additionalProperties": false
-		}`, reads, f.readMany),
+		}`, reads, using(f, (*operation).readMany)),
 		builtInTool("list_directory", "What is in a directory, sorted by name.", `{
 			"type": "object",
 			"properties": {"path": `+dirProperty+`},
@@ -55,7 +53,7 @@ func (f *filesystem) readers() []BuiltInTool {
 				"truncated": {"type": "boolean", "description": "there is more than was listed"}
 			},
 			"required": ["entries", "truncated"], "additionalProperties": false
-		}`, reads, f.list),
+		}`, reads, using(f, (*operation).list)),
 		builtInTool("directory_tree", "A directory with everything below it.", `{
 			"type": "object",
 			"properties": {
@@ -79,7 +77,7 @@ func (f *filesystem) readers() []BuiltInTool {
 				"truncated": {"type": "boolean", "description": "there is more than was listed"}
 			},
 			"required": ["tree", "truncated"], "additionalProperties": false
-		}`, reads, f.tree),
+		}`, reads, using(f, (*operation).tree)),
 		builtInTool("search_files", "The paths below a directory that match a pattern.", `{
 			"type": "object",
 			"properties": {
@@ -95,7 +93,7 @@ func (f *filesystem) readers() []BuiltInTool {
 				"truncated": {"type": "boolean", "description": "there is more than was listed"}
 			},
 			"required": ["matches", "truncated"], "additionalProperties": false
-		}`, reads, f.search),
+		}`, reads, using(f, (*operation).search)),
 		builtInTool("get_file_info", "What is known about a file or directory.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
@@ -110,6 +108,6 @@ func (f *filesystem) readers() []BuiltInTool {
 				"permissions": {"type": "string", "description": "such as -rw-r--r--"}
 			},
 			"required": ["path", "type", "size", "modified", "permissions"], "additionalProperties": false
-		}`, reads, f.info),
+		}`, reads, using(f, (*operation).info)),
 	}
 }

@@ -40,7 +40,7 @@ func granted(t testing.TB) (dir string, m *upstream.Manager) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	return dir, manage(t, upstream.Options{}, upstream.Filesystem(root).Server())
+	return dir, manage(t, upstream.Options{}, upstream.Filesystem(root, nil).Server())
 }
 
 func TestTheBuiltInFilesystem(t *testing.T) {

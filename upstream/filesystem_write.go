@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -25,7 +26,7 @@ func (f *filesystem) writers() []BuiltInTool {
 			"type": "object",
 			"properties": {"path": `+pathProperty+`, "content": {"type": "string"}},
 			"required": ["path", "content"], "additionalProperties": false
-		}`, done, replaces, f.write),
+		}`, done, replaces, changing(f, (*operation).write)),
 		builtInTool("edit_file", "Replace passages of a text file. Each oldText must occur in it exactly once; all edits are made, or none.", `{
 			"type": "object",
 			"properties": {
@@ -46,26 +47,26 @@ func (f *filesystem) writers() []BuiltInTool {
 				"content": {"type": "string", "description": "with dryRun: the text as it would be"}
 			},
 			"required": ["path", "bytes"], "additionalProperties": false
-		}`, destroys, f.edit),
+		}`, destroys, changing(f, (*operation).edit)),
 		builtInTool("create_directory", "Make a directory, with those above it. It is no error if it exists.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
 			"required": ["path"], "additionalProperties": false
-		}`, path, adds, f.mkdir),
+		}`, path, adds, changing(f, (*operation).mkdir)),
 		builtInTool("move_file", "Move or rename a file or directory. The destination must not exist.", `{
 			"type": "object",
 			"properties": {"source": `+pathProperty+`, "destination": `+pathProperty+`},
 			"required": ["source", "destination"], "additionalProperties": false
-		}`, path, destroys, f.move),
+		}`, path, destroys, changing(f, (*operation).move)),
 		builtInTool("delete_file", "Delete a file, a symbolic link or an empty directory.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
 			"required": ["path"], "additionalProperties": false
-		}`, path, destroys, f.remove),
+		}`, path, destroys, changing(f, (*operation).remove)),
 	}
 }
 
-func (f *filesystem) write(_ context.Context, a struct {
+func (f *operation) write(_ context.Context, a struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 }) (any, error) {
@@ -80,9 +81,12 @@ func (f *filesystem) write(_ context.Context, a struct {
 
 // replace writes a file beside the old one and puts it in its place, so that
 // nobody ever reads half of it.
-func (f *filesystem) replace(name, content string) error {
+func (f *operation) replace(name, content string) error {
 	if len(content) > fileMax {
 		return fmt.Errorf("the content has %d bytes, more than the %d that are written at once", len(content), fileMax)
+	}
+	if err := f.wayTo(name); err != nil {
+		return err
 	}
 	mode := fs.FileMode(0o644)
 	switch info, err := f.root.Stat(name); {
@@ -94,22 +98,63 @@ func (f *filesystem) replace(name, content string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return explain(err, name)
 	}
-	if info, err := f.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return explained(f.overwrite(name, content, mode), name) // the link stays one
+	dir, base, err := f.folder(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: its directory does not exist: make it with create_directory", name)
 	}
-	beside := path.Join(path.Dir(name), ".codemode-"+rand.Text()[:12])
-	err := f.overwrite(beside, content, mode)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if info, err := dir.Lstat(base); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return f.overwrite(name, content) // the link stays one
+	}
+	if err := f.entry(dir, base, name); err != nil {
+		return err
+	}
+	beside := ".codemode-" + rand.Text()[:12]
+	err = create(dir, beside, content, mode)
 	if err == nil {
-		err = f.root.Rename(beside, name)
+		err = dir.Rename(beside, base)
 	}
 	if err == nil {
 		return nil
 	}
-	_ = f.root.Remove(beside)
-	if _, missing := f.root.Stat(path.Dir(name)); errors.Is(missing, fs.ErrNotExist) {
-		return fmt.Errorf("%s: its directory does not exist: make it with create_directory", name)
-	}
+	_ = dir.Remove(beside)
 	return explain(err, name)
+}
+
+// create writes a file that is not there yet.
+func create(dir *os.Root, name, content string, mode fs.FileMode) error {
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	return errors.Join(err, file.Close())
+}
+
+// overwrite writes the file that a symbolic link leads to, which must be there: what it would be made in is not judged.
+// The file is judged once it is open, and only then is anything of it changed.
+func (f *operation) overwrite(name, content string) error {
+	file, err := f.root.OpenFile(name, os.O_WRONLY, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is a symbolic link to a file that does not exist: write that file", name)
+	case err != nil:
+		return explain(err, name)
+	}
+	info, err := file.Stat()
+	if err == nil {
+		err = cmp.Or(mustBeFile(info, name), f.may(info, name))
+	}
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	if err = file.Truncate(0); err == nil {
+		_, err = file.WriteString(content)
+	}
+	return explained(errors.Join(err, file.Close()), name)
 }
 
 func explained(err error, name string) error {
@@ -119,16 +164,7 @@ func explained(err error, name string) error {
 	return explain(err, name)
 }
 
-func (f *filesystem) overwrite(name, content string, mode fs.FileMode) error {
-	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(content)
-	return errors.Join(err, file.Close())
-}
-
-func (f *filesystem) edit(_ context.Context, a struct {
+func (f *operation) edit(_ context.Context, a struct {
 	Path  string `json:"path"`
 	Edits []struct {
 		Old string `json:"oldText"`
@@ -164,19 +200,42 @@ func (f *filesystem) edit(_ context.Context, a struct {
 	return map[string]any{"path": a.Path, "bytes": len(text)}, nil
 }
 
-func (f *filesystem) mkdir(_ context.Context, a struct {
+func (f *operation) mkdir(_ context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
 	if err := check(a.Path); err != nil {
 		return nil, err
 	}
-	if err := f.root.MkdirAll(a.Path, 0o755); err != nil {
-		return nil, explain(err, a.Path)
+	if err := f.makeDirectory(a.Path); err != nil {
+		return nil, err
 	}
 	return map[string]string{"path": a.Path}, nil
 }
 
-func (f *filesystem) move(_ context.Context, a struct {
+// makeDirectory makes what is missing of a path, below the last folder that is there.
+func (f *operation) makeDirectory(name string) error {
+	if err := f.wayTo(name); err != nil {
+		return err
+	}
+	there, missing := name, ""
+	for there != "." {
+		if _, err := f.root.Stat(there); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		there, missing = path.Dir(there), path.Join(path.Base(there), missing)
+	}
+	if missing == "" {
+		return explained(f.root.MkdirAll(name, 0o755), name) // says what is wrong if it is a file
+	}
+	dir, _, err := f.folder(path.Join(there, "x")) // the folder of whatever comes below
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return explained(dir.MkdirAll(missing, 0o755), name)
+}
+
+func (f *operation) move(_ context.Context, a struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 }) (any, error) {
@@ -186,6 +245,17 @@ func (f *filesystem) move(_ context.Context, a struct {
 		}
 		if p == "." {
 			return nil, errors.New("the granted directory itself cannot be moved")
+		}
+	}
+	for _, p := range []string{a.Source, a.Destination} {
+		dir, base, err := f.folder(p)
+		if err != nil {
+			return nil, err
+		}
+		err = f.entry(dir, base, p)
+		dir.Close()
+		if err != nil {
+			return nil, err
 		}
 	}
 	if _, err := f.root.Lstat(a.Destination); err == nil {
@@ -200,7 +270,7 @@ func (f *filesystem) move(_ context.Context, a struct {
 	return map[string]string{"path": a.Destination}, nil
 }
 
-func (f *filesystem) remove(_ context.Context, a struct {
+func (f *operation) remove(_ context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
 	if err := check(a.Path); err != nil {
@@ -209,7 +279,15 @@ func (f *filesystem) remove(_ context.Context, a struct {
 	if a.Path == "." {
 		return nil, errors.New("the granted directory itself cannot be deleted")
 	}
-	if err := f.root.Remove(a.Path); err != nil {
+	dir, base, err := f.folder(a.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := f.entry(dir, base, a.Path); err != nil {
+		return nil, err
+	}
+	if err := dir.Remove(base); err != nil {
 		if errors.Is(err, fs.ErrExist) { // it exists in it, that is
 			return nil, fmt.Errorf("%s is a directory that is not empty", a.Path)
 		}

@@ -95,15 +95,20 @@ func (s *setting) file() (string, error) {
 	if path := os.Getenv("CODEMODE_CONFIG"); path != "" {
 		return path, nil
 	}
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", nil // nowhere to look: nothing is configured
-	}
-	path := filepath.Join(dir, "codemode", "codemode.json")
+	path := usualFile()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	return path, nil
+}
+
+// usualFile is where a user's configuration is looked up; "" if there is nowhere to look.
+func usualFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "codemode", "codemode.json")
 }
 
 // files finds all files that hold together.
@@ -150,6 +155,31 @@ func (s *setting) projectFile(user string) string {
 	return path
 }
 
+// protected lists the configuration files that this or another codemode of this user reads, or would if they were there:
+// a program that could make one would rule the next start.
+func (s *setting) protected() codemode.Protected {
+	p := codemode.Protected{managedPath: "the managed configuration"}
+	add := func(path, what string) {
+		if path != "" {
+			p[path] = what
+		}
+	}
+	add(os.Getenv("CODEMODE_MANAGED"), "the managed configuration")
+	for _, path := range []string{os.Getenv("CODEMODE_CONFIG"), usualFile()} {
+		if path != "" {
+			add(path, "the user's configuration")
+			add(filepath.Join(filepath.Dir(path), "overlays.json"), "the file of overlays")
+		}
+	}
+	if s.project != "none" {
+		add(cmp.Or(s.project, projectName), codemode.ProjectPlace)
+	}
+	if dir, err := stateDir(); err == nil {
+		add(dir, "the state of codemode")
+	}
+	return p
+}
+
 // trustStore is where it is kept which project files are trusted; "" if there is no place.
 func trustStore() string {
 	dir, err := stateDir()
@@ -187,7 +217,7 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 	path := files.User
 	o := codemode.Options{
 		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: cacheDir(), Log: log, Version: version().Version,
-		Channels: s.channels, GoOn: s.goOn, Worker: s.worker,
+		Channels: s.channels, GoOn: s.goOn, Worker: s.worker, Protected: s.protected(),
 	}
 	if o.StateDir, err = s.stateFolder(); err != nil {
 		log.Debug("how tools are defined is not remembered", "error", err)

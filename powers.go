@@ -1,0 +1,220 @@
+package codemode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/codemode-project/codemode/internal/protect"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// Powers lists the files and folders that give power over an Evaluator with these options and that configuration: what it
+// decides by, what it keeps secret, what it executes. Those that do not exist are in the list if they would be read once
+// they did. It is the one list of them: what is not in it is no power for anybody who asks.
+func Powers(o Options, cfg *profiles.Config) ([]protect.Place, error) {
+	var places []protect.Place
+	add := func(path, what string) {
+		if path != "" {
+			places = append(places, protect.Place{Path: path, What: what})
+		}
+	}
+	tree := func(path, what string) {
+		if path != "" {
+			places = append(places, protect.Place{Path: path, What: what, Tree: true})
+		}
+	}
+	add(o.Files.Managed, "the managed configuration")
+	add(o.ConfigPath, "the configuration")
+	add(o.Files.User, "the user's configuration")
+	add(o.Files.Project, "the project's configuration")
+	add(o.Files.Overlays, "the file of overlays")
+	add(o.Files.Trust, "the list of trusted project files")
+	tree(o.StateDir, "the state of codemode")
+	tree(o.RecordDir, "the folder of the record")
+	tree(o.CacheDir, "the cache of compiled code")
+	if self, err := os.Executable(); err == nil {
+		add(self, "the program codemode itself")
+	}
+	places = append(places, o.Protected.places()...)
+	if cfg == nil {
+		return places, nil
+	}
+	for _, f := range cfg.Files {
+		if filepath.IsAbs(f.File) || exists(f.File) { // else it is only a name for messages
+			add(f.File, "the "+f.Standing.String())
+		}
+	}
+	record, err := PlaceRecord(o.RecordDir, cfg, o.Env)
+	if err != nil {
+		return nil, err
+	}
+	if o.RecordDir != "" {
+		for _, more := range []string{"", "-wal", "-shm", "-journal"} {
+			if record.Store.Path != "" {
+				add(record.Store.Path+more, "the database of the record")
+			}
+		}
+		add(record.Key, "the key of the record")
+		add(record.Checkpoints, "the checkpoints of the record")
+		if record.Store.URL != "" {
+			places = append(places, passwords(o.Env)...)
+		}
+	}
+	if cfg.Scripts != nil {
+		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
+	}
+	if name := responderProgram(cfg.Responder); name != "" {
+		add(name, "the program that opens a terminal for answers")
+	}
+	return append(places, started(o, cfg)...), nil
+}
+
+// started lists what is read and executed when servers are started.
+func started(o Options, cfg *profiles.Config) []protect.Place {
+	env := o.Env
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	var places []protect.Place
+	searched := map[string]bool{}
+	search := func(folders []string) {
+		for _, folder := range folders {
+			if filepath.IsAbs(folder) && !searched[folder] {
+				searched[folder] = true
+				places = append(places, protect.Place{Path: folder, What: "a folder of PATH, where the programs of servers are looked up", Searched: true})
+			}
+		}
+	}
+	for _, entry := range cfg.Servers {
+		s, _, err := upstream.ParseServer(entry.Name, entry.JSON, env)
+		if err != nil {
+			continue // the configuration is refused for it
+		}
+		for _, path := range s.Files(env) {
+			p := protect.Place{Path: path, What: fmt.Sprintf("a file that starts the server %q", s.Name), Server: s.Name, Searched: true}
+			if path == s.EnvFile {
+				p = protect.Place{Path: path, What: fmt.Sprintf("the file of variables of the server %q", s.Name)}
+			}
+			places = append(places, p)
+		}
+		search(s.SearchPath(env))
+	}
+	return places
+}
+
+// passwords are the files in which PostgreSQL's libraries look for a password and for where a database is.
+func passwords(env func(string) (string, bool)) []protect.Place {
+	var places []protect.Place
+	for _, f := range []struct{ variable, usual, what string }{
+		{"PGPASSFILE", ".pgpass", "the passwords of PostgreSQL databases"},
+		{"PGSERVICEFILE", ".pg_service.conf", "the places of PostgreSQL databases"},
+	} {
+		path := ""
+		if env != nil {
+			path, _ = env(f.variable)
+		}
+		if home, err := os.UserHomeDir(); path == "" && err == nil {
+			path = filepath.Join(home, f.usual)
+		}
+		if path != "" {
+			places = append(places, protect.Place{Path: path, What: f.what})
+		}
+	}
+	return places
+}
+
+// responderProgram is the command of the key "responder", if it has a folder; else it is looked up in PATH.
+func responderProgram(raw json.RawMessage) string {
+	var set struct {
+		Command []string `json:"command"`
+	}
+	if json.Unmarshal(raw, &set) == nil && len(set.Command) > 0 && filepath.Base(set.Command[0]) != set.Command[0] {
+		return set.Command[0]
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Protected are files and folders that give power beside those that an Evaluator knows of by itself, by path; the value
+// says what is there, such as "the user's configuration". The built-in filesystem keeps away from them and from what is
+// in them.
+type Protected map[string]string
+
+func (p Protected) places() []protect.Place {
+	var places []protect.Place
+	for _, path := range slices.Sorted(maps.Keys(p)) {
+		places = append(places, protect.Place{Path: path, What: p[path], Tree: true})
+	}
+	return places
+}
+
+// optionsInForce are the options with all files that are named in them.
+func (e *Evaluator) optionsInForce() Options {
+	o := e.options
+	o.Files = e.files()
+	return o
+}
+
+// judgeRoot refuses a root of the built-in filesystem that would give programs power, and one that cannot be judged.
+func (e *Evaluator) judgeRoot(root string, cfg *profiles.Config) error {
+	marks, err := e.marks(cfg)
+	if err == nil {
+		err = marks.Judge(root)
+	}
+	if err == nil {
+		return nil
+	}
+	if power, ok := errors.AsType[*protect.PowerError](err); ok {
+		err = fmt.Errorf("%w; a program that may write there could change what it may do: give programs a folder of their own%s", power, hintFor(power))
+	}
+	return fmt.Errorf("the root of the built-in filesystem is refused: %w", err)
+}
+
+// hintFor says what else can be done about one kind of place.
+func hintFor(p *protect.PowerError) string {
+	if p.What == ProjectPlace {
+		return `, or start codemode with "--project none", or elsewhere`
+	}
+	return ""
+}
+
+// ProjectPlace is what [Options.Protected] calls a project's file that would be read if it were there.
+const ProjectPlace = "where a project's configuration is looked up"
+
+func (e *Evaluator) marks(cfg *profiles.Config) (*protect.Marks, error) {
+	places, err := Powers(e.optionsInForce(), cfg)
+	if err != nil {
+		return nil, err
+	}
+	return protect.Look(places)
+}
+
+// guard judges what the built-in filesystem meets, by what is in force at that moment: a file that gives power may have
+// been made, linked or mounted below the root since the root was judged.
+func (e *Evaluator) guard() (func(fs.FileInfo) error, error) {
+	marks, err := e.marks(e.config.Load())
+	if err != nil {
+		e.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at", "problem", err.Error())
+		return nil, errors.New("the files are closed to programs: codemode cannot tell which of them give power over it; a person finds more in its log")
+	}
+	return func(info fs.FileInfo) error {
+		f, ok := marks.Find(info)
+		if !ok {
+			return nil
+		}
+		e.log.Error("a program was kept from what gives power over codemode, and is below the root of the built-in filesystem",
+			"met", info.Name(), "what", f.What, "at", f.Path, "how", f.Relation)
+		return fmt.Errorf("it leads to %s, which no program may touch", f.What)
+	}, nil
+}

@@ -1,0 +1,45 @@
+package upstream
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Files lists the files that a start of the server reads or executes, as far as its entry names them: its program, the
+// arguments that are files, and the file of its variables. env looks up the variables of our own environment. Whoever may
+// write one of them decides what the next start does.
+func (s *Server) Files(env func(string) (string, bool)) []string {
+	if s.Transport != Stdio {
+		return nil
+	}
+	var files []string
+	if s.EnvFile != "" {
+		files = append(files, s.EnvFile)
+	}
+	if vars, err := childEnv(s, env); err == nil {
+		if program, err := lookPath(s.Command, s.Dir, vars); err == nil {
+			files = append(files, program)
+		}
+	}
+	for _, arg := range s.Args {
+		if !filepath.IsAbs(arg) {
+			arg = filepath.Join(s.Dir, arg)
+		}
+		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+			files = append(files, arg)
+		}
+	}
+	return files
+}
+
+// SearchPath is the PATH that the server's program is looked up in; env is as for [Server.Files].
+func (s *Server) SearchPath(env func(string) (string, bool)) []string {
+	if s.Transport != Stdio {
+		return nil
+	}
+	vars, err := childEnv(s, env)
+	if err != nil {
+		return nil
+	}
+	return filepath.SplitList(vars["PATH"])
+}
