@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,21 +52,25 @@ func Powers(o Options, cfg *profiles.Config) ([]protect.Place, error) {
 			add(f.File, "the "+f.Standing.String())
 		}
 	}
-	record, err := PlaceRecord(o.RecordDir, cfg, o.Env)
+	folder := cmp.Or(o.RecordDir, o.StateDir)
+	record, err := PlaceRecord(folder, cfg, o.Env)
 	if err != nil {
 		return nil, err
 	}
-	if o.RecordDir != "" {
-		for _, more := range []string{"", "-wal", "-shm", "-journal"} {
-			if record.Store.Path != "" {
-				add(record.Store.Path+more, "the database of the record")
-			}
+	kept := func(path, what string) {
+		if folder != "" || filepath.IsAbs(path) { // else there is no record, and the path is beside nothing
+			add(path, what)
 		}
-		add(record.Key, "the key of the record")
-		add(record.Checkpoints, "the checkpoints of the record")
-		if record.Store.URL != "" {
-			places = append(places, passwords(o.Env)...)
+	}
+	for _, more := range []string{"", "-wal", "-shm", "-journal"} {
+		if record.Store.Path != "" {
+			kept(record.Store.Path+more, "the database of the record")
 		}
+	}
+	kept(record.Key, "the key of the record")
+	kept(record.Checkpoints, "the checkpoints of the record")
+	if record.Store.URL != "" {
+		places = append(places, passwords(o.Env)...)
 	}
 	if cfg.Scripts != nil {
 		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")

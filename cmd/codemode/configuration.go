@@ -208,26 +208,35 @@ func (s *setting) logger(to streams, least slog.Level) *slog.Logger {
 	return slog.New(&logHandler{out: to.err, least: least, mu: new(sync.Mutex)})
 }
 
-// open makes the Evaluator that a command works with.
-func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluator, error) {
+// options are what an Evaluator is made with. log may be nil.
+func (s *setting) options(log *slog.Logger) (codemode.Options, error) {
 	files, err := s.files()
 	if err != nil {
-		return nil, usage(err)
+		return codemode.Options{}, usage(err)
 	}
-	path := files.User
 	o := codemode.Options{
 		Files: files, Root: s.root, Env: os.LookupEnv, CacheDir: cacheDir(), Log: log, Version: version().Version,
 		Channels: s.channels, GoOn: s.goOn, Worker: s.worker, Protected: s.protected(),
 	}
-	if o.StateDir, err = s.stateFolder(); err != nil {
+	if o.StateDir, err = s.stateFolder(); err != nil && log != nil {
 		log.Debug("how tools are defined is not remembered", "error", err)
 	}
 	if s.record {
 		if err != nil {
-			return nil, usage(err) // what cannot be recorded does not happen
+			return o, usage(err) // what cannot be recorded does not happen
 		}
 		o.RecordDir = o.StateDir
 	}
+	return o, nil
+}
+
+// open makes the Evaluator that a command works with.
+func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluator, error) {
+	o, err := s.options(log)
+	if err != nil {
+		return nil, err
+	}
+	files, path := o.Files, o.Files.User
 	if path == "" && files.Managed == "" {
 		if o.Config, err = profiles.Parse("no configuration", []byte("{}")); err != nil {
 			return nil, usage(err)

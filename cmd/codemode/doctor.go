@@ -86,6 +86,7 @@ func examine(ctx context.Context, s streams, set *setting, people *approvalsChec
 			d.fail(exitUsage, "configuration", path, "the old rules go on holding where it is in use", "%v", err)
 		} else {
 			d.configuration(e, path)
+			d.powers(set, e)
 			d.servers(ctx, e)
 			d.rules(ctx, e)
 			d.clients(e)

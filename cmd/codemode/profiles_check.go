@@ -26,7 +26,8 @@ func newProfilesLint(s streams) *cobra.Command {
 		Short: "Find rules that probably do not do what their author meant",
 		Long: `Checks the rules against the tools that there are: conditions on arguments that no tool
 takes, deny rules on arguments that may be left out, patterns that fit no tool, and allow
-rules that others override. The tools come from the servers, which are started for that, or
+rules that others override; and servers whose arguments or variables name a folder from
+which a program could change what it may do, such as that of the configuration. The tools come from the servers, which are started for that, or
 from a file:
 
   {"github": [{"name": "create_issue", "inputSchema": {...}, "annotations": {...}}]}
@@ -52,7 +53,11 @@ found; notes alone are no finding.`,
 			if err != nil {
 				return err
 			}
-			return lint(s, cfg.Lint(tools), len(tools), asJSON)
+			powers, err := lintPowers(&set, cfg)
+			if err != nil {
+				return err
+			}
+			return lint(s, append(cfg.Lint(tools), powers...), len(tools), asJSON)
 		},
 	}
 	set.flags(cmd)
