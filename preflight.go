@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // PreflightSecretVariable is the environment variable that holds the secret
@@ -20,8 +22,8 @@ const PreflightSecretVariable = "CODEMODE_PREFLIGHT_SECRET"
 
 const (
 	preflightVersion   = 1
-	preflightLifetime  = 10 * time.Minute // unless the configuration says
-	preflightClockSkew = 30 * time.Second // between servers that share a secret
+	preflightLifetime  = profiles.UsualPreflightLifetime // unless the configuration says
+	preflightClockSkew = 30 * time.Second                // between servers that share a secret
 	preflightMaxBytes  = 4 << 10
 	preflightGoodKey   = 32 // bytes; RFC 7518 wants a key as long as the hash
 )

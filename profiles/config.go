@@ -25,7 +25,7 @@ type Config struct {
 	Floor string
 	// RequirePreflight wants every run checked first, whatever its profile says.
 	RequirePreflight bool
-	// PreflightLifetime is how long a check counts; 0 leaves it to whoever checks.
+	// PreflightLifetime is how long a check counts; 0 is [UsualPreflightLifetime].
 	PreflightLifetime time.Duration
 	// AdminURL is where people change this configuration, for links; "" is nowhere known.
 	AdminURL string
@@ -55,6 +55,9 @@ type Config struct {
 	overlays []*Overlay
 	parts    []*fileRules
 }
+
+// UsualPreflightLifetime is how long a check counts where no file says so.
+const UsualPreflightLifetime = 10 * time.Minute
 
 // A Server is one upstream as the file has it.
 type Server struct {

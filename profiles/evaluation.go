@@ -24,7 +24,12 @@ func (b *builder) evaluation(n *node) {
 		}},
 		{"expose", func(n *node) { b.exposeAt = n }},
 		{"requirePreflight", func(n *node) { b.config.RequirePreflight, _ = b.boolean(n, `"requirePreflight"`) }},
-		{"preflightLifetime", func(n *node) { b.config.PreflightLifetime = b.lifetime(n, `"preflightLifetime"`) }},
+		{"preflightLifetime", func(n *node) {
+			d := b.lifetime(n, `"preflightLifetime"`)
+			if d <= UsualPreflightLifetime || !b.stranger(n) { // else it would be longer than when nobody says anything
+				b.config.PreflightLifetime = d
+			}
+		}},
 		{"adminURL", func(n *node) {
 			if address := b.webAddress(n, `"adminURL"`); !b.outOfPlace(n, b.base != nil && b.base.AdminURL != "") {
 				b.config.AdminURL = address

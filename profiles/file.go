@@ -65,7 +65,7 @@ func (b *builder) read() {
 		{"builtin", b.builtin},
 		{"scripts", b.scripts},
 		{"limits", func(n *node) { b.fileLimits = b.limits(n, "limits") }},
-		{"outputValidation", func(n *node) { b.config.OutputValidation = b.validation(n) }},
+		{"outputValidation", func(n *node) { b.validateOutputs(n, b.validation(n)) }},
 		{"store", func(n *node) { b.setting(n, &b.config.Store, b.raw(n, "store")) }},
 		{"http", func(n *node) { b.setting(n, &b.config.HTTP, b.raw(n, "http")) }},
 		{"console", func(n *node) { b.setting(n, &b.config.Console, b.raw(n, "console")) }},
@@ -193,6 +193,18 @@ func (b *builder) server(n *node) {
 func (b *builder) validation(n *node) string {
 	word, _ := b.word(n, `"outputValidation"`, "off", "warn", "strict")
 	return word
+}
+
+// validateOutputs takes the stricter of what this file and those before it say. A file that nobody trusts cannot make
+// it laxer than it is when nobody says anything.
+func (b *builder) validateOutputs(n *node, word string) {
+	strictness := []string{"off", "", "warn", "strict"}
+	before := b.config.OutputValidation
+	if slices.Index(strictness, word) > slices.Index(strictness, before) || word == "off" && before == "" && b.standing != Untrusted {
+		b.config.OutputValidation = word
+	} else if b.standing == Untrusted && word == "off" {
+		b.stranger(n)
+	}
 }
 
 // builtin checks which built-in servers run: false for none, or an object with a switch

@@ -1,6 +1,9 @@
 package profiles
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A writtenOverlay is an overlay as the file has it, before the profiles are known.
 type writtenOverlay struct {
@@ -62,6 +65,9 @@ func (b *builder) overlay(n *node) (writtenOverlay, bool) {
 	if !ok {
 		return o, false
 	}
+	if b.standing == Untrusted {
+		o.ID = strangersName(o.ID)
+	}
 	if len(b.problems) == before {
 		b.overlaySense(n, o.Overlay, says || o.named != nil)
 	}
@@ -76,6 +82,18 @@ func (b *builder) overlay(n *node) (writtenOverlay, bool) {
 		b.uniqueIDs(w)
 	}
 	return o, true
+}
+
+// strangersName is how an overlay of a file that nobody trusts is called: not as one of another file, and in no words
+// that a person could take for ours.
+func strangersName(id string) string {
+	kept := strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, id)
+	return "project/" + kept[:min(len(kept), 32)]
 }
 
 // overlaySense reports an overlay that can have no effect, or one on everybody.
@@ -110,6 +128,14 @@ func (b *builder) layOverlays() {
 func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 	o := *written.Overlay
 	lay := func(p *Profile, mute string) {
+		if from.Standing == Untrusted { // which says whom it is about, and so where a profile's settings hold
+			q := *p
+			q.redact, q.ask.Channels = Redact{}, nil
+			if q.ask.MinHuman < usualMinHuman {
+				q.ask.MinHuman = 0
+			}
+			p = &q
+		}
 		o.layers = append(o.layers, &layer{Profile: p, what: "overlay " + o.ID, tools: o.tools, mute: mute})
 	}
 	if written.rules != nil {

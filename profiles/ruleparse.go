@@ -56,7 +56,9 @@ func (b *builder) rule(n *node, r *rule) {
 	fields := []field{
 		{"id", func(n *node) {
 			if id, ok := b.text(n, `"id"`); ok {
-				r.id = id
+				if !b.stranger(n) {
+					r.id = id
+				}
 				if strings.ContainsFunc(id, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 					b.wrong(n, "", "an id with control characters")
 				}
@@ -72,7 +74,11 @@ func (b *builder) rule(n *node, r *rule) {
 			}
 		}},
 		{"when", func(n *node) { r.when = b.conditions(n) }},
-		{"reason", func(n *node) { r.reason, _ = b.text(n, `"reason"`) }},
+		{"reason", func(n *node) {
+			if text, ok := b.text(n, `"reason"`); ok && !b.stranger(n) {
+				r.reason = text
+			}
+		}},
 		{"annotations", func(n *node) { r.annotations = b.hints(n) }},
 		{"examples", func(n *node) { examplesAt = n }},
 	}

@@ -99,6 +99,7 @@ func (b *builder) inherit(base *Config) {
 		c.Path = base.Path
 	}
 	c.Servers, c.Builtin, c.Store, c.HTTP, c.Console, c.Responder = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP, base.Console, base.Responder
+	c.OutputValidation = base.OutputValidation
 	b.earlier = base.Warnings
 }
 
@@ -141,6 +142,16 @@ func (b *builder) profileNames() []string {
 
 // project reports whether the file is a project's.
 func (b *builder) project() bool { return b.standing == Untrusted || b.standing == Trusted }
+
+// stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file may
+// make verdicts and limits stricter. It may not choose what people see, where they are asked or what they are told: who
+// hides an argument or words a question has a say in the answer.
+func (b *builder) stranger(n *node) bool {
+	if b.standing == Untrusted {
+		b.inVain(n, fmt.Sprintf("%q", n.key))
+	}
+	return b.standing == Untrusted
+}
 
 // inVain notes what a project's file says without effect.
 func (b *builder) inVain(n *node, what string) {

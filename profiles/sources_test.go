@@ -273,8 +273,8 @@ func TestNobodyRaisesADefault(t *testing.T) {
 	}
 	mine := `{"evaluation": {"profiles": {"p": {"redact": {"keys": ["a"]}, "ask": {"budget": "1m"}}}}}`
 	p := together(t, user(mine), project(inProfile(`"redact": {"detect": false, "keys": ["b"]}, "ask": {"timeout": "9h", "budget": "1s", "edit": true, "batch": false, "minHuman": "1s"}, "elicitationFallback": "allow"`), Untrusted)).Profile("p")
-	if r := p.Redact(); r.NoDetect || len(r.Keys) != 2 {
-		t.Errorf("less is hidden: got %+v", r)
+	if r := p.Redact(); r.NoDetect || len(r.Keys) != 1 {
+		t.Errorf("less or more is hidden: got %+v", r)
 	}
 	if a := p.Ask(); a.Timeout != 0 || a.Budget != time.Second || a.Edit != nil || a.Batch == nil || *a.Batch || a.MinHuman != time.Second || p.Fallback() {
 		t.Errorf("asking is looser: got %+v, fallback %t", a, p.Fallback())

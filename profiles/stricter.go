@@ -3,6 +3,7 @@ package profiles
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // least is the smaller of two limits of which zero means none.
@@ -54,6 +55,9 @@ func (a Asking) stricter(b Asking) Asking {
 	a.OtherOnly = a.OtherOnly || b.OtherOnly
 	return a
 }
+
+// usualMinHuman is what a refusal is judged by where a profile says nothing, see DefaultMinHuman in package approvals.
+const usualMinHuman = 300 * time.Millisecond
 
 // narrowing keeps what can only make asking stricter than own, in which what is not said
 // stands for a default.

@@ -81,7 +81,7 @@ func TestAnUntrustedFileIsNamedAsTheWayOut(t *testing.T) {
 		Source{File: "project.json", Standing: Untrusted, Data: []byte(`{"evaluation": {"profiles": {"p": {"allowlist": [{"id": "mine", "tool": "fs__w"}, "git__*"], "asklist": ["fs__*"]}}}}`)})
 	must(t, err)
 	x := c.Profile("p").Explain(Call{Server: "fs", Tool: "w"})
-	if len(x.Changes) == 0 || x.Changes[0] != `let the rule "mine" at project.json:1:50 count: codemode profiles trust project.json` {
+	if len(x.Changes) == 0 || x.Changes[0] != `let the rule "fs__w" at project.json:1:50 count: codemode profiles trust project.json` {
 		t.Errorf("changes: %q", x.Changes)
 	}
 	var results []string

@@ -58,7 +58,11 @@ func (b *builder) profile(n *node) *written {
 		{"ask", func(n *node) { w.ask = b.asking(n) }},
 		{"remember", func(n *node) { w.remember = b.remembering(n) }},
 		{"limits", func(n *node) { w.limits = b.limits(n, `"limits"`) }},
-		{"redact", func(n *node) { w.redact = b.redaction(n) }},
+		{"redact", func(n *node) {
+			if x := b.redaction(n); !b.stranger(n) {
+				w.redact = x
+			}
+		}},
 		{"raise", func(n *node) { w.raise = b.raising(n) }},
 		{"shadow", func(n *node) {
 			if _, ok := b.text(n, `"shadow"`); ok {
@@ -94,10 +98,19 @@ func (b *builder) verdict(n *node, what string, words ...string) *Verdict {
 
 func (b *builder) asking(n *node) (a Asking) {
 	b.object(n, `"ask"`, []field{
-		{"channels", func(n *node) { a.Channels = b.words(n, `"channels"`, "elicitation", "web", "terminal") }},
+		{"channels", func(n *node) {
+			if c := b.words(n, `"channels"`, "elicitation", "web", "terminal"); !b.stranger(n) {
+				a.Channels = c
+			}
+		}},
 		{"timeout", func(n *node) { a.Timeout = b.duration(n, `"timeout"`) }},
 		{"budget", func(n *node) { a.Budget = b.duration(n, `"budget"`) }},
-		{"minHuman", func(n *node) { a.MinHuman = b.duration(n, `"minHuman"`) }},
+		{"minHuman", func(n *node) {
+			d := b.duration(n, `"minHuman"`)
+			if d >= usualMinHuman || !b.stranger(n) { // else it would be shorter than when nobody says anything
+				a.MinHuman = d
+			}
+		}},
 		{"batch", func(n *node) { a.Batch = b.optional(n, `"batch"`) }},
 		{"edit", func(n *node) { a.Edit = b.optional(n, `"edit"`) }},
 		{"approver", func(n *node) {
