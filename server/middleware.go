@@ -10,12 +10,42 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/upstream"
 )
+
+// behindItself refuses a codemode as client. It may be the very same process, or one that this one is a client of.
+const behindItself = "this server is codemode, and so is its client: one codemode behind another runs programs without end; " +
+	"remove this server from mcpServers of the client's configuration, and add the servers behind it there instead"
+
+// fromCodemode reports whether a request comes from a codemode that has this server as one of its own. It says so itself,
+// over every transport, and when a command in between has cleared the environment.
+func fromCodemode(req mcp.Request) bool {
+	var c *mcp.ClientCapabilities
+	switch r := req.(type) {
+	case *mcp.ServerRequest[*mcp.InitializeParams]:
+		if r.Params != nil {
+			c = r.Params.Capabilities
+		}
+	case interface {
+		ClientCapabilities() *mcp.ClientCapabilities
+	}:
+		c = r.ClientCapabilities()
+	}
+	if c == nil {
+		return false
+	}
+	_, ok := c.Experimental[upstream.GateCapability]
+	return ok
+}
 
 // declared answers requests for what this server does not have at all, which
 // the SDK would answer with empty lists.
 func (s *Server) declared(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if fromCodemode(req) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
+		}
 		family, _, _ := strings.Cut(method, "/")
 		switch family {
 		case "prompts", "resources", "logging", "completion":

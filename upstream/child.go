@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,8 +28,9 @@ const drainTime = 250 * time.Millisecond
 // else we know is none of its business.
 var inherited = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 
-// markVariable is what tells the descendants of a child from other processes.
-const markVariable = "CODEMODE_CHILD"
+// ChildVariable is in the environment of every process that a server is started as, and of what it starts in turn. It
+// tells them from other processes: those that are left behind are ended by it, and a codemode that finds it does not start.
+const ChildVariable = "CODEMODE_CHILD"
 
 // A child is a server's process, with everything it started in one process group.
 type child struct {
@@ -68,9 +70,13 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 		stderr: new(tail), guard: g,
 		exited: make(chan struct{}), gone: make(chan struct{}), hard: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
-	if c.mark = g.newMark(); c.mark != "" {
-		vars[markVariable] = c.mark
+	c.mark = g.newMark()
+	for name := range vars {
+		if strings.EqualFold(name, ChildVariable) { // no entry of a configuration takes it away, where case makes no difference either
+			delete(vars, name)
+		}
 	}
+	vars[ChildVariable] = cmp.Or(c.mark, "1")
 	c.cmd = &exec.Cmd{Path: path, Args: append([]string{s.Command}, s.Args...), Dir: s.Dir, Env: environ(vars)}
 	ownGroup(c.cmd)
 

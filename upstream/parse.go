@@ -185,6 +185,9 @@ func (p *entry) variables() map[string]string {
 		}
 	}
 	for k, v := range vars {
+		if strings.EqualFold(k, ChildVariable) {
+			p.warn("the variable %s has no effect: codemode sets it for every server", k)
+		}
 		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
 			p.fail("its environment has the impossible variable %q", k)
 		}

@@ -108,7 +108,7 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: version}, &mcp.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler),
-		Capabilities: &mcp.ClientCapabilities{}, // nil would offer roots
+		Capabilities: &mcp.ClientCapabilities{Experimental: map[string]any{GateCapability: map[string]any{}}}, // nil would offer roots
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.toolsChanged()
 		},
@@ -140,6 +140,10 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 	}()
 	return s, nil
 }
+
+// GateCapability is the experimental capability by which a server learns that its client is a codemode. A codemode that is
+// the server refuses it: see package server.
+const GateCapability = "codemode/gate"
 
 // countRefused notes what the server asks for and does not get.
 func (s *session) countRefused(next mcp.MethodHandler) mcp.MethodHandler {

@@ -14,7 +14,7 @@ func killStrays(mark string) {
 	if mark == "" {
 		return
 	}
-	want := append([]byte(markVariable+"="+mark), 0)
+	want := append([]byte(ChildVariable+"="+mark), 0)
 	killed := map[int]bool{}
 	for { // one that was just starting another is found the next time
 		more := false

@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -249,10 +252,117 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 	}
 }
 
-// isCodemode recognises ourselves, who must not become our own upstream.
+// isCodemode recognises ourselves, who must not become our own upstream: by a word that names this program, in whatever
+// command starts it, and "serve" behind it; by the file, however it is called; by the flags of "codemode serve"; by our
+// variables; and by the address of a codemode that serves over HTTP. One server too many that is left out is added by hand;
+// one that is codemode would be refused at each start.
 func (e *clientEntry) isCodemode() bool {
-	base := strings.TrimSuffix(filepath.Base(e.server.Command), ".exe")
-	return base == "codemode" && slices.Contains(e.server.Args, "serve")
+	s := &e.server
+	if s.URL != "" {
+		return e.servesHere()
+	}
+	var words []string
+	for _, word := range append([]string{s.Command}, s.Args...) { // a line for a shell is one word
+		words = append(words, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;&|()<>", r) })...)
+	}
+	serve := slices.Index(words, "serve")
+	if serve < 0 {
+		return false
+	}
+	for name := range s.Env {
+		if strings.HasPrefix(strings.ToUpper(name), "CODEMODE_") {
+			return true
+		}
+	}
+	for i, word := range words {
+		behind := slices.Contains(words[i+1:], "serve")
+		if behind && (namesCodemode(word) || isThisProgram(word, s.Dir)) {
+			return true
+		}
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if i > serve && (strings.HasPrefix(word, "-") && slices.Contains(serveFlags, name) || strings.Contains(strings.ToLower(word), "codemode")) {
+			return true
+		}
+	}
+	return strings.EqualFold(e.name, "codemode")
+}
+
+// serveFlags are flags of "codemode serve" that few other programs have.
+var serveFlags = []string{"profile", "project", "session", "console", "state"}
+
+// namesCodemode reports whether a word of a command names this program: as a file, a package with a version, a module or an image.
+func namesCodemode(word string) bool {
+	word = strings.ToLower(filepath.ToSlash(strings.ReplaceAll(word, `\`, "/")))
+	if i := strings.LastIndexByte(word, '='); i >= 0 { // --package=codemode
+		word = word[i+1:]
+	}
+	for word != "" {
+		base := strings.TrimRight(word, "/.")
+		base = base[strings.LastIndexByte(base, '/')+1:]
+		name := base
+		if at := strings.IndexAny(name, "@:"); at > 0 { // a version or a tag
+			name = name[:at]
+		}
+		for _, suffix := range []string{".exe", ".cmd", ".bat", ".ps1", ".sh", ".appimage"} {
+			name = strings.TrimSuffix(name, suffix)
+		}
+		if name == "codemode" || strings.HasPrefix(name, "codemode-") || strings.HasPrefix(name, "codemode_") {
+			return true
+		}
+		at := strings.LastIndexByte(word, '@') // module/path@v1.2.3 and @scope/name@1
+		if at <= 0 || strings.Contains(base, "@") {
+			return false
+		}
+		word = word[:at]
+	}
+	return false
+}
+
+// isThisProgram reports whether a word is the file of this very program, by whatever name, or a copy of it.
+func isThisProgram(word, dir string) bool {
+	self, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	path := word
+	if !strings.ContainsAny(word, `/\`) {
+		if path, err = exec.LookPath(word); err != nil {
+			return false
+		}
+	} else if path = expandHome(word, dir); !filepath.IsAbs(path) {
+		return false
+	}
+	ours, err := os.Stat(self)
+	if err != nil {
+		return false
+	}
+	theirs, err := os.Stat(path)
+	if err != nil || !theirs.Mode().IsRegular() {
+		return false
+	}
+	return os.SameFile(ours, theirs) || ours.Size() == theirs.Size() && sameContent(self, path)
+}
+
+func sameContent(a, b string) bool {
+	sum := func(path string) (h [sha256.Size]byte, err error) {
+		data, err := os.ReadFile(path)
+		return sha256.Sum256(data), err
+	}
+	x, err := sum(a)
+	y, errY := sum(b)
+	return err == nil && errY == nil && x == y
+}
+
+// servesHere reports whether an address is that of a codemode that serves over HTTP: on this machine, at its path, or under its name.
+func (e *clientEntry) servesHere() bool {
+	u, err := url.Parse(e.server.URL)
+	if err != nil {
+		return false
+	}
+	path := strings.TrimSuffix(u.Path, "/")
+	ours := path == "/mcp" || strings.HasPrefix(path, "/mcp/")
+	named := strings.Contains(strings.ToLower(e.name), "codemode") || slices.ContainsFunc(strings.Split(strings.ToLower(u.Hostname()), "."), func(part string) bool { return part == "codemode" })
+	return ours && named
 }
 
 // summary says in few words what a server is, without what may be secret in it.

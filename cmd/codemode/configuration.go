@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/upstream"
 )
 
 const configurationHelp = `Your configuration file is the first of:
@@ -230,8 +231,22 @@ func (s *setting) options(log *slog.Logger) (codemode.Options, error) {
 	return o, nil
 }
 
+// notBehindItself refuses to start servers as a server of another codemode, or as anything that such a server started. Its
+// configuration may name the same servers, and so itself: each would start the next.
+func notBehindItself() error {
+	if _, ok := os.LookupEnv(upstream.ChildVariable); !ok {
+		return nil
+	}
+	return usage(fmt.Errorf("this codemode was started by a server of another codemode (the variable %[1]s is set), and codemode behind codemode "+
+		"starts servers without end: remove codemode from mcpServers of the outer one and add its servers there; "+
+		"if no server of codemode started it, unset %[1]s", upstream.ChildVariable))
+}
+
 // open makes the Evaluator that a command works with.
 func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluator, error) {
+	if err := notBehindItself(); err != nil {
+		return nil, err
+	}
 	o, err := s.options(log)
 	if err != nil {
 		return nil, err
