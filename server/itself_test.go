@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,10 @@ func TestCodemodeIsNoServerOfItself(t *testing.T) {
 	h := open(t, `{}`, server.Options{})
 	address := h.listen()
 	h.write(fmt.Sprintf(`{"mcpServers": {"me": {"url": %q}, "old": {"url": %q, "type": "sse"}}}`, address, address))
-	eventually(t, "the servers are known", func() bool { return len(h.evaluator.Status()) >= 2 })
+	known := func(name string) bool {
+		return slices.ContainsFunc(h.evaluator.Status(), func(st upstream.Status) bool { return st.Name == name })
+	}
+	eventually(t, "the servers are known", func() bool { return known("me") && known("old") })
 	h.evaluator.WaitReady(t.Context(), 20*time.Second)
 	for _, st := range h.evaluator.Status() {
 		switch st.Name {
