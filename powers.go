@@ -93,7 +93,8 @@ func started(o Options, cfg *profiles.Config) []protect.Place {
 		for _, folder := range folders {
 			if filepath.IsAbs(folder) && !searched[folder] {
 				searched[folder] = true
-				places = append(places, protect.Place{Path: folder, What: "a folder of PATH, where the programs of servers are looked up", Searched: true})
+				const what = "a folder of PATH, where the programs of servers are looked up"
+				places = append(places, protect.Place{Path: folder, What: what, Searched: true})
 			}
 		}
 	}
@@ -103,7 +104,8 @@ func started(o Options, cfg *profiles.Config) []protect.Place {
 			continue // the configuration is refused for it
 		}
 		for _, path := range s.Files(env) {
-			p := protect.Place{Path: path, What: fmt.Sprintf("a file that starts the server %q", s.Name), Server: s.Name, Searched: true}
+			what := fmt.Sprintf("a file that starts the server %q", s.Name)
+			p := protect.Place{Path: path, What: what, Server: s.Name, Searched: true}
 			if path == s.EnvFile {
 				p = protect.Place{Path: path, What: fmt.Sprintf("the file of variables of the server %q", s.Name)}
 			}
@@ -181,7 +183,8 @@ func (e *Evaluator) judgeRoot(root string, cfg *profiles.Config) error {
 		return nil
 	}
 	if power, ok := errors.AsType[*protect.PowerError](err); ok {
-		err = fmt.Errorf("%w; a program that may write there could change what it may do: give programs a folder of their own%s", power, hintFor(power))
+		err = fmt.Errorf("%w; a program that may write there could change what it may do: "+
+			"give programs a folder of their own%s", power, hintFor(power))
 	}
 	return fmt.Errorf("the root of the built-in filesystem is refused: %w", err)
 }
@@ -210,8 +213,10 @@ func (e *Evaluator) marks(cfg *profiles.Config) (*protect.Marks, error) {
 func (e *Evaluator) guard() (func(fs.FileInfo) error, error) {
 	marks, err := e.marks(e.config.Load())
 	if err != nil {
-		e.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at", "problem", err.Error())
-		return nil, errors.New("the files are closed to programs: codemode cannot tell which of them give power over it; a person finds more in its log")
+		e.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
+			"problem", err.Error())
+		return nil, errors.New("the files are closed to programs: codemode cannot tell which of them give power over it; " +
+			"a person finds more in its log")
 	}
 	return func(info fs.FileInfo) error {
 		f, ok := marks.Find(info)

@@ -42,7 +42,10 @@ Others hold beside it:
                                  callers or programs, as an admin page writes them.
 
 A folder may have come from anybody: what is found in it can take powers away, and
-never give any.`
+never give any.
+
+The folder of the built-in filesystem must hold none of these files, there or not, nor
+the state, the cache, saved programs, or what starts a server: it is refused otherwise.`
 
 // setting holds the flags of every command that needs an Evaluator.
 type setting struct {

@@ -115,7 +115,8 @@ func (d *diagnosis) powers(set *setting, e *codemode.Evaluator) {
 		found, err = grantedPowers(o, cfg)
 	}
 	if err != nil {
-		d.warn("permissions", "servers", "", "whether servers are told folders that give power over codemode cannot be found out: %v", err)
+		d.warn("permissions", "servers", "",
+			"whether servers are told folders that give power over codemode cannot be found out: %v", err)
 		return
 	}
 	for _, g := range found {
@@ -142,7 +143,8 @@ func lintPowers(set *setting, cfg *profiles.Config) ([]profiles.Finding, error) 
 	}
 	var all []profiles.Finding
 	for _, g := range found {
-		problem := profiles.Problem{Position: g.server.Pos, Length: 1, Message: "the server " + g.server.Name + ": " + g.sentence(), Hint: powerHint}
+		message := "the server " + g.server.Name + ": " + g.sentence()
+		problem := profiles.Problem{Position: g.server.Pos, Length: 1, Message: message, Hint: powerHint}
 		all = append(all, profiles.Finding{Problem: problem, Kind: "power"})
 	}
 	return all, nil

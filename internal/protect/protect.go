@@ -146,7 +146,7 @@ func way(path string, lstat func(string) (fs.FileInfo, error), visit func(fs.Fil
 	start := func(path string) error {
 		volume := filepath.VolumeName(path)
 		at = volume + string(filepath.Separator)
-		rest = append(strings.FieldsFunc(path[len(volume):], func(r rune) bool { return r == '/' || r == filepath.Separator }), rest...)
+		rest = append(names(path[len(volume):]), rest...)
 		info, err := lstat(at)
 		if err == nil {
 			visit(info)
@@ -190,10 +190,14 @@ func way(path string, lstat func(string) (fs.FileInfo, error), visit func(fs.Fil
 				return "", err
 			}
 		default:
-			rest = append(strings.FieldsFunc(target, func(r rune) bool { return r == '/' || r == filepath.Separator }), rest...)
+			rest = append(names(target), rest...)
 		}
 	}
 	return at, nil
+}
+
+func names(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == filepath.Separator })
 }
 
 // isLink reports whether a file stands for another one. Windows has junctions, which Go calls irregular.
