@@ -149,6 +149,15 @@ func (e *Evaluator) Scripts(ctx context.Context) []Script {
 	return list
 }
 
+// Script is the saved program of that name, as it is now. The error is a [*ScriptError] if nobody allowed it.
+func (e *Evaluator) Script(name string) (Script, error) {
+	saved, err := e.script(name)
+	if err != nil {
+		return Script{}, err
+	}
+	return saved.Script, nil
+}
+
 // script reads a saved program, if a rule allows it as it is now.
 func (e *Evaluator) script(name string) (*savedProgram, error) {
 	cfg, root := e.config.Load(), e.scripts.Load()

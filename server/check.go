@@ -38,7 +38,7 @@ func (s *Server) check(ctx context.Context, req *mcp.CallToolRequest, a argument
 	case profile == "" && len(offered) > 0:
 		profile = offered[0]
 	}
-	if profile = s.profileNamed(v, profile); !s.allowsProfile(v, profile) {
+	if profile = s.profileNamed(v, profile); !s.mayUse(v, profile) {
 		return "", fmt.Errorf("there is no profile %q here; there are: %s", profile, strings.Join(s.runTools(v), ", "))
 	}
 	r.Profile, r.Tool = profile, evalName(profile)
@@ -52,13 +52,13 @@ func (s *Server) check(ctx context.Context, req *mcp.CallToolRequest, a argument
 // profileNamed reads the name of a profile, or that of the tool bound to it: a
 // model knows the tools.
 func (s *Server) profileNamed(v *visitor, name string) string {
-	if s.allowsProfile(v, name) {
+	if s.mayUse(v, name) {
 		return name
 	}
-	if profile, ok := s.evalTool(name); ok && s.allowsProfile(v, profile) {
+	if profile, ok := s.evalTool(name); ok && s.mayUse(v, profile) {
 		return profile
 	}
-	if cfg := s.evaluator.Config(); cfg != nil && name == cfg.Default && s.allowsProfile(v, "") {
+	if cfg := s.evaluator.Config(); cfg != nil && name == cfg.Default && s.mayUse(v, "") {
 		return "" // what codemode_eval runs programs under
 	}
 	return name
@@ -68,7 +68,7 @@ func (s *Server) checkScript(ctx context.Context, v *visitor, r codemode.Request
 	if profile != "" {
 		return "", errors.New("a saved program runs under the profile that was chosen for it; leave profile out")
 	}
-	if err := s.placeScript(ctx, v, &r); err != nil {
+	if err := s.placeScript(v, &r); err != nil {
 		return "", err
 	}
 	r.Tool = scriptTool

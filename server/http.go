@@ -219,18 +219,20 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 		if who == nil {
 			return unauthorized("unknown_token", "this token is not known")
 		}
-		v.principal, v.profiles, v.fingerprint = who.principal, who.profiles, codemode.Fingerprint(token)
-	case token != "":
-		v.principal = codemode.Fingerprint(token)
-		v.fingerprint = v.principal
+		v.principal, v.reach, v.fingerprint = who.principal, who.reach, codemode.Fingerprint(token)
+	default: // every program on this machine may come in
+		v.reach = reach{all: true}
+		if token != "" {
+			v.principal = codemode.Fingerprint(token)
+			v.fingerprint = v.principal
+		}
 	}
 	if rest, ok := strings.CutPrefix(r.URL.Path, Path+"/"); ok && rest != "" {
-		cfg := h.server.evaluator.Config()
-		if cfg == nil || cfg.Profile(rest) == nil || !v.mayUse(rest) || h.server.options.Profile != "" && h.server.options.Profile != rest {
+		if !h.server.mayUse(v, rest) {
 			h.refuse(w, r, v.principal, http.StatusNotFound, "unknown_profile", "there is no such profile here")
 			return nil, false
 		}
-		v.bound = rest
+		v.reach.bound = rest
 	}
 	return v, true
 }

@@ -38,7 +38,7 @@ type httpConfig struct {
 // A caller is whom a token belongs to.
 type caller struct {
 	principal string
-	profiles  []string // whose tools they may use; nil are all
+	reach     reach
 }
 
 // maxTokens bounds what is compared with each request.
@@ -64,9 +64,9 @@ func readHTTP(raw json.RawMessage, env func(string) (string, bool)) (*httpConfig
 	}
 	var file struct {
 		Tokens []struct {
-			Token     string   `json:"token"`
-			Principal string   `json:"principal"`
-			Profiles  []string `json:"profiles"`
+			Token     string          `json:"token"`
+			Principal string          `json:"principal"`
+			Profiles  json.RawMessage `json:"profiles"`
 		} `json:"tokens"`
 		Hosts   []string `json:"hosts"`
 		Origins []string `json:"origins"`
@@ -81,19 +81,20 @@ func readHTTP(raw json.RawMessage, env func(string) (string, bool)) (*httpConfig
 	}
 	for i, t := range file.Tokens {
 		digest, err := tokenDigest(t.Token, env)
+		within, reachErr := readReach(t.Profiles)
 		switch {
 		case err != nil:
 		case c.tokens[digest] != nil:
 			err = errors.New("this token stands there twice")
 		case t.Principal != "" && (len(t.Principal) > longestPrincipal || !principalName.MatchString(t.Principal)):
 			err = fmt.Errorf("the principal %.40q has other characters than letters, digits and ._:@+-", t.Principal)
-		case t.Profiles != nil && len(t.Profiles) == 0:
-			err = errors.New("with an empty list of profiles it is good for nothing; leave profiles out to allow all")
+		default:
+			err = reachErr
 		}
 		if err != nil {
 			return nil, fmt.Errorf("http.tokens[%d]: %w", i, err)
 		}
-		who := &caller{principal: t.Principal, profiles: t.Profiles}
+		who := &caller{principal: t.Principal, reach: within}
 		if who.principal == "" {
 			who.principal = digest
 		}
@@ -114,6 +115,21 @@ func readHTTP(raw json.RawMessage, env func(string) (string, bool)) (*httpConfig
 		c.origins = append(c.origins, strings.ToLower(o))
 	}
 	return c, nil
+}
+
+// readReach reads the profiles of a token. Only a token without the key is for all.
+func readReach(raw json.RawMessage) (reach, error) {
+	if raw == nil {
+		return reach{all: true}, nil
+	}
+	var names []string
+	if err := json.Unmarshal(raw, &names); err != nil || names == nil || slices.Contains(names, "") {
+		return reach{}, errors.New("profiles has to be a list of names of profiles; leave it out to allow all")
+	}
+	if len(names) == 0 {
+		return reach{}, errors.New("with an empty list of profiles it is good for nothing; leave profiles out to allow all")
+	}
+	return reach{names: names}, nil
 }
 
 // tokenDigest is the fingerprint of the token that stands in a configuration in one of two ways.

@@ -127,7 +127,7 @@ func (s *Server) shows(v *visitor, name string) bool {
 	_, offered := s.tools[name]
 	s.mu.Unlock()
 	profile, runs := s.evalTool(name)
-	return offered && (!runs || v.mayUse(profile))
+	return offered && (!runs || s.mayUse(v, profile))
 }
 
 // notice refuses calls of tools that are not there for a visitor, such as one of
@@ -138,7 +138,7 @@ func (s *Server) notice(next mcp.MethodHandler) mcp.MethodHandler {
 		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil {
 			v := visitorOf(req)
 			profile, runs := s.evalTool(p.Name)
-			back := p.RequestState != "" && (!runs || v.mayUse(profile))
+			back := p.RequestState != "" && (!runs || s.mayUse(v, profile))
 			if !back && !s.shows(v, p.Name) {
 				s.log.Warn("a client called a tool that is not offered", "tool", fmt.Sprintf("%.80q", p.Name))
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.80q", p.Name)}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,7 +54,7 @@ func (s *Server) runScript(ctx context.Context, c *conversation) *mcp.CallToolRe
 		r.Script, err = args.text("name", true)
 	}
 	if err == nil {
-		err = s.placeScript(ctx, visitorOf(c.request), &r)
+		err = s.placeScript(visitorOf(c.request), &r)
 	}
 	if err != nil {
 		return failed(err)
@@ -64,26 +63,34 @@ func (s *Server) runScript(ctx context.Context, c *conversation) *mcp.CallToolRe
 	return s.run(ctx, c, r)
 }
 
-// placeScript says under which profile a saved program is run for a visitor, whom not all of them are for.
-func (s *Server) placeScript(ctx context.Context, v *visitor, r *codemode.Request) error {
-	r.Profile = s.options.Profile
-	if v == nil || v.profiles == nil && v.bound == "" {
+// placeScript says under which profile a saved program runs for a visitor: the one that its rule names, or else the visitor's
+// own. It is not run under another one, also if its rule changes meanwhile.
+func (s *Server) placeScript(v *visitor, r *codemode.Request) error {
+	script, err := s.evaluator.Script(r.Script)
+	if err != nil {
+		return err
+	}
+	r.Bound = true
+	if profile, ok := s.profileOf(v, script); ok {
+		r.Profile = profile
 		return nil
 	}
-	var of string
-	for _, script := range s.evaluator.Scripts(ctx) {
-		if script.Name == r.Script {
-			of = script.Profile
-		}
+	if only := s.options.Profile; only != "" && script.Profile != "" {
+		return fmt.Errorf("the saved program %.80q runs under the profile %s, and only %s is offered here", r.Script, script.Profile, only)
 	}
-	if cfg := s.evaluator.Config(); cfg != nil {
-		r.Profile = cmp.Or(of, v.bound, r.Profile, cfg.Default)
+	if script.Profile == "" {
+		return fmt.Errorf("the saved program %.80q has no profile here: its rule in the configuration names none, and the default profile is not for you", r.Script)
 	}
-	if r.Profile == "" || !v.mayUse(r.Profile) {
-		return fmt.Errorf("the saved program %.80q would run under a profile that is not for you", r.Script)
+	return fmt.Errorf("the saved program %.80q would run under a profile that is not for you", r.Script)
+}
+
+// profileOf is the profile that a saved program runs under for a visitor. ok is false if there is none that the visitor may use.
+func (s *Server) profileOf(v *visitor, script codemode.Script) (profile string, ok bool) {
+	if script.Profile == "" {
+		return s.scriptsProfile(v)
 	}
-	r.Bound = true // also if its rule changes meanwhile
-	return nil
+	only := s.options.Profile
+	return script.Profile, s.reaches(v, script.Profile) && (only == "" || only == script.Profile)
 }
 
 // maxSaved is how many saved programs one answer lists.
@@ -98,7 +105,7 @@ func (s *Server) savedPrograms(ctx context.Context, v *visitor, query string) st
 	var b strings.Builder
 	shown, more := 0, 0
 	for _, script := range s.evaluator.Scripts(ctx) {
-		if s.options.Profile != "" && script.Profile != "" && script.Profile != s.options.Profile || !v.mayUse(script.Profile) {
+		if _, ok := s.profileOf(v, script); !ok {
 			continue // it could not be run here
 		}
 		text := strings.ToLower(script.Name + " " + script.Description)

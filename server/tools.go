@@ -146,33 +146,13 @@ func (s *Server) hasRetired(tool string) bool {
 	return s.retired[tool]
 }
 
-// offered lists the profiles that programs can be run under; "" is the base
-// tool. Not all of them are for every visitor; nil is one for whom they are.
-func (s *Server) offered(v *visitor) []string {
-	cfg := s.evaluator.Config()
-	var names []string
-	switch {
-	case s.options.Profile != "":
-		if cfg != nil && cfg.Profile(s.options.Profile) != nil {
-			names = []string{s.options.Profile}
-		}
-	case cfg == nil:
-		names = []string{""}
-	default:
-		if cfg.Exposes(codemode.BaseTool) {
-			names = append(names, "")
-		}
-		names = append(names, cfg.Names()...)
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(profile string) bool { return !v.mayUse(profile) })
-}
-
 // evalTool returns the profile that a tool runs programs under.
 func (s *Server) evalTool(name string) (profile string, ok bool) {
 	if name == codemode.BaseTool {
 		return "", true
 	}
-	return strings.CutPrefix(name, evalPrefix)
+	profile, ok = strings.CutPrefix(name, evalPrefix)
+	return profile, ok && profile != ""
 }
 
 func (s *Server) runner(name, profile string) *mcp.Tool {
@@ -318,9 +298,4 @@ func (a arguments) number(name string, byDefault, most int) (int, error) {
 		return 0, fmt.Errorf("the argument %q has to be a whole number above 0", name)
 	}
 	return min(n, most), nil
-}
-
-// allowsProfile reports whether a visitor can run programs under a profile here.
-func (s *Server) allowsProfile(v *visitor, profile string) bool {
-	return slices.Contains(s.offered(v), profile)
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -11,12 +10,11 @@ import (
 type visitor struct {
 	server      *Server
 	visits      *visits
-	principal   string   // from the configuration, or the token's fingerprint; "" is anybody on this machine
-	fingerprint string   // of the token; "" without one
-	profiles    []string // whose tools they may use; nil are all
-	bound       string   // the profile that the path names; "" names none
-	address     string   // that it comes from
-	visit       *visit   // the session that the request belongs to; nil without one
+	principal   string // from the configuration, or the token's fingerprint; "" is anybody on this machine
+	fingerprint string // of the token; "" without one
+	reach       reach  // which profiles they may use
+	address     string // that it comes from
+	visit       *visit // the session that the request belongs to; nil without one
 
 	stream *stream         // what is written back
 	gone   context.Context // ends with the request
@@ -38,25 +36,7 @@ func visitorOf(req mcp.Request) *visitor {
 }
 
 // user is what a session is bound to: who opened it, and where.
-func (v *visitor) user() string { return "u:" + v.principal + "\n" + v.bound }
-
-// mayUse reports whether the tools of a profile are for the visitor; "" is the profile of the base tool.
-func (v *visitor) mayUse(profile string) bool {
-	if v == nil {
-		return true
-	}
-	if profile == "" {
-		if v.profiles == nil && v.bound == "" {
-			return true
-		}
-		cfg := v.server.evaluator.Config()
-		if cfg == nil || cfg.Default == "" || v.bound != "" {
-			return false
-		}
-		profile = cfg.Default
-	}
-	return (v.profiles == nil || slices.Contains(v.profiles, profile)) && (v.bound == "" || v.bound == profile)
-}
+func (v *visitor) user() string { return "u:" + v.principal + "\n" + v.reach.bound }
 
 // addressOf is where a request comes from; "" if not over HTTP.
 func addressOf(req mcp.Request) string {
