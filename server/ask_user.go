@@ -52,6 +52,7 @@ func (s *Server) askUser(ctx context.Context, c *conversation) *mcp.CallToolResu
 		return failed(errors.New("there is no profile here under which people could be asked"))
 	}
 	r.Profile, r.Channels = offered[0], []approvals.Channel{&elicitation{c, s}}
+	c.profile = &r.Profile
 	question, err := json.Marshal(args)
 	if err != nil {
 		return failed(err)

@@ -24,6 +24,7 @@ type conversation struct {
 	news    chan string            // what upstreams report, the latest of it; capacity 1
 	turn    turn                   // to put a question to the person
 	session any                    // tells conversations of one client apart from those of others
+	profile *string                // what the call runs under; nil if it runs nothing. Set before anything is asked
 
 	// evaluate runs the program: from its beginning, or from where another process has left it.
 	evaluate func(ctx context.Context, r codemode.Request) (*codemode.Response, error)
@@ -93,7 +94,13 @@ func (s *Server) interactive(do handler) mcp.ToolHandler {
 		if v != nil { // the SDK tells only when the client says so itself
 			defer context.AfterFunc(v.gone, func() { cancel(errClientGone) })()
 		}
-		if req.ProtocolVersion() >= stateless {
+		modern := req.ProtocolVersion() >= stateless
+		if !modern || req.Params.RequestState == "" {
+			if err := s.mayBegin(req); err != nil { // the configuration may have changed since notice looked
+				return nil, err
+			}
+		}
+		if modern {
 			return s.exchanges.serve(ctx, req, do)
 		}
 		defer s.calls.begin(&call{session: req.Session, visitor: v, cancel: cancel})()

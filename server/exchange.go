@@ -194,7 +194,7 @@ func (x *exchange) handOut(q *question) *mcp.CallToolResult {
 			q.round = x.last.round + 1
 		}
 		c := x.claims
-		c.Run, c.Questions, c.Round, c.Key = q.run, q.questions, q.round, q.key
+		c.Run, c.Questions, c.Round, c.Key, c.Profile = q.run, q.questions, q.round, q.key, x.conversation.profile
 		c.Expires = time.Now().Add(max(stateLife, q.within+stateSlack)).Unix()
 		q.state = x.all.sealer.seal(&c)
 		x.last = q

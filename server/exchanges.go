@@ -52,7 +52,7 @@ type handler func(context.Context, *conversation) *mcp.CallToolResult
 
 // serve serves one request: it begins a call, or comes back to one.
 func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do handler) (*mcp.CallToolResult, error) {
-	bound := claims{Principal: xs.server.principal(req), Tool: req.Params.Name, Arguments: argumentsDigest(req.Params.Arguments)}
+	bound := xs.claimsOf(req)
 	var x *exchange
 	var err error
 	round := 0
@@ -77,6 +77,26 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 	own := *result // the SDK writes into it, and another leg may get the same
 	own.Meta = maps.Clone(own.Meta)
 	return &own, nil
+}
+
+// claimsOf is what a state has to have in common with a request.
+func (xs *exchanges) claimsOf(req *mcp.CallToolRequest) claims {
+	return claims{
+		Principal: xs.server.principal(req), Tool: req.Params.Name, Arguments: argumentsDigest(req.Params.Arguments),
+		Bound: reachOf(visitorOf(req)).bound,
+	}
+}
+
+// open reads the state that a request came back with. An error says why the state is not for this request.
+func (xs *exchanges) open(req *mcp.CallToolRequest, bound *claims) (*claims, error) {
+	c, err := xs.sealer.open(req.Params.RequestState)
+	if err == nil {
+		err = c.check(bound, time.Now())
+	}
+	if err == nil && c.Profile != nil && !xs.server.reaches(visitorOf(req), *c.Profile) {
+		err = errors.New("it belongs to a call under a profile that is not for you")
+	}
+	return c, err
 }
 
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, bound claims) *exchange {
@@ -116,10 +136,7 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 
 // resume finds the call that a state belongs to, and gives it the answer.
 func (xs *exchanges) resume(req *mcp.CallToolRequest, bound claims, do handler) (x *exchange, round int, err error) {
-	c, err := xs.sealer.open(req.Params.RequestState)
-	if err == nil {
-		err = c.check(&bound, time.Now())
-	}
+	c, err := xs.open(req, &bound)
 	if err != nil {
 		return nil, 0, invalid("%v", err)
 	}

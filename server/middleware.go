@@ -131,21 +131,31 @@ func (s *Server) shows(v *visitor, name string) bool {
 }
 
 // notice refuses calls of tools that are not there for a visitor, such as one of
-// a profile that this server was not told to expose, and logs them. A call that
-// is under way is come back to even when its tool is gone.
+// a profile that this server was not told to expose. A tool that was taken away
+// takes back calls that wait, and nothing else: [exchanges.resume] reads the
+// requestState, which only clients on MCP 2026-07-28 have.
 func (s *Server) notice(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && p != nil {
-			v := visitorOf(req)
-			profile, runs := s.evalTool(p.Name)
-			back := p.RequestState != "" && (!runs || s.mayUse(v, profile))
-			if !back && !s.shows(v, p.Name) {
-				s.log.Warn("a client called a tool that is not offered", "tool", fmt.Sprintf("%.80q", p.Name))
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.80q", p.Name)}
+		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
+			back := call.Params.RequestState != "" && call.ProtocolVersion() >= stateless && s.hasRetired(call.Params.Name)
+			if !back {
+				if err := s.mayBegin(call); err != nil {
+					return nil, err
+				}
 			}
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// mayBegin refuses a new call of a tool that is not there for whoever calls it.
+func (s *Server) mayBegin(req *mcp.CallToolRequest) error {
+	name := req.Params.Name
+	if s.shows(visitorOf(req), name) {
+		return nil
+	}
+	s.log.Warn("a client called a tool that is not offered", "tool", fmt.Sprintf("%.80q", name))
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.80q", name)}
 }
 
 type answerKey struct{}

@@ -29,6 +29,10 @@ type claims struct {
 	Principal string `json:"p,omitempty"`
 	Tool      string `json:"t"`
 	Arguments string `json:"a"`
+	Bound     string `json:"b,omitempty"` // the profile that the path names; "" names none
+
+	// Profile is what the call runs under, "" for the base tool; nil if the call runs nothing. Who comes back has to reach it.
+	Profile *string `json:"f,omitempty"`
 }
 
 // stateKeyBytes is the length of the key that states are sealed with.
@@ -101,6 +105,8 @@ func (c *claims) check(of *claims, now time.Time) error {
 		return errors.New("it belongs to a call of another tool")
 	case c.Arguments != of.Arguments:
 		return errors.New("it belongs to a call with other arguments")
+	case c.Bound != of.Bound:
+		return errors.New("it belongs to a call at another path")
 	case now.Unix() >= c.Expires:
 		return errors.New("its time is over; call the tool again")
 	}

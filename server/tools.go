@@ -193,6 +193,7 @@ func (s *Server) eval(profile string) mcp.ToolHandler {
 func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) *mcp.CallToolResult {
 	r.Channels = []approvals.Channel{&elicitation{c, s}}
 	r.Caller = c.caller()
+	c.profile = &r.Profile
 	response, err := c.evaluate(ctx, r)
 	if response == nil {
 		return failed(err)
