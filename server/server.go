@@ -104,7 +104,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		// Said up front, also while there are no tools: clients fix capabilities when they connect.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
-	s.mcp.AddReceivingMiddleware(s.declared, s.initialize, s.list, s.notice)
+	s.mcp.AddReceivingMiddleware(s.arrive, s.declared, s.initialize, s.list, s.notice)
 	s.mcp.AddSendingMiddleware(keepAnswers)
 	s.offer()
 	s.cancel = e.Subscribe(s.offer)
@@ -153,7 +153,7 @@ func (s *Server) isLocal(session *mcp.ServerSession) bool {
 // ServeStdio serves one client that writes to in and reads from out, until in
 // ends or ctx does. Neither is closed.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	err := s.Serve(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keepOpen{out}})
+	err := s.Serve(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keepOpen{out}, MaxLineLength: maxBody})
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil // the usual end: the client is gone
 	}

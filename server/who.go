@@ -57,7 +57,7 @@ func nameOf(info *mcp.Implementation) string {
 	if info == nil {
 		return ""
 	}
-	return strings.TrimSpace(info.Name + " " + info.Version)
+	return strings.TrimSpace(cutName(info.Name) + " " + cutName(info.Version))
 }
 
 // newcomer is the name of the client that sends one of the requests that clients begin with.

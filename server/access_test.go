@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A client that calls itself something else each time, and one that is refused each time, do not fill the record, and what others do is
+// recorded one by one meanwhile.
+func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		l := newAccessLog(func(_ context.Context, principal, client, state, detail string) {
+			got = append(got, strings.Join([]string{principal, client, state, detail}, " "))
+		})
+		for i := range 5000 {
+			l.admit(t.Context(), "anna", fmt.Sprint("client", i), "127.0.0.1")
+			l.refused(t.Context(), "", "10.0.0.1", "no_token")
+		}
+		if len(got) != newcomersAnHour+entriesAMinute {
+			t.Errorf("%d entries, want %d", len(got), newcomersAnHour+entriesAMinute)
+		}
+		got = nil
+		l.admit(t.Context(), "bert", "client", "127.0.0.1")
+		l.refused(t.Context(), "bert", "127.0.0.1", "wrong_state")
+		if len(got) != 2 {
+			t.Errorf("of bert there are %q", got)
+		}
+		got = nil
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		all := strings.Join(got, "\n")
+		if len(got) != 2 || !strings.Contains(all, "4950 more times") || !strings.Contains(all, "4980 more times") {
+			t.Errorf("counted: %q", got)
+		}
+		for i := range 100_000 {
+			l.refused(t.Context(), fmt.Sprint("p", i), "127.0.0.1", "wrong_state")
+		}
+		if len(l.callers) > maxCallers+1 || len(l.admitted) > maxAdmitted {
+			t.Errorf("%d callers and %d clients are remembered", len(l.callers), len(l.admitted))
+		}
+		l.flush()
+	})
+}
