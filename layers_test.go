@@ -19,7 +19,7 @@ var layers = map[string]struct {
 	outside []string
 }{
 	// Leaves.
-	"sandbox":         {ours: []string{"internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
+	"sandbox":         {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":        {outside: []string{"github.com/evanw/esbuild"}},
 	"profiles":        {ours: []string{"internal/replace"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":         {},
@@ -31,10 +31,10 @@ var layers = map[string]struct {
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
-	".":            {ours: []string{"internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store"}},
-	"server":       {ours: []string{".", "approvals", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	".":            {ours: []string{"internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store"}},
+	"server":       {ours: []string{".", "approvals", "internal/fair", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"console":      {ours: []string{"approvals", "audit", "store"}},
-	"cmd/codemode": {ours: []string{".", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

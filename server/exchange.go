@@ -29,6 +29,7 @@ type exchange struct {
 	call   *call
 
 	conversation *conversation
+	release      func() // gives the memory of the request back; once
 
 	mu       sync.Mutex
 	able     bool          // whether the client, as last heard, can show a form
@@ -227,10 +228,15 @@ func (x *exchange) finish(result *mcp.CallToolResult) {
 	defer x.mu.Unlock()
 	x.result = result
 	x.signal()
-	if x.legs == 0 {
-		x.left = time.Now()
-		x.timer.Reset(resultKept)
+	if x.legs > 0 {
+		return
 	}
+	x.left = time.Now()
+	if x.last == nil { // there is no state that could ask for it
+		x.timer.Reset(0)
+		return
+	}
+	x.timer.Reset(resultKept)
 }
 
 // expire is called when nobody has come back in time.

@@ -18,9 +18,10 @@ import (
 
 const (
 	// maxParked is how many calls of one principal wait for their clients to come back, or keep a result for them;
-	// maxParkedInAll, how many of all.
+	// maxParkedInAll, how many of all. A principal has at most parkedReserve times as many as are left.
 	maxParked      = 32
 	maxParkedInAll = 256
+	parkedReserve  = 3
 )
 
 // An Adopter goes on with a run that another process began, or this one before it was started anew: one that is named by a requestState,
@@ -103,6 +104,7 @@ func (xs *exchanges) newExchange(req *mcp.CallToolRequest, bound claims) *exchan
 	x := &exchange{all: xs, claims: bound, able: canAsk(req), changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, x)
 	x.call = &call{visitor: visitorOf(req)}
+	x.release = func() {}
 	if x.call.visitor == nil {
 		x.call.session = req.Session
 	} else {
@@ -120,6 +122,13 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 	}
 	if other := xs.all[x.claims.Exchange]; other != nil {
 		return other, nil
+	}
+	if v := x.call.visitor; v != nil {
+		release, err := v.body.again()
+		if err != nil {
+			return nil, err
+		}
+		x.release = sync.OnceFunc(release)
 	}
 	xs.all[x.claims.Exchange] = x
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -174,7 +183,7 @@ func (xs *exchanges) takeOver(req *mcp.CallToolRequest, c *claims, bound claims,
 	return xs.begin(x, do)
 }
 
-// mayPark reports whether one more call may wait for people. A result that nobody came back for makes room.
+// mayPark reports whether one more call may wait for people. A result that its principal did not come back for makes room.
 func (xs *exchanges) mayPark(x *exchange) bool {
 	xs.mu.Lock()
 	defer xs.mu.Unlock()
@@ -188,7 +197,8 @@ func (xs *exchanges) mayPark(x *exchange) bool {
 			own = append(own, other)
 		}
 	}
-	return (len(own) < maxParked || xs.forget(own)) && (len(all) < maxParkedInAll || xs.forget(all))
+	most := min(maxParked, parkedReserve*(maxParkedInAll-len(all))) // so that there is room for others
+	return len(own) < most || xs.forget(own)
 }
 
 // forget drops the oldest result among these. The caller holds mu.
@@ -199,6 +209,7 @@ func (xs *exchanges) forget(among []*exchange) bool {
 	}
 	oldest := slices.MinFunc(among, func(a, b *exchange) int { return a.since().Compare(b.since()) })
 	delete(xs.all, oldest.claims.Exchange)
+	oldest.release()
 	oldest.timer.Stop()
 	return true
 }
@@ -208,6 +219,7 @@ func (xs *exchanges) drop(x *exchange) {
 	xs.mu.Lock()
 	if xs.all[x.claims.Exchange] == x {
 		delete(xs.all, x.claims.Exchange)
+		x.release()
 	}
 	xs.mu.Unlock()
 	if xs.server.hasRetired(x.claims.Tool) {

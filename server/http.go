@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // Path is where an [HTTP] is mounted, with everything below it: Path/<profile> offers that profile alone.
@@ -38,7 +40,10 @@ type HTTP struct {
 	config  atomic.Pointer[httpConfig]
 	handler http.Handler // for requests that were let in
 	visits  *visits
-	stop    func() // following the configuration
+	shares  *shares
+
+	connections *connections
+	stop        func() // following the configuration
 }
 
 // maxBody is what a request may have: a program, its input and the answers of people fit in many times.
@@ -46,7 +51,8 @@ const maxBody = 4 << 20
 
 // HTTP makes a handler for [Path]. An error is one of the configuration. End it with Close.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
-	h := &HTTP{server: s, options: o, visits: newVisits(s)}
+	shares := newShares()
+	h := &HTTP{server: s, options: o, shares: shares, visits: newVisits(s, shares), connections: newConnections(shares.connections)}
 	config, err := h.read()
 	if err != nil {
 		return nil, err
@@ -154,9 +160,16 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if err := h.connections.own(r, v.share); err != nil {
+		refuseFull(w, fair.IsFull(err))
+		return
+	}
 	switch status, err := h.visits.enter(v, r); {
 	case errors.Is(err, errForeignSession):
 		h.refuse(w, r, v.principal, status, "wrong_session", err.Error())
+		return
+	case fair.IsFull(err) != nil:
+		refuseFull(w, fair.IsFull(err))
 		return
 	case err != nil:
 		w.Header().Set("Retry-After", "5")
@@ -164,8 +177,15 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.visits.leave(v)
-	body, status := readBody(w, r)
-	if status != 0 {
+	v.body = &bodyHold{budget: h.shares.bodies, owner: v.share}
+	defer v.body.release()
+	body, err := readBody(w, r, v.body)
+	if full := fair.IsFull(err); full != nil {
+		refuseFull(w, full)
+		return
+	}
+	if err != nil {
+		status := bodyStatus(err)
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
@@ -178,27 +198,84 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Authorization", "Bearer -") // the real one is known to nobody from here on
 	r.Header.Del("Cookie")
 	h.handler.ServeHTTP(s, r)
+	if len(body) > keptBody {
+		h.replaceLast(r, cmp.Or(r.Header.Get(sessionHeader), w.Header().Get(sessionHeader)))
+	}
 }
 
-// bodyWait is how long a client may take to send what it wants.
-const bodyWait = 30 * time.Second
+// keptBody is how large a request of a session may be, in bytes, that is left to the SDK.
+const keptBody = 8 << 10
 
-// readBody reads all of a request, so that from then on a client that says nothing is one that waits. status is not 0 if it cannot
-// be served.
-func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int) {
+const sessionHeader = "Mcp-Session-Id"
+
+// replaceLast has the SDK forget a large request: it keeps the last one of each session in the array of a queue, until the next one
+// takes its place. That is a notification which nobody looks at.
+func (h *HTTP) replaceLast(r *http.Request, session string) {
+	if session == "" || r.Header.Get("Mcp-Protocol-Version") >= stateless {
+		return // it ended with the request
+	}
+	const nothing = `{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "-", "progress": 0}}`
+	r = r.Clone(context.WithoutCancel(r.Context()))
+	r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(strings.NewReader(nothing)), int64(len(nothing))
+	r.Header.Set(sessionHeader, session)
+	h.handler.ServeHTTP(discard{http.Header{}}, r)
+}
+
+// discard is a response that nobody gets.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header       { return d.header }
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) WriteHeader(int)             {}
+
+const (
+	// bodyWait is how long a client may take to send what it wants.
+	bodyWait = 30 * time.Second
+	// firstBody is how much room a request gets at first, in bytes; each time it is full it is doubled.
+	firstBody = 4 << 10
+)
+
+// readBody reads all of a request, so that from then on a client that says nothing is one that waits. Room is taken as it fills, not as
+// the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
+func readBody(w http.ResponseWriter, r *http.Request, hold *bodyHold) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // what cannot have one is no connection
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	from := http.MaxBytesReader(w, r.Body, maxBody)
+	if err := hold.grow(firstBody); err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, firstBody)
+	for {
+		if len(body) == cap(body) {
+			if err := hold.grow(int64(2 * cap(body))); err != nil {
+				return nil, err
+			}
+			body = append(make([]byte, 0, 2*cap(body)), body...)
+		}
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF:
+			return body, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// bodyStatus is the status for a request that could not be read.
+func bodyStatus(err error) int {
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case large:
-		return nil, http.StatusRequestEntityTooLarge
+		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, http.StatusRequestTimeout
-	case err != nil:
-		return nil, http.StatusBadRequest
+		return http.StatusRequestTimeout
 	}
-	return body, 0
+	return http.StatusBadRequest
 }
 
 // admit finds out who sends a request, or turns it away.
@@ -220,6 +297,7 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 			return unauthorized("unknown_token", "this token is not known")
 		}
 		v.principal, v.reach, v.fingerprint = who.principal, who.reach, codemode.Fingerprint(token)
+		v.share = v.principal
 	default: // every program on this machine may come in
 		v.reach = reach{all: true}
 		if token != "" {

@@ -14,9 +14,11 @@ type visitor struct {
 	fingerprint string // of the token; "" without one
 	reach       reach  // which profiles they may use
 	address     string // that it comes from
+	share       string // whose share of everything it uses; "" without tokens, where all are one
 	visit       *visit // the session that the request belongs to; nil without one
 
 	stream *stream         // what is written back
+	body   *bodyHold       // the memory that the request takes
 	gone   context.Context // ends with the request
 }
 

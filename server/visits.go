@@ -12,37 +12,34 @@ import (
 )
 
 const (
-	// maxVisits is how many sessions there are at most; one that is opened then ends the one that was silent for longest.
-	maxVisits = 4096
 	// visitIdle is how long a session may be silent, without a stream that is open. The protocol has clients begin a new one.
 	visitIdle = time.Hour
-	// maxRequests is how many requests are served at once, streams that are open among them.
-	maxRequests = 8192
 )
 
 // visits are the sessions of clients over HTTP up to MCP 2025-11-25. The SDK keeps them for ever when a client goes away without
 // a word; here they end.
 type visits struct {
 	server *Server
+	shares *shares
 
-	mu       sync.Mutex
-	all      map[string]*visit // by the id of the session
-	requests int
-	closed   bool
-	reaper   *time.Timer
-	closing  sync.WaitGroup
+	mu      sync.Mutex
+	all     map[string]*visit // by the id of the session
+	closed  bool
+	reaper  *time.Timer
+	closing sync.WaitGroup
 }
 
 // A visit is one session.
 type visit struct {
 	session  *mcp.ServerSession
 	user     string
-	requests int // that are open
+	share    string // whose share of the sessions it is
+	requests int    // that are open
 	used     time.Time
 }
 
-func newVisits(s *Server) *visits {
-	vs := &visits{server: s, all: map[string]*visit{}}
+func newVisits(s *Server, shares *shares) *visits {
+	vs := &visits{server: s, shares: shares, all: map[string]*visit{}}
 	vs.reaper = time.AfterFunc(visitIdle/10, vs.reap)
 	return vs
 }
@@ -56,13 +53,14 @@ func (vs *visits) enter(v *visitor, r *http.Request) (status int, err error) {
 	if vs.closed {
 		return http.StatusServiceUnavailable, errors.New("the server is stopping")
 	}
-	if vs.requests >= maxRequests {
-		return http.StatusServiceUnavailable, errors.New("too many requests are open")
+	visit := vs.all[r.Header.Get("Mcp-Session-Id")]
+	if visit != nil && visit.user != v.user() {
+		return http.StatusForbidden, errForeignSession
 	}
-	if visit := vs.all[r.Header.Get("Mcp-Session-Id")]; visit != nil {
-		if visit.user != v.user() {
-			return http.StatusForbidden, errForeignSession
-		}
+	if err := vs.shares.requests.Try(v.share, 1); err != nil {
+		return 0, err
+	}
+	if visit != nil {
 		visit.requests++
 		visit.used = time.Now()
 		v.visit = visit
@@ -70,14 +68,13 @@ func (vs *visits) enter(v *visitor, r *http.Request) (status int, err error) {
 			vs.server.calls.end(errClientGone, func(c *call) bool { return c.session == visit.session }) // or the SDK waits for them
 		}
 	}
-	vs.requests++
 	return 0, nil
 }
 
 func (vs *visits) leave(v *visitor) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	vs.requests--
+	vs.shares.requests.Release(v.share, 1)
 	if v.visit != nil {
 		v.visit.requests--
 		v.visit.used = time.Now()
@@ -98,32 +95,44 @@ func (vs *visits) begin(session *mcp.ServerSession, v *visitor) error {
 	if vs.all[id] != nil {
 		return nil
 	}
-	if len(vs.all) >= maxVisits && !vs.evict() {
-		return errors.New("there are too many sessions")
+	err := vs.shares.sessions.Try(v.share, 1)
+	for err != nil && vs.evict(v.share) {
+		err = vs.shares.sessions.Try(v.share, 1)
 	}
-	vs.all[id] = &visit{session: session, user: v.user(), used: time.Now()}
+	if err != nil {
+		return err
+	}
+	vs.all[id] = &visit{session: session, user: v.user(), share: v.share, used: time.Now()}
 	vs.closing.Go(func() {
 		_ = session.Wait() // however it ends
 		vs.mu.Lock()
-		delete(vs.all, id)
+		vs.forget(id)
 		vs.mu.Unlock()
 	})
 	return nil
 }
 
-// evict ends the session that was silent for longest, if there is one. The caller holds mu.
-func (vs *visits) evict() bool {
+// forget gives the share of a session back. The caller holds mu.
+func (vs *visits) forget(id string) {
+	if visit := vs.all[id]; visit != nil {
+		delete(vs.all, id)
+		vs.shares.sessions.Release(visit.share, 1)
+	}
+}
+
+// evict ends the session that was silent for longest of those that use a share, if there is one. The caller holds mu.
+func (vs *visits) evict(share string) bool {
 	var oldest *visit
 	var at string
 	for id, visit := range vs.all {
-		if visit.requests == 0 && (oldest == nil || visit.used.Before(oldest.used)) {
+		if visit.share == share && visit.requests == 0 && (oldest == nil || visit.used.Before(oldest.used)) {
 			oldest, at = visit, id
 		}
 	}
 	if oldest == nil {
 		return false
 	}
-	delete(vs.all, at)
+	vs.forget(at)
 	vs.end(oldest.session)
 	return true
 }
@@ -145,7 +154,7 @@ func (vs *visits) reap() {
 	}
 	for id, visit := range vs.all {
 		if visit.requests == 0 && time.Since(visit.used) >= visitIdle {
-			delete(vs.all, id)
+			vs.forget(id)
 			vs.end(visit.session)
 		}
 	}

@@ -68,9 +68,9 @@ func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *se
 	f := &front{set: set, evaluator: e, log: log, mux: http.NewServeMux(), url: "http://" + listener.Addr().String()}
 	f.mount(web)
 	front := &http.Server{
-		Handler: web.Guard(f.mux), ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: web.Guard(f.mux), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	web.Protect(front)
 	ended := make(chan error, 1)
 	go func() { ended <- front.Serve(listener) }()
 	log.Info("listening", "mcp", f.url+server.Path)

@@ -1,0 +1,190 @@
+// Package fair shares a bounded amount of something among owners who do not know each other: memory, sessions, requests.
+//
+// An owner may hold at most three times what it leaves free. One that takes all it can gets three quarters of the whole, the
+// next one three quarters of what is left, and so on: there is always something for whoever comes next, until there are so many
+// owners that it is less than a unit. Owners that are there at the same time get equal shares as they give back and take again.
+//
+//	b := fair.New("requests", 4096, 0)
+//	if err := b.Try("anna", 1); err != nil {
+//		return err // a [*Full], which says whose share is used up
+//	}
+//	defer b.Release("anna", 1)
+//
+// The owner "" is the one of whom there are no others, and may use everything.
+package fair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// reserve is how many times what is free an owner may hold.
+const reserve = 3
+
+// Full says that an owner got nothing.
+type Full struct {
+	What string // of the Budget
+	// Own says that the owner's own share is used up. Otherwise there is not enough left for anybody.
+	Own bool
+	// Queued says that too many of the owner's own wait already.
+	Queued bool
+}
+
+func (f *Full) Error() string {
+	switch {
+	case f.Queued:
+		return fmt.Sprintf("too much waits already for your share of %s: try again in a few seconds, or do less at once", f.What)
+	case f.Own:
+		return fmt.Sprintf("your share of %s is used up: end some, or try again in a few seconds", f.What)
+	}
+	return fmt.Sprintf("the %s of this server are used up: try again in a few seconds", f.What)
+}
+
+// A Budget is what is shared. Its methods may be called from many goroutines.
+type Budget struct {
+	what  string
+	total int64
+	queue int // how many of one owner may wait
+
+	mu     sync.Mutex
+	used   int64
+	held   map[string]int64
+	queues map[string][]*waiter
+	order  []string // the owners that have a queue, next one first
+}
+
+type waiter struct {
+	n     int64
+	ready chan struct{}
+}
+
+// New makes a Budget of total units. what names them in errors, in the plural. queue is how many requests of one owner
+// [Budget.Acquire] lets wait; 0 lets none.
+func New(what string, total int64, queue int) *Budget {
+	return &Budget{what: what, total: total, queue: queue, held: map[string]int64{}, queues: map[string][]*waiter{}}
+}
+
+// Try takes n units for an owner, now or not at all. The error is a [*Full].
+func (b *Budget) Try(owner string, n int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.try(owner, n)
+}
+
+// try is Try. The caller holds mu.
+func (b *Budget) try(owner string, n int64) error {
+	used, held := b.used+n, b.held[owner]+n
+	switch {
+	case used > b.total:
+		return &Full{What: b.what, Own: b.held[owner] > b.total/2}
+	case owner != "" && held > reserve*(b.total-used):
+		return &Full{What: b.what, Own: b.held[owner] > 0}
+	}
+	b.used, b.held[owner] = used, held
+	return nil
+}
+
+// Acquire takes n units for an owner, and waits until it gets them or ctx ends. Owners take turns; of one owner, who came first is
+// served first. The error is a [*Full] if too many wait, or the cause of ctx.
+func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
+	b.mu.Lock()
+	queue := b.queues[owner]
+	if len(queue) == 0 {
+		err := b.try(owner, n)
+		if err == nil || b.queue == 0 {
+			b.mu.Unlock()
+			return err
+		}
+	}
+	if len(queue) >= b.queue {
+		b.mu.Unlock()
+		return &Full{What: b.what, Own: true, Queued: true}
+	}
+	w := &waiter{n: n, ready: make(chan struct{})}
+	if len(queue) == 0 {
+		b.order = append(b.order, owner)
+	}
+	b.queues[owner] = append(queue, w)
+	b.mu.Unlock()
+	select {
+	case <-w.ready:
+		return nil
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-w.ready: // at the same moment
+		b.release(owner, n)
+	default:
+		b.drop(owner, slices.Index(b.queues[owner], w))
+		b.serve() // who came after it may want less
+	}
+	return context.Cause(ctx)
+}
+
+// Release gives n units back that an owner has.
+func (b *Budget) Release(owner string, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.release(owner, n)
+}
+
+func (b *Budget) release(owner string, n int64) {
+	if b.held[owner] < n {
+		panic("fair: " + owner + " gives back more than it has")
+	}
+	b.used -= n
+	if b.held[owner] -= n; b.held[owner] == 0 {
+		delete(b.held, owner)
+	}
+	b.serve()
+}
+
+// serve gives to those who wait, one of each owner in turn. The caller holds mu.
+func (b *Budget) serve() {
+	for refused := 0; refused < len(b.order); {
+		owner := b.order[0]
+		b.order = append(b.order[1:], owner)
+		w := b.queues[owner][0]
+		if b.try(owner, w.n) != nil {
+			refused++
+			continue
+		}
+		refused = 0
+		close(w.ready)
+		b.drop(owner, 0)
+	}
+}
+
+// drop takes a waiter out of its queue. The caller holds mu.
+func (b *Budget) drop(owner string, at int) {
+	b.queues[owner] = slices.Delete(b.queues[owner], at, at+1)
+	if len(b.queues[owner]) == 0 {
+		delete(b.queues, owner)
+		b.order = slices.DeleteFunc(b.order, func(o string) bool { return o == owner })
+	}
+}
+
+// Used says how much is in use.
+func (b *Budget) Used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// Held says how much an owner has.
+func (b *Budget) Held(owner string) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held[owner]
+}
+
+// IsFull returns the [Full] in an error; nil if there is none.
+func IsFull(err error) *Full {
+	full, _ := errors.AsType[*Full](err)
+	return full
+}
