@@ -74,6 +74,10 @@ type Options struct {
 	// process, as far as they are within the bound of [analysis.Compile]; what is beyond runs unread, or not at all.
 	Worker []string
 
+	// GuestMemory is what all programs may have together, in bytes; zero is a quarter of what the machine or its container has, and
+	// 512 MiB at most. One principal gets three quarters of it. It counts unless Engine is given.
+	GuestMemory int64
+
 	// Channels reach people whoever asks for a run, beside the channels of each Request.
 	Channels []approvals.Channel
 
@@ -223,7 +227,7 @@ func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, Hash: GuestHash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey})
+	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, Hash: GuestHash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: e.options.GuestMemory})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}

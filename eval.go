@@ -151,7 +151,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
 	x.run = e.gate.Run(x.info())
-	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Input: r.Input, Limits: limits, Lookup: program.Lookup})
+	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.Principal, Input: r.Input, Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
 }
 

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // Options are the settings of an Engine.
@@ -34,6 +36,10 @@ type Options struct {
 	// Idle is how many guests wait for a run, ready to be used; zero means two
 	// for each processor. Each holds some 150 KiB.
 	Idle int
+	// Memory is what all guests may have together, in bytes, beside what is kept ready; zero means a quarter of what the machine or
+	// its container has, and 512 MiB at most. One owner gets three quarters at most, see [Program.Owner]. A run that needs more than is left ends
+	// as [OutOfMemory]; one that could not even begin waits, and is [Refused] if too many of its owner wait.
+	Memory int64
 	// ParkKey authenticates the images of parked runs: whoever has it can make
 	// an image, and with it any state of a guest. Engines that resume each
 	// other's runs share it. nil means a key of this engine's own.
@@ -72,6 +78,8 @@ type Engine struct {
 	parkKey    []byte
 	turns      *turns
 	dump       dump
+	memory     *fair.Budget
+	patient    sync.Map // the run that waits for memory, by owner
 
 	lastHere sync.Pool // of *codeCopy: what it keeps for each processor is what was used there
 
@@ -96,6 +104,10 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("sandbox: Options.Hash is no SHA-256 in hex: %q", o.Hash)
 	}
 	e := &Engine{hash: o.Hash, maxIdle: o.Idle, turns: newTurns(runtime.GOMAXPROCS(0))}
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory(machineMemory())
+	}
+	e.memory = fair.New("memory for programs", o.Memory, maxQueued)
 	if e.maxIdle <= 0 {
 		e.maxIdle = 2 * runtime.GOMAXPROCS(0)
 	}

@@ -34,7 +34,7 @@ func FuzzHostCall(f *testing.F) {
 			got = c
 			close(arrived)
 			return nil, nil
-		})
+		}, 0)
 		inside := uint64(name)+uint64(nameLen) <= uint64(size) && uint64(args)+uint64(argsLen) <= uint64(size) && argsLen <= 1<<20
 		defer func() {
 			if p := recover(); p != nil && (inside || p != errOutOfBounds) {
@@ -89,7 +89,7 @@ func FuzzShared(f *testing.F) {
 			b = b[:sharedSize]
 		}
 		g.shared.write(0, b)
-		r := newRun(t.Context(), e, g, Program{}, DefaultLimits(), echo)
+		r := newRun(t.Context(), e, g, Program{}, DefaultLimits(), echo, 0)
 		defer r.end()
 		r.started -= r.limits.Wall // it must not wait for a forged timer
 		if _, err := r.finished(g); err != nil && !errors.As(err, new(*Error)) {

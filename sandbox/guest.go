@@ -30,6 +30,7 @@ type guest struct {
 	left    time.Duration
 	began   time.Duration // when it was its turn last
 	turns   *turns
+	turn    chan struct{} // tells that it is its turn
 	wake    chan struct{} // of runs: a wake-up that comes too late is one too many for the next
 	waste   bool          // trapped
 }
@@ -42,7 +43,7 @@ func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest
 	if err != nil {
 		return nil, err
 	}
-	g := &guest{copy: c, mem: m, turns: e.turns, wake: make(chan struct{}, 1)}
+	g := &guest{copy: c, mem: m, turns: e.turns, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	allocator := experimental.MemoryAllocatorFunc(func(cap, max uint64) experimental.LinearMemory { return m })
 	g.module, err = c.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), c.code,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)) // not used, and smaller than the default
@@ -101,7 +102,7 @@ func (g *guest) call(what uint64, args ...uint64) error {
 // enter waits for the guest's turn and moves its clock; from here to leave it
 // is the guest that computes.
 func (g *guest) enter() {
-	g.turns.take()
+	g.turns.take(g.run.program.Owner, g.turn)
 	g.entered = now()
 	g.began = g.entered
 	g.mem.watch()

@@ -23,10 +23,14 @@ func (r *Run) room() int { return int(r.limits.Memory) + hostRoom - r.size - r.h
 // mayGrow is asked before the guest's memory grows.
 func (r *Run) mayGrow(size int) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if size-r.size > r.room() {
+	roomy := size-r.size <= r.room()
+	ok := roomy && r.reserve(size, r.held)
+	r.mu.Unlock()
+	if !roomy || !ok && !r.awaitMemory(size) {
 		return false
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.size = size
 	return true
 }
@@ -77,6 +81,9 @@ func (r *Run) answered(a answer) {
 	if n := len(a.value); n+r.held > hostRoom && n > r.room()/answerShare {
 		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name},
 			Message: fmt.Sprintf("the answer of %.100s has %d bytes, and there is no room for it in the %d MiB that the program may have with its open calls: ask for less, or for fewer at once", c.Name, n, r.limits.Memory>>20)}
+	}
+	if n := len(a.value); n > 0 && !r.reserve(r.size, r.held+n) {
+		a.value, a.err = nil, &Throw{Class: "RangeError", Props: map[string]any{"toolName": c.Name}, Message: fmt.Sprintf("there is no room for the answer of %.100s: %s", c.Name, r.shareIsFull())}
 	}
 	r.held += len(a.value)
 	r.answers = append(r.answers, a)

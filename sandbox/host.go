@@ -20,7 +20,7 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	t := now()
 	if t-g.began > slice {
 		g.mem.unwatch()
-		g.turns.pass()
+		g.turns.pass(g.run.program.Owner, g.turn)
 		t = now()
 		g.began = t
 	}

@@ -13,7 +13,7 @@ func TestAGuestIsRestoredWithoutAskingTheKernel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.put(g)
-		r := newRun(t.Context(), e, g, Program{Source: source}, DefaultLimits(), echo)
+		r := newRun(t.Context(), e, g, Program{Source: source}, DefaultLimits(), echo, 0)
 		if _, err := r.loop(g); err != nil {
 			t.Fatal(err)
 		}

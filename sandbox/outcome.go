@@ -103,6 +103,9 @@ func trapCause(err error) error {
 }
 
 func (r *Run) outOfMemory(g *guest) *Error {
+	if r.full != nil {
+		return &Error{Kind: OutOfMemory, Message: r.shareIsFull(), Err: r.full}
+	}
 	return &Error{Kind: OutOfMemory, Message: fmt.Sprintf("the program needs more than the %d MiB of memory it may have", g.mem.limit>>20)}
 }
 

@@ -75,6 +75,7 @@ type imageHeader struct {
 	Guest  string        `json:"guest"`
 	Name   string        `json:"name,omitempty"`
 	Source string        `json:"source"` // for positions, and for whoever looks at it
+	Owner  string        `json:"owner,omitempty"`
 	Limits Limits        `json:"limits"`
 	Memory int           `json:"memory"`
 	CPU    time.Duration `json:"cpu"`
@@ -93,7 +94,7 @@ type imageCall struct {
 // parkNow makes the image; the guest is idle, and ended is set.
 func (r *Run) parkNow(g *guest, p *parking) error {
 	t := now()
-	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Limits: r.limits,
+	h := imageHeader{Guest: r.engine.hash, Name: r.program.Name, Source: r.program.Source, Owner: r.program.Owner, Limits: r.limits,
 		Memory: g.mem.size, CPU: r.cpu, Wall: r.wall(t), Clock: t - g.clock}
 	r.mu.Lock()
 	h.Calls = r.calls
@@ -160,6 +161,13 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 	if err != nil {
 		return nil, err
 	}
+	need := int64(guestCost + header.Memory - e.snapshot.size)
+	for _, c := range header.Open {
+		need += int64(len(c.Args))
+	}
+	if err := e.admit(ctx, header.Owner, need); err != nil {
+		return nil, err
+	}
 	g, err := e.get(ctx, header.Limits.Memory)
 	if err == nil {
 		err = e.readPages(g, header.Memory, pages)
@@ -169,10 +177,11 @@ func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, col
 			g.waste = true
 			e.put(g)
 		}
+		e.memory.Release(header.Owner, need)
 		return nil, err
 	}
-	p := Program{Source: header.Source, Name: header.Name, Limits: header.Limits, Lookup: lookup}
-	r := newRun(ctx, e, g, p, header.Limits, h)
+	p := Program{Source: header.Source, Name: header.Name, Owner: header.Owner, Limits: header.Limits, Lookup: lookup}
+	r := newRun(ctx, e, g, p, header.Limits, h, need)
 	r.begun = true
 	r.cpu = header.CPU
 	r.started -= header.Wall

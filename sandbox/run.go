@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // Run runs p in a fresh guest and performs its calls through h. The Result is
@@ -50,18 +52,36 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Kind: Canceled, Message: "canceled before it started", Err: context.Cause(ctx)}
 	}
+	if err := e.admit(ctx, p.Owner, guestCost); err != nil {
+		return nil, err
+	}
 	g, err := e.get(ctx, limits.Memory)
+	if err != nil {
+		e.memory.Release(p.Owner, guestCost)
+	}
 	if errors.Is(err, ErrClosed) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, &Error{Kind: Crashed, Message: "no guest could be made", Err: err}
 	}
-	return newRun(ctx, e, g, p, limits, h), nil
+	return newRun(ctx, e, g, p, limits, h, guestCost), nil
 }
 
-func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, h Host) *Run {
-	r := &Run{engine: e, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(), wake: g.wake}
+// admit takes memory for a run that is to begin, of the owner's share, and waits until there is some.
+func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
+	switch err := e.memory.Acquire(ctx, owner, n); {
+	case err == nil:
+		return nil
+	case fair.IsFull(err) != nil:
+		return &Error{Kind: Refused, Message: "not started: " + err.Error(), Err: err}
+	default:
+		return &Error{Kind: Canceled, Message: "canceled before it started", Err: err}
+	}
+}
+
+func newRun(ctx context.Context, e *Engine, g *guest, p Program, limits Limits, h Host, reserved int64) *Run {
+	r := &Run{engine: e, reserved: reserved, program: p, host: h, limits: limits, guest: g, parent: ctx, started: now(), wake: g.wake}
 	g.run = r
 	g.clock = r.started
 	r.size = g.mem.size
@@ -135,8 +155,10 @@ type Run struct {
 	queue       []*Call
 	open        []*Call // with the Host, or left for later; by ID
 	answers     []answer
-	held        int // bytes of open and answers, and of those that are settled now
-	size        int // of the guest's memory
+	held        int        // bytes of open and answers, and of those that are settled now
+	size        int        // of the guest's memory
+	reserved    int64      // of the engine's memory
+	full        *fair.Full // why there was no more of it; nil if it was never refused
 	pauses      int
 	pausedSince time.Duration
 	paused      time.Duration
@@ -218,6 +240,7 @@ func (r *Run) drive() bool {
 	r.mu.Unlock()
 	r.guest = nil
 	r.engine.put(g)
+	r.engine.memory.Release(r.program.Owner, r.reserved)
 	if r.done != nil {
 		close(r.done)
 	}
@@ -474,7 +497,7 @@ func (r *Run) call(name, args []byte) int32 {
 	if r.calls >= r.limits.Calls {
 		return callTooMany
 	}
-	if len(args) > r.room() {
+	if len(args) > r.room() || !r.reserve(r.size, r.held+len(args)) {
 		return callNoRoom
 	}
 	c := &Call{ID: r.calls + 1, Name: r.callName(name), Args: append(make([]byte, 0, len(args)), args...), run: r}

@@ -17,6 +17,9 @@ type Program struct {
 	Name string
 	// Input is what the program sees as the global `input`, as JSON; nil means undefined.
 	Input json.RawMessage
+	// Owner is whose share of the memory and the processors the run uses; see [Options.Memory]. "" is the one of whom there are
+	// no others.
+	Owner string
 	// Limits bound the run; every zero field has the default of [DefaultLimits].
 	Limits Limits
 	// Lookup maps a 1-based line and column in Source to the text its author

@@ -80,11 +80,16 @@ func (b *Budget) try(owner string, n int64) error {
 	switch {
 	case used > b.total:
 		return &Full{What: b.what, Own: b.held[owner] > b.total/2}
-	case owner != "" && held > reserve*(b.total-used):
-		return &Full{What: b.what, Own: b.held[owner] > 0}
+	case owner != "" && b.held[owner] > 0 && held > reserve*(b.total-used), b.never(owner, n): // who has nothing gets what is left
+		return &Full{What: b.what, Own: true}
 	}
 	b.used, b.held[owner] = used, held
 	return nil
+}
+
+// never reports whether an owner does not get so much however little is in use.
+func (b *Budget) never(owner string, n int64) bool {
+	return n > b.total || owner != "" && n > reserve*(b.total-n)
 }
 
 // Acquire takes n units for an owner, and waits until it gets them or ctx ends. Owners take turns; of one owner, who came first is
@@ -98,6 +103,10 @@ func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 			b.mu.Unlock()
 			return err
 		}
+	}
+	if b.never(owner, n) { // it would wait for ever
+		b.mu.Unlock()
+		return &Full{What: b.what, Own: true}
 	}
 	if len(queue) >= b.queue {
 		b.mu.Unlock()
@@ -168,6 +177,9 @@ func (b *Budget) drop(owner string, at int) {
 		b.order = slices.DeleteFunc(b.order, func(o string) bool { return o == owner })
 	}
 }
+
+// Total is how much there is.
+func (b *Budget) Total() int64 { return b.total }
 
 // Used says how much is in use.
 func (b *Budget) Used() int64 {

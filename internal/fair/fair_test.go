@@ -52,6 +52,7 @@ func TestAnErrorSaysWhoseShareIsUsedUp(t *testing.T) {
 		t.Errorf("anna: %v", err)
 	}
 	take(b, "bert")
+	take(b, "dora")
 	if err := b.Try("carl", 1); IsFull(err) == nil || IsFull(err).Own || !strings.Contains(err.Error(), "of this server") {
 		t.Errorf("carl: %v", err)
 	}
