@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/upstream"
@@ -115,6 +117,8 @@ type Evaluator struct {
 	journal  *Journal // nil when Options.Recorder or RecordDir is set
 	keeper   *keeper  // its record is nil unless RecordDir is set
 	asks     askCounter
+	parked   *waitingRuns
+	reading  *fair.Budget // programs that are read at once
 	reader   analysis.Reader
 	clock    profiles.Clock // what rules that end are decided by
 
@@ -179,6 +183,8 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		saved:       map[string]*os.Root{},
 		executions:  map[*execution]bool{},
 		listed:      map[string]string{},
+		parked:      newWaitingRuns(),
+		reading:     fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading),
 	}
 	if len(o.Worker) > 0 {
 		e.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)

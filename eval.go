@@ -132,7 +132,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if e.own.Load() == nil {
 		e.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
-	program, problems, err := e.reader.Compile(ctx, resp.name, r.Code)
+	program, problems, err := e.read(ctx, r.Principal, resp.name, r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +155,18 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	return resp, x.end(result, err)
 }
 
+// maxReading is how many programs of one principal wait to be compiled.
+const maxReading = 256
+
+// read compiles a program, when it is its principal's turn.
+func (e *Evaluator) read(ctx context.Context, principal, name, code string) (*analysis.Program, []analysis.Problem, error) {
+	if err := e.reading.Acquire(ctx, principal, 1); err != nil {
+		return nil, nil, fmt.Errorf("not started: %w", err)
+	}
+	defer e.reading.Release(principal, 1)
+	return e.reader.Compile(ctx, name, code)
+}
+
 // newExecution announces a run; done is called when it has ended.
 func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
 	x = &execution{
@@ -174,6 +186,7 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 	return x, func() {
 		stop()
 		x.cancel(nil)
+		e.parked.leave(x)
 		e.mu.Lock()
 		delete(e.executions, x)
 		e.mu.Unlock()
@@ -256,7 +269,7 @@ func canceled(ended *sandbox.Error, cause error) error {
 		return ended
 	}
 	message := "the run was canceled"
-	if cause == errRefusals || cause == ErrClosed || errors.Is(cause, approvals.ErrLeaving) {
+	if cause == errRefusals || cause == errWaitedLongest || cause == ErrClosed || errors.Is(cause, approvals.ErrLeaving) {
 		message = cause.Error()
 	}
 	return &sandbox.Error{Kind: sandbox.Canceled, Message: message, Err: cause}

@@ -133,6 +133,7 @@ func (x *execution) take(guest *sandbox.Run) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
+	x.e.parked.leave(x)
 	open := map[int]*sandbox.Call{}
 	for _, c := range guest.Open() {
 		open[c.ID] = c

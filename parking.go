@@ -61,7 +61,7 @@ func (x *execution) park() {
 		}
 	}
 	x.mu.Unlock()
-	if len(open) > 0 {
+	if x.e.parked.enter(x, int64(len(image))) && len(open) > 0 {
 		x.keep(image)
 	}
 }
@@ -136,6 +136,8 @@ func (x *execution) keep(image []byte) {
 	}
 	ctx, cancel := context.WithTimeout(x.calls, storeWait)
 	defer cancel()
+	x.e.parked.large.Lock()
+	defer x.e.parked.large.Unlock()
 	row, err := x.saved(ctx, image)
 	var db *store.DB
 	if err == nil {

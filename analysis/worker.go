@@ -18,7 +18,7 @@ const (
 	// maxCPU is processor time, where the system tells it, else time.
 	maxCPU = time.Second
 	// maxMemory is what the process holds of the system, in bytes.
-	maxMemory = 128 << 20
+	maxMemory = 96 << 20
 	// maxStack is the largest stack, in bytes. Go ends a process that needs more.
 	maxStack = 32 << 20
 	// maxJS bounds what is sent back, in bytes.

@@ -30,9 +30,9 @@ type Workers struct {
 }
 
 // NewWorkers returns workers that run command, a program and its arguments,
-// which calls [Work]. At most one for each processor is busy at a time, four
-// in all; they start when they are needed and end with Close. log receives why
-// they cannot be started; nil discards it.
+// which calls [Work]. At most [MostWorkers] are busy at a time; they start when
+// they are needed and end with Close. log receives why they cannot be started;
+// nil discards it.
 func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	if len(command) == 0 {
 		panic("analysis: NewWorkers needs the command that runs a worker")
@@ -40,9 +40,13 @@ func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	const most = 4
-	return &Workers{command: command, log: log, slots: make(chan struct{}, min(runtime.GOMAXPROCS(0), most))}
+	return &Workers{command: command, log: log, slots: make(chan struct{}, MostWorkers())}
 }
+
+// MostWorkers is how many programs are read at once: two for each processor,
+// four to eight in all, so that an owner who may take all but one of them
+// keeps nobody from the processors.
+func MostWorkers() int { return min(max(2*runtime.GOMAXPROCS(0), 4), 8) }
 
 // Start starts a worker, so that the first text need not wait for it.
 func (w *Workers) Start() {

@@ -79,7 +79,8 @@ type Engine struct {
 	turns      *turns
 	dump       dump
 	memory     *fair.Budget
-	patient    sync.Map // the run that waits for memory, by owner
+	imaging    sync.Mutex // one image is written at a time
+	patient    sync.Map   // the run that waits for memory, by owner
 
 	lastHere sync.Pool // of *codeCopy: what it keeps for each processor is what was used there
 

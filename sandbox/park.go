@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -116,6 +117,8 @@ var deflaters = sync.Pool{New: func() any {
 }}
 
 func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
+	e.imaging.Lock() // what an image grows through is several times as large
+	defer e.imaging.Unlock()
 	header, err := json.Marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("writing the image's header: %w", err)
@@ -141,7 +144,8 @@ func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	image := b.Bytes()
+	image := slices.Clone(b.Bytes())
+	e.dump.add(2 * b.Cap())
 	copy(image[len(imageMagic):], e.sign(image[len(imageMagic)+sha256.Size:]))
 	return image, nil
 }

@@ -1,0 +1,49 @@
+package codemode
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// Of runs that wait for people, the oldest of one's own makes way, by number and by bytes, and nobody else's.
+func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
+	waits := func(principal string) *execution {
+		x := &execution{request: Request{Principal: principal}}
+		x.ctx, x.cancel = context.WithCancelCause(t.Context())
+		return x
+	}
+	for name, bytes := range map[string]int64{"large ones": 50 << 20, "small ones": 1000} {
+		w := newWaitingRuns()
+		berts := waits("bert")
+		if !w.enter(berts, 1000) {
+			t.Fatalf("%s: bert's does not fit", name)
+		}
+		var annas []*execution
+		for range 1200 {
+			x := waits("anna")
+			if !w.enter(x, bytes) {
+				t.Fatalf("%s: one does not fit", name)
+			}
+			annas = append(annas, x)
+		}
+		first, last := annas[0], annas[len(annas)-1]
+		if context.Cause(first.ctx) != errWaitedLongest || last.ctx.Err() != nil || berts.ctx.Err() != nil {
+			t.Errorf("%s: the first %v, the last %v, bert's %v", name, context.Cause(first.ctx), last.ctx.Err(), berts.ctx.Err())
+		}
+		if w.bytes.Held("anna") > maxWaitingBytes*3/4 || w.count.Held("anna") > maxWaiting*3/4 {
+			t.Errorf("%s: anna has %d of %d MiB", name, w.count.Held("anna"), w.bytes.Held("anna")>>20)
+		}
+		for _, x := range append(annas, berts) {
+			w.leave(x)
+			w.leave(x)
+		}
+		if w.bytes.Used()+w.count.Used() != 0 || len(w.all) != 0 {
+			t.Errorf("%s: %d bytes are left", name, w.bytes.Used())
+		}
+	}
+	w, x := newWaitingRuns(), waits("anna")
+	if w.enter(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) || w.bytes.Used()+w.count.Used() != 0 {
+		t.Error("one that fits nowhere was let in")
+	}
+}
