@@ -231,6 +231,9 @@ func (discard) WriteHeader(int)             {}
 const (
 	// bodyWait is how long a client may take to send what it wants.
 	bodyWait = 30 * time.Second
+	// maxOpening is how large a request may be, in bytes, that belongs to no session and is none of MCP 2026-07-28: it can do
+	// nothing but open one.
+	maxOpening = 64 << 10
 	// firstBody is how much room a request gets at first, in bytes; each time it is full it is doubled.
 	firstBody = 4 << 10
 )
@@ -244,7 +247,11 @@ func readBody(w http.ResponseWriter, r *http.Request, hold *bodyHold) ([]byte, e
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // what cannot have one is no connection
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	from := http.MaxBytesReader(w, r.Body, maxBody)
+	most := int64(maxBody)
+	if r.Header.Get(sessionHeader) == "" && r.Header.Get("Mcp-Protocol-Version") < stateless {
+		most = maxOpening
+	}
+	from := http.MaxBytesReader(w, r.Body, most)
 	if err := hold.grow(firstBody); err != nil {
 		return nil, err
 	}

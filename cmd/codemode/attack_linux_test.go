@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A raid is one of two principals of a server, who takes all that it can get.
+type raid struct {
+	t     *testing.T
+	at    *url.URL
+	token string
+	over  chan struct{}
+	large int // how many times as much as in a short run
+}
+
+func (r *raid) header(extra string, length int) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n",
+		r.at.Path, r.at.Host, r.token, extra, length)
+}
+
+// send writes a request on a connection of its own, which stays open until the raid is over.
+func (r *raid) send(text string) {
+	c, err := net.DialTimeout("tcp", r.at.Host, 5*time.Second)
+	if err != nil {
+		return
+	}
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	_, _ = io.WriteString(c, text)
+	go func() { <-r.over; c.Close() }()
+}
+
+const modernHeaders = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: codemode_eval_p\r\n"
+
+// raidCall is a call on MCP 2026-07-28 by a client that can show a form.
+func raidCall(code string) string {
+	js, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": map[string]any{
+		"name": "codemode_eval_p", "arguments": map[string]any{"code": code}, "_meta": map[string]any{
+			"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": map[string]any{"name": "tester", "version": "1"},
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}}}}})
+	return string(js)
+}
+
+func (r *raid) run(code string) {
+	body := raidCall(code)
+	r.send(r.header(modernHeaders, len(body)) + body)
+}
+
+func (r *raid) open(name string) {
+	body := fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": %q, "version": "1"}}}`, name)
+	r.send(r.header("Connection: close\r\n", len(body)) + body)
+}
+
+// memoryOf reads how much memory a process has now and had at most, in bytes.
+func memoryOf(t *testing.T, pid int) (now, most int64) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		n, _ := strconv.ParseInt(f[1], 10, 64)
+		switch f[0] {
+		case "VmRSS:":
+			now = n << 10
+		case "VmHWM:":
+			most = n << 10
+		}
+	}
+	return now, most
+}
+
+// One token cannot take the process from another: whatever one principal does, the other's programs run at once, and the memory of the
+// process stays below 1 GiB. With CODEMODE_LONG=1 the attacks have their full size.
+func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
+	long := os.Getenv("CODEMODE_LONG") != ""
+	size := func(short, full int) int {
+		if long {
+			return full
+		}
+		return short
+	}
+	const fill = "const held = []; for (let i = 0; i < 54; i++) held.push(new Uint8Array(1 << 20).fill(i));"
+	for _, test := range []struct {
+		name   string
+		attack func(r *raid)
+	}{
+		{"client names of 4 MiB", func(r *raid) {
+			for i := range size(40, 200) {
+				r.open(strings.Repeat("x", 4000<<10) + fmt.Sprint(i))
+			}
+		}},
+		{"unfinished bodies", func(r *raid) {
+			for range size(150, 600) {
+				go r.send(r.header(modernHeaders, 4<<20) + strings.Repeat(" ", 4000<<10))
+				time.Sleep(20 * time.Millisecond)
+			}
+		}},
+		{"slow requests", func(r *raid) {
+			for range size(1500, 8192) {
+				r.send(r.header(modernHeaders, 1000) + `{"json`)
+			}
+		}},
+		{"sessions", func(r *raid) {
+			for i := range size(600, 6000) {
+				r.open(fmt.Sprint("client", i%10))
+			}
+		}},
+		{"programs of 54 MiB", func(r *raid) {
+			for range size(60, 200) {
+				r.run(fill + "await new Promise(r => setTimeout(r, 3000)); return held.length")
+			}
+		}},
+		{"waiting runs of 50 MiB", func(r *raid) {
+			for range size(12, 40) {
+				r.run(`const a = []; for (let i = 0; i < 800; i++) a.push(crypto.getRandomValues(new Uint8Array(1 << 16)));
+					await codemode.filesystem__write_file({path: "x.md", content: "x"}); return a.length`)
+			}
+		}},
+		{"new client names", func(r *raid) {
+			for i := range size(400, 5000) {
+				r.open(strings.Repeat("n", 10000) + fmt.Sprint(i))
+			}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root, state := t.TempDir(), t.TempDir()
+			config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{
+				"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "limits": {"cpu": "30s"}}}},
+				"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}}`)
+			s := serveOverHTTP(t, "0", []string{"ANNA=the-token-of-anna", "BERT=the-token-of-bert"}, "--config", config, "--root", root, "--state", state)
+			at, err := url.Parse(s.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+			ask := func() (time.Duration, error) {
+				began := time.Now()
+				q, err := http.NewRequest(http.MethodPost, s.url, strings.NewReader(raidCall("return 1")))
+				if err != nil {
+					return 0, err
+				}
+				for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer the-token-of-bert",
+					"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "codemode_eval_p"} {
+					q.Header.Set(name, value)
+				}
+				res, err := client.Do(q)
+				if err != nil {
+					return 0, err
+				}
+				defer res.Body.Close()
+				body, err := io.ReadAll(res.Body)
+				if err == nil && (res.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"1`)) && !bytes.Contains(body, []byte(`text":"1`))) {
+					err = fmt.Errorf("status %d: %s", res.StatusCode, body)
+				}
+				return time.Since(began), err
+			}
+			for range 20 {
+				if _, err := ask(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			anna := &raid{t: t, at: at, token: "the-token-of-anna", over: make(chan struct{})}
+			var attacking sync.WaitGroup
+			var done atomic.Bool
+			attacking.Go(func() { test.attack(anna); done.Store(true) })
+			var took []time.Duration
+			for until := time.Now().Add(time.Duration(size(4, 60)) * time.Second); time.Now().Before(until) || !done.Load() && len(took) < 5000; time.Sleep(5 * time.Millisecond) {
+				d, err := ask()
+				if err != nil {
+					t.Errorf("bert's request %d: %v", len(took), err)
+					break
+				}
+				took = append(took, d)
+			}
+			now, most := memoryOf(t, s.cmd.Process.Pid)
+			close(anna.over)
+			attacking.Wait()
+			if len(took) == 0 {
+				t.Fatal("bert was never served")
+			}
+			slices.Sort(took)
+			p50, p99 := took[len(took)/2], took[len(took)*99/100]
+			db, _ := os.Stat(filepath.Join(state, "codemode.db"))
+			var stored int64
+			if db != nil {
+				stored = db.Size()
+			}
+			t.Logf("%-24s bert: %4d programs, p50 %v, p99 %v, longest %v; memory %d MiB, at most %d MiB; database %d MiB", test.name, len(took), p50.Round(time.Millisecond/10),
+				p99.Round(time.Millisecond/10), took[len(took)-1].Round(time.Millisecond/10), now>>20, most>>20, stored>>20)
+			slowest := 2 * time.Second // the machine may be busy with other tests
+			if long {
+				slowest = 250 * time.Millisecond
+			}
+			if p99 > slowest {
+				t.Errorf("p99 is %v", p99)
+			}
+			if most > 1<<30 {
+				t.Errorf("the process had %d MiB", most>>20)
+			}
+		})
+	}
+}
