@@ -3,7 +3,6 @@ package analysis
 import (
 	"container/list"
 	"context"
-	"runtime"
 	"sync"
 )
 
@@ -14,7 +13,7 @@ import (
 type Reader struct {
 	// Workers read in processes of their own, where a text may cost what it
 	// likes. Nil reads in this process only what is within the bound of
-	// [Compile], one text for each processor at a time.
+	// [Compile], [MostWorkers] texts at a time.
 	Workers *Workers
 
 	once  sync.Once
@@ -63,7 +62,7 @@ func (r *Reader) read(ctx context.Context, s source) (*Program, []Problem, error
 		}
 		r.Workers.failed(err)
 	}
-	r.once.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
+	r.once.Do(func() { r.slots = make(chan struct{}, MostWorkers()) })
 	select {
 	case r.slots <- struct{}{}:
 	case <-ctx.Done():

@@ -18,13 +18,13 @@ func TestNoCommandStartsServersBehindItself(t *testing.T) {
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{}`)
 	for _, args := range [][]string{{"serve"}, {"tools"}, {"run", "-e", "return 1"}, {"doctor"}, {"review"}, {"profiles", "lint"}} {
 		var out strings.Builder
-		code := runMain(t, streams{strings.NewReader(""), &out, &out}, append(args, "--project", "none", "--config", config)...)
+		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &out}, append(args, "--project", "none", "--config", config)...)
 		if code == exitOK || !strings.Contains(out.String(), "CODEMODE_CHILD") {
 			t.Errorf("%v: exit code %d\n%s", args, code, out.String())
 		}
 	}
 	var out strings.Builder
-	if code := runMain(t, streams{strings.NewReader(""), &out, io.Discard}, "version"); code != exitOK {
+	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: io.Discard}, "version"); code != exitOK {
 		t.Errorf("version: exit code %d", code)
 	}
 }
