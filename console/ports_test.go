@@ -347,7 +347,13 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 	b.shot("confirm-proposal")
 	untouched(t, w, answers)
 	b.do("type the code", chromedp.SendKeys(chromedp.CSS("#proof"), w.code()), chromedp.Click(chromedp.CSS(".proof button.yes")))
-	if a := answerOf(t, answers)[0]; !a.Allowed || len(w.rules.proposed) != 1 {
-		t.Errorf("the answer came as %+v, with %d proposals", a, len(w.rules.proposed))
+	if a := answerOf(t, answers)[0]; !a.Allowed {
+		t.Errorf("the answer came as %+v", a)
+	}
+	b.until("it says so", `document.getElementById("status").textContent.includes("A rule was proposed")`)
+	w.rules.mu.Lock()
+	defer w.rules.mu.Unlock()
+	if len(w.rules.proposed) != 1 {
+		t.Errorf("%d rules are proposed", len(w.rules.proposed))
 	}
 }
