@@ -523,7 +523,7 @@ func TestS46SessionsEnd(t *testing.T) {
 
 // A text with more calls than anybody reads is checked in bounded time.
 func TestCheckOfVeryManyCalls(t *testing.T) {
-	e := open(t, rules)
+	e := open(t, rules, readInWorkers)
 	plan := check(t, e, "p", strings.Repeat("codemode.filesystem__raed_text_file({path: 'a'});\n", 1200)+"return 1")
 	if len(plan.Calls) != 1000 || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0], "line 1001: this call and what follows it, 200 in all") {
 		t.Errorf("%d calls, warnings %q", len(plan.Calls), plan.Warnings)

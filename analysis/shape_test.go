@@ -134,7 +134,7 @@ func TestHostileTextsEnd(t *testing.T) {
 			n := min(levels, (size-len(test.before)-len(test.inside)-len(test.after))/(len(test.open)+len(test.end)))
 			text := test.before + strings.Repeat(test.open, n) + test.inside + strings.Repeat(test.end, n) + test.after
 			start := time.Now()
-			p, problems := Compile("", text)
+			p, problems := compile("", text)
 			if took := time.Since(start); took > 5*time.Minute { // it doubles with each level; a machine that is busy takes many times longer than others
 				t.Errorf("%s, %d times: took %v", test.name, n, took)
 			} else if took > time.Second {
@@ -155,7 +155,7 @@ func TestManyDistinctNames(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintf(&b, "a%d;", i)
 	}
-	if _, problems := Compile("", b.String()); len(problems) != 1 {
+	if _, problems := compile("", b.String()); len(problems) != 1 {
 		t.Errorf("got %v, want one problem", problems)
 	}
 }
@@ -191,7 +191,7 @@ func TestLargeProgramsCompile(t *testing.T) {
 		{"documentation", repeat(900, "/**\n * Does #.\n * @param x what\n */\nfunction f#(x: number) {}\n") + "return 1"},
 		{"divisions and regular expressions", repeat(200, "x = (a + b) / f('c#') / 2 // d\ny = s.replace(/[\"'(]/g, '').split(/\\//) / 1\n") + "return x"},
 	} {
-		if p, problems := Compile("", test.text); len(problems) > 0 {
+		if p, problems := compile("", test.text); len(problems) > 0 {
 			t.Errorf("%s: %v", test.name, problems[0])
 		} else if len(p.Dynamic) > 0 {
 			t.Errorf("%s: was not understood", test.name)
@@ -224,7 +224,7 @@ func TestDivisionOrRegularExpression(t *testing.T) {
 		{"return a\n  / 'b'.length / 2", false},
 		{"const set = 1; return set / '('.length / 2", false},
 	} {
-		_, problems := Compile("", test.text)
+		_, problems := compile("", test.text)
 		if ok := len(problems) == 0; ok != test.ok {
 			t.Errorf("%s: got %v, want ok = %v", test.text, problems, test.ok)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/upstream"
 )
 
 // What clients say about themselves is kept for as long as their sessions last, and in the record. It is cut when it arrives.
@@ -49,6 +51,9 @@ func cutNewcomer(p *mcp.InitializeParams) {
 	if c := p.Capabilities; c != nil {
 		own := *c
 		own.Experimental, own.Extensions = nil, nil
+		if _, ok := c.Experimental[upstream.GateCapability]; ok { // which fromCodemode looks for
+			own.Experimental = map[string]any{upstream.GateCapability: map[string]any{}}
+		}
 		p.Capabilities = &own
 	}
 	p.ProtocolVersion = strings.Clone(p.ProtocolVersion[:min(len(p.ProtocolVersion), longestMeta)])
