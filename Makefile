@@ -45,11 +45,14 @@ check:
 guest:
 	guest/build.sh
 
-# What takes too long for every day: ten thousand parked runs and as many random ones, a thousand kills, a million decisions.
+# What takes too long for every day: ten thousand parked runs and as many random ones, a thousand kills, a million decisions, an hour of
+# hostile programs.
 soak:
 	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./audit .
 	$(GO) test ./profiles -run 'TestOracle$$|TestMonotone$$|TestA10|TestB1|TestE6|NeverLoosen' -pairs 1000000 -timeout 60m
 	$(GO) test ./profiles -run HostileSaves -saves 10000 -timeout 20m
+	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestHostile$$' ./analysis
+	CODEMODE_LONG=1 CODEMODE_SEARCH=1h $(GO) test -timeout 2h -v -run 'TestSearch$$' ./cmd/codemode
 
 # How many small mistakes in the rules' package its tests notice, and which outcomes of its conditions they have seen: a table, in half an hour.
 mutation:

@@ -39,7 +39,8 @@ const (
 // that two builds can be compared. A process of its own does the reading: a
 // text that ends it, or that takes too long, is counted and the rest goes on.
 //
-//	CODEMODE_CORPUS=dir CODEMODE_CORPUS_DIGESTS=after CODEMODE_CORPUS_BEFORE=before go test ./analysis -run TestCorpus -v -timeout 1h
+//	export CODEMODE_CORPUS=folder CODEMODE_CORPUS_DIGESTS=after CODEMODE_CORPUS_BEFORE=before
+//	go test ./analysis -run TestCorpus -v -timeout 1h
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv(corpusDir)
 	if dir == "" {
@@ -193,7 +194,8 @@ func printReadings(t *testing.T, all []reading) {
 		total += r.Took
 	}
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b reading) int { return cmp.Compare(a.Took, b.Took) })
-	t.Logf("%d programs in %v; half of them within %v, 99 of 100 within %v, all within %v", len(all), total.Round(time.Millisecond),
+	t.Logf("%d programs in %v; half of them within %v, 99 of 100 within %v, all within %v",
+		len(all), total.Round(time.Millisecond),
 		sorted[len(all)/2].Took, sorted[len(all)*99/100].Took, sorted[len(all)-1].Took)
 	for _, kind := range []string{"read", "problem", "unread", "crash", "timeout"} {
 		t.Logf("%-8s %6d  %6.2f %%", kind, len(kinds[kind]), 100*float64(len(kinds[kind]))/float64(len(all)))

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime/metrics"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +29,9 @@ const hostileFrom = "CODEMODE_HOSTILE_FROM"
 
 // No text ends the process that reads it, keeps it busy or takes its memory.
 func TestHostile(t *testing.T) {
+	if hostile.Raced() {
+		t.Skip("with the race detector everything takes many times as long")
+	}
 	cases := hostile.Cases()
 	if from, err := strconv.Atoi(os.Getenv(hostileFrom)); err == nil {
 		for _, c := range cases[from:] {
@@ -135,18 +137,4 @@ func spent() (time.Duration, int64) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return cpu, int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
-}
-
-// The cases have names of their own and are no larger than what is taken.
-func TestHostileCases(t *testing.T) {
-	var names []string
-	for _, c := range hostile.Cases() {
-		if text := c.Text.String(); text == "" || len(text) > hostile.Most {
-			t.Errorf("%s: %d bytes", c.Name, len(text))
-		}
-		if slices.Contains(names, c.Name) {
-			t.Errorf("%s is there twice", c.Name)
-		}
-		names = append(names, c.Name)
-	}
 }

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +49,7 @@ const (
 //
 //	CODEMODE_LONG=1 CODEMODE_SEARCH=1h go test ./cmd/codemode -run TestSearch -v -timeout 2h
 func TestSearch(t *testing.T) {
-	if raced() {
+	if hostile.Raced() {
 		t.Skip("with the race detector everything takes many times as long")
 	}
 	programs := searchPrograms(t)
@@ -134,12 +133,6 @@ func searchPrograms(t *testing.T) []string {
 	return programs
 }
 
-// raced says whether this binary has the race detector.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
-}
-
 // A search is one run of TestSearch.
 type search struct {
 	dir      string // of the finds
@@ -182,7 +175,8 @@ func newSearch(t *testing.T, programs []string, seed uint64, most int) *search {
 	home := t.TempDir()
 	s.command = func(args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], args...)
-		cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "ANNA="+searchToken)
+		cmd.Env = append(os.Environ(), asCommand+"=codemode", "ANNA="+searchToken, "CODEMODE_CONFIG=",
+			"HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache())
 		return cmd
 	}
 	t.Logf("%s=%d", searchSeed, seed)
@@ -209,11 +203,13 @@ func (s *search) report(t *testing.T) {
 			if small == nil {
 				small = f.Text
 			}
-			t.Logf("%s (%s): %.400s", f.Kind, f.Detail, fmt.Sprintf("%q", small))
+			parts, _ := json.Marshal(small)
+			t.Logf("%s over %s (%s): %.400s", f.Kind, f.Over, f.Detail, parts)
 		}
 	}
 	if len(s.finds) > 0 {
-		t.Errorf("%d finds, %.1f a minute: %v; they are in %s", len(s.finds), float64(len(s.finds))/took.Minutes(), kinds, s.dir)
+		perMinute := float64(len(s.finds)) / took.Minutes()
+		t.Errorf("%d finds, %.1f a minute: %v; they are in %s", len(s.finds), perMinute, kinds, s.dir)
 	}
 }
 
@@ -253,7 +249,8 @@ func (w *searcher) try(t hostile.Text) {
 	if kind == "" || w.broken != nil {
 		return
 	}
-	f := searchFind{Kind: kind, Detail: detail, Over: w.over, Tool: tool, Seed: w.seed, Number: w.sent, Size: len(t.String()), Text: t}
+	f := searchFind{Kind: kind, Detail: detail, Over: w.over, Tool: tool, Seed: w.seed, Number: w.sent}
+	f.Text, f.Size = t, len(t.String())
 	if w.small[kind]++; w.small[kind] <= searchSmall {
 		f.Smaller = hostile.Smaller(t, searchAsks, func(t hostile.Text) bool {
 			again, _ := w.send(tool, t.String())
@@ -313,7 +310,8 @@ func (w *searcher) ask(tool, text string, limit time.Duration) (answer, kind, de
 	before, _ := costs(w.cmd.Process.Pid)
 	begun := time.Now()
 	go func() {
-		r, err := w.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"code": strings.ToValidUTF8(text, "\ufffd")}})
+		arguments := map[string]any{"code": strings.ToValidUTF8(text, "\ufffd")}
+		r, err := w.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 		if err != nil {
 			replies <- reply{err: err}
 			return
@@ -401,7 +399,8 @@ func (w *searcher) start() error {
 				return fmt.Errorf("it does not listen:\n%s", log)
 			}
 		}
-		transport = &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken(searchToken)}, MaxRetries: -1}
+		web := &http.Client{Transport: withToken(searchToken)}
+		transport = &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: web, MaxRetries: -1}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), searchSilent)
 	defer cancel()

@@ -32,12 +32,19 @@ func (g *Generator) Next() Text {
 	return t
 }
 
-// size is a number of bytes; each power of two is as likely as the others.
+// size is a number of bytes: one of the largest, or any, where each power of
+// two is as likely as the others.
 func (g *Generator) size() int {
+	if g.Random.IntN(2) == 0 {
+		return g.Most >> g.Random.IntN(4)
+	}
 	return int(math.Exp2(g.Random.Float64() * math.Log2(float64(g.Most))))
 }
 
 func (g *Generator) prefix() string {
+	if g.Random.IntN(2) == 0 {
+		return hidden[g.Random.IntN(len(hidden))].prefix + g.any([]string{"", "1;y=", "y=0;"})
+	}
 	prefix := g.any(Prefixes)
 	if g.Random.IntN(4) == 0 {
 		prefix += "\n" + g.any(Prefixes)
@@ -127,19 +134,31 @@ func (g *Generator) soup() Text {
 			closed.WriteByte(")]}"[at])
 		}
 	}
-	s := Shape{Before: g.any([]string{"", "x=", "let x:", "class A{", "type a=", ";", "("}), Open: text, Middle: g.any([]string{"", "1", "a"}), Close: closed.String()}
+	s := Shape{Open: text, Close: closed.String(), Middle: g.any([]string{"", "1", "a"})}
+	s.Before = g.any([]string{"", "x=", "let x:", "class A{", "type a=", ";", "("})
 	if g.Random.IntN(3) == 0 {
 		s.Close = ""
 	}
 	return s.Text(g.size())
 }
 
-// pieces are what the grammar is made of, and what it is not.
-var pieces = append(strings.Fields("a b 1 's' ( ) [ ] { } ; , . ?. ? : => = += + - ! ~ < > << && ?? || | & ... @ #a / /a/ /[/]/ * ** ++ -- % == >> $ \\ ' \" ` "+
-	"${ `a` `${a}` <a> <a,> (a) (a,b) (a:b) {a} {a:b} [a] [a,b] =>{ ():c=> a=> a?b: a?(b): a?(b):c=> a<b a<b> a<( a<[ 0 1n .5 07.e+ 0x1p 1_ é 😀 \\u0061 \\u{62} \\ud800 "+
-	"<!-- --> /* */ // /**/ #! import( super.a this null 'a'+ `a`+ x=> async()=> async({ function(){ class{ class{a= @a @(a) enum·E{ ${}"),
-	"\n", " ", "\t", "\u2028", "\ufeff", "\r\n", "async ", "await ", "yield ", "function ", "return ", "if(1)", "else ", "for(;;)", "for(let a of b)", "while(1)", "do ", "try{", "}catch{",
-	"}catch(e){", "}finally{", "switch(a){case 1:", "default:", "throw ", "break ", "a:", "class a ", "extends ", "static ", "static{", "get ", "set ", "new ", "typeof ", "void ", "delete ",
-	" in ", " of ", " as ", " as void ", " as const ", " satisfies ", " is ", "infer a extends ", "keyof ", "unique symbol", "abstract ", "declare ", "namespace a{", "module 'a'{", "global{", "enum E{a=",
-	"interface A{", "type a=", "import a=b;", "export ", "let ", "const ", "var ", "using ", "let [", "let {a:", "constructor(private a=", "accessor ", "new.target", "import.meta", "with(a)", "debugger;", "'use strict';",
-	"\x00", "\xff", "\xed\xa0\x80", "//# sourceMappingURL=data:application/json,{}\n")
+// pieces are what the grammar is made of, and what it is not; those that
+// strings.Fields would cut are in spaced.
+var pieces = append(strings.Fields(symbols), spaced...)
+
+const symbols = "a 1 's' ( ) [ ] { } ; , . ?. ? : => = += + - ! ~ < > << && ?? || | & ... @ #a / /a/ /[/]/ * ** ++ -- " +
+	"% == >> $ \\ ' \" ` ${ `a` `${a}` <a> <a,> (a) (a,b) (a:b) {a} {a:b} [a] [a,b] =>{ ():c=> a=> a?b: a?(b): " +
+	"a?(b):c=> a<b a<b> a<( a<[ 0 1n .5 07.e+ 0x1p 1_ é 😀 \\u0061 \\u{62} \\ud800 <!-- --> /* */ // /**/ #! import( " +
+	"super.a this null 'a'+ `a`+ x=> async()=> async({ function(){ class{ class{a= @a @(a) ${}"
+
+var spaced = []string{
+	"\n", " ", "\t", "\u2028", "\ufeff", "\r\n", "async ", "await ", "yield ", "function ", "return ",
+	"if(1)", "else ", "for(;;)", "for(let a of b)", "while(1)", "do ", "try{", "}catch{", "}catch(e){",
+	"}finally{", "switch(a){case 1:", "default:", "throw ", "break ", "a:", "class a ", "extends ", "static ",
+	"static{", "get ", "set ", "new ", "typeof ", "void ", "delete ", " in ", " of ", " as ", " as void ",
+	" as const ", " satisfies ", " is ", "infer a extends ", "keyof ", "unique symbol", "abstract ",
+	"declare ", "namespace a{", "module 'a'{", "global{", "enum E{a=", "interface A{", "type a=",
+	"import a=b;", "export ", "let ", "const ", "var ", "using ", "let [", "let {a:",
+	"constructor(private a=", "accessor ", "new.target", "import.meta", "with(a)", "debugger;",
+	"'use strict';", "\x00", "\xff", "\xed\xa0\x80", "//# sourceMappingURL=data:application/json,{}\n",
+}

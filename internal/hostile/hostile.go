@@ -5,6 +5,8 @@ package hostile
 
 import (
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -61,8 +63,11 @@ func (s Shape) Text(bytes int) Text {
 
 // Repeat returns the shape with n repetitions.
 func (s Shape) Repeat(n int) Text {
-	return Text{{s.Before, 1, false}, {s.Open, n, s.Numbered}, {s.Middle, 1, false}, {s.Close, n, s.Numbered}, {s.After, 1, false}}.trim()
+	open, closed := Part{s.Open, n, s.Numbered}, Part{s.Close, n, s.Numbered}
+	return Text{once(s.Before), open, once(s.Middle), closed, once(s.After)}.trim()
 }
+
+func once(piece string) Part { return Part{Piece: piece, Times: 1} }
 
 // trim leaves out what is empty.
 func (t Text) trim() Text {
@@ -77,7 +82,7 @@ func (t Text) trim() Text {
 
 // With returns prefix and text as one text.
 func With(prefix string, t Text) Text {
-	return append(Text{{prefix, 1, false}}, t...).trim()
+	return append(Text{once(prefix)}, t...).trim()
 }
 
 // Smaller makes a text smaller as long as bad says that it still shows what is
@@ -122,4 +127,11 @@ func Smaller(t Text, asks int, bad func(Text) bool) Text {
 		}
 	}
 	return t
+}
+
+// Raced says whether this binary has the race detector, with which everything
+// takes many times as long.
+func Raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
