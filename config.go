@@ -55,7 +55,7 @@ func (e *Evaluator) reload(cfg *profiles.Config, err error) {
 	}
 	if err != nil {
 		e.stale.Store(&err)
-		e.log.Error("the changed configuration is not used; the rules of its last good version hold", "file", e.options.ConfigPath, "problem", err.Error())
+		e.log.Error("the changed configuration is not used; the rules of its last good version hold", "file", e.options.ConfigPath, "problem", err)
 		e.recordPolicy(e.ctx, "rejected", nil, err)
 		return
 	}
@@ -82,7 +82,7 @@ func (e *Evaluator) apply(base *profiles.Config) error {
 	}
 	if cfg != nil {
 		for _, w := range cfg.Warnings {
-			e.log.Warn("configuration", "problem", w.String())
+			e.log.Warn("configuration", "problem", profiles.Problems{w})
 		}
 	}
 	// Rules first: a server that the new rules let in must not be reachable under the old ones.
@@ -251,7 +251,7 @@ func (e *Evaluator) toolsChanged(server string, tools []upstream.Tool, instructi
 	if identity := (*e.identities.Load())[server]; identity != "" {
 		changed, err := e.pins.observe(identity, list)
 		if err != nil {
-			e.log.Error("catalogue", "server", server, "problem", err.Error())
+			e.log.Error("catalogue", "server", server, "problem", err)
 		}
 		for _, name := range changed {
 			e.log.Warn("a tool is not defined any more as it was when it was accepted; its calls are asked about, and codemode review shows what changed", "tool", name)

@@ -12,8 +12,8 @@ import (
 )
 
 // layers is the import table: what a folder may import besides the standard
-// library. Leaves import nothing of this module but internal/replace and internal/encoded, and each outside module
-// comes in through the folders that are named here and no others.
+// library. Leaves import nothing of this module but internal/replace, internal/encoded and
+// internal/visible, and each outside module comes in through the folders that are named here and no others.
 var layers = map[string]struct {
 	ours    []string
 	outside []string
@@ -21,20 +21,20 @@ var layers = map[string]struct {
 	// Leaves.
 	"sandbox":         {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":        {outside: []string{"github.com/evanw/esbuild"}},
-	"profiles":        {ours: []string{"internal/replace"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
+	"profiles":        {ours: []string{"internal/replace", "internal/visible"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":         {},
 	"upstream":        {ours: []string{"internal/encoded", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 	"hostfns":         {},
 	"store":           {outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":           {ours: []string{"internal/encoded", "store"}}, // what it writes are rows of the store
+	"audit":           {ours: []string{"internal/encoded", "internal/visible", "store"}}, // what it writes are rows of the store
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
-	".":            {ours: []string{"internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store"}},
-	"server":       {ours: []string{".", "approvals", "internal/fair", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	".":            {ours: []string{"internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
+	"server":       {ours: []string{".", "approvals", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"console":      {ours: []string{"approvals", "audit", "store"}},
-	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -20,7 +21,7 @@ import (
 func (p *Plan) Text() string {
 	var b strings.Builder
 	if p.Stale != "" {
-		fmt.Fprintf(&b, "Note: %s\n\n", p.Stale)
+		visible.Fprintf(&b, "Note: %s\n\n", p.Stale)
 	}
 	if len(p.Problems) > 0 {
 		fmt.Fprintf(&b, "This program cannot run.\n%s\n", Problems(p.Problems).Error())
@@ -36,17 +37,17 @@ func (p *Plan) Text() string {
 				fmt.Fprintf(&b, "  - (%d more)\n", len(lines)-i)
 				break
 			}
-			fmt.Fprintf(&b, "  - %s\n", line)
+			visible.Fprintf(&b, "  - %s\n", line)
 		}
 	}
 	list("Warnings:", p.Warnings)
 	list("What to change in the program:", p.Suggestions)
 	list("What the person who looks after the rules could change:", p.Requests)
 	if p.Link != "" {
-		fmt.Fprintf(&b, "  Link for that person: %s\n", p.Link)
+		visible.Fprintf(&b, "  Link for that person: %s\n", p.Link)
 	}
 	if p.Reply != "" {
-		fmt.Fprintf(&b, "\nReply to paste:\n  %s\n", p.Reply)
+		visible.Fprintf(&b, "\nReply to paste:\n  %s\n", p.Reply)
 	}
 	p.writeToken(&b)
 	return b.String()
@@ -66,18 +67,18 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 	}
 	switch {
 	case len(p.Calls) == 0 && len(p.Dynamic) == 0:
-		fmt.Fprintf(b, "%s runs %s. No call can be seen in it.\n", what, under)
+		visible.Fprintf(b, "%s runs %s. No call can be seen in it.\n", what, under)
 	case len(p.Calls) > 0:
-		fmt.Fprintf(b, "%s runs %s: %s. Calls seen in its text (each is decided again when it is made):\n", what, under, p.outcome())
+		visible.Fprintf(b, "%s runs %s: %s. Calls seen in its text (each is decided again when it is made):\n", what, under, p.outcome())
 	default:
-		fmt.Fprintf(b, "%s runs %s.\n", what, under)
+		visible.Fprintf(b, "%s runs %s.\n", what, under)
 	}
 	for i, c := range p.Calls {
 		if i == planLines {
 			fmt.Fprintf(b, "  (%d more)\n", len(p.Calls)-i)
 			break
 		}
-		fmt.Fprintf(b, "  %d:%d %s: %s\n", c.Line, c.Column, oneLine(c.Tool, 80), c.summary())
+		visible.Fprintf(b, "  %d:%d %s: %s\n", c.Line, c.Column, oneLine(c.Tool, 80), c.summary())
 	}
 	for i, d := range p.Dynamic {
 		if i == planLines {

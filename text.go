@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -67,11 +67,11 @@ func (r *Response) failure(err error) string {
 	}
 	ended, ok := errors.AsType[*sandbox.Error](err)
 	if !ok {
-		return "error: " + err.Error()
+		return "error: " + visible.Line(err.Error())
 	}
-	text := fmt.Sprintf("error (%s): %s", ended.Kind, ended.Error())
+	text := fmt.Sprintf("error (%s): %s", ended.Kind, visible.Line(ended.Error()))
 	if ended.Kind == sandbox.Refused {
-		text = "The program was not started.\n" + ended.Error()
+		text = "The program was not started.\n" + visible.Line(ended.Error())
 	}
 	if ended.Pos.Line > 0 {
 		text += fmt.Sprintf("\n    at %s:%d:%d", r.name, ended.Pos.Line, ended.Pos.Column)
@@ -262,10 +262,10 @@ func CallLine(c hostfns.Report) string {
 		fmt.Fprintf(&b, " in %v", roughly(c.Took))
 	}
 	if c.Approved != "" {
-		fmt.Fprintf(&b, ", approved (%s)", c.Approved)
+		fmt.Fprintf(&b, ", approved (%s)", oneLine(c.Approved, 80))
 	}
 	if c.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", c.Reason)
+		fmt.Fprintf(&b, " (%s)", oneLine(c.Reason, 80))
 	}
 	if c.Detail != "" {
 		b.WriteString(": " + oneLine(strings.TrimPrefix(c.Detail, c.Tool+": "), detailRunes))
@@ -292,14 +292,10 @@ func oneLine(s string, n int) string {
 			fmt.Fprintf(&b, "… (%d more characters)", utf8.RuneCountInString(s)-n)
 			break
 		}
-		switch {
-		case c == '\n' || c == '\t':
-			b.WriteByte(' ')
-		case unicode.IsPrint(c):
-			b.WriteRune(c)
-		default:
-			fmt.Fprintf(&b, `\u{%x}`, c)
+		if c == '\n' || c == '\t' {
+			c = ' '
 		}
+		b.WriteString(visible.Line(string(c)))
 	}
 	return b.String()
 }

@@ -13,7 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -244,19 +247,63 @@ func (e *Entry) cells(line []byte) []string {
 		took, number(int64(e.Count)), args, result, string(line),
 	}
 	for i, c := range cells {
+		if i >= len(cells)-jsonCells {
+			c = visible.JSON(c)
+		}
 		cells[i] = safeCell(c)
 	}
 	return cells
 }
 
-// safeCell keeps spreadsheets from taking a text for a formula: those begin with one of a few characters, in
-// some programs behind blanks too. They are kept apart by an apostrophe, which such programs do not show.
-func safeCell(s string) string {
-	trimmed := strings.TrimLeft(s, " \t\r\n\u00a0\ufeff")
-	if s == "" || trimmed == "" && s == " " {
-		return s
+// jsonCells is how many of the last columns hold JSON.
+const jsonCells = 3
+
+// cellJSON gives back the canonical JSON of which [visible.JSON] made a cell.
+func cellJSON(cell string) string {
+	if !strings.Contains(cell, `\u`) {
+		return cell
 	}
-	if trimmed != "" && strings.ContainsAny(firstRune(trimmed), "=+-@＝＋－＠|%") || strings.ContainsAny(s[:1], "\t\r\n") {
+	var b strings.Builder
+	for i := 0; i < len(cell); {
+		if cell[i] != '\\' || i+1 == len(cell) {
+			b.WriteByte(cell[i])
+			i++
+			continue
+		}
+		r, n := escapedRune(cell[i:])
+		if utf16.IsSurrogate(r) {
+			low, more := escapedRune(cell[i+n:])
+			r = utf16.DecodeRune(r, low)
+			n += more
+		}
+		if r < 0x7f || r == utf8.RuneError { // canonical JSON has these escapes itself
+			b.WriteString(cell[i : i+2])
+			i += 2
+			continue
+		}
+		b.WriteRune(r)
+		i += n
+	}
+	return b.String()
+}
+
+// escapedRune reads the \uXXXX at the beginning of s; 0 if there is none.
+func escapedRune(s string) (rune, int) {
+	if len(s) < 6 || s[:2] != `\u` {
+		return 0, 0
+	}
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	if err != nil {
+		return 0, 0
+	}
+	return rune(n), 6
+}
+
+// safeCell makes a text visible, see [visible.Line], and keeps spreadsheets from taking it for a formula: those begin with one of a
+// few characters, in some programs behind blanks too. They are kept apart by an apostrophe, which such programs do not show.
+func safeCell(s string) string {
+	s = visible.Line(s)
+	if trimmed := strings.TrimLeft(s, " "); trimmed != "" && strings.ContainsAny(firstRune(trimmed), "=+-@＝＋－＠|%") {
 		return "'" + s
 	}
 	return s

@@ -62,8 +62,8 @@ func TestDigestsAreKeyed(t *testing.T) {
 
 func TestSafeCells(t *testing.T) {
 	for in, want := range map[string]string{
-		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@x": "'@x", " =x": "' =x", "\t=x": "'\t=x", "\r\n=x": "'\r\n=x", "＝x": "'＝x",
-		"|calc": "'|calc", "x=1": "x=1", "": "", "ordinary": "ordinary", "\nx": "'\nx", "\ufeff=x": "'\ufeff=x",
+		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@x": "'@x", " =x": "' =x", "\t=x": `\t=x`, "\r\n=x": `\r\n=x`, "＝x": "'＝x",
+		"|calc": "'|calc", "x=1": "x=1", "": "", "ordinary": "ordinary", "\nx": `\nx`, "\ufeff=x": `\u{feff}=x`, "\x1b]0;x\a": `\u{1b}]0;x\u{7}`,
 	} {
 		if got := safeCell(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)

@@ -3,8 +3,9 @@ package profiles
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A Position is a place in a configuration file. Line and Column count from 1;
@@ -39,12 +40,12 @@ type Problem struct {
 // hostile file cannot move a terminal's cursor.
 func (p Problem) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", p.Position, p.Message)
+	visible.Fprintf(&b, "%s: %s", p.Position, p.Message)
 	if line, caret := p.excerpt(); line != "" {
 		fmt.Fprintf(&b, "\n    %s\n    %s", line, caret)
 	}
 	if p.Hint != "" {
-		fmt.Fprintf(&b, "\n    %s", p.Hint)
+		visible.Fprintf(&b, "\n    %s", p.Hint)
 	}
 	return b.String()
 }
@@ -70,7 +71,10 @@ func (p Problem) excerpt() (line, caret string) {
 	}
 	end := at + max(p.Length, 1)
 	for i, r := range source[from:to] {
-		shown := visible(r)
+		shown := " "
+		if r != '\t' {
+			shown = visible.Line(string(r))
+		}
 		text.WriteString(shown)
 		fill := " "
 		if i+from >= at && i+from < end {
@@ -85,17 +89,6 @@ func (p Problem) excerpt() (line, caret string) {
 		mark.WriteString("^")
 	}
 	return text.String(), strings.TrimRight(mark.String(), " ")
-}
-
-func visible(r rune) string {
-	switch {
-	case r == '\t':
-		return " "
-	case unicode.IsPrint(r):
-		return string(r)
-	default:
-		return fmt.Sprintf(`\u{%x}`, r)
-	}
 }
 
 // Problems is everything wrong with a file, in the order of the file. It is the error

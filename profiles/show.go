@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // settingsText writes what a profile says beside its rules, one setting to a line. Every
@@ -97,21 +100,21 @@ func (a Asking) said() map[string]any {
 // order in which they are asked, what binds it, and its settings.
 func (p *Profile) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "profile %s, %s\n", cmp.Or(p.name, "of the base tool"), p.pos)
+	visible.Fprintf(&b, "profile %s, %s\n", cmp.Or(p.name, "of the base tool"), p.pos)
 	p.rulesText(&b, "", "")
 	for _, l := range p.layers {
-		fmt.Fprintf(&b, "\nbound by the %s", l.what)
+		visible.Fprintf(&b, "\nbound by the %s", l.what)
 		if l.what == floorLayer || l.what == Managed.String() {
-			fmt.Fprintf(&b, ", the profile %s", l.name)
+			visible.Fprintf(&b, ", the profile %s", l.name)
 		}
-		fmt.Fprintf(&b, ", %s\n", l.pos)
+		visible.Fprintf(&b, ", %s\n", l.pos)
 		l.rulesText(&b, l.mute, "unmatched: "+l.unmatched.String())
 	}
-	b.WriteString("\n" + p.settingsText())
+	b.WriteString("\n" + visible.JSON(p.settingsText()))
 	if p.shadow != nil {
-		fmt.Fprintf(&b, "shadow: %q\n", p.shadow.name)
+		visible.Fprintf(&b, "shadow: %s\n", strconv.Quote(p.shadow.name))
 	}
-	fmt.Fprintf(&b, "digest: %s\n", p.digest)
+	visible.Fprintf(&b, "digest: %s\n", p.digest)
 	return b.String()
 }
 
@@ -123,13 +126,13 @@ func (p *Profile) rulesText(b *strings.Builder, mute, unmatched string) {
 				if l == allowlist && mute != "" {
 					note = " (" + mute + ")"
 				}
-				fmt.Fprintf(b, "  %s%s\n", l, note)
+				visible.Fprintf(b, "  %s%s\n", l, note)
 			}
-			fmt.Fprintf(b, "    %s:%d  %s\n", r.pos.File, r.pos.Line, r.text)
+			visible.Fprintf(b, "    %s:%d  %s\n", r.pos.File, r.pos.Line, visible.JSON(r.text))
 		}
 	}
 	if unmatched != "" {
-		fmt.Fprintf(b, "  %s\n", unmatched)
+		visible.Fprintf(b, "  %s\n", unmatched)
 	}
 }
 

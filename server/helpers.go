@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 const (
@@ -91,24 +91,7 @@ func summary(t codemode.Tool) string {
 	if runes := []rune(text); len(runes) > maxSummary {
 		text = string(runes[:maxSummary]) + "…"
 	}
-	return visible(text)
-}
-
-// visible writes what cannot be seen as an escape: an upstream chooses the text,
-// and people have to be able to see what a model reads.
-func visible(text string) string {
-	if strings.IndexFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, c := range text {
-		if unicode.IsPrint(c) {
-			b.WriteRune(c)
-		} else {
-			fmt.Fprintf(&b, `\u{%x}`, c)
-		}
-	}
-	return b.String()
+	return visible.Line(text)
 }
 
 func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments) (string, error) {

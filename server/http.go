@@ -103,7 +103,7 @@ func (h *HTTP) read() (*httpConfig, error) {
 func (h *HTTP) reload() {
 	config, err := h.read()
 	if err != nil {
-		h.server.log.Error("who may come in over HTTP stays as it was", "problem", err.Error())
+		h.server.log.Error("who may come in over HTTP stays as it was", "problem", err)
 		return
 	}
 	h.config.Store(config)

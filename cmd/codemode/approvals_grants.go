@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,7 +35,7 @@ What was allowed for one run ends with it and is not listed here.`,
 		rows := [][]string{{"GRANT", "FOR", "ENDS", "ALLOWS"}}
 		for _, g := range all {
 			if asJSON {
-				if err := json.NewEncoder(s.out).Encode(g); err != nil {
+				if err := printJSONLine(s.out, g); err != nil {
 					return err
 				}
 				continue

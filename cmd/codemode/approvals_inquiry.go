@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // replies are what can be answered to a question of a program. Nothing is chosen by itself.
 func (s *approvalsScreen) replies(q *approvals.Inquiry) []option {
 	all := []option{{text: "Do not answer", kind: "decline"}}
 	for i, o := range q.Options {
-		text, kind := printable(o.Label), "choose"
+		text, kind := visible.Line(o.Label), "choose"
 		if q.Multiple {
 			mark := "[ ] "
 			if s.ticked[i] {

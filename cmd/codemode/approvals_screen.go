@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A screen is what codemode approvals shows, and what the keys do. It is a queue of questions, of which one is chosen, by its
@@ -104,7 +105,7 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		delete(s.links, msg.from)
 		s.replace(msg.from, nil)
 	case problemMsg:
-		s.notice = printable(msg.text)
+		s.notice = visible.Line(msg.text)
 	case editedMsg:
 		s.edited(msg)
 	case tea.KeyPressMsg:
@@ -122,14 +123,14 @@ func (s *approvalsScreen) take(from *link, t *approvals.Told) {
 		s.replace(from, t.Calls)
 	case "shown":
 		if t.Error != "" {
-			s.notice = printable(t.Error)
+			s.notice = visible.Line(t.Error)
 		} else {
-			s.whole[t.ID] = printable(t.Text)
+			s.whole[t.ID] = visible.Text(t.Text)
 			s.scroll = 0
 		}
 	case "answered":
 		if t.Error != "" {
-			s.notice = "Not taken: " + printable(t.Error)
+			s.notice = "Not taken: " + visible.Line(t.Error)
 		}
 	}
 }
@@ -178,7 +179,7 @@ func (s *approvalsScreen) enter(m mode) {
 
 func (s *approvalsScreen) say(to *link, said approvals.Said) {
 	if err := to.say(said); err != nil {
-		s.notice = "Not sent: " + printable(err.Error())
+		s.notice = "Not sent: " + visible.Line(err.Error())
 	}
 }
 
@@ -244,7 +245,7 @@ func (s *approvalsScreen) options(w waiting) []option {
 	}
 	all := []option{{text: "Refuse", kind: "deny"}, {text: "Refuse, and say why", kind: "reason"}}
 	for _, o := range w.Offers {
-		all = append(all, option{text: printable(o.Text), kind: "allow", Offer: o})
+		all = append(all, option{text: visible.Line(o.Text), kind: "allow", Offer: o})
 	}
 	if len(w.Args) > 0 {
 		all = append(all, option{text: "Change the arguments, and allow those", kind: "edit"})
@@ -329,7 +330,7 @@ func (s *approvalsScreen) typing(k tea.KeyPressMsg, w waiting) {
 			most = approvals.MaxAnswer
 		}
 		if text := k.Key().Text; text != "" && len([]rune(s.typed)) < most {
-			s.typed += printable(text)
+			s.typed += text
 		}
 	}
 }
@@ -352,7 +353,7 @@ func (s *approvalsScreen) edited(m editedMsg) {
 	i := slices.IndexFunc(s.waiting, func(w waiting) bool { return w.ID == m.id })
 	switch {
 	case m.err != nil:
-		s.notice = "Not changed: " + printable(m.err.Error())
+		s.notice = "Not changed: " + visible.Line(m.err.Error())
 	case i < 0:
 		s.notice = "That question is answered, or its time is over."
 	case !json.Valid(m.args):

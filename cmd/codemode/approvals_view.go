@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 var (
@@ -98,11 +99,11 @@ func (s *approvalsScreen) queue(chosen int) []string {
 	var lines []string
 	for i := from; i < min(from+room, len(s.waiting)); i++ {
 		w := s.waiting[i]
-		what := printable(w.Risk)
+		what := visible.Line(w.Risk)
 		if w.Inquiry != nil {
 			what = "question"
 		}
-		line := fmt.Sprintf("%3d  %-8s %5s  %s", i+1, what, age(w.Since, s.now()), printable(w.Summary))
+		line := fmt.Sprintf("%3d  %-8s %5s  %s", i+1, what, age(w.Since, s.now()), visible.Line(w.Summary))
 		switch {
 		case i == chosen:
 			line = styleChosen.Render("> " + line)
@@ -126,7 +127,7 @@ const heading = 2
 func (s *approvalsScreen) preview(w waiting, room int) []string {
 	text := s.whole[w.ID]
 	if text == "" {
-		text = printable(w.Text)
+		text = visible.Text(w.Text)
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	s.scroll = max(min(s.scroll, len(lines)-room), 0)
@@ -150,20 +151,20 @@ func (s *approvalsScreen) answers(w waiting) []string {
 	case choosing:
 		return nil
 	case reasoning:
-		return []string{"Refuse " + printable(w.Heading) + ". Why? The program is told:", "> " + tail(s.typed, s.width-6) + "_"}
+		return []string{"Refuse " + visible.Line(w.Heading) + ". Why? The program is told:", "> " + tail(visible.Line(s.typed), s.width-6) + "_"}
 	case coding:
 		return []string{
-			styleDanger.Render("Risk "+printable(w.Risk)+".") + " Type the code of this question, " + printable(w.Code) + ", to choose: " + s.options(w)[s.answer].text,
-			"> " + s.typed + "_",
+			styleDanger.Render("Risk "+visible.Line(w.Risk)+".") + " Type the code of this question, " + visible.Line(w.Code) + ", to choose: " + s.options(w)[s.answer].text,
+			"> " + visible.Line(s.typed) + "_",
 		}
 	case writing:
 		with := ""
 		if len(s.ticked) > 0 {
 			with = ", with what is ticked"
 		}
-		return []string{"Your answer, in your own words" + with + ". The program reads it:", "> " + tail(s.typed, s.width-6) + "_"}
+		return []string{"Your answer, in your own words" + with + ". The program reads it:", "> " + tail(visible.Line(s.typed), s.width-6) + "_"}
 	}
-	lines := []string{"Your answer to " + printable(w.Heading) + ":"}
+	lines := []string{"Your answer to " + visible.Line(w.Heading) + ":"}
 	if w.Inquiry != nil {
 		lines[0] = "Your answer to the program:"
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/store"
 )
@@ -168,10 +169,10 @@ each entry is the JSON object that the record holds.`,
 		out := bufio.NewWriter(s.out)
 		show := func(e *audit.Entry) error {
 			if asJSON {
-				_, err := out.Write(append(e.Line(), '\n'))
+				_, err := fmt.Fprintln(out, visible.JSON(string(e.Line())))
 				return err
 			}
-			_, err := fmt.Fprintln(out, printable(entryLine(e)))
+			_, err := fmt.Fprintln(out, entryLine(e))
 			return err
 		}
 		var latest []*audit.Entry
@@ -218,11 +219,11 @@ func newAuditShow(s streams) *cobra.Command {
 			}
 			if asJSON {
 				for _, e := range entries {
-					fmt.Fprintf(s.out, "%s\n", e.Line())
+					fmt.Fprintln(s.out, visible.JSON(string(e.Line())))
 				}
 				return nil
 			}
-			fmt.Fprint(s.out, printable(runText(entries)))
+			fmt.Fprint(s.out, runText(entries))
 			return nil
 		})(cmd, nil)
 	}
@@ -239,7 +240,9 @@ func newAuditExport(s streams) *cobra.Command {
 		Short: "Write the record, or a part of it, as JSONL, JSON or CSV",
 		Long: `Writes entries, chain by chain, and closes the file with a signed checkpoint, so that
 codemode audit verify FILE finds what is changed, taken out or cut off later. Cells of
-CSV are safe to open in a spreadsheet. With --split DIR it writes executions.jsonl,
+CSV are safe to open in a spreadsheet: what could be a formula stands behind an apostrophe,
+and characters that do not show are written as escapes such as \n and \u{202e}. On a
+terminal JSON has such characters escaped too, as JSON does; in a file it is as recorded. With --split DIR it writes executions.jsonl,
 policy.jsonl and access.jsonl there instead.`,
 		Args: cobra.NoArgs,
 	}
@@ -264,7 +267,7 @@ policy.jsonl and access.jsonl there instead.`,
 			return err
 		}
 		n := 0
-		err = writeFile(out, s.out, func(w io.Writer) error {
+		err = writeFile(out, forScreen(s.out), func(w io.Writer) error {
 			var err error
 			n, err = audit.Export(ctx, w, db, key, f, q, time.Now())
 			return err
@@ -319,7 +322,7 @@ func newAuditReport(s streams) *cobra.Command {
 		if asJSON {
 			return printJSON(s.out, sum)
 		}
-		fmt.Fprint(s.out, printable(summaryText(sum)))
+		fmt.Fprint(s.out, summaryText(sum))
 		return nil
 	})
 	r.flags(cmd, true)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // entryLine is an entry on one line.
@@ -38,7 +39,7 @@ func entryLine(e *audit.Entry) string {
 	if e.Kind != audit.Run && e.Kind != audit.Call && e.Detail != "" {
 		parts = append(parts, quoted(e.Detail))
 	}
-	return strings.Join(parts, "  ")
+	return visible.Line(strings.Join(parts, "  "))
 }
 
 // quoted keeps a value in its place on a line.
@@ -84,10 +85,10 @@ func runText(entries []*audit.Entry) string {
 		}
 	}
 	first := entries[0]
-	fmt.Fprintf(&b, "run %s\n", first.Run)
+	visible.Fprintf(&b, "run %s\n", first.Run)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-10s %s\n", name, value)
+			visible.Fprintf(&b, "  %-10s %s\n", name, value)
 		}
 	}
 	line("when", first.Time.Local().Format("2006-01-02 15:04:05.000 MST"))
@@ -99,7 +100,7 @@ func runText(entries []*audit.Entry) string {
 	for _, e := range slices.Backward(about) {
 		if e.Program != nil {
 			line("program", fmt.Sprintf("%s, %d bytes, %s", e.Program.Name, e.Program.Bytes, e.Program.Digest))
-			indent(&b, e.Program.Text)
+			source(&b, e.Program.Text)
 			break
 		}
 	}
@@ -123,7 +124,7 @@ func runText(entries []*audit.Entry) string {
 		}
 		line(e.Kind, text)
 		if e.Detail != "" {
-			indent(&b, e.Detail)
+			visible.Fprintf(&b, "      %s\n", e.Detail)
 		}
 		if e.Result != nil {
 			line("value", resultText(e.Result))
@@ -138,10 +139,10 @@ func runText(entries []*audit.Entry) string {
 func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(b, "      %-10s %s\n", name, value)
+			visible.Fprintf(b, "      %-10s %s\n", name, value)
 		}
 	}
-	fmt.Fprintf(b, "\n  call %d  %s\n", n, entries[0].Tool)
+	visible.Fprintf(b, "\n  call %d  %s\n", n, entries[0].Tool)
 	start := entries[0].Time
 	said := map[string]bool{}
 	for _, e := range entries {
@@ -191,7 +192,7 @@ func recordedCall(b *strings.Builder, n int, entries []*audit.Entry) {
 		}
 		line(fmt.Sprintf("+%.3fs", e.Time.Sub(start).Seconds()), text)
 		if e.Detail != "" {
-			fmt.Fprintf(b, "      %-10s %s\n", "", e.Detail)
+			visible.Fprintf(b, "      %-10s %s\n", "", e.Detail)
 		}
 		if e.Result != nil {
 			line("result", resultText(e.Result))
@@ -206,22 +207,24 @@ func resultText(r *audit.Result) string {
 	return string(r.Redacted)
 }
 
-func indent(b *strings.Builder, text string) {
+// source shows a program. The margin keeps its lines from looking like lines of ours.
+func source(b *strings.Builder, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
-		b.WriteString("      " + line)
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		b.WriteString("      | " + visible.Text(line) + "\n")
 	}
 }
 
 func summaryText(s *audit.Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d entries, %d runs\n", s.Entries, s.Runs)
+	visible.Fprintf(&b, "%d entries, %d runs\n", s.Entries, s.Runs)
 	counts := func(title string, m map[string]int) {
 		if len(m) == 0 {
 			return
 		}
-		fmt.Fprintf(&b, "\n%s\n", title)
+		visible.Fprintf(&b, "\n%s\n", title)
 		for _, k := range slices.SortedFunc(maps.Keys(m), func(x, y string) int { return m[y] - m[x] }) {
-			fmt.Fprintf(&b, "  %6d  %s\n", m[k], k)
+			visible.Fprintf(&b, "  %6d  %s\n", m[k], k)
 		}
 	}
 	counts("calls by how they ended", s.Calls)
@@ -239,7 +242,7 @@ func summaryText(s *audit.Summary) string {
 		if f.AlwaysYes {
 			mark = fmt.Sprintf("  <- approved %d of %d times: a rule that allows it would say the same", f.Approved, f.Asks)
 		}
-		fmt.Fprintf(&b, "  %6d  %8d  %7d  %10d  %8.1f  %s (profile %s, %s)%s\n", f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, name, f.Profile, f.At, mark)
+		visible.Fprintf(&b, "  %6d  %8d  %7d  %10d  %8.1f  %s (profile %s, %s)%s\n", f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, name, f.Profile, f.At, mark)
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -140,7 +141,7 @@ func verdict(s streams, v audit.Verdict, asJSON bool) error {
 		}
 	} else {
 		for _, p := range v.Problems {
-			fmt.Fprintln(s.out, printable(p.String()))
+			fmt.Fprintln(s.out, visible.Line(p.String()))
 		}
 		if v.More > 0 {
 			fmt.Fprintf(s.out, "and %d more\n", v.More)

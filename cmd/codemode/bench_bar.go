@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A bar shows how far a measurement has come, on a terminal; elsewhere nothing.
@@ -49,7 +51,7 @@ func (b *bar) show(done, total int, what string) {
 	b.last = now
 	const cells = 20
 	full := min(cells*done/total, cells)
-	line := fmt.Sprintf("%s%s %d/%d  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), done, total, printable(what))
+	line := fmt.Sprintf("%s%s %d/%d  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), done, total, visible.Line(what))
 	if r := []rune(line); len(r) >= b.width {
 		line = string(r[:b.width-1])
 	}

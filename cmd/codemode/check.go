@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 func newCheck(s streams) *cobra.Command {
@@ -62,7 +63,7 @@ func check(ctx context.Context, s streams, set *setting, r codemode.Request, asJ
 			return &exitError{code: exitInternal, err: err}
 		}
 	} else {
-		fmt.Fprint(s.out, printable(plan.Text()))
+		fmt.Fprint(s.out, visible.Text(plan.Text()))
 	}
 	switch {
 	case len(plan.Problems) > 0:

@@ -20,6 +20,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // Login links, and codes for changes on the page, come over a socket that only this user can reach: whoever runs codemode console is who started the process that
@@ -226,9 +227,9 @@ func openConsole(ctx context.Context, s streams, set *setting, as string, open, 
 	}
 	for _, got := range links {
 		if asJSON {
-			err = json.NewEncoder(s.out).Encode(got)
+			err = printJSONLine(s.out, got)
 		} else {
-			_, err = fmt.Fprintln(s.out, printable(got.Link))
+			_, err = fmt.Fprintln(s.out, visible.Line(got.Link))
 		}
 		if err != nil {
 			return &exitError{code: exitInternal, err: err}

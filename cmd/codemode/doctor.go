@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 func newDoctor(s streams) *cobra.Command {
@@ -47,6 +48,20 @@ type finding struct {
 	Level   string `json:"level"`   // ok, warning or failure
 	Text    string `json:"text"`
 	Hint    string `json:"hint,omitempty"` // what to do
+
+	lines []string // Text for a terminal
+}
+
+// newFinding takes the text of an error, when there is nothing else, in lines as [errorLines] gives them.
+func newFinding(check, subject, level, hint, format string, args ...any) finding {
+	f := finding{Check: check, Subject: subject, Level: level, Text: fmt.Sprintf(format, args...), Hint: hint}
+	f.lines = []string{visible.Line(strings.TrimSpace(f.Text))}
+	if format == "%v" {
+		if err, ok := args[0].(error); ok {
+			f.lines = errorLines(err)
+		}
+	}
+	return f
 }
 
 const (
@@ -62,16 +77,16 @@ type diagnosis struct {
 }
 
 func (d *diagnosis) ok(check, subject, format string, args ...any) {
-	d.findings = append(d.findings, finding{check, subject, levelOK, fmt.Sprintf(format, args...), ""})
+	d.findings = append(d.findings, newFinding(check, subject, levelOK, "", format, args...))
 }
 
 func (d *diagnosis) warn(check, subject, hint, format string, args ...any) {
-	d.findings = append(d.findings, finding{check, subject, levelWarning, fmt.Sprintf(format, args...), hint})
+	d.findings = append(d.findings, newFinding(check, subject, levelWarning, hint, format, args...))
 }
 
 // fail notes what is broken; the first code counts.
 func (d *diagnosis) fail(code int, check, subject, hint, format string, args ...any) {
-	d.findings = append(d.findings, finding{check, subject, levelFailure, fmt.Sprintf(format, args...), hint})
+	d.findings = append(d.findings, newFinding(check, subject, levelFailure, hint, format, args...))
 	if d.code == exitOK {
 		d.code = code
 	}
@@ -215,10 +230,10 @@ func (d *diagnosis) print(s streams) {
 		case levelWarning:
 			warnings++
 		}
-		text := strings.ReplaceAll(strings.TrimSpace(f.Text), "\n", "\n            ")
-		fmt.Fprintln(s.out, printable(fmt.Sprintf("%-8s %s %s: %s", marks[f.Level], f.Check, f.Subject, text)))
+		visible.Fprintf(s.out, "%-8s %s %s: ", marks[f.Level], f.Check, f.Subject)
+		fmt.Fprintln(s.out, strings.Join(f.lines, "\n            "))
 		if f.Hint != "" {
-			fmt.Fprintln(s.out, printable("            "+f.Hint))
+			visible.Fprintf(s.out, "            %s\n", f.Hint)
 		}
 	}
 	fmt.Fprintf(s.out, "\n%s, %s\n", count(failures, "failure"), count(warnings, "warning"))

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -129,7 +130,7 @@ func profileOf(cfg *profiles.Config, name string, who profiles.Subject, now time
 	err := error(&codemode.UnknownProfileError{Name: name, Names: cfg.All()})
 	for _, w := range cfg.Warnings {
 		if strings.Contains(w.Message, fmt.Sprintf("the profile %q", name)) {
-			err = fmt.Errorf("%w\n%s", err, w)
+			err = errors.Join(err, profiles.Problems{w})
 		}
 	}
 	return nil, usage(err)
@@ -147,7 +148,7 @@ type explainer struct {
 const maxOthers = 12
 
 func (e explainer) write(w io.Writer) {
-	out := func(format string, args ...any) { fmt.Fprint(w, printable(fmt.Sprintf(format, args...))) }
+	out := func(format string, args ...any) { visible.Fprintf(w, format, args...) }
 	d := &e.x.Decision
 	under := "under the profile " + e.profile
 	if e.profile == "-" {

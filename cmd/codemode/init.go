@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -75,7 +76,7 @@ func initialize(s streams, o *initOptions) error {
 		return &exitError{code: exitInternal, err: fmt.Errorf("the configuration that was made of this cannot be used: %w", err)}
 	}
 	if o.dry {
-		fmt.Fprintf(s.out, "\n%s", printable(string(text)))
+		fmt.Fprintf(s.out, "\n%s", visible.Text(string(text)))
 		return nil
 	}
 	if err := writePrivate(out, text, o.force); err != nil {
@@ -161,7 +162,7 @@ func configurationText(p places, chosen []*choice) []byte {
 	b.WriteString("// Written by codemode init. Comments and trailing commas are allowed here.\n{\n")
 	b.WriteString("  // The servers as your clients have them. ${NAME} stands for a variable of the environment.\n  \"mcpServers\": {\n")
 	for _, c := range chosen {
-		fmt.Fprintf(&b, "    // %s, %s\n", c.from.client.name, strings.Join(strings.Fields(printable(p.short(c.from.path))), " "))
+		fmt.Fprintf(&b, "    // %s, %s\n", c.from.client.name, strings.Join(strings.Fields(visible.Line(p.short(c.from.path))), " "))
 		fmt.Fprintf(&b, "    %s: %s,\n", oneLineJSON(c.name), serverText(c.entry.value))
 	}
 	b.WriteString(`  },

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // printFound shows which files there are and what is in them.
@@ -13,14 +15,14 @@ func printFound(s streams, p places, found []*clientFile, chosen []*choice) {
 	have := map[string]bool{}
 	for _, f := range found {
 		have[f.client.id] = true
-		fmt.Fprintf(s.out, "%s  %s\n", f.client.name, printable(p.short(f.path)))
+		visible.Fprintf(s.out, "%s  %s\n", f.client.name, p.short(f.path))
 		if f.err != nil {
-			fmt.Fprintf(s.out, "  cannot be read: %s\n", printable(strings.ReplaceAll(strings.TrimSpace(f.err.Error()), "\n", "\n    ")))
+			fmt.Fprintf(s.out, "  cannot be read: %s\n", strings.Join(errorLines(f.err), "\n    "))
 		}
 		for _, e := range f.entries {
-			fmt.Fprintf(s.out, "  %-20s %s\n", printable(e.name), printable(e.verdict(f, chosen)))
+			visible.Fprintf(s.out, "  %-20s %s\n", e.name, e.verdict(f, chosen))
 			for _, note := range e.notes {
-				fmt.Fprintf(s.out, "  %-20s   %s\n", "", printable(note))
+				visible.Fprintf(s.out, "  %-20s   %s\n", "", note)
 			}
 		}
 	}
@@ -61,8 +63,7 @@ func (e *clientEntry) verdict(f *clientFile, chosen []*choice) string {
 
 // printNext says what was written and what is to be done now.
 func printNext(s streams, p places, out, standard string, found []*clientFile, chosen []*choice) {
-	fmt.Fprintf(s.out, "\nWrote %s: %s, and the profile careful, under which you are asked before each call.\n",
-		printable(p.short(out)), count(len(chosen), "server"))
+	visible.Fprintf(s.out, "\nWrote %s: %s, and the profile careful, under which you are asked before each call.\n", p.short(out), count(len(chosen), "server"))
 	if n := secretValues(chosen); n > 0 {
 		fmt.Fprintf(s.out, "It holds %s that look secret, as they were, and only you can read it. ${NAME} in their place keeps them out of it.\n", count(n, "value"))
 	}
@@ -70,7 +71,7 @@ func printNext(s streams, p places, out, standard string, found []*clientFile, c
 	if out != standard {
 		check += " --config " + shellWord(out)
 	}
-	fmt.Fprintf(s.out, "\nNext:\n  %s\n      starts each server once and says what is missing\n", check)
+	visible.Fprintf(s.out, "\nNext:\n  %s\n      starts each server once and says what is missing\n", check)
 	var ids []string
 	for _, f := range found {
 		if !slices.Contains(ids, f.client.id) {
@@ -85,7 +86,7 @@ func printNext(s streams, p places, out, standard string, found []*clientFile, c
 		if out != standard {
 			paste += " --out " + shellWord(out)
 		}
-		fmt.Fprintf(s.out, "  %s\n", paste)
+		visible.Fprintf(s.out, "  %s\n", paste)
 	}
 	fmt.Fprintf(s.out, "      prints what to paste there, instead of the servers it has now: what a client still\n      starts by itself is called without any of these rules\n")
 }
@@ -116,7 +117,7 @@ func printPaste(s streams, id string, command []string) error {
 	for _, c := range mcpClients {
 		if c.id == id {
 			where, text := c.paste(command)
-			fmt.Fprintf(s.err, "%s, in %s:\n\n", c.name, where)
+			visible.Fprintf(s.err, "%s, in %s:\n\n", c.name, where)
 			fmt.Fprintln(s.out, text)
 			return nil
 		}

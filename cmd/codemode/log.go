@@ -2,16 +2,18 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A logHandler prints log records for people: a line with the message and its
-// values, and below it, indented, the values that take several lines, such as
-// a problem in a configuration with its source line.
+// values, and below it, indented, errors of several lines, such as a problem in
+// a configuration with its source line. What strangers wrote never begins a line.
 type logHandler struct {
 	out   io.Writer
 	least slog.Level
@@ -23,17 +25,20 @@ func (h *logHandler) Enabled(_ context.Context, l slog.Level) bool { return l >=
 
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	var line, below strings.Builder
-	fmt.Fprintf(&line, "codemode: %s: %s", strings.ToLower(r.Level.String()), r.Message)
+	visible.Fprintf(&line, "codemode: %s: %s", strings.ToLower(r.Level.String()), r.Message)
 	add := func(a slog.Attr) bool {
-		value := a.Value.Resolve().String()
-		switch {
-		case strings.Contains(value, "\n"):
-			below.WriteString("\n    " + strings.ReplaceAll(strings.TrimRight(value, "\n"), "\n", "\n    "))
-		case strings.ContainsAny(value, " =") || value == "":
-			fmt.Fprintf(&line, " %s=%q", a.Key, value)
-		default:
-			fmt.Fprintf(&line, " %s=%s", a.Key, value)
+		value := a.Value.Resolve()
+		text := value.String()
+		if err, ok := value.Any().(error); ok {
+			if lines := errorLines(err); len(lines) > 1 {
+				below.WriteString("\n    " + strings.Join(lines, "\n    "))
+				return true
+			}
 		}
+		if strings.ContainsAny(text, " =\"\t\r\n") || text == "" {
+			text = strconv.Quote(text)
+		}
+		visible.Fprintf(&line, " %s=%s", a.Key, text)
 		return true
 	}
 	for _, a := range h.attrs {
@@ -42,7 +47,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(add)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, err := io.WriteString(h.out, printable(line.String()+below.String())+"\n")
+	_, err := io.WriteString(h.out, line.String()+below.String()+"\n")
 	return err
 }
 

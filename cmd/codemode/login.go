@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -74,8 +75,8 @@ func login(ctx context.Context, s streams, set *setting, server string, noBrowse
 	defer cancel()
 	err = e.Login(ctx, server, upstream.LoginOptions{
 		Open: func(address string) {
-			fmt.Fprintf(s.err, "To log in at %s open this address:\n\n", printable(server))
-			fmt.Fprintln(s.out, printable(address))
+			visible.Fprintf(s.err, "To log in at %s open this address:\n\n", server)
+			fmt.Fprintln(s.out, visible.Line(address))
 			fmt.Fprintln(s.err)
 			if !noBrowser {
 				openBrowser(address)
@@ -85,12 +86,12 @@ func login(ctx context.Context, s streams, set *setting, server string, noBrowse
 	})
 	switch {
 	case errors.Is(err, upstream.ErrNoLogin):
-		fmt.Fprintf(s.err, "%s needs no login: %v\n", printable(server), err)
+		visible.Fprintf(s.err, "%s needs no login: %v\n", server, err)
 		return nil
 	case err != nil:
 		return &exitError{code: exitInternal, err: fmt.Errorf("logging in at %s: %w", server, err)}
 	}
-	fmt.Fprintf(s.err, "Logged in at %s.\n", printable(server))
+	visible.Fprintf(s.err, "Logged in at %s.\n", server)
 	return nil
 }
 
@@ -106,7 +107,7 @@ func logout(ctx context.Context, s streams, set *setting, server string) error {
 	if !found {
 		return usage(fmt.Errorf("there is no login at %q", server))
 	}
-	fmt.Fprintf(s.err, "Logged out of %s.\n", printable(server))
+	visible.Fprintf(s.err, "Logged out of %s.\n", server)
 	return nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -110,7 +111,7 @@ func Main(ctx context.Context, args []string, s streams) int {
 		exit = &exitError{code: exitUsage, err: err}
 	}
 	if exit.err != nil {
-		fmt.Fprintf(s.err, "codemode: %s\n", printable(exit.err.Error()))
+		fmt.Fprintf(s.err, "codemode: %s\n", strings.Join(errorLines(exit.err), "\n"))
 	}
 	if ctx.Err() != nil {
 		return exitInterrupted

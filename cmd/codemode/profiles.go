@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -76,7 +77,7 @@ and the files they come from. PROFILE "-" is the base tool.`,
 			if asJSON {
 				return printed(s, p.JSON())
 			}
-			fmt.Fprint(s.out, printable(relative(p.Text())))
+			fmt.Fprint(s.out, visible.Text(relative(p.Text())))
 			return nil
 		},
 	}
@@ -94,7 +95,7 @@ func showAll(s streams, cfg *profiles.Config, asJSON bool) error {
 	}
 	var b strings.Builder
 	for _, f := range cfg.Files {
-		fmt.Fprintf(&b, "%s: %s, %s\n", f.Standing, relative(f.File), f.Digest)
+		visible.Fprintf(&b, "%s: %s, %s\n", f.Standing, relative(f.File), f.Digest)
 	}
 	for _, name := range cfg.All() {
 		note := ""
@@ -104,14 +105,14 @@ func showAll(s streams, cfg *profiles.Config, asJSON bool) error {
 		case cfg.Floor:
 			note = "  the floor"
 		}
-		fmt.Fprintf(&b, "profile %s, %s%s\n", name, place(cfg.Profile(name).Pos()), note)
+		visible.Fprintf(&b, "profile %s, %s%s\n", name, place(cfg.Profile(name).Pos()), note)
 	}
 	for _, o := range cfg.Overlays() {
-		fmt.Fprintf(&b, "overlay %s, %s\n", o.ID, place(o.Pos))
+		visible.Fprintf(&b, "overlay %s, %s\n", o.ID, place(o.Pos))
 	}
-	fmt.Fprint(s.out, printable(b.String()))
+	fmt.Fprint(s.out, b.String())
 	for _, w := range cfg.Warnings {
-		fmt.Fprintln(s.err, printable(relative(w.String())))
+		fmt.Fprintln(s.err, visible.Text(relative(w.String())))
 	}
 	return nil
 }
@@ -182,9 +183,9 @@ func trust(s streams, set *setting, store, file, digest string) error {
 		return usage(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "trusted as it is: %s\n  %s\n", t.File, t.Digest)
+	visible.Fprintf(&b, "trusted as it is: %s\n  %s\n", t.File, t.Digest)
 	trustedPowers(&b, cfg, file)
-	fmt.Fprint(s.out, printable(b.String()))
+	fmt.Fprint(s.out, b.String())
 	return nil
 }
 
@@ -194,12 +195,12 @@ func trustedPowers(b *strings.Builder, cfg *profiles.Config, file string) {
 		if server.Pos.File != file {
 			continue
 		}
-		fmt.Fprintf(b, "  starts the server %s: %s\n", server.Name, serverPowers(server.JSON))
+		visible.Fprintf(b, "  starts the server %s: %s\n", server.Name, serverPowers(server.JSON))
 	}
 	for _, name := range cfg.All() {
 		for _, r := range cfg.Profile(name).Rules() {
 			if r.List == "allowlist" && r.Pos.File == file {
-				fmt.Fprintf(b, "  allows in %s: %s\n", name, strings.Join(r.Patterns, ", "))
+				visible.Fprintf(b, "  allows in %s: %s\n", name, strings.Join(r.Patterns, ", "))
 			}
 		}
 	}
@@ -238,7 +239,7 @@ func listTrusted(s streams, store string) error {
 		} else if profiles.Digest(data) != t.Digest {
 			state = "  (it has changed since, and only tightens)"
 		}
-		fmt.Fprintln(s.out, printable(fmt.Sprintf("%s  %s  %s%s", t.Time.Format(time.DateOnly), t.File, t.Digest, state)))
+		visible.Fprintf(s.out, "%s  %s  %s%s\n", t.Time.Format(time.DateOnly), t.File, t.Digest, state)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(s.err, "no project file is trusted")
@@ -259,7 +260,7 @@ func newProfilesUntrust(s streams) *cobra.Command {
 			if !was {
 				return usage(fmt.Errorf("%s was not trusted", args[0]))
 			}
-			fmt.Fprintln(s.out, printable("not trusted any more: "+args[0]))
+			visible.Fprintf(s.out, "not trusted any more: %s\n", args[0])
 			return nil
 		},
 	}
@@ -291,7 +292,7 @@ takes the comment signs away. With ARGS it covers calls with exactly these argum
 			if err := profiles.ProposeInFile(path, p); err != nil {
 				return usage(err)
 			}
-			fmt.Fprintln(s.out, printable("proposed in "+relative(path)+"; it decides nothing until its comment signs are taken away"))
+			visible.Fprintf(s.out, "proposed in %s; it decides nothing until its comment signs are taken away\n", relative(path))
 			return nil
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -97,7 +98,7 @@ func lint(s streams, found []profiles.Finding, tools int, asJSON bool) error {
 				kind = "note, " + kind
 			}
 			f.Message = fmt.Sprintf("[%s] %s", kind, f.Message)
-			fmt.Fprintln(s.out, printable(relative(f.Problem.String())))
+			fmt.Fprintln(s.out, visible.Text(relative(f.Problem.String())))
 		}
 		fmt.Fprintf(s.out, "%d findings, %d notes, %d tools\n", wrong, len(found)-wrong, tools)
 	}
@@ -212,7 +213,7 @@ others). Exit code 1 when a row comes out otherwise.`,
 						failed++
 						printFailure(s, r)
 					} else if verbose {
-						fmt.Fprintln(s.out, printable(fmt.Sprintf("ok    %s:%d  %s", relative(r.Pos.File), r.Pos.Line, r.Source)))
+						visible.Fprintf(s.out, "ok    %s:%d  %s\n", relative(r.Pos.File), r.Pos.Line, r.Source)
 					}
 				}
 			}
@@ -229,9 +230,9 @@ others). Exit code 1 when a row comes out otherwise.`,
 }
 
 func printFailure(s streams, r profiles.RowResult) {
-	fmt.Fprintln(s.out, printable(fmt.Sprintf("FAIL  %s:%d  %s\n      %s", relative(r.Pos.File), r.Pos.Line, r.Source, r.Failure)))
+	visible.Fprintf(s.out, "FAIL  %s:%d  %s\n      %s\n", relative(r.Pos.File), r.Pos.Line, r.Source, r.Failure)
 	for _, reason := range r.Decision.Reasons {
-		fmt.Fprintln(s.out, printable("      "+because(reason)))
+		visible.Fprintf(s.out, "      %s\n", because(reason))
 	}
 }
 

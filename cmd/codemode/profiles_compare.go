@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -116,7 +118,7 @@ func (p *pair) diff(s streams, samples []sample) bool {
 		if p.new == nil {
 			word = "is gone"
 		}
-		fmt.Fprintln(s.out, printable(p.name+" "+word))
+		visible.Fprintf(s.out, "%s %s\n", p.name, word)
 		return true
 	}
 	var lines []string
@@ -138,9 +140,9 @@ func (p *pair) diff(s streams, samples []sample) bool {
 	if len(lines) == 0 {
 		return false
 	}
-	fmt.Fprintln(s.out, printable(p.name))
+	fmt.Fprintln(s.out, visible.Line(p.name))
 	for _, line := range lines {
-		fmt.Fprintln(s.out, printable("  "+line))
+		visible.Fprintf(s.out, "  %s\n", line)
 	}
 	return true
 }
@@ -276,9 +278,9 @@ func replay(s streams, cfg *profiles.Config, past []profiles.PastCall, profile, 
 		if len(r.Now) > 1 {
 			now = "cannot tell: " + strings.Join(r.Now, " or ")
 		}
-		fmt.Fprintln(s.out, printable(fmt.Sprintf("%s:%d  %s: %s -> %s (%s)", record, r.Line, r.Tool, r.Was, now, r.Why)))
+		visible.Fprintf(s.out, "%s:%d  %s: %s -> %s (%s)\n", record, r.Line, r.Tool, r.Was, now, r.Why)
 	}
-	fmt.Fprintln(s.out, printable(summary.String()))
+	fmt.Fprintln(s.out, visible.Text(summary.String()))
 	return nil
 }
 
@@ -332,10 +334,10 @@ configuration file with a profile that decides the same. Ids of servers become n
 				return usage(fmt.Errorf("%s: %w", args[1], err))
 			}
 			for _, note := range imported.Notes {
-				fmt.Fprintln(s.err, printable("note: "+note))
+				visible.Fprintf(s.err, "note: %s\n", note)
 			}
 			if out == "" {
-				_, err = s.out.Write(imported.File)
+				_, err = io.WriteString(s.out, visible.JSON(string(imported.File)))
 				return err
 			}
 			return writeNew(out, imported.File)

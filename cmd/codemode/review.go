@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 func newReview(s streams) *cobra.Command {
@@ -84,14 +85,14 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 
 func printReview(s streams, accepted []string, left []codemode.ChangedTool) {
 	for _, name := range accepted {
-		fmt.Fprintf(s.out, "accepted: %s\n", printable(name))
+		visible.Fprintf(s.out, "accepted: %s\n", name)
 	}
 	for _, t := range left {
-		fmt.Fprintf(s.out, "%s (server %s) is not what it was:\n", printable(t.Name), printable(t.Server))
+		visible.Fprintf(s.out, "%s (server %s) is not what it was:\n", t.Name, t.Server)
 		for _, line := range t.Diff {
-			fmt.Fprintf(s.out, "  %s\n", printable(strings.ReplaceAll(line, "\n", `\n`)))
+			visible.Fprintf(s.out, "  %s\n", line)
 		}
-		fmt.Fprintf(s.out, "  accept it with: codemode review --accept %s=%.12s\n\n", printable(t.Name), t.Digest)
+		visible.Fprintf(s.out, "  accept it with: codemode review --accept %s=%.12s\n\n", t.Name, t.Digest)
 	}
 	if len(left) == 0 && len(accepted) == 0 {
 		fmt.Fprintln(s.out, "every tool is as it was when it was accepted")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -136,7 +137,7 @@ func printRun(s streams, r *codemode.Response, err error) {
 			fmt.Fprintln(s.out, pretty(r.Value))
 		}
 	}
-	fmt.Fprint(s.err, printable(r.Notes(err)))
+	fmt.Fprint(s.err, visible.Text(r.Notes(err)))
 }
 
 // A report is a run for programs (--json).

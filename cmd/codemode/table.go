@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // table aligns rows in columns and makes what is in them printable. The first
@@ -13,7 +15,7 @@ func table(rows [][]string) []string {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = strings.ReplaceAll(printable(cell), "\n", " ")
+			row[i] = visible.Line(cell)
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -98,7 +99,7 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 			return &exitError{code: exitInternal, err: err}
 		}
 	case declarations:
-		fmt.Fprint(s.out, printable(text))
+		fmt.Fprint(s.out, visible.Text(text))
 	default:
 		printTools(s, status, list.Tools, query)
 	}
@@ -141,7 +142,7 @@ func printServers(s streams, status []upstream.Status) {
 	for i, line := range table(rows) {
 		fmt.Fprintln(s.out, line)
 		for _, text := range below[i] {
-			fmt.Fprintln(s.out, printable("    "+text))
+			visible.Fprintf(s.out, "    %s\n", text)
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // IsolationFormats are what [IsolationReport.Write] can write.
@@ -31,9 +32,12 @@ func (r *IsolationReport) Write(w io.Writer, format string, verbose bool) error 
 }
 
 func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, visible.JSON(string(raw))+"\n")
+	return err
 }
 
 // shown is what a person is shown: the cases that failed, or all.
@@ -48,7 +52,7 @@ func (r *IsolationReport) writeTable(w io.Writer, verbose bool) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range r.shown(verbose) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.0f ms\t%s\n", mark(c.OK), c.File, c.got(), c.MS, oneLine(c.Detail))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.0f ms\t%s\n", mark(c.OK), oneLine(c.File), oneLine(c.got()), c.MS, oneLine(c.Detail))
 	}
 	t.Flush()
 	if b.Len() > 0 {
@@ -65,7 +69,7 @@ func (r *IsolationReport) writeTable(w io.Writer, verbose bool) error {
 		cells := c.Overshoot.cells()
 		fmt.Fprintf(&b, " %8s %9s %6s %6s\n", cells[0], cells[1], cells[2], cells[3])
 	}
-	fmt.Fprintf(&b, "\n%s\n", strings.Join(r.Summary.sentences(), "\n"))
+	fmt.Fprintf(&b, "\n%s\n", oneLines(r.Summary.sentences(), "\n"))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -82,7 +86,7 @@ func (r *IsolationReport) writeMarkdown(w io.Writer, verbose bool) error {
 			fmt.Fprintf(&b, "| %s | %s | %s | %.0f | %s |\n", mark(c.OK), cell(c.File), cell(c.got()), c.MS, cell(c.Detail))
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", strings.Join(r.Summary.sentences(), "  \n"))
+	fmt.Fprintf(&b, "\n%s\n", oneLines(r.Summary.sentences(), "  \n"))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -149,14 +153,7 @@ func (s *IsolationSummary) held() []string {
 }
 
 // oneLine makes text of programs safe for a line of a terminal.
-func oneLine(s string) string {
-	return strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, s)
-}
+func oneLine(s string) string { return visible.Line(s) }
 
 // cell makes text of programs safe for a cell of a markdown table.
 func cell(s string) string {

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // The form of JUnit's reports that CI systems read.
@@ -71,12 +73,5 @@ func (s *junitSuite) add(name, class string, seconds float64, ok bool, message, 
 	s.Cases = append(s.Cases, c)
 }
 
-// xmlText leaves out what XML cannot hold, escaped or not.
-func xmlText(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c < 0x20 && c != '\n' && c != '\t' || c == 0xfffe || c == 0xffff {
-			return '�'
-		}
-		return c
-	}, s)
-}
+// xmlText makes text visible, of which XML cannot hold some, escaped or not.
+func xmlText(s string) string { return visible.Line(s) }

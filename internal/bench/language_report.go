@@ -101,7 +101,7 @@ func (r *LanguageReport) writeTable(w io.Writer) error {
 	var b strings.Builder
 	list := func(title string, lines []string) {
 		if len(lines) > 0 {
-			fmt.Fprintf(&b, "%s:\n  %s\n\n", title, oneLines(lines))
+			fmt.Fprintf(&b, "%s:\n  %s\n\n", title, oneLines(lines, "\n  "))
 		}
 	}
 	var fresh []string
@@ -132,10 +132,10 @@ func (r *LanguageReport) writeTable(w io.Writer) error {
 	return err
 }
 
-func oneLines(lines []string) string {
+func oneLines(lines []string, end string) string {
 	safe := make([]string, len(lines))
 	for i, line := range lines {
 		safe[i] = oneLine(line)
 	}
-	return strings.Join(safe, "\n  ")
+	return strings.Join(safe, end)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // SpeedFormats are what [SpeedReport.Write] can write.
@@ -24,7 +26,7 @@ func (r *SpeedReport) Write(w io.Writer, format string) error {
 
 func (r *SpeedReport) writeTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d processors, guest %.16s\n\n", r.System, r.CPUs, r.Guest)
+	visible.Fprintf(&b, "%s, %d processors, guest %.16s\n\n", r.System, r.CPUs, r.Guest)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(what, key, unit string, value *float64) {
 		if value == nil {

@@ -1,0 +1,150 @@
+// Package visible writes text that strangers chose, so that a person sees all of it and it can neither move a cursor nor look like
+// a line of ours. It is used where text leaves the program, for terminals, logs and files that people open; what is stored and
+// decided about is never changed.
+//
+// There is one form for each kind of place:
+//
+//   - [Line], for data in a line of text: line ends and tabs are escaped too. [Sprintf] does that to all its arguments.
+//   - [Text], for lines that are composed of such data already.
+//   - [JSON], for JSON: it stays JSON and means the same.
+//
+// What does not show is a control character, a format character (text direction, zero width, tags), a line or paragraph separator,
+// a blank other than the space, a variation selector, a code point for private use or without a meaning yet, and a byte that is
+// not UTF-8. In text it becomes \n, \r, \t, \u{202e} or \x{9b}. A backslash stays as it is: the form is for reading, not for
+// reading back. Package approvals has a stricter one, in which two different texts never look the same.
+package visible
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// blank holds what unicode.IsPrint lets through and a person cannot see.
+var blank = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point, // U+034F, U+115F, U+3164, ...
+	unicode.Variation_Selector,                 // U+FE00, U+E0100, ...
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}}}, // braille blank, object replacement
+}
+
+// Rune reports whether a person can see r.
+func Rune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return ' ' <= r && r <= '~'
+	}
+	return unicode.IsPrint(r) && !unicode.In(r, blank...)
+}
+
+// Line gives s as a part of one line.
+func Line(s string) string { return escape(s, false) }
+
+// Text gives lines: line ends stay, and a tab becomes four spaces. Of data it makes lines of its own, so it is for text in which data
+// is escaped already, and for source text behind a margin.
+func Text(s string) string { return escape(s, true) }
+
+func escape(s string, lines bool) string {
+	stays := func(r rune, size int) bool {
+		return Rune(r) && (r != utf8.RuneError || size != 1) || lines && r == '\n'
+	}
+	clean := 0
+	for clean < len(s) {
+		r, n := utf8.DecodeRuneInString(s[clean:])
+		if !stays(r, n) {
+			break
+		}
+		clean += n
+	}
+	if clean == len(s) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteString(s[:clean])
+	for rest := s[clean:]; rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
+		switch {
+		case stays(r, n):
+			b.WriteString(rest[:n])
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x{%02x}`, rest[0])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t' && lines:
+			b.WriteString("    ")
+		case r == '\t':
+			b.WriteString(`\t`)
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+		rest = rest[n:]
+	}
+	return b.String()
+}
+
+// JSON writes characters of a JSON text that do not show as JSON does in its strings. Line ends between values stay.
+func JSON(text string) string {
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if r != '\n' && !Rune(r) {
+			b.WriteString(text[from:i])
+			from = i + n
+			if r > 0xffff {
+				fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+			} else {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			}
+		} else if r == utf8.RuneError && n == 1 { // as readers of JSON take it
+			b.WriteString(text[from:i])
+			from = i + n
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	if from == 0 {
+		return text
+	}
+	b.WriteString(text[from:])
+	return b.String()
+}
+
+// Sprintf is fmt.Sprintf with each text among the arguments as [Line] gives it. format is ours.
+func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, escaped(args)...) }
+
+// Fprintf is fmt.Fprintf with each text among the arguments as [Line] gives it. format is ours.
+func Fprintf(w io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(w, Sprintf(format, args...)) // as fmt.Fprintf, whose error nobody looks at
+}
+
+// escaped makes text of what is printed as text, and leaves numbers alone.
+func escaped(args []any) []any {
+	safe := make([]any, len(args))
+	for i, a := range args {
+		switch v := a.(type) {
+		case nil:
+		case string:
+			safe[i] = Line(v)
+		case []byte:
+			safe[i] = Line(string(v))
+		case error:
+			safe[i] = Line(v.Error())
+		case fmt.Stringer:
+			safe[i] = Line(v.String())
+		default:
+			safe[i] = a
+			switch reflect.TypeOf(a).Kind() {
+			case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+			case reflect.String:
+				safe[i] = Line(reflect.ValueOf(a).String())
+			default:
+				safe[i] = Line(fmt.Sprint(a))
+			}
+		}
+	}
+	return safe
+}
