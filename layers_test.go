@@ -27,14 +27,14 @@ var layers = map[string]struct {
 	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 	"hostfns":         {},
 	"store":           {outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":           {ours: []string{"internal/encoded", "internal/visible", "store"}}, // what it writes are rows of the store
+	"audit":           {ours: []string{"internal/encoded", "internal/visible", "store"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
 	".":            {ours: []string{"internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
 	"server":       {ours: []string{".", "approvals", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"console":      {ours: []string{"approvals", "audit", "store"}},
-	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -151,12 +151,18 @@ func expandVariables(s string, env func(string) (string, bool)) (string, error) 
 
 // Open opens the database for writing. A file that checkpoints speak of is never made anew: if it is gone, something happened to it.
 func (p RecordPlace) Open(ctx context.Context) (*store.DB, error) {
-	if p.Store.Path != "" {
-		if err := audit.Present(p.Store.Path, p.Checkpoints); err != nil {
-			return nil, err
-		}
+	if err := p.Present(); err != nil {
+		return nil, err
 	}
 	return store.Open(ctx, p.Store)
+}
+
+// Present fails with an [audit.GoneError] when the file of the database is gone though checkpoints speak of one.
+func (p RecordPlace) Present() error {
+	if p.Store.Path == "" {
+		return nil
+	}
+	return audit.Present(p.Store.Path, p.Checkpoints)
 }
 
 // sealPurpose is what the key is derived for that encrypts what the store holds of arguments and results.

@@ -2,111 +2,294 @@ package audit
 
 import (
 	"bufio"
-	"bytes"
-	"crypto/ed25519"
-	"encoding/base64"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Checkpoint says where chains ended at a time, and is signed. Whoever keeps it where the
-// record's keeper cannot change it can show later that what was there then is there still.
+// A Checkpoint says what a chain was when it had Size entries, and is signed. Whoever keeps it where the record's keeper cannot
+// change it can show later that what was there then is there still.
+//
+// It is a signed note (c2sp.org/signed-note) whose text is a checkpoint of a transparency log (c2sp.org/tlog-checkpoint), so that
+// tools of others verify it and witnesses can cosign it. A chain is a log: its origin is codemode-record/DATABASE/CHAIN, and its leaf n
+// is the SHA-256 of the canonical JSON of entry n+1, as 32 bytes. The key is named codemode-record for all of them.
 type Checkpoint struct {
-	V         int       `json:"v"`
-	Time      time.Time `json:"time"`
-	Database  string    `json:"database"`
-	Heads     []Head    `json:"heads"`
-	Key       string    `json:"key"` // public
-	Signature string    `json:"signature,omitempty"`
-
-	// Of exported files only: how many entries there are, a digest over their hashes, and what selected them.
-	Rows   int    `json:"rows,omitempty"`
-	Digest string `json:"digest,omitempty"`
-	Filter string `json:"filter,omitempty"`
-	Places string `json:"places,omitempty"` // of the entries, if some were left out
+	Database string
+	Chain    int64
+	Size     int64     // how many entries
+	Root     tlog.Hash // of the Merkle tree over their hashes (RFC 6962)
+	Note     string    // as signed
 }
 
-// A Head is the end of a chain in a checkpoint.
-type Head struct {
-	Chain int64  `json:"chain"`
-	Seq   int64  `json:"seq"`
-	Hash  string `json:"hash"`
+// keyName begins origins and names the key in signatures.
+const keyName = "codemode-record"
+
+func (c *Checkpoint) origin() string {
+	return keyName + "/" + c.Database + "/" + strconv.FormatInt(c.Chain, 10)
 }
 
-func headOf(h store.Head) Head { return Head{h.Chain, h.Seq, hashText(h.Hash)} }
-
-// signed is what the signature is made of.
-func (c Checkpoint) signed() ([]byte, error) {
-	c.Signature = ""
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	return Canonical(raw)
-}
+func (c *Checkpoint) text() string { return fmt.Sprintf("%s\n%d\n%s\n", c.origin(), c.Size, c.Root) }
 
 // Sign makes a checkpoint complete.
 func (k *Key) Sign(c Checkpoint) (Checkpoint, error) {
-	c.V, c.Key, c.Time = version, k.Public(), micro(c.Time)
-	text, err := c.signed()
+	var err error
+	c.Note, err = k.signNote(c.text())
+	return c, err
+}
+
+func (k *Key) signNote(text string) (string, error) {
+	signer, err := k.signer()
 	if err != nil {
-		return c, err
+		return "", err
 	}
-	c.Signature = base64.StdEncoding.EncodeToString(ed25519.Sign(k.sign(), text))
+	signed, err := note.Sign(&note.Note{Text: text}, signer)
+	return string(signed), err
+}
+
+// parseCheckpoint reads a note without looking at its signatures.
+func parseCheckpoint(signed string) (Checkpoint, error) {
+	c := Checkpoint{Note: signed}
+	text, _, ok := strings.Cut(signed, "\n\n")
+	lines := strings.Split(text, "\n")
+	if !ok || len(lines) != 3 {
+		return c, errors.New("it is no checkpoint: it has not three lines and signatures")
+	}
+	database, ok := strings.CutPrefix(lines[0], keyName+"/")
+	database, chain, both := strings.Cut(database, "/")
+	n, err := strconv.ParseInt(chain, 10, 64)
+	size, err2 := strconv.ParseInt(lines[1], 10, 64)
+	root, err3 := tlog.ParseHash(lines[2])
+	if err := errors.Join(err, err2, err3); err != nil || !ok || !both || n < 1 || size < 0 {
+		return c, errors.New("it is no checkpoint of a record of codemode")
+	}
+	c.Database, c.Chain, c.Size, c.Root = database, n, size, root
+	if c.text() != text+"\n" {
+		return c, errors.New("it is not written as a checkpoint is")
+	}
 	return c, nil
 }
 
-// line is the checkpoint as one line of canonical JSON.
-func (c Checkpoint) line() ([]byte, error) {
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	return Canonical(raw)
+// Check reports whether one of the keys signed the checkpoint. Signatures of others, such as witnesses, are passed over.
+func (c *Checkpoint) Check(keys ...note.Verifier) error {
+	_, err := openNote(c.Note, keys)
+	return err
 }
 
-// Check reports whether the checkpoint was signed with the private half of key.
-func (c Checkpoint) Check(key ed25519.PublicKey) error {
-	if c.V != version {
-		return fmt.Errorf("the checkpoint is of version %d", c.V)
+func openNote(signed string, keys []note.Verifier) (text string, err error) {
+	for _, key := range keys { // one at a time: keys of one name are looked up by their hashes
+		n, err := note.Open([]byte(signed), note.VerifierList(key))
+		if err == nil {
+			return n.Text, nil
+		}
+		if _, unknown := errors.AsType[*note.UnverifiedNoteError](err); !unknown {
+			return "", errors.New("its signature is wrong")
+		}
 	}
-	text, err := c.signed()
-	if err != nil {
-		return err
-	}
-	signature, err := base64.StdEncoding.DecodeString(c.Signature)
-	if err != nil || !ed25519.Verify(key, text, signature) {
-		return errors.New("the signature of the checkpoint is wrong")
-	}
-	return nil
+	return "", errors.New("it is signed with another key")
 }
 
-// ReadCheckpoints reads lines of checkpoints. Lines that hold none, such as those of a log around them, are passed
-// over; bad are the numbers of lines that look like one and are not, as a power cut may leave.
+// A checkpointLine is a checkpoint in a file, a log or a webhook.
+type checkpointLine struct {
+	Checkpoint string `json:"checkpoint"`
+}
+
+// line is the checkpoint as one line of JSON.
+func (c *Checkpoint) line() []byte {
+	raw, _ := json.Marshal(checkpointLine{c.Note}) // a text always can be
+	return raw
+}
+
+// errOldCheckpoints is the error of a file of the form before signed notes.
+var errOldCheckpoints = errors.New("it holds checkpoints of an earlier codemode, which this one cannot verify: verify the record with that one, then move the database and this file away together, and a new record begins")
+
+// ReadCheckpoints reads checkpoints: lines as [FilePublisher] writes them, also with something before them, and signed notes as they
+// are. Other lines, such as those of a log around them, are passed over; bad are the numbers of lines that look like a checkpoint
+// and are none, as a power cut may leave. Checkpoints of the form before signed notes are an error.
 func ReadCheckpoints(r io.Reader) (all []Checkpoint, bad []int, err error) {
 	lines := bufio.NewReader(r)
+	signed, began := "", 0 // a note that is not in a line of JSON
+	take := func(text string, at int) {
+		if c, err := parseCheckpoint(text); err == nil {
+			all = append(all, c)
+		} else {
+			bad = append(bad, at)
+		}
+	}
 	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if at := bytes.IndexByte(line, '{'); at >= 0 && bytes.Contains(line, []byte(`"heads"`)) {
-			var c Checkpoint
-			d := json.NewDecoder(bytes.NewReader(line[at:]))
-			d.DisallowUnknownFields()
-			if d.Decode(&c) == nil {
-				all = append(all, c)
+		line, err := lines.ReadString('\n')
+		if signed != "" && strings.Contains(signed, "\n\n— ") && !strings.HasPrefix(line, "— ") {
+			take(signed, began)
+			signed = ""
+		}
+		if quoted := strings.Index(line, `"{\"checkpoint\":`); quoted >= 0 { // as a log writes the line
+			if prefix, err := strconv.QuotedPrefix(line[quoted:]); err == nil {
+				line, _ = strconv.Unquote(prefix)
+			}
+		}
+		object := strings.Index(line, `{"checkpoint":`)
+		switch {
+		case object >= 0:
+			var c checkpointLine
+			if d := json.NewDecoder(strings.NewReader(line[object:])); d.Decode(&c) == nil {
+				take(c.Checkpoint, n)
 			} else {
 				bad = append(bad, n)
 			}
+		case strings.Contains(line, `"heads":[`) && strings.Contains(line, `"signature":"`):
+			return all, bad, errOldCheckpoints
+		case signed != "":
+			signed += line
+			if len(signed) > maxLine {
+				return all, bad, fmt.Errorf("line %d: a note is longer than %d bytes", began, maxLine)
+			}
+		case strings.HasPrefix(line, keyName+"/"):
+			signed, began = line, n
 		}
 		if errors.Is(err, io.EOF) {
+			if signed != "" {
+				take(signed, began)
+			}
 			return all, bad, nil
 		}
 		if err != nil {
 			return all, bad, err
 		}
+	}
+}
+
+const (
+	// sealRows entries, or sealAfter since the first that no checkpoint in the database covers, the end of the chain is signed anew.
+	// A signature takes a third of the time of a recorded call, so not each call can have one.
+	sealRows  = 128
+	sealAfter = 200 * time.Millisecond
+)
+
+// A sealer signs the end of one chain. It belongs to the writer.
+type sealer struct {
+	key      *Key
+	database string
+	chain    int64
+
+	tree  tree          // at the end that is on the disk
+	next  tree          // with the rows of the append that is under way
+	going *store.Signed // with that append; nil is none
+	note  string        // the latest that is on the disk
+	size  int64         // what note covers
+	fresh bool          // note is of this process
+	since time.Time     // when the first entry came that note does not cover
+}
+
+// newSealer takes over a chain that fits. Entries that its last writer did not come to sign are read.
+func newSealer(ctx context.Context, key *Key, db *store.DB, c *store.Chain) (*sealer, error) {
+	s := &sealer{key: key, database: db.ID(), chain: c.Head().Chain}
+	if signed := c.Signed(); signed.Note != "" {
+		at, err := parseCheckpoint(signed.Note)
+		if err != nil {
+			return nil, err
+		}
+		if s.tree, err = treeOf(at.Size, signed.Tree); err != nil {
+			return nil, err
+		}
+		s.note, s.size = signed.Note, at.Size
+	}
+	err := db.Rows(ctx, store.Query{Chain: s.chain, After: s.tree.size}, func(r *store.Row) error {
+		s.tree.add(r.Hash)
+		return nil
+	})
+	if err == nil && s.tree.size != c.Head().Seq {
+		err = fmt.Errorf("chain %d has %d entries and ends at entry %d", s.chain, s.tree.size, c.Head().Seq)
+	}
+	return s, err
+}
+
+// rows is the [store.Signer].
+func (s *sealer) rows(rows []store.Row) (*store.Signed, error) {
+	if rows[0].Seq != s.tree.size+1 {
+		return nil, fmt.Errorf("entry %d of chain %d was to be signed behind entry %d", rows[0].Seq, s.chain, s.tree.size)
+	}
+	s.next = tree{s.tree.size, slices.Clone(s.tree.roots)}
+	for i := range rows {
+		s.next.add(rows[i].Hash)
+	}
+	if s.tree.size == s.size {
+		s.since = time.Now()
+	}
+	s.going = nil
+	if s.fresh && s.next.size-s.size < sealRows && time.Since(s.since) < sealAfter {
+		return nil, nil
+	}
+	var err error
+	s.going, err = s.sign(&s.next)
+	return s.going, err
+}
+
+func (s *sealer) sign(t *tree) (*store.Signed, error) {
+	c, err := s.key.Sign(Checkpoint{Database: s.database, Chain: s.chain, Size: t.size, Root: t.root()})
+	if err != nil {
+		return nil, err
+	}
+	return &store.Signed{Note: c.Note, Tree: t.bytes()}, nil
+}
+
+// wrote notes that the append is on the disk.
+func (s *sealer) wrote() {
+	s.tree = s.next
+	if s.going != nil {
+		s.sealed(s.going)
+	}
+}
+
+// sealed notes that the end is signed on the disk.
+func (s *sealer) sealed(signed *store.Signed) {
+	s.note, s.size, s.fresh, s.going = signed.Note, s.tree.size, true, nil
+}
+
+// due is when the end should be signed though no entry comes.
+func (s *sealer) due() time.Duration {
+	if s == nil || s.size == s.tree.size {
+		return time.Hour
+	}
+	return sealAfter - time.Since(s.since)
+}
+
+// fits reports why a chain must not be gone on with: what is there was not signed by its writer.
+func (k *Key) fits(database string) func(store.Head, store.Signed) error {
+	return func(h store.Head, s store.Signed) error {
+		if h.Seq == 0 && s.Note == "" {
+			return nil
+		}
+		if s.Note == "" {
+			return errors.New("no checkpoint covers it")
+		}
+		c, err := parseCheckpoint(s.Note)
+		if err != nil {
+			return err
+		}
+		verifier, err := ParsePublic(k.Public())
+		if err != nil {
+			return err
+		}
+		if err := c.Check(verifier); err != nil {
+			return err
+		}
+		t, err := treeOf(c.Size, s.Tree)
+		if err != nil {
+			return err
+		}
+		if c.Database != database || c.Chain != h.Chain || c.Size > h.Seq || h.Seq-c.Size > unsealedRows || c.Root != t.root() {
+			return fmt.Errorf("it ends at entry %d of chain %d, and its checkpoint is that of entry %d of chain %d of %s", h.Seq, h.Chain, c.Size, c.Chain, c.Database)
+		}
+		return nil
 	}
 }

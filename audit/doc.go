@@ -7,8 +7,8 @@
 //	err := record.Write(ctx, audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_8f2k", Call: 3, Tool: "fs__write"})
 //
 // Each process writes a chain of its own: an entry holds the hash of the one before it, over canonical JSON
-// (RFC 8785). A [Checkpoint] is the signed end of a chain, published where whoever can change the database
-// cannot reach. [Verify] reads chains and exported files, and names the first entry that is not what was written.
+// (RFC 8785). A [Checkpoint] is the signed end of a chain: each batch of entries puts one into the database with them, and now and
+// then one is published where whoever can change the database cannot reach. [Verify] reads chains and exported files, and names the first entry that is not what was written.
 //
 // What a reader may rely on:
 //

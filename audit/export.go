@@ -7,9 +7,11 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,10 +40,19 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; there are jsonl, json and csv", s)
 }
 
-// Export writes the entries that fit q, each chain in its order, and closes the file with a signed checkpoint,
-// so that [Verifier.File] finds what is changed, taken out or cut off later.
+// Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about what is in it, so that
+// [Verifier.File] finds what is changed, taken out or cut off later, and with the checkpoints of the chains, which their writers signed.
+// Entries that are written meanwhile are not in it.
 func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int, err error) {
 	chains, err := db.Chains(ctx)
+	if err != nil {
+		return 0, err
+	}
+	signed, err := db.Checkpoints(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ends, err := db.Left(ctx) // no checkpoint covers more
 	if err != nil {
 		return 0, err
 	}
@@ -49,11 +60,18 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 	for _, chain := range chains {
 		of := q
 		of.Chain, of.Newest, of.Limit = chain, false, 0
-		if err := db.Rows(ctx, of, x.row); err != nil {
+		at := slices.IndexFunc(ends, func(h store.Head) bool { return h.Chain == chain })
+		err = db.Rows(ctx, of, func(r *store.Row) error {
+			if at >= 0 && r.Seq > ends[at].Seq {
+				return nil
+			}
+			return x.row(r)
+		})
+		if err != nil {
 			return x.n, err
 		}
 	}
-	return x.n, x.close(db.ID(), key, now)
+	return x.n, x.close(db.ID(), signed, key, now)
 }
 
 // An exporter writes one file.
@@ -65,8 +83,55 @@ type exporter struct {
 
 	n      int
 	digest hash.Hash
-	heads  []Head
 	places places
+}
+
+// An exportEnd is what is signed of a file: which database it is of, how many entries there are, a digest over their hashes, and if
+// some were left out, what selected them and which they are.
+type exportEnd struct {
+	Database       string
+	Time           time.Time
+	Rows           int
+	Digest         string
+	Filter, Places string // "" for all
+}
+
+// exportName begins the text that is signed. It is no origin of a checkpoint: the line behind it is no number.
+const exportName = keyName + " export"
+
+func (e *exportEnd) text() string {
+	return fmt.Sprintf("%s\n%s\n%s\n%d\n%s\nfilter %s\nentries %s\n", exportName, e.Database, e.Time.Format(timeFormat), e.Rows, e.Digest, e.Filter, e.Places)
+}
+
+func parseExportEnd(signed string) (*exportEnd, error) {
+	text, _, _ := strings.Cut(signed, "\n\n")
+	lines := strings.Split(text+"\n", "\n")
+	if len(lines) != 8 || lines[0] != exportName {
+		return nil, errors.New("it is not about a file")
+	}
+	e := &exportEnd{Database: lines[1], Digest: lines[4]}
+	var err, err2 error
+	e.Time, err = time.Parse(timeFormat, lines[2])
+	e.Rows, err2 = strconv.Atoi(lines[3])
+	e.Filter, e.Places = strings.TrimPrefix(lines[5], "filter "), strings.TrimPrefix(lines[6], "entries ")
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	if e.text() != text+"\n" {
+		return nil, errors.New("it is not written as it should be")
+	}
+	return e, nil
+}
+
+// A trailer is the last object of a file.
+type trailer struct {
+	Export      string   `json:"export"`      // an exportEnd as a signed note
+	Checkpoints []string `json:"checkpoints"` // of the chains, as their writers signed them
+}
+
+func (t *trailer) line() []byte {
+	raw, _ := json.Marshal(t) // texts always can be
+	return raw
 }
 
 func newExporter(w io.Writer, f Format, q store.Query) *exporter {
@@ -80,6 +145,12 @@ func newExporter(w io.Writer, f Format, q store.Query) *exporter {
 // filterText says what a query leaves out; "" is nothing.
 func filterText(q store.Query) string {
 	q.Newest, q.Limit, q.Chain, q.After = false, 0, 0, 0
+	if len(q.Kinds) == 0 {
+		q.Kinds = nil
+	}
+	if len(q.States) == 0 {
+		q.States = nil
+	}
 	raw, _ := json.Marshal(q) // strings and times always can be
 	if none, _ := json.Marshal(store.Query{}); bytes.Equal(raw, none) {
 		return ""
@@ -96,11 +167,6 @@ func entryLine(r *store.Row) []byte {
 
 func (x *exporter) row(r *store.Row) error {
 	x.digest.Write(r.Hash[:])
-	if n := len(x.heads); n > 0 && x.heads[n-1].Chain == r.Chain {
-		x.heads[n-1] = Head{r.Chain, r.Seq, hashText(r.Hash)}
-	} else {
-		x.heads = append(x.heads, Head{r.Chain, r.Seq, hashText(r.Hash)})
-	}
 	x.places.add(r.Chain, r.Seq)
 	line := entryLine(r)
 	if x.format != CSV {
@@ -137,28 +203,27 @@ func (x *exporter) line(line []byte) error {
 }
 
 // close ends the file.
-func (x *exporter) close(database string, key *Key, now time.Time) error {
-	c := Checkpoint{Time: now, Database: database, Heads: x.heads, Rows: x.n, Digest: "sha256:" + hex.EncodeToString(x.digest.Sum(nil)), Filter: x.filter}
-	if c.Heads == nil {
-		c.Heads = []Head{}
-	}
+func (x *exporter) close(database string, chains map[int64]store.Signed, key *Key, now time.Time) error {
+	end := exportEnd{Database: database, Time: micro(now), Rows: x.n, Digest: "sha256:" + hex.EncodeToString(x.digest.Sum(nil)), Filter: x.filter}
 	if x.filter != "" {
-		c.Places = x.places.String()
+		end.Places = x.places.String()
 	}
-	c, err := key.Sign(c)
-	if err != nil {
+	t := trailer{Checkpoints: []string{}}
+	var err error
+	if t.Export, err = key.signNote(end.text()); err != nil {
 		return err
 	}
-	line, err := c.line()
-	if err != nil {
-		return err
+	for _, n := range sortedKeys(chains) {
+		if chains[n].Note != "" {
+			t.Checkpoints = append(t.Checkpoints, chains[n].Note)
+		}
 	}
-	line = append(append([]byte(`{"checkpoint":`), line...), '}')
+	line := t.line()
 	n := x.n
 	defer func() { x.n = n }() // the checkpoint is none
 	if x.format == CSV {
 		cells := make([]string, len(csvHeader))
-		cells[0], cells[len(cells)-1] = "checkpoint", string(line)
+		cells[0], cells[len(cells)-1] = "checkpoint", visible.JSON(string(line))
 		if err := x.cells(cells); err != nil {
 			return err
 		}

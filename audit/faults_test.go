@@ -2,7 +2,6 @@ package audit_test
 
 import (
 	"context"
-	"crypto/ed25519"
 	"database/sql"
 	"errors"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/pgtest"
@@ -183,14 +184,14 @@ func verified(t testing.TB, p *place) audit.Verdict {
 	defer db.Close()
 	key, err := audit.ParsePublic(p.key.Public())
 	must(t, err)
-	v := &audit.Verifier{Keys: []ed25519.PublicKey{key}}
+	v := &audit.Verifier{Keys: []note.Verifier{key}}
 	must(t, v.Database(context.Background(), "the database", db))
 	f, err := os.Open(p.checkpoints())
 	must(t, err)
 	defer f.Close()
 	all, _, err := audit.ReadCheckpoints(f)
 	must(t, err)
-	v.Published("checkpoints", all)
+	v.Beside("checkpoints", all)
 	verdict := v.Finish()
 	for _, problem := range verdict.Problems {
 		t.Errorf("verifying: %s", problem)

@@ -17,12 +17,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 // A Key signs checkpoints and makes digests that nobody without it can guess at.
 type Key struct {
 	secret []byte
-	sign   func() ed25519.PrivateKey // making it takes a millisecond, which a start has no time for
+	signer func() (note.Signer, error) // making it takes a millisecond, which a start has no time for
+	public func() string
 	digest []byte
 	hashes sync.Pool // of hash.Hash, keyed with digest
 }
@@ -52,7 +55,14 @@ func NewKey(secret []byte) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Key{secret: slices.Clone(secret), sign: sync.OnceValue(func() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(seed) }), digest: digest}, nil
+	public := func() string {
+		text, err := note.NewEd25519VerifierKey(keyName, ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
+		if err != nil {
+			panic(err) // the name has no blank and no plus
+		}
+		return text
+	}
+	return &Key{secret: slices.Clone(secret), public: sync.OnceValue(public), signer: sync.OnceValues(func() (note.Signer, error) { return newSigner(public(), seed) }), digest: digest}, nil
 }
 
 // LoadKey reads the key in a file, which is made if it is not there. Whoever can read it can forge checkpoints.
@@ -110,21 +120,22 @@ func (k *Key) Digest(value []byte) string {
 	return string(hex.AppendEncode(append(text[:0], digestPrefix...), m.Sum(sum[:0])))
 }
 
-// Public is the half of the key that verifies checkpoints.
-func (k *Key) Public() string { return publicText(k.sign().Public().(ed25519.PublicKey)) }
-
-const publicPrefix = "ed25519:"
-
-func publicText(k ed25519.PublicKey) string {
-	return publicPrefix + base64.StdEncoding.EncodeToString(k)
+// newSigner makes what signs notes. Its key is written as [note.NewSigner] reads it: the name, the hash of the public key as it is in
+// that one's text, the algorithm 1 (Ed25519) and the seed.
+func newSigner(public string, seed []byte) (note.Signer, error) {
+	hash := strings.Split(public, "+")[1]
+	return note.NewSigner("PRIVATE+KEY+" + keyName + "+" + hash + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
 }
 
+// Public is the half of the key that verifies checkpoints, as the verifier key of a signed note (c2sp.org/signed-note): its name, its
+// hash, the algorithm and the key, such as codemode-record+12ab34cd+AbC...
+func (k *Key) Public() string { return k.public() }
+
 // ParsePublic reads what [Key.Public] wrote.
-func ParsePublic(s string) (ed25519.PublicKey, error) {
-	encoded, ok := strings.CutPrefix(s, publicPrefix)
-	k, err := base64.StdEncoding.DecodeString(encoded)
-	if !ok || err != nil || len(k) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("%q is no public key: one begins with %s and goes on with 44 characters", s, publicPrefix)
+func ParsePublic(s string) (note.Verifier, error) {
+	v, err := note.NewVerifier(s)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no public key of a record: codemode audit key prints it, %s+, eight digits, + and 44 characters", s, keyName)
 	}
-	return k, nil
+	return v, nil
 }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -129,34 +128,31 @@ func (p *webhookPublisher) Publish(ctx context.Context, line []byte) error {
 type publishing struct {
 	key  *Key
 	to   []Publisher
-	now  func() time.Time
 	log  *slog.Logger
 	done chan struct{}
 
 	// Touched by the writer only.
-	last  Checkpoint // of the end as it is
-	rows  int        // not covered yet
+	rows  int // not covered yet
 	since time.Time
 
 	mu     sync.Mutex
-	next   *Checkpoint
+	next   string // "" is none
 	wake   chan struct{}
 	closed bool
 }
 
 func newPublishing(o Options) *publishing {
-	p := &publishing{key: o.Key, to: o.Publish, now: o.Now, log: o.Log, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	p := &publishing{key: o.Key, to: o.Publish, log: o.Log, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	go p.run()
 	return p
 }
 
-// moved notes the end of the chain, and reports whether a checkpoint should be sent because of the many entries behind the last.
-func (p *publishing) moved(database string, h store.Head, rows int) (many bool) {
+// moved notes that the chain is longer, and reports whether a checkpoint should be sent because of the many entries behind the last.
+func (p *publishing) moved(rows int) (many bool) {
 	if p.rows == 0 {
 		p.since = time.Now()
 	}
 	p.rows += rows
-	p.last = Checkpoint{Database: database, Heads: []Head{headOf(h)}}
 	return p.rows >= publishEvery
 }
 
@@ -172,15 +168,13 @@ func (p *publishing) due() time.Duration {
 }
 
 // send hands the latest end over. One that is still waiting is covered by it.
-func (p *publishing) send() {
-	if p.rows == 0 {
+func (p *publishing) send(signed string) {
+	if p.rows == 0 || signed == "" {
 		return
 	}
 	p.rows = 0
-	c := p.last
-	c.Time = p.now()
 	p.mu.Lock()
-	p.next = &c
+	p.next = signed
 	p.mu.Unlock()
 	notify(p.wake)
 }
@@ -190,10 +184,10 @@ func (p *publishing) run() {
 	for {
 		p.mu.Lock()
 		c, closed := p.next, p.closed
-		p.next = nil
+		p.next = ""
 		p.mu.Unlock()
-		if c != nil {
-			p.publish(*c)
+		if c != "" {
+			p.publish(c)
 			continue
 		}
 		if closed {
@@ -203,24 +197,14 @@ func (p *publishing) run() {
 	}
 }
 
-func (p *publishing) publish(c Checkpoint) {
-	signed, err := p.key.Sign(c)
-	var line []byte
-	if err == nil {
-		line, err = signed.line()
-	}
+func (p *publishing) publish(signed string) {
+	c := Checkpoint{Note: signed}
 	for _, to := range p.to {
-		if err != nil {
-			break
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), publishWait)
-		if failed := to.Publish(ctx, line); failed != nil {
-			p.log.Error("a checkpoint of the record could not be published", "error", failed)
+		if err := to.Publish(ctx, c.line()); err != nil {
+			p.log.Error("a checkpoint of the record could not be published", "error", err)
 		}
 		cancel()
-	}
-	if err != nil {
-		p.log.Error("a checkpoint of the record could not be made", "error", err)
 	}
 }
 
@@ -249,8 +233,13 @@ func (e *GoneError) Reason() string { return e.reason }
 // lookBack is how much of the end of a file of checkpoints is looked at when a database is opened.
 const lookBack = 64 << 10
 
-// guard compares a database that is opened with what was published of it before.
+// guard compares a database that is opened with what was published of it before: all of it must be there still. That it is what it
+// was is for audit verify to say, which reads all entries; the end of each chain is compared here when it is claimed.
 func (p *publishing) guard(ctx context.Context, db *store.DB) error {
+	key, err := ParsePublic(p.key.Public())
+	if err != nil {
+		return err
+	}
 	for _, to := range p.to {
 		file, ok := to.(*filePublisher)
 		if !ok {
@@ -258,40 +247,44 @@ func (p *publishing) guard(ctx context.Context, db *store.DB) error {
 		}
 		checkpoints, err := tail(file.path)
 		if err != nil {
-			return fmt.Errorf("reading the checkpoints of the record: %w", err)
+			return err
 		}
-		latest := map[int64]Head{}
-		for _, c := range slices.Backward(checkpoints) {
-			news := func(h Head) bool { _, known := latest[h.Chain]; return !known }
-			if c.Database == db.ID() && len(latest) > 0 && !slices.ContainsFunc(c.Heads, news) {
-				continue // older, and checking a signature takes long
+		latest := map[int64]Checkpoint{}
+		for _, c := range checkpoints {
+			if at, known := latest[c.Chain]; known && c.Database == db.ID() && c.Size <= at.Size {
+				continue // checking a signature takes long
 			}
-			if key, err := ParsePublic(c.Key); err != nil || c.Check(key) != nil {
+			if c.Check(key) != nil {
 				continue // for audit verify, which is stricter
 			}
 			if c.Database != db.ID() {
 				return &GoneError{"the record was replaced by another one",
 					fmt.Sprintf("%s speaks of the database %s, and this is %s; put the right one back, or move the file away with the record it belongs to", file.path, c.Database, db.ID())}
 			}
-			for _, h := range c.Heads {
-				if news(h) {
-					latest[h.Chain] = h
-				}
-			}
+			latest[c.Chain] = c
 		}
-		for _, h := range latest {
-			found := false
-			err := db.Rows(ctx, store.Query{Chain: h.Chain, After: h.Seq - 1, Limit: 1}, func(r *store.Row) error {
-				found = r.Seq == h.Seq && hashText(r.Hash) == h.Hash
-				return nil
-			})
-			if err != nil {
-				return err
+		if len(latest) == 0 {
+			continue
+		}
+		left, err := db.Left(ctx)
+		if err != nil {
+			return err
+		}
+		ends := map[int64]int64{}
+		for _, h := range left {
+			ends[h.Chain] = h.Seq
+		}
+		signed, err := db.Checkpoints(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range latest {
+			now, err := parseCheckpoint(signed[c.Chain].Note)
+			if ends[c.Chain] >= c.Size && !(err == nil && now.Size == c.Size && now.Root != c.Root) {
+				continue
 			}
-			if !found {
-				return &GoneError{"entries of the record are gone",
-					fmt.Sprintf("entry %d of chain %d was published in %s and is not there as it was; put the record back as it was (codemode audit verify says more), or move it away with that file", h.Seq, h.Chain, file.path)}
-			}
+			return &GoneError{"entries of the record are gone",
+				fmt.Sprintf("chain %d had %d entries when %s was written, and they are not there as they were; put the record back as it was (codemode audit verify says more), or move it away with that file", c.Chain, c.Size, file.path)}
 		}
 	}
 	return nil
@@ -305,7 +298,7 @@ func Present(path, checkpoints string) error {
 	}
 	published, err := tail(checkpoints)
 	if err != nil {
-		return fmt.Errorf("reading the checkpoints of the record: %w", err)
+		return err
 	}
 	if len(published) == 0 {
 		return nil
@@ -316,26 +309,32 @@ func Present(path, checkpoints string) error {
 
 // tail reads the last checkpoints of a file; none if it is not there.
 func tail(path string) ([]Checkpoint, error) {
+	fail := func(err error) ([]Checkpoint, error) {
+		return nil, fmt.Errorf("reading the checkpoints of the record: %s: %w", path, err)
+	}
 	f, err := os.Open(filepath.Clean(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
 	from := max(0, size-lookBack)
 	raw := make([]byte, size-from)
 	if _, err := f.ReadAt(raw, from); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return fail(err)
 	}
 	if from > 0 {
 		_, raw, _ = bytes.Cut(raw, []byte("\n"))
 	}
 	all, _, err := ReadCheckpoints(bytes.NewReader(raw))
-	return all, err
+	if err != nil {
+		return fail(err)
+	}
+	return all, nil
 }

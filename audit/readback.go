@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -54,9 +55,11 @@ type exported struct {
 	digest hash.Hash
 	rows   int
 	walk   *walker
-	end    *Checkpoint
-	order  []Head // of every entry, in the order of the file
-	broken bool   // an entry could not be read, so the file's digest says nothing more
+	end    *exportEnd
+	note   string
+	closed bool         // the last object was there
+	order  []store.Head // of every entry, in the order of the file
+	broken bool         // an entry could not be read, so the file's digest says nothing more
 }
 
 func (f *exported) bad(what string) {
@@ -90,11 +93,11 @@ func (f *exported) lines(ctx context.Context, r *bufio.Reader, list bool) error 
 		switch {
 		case list && f.line == 1 && string(text) == "[":
 			continue
-		case list && string(text) == "]" && f.end != nil:
+		case list && string(text) == "]" && f.closed:
 			closed = true
 			continue
 		}
-		if f.end != nil {
+		if f.closed {
 			f.bad("something follows the checkpoint that closes the file")
 			continue
 		}
@@ -103,7 +106,7 @@ func (f *exported) lines(ctx context.Context, r *bufio.Reader, list bool) error 
 			rest, comma = bytes.CutSuffix(text, []byte(","))
 		}
 		f.object(rest)
-		if list && comma == (f.end != nil) {
+		if list && comma == (f.closed) {
 			f.bad("the list is not the one that was written")
 		}
 	}
@@ -130,7 +133,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 // object reads one line: an entry, or the checkpoint at the end.
 func (f *exported) object(line []byte) (e *Entry) {
-	if bytes.HasPrefix(line, []byte(`{"checkpoint":`)) {
+	if bytes.HasPrefix(line, []byte(`{"export":`)) {
 		f.trailer(line)
 		return nil
 	}
@@ -171,7 +174,7 @@ func (f *exported) object(line []byte) (e *Entry) {
 }
 
 func (f *exported) entry(e *Entry, hash [32]byte, what string) {
-	f.order = append(f.order, Head{Chain: e.Chain, Seq: e.Seq})
+	f.order = append(f.order, store.Head{Chain: e.Chain, Seq: e.Seq})
 	if f.walk == nil || f.walk.chain != e.Chain {
 		if f.walk != nil {
 			f.walk.flush()
@@ -190,38 +193,50 @@ func (f *exported) entry(e *Entry, hash [32]byte, what string) {
 }
 
 func (f *exported) trailer(line []byte) {
-	var t struct {
-		Checkpoint *Checkpoint `json:"checkpoint"`
-	}
+	f.closed = true
+	var t trailer
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil || t.Checkpoint == nil {
-		f.bad("the checkpoint that closes the file cannot be read")
-		t.Checkpoint = &Checkpoint{}
-		f.broken = true
-	} else if again, err := t.Checkpoint.line(); err != nil || `{"checkpoint":`+string(again)+"}" != string(line) {
-		f.bad("the checkpoint that closes the file was changed")
-		f.broken = true
+	err := d.Decode(&t)
+	if err == nil {
+		f.end, err = parseExportEnd(t.Export)
 	}
-	f.end = t.Checkpoint
+	if err != nil || string(t.line()) != string(line) {
+		f.bad("the object that closes the file was changed, or is of an earlier codemode")
+		f.end, f.broken = nil, true
+		return
+	}
+	f.note = t.Export
+	for _, signed := range t.Checkpoints {
+		c, err := parseCheckpoint(signed)
+		if err != nil {
+			f.bad("a checkpoint in the object that closes the file: " + err.Error())
+			continue
+		}
+		if f.end.Filter == "" {
+			f.v.checkpoints = append(f.v.checkpoints, named{source: f.name, Checkpoint: c})
+		} else { // it speaks of entries that are not in the file
+			f.v.exports = append(f.v.exports, signedNote{f.name, signed})
+		}
+	}
 }
 
-// finish compares the file with the checkpoint that closes it.
+// finish compares the file with what closes it.
 func (f *exported) finish() {
 	if f.walk != nil {
 		f.walk.flush()
 	}
 	f.line++
-	if f.end == nil {
+	if !f.closed {
 		f.bad("the end of the file is missing: it does not close with a checkpoint")
 		return
 	}
 	f.line--
-	if f.end.V == 0 {
+	if f.end == nil {
 		return // reported
 	}
 	f.v.saw(f.name, f.end.Database)
-	f.v.trailers = append(f.v.trailers, named{source: f.name, Checkpoint: *f.end})
+	f.v.exports = append(f.v.exports, signedNote{f.name, f.note})
 	if f.end.Filter != "" {
 		f.selected()
 	}
@@ -233,7 +248,6 @@ func (f *exported) finish() {
 // selected compares the entries of a file that holds only some with the list at its end. Where entries are
 // missing between them says nothing about chains, so the runs are taken out again.
 func (f *exported) selected() {
-	f.v.trailers[len(f.v.trailers)-1].partial = true
 	var there places
 	for _, h := range f.order {
 		there.add(h.Chain, h.Seq)
@@ -266,7 +280,7 @@ func (f *exported) selected() {
 // lineOf is the line where entry i of the file stands.
 func (f *exported) lineOf(i int) int { return max(1, f.line-f.rows+i) }
 
-func parsePlaces(s string) (all []Head, err error) {
+func parsePlaces(s string) (all []store.Head, err error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -292,7 +306,7 @@ func parsePlaces(s string) (all []Head, err error) {
 				return nil, errors.New("too many")
 			}
 			for seq := from; seq <= to; seq++ {
-				all = append(all, Head{Chain: n, Seq: seq})
+				all = append(all, store.Head{Chain: n, Seq: seq})
 			}
 		}
 	}
@@ -322,7 +336,7 @@ func (f *exported) table(ctx context.Context, r io.Reader) error {
 		}
 		written := raw.Next(int(in.InputOffset() - at))
 		at = in.InputOffset()
-		if f.end != nil {
+		if f.closed {
 			f.bad("something follows the checkpoint that closes the file")
 			continue
 		}
@@ -331,9 +345,9 @@ func (f *exported) table(ctx context.Context, r io.Reader) error {
 			last := cellJSON(cells[len(cells)-1])
 			if e := f.object([]byte(last)); e != nil {
 				want = e.cells([]byte(last))
-			} else if f.end != nil {
+			} else if f.closed {
 				want = make([]string, len(csvHeader))
-				want[0], want[len(want)-1] = "checkpoint", last
+				want[0], want[len(want)-1] = "checkpoint", visible.JSON(last)
 			} else {
 				continue // reported
 			}

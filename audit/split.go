@@ -6,45 +6,52 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/codemode-project/codemode/store"
 )
 
 // records are the three files that people keep apart: what programs did, how the rules changed, who was let in.
-var records = map[string]string{
-	Run: "executions.jsonl", Call: "executions.jsonl", Approval: "executions.jsonl", Grant: "executions.jsonl",
-	Policy: "policy.jsonl", Access: "access.jsonl",
+var records = []struct {
+	file  string
+	kinds []string
+}{
+	{"executions.jsonl", []string{Run, Call, Approval, Grant}},
+	{"policy.jsonl", []string{Policy}},
+	{"access.jsonl", []string{Access}},
 }
 
-// Split writes the entries that fit q to executions.jsonl, policy.jsonl and access.jsonl in a folder, by time. The files
-// are sanitised as the record itself is.
-func Split(ctx context.Context, dir string, db *store.DB, q store.Query) (n int, err error) {
-	open := map[string]*bufio.Writer{}
-	var files []*os.File
-	defer func() {
-		for _, f := range files {
-			err = errors.Join(err, f.Close())
+// Split writes the entries that fit q to executions.jsonl, policy.jsonl and access.jsonl in a folder, which is made if it is not
+// there. Each is a file as [Export] writes it, of the kinds that belong there; notices about the record itself belong nowhere.
+func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Query, now time.Time) (n int, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	for _, r := range records {
+		of := q
+		of.Kinds = r.kinds
+		if len(q.Kinds) > 0 {
+			of.Kinds = slices.DeleteFunc(slices.Clone(r.kinds), func(kind string) bool { return !slices.Contains(q.Kinds, kind) })
 		}
-	}()
-	for _, name := range []string{"executions.jsonl", "policy.jsonl", "access.jsonl"} {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if len(of.Kinds) == 0 {
+			of.Kinds = []string{"none"} // no kinds would be all
+		}
+		written, err := splitFile(ctx, filepath.Join(dir, r.file), db, key, of, now)
+		n += written
 		if err != nil {
-			return 0, err
+			return n, err
 		}
-		files = append(files, f)
-		open[name] = bufio.NewWriter(f)
 	}
-	err = Entries(ctx, db, q, func(e *Entry) error {
-		w := open[records[e.Kind]]
-		if w == nil {
-			return nil // about the record itself
-		}
-		n++
-		_, err := w.Write(append(e.Line(), '\n'))
-		return err
-	})
-	for _, w := range open {
-		err = errors.Join(err, w.Flush())
+	return n, nil
+}
+
+func splitFile(ctx context.Context, path string, db *store.DB, key *Key, q store.Query, now time.Time) (n int, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
 	}
-	return n, err
+	w := bufio.NewWriter(f)
+	n, err = Export(ctx, w, db, key, JSONL, q, now)
+	return n, errors.Join(err, w.Flush(), f.Close())
 }

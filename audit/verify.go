@@ -3,11 +3,12 @@ package audit
 import (
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/store"
 )
@@ -36,8 +37,9 @@ func (p Problem) String() string {
 	return at + ": " + p.What
 }
 
-// A Verdict is what [Verifier.Finish] found. Without problems the record is what was written, as far as
-// the checkpoints reach: entries behind the last checkpoint of a chain could be missing unnoticed.
+// A Verdict is what [Verifier.Finish] found. Without problems the record is what was written: a checkpoint that was signed with one of
+// the keys covers every entry. What it cannot show is that the record was put back, with its checkpoints, as it was earlier, or that
+// somebody who has the key signed another one: checkpoints that are kept elsewhere show that.
 type Verdict struct {
 	Entries     int       `json:"entries"`
 	Chains      []Span    `json:"chains"`
@@ -60,24 +62,26 @@ const maxProblems = 50
 
 // A Verifier compares databases and files with each other and with checkpoints.
 type Verifier struct {
-	// Keys are those that checkpoints may be signed with; none takes the key that the first checkpoint
-	// names, which shows less.
-	Keys []ed25519.PublicKey
+	// Keys are those that checkpoints and files may be signed with; at least one is needed.
+	Keys []note.Verifier
 
 	verdict     Verdict
 	runs        []*run
 	checkpoints []named
+	exports     []signedNote
 	ids         map[string]string // where each database name was seen
-	trailers    []named
+	databases   []string          // that were read: each entry in them has to be covered
+	beside      string            // where the checkpoints are that are written with a record; "" if that is not known
 }
 
-// A named checkpoint says where it was found. partial is that of a file that holds not all entries, which
-// says nothing about chains.
+// A named checkpoint says where it was found.
 type named struct {
 	source string
 	Checkpoint
-	partial bool
 }
+
+// A signedNote is what closes a file.
+type signedNote struct{ source, note string }
 
 // A run is a part of a chain without gaps.
 type run struct {
@@ -87,6 +91,7 @@ type run struct {
 	first  int64
 	prev   [32]byte // of the first entry
 	hashes [][32]byte
+	times  []int64 // in a database: of the entries, microseconds since 1970
 }
 
 func (v *Verifier) report(p Problem) {
@@ -122,6 +127,11 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	if err != nil {
 		return failed(Problem{}, err)
 	}
+	signed, err := db.Checkpoints(ctx)
+	if err != nil {
+		return failed(Problem{}, err)
+	}
+	v.databases = append(v.databases, name)
 	chains, err := db.Chains(ctx)
 	if err != nil {
 		return failed(Problem{}, err)
@@ -132,9 +142,25 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		}
 	}
 	slices.Sort(chains)
+	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
+		if _, there := signed[n]; !there {
+			v.report(Problem{Source: name, Chain: n, Seq: 1, What: "the whole chain is missing: a later one was begun, and chains are begun in their order"})
+			if n > maxGap {
+				break
+			}
+		}
+	}
 	for _, chain := range chains {
+		v.end(name, chain, signed[chain].Note)
+		at := slices.IndexFunc(left, func(h store.Head) bool { return h.Chain == chain })
 		w := walker{v: v, source: name, chain: chain}
+		behind := int64(0) // the last entry behind the end, where a writer that runs may have put it meanwhile
 		err := db.Rows(ctx, store.Query{Chain: chain, After: minSeq}, func(r *store.Row) error {
+			if at >= 0 && r.Seq > left[at].Seq {
+				behind = r.Seq
+				return ctx.Err()
+			}
+			w.time = r.Time
 			w.row(r)
 			return ctx.Err()
 		})
@@ -144,18 +170,42 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 				return err
 			}
 		}
-		for _, h := range left {
-			if h.Chain != chain || h.Seq == w.seq {
-				continue
-			}
-			if h.Seq > w.seq {
-				v.report(Problem{Source: name, Chain: chain, Seq: w.seq + 1, What: fmt.Sprintf("it is missing: the writer left the chain at entry %d", h.Seq)})
-			} else {
-				v.report(Problem{Source: name, Chain: chain, Seq: h.Seq + 1, What: "it was added behind the end at which the writer left the chain"})
-			}
+		if at < 0 {
+			continue
+		}
+		h := left[at]
+		if h.Seq > w.seq {
+			v.report(Problem{Source: name, Chain: chain, Seq: w.seq + 1, What: fmt.Sprintf("it is missing: the writer left the chain at entry %d", h.Seq)})
+		}
+		if behind == 0 {
+			continue
+		}
+		now, err := db.Left(ctx)
+		if err != nil {
+			return failed(Problem{}, err)
+		}
+		if !slices.ContainsFunc(now, func(n store.Head) bool { return n.Chain == chain && n.Seq >= behind }) {
+			v.report(Problem{Source: name, Chain: chain, Seq: h.Seq + 1, What: "it was added behind the end at which the writer left the chain"})
 		}
 	}
 	return nil
+}
+
+// end adds the checkpoint that the database has of the end of a chain.
+func (v *Verifier) end(name string, chain int64, signed string) {
+	if signed == "" {
+		v.report(Problem{Source: name, Chain: chain, Seq: 1, What: "no checkpoint covers the chain: the one in the database is gone, or was written by an earlier codemode"})
+		return
+	}
+	c, err := parseCheckpoint(signed)
+	if err == nil && c.Chain != chain {
+		err = fmt.Errorf("it is of chain %d", c.Chain)
+	}
+	if err != nil {
+		v.report(Problem{Source: name, Chain: chain, Seq: 1, What: "the checkpoint in the database cannot be used: " + err.Error()})
+		return
+	}
+	v.checkpoints = append(v.checkpoints, named{name, c})
 }
 
 // minSeq is below every entry, also of those that somebody made up.
@@ -164,8 +214,15 @@ const minSeq = -1 << 62
 // Published adds checkpoints that were published.
 func (v *Verifier) Published(source string, checkpoints []Checkpoint) {
 	for _, c := range checkpoints {
-		v.checkpoints = append(v.checkpoints, named{source: source, Checkpoint: c})
+		v.checkpoints = append(v.checkpoints, named{source, c})
 	}
+}
+
+// Beside adds the checkpoints that were published beside the database, none if the file is gone: they have to go nearly as far as the
+// record does.
+func (v *Verifier) Beside(source string, checkpoints []Checkpoint) {
+	v.beside = source
+	v.Published(source, checkpoints)
 }
 
 // saw notes which database a source speaks of.
@@ -187,6 +244,7 @@ type walker struct {
 	seq    int64 // of the last entry
 	hash   [32]byte
 	cur    *run
+	time   int64 // of the entry that is added, in a database
 }
 
 // row checks a row of a database.
@@ -243,6 +301,7 @@ func (w *walker) place(seq int64, prev, hash [32]byte) {
 		w.cur = &run{source: w.source, line: w.line, chain: w.chain, first: seq, prev: prev}
 	}
 	w.cur.hashes = append(w.cur.hashes, hash)
+	w.cur.times = append(w.cur.times, w.time)
 	w.seq, w.hash = seq, hash
 	w.v.verdict.Entries++
 }
@@ -254,7 +313,7 @@ func (w *walker) bad(seq int64, what string, hash [32]byte) {
 		w.place(seq, w.hash, hash)
 	} else {
 		w.flush()
-		w.cur = &run{source: w.source, line: w.line, chain: w.chain, first: seq, hashes: [][32]byte{hash}}
+		w.cur = &run{source: w.source, line: w.line, chain: w.chain, first: seq, hashes: [][32]byte{hash}, times: []int64{w.time}}
 		w.seq, w.hash = seq, hash
 		w.v.verdict.Entries++
 	}
@@ -307,8 +366,10 @@ type chain struct {
 	first   int64
 	next    int64
 	hashes  [][32]byte // from first on; zero where entries are missing
+	times   []int64    // the same
 	source  string
 	covered int64
+	wrong   bool // in what a checkpoint covers, which is reported
 }
 
 func (c *chain) hash(seq int64) (h [32]byte, ok bool) {
@@ -330,16 +391,18 @@ func (c *chain) join(r *run) {
 	if r.first > c.next {
 		from := c.next
 		problem(from, missing(from, r.first-1))
-		if r.first-from > 1<<24 {
+		if r.first-from > maxGap {
 			return // somebody made a number up
 		}
 		c.hashes = append(c.hashes, make([][32]byte, r.first-from)...)
+		c.times = append(c.times, make([]int64, r.first-from)...)
 		c.next = r.first
 	}
 	for i, h := range r.hashes {
 		seq := r.first + int64(i)
 		if seq >= c.next {
 			c.hashes = append(c.hashes, h)
+			c.times = append(c.times, r.times[i])
 			c.next = seq + 1
 			continue
 		}
@@ -351,6 +414,9 @@ func (c *chain) join(r *run) {
 	c.source = r.source
 }
 
+// maxGap bounds the numbers that are made up by somebody.
+const maxGap = 1 << 24
+
 func missing(from, to int64) string {
 	if from == to {
 		return "it is missing"
@@ -360,72 +426,103 @@ func missing(from, to int64) string {
 
 // compare holds the chains against the checkpoints.
 func (v *Verifier) compare(chains map[int64]*chain) {
-	v.checkpoints = append(v.checkpoints, v.trailers...)
-	good := map[int64]int64{} // the last entry of each chain that is as it was published
-	type wrong struct {
-		head   Head
-		source string
-	}
-	bad := map[int64]wrong{}
-	for _, c := range v.checkpoints {
-		key, err := ParsePublic(c.Key)
-		if err == nil && len(v.Keys) == 0 {
-			v.Keys = []ed25519.PublicKey{key}
-		}
-		if err == nil && !slices.ContainsFunc(v.Keys, func(k ed25519.PublicKey) bool { return k.Equal(key) }) {
-			err = errors.New("it is signed with another key")
-		}
-		if err == nil {
-			err = c.Check(key)
-		}
-		if err != nil {
-			v.report(Problem{Source: c.source, What: fmt.Sprintf("checkpoint of %s: %v", c.Time.Format(timeFormat), err)})
-			continue
-		}
-		if len(v.ids) > 0 && v.ids[c.Database] == "" {
-			v.report(Problem{Source: c.source, What: fmt.Sprintf("checkpoint of %s: it is of another database, %s", c.Time.Format(timeFormat), c.Database)})
+	for _, x := range v.exports {
+		if _, err := openNote(x.note, v.Keys); err != nil {
+			v.report(Problem{Source: x.source, What: "what closes the file: " + err.Error()})
 			continue
 		}
 		v.verdict.Checkpoints++
-		if c.partial {
+	}
+	of := map[int64][]named{}
+	for _, c := range v.checkpoints {
+		problem := func(what string) {
+			v.report(Problem{Source: c.source, Chain: c.Chain, What: fmt.Sprintf("the checkpoint at entry %d: %s", c.Size, what)})
+		}
+		if len(v.ids) > 0 && v.ids[c.Database] == "" {
+			problem("it is of another database, " + c.Database)
 			continue
 		}
-		for _, h := range c.Heads {
-			is := chains[h.Chain]
-			if is == nil {
-				if b, known := bad[h.Chain]; !known || h.Seq < b.head.Seq {
-					bad[h.Chain] = wrong{h, c.source}
-				}
-				continue
-			}
-			if h.Seq < is.first {
-				continue // reported as missing already
-			}
-			hash, there := is.hash(h.Seq)
-			switch {
-			case there && hashText(hash) == h.Hash:
-				good[h.Chain] = max(good[h.Chain], h.Seq)
-				is.covered = max(is.covered, h.Seq)
-			default:
-				if b, known := bad[h.Chain]; !known || h.Seq < b.head.Seq {
-					bad[h.Chain] = wrong{h, c.source}
-				}
-			}
+		if err := c.Check(v.Keys...); err != nil {
+			problem(err.Error())
+			continue
+		}
+		v.verdict.Checkpoints++
+		of[c.Chain] = append(of[c.Chain], c)
+	}
+	for _, n := range sortedKeys(of) {
+		slices.SortStableFunc(of[n], func(a, b named) int { return cmp.Compare(a.Size, b.Size) })
+		if is := chains[n]; is != nil {
+			is.compare(n, of[n])
+		} else if first := of[n][0]; first.Size > 0 {
+			v.report(Problem{Source: first.source, Chain: n, Seq: 1, What: fmt.Sprintf("the whole chain is missing, which was published up to entry %d", of[n][len(of[n])-1].Size)})
 		}
 	}
-	for _, n := range sortedKeys(bad) {
-		b := bad[n]
+	for _, n := range sortedKeys(chains) {
 		is := chains[n]
-		switch {
-		case is == nil:
-			v.report(Problem{Source: b.source, Chain: n, Seq: 1, What: fmt.Sprintf("the whole chain is missing, which was published up to entry %d", b.head.Seq)})
-		case b.head.Seq >= is.next:
-			v.report(Problem{Source: b.source, Chain: n, Seq: is.next, What: missing(is.next, b.head.Seq) + ", as was published"})
-		default:
-			v.report(Problem{Source: b.source, Chain: n, Seq: max(good[n], is.first-1) + 1, Through: b.head.Seq,
-				What: fmt.Sprintf("the chain was rewritten: entry %d is not the one that was published, and the first that was changed is among these", b.head.Seq)})
+		last := is.next - 1
+		if len(v.databases) > 0 && !is.wrong && (is.covered == 0 || is.late(is.covered, unsealedRows, unsealedAfter, 10*sealAfter)) {
+			v.report(Problem{Source: v.databases[0], Chain: n, Seq: is.covered + 1, Through: last, What: "no checkpoint covers what is there: it was changed, added, or its checkpoints were taken away"})
+		}
+		published := int64(0)
+		for _, c := range of[n] {
+			if hash, ok := is.hash(c.Size); c.source == v.beside && ok && hash != [32]byte{} {
+				published = max(published, c.Size)
+			}
+		}
+		if v.beside != "" && is.late(published, lateRows, lateAfter, 2*publishAfter) {
+			v.report(Problem{Source: v.beside, Chain: n, Seq: published + 1, Through: is.next - 1, What: "checkpoints of these entries are missing: the file was cut, replaced by an older one or taken away. If it is elsewhere, name it with --checkpoints"})
 		}
 	}
+}
+
+// compare holds a chain against its checkpoints, the shortest first.
+func (c *chain) compare(n int64, checkpoints []named) {
+	var t tree
+	c.wrong = true // until all are compared
+	for _, p := range checkpoints {
+		for t.size < min(p.Size, c.next-1) {
+			hash, ok := c.hash(t.size + 1)
+			if !ok {
+				return // entries are missing, which is reported
+			}
+			t.add(hash)
+		}
+		switch {
+		case p.Size >= c.next:
+			c.v.report(Problem{Source: p.source, Chain: n, Seq: c.next, What: missing(c.next, p.Size) + ", as was published"})
+			return
+		case t.root() != p.Root:
+			c.v.report(Problem{Source: p.source, Chain: n, Seq: c.covered + 1, Through: p.Size,
+				What: fmt.Sprintf("the chain was rewritten: its %d entries are not those of the checkpoint, and the first that was changed is among these", p.Size)})
+			return
+		}
+		c.covered = p.Size
+	}
+	c.wrong = false
+}
+
+const (
+	// By how many entries, and by how much time in which the writer ran, checkpoints may fall behind: those in the database, and
+	// those that are published. It is several times what the writer takes, which may have been killed just before it signed.
+	unsealedRows  = 2*sealRows + 2*maxBatch
+	unsealedAfter = 50 * sealAfter
+	lateRows      = 3 * publishEvery
+	lateAfter     = 24 * publishAfter
+)
+
+// late reports whether the writer would have signed something behind the entry covered. Between two entries it may have been suspended
+// or dead, so that of each pause not more than most counts.
+func (c *chain) late(covered, rows int64, after, most time.Duration) bool {
+	last := c.next - 1
+	if last-covered > rows {
+		return true
+	}
+	var ran time.Duration
+	for seq := max(covered+2, c.first+1); seq <= last; seq++ {
+		pause := time.Duration(c.times[seq-c.first]-c.times[seq-1-c.first]) * time.Microsecond
+		ran += min(max(pause, 0), most)
+	}
+	return ran > after
 }
 
 func sortedKeys[V any](m map[int64]V) []int64 {

@@ -20,6 +20,8 @@ type writer struct {
 	r     *Record
 	db    *store.DB
 	chain *store.Chain
+	seal  *sealer // of the chain
+	note  string  // the latest checkpoint of this process
 
 	ends  map[openKey]bool  // for openFrom
 	open  map[openKey]int64 // the calls and runs that have no end yet, by their running entries
@@ -124,7 +126,7 @@ func (w *writer) take() (batch []*item, closing bool) {
 		if !w.retry.IsZero() {
 			wait = min(wait, time.Until(w.retry))
 		}
-		wait = min(wait, r.pub.due())
+		wait = min(wait, r.pub.due(), w.seal.due())
 		if wait <= 0 {
 			return nil, false
 		}
@@ -362,7 +364,9 @@ func (w *writer) committed(rows []store.Row, kept []*item) {
 	for len(w.order) > 0 && w.open[w.order[0].key] != w.order[0].seq {
 		w.order = w.order[1:]
 	}
-	if w.r.pub.moved(w.db.ID(), w.chain.Head(), len(rows)) {
+	w.seal.wrote()
+	w.note = w.seal.note
+	if w.r.pub.moved(len(rows)) {
 		ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 		defer cancel()
 		w.publish(ctx)
@@ -430,11 +434,17 @@ func (w *writer) ensure(ctx context.Context) error {
 		}
 	}
 	if w.chain == nil {
-		chain, err := w.db.Claim(ctx)
+		key := w.r.options.Key
+		chain, err := w.db.ClaimFit(ctx, key.fits(w.db.ID()))
 		if err != nil {
 			return err
 		}
 		w.chain = chain
+		if w.seal, err = newSealer(ctx, key, w.db, chain); err != nil {
+			w.drop()
+			return err
+		}
+		chain.SignWith(w.seal.rows)
 		if err := chain.Settle(ctx, w.settle); err != nil {
 			w.drop()
 			return err
@@ -490,7 +500,7 @@ func (w *writer) drop() {
 	if err := w.chain.Release(ctx); err != nil {
 		w.r.log.Debug("a chain of the record was not released", "error", err)
 	}
-	w.chain = nil
+	w.chain, w.seal = nil, nil
 	w.open, w.order = map[openKey]int64{}, nil
 }
 
@@ -535,6 +545,9 @@ func (w *writer) idle() {
 	if !w.retry.IsZero() && !time.Now().Before(w.retry) {
 		w.write([]*item{{}}) // nothing, which tells whether something could be written
 	}
+	if w.seal.due() <= 0 {
+		w.sign(ctx)
+	}
 	if w.r.pub.due() <= 0 {
 		w.publish(ctx)
 	}
@@ -553,9 +566,29 @@ func (w *writer) idle() {
 	}
 }
 
+// sign puts a checkpoint of the end of the chain into the database, if the latest does not cover all of it.
+func (w *writer) sign(ctx context.Context) {
+	s := w.seal
+	if s == nil || s.size == s.tree.size || w.unsure != nil {
+		return
+	}
+	signed, err := s.sign(&s.tree)
+	if err == nil {
+		err = w.chain.Seal(ctx, *signed)
+	}
+	if err != nil {
+		s.since = time.Now() // it is tried again as if the first entry came now
+		w.r.log.Warn("the end of the record could not be signed", "error", err)
+		return
+	}
+	s.sealed(signed)
+	w.note = s.note
+}
+
 // publish tells where the chain ends. What is told has to be there after a power cut, whatever is promised otherwise: a
 // record that ends before its checkpoint looks as if somebody had cut it.
 func (w *writer) publish(ctx context.Context) {
+	w.sign(ctx)
 	if w.db != nil {
 		if err := w.db.Harden(ctx); err != nil {
 			w.r.log.Warn("a checkpoint of the record waits, because what it speaks of may not be on the disk", "error", err)
@@ -563,7 +596,7 @@ func (w *writer) publish(ctx context.Context) {
 			return
 		}
 	}
-	w.r.pub.send()
+	w.r.pub.send(w.note)
 }
 
 // end publishes where the chain ends and gives everything back.

@@ -53,7 +53,7 @@ func (r *Row) put(to, before []driver.NamedValue) {
 }
 
 // appendFile writes rows in one transaction on the chain's own connection.
-func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64) error {
+func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
 	written, err := c.db.write(ctx)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64) erro
 			return err
 		}
 		begun = true
-		if err := c.write(ctx, rows, openFrom); err != nil {
+		if err := c.write(ctx, rows, openFrom, signed); err != nil {
 			return err
 		}
 		_, err := c.commit.ExecContext(ctx, nil)
@@ -95,7 +95,7 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64) erro
 	return err
 }
 
-func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64) error {
+func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
 	last := rows[len(rows)-1]
 	result, err := c.sequence.ExecContext(ctx, arguments(last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:]))
 	if err != nil {
@@ -121,7 +121,11 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64) error {
 			rows = rows[n:]
 		}
 	}
-	return nil
+	if signed == nil {
+		return nil
+	}
+	_, err = c.seal.ExecContext(ctx, arguments(signed.Note, signed.Tree, c.head.Chain))
+	return err
 }
 
 // runBlock is how many entries of a chain have one row for each run that is among them.
@@ -190,6 +194,9 @@ func (c *Chain) prepare(ctx context.Context, of driver.ConnPrepareContext) error
 	if c.sequence, err = prepare(`UPDATE chains SET seq = $1, hash = $2, open_from = $3 WHERE number = $4 AND seq = $5 AND hash = $6`); err != nil {
 		return err
 	}
+	if c.seal, err = prepare(`UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3`); err != nil {
+		return err
+	}
 	if c.begin, err = prepare("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -232,7 +239,7 @@ func (c *Chain) close() {
 }
 
 // appendPostgres writes rows with one statement, which is a transaction by itself.
-func (c *Chain) appendPostgres(ctx context.Context, rows []Row, openFrom int64) error {
+func (c *Chain) appendPostgres(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
 	n := len(rows)
 	seq, time, call := make([]int64, n), make([]int64, n), make([]int64, n)
 	kind, state, run := make([]string, n), make([]string, n), make([]string, n)
@@ -246,14 +253,19 @@ func (c *Chain) appendPostgres(ctx context.Context, rows []Row, openFrom int64) 
 		hash[i] = r.Hash[:]
 	}
 	last := rows[n-1]
+	var note *string
+	var tree []byte
+	if signed != nil {
+		note, tree = &signed.Note, signed.Tree
+	}
 	written, err := c.db.exec(ctx, `WITH head AS (
-			UPDATE chains SET seq = $1, hash = $2, open_from = $3, beat = now()
+			UPDATE chains SET seq = $1, hash = $2, open_from = $3, beat = now(), checkpoint = COALESCE($19, checkpoint), tree = COALESCE($20, tree)
 			WHERE number = $4 AND owner = $5 AND seq = $6 AND hash = $7 RETURNING number)
 		INSERT INTO entries (`+columns+`)
 		SELECT head.number, r.* FROM head, unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[],
 			$14::text[], $15::text[], $16::text[], $17::bytea[], $18::text[]) AS r`,
 		last.Seq, last.Hash[:], openFrom, c.head.Chain, c.name, c.head.Seq, c.head.Hash[:],
-		seq, time, kind, state, run, call, principal, profile, tool, hash, body)
+		seq, time, kind, state, run, call, principal, profile, tool, hash, body, note, tree)
 	if err != nil {
 		return err
 	}

@@ -35,12 +35,25 @@ type Row struct {
 	Body       string
 }
 
+// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. Neither means anything
+// to this package. Both are zero for a chain that was never signed.
+type Signed struct {
+	Note string
+	Tree []byte
+}
+
+// A Signer is told of the rows of each append before it, and gives the signed end that goes to the disk with them, or nil for none
+// this time. It must not use the database.
+type Signer func(rows []Row) (*Signed, error)
+
 // A Chain is the right to append to one chain of the record. It belongs to one goroutine at a time.
 type Chain struct {
-	db   *DB
-	head Head
-	lock *os.File // SQLite: held by the process; nil for PostgreSQL
-	name string   // PostgreSQL: the owner, as the database knows it
+	db     *DB
+	head   Head
+	sign   Signer   // nil signs nothing
+	signed Signed   // when it was claimed
+	lock   *os.File // SQLite: held by the process; nil for PostgreSQL
+	name   string   // PostgreSQL: the owner, as the database knows it
 
 	stop   context.CancelFunc
 	beside sync.WaitGroup
@@ -52,6 +65,7 @@ type Chain struct {
 	inserts    map[int]execer      // by how many rows they insert
 	columns    []driver.NamedValue // of the rows that are inserted
 	sequence   execer
+	seal       execer
 	find       execer
 	begin      execer
 	commit     execer
@@ -68,13 +82,18 @@ const (
 	maxChains = 1000
 )
 
-// Claim takes a chain that nobody writes to, or begins one.
+// Claim takes a chain that nobody writes to, or begins one. Nothing signs it.
 func (d *DB) Claim(ctx context.Context) (*Chain, error) {
+	return d.ClaimFit(ctx, func(Head, Signed) error { return nil })
+}
+
+// ClaimFit is Claim, but leaves a chain as it is for which fit gives an error, and takes another one.
+func (d *DB) ClaimFit(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
 	if d.file == nil {
-		return d.claimPostgres(ctx)
+		return d.claimPostgres(ctx, fit)
 	}
 	for n := int64(1); n <= maxChains; n++ {
-		c, err := d.claimFile(ctx, n)
+		c, err := d.claimFile(ctx, n, fit)
 		if c != nil || err != nil {
 			return c, explain(err)
 		}
@@ -83,7 +102,7 @@ func (d *DB) Claim(ctx context.Context) (*Chain, error) {
 }
 
 // claimFile takes chain n; nil means that another process has it, or that it is not fit for use.
-func (d *DB) claimFile(ctx context.Context, n int64) (*Chain, error) {
+func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) error) (*Chain, error) {
 	lock, err := tryLock(d.file.path + "-chain-" + strconv.FormatInt(n, 10))
 	if lock == nil {
 		return nil, err
@@ -101,7 +120,25 @@ func (d *DB) claimFile(ctx context.Context, n int64) (*Chain, error) {
 			"chain", n, "left", said.Seq, "ends", written.Seq)
 		return fail(nil)
 	}
-	return &Chain{db: d, head: said, lock: lock}, nil
+	signed, err := d.signedAt(ctx, n)
+	if err != nil {
+		return fail(err)
+	}
+	if err := fit(said, signed); err != nil {
+		d.unfit(n, err)
+		return fail(nil)
+	}
+	return &Chain{db: d, head: said, signed: signed, lock: lock}, nil
+}
+
+func (d *DB) unfit(n int64, err error) {
+	d.log.Error("a chain of the record is not as it was signed, so another one is begun; run: codemode audit verify", "chain", n, "error", err)
+}
+
+// signedAt reads the checkpoint of a chain.
+func (d *DB) signedAt(ctx context.Context, n int64) (s Signed, err error) {
+	err = d.each(ctx, func(scan func(...any) error) error { return scan(&s.Note, &s.Tree) }, `SELECT checkpoint, tree FROM chains WHERE number = $1`, n)
+	return s, err
 }
 
 // headOf reads where a chain should end and where it does.
@@ -125,7 +162,7 @@ func headOf(ctx context.Context, pool *sql.DB, n int64) (said, written Head, err
 	return said, written, err
 }
 
-func (d *DB) claimPostgres(ctx context.Context) (*Chain, error) {
+func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
 	c := &Chain{db: d, name: "w_" + rand.Text()}
 	for {
 		var hash []byte
@@ -153,12 +190,20 @@ func (d *DB) claimPostgres(ctx context.Context) (*Chain, error) {
 		if err != nil {
 			return nil, errors.Join(explain(err), c.release(ctx))
 		}
-		if written == c.head {
+		if c.signed, err = d.signedAt(ctx, c.head.Chain); err != nil {
+			return nil, errors.Join(err, c.release(ctx))
+		}
+		unfit := fit(c.head, c.signed)
+		if written == c.head && unfit == nil {
 			break
 		}
 		// Owned by nobody for ever: its beat never gets old.
 		if _, err := d.exec(ctx, `UPDATE chains SET owner = 'nobody', beat = 'infinity' WHERE number = $1`, c.head.Chain); err != nil {
 			return nil, err
+		}
+		if written == c.head {
+			d.unfit(c.head.Chain, unfit)
+			continue
 		}
 		d.log.Error("a chain of the record does not end where its writer left it, so another one is begun; run: codemode audit verify",
 			"chain", c.head.Chain, "left", c.head.Seq, "ends", written.Seq)
@@ -202,11 +247,17 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 			panic(fmt.Sprintf("store: row %d/%d does not follow the head %d/%d", r.Chain, r.Seq, c.head.Chain, c.head.Seq))
 		}
 	}
+	var signed *Signed
 	var err error
+	if c.sign != nil {
+		if signed, err = c.sign(rows); err != nil {
+			return err
+		}
+	}
 	if c.lock != nil {
-		err = c.appendFile(ctx, rows, openFrom)
+		err = c.appendFile(ctx, rows, openFrom, signed)
 	} else {
-		err = c.appendPostgres(ctx, rows, openFrom)
+		err = c.appendPostgres(ctx, rows, openFrom, signed)
 	}
 	if err != nil {
 		return explain(err)
@@ -214,6 +265,22 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 	last := rows[len(rows)-1]
 	c.head.Seq, c.head.Hash = last.Seq, last.Hash
 	return nil
+}
+
+// Signed is what the chain was signed with when it was claimed.
+func (c *Chain) Signed() Signed { return c.signed }
+
+// SignWith has all later appends signed.
+func (c *Chain) SignWith(sign Signer) { c.sign = sign }
+
+// Seal puts the signed end on the disk without an append.
+func (c *Chain) Seal(ctx context.Context, s Signed) error {
+	n, err := c.db.exec(ctx, `UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3 AND seq = $4 AND hash = $5`,
+		s.Note, s.Tree, c.head.Chain, c.head.Seq, c.head.Hash[:])
+	if err == nil && n != 1 {
+		err = ErrFenced
+	}
+	return err
 }
 
 // Check asks the database where the chain ends, after an append of rows that failed, and says whether they

@@ -22,6 +22,19 @@ func (d *DB) Left(ctx context.Context) ([]Head, error) {
 	return heads, err
 }
 
+// Checkpoints gives, for each chain that has entries or had some, the signed end that was written with its last entry.
+func (d *DB) Checkpoints(ctx context.Context) (map[int64]Signed, error) {
+	all := map[int64]Signed{}
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var n int64
+		var s Signed
+		err := scan(&n, &s.Note, &s.Tree)
+		all[n] = s
+		return explain(err)
+	}, `SELECT number, checkpoint, tree FROM chains`)
+	return all, err
+}
+
 // Chains lists the chains that have entries.
 func (d *DB) Chains(ctx context.Context) ([]int64, error) {
 	var all []int64

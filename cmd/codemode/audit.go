@@ -126,6 +126,9 @@ func (r *reading) open(ctx context.Context, s streams) (*store.DB, codemode.Reco
 	o.ReadOnly, o.Log = true, r.set.logger(s, slog.LevelWarn)
 	db, err := store.Open(ctx, o)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := place.Present(); err != nil {
+			return nil, place, &exitError{code: exitInternal, err: err}
+		}
 		return nil, place, usage(fmt.Errorf("there is no record at %s: nothing has run yet, or it is elsewhere (see --state and --config)", o.Path))
 	}
 	if err != nil {
@@ -243,7 +246,9 @@ codemode audit verify FILE finds what is changed, taken out or cut off later. Ce
 CSV are safe to open in a spreadsheet: what could be a formula stands behind an apostrophe,
 and characters that do not show are written as escapes such as \n and \u{202e}. On a
 terminal JSON has such characters escaped too, as JSON does; in a file it is as recorded. With --split DIR it writes executions.jsonl,
-policy.jsonl and access.jsonl there instead.`,
+policy.jsonl and access.jsonl there instead, which audit verify takes too; the folder is
+made if it is not there. The file also holds the checkpoints that the writers of the
+chains signed.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, place codemode.RecordPlace) error {
@@ -251,20 +256,20 @@ policy.jsonl and access.jsonl there instead.`,
 		if err != nil {
 			return err
 		}
+		key, err := audit.LoadKey(place.Key)
+		if err != nil {
+			return err
+		}
 		if split != "" {
-			n, err := audit.Split(ctx, split, db, q)
+			n, err := audit.Split(ctx, split, db, key, q, time.Now())
 			if err == nil {
-				fmt.Fprintf(s.err, "%d entries in %s\n", n, split)
+				visible.Fprintf(s.err, "%d entries in %s\n", n, split)
 			}
 			return err
 		}
 		f, err := audit.ParseFormat(format)
 		if err != nil {
 			return usage(err)
-		}
-		key, err := audit.LoadKey(place.Key)
-		if err != nil {
-			return err
 		}
 		n := 0
 		err = writeFile(out, forScreen(s.out), func(w io.Writer) error {
@@ -273,7 +278,7 @@ policy.jsonl and access.jsonl there instead.`,
 			return err
 		})
 		if err == nil && out != "" {
-			fmt.Fprintf(s.err, "%d entries in %s\n", n, out)
+			visible.Fprintf(s.err, "%d entries in %s\n", n, out)
 		}
 		return err
 	})
@@ -335,7 +340,10 @@ func newAuditKey(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Print the public key that checkpoints of this machine are verified with",
-		Args:  cobra.NoArgs,
+		Long: `Prints the key as tools for signed notes read it (c2sp.org/signed-note): its name, a hash,
+and the key. It verifies the checkpoints of every chain of the record and what codemode
+audit export wrote. Keep it where nobody who can change the record can.`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			place, err := r.place()
 			if err != nil {

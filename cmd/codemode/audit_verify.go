@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -25,16 +25,24 @@ func newAuditVerify(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [FILE...]",
 		Short: "Check that the record is what was written, and name the first entry that is not",
-		Long: `Checks every chain of the record against itself and against the checkpoints that were
-published. With files that codemode audit export wrote it checks those instead, all of
-them together; --database checks them against the record too.
+		Long: `Checks every chain of the record against itself, against the checkpoint in the database
+that its writer signed, and against those in the file beside it. Every entry has to be
+covered, but for the last few of a writer that runs or was killed: it signs every 128
+entries, and 200 ms after one that is not covered. With files that codemode audit export wrote it
+checks those instead, all of them together; --database checks them against the record too.
 
-Whoever can change the record can write new checkpoints beside it as well, with the key
-that lies there. So keep checkpoints elsewhere, and the public key (codemode audit key):
+Whoever can change the record and read the key that lies there can sign a record of their
+own; and a record that was put back whole, with its checkpoints, as it was last week looks
+as it did then. So keep checkpoints elsewhere, and the public key (codemode audit key):
 
-    codemode audit verify --checkpoints /elsewhere/checkpoints.jsonl --key ed25519:...
+    codemode audit verify --checkpoints /elsewhere/checkpoints.jsonl --key codemode-record+...
 
-Exits with 1 when something is wrong.`,
+Checkpoints are signed notes (c2sp.org/tlog-checkpoint), the member "checkpoint" of each
+line: tools for transparency logs verify and witness them.
+
+Exit code 0: everything is what was written. 1: something is not, or no checkpoint covers
+it, or the record is gone. 2: this cannot be judged, for want of a key or a record.
+5: something could not be read.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			v := &audit.Verifier{}
 			for _, key := range keys {
@@ -51,7 +59,7 @@ Exits with 1 when something is wrong.`,
 		},
 	}
 	r.flags(cmd, false)
-	cmd.Flags().StringArrayVar(&checkpoints, "checkpoints", nil, "file with checkpoints, also a log that has them; instead of the one beside the record")
+	cmd.Flags().StringArrayVar(&checkpoints, "checkpoints", nil, "another file with checkpoints, such as a copy kept elsewhere, or a log that has them")
 	cmd.Flags().StringArrayVar(&keys, "key", nil, "public key that checkpoints must be signed with; several for a fleet with several")
 	cmd.Flags().BoolVar(&database, "database", false, "compare the files with the record too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -60,23 +68,33 @@ Exits with 1 when something is wrong.`,
 
 func (r *reading) verify(ctx context.Context, s streams, v *audit.Verifier, files, checkpoints []string, database bool) error {
 	failed := func(err error) error { return &exitError{code: exitInternal, err: err} }
+	place, err := r.place()
+	if err != nil {
+		return err
+	}
+	if len(v.Keys) == 0 {
+		if v.Keys, err = ownKey(place.Key); err != nil {
+			return failed(err)
+		}
+	}
+	if len(v.Keys) == 0 {
+		return usage(fmt.Errorf("there is no key at %s to verify signatures with: give the public one with --key, as codemode audit key printed it where the record was written", place.Key))
+	}
 	if database {
-		db, place, err := r.open(ctx, s)
+		if err := place.Present(); err != nil {
+			return &exitError{code: exitTampered, err: err}
+		}
+		db, _, err := r.open(ctx, s)
 		if err != nil {
 			return err
 		}
 		defer db.Close()
-		if len(v.Keys) == 0 {
-			if v.Keys, err = ownKey(place.Key); err != nil {
+		if place.Store.Path != "" { // of a database that several machines share, each has the checkpoints of its own chains
+			all, err := s.readCheckpoints(place.Checkpoints)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return failed(err)
 			}
-		}
-		if len(checkpoints) == 0 {
-			if _, err := os.Stat(place.Checkpoints); err == nil {
-				checkpoints = []string{place.Checkpoints}
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				return failed(err)
-			}
+			v.Beside(place.Checkpoints, all)
 		}
 		if err := v.Database(ctx, databaseName(place.Store), db); err != nil {
 			return failed(err)
@@ -94,25 +112,37 @@ func (r *reading) verify(ctx context.Context, s streams, v *audit.Verifier, file
 		}
 	}
 	for _, path := range checkpoints {
-		f, err := os.Open(path)
+		all, err := s.readCheckpoints(path)
 		if err != nil {
 			return usage(err)
 		}
-		all, bad, err := audit.ReadCheckpoints(f)
-		f.Close()
-		if err != nil {
-			return failed(err)
-		}
-		for _, line := range bad {
-			fmt.Fprintf(s.err, "%s, line %d: this is no checkpoint, and is passed over\n", path, line)
+		if len(all) == 0 {
+			return usage(fmt.Errorf("%s holds no checkpoints", path))
 		}
 		v.Published(path, all)
 	}
 	return nil
 }
 
+// readCheckpoints reads a file of checkpoints and says what in it is none.
+func (s streams) readCheckpoints(path string) ([]audit.Checkpoint, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, bad, err := audit.ReadCheckpoints(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, line := range bad {
+		visible.Fprintf(s.err, "%s, line %d: this is no checkpoint, and is passed over\n", path, line)
+	}
+	return all, nil
+}
+
 // ownKey is the public half of a key file, none if it is not there.
-func ownKey(path string) ([]ed25519.PublicKey, error) {
+func ownKey(path string) ([]note.Verifier, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -121,7 +151,7 @@ func ownKey(path string) ([]ed25519.PublicKey, error) {
 		return nil, err
 	}
 	public, err := audit.ParsePublic(key.Public())
-	return []ed25519.PublicKey{public}, err
+	return []note.Verifier{public}, err
 }
 
 func databaseName(o store.Options) string {
@@ -149,7 +179,7 @@ func verdict(s streams, v audit.Verdict, asJSON bool) error {
 		for _, c := range v.Chains {
 			open := ""
 			if c.Last > c.Covered {
-				open = fmt.Sprintf("; no checkpoint covers those behind %d yet", c.Covered)
+				open = fmt.Sprintf("; those behind %d are not signed yet", c.Covered)
 			}
 			fmt.Fprintf(s.out, "chain %d: entries %d to %d%s\n", c.Chain, c.First, c.Last, open)
 		}

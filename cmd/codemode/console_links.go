@@ -209,15 +209,15 @@ func confirmChanges(ctx context.Context, s streams, set *setting, as string, asJ
 func confirmationText(x console.Confirmation, number, of int) string {
 	var b strings.Builder
 	if of > 1 {
-		fmt.Fprintf(&b, "%d of %d changes\n", number, of)
+		visible.Fprintf(&b, "%d of %d changes\n", number, of)
 	}
-	fmt.Fprintf(&b, "%s wants, since %s: %s\n", x.Person, x.Since.Local().Format(time.TimeOnly), x.What)
+	visible.Fprintf(&b, "%s wants, since %s: %s\n", x.Person, x.Since.Local().Format(time.TimeOnly), x.What)
 	for _, line := range x.Detail {
-		fmt.Fprintf(&b, "  %s\n", line)
+		visible.Fprintf(&b, "  %s\n", line)
 	}
-	fmt.Fprintf(&b, "If this is your change, its code is, until %s:\n  %s\n", x.Expires.Local().Format(time.TimeOnly), x.Code)
-	fmt.Fprintf(&b, "If it is not, log out on the page: somebody else uses your session.\n")
-	return printable(b.String())
+	visible.Fprintf(&b, "If this is your change, its code is, until %s:\n  %s\n", x.Expires.Local().Format(time.TimeOnly), x.Code)
+	visible.Fprintf(&b, "If it is not, log out on the page: somebody else uses your session.\n")
+	return b.String()
 }
 
 func openConsole(ctx context.Context, s streams, set *setting, as string, open, asJSON bool) error {

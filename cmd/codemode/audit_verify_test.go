@@ -1,0 +1,540 @@
+package main
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/audit"
+)
+
+// A kept record is in a state folder, at rest.
+type keptRecord struct {
+	t   *testing.T
+	dir string
+}
+
+// newKept writes a record in several sessions, of which two wrote at the same time, and so of two chains.
+func newKept(t *testing.T) *keptRecord {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
+	t.Setenv("CODEMODE_CONFIG", "")
+	k := &keptRecord{t, t.TempDir()}
+	k.write(2, 8)
+	k.write(1, 5)
+	return k
+}
+
+func (k *keptRecord) path(name string) string { return filepath.Join(k.dir, name) }
+
+// write has writers that run at the same time write some entries each.
+func (k *keptRecord) write(writers, entries int) {
+	k.t.Helper()
+	place, err := codemode.PlaceRecord(k.dir, nil, func(string) (string, bool) { return "", false })
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	key, err := place.Prepare()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	start, passed := time.Now(), atomic.Int64{} // entries are seconds apart
+	now := func() time.Time { return start.Add(time.Duration(passed.Add(1)) * 3 * time.Second) }
+	var all []*audit.Record
+	for range writers {
+		all = append(all, audit.New(audit.Options{Open: place.Open, Key: key, Now: now, Publish: []audit.Publisher{audit.FilePublisher(place.Checkpoints)}}))
+	}
+	for n := range entries {
+		for _, r := range all {
+			add := r.Add
+			if n == 0 || n == entries-1 {
+				add = r.Write
+			}
+			if err := add(k.t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: n + 1, Tool: "fs__read", Detail: "as it was"}); err != nil {
+				k.t.Fatal(err)
+			}
+		}
+	}
+	for _, r := range all {
+		if err := r.Close(k.t.Context()); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+func (k *keptRecord) sql(do func(exec func(query string, args ...any), db *sql.DB)) {
+	k.t.Helper()
+	db, err := sql.Open("sqlite", k.path("codemode.db"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	do(func(query string, args ...any) {
+		k.t.Helper()
+		if _, err := db.Exec(query, args...); err != nil {
+			k.t.Fatalf("%s: %v", query, err)
+		}
+	}, db)
+}
+
+// unguarded lets entries be changed while do runs.
+func (k *keptRecord) unguarded(do func(exec func(query string, args ...any), db *sql.DB)) {
+	k.t.Helper()
+	k.sql(func(exec func(string, ...any), db *sql.DB) {
+		var triggers []string
+		rows, err := db.Query(`SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'entries%'`)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		for rows.Next() {
+			var s string
+			if err := rows.Scan(&s); err != nil {
+				k.t.Fatal(err)
+			}
+			triggers = append(triggers, s)
+		}
+		rows.Close()
+		exec(`DROP TRIGGER entries_no_update`)
+		exec(`DROP TRIGGER entries_no_delete`)
+		do(exec, db)
+		for _, s := range triggers {
+			exec(s)
+		}
+	})
+}
+
+// rewrite tells another story in chain 1 from an entry on, with a chain that is true in itself, and gives the hashes.
+func (k *keptRecord) rewrite(from int) (hashes [][32]byte) {
+	k.t.Helper()
+	k.unguarded(func(exec func(string, ...any), db *sql.DB) {
+		rows, err := db.Query(`SELECT seq, body, hash FROM entries WHERE chain = 1 ORDER BY seq`)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		type entry struct {
+			seq  int
+			body string
+			hash []byte
+		}
+		var all []entry
+		for rows.Next() {
+			var e entry
+			if err := rows.Scan(&e.seq, &e.body, &e.hash); err != nil {
+				k.t.Fatal(err)
+			}
+			all = append(all, e)
+		}
+		rows.Close()
+		was, is := "", ""
+		for _, e := range all {
+			hash := [32]byte(e.hash)
+			if e.seq >= from {
+				body := strings.Replace(e.body, "as it was", "otherwise", 1)
+				if was != "" {
+					body = strings.Replace(body, was, is, 1)
+				}
+				hash = sha256.Sum256([]byte(body))
+				was, is = hex.EncodeToString(e.hash), hex.EncodeToString(hash[:])
+				exec(`UPDATE entries SET body = ?, hash = ? WHERE chain = 1 AND seq = ?`, body, hash[:], e.seq)
+			}
+			hashes = append(hashes, hash)
+		}
+		exec(`UPDATE chains SET hash = ? WHERE number = 1`, hashes[len(hashes)-1][:])
+	})
+	return hashes
+}
+
+// copied copies the state folder.
+func (k *keptRecord) copied(t *testing.T) *keptRecord {
+	t.Helper()
+	to := &keptRecord{t, t.TempDir()}
+	if err := os.CopyFS(to.dir, os.DirFS(k.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func (k *keptRecord) verify(args ...string) (code int, text string) {
+	k.t.Helper()
+	var out, errs screen
+	code = runMain(k.t, streams{strings.NewReader(""), &out, &errs}, append([]string{"audit", "verify", "--state", k.dir}, args...)...)
+	return code, out.String() + errs.String()
+}
+
+func (k *keptRecord) remove(names ...string) {
+	k.t.Helper()
+	for _, name := range names {
+		if err := os.Remove(k.path(name)); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+func (k *keptRecord) must(data []byte, err error) []byte {
+	k.t.Helper()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return data
+}
+
+func (k *keptRecord) lines() []string {
+	return strings.SplitAfter(strings.TrimSuffix(string(k.must(os.ReadFile(k.path("checkpoints.jsonl")))), "\n")+"\n", "\n")
+}
+
+func (k *keptRecord) publicKey() string {
+	var out, errs screen
+	if code := runMain(k.t, streams{strings.NewReader(""), &out, &errs}, "audit", "key", "--state", k.dir); code != exitOK {
+		k.t.Fatal(errs.String())
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// TestRewrittenRecord rewrites a record, so that its chain is true in itself, and takes away whatever shows it: every subset.
+func TestRewrittenRecord(t *testing.T) {
+	whole := newKept(t)
+	if code, text := whole.verify(); code != exitOK {
+		t.Fatalf("untouched: exit code %d\n%s", code, text)
+	}
+	away := []struct {
+		what string
+		do   func(k *keptRecord)
+	}{
+		{"the file of checkpoints is deleted", func(k *keptRecord) { k.remove("checkpoints.jsonl") }},
+		{"the checkpoint in the database is deleted", func(k *keptRecord) {
+			k.sql(func(exec func(string, ...any), _ *sql.DB) { exec(`UPDATE chains SET checkpoint = ''`) })
+		}},
+		{"the hashes for the next checkpoint are deleted", func(k *keptRecord) {
+			k.sql(func(exec func(string, ...any), _ *sql.DB) { exec(`UPDATE chains SET tree = x''`) })
+		}},
+		{"codemode runs again", func(k *keptRecord) { k.write(1, 3) }},
+	}
+	for _, from := range []int{1, 4, 13} {
+		for subset := range 1 << len(away) {
+			k := whole.copied(t)
+			k.rewrite(from)
+			what := fmt.Sprintf("rewritten from entry %d on", from)
+			for i, a := range away {
+				if subset&(1<<i) != 0 {
+					what += ", " + a.what
+					a.do(k)
+				}
+			}
+			if code, text := k.verify(); code != exitTampered {
+				t.Errorf("%s: exit code %d\n%s", what, code, text)
+			}
+		}
+	}
+}
+
+// TestVerifyJudges says for each thing that happens to a record and its checkpoints what is found, and what cannot be.
+func TestVerifyJudges(t *testing.T) {
+	whole := newKept(t)
+	earlier := whole.copied(t)
+	whole.write(1, 9)
+	other := newKept(t)
+	elsewhere := write(t, filepath.Join(t.TempDir(), "elsewhere.jsonl"), strings.Join(whole.lines(), ""))
+	restore := func(k, from *keptRecord, names ...string) {
+		for _, name := range names {
+			write(t, k.path(name), string(k.must(os.ReadFile(from.path(name)))))
+		}
+	}
+	for _, c := range []struct {
+		what string
+		do   func(k *keptRecord)
+		args []string
+		code int
+		says string
+	}{
+		{"nothing", func(*keptRecord) {}, nil, exitOK, "are what was written"},
+		{"nothing, with a copy kept elsewhere and the key", func(*keptRecord) {}, []string{"--checkpoints", elsewhere, "--key", whole.publicKey()}, exitOK, ""},
+		{"the file of checkpoints is gone, of a record that it need not be late for", func(k *keptRecord) { k.remove("checkpoints.jsonl") }, nil, exitOK, ""},
+		{"its lines change places", func(k *keptRecord) {
+			l := k.lines()
+			l[0], l[len(l)-2] = l[len(l)-2], l[0]
+			write(t, k.path("checkpoints.jsonl"), strings.Join(l, ""))
+		}, nil, exitOK, ""},
+		{"its last line is cut, as by a power cut", func(k *keptRecord) {
+			all := strings.Join(k.lines(), "")
+			write(t, k.path("checkpoints.jsonl"), all[:len(all)-40])
+		}, nil, exitOK, "this is no checkpoint, and is passed over"},
+		{"a byte of a signature is changed", func(k *keptRecord) {
+			write(t, k.path("checkpoints.jsonl"), strings.Replace(strings.Join(k.lines(), ""), "codemode-record/db", "codemode-record/dx", 1))
+		}, nil, exitTampered, ""},
+		{"it is that of another record", func(k *keptRecord) { restore(k, other, "checkpoints.jsonl") }, nil, exitTampered, "it is of another database"},
+		{"it is of the form before signed notes", func(k *keptRecord) {
+			write(t, k.path("checkpoints.jsonl"), `{"database":"db_x","heads":[{"chain":1,"hash":"sha256:00","seq":1}],"key":"ed25519:x","signature":"x","time":"2026-11-21T12:00:00Z","v":1}`+"\n")
+		}, nil, exitInternal, "move the database and this file away together"},
+		{"the checkpoint in the database is gone", func(k *keptRecord) {
+			k.sql(func(exec func(string, ...any), _ *sql.DB) { exec(`UPDATE chains SET checkpoint = '' WHERE number = 2`) })
+		}, nil, exitTampered, "no checkpoint covers the chain"},
+		{"it is an older one", func(k *keptRecord) {
+			var line struct{ Checkpoint string }
+			if err := json.Unmarshal([]byte(earlier.lines()[2]), &line); err != nil {
+				t.Fatal(err)
+			}
+			k.remove("checkpoints.jsonl")
+			k.sql(func(exec func(string, ...any), _ *sql.DB) {
+				exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, line.Checkpoint)
+			})
+		}, nil, exitTampered, "no checkpoint covers what is there"},
+		{"it is that of the other chain", func(k *keptRecord) {
+			k.sql(func(exec func(string, ...any), _ *sql.DB) {
+				exec(`UPDATE chains SET checkpoint = (SELECT checkpoint FROM chains WHERE number = 1) WHERE number = 2`)
+			})
+		}, nil, exitTampered, "it is of chain 1"},
+		{"the last entry is cut off, with its head", func(k *keptRecord) {
+			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
+				exec(`DELETE FROM entries WHERE chain = 2 AND seq = (SELECT max(seq) FROM entries WHERE chain = 2)`)
+				exec(`UPDATE chains SET seq = seq - 1, hash = (SELECT hash FROM entries WHERE chain = 2 ORDER BY seq DESC LIMIT 1) WHERE number = 2`)
+			})
+		}, nil, exitTampered, "is missing"},
+		{"a whole chain is gone, with the file", func(k *keptRecord) {
+			k.remove("checkpoints.jsonl")
+			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
+				exec(`DELETE FROM entries WHERE chain = 1`)
+				exec(`DELETE FROM chains WHERE number = 1`)
+			})
+		}, nil, exitTampered, "the whole chain is missing"},
+		{"the last chain is gone", func(k *keptRecord) {
+			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
+				exec(`DELETE FROM entries WHERE chain = 2`)
+				exec(`DELETE FROM chains WHERE number = 2`)
+			})
+		}, nil, exitTampered, "the whole chain is missing"},
+		{"the record is empty", func(k *keptRecord) {
+			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
+				exec(`DELETE FROM entries`)
+				exec(`DELETE FROM chains`)
+			})
+		}, nil, exitTampered, "the whole chain is missing"},
+		{"the record is put back as it was earlier", func(k *keptRecord) { restore(k, earlier, "codemode.db") }, nil, exitTampered, "are missing, as was published"},
+		{"so is the file of checkpoints, which nothing here shows", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, nil, exitOK, ""},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, []string{"--checkpoints", elsewhere}, exitTampered, "are missing, as was published"},
+		{"the database is deleted", func(k *keptRecord) { k.remove("codemode.db") }, nil, exitTampered, "the file of the record was deleted"},
+		{"everything is deleted but the key", func(k *keptRecord) { k.remove("codemode.db", "checkpoints.jsonl") }, nil, exitUsage, "there is no record"},
+		{"the key is gone", func(k *keptRecord) { k.remove("record.key") }, nil, exitUsage, "there is no key"},
+		{"the key is gone, and its public half is given", func(k *keptRecord) { k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, ""},
+		{"the key is another", func(k *keptRecord) { restore(k, other, "record.key") }, nil, exitTampered, "it is signed with another key"},
+		{"the key that is given is another", func(*keptRecord) {}, []string{"--key", other.publicKey()}, exitTampered, "it is signed with another key"},
+		{"the key that is given is none", func(*keptRecord) {}, []string{"--key", "ed25519:abc"}, exitUsage, "codemode audit key prints it"},
+		{"somebody with the key signs another story, which nothing here shows", func(k *keptRecord) { k.forge() }, nil, exitOK, ""},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) { k.forge() }, []string{"--checkpoints", elsewhere}, exitTampered, "the chain was rewritten"},
+		{"the copy kept elsewhere is empty", func(k *keptRecord) { write(t, k.path("empty"), "") }, []string{"--checkpoints", "empty"}, exitUsage, ""},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			k := whole.copied(t)
+			c.do(k)
+			for i, a := range c.args {
+				if a == "empty" {
+					c.args[i] = k.path(a)
+				}
+			}
+			code, text := k.verify(c.args...)
+			if code != c.code || !strings.Contains(text, c.says) {
+				t.Errorf("exit code %d, want %d and %q\n%s", code, c.code, c.says, text)
+			}
+		})
+	}
+}
+
+// forge rewrites the record as somebody does who can read its key.
+func (k *keptRecord) forge() {
+	k.t.Helper()
+	hashes := k.rewrite(2)
+	key, err := audit.LoadKey(k.path("record.key"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.remove("checkpoints.jsonl")
+	k.sql(func(exec func(string, ...any), db *sql.DB) {
+		var was string
+		if err := db.QueryRow(`SELECT checkpoint FROM chains WHERE number = 1`).Scan(&was); err != nil {
+			k.t.Fatal(err)
+		}
+		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(was, "/")[1], Chain: 1, Size: int64(len(hashes)), Root: rootOf(k.t, hashes)})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, c.Note)
+	})
+}
+
+// rootOf is the Merkle root as the library that Go's checksum database is made with computes it.
+func rootOf(t *testing.T, hashes [][32]byte) tlog.Hash {
+	t.Helper()
+	var stored []tlog.Hash
+	read := tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
+		found := make([]tlog.Hash, len(at))
+		for i, n := range at {
+			found[i] = stored[n]
+		}
+		return found, nil
+	})
+	for n, h := range hashes {
+		more, err := tlog.StoredHashes(int64(n), h[:], read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, more...)
+	}
+	root, err := tlog.TreeHash(int64(len(hashes)), read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// TestPublicToolsReadCheckpoints reads checkpoints as tools for transparency logs do, which know the text of the key and nothing of
+// codemode: with the library of signed notes, and a Merkle tree of their own.
+func TestPublicToolsReadCheckpoints(t *testing.T) {
+	k := newKept(t)
+	verifier, err := note.NewVerifier(k.publicKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes := map[string][][32]byte{}
+	var inDatabase []string
+	k.sql(func(_ func(string, ...any), db *sql.DB) {
+		rows, err := db.Query(`SELECT chain, body FROM entries ORDER BY chain, seq`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var chain, body string
+			if err := rows.Scan(&chain, &body); err != nil {
+				t.Fatal(err)
+			}
+			hashes[chain] = append(hashes[chain], sha256.Sum256([]byte(body)))
+		}
+		rows.Close()
+		rows, err = db.Query(`SELECT checkpoint FROM chains`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var c string
+			if err := rows.Scan(&c); err != nil {
+				t.Fatal(err)
+			}
+			inDatabase = append(inDatabase, c)
+		}
+		rows.Close()
+	})
+	all := inDatabase
+	for _, line := range k.lines() {
+		var c struct{ Checkpoint string }
+		if line != "" {
+			if err := json.Unmarshal([]byte(line), &c); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, c.Checkpoint)
+		}
+	}
+	if len(inDatabase) != 2 || len(all) < 4 {
+		t.Fatalf("%d checkpoints in the database, %d in all", len(inDatabase), len(all))
+	}
+	for _, c := range all {
+		n, err := note.Open([]byte(c), note.VerifierList(verifier))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, c)
+		}
+		var size int
+		var root string
+		lines := strings.Split(n.Text, "\n")
+		if len(lines) != 4 || lines[3] != "" {
+			t.Fatalf("it has the text %q", n.Text)
+		}
+		origin := strings.Split(lines[0], "/")
+		_, err = fmt.Sscan(lines[1]+" "+lines[2], &size, &root)
+		if err != nil || len(origin) != 3 || origin[0] != verifier.Name() {
+			t.Fatalf("%v, %q", err, lines)
+		}
+		if want := rootOf(t, hashes[origin[2]][:size]).String(); root != want {
+			t.Errorf("%s at %d entries: the root is %s, want %s", lines[0], size, root, want)
+		}
+		// What a witness adds is passed over, and a file of notes as they are is read too.
+		if err := os.WriteFile(k.path("cosigned"), []byte(c+"— witness.example/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n\n"+c), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, text := k.verify("--checkpoints", k.path("cosigned"), "--key", k.publicKey()); code != exitOK {
+			t.Errorf("with a cosignature: exit code %d\n%s", code, text)
+		}
+	}
+}
+
+// TestVerifyExports: what export writes is what verify takes, also in three files in a folder that is not there yet.
+func TestVerifyExports(t *testing.T) {
+	k := newKept(t)
+	split := filepath.Join(t.TempDir(), "a", "b")
+	var out, errs screen
+	if code := runMain(t, streams{strings.NewReader(""), &out, &errs}, "audit", "export", "--state", k.dir, "--split", split); code != exitOK {
+		t.Fatal(errs.String())
+	}
+	names, err := filepath.Glob(filepath.Join(split, "*.jsonl"))
+	if err != nil || len(names) != 3 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	if code, text := k.verify(names...); code != exitOK || !strings.Contains(text, "what was written") {
+		t.Errorf("the files of --split: exit code %d\n%s", code, text)
+	}
+	if code, text := k.verify(append(names, "--database")...); code != exitOK {
+		t.Errorf("with the record: exit code %d\n%s", code, text)
+	}
+	for _, name := range names {
+		raw := string(k.must(os.ReadFile(name)))
+		if cut := strings.Index(raw, "\n") + 1; strings.Count(raw, "\n") > 1 {
+			write(t, name, raw[cut:])
+			if code, text := k.verify(names...); code != exitTampered {
+				t.Errorf("without its first entry %s is taken: exit code %d\n%s", name, code, text)
+			}
+		}
+	}
+	// A record that was rewritten before it was exported: the checkpoints of its writer are in the file.
+	k.rewrite(3)
+	file := k.path("export.jsonl")
+	if code := runMain(t, streams{strings.NewReader(""), &out, &errs}, "audit", "export", "--state", k.dir, "-o", file); code != exitOK {
+		t.Fatal(errs.String())
+	}
+	if code, text := k.verify(file); code != exitTampered || !strings.Contains(text, "rewritten") {
+		t.Errorf("the export of a rewritten record: exit code %d\n%s", code, text)
+	}
+}
+
+// TestNothingRecordedYet: a record that was never there is not one that is gone.
+func TestNothingRecordedYet(t *testing.T) {
+	k := newKept(t)
+	for _, c := range []struct {
+		what    string
+		args    []string
+		without []string
+		code    int
+		says    string
+	}{
+		{"nothing has run", []string{"list"}, []string{"codemode.db", "checkpoints.jsonl"}, exitUsage, "nothing has run yet"},
+		{"the database is gone", []string{"list"}, []string{"codemode.db"}, exitInternal, "says that there was one"},
+		{"the database is gone", []string{"verify"}, []string{"codemode.db"}, exitTampered, "says that there was one"},
+	} {
+		x := k.copied(t)
+		x.remove(c.without...)
+		var out, errs screen
+		code := runMain(t, streams{strings.NewReader(""), &out, &errs}, append([]string{"audit"}, append(c.args, "--state", x.dir)...)...)
+		if text := errs.String(); code != c.code || !strings.Contains(text, c.says) || c.says != "nothing has run yet" && strings.Contains(text, "nothing has run yet") {
+			t.Errorf("%s, %v: exit code %d: %s", c.what, c.args, code, text)
+		}
+	}
+}
