@@ -36,7 +36,8 @@ func (f finder) Find(ctx context.Context, name string) (*hostfns.Tool, error) {
 	for deadline := time.Now().Add(startWait); err != nil; {
 		// Asked before the catalogue is: a list that comes in between is then found.
 		wait := f.e.starting(name) && ctx.Err() == nil && time.Now().Before(deadline)
-		if t, err = f.e.catalog.Find(name); err == nil || !wait {
+		if f.e.catalog.Has(name) || !wait {
+			t, err = f.e.catalog.Find(name)
 			break
 		}
 		select {
@@ -97,8 +98,8 @@ func (e *Evaluator) tool(t *catalog.Tool) *hostfns.Tool {
 	tool := &hostfns.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
 		Annotations: annotations(t), Digest: t.Digest, Trusted: (*e.trusted.Load())[t.Server], Timeout: (*e.timeouts.Load())[t.Server],
-		Validate: func(args json.RawMessage) error {
-			return argumentError(t.Validate(args))
+		Validate: func(ctx context.Context, args json.RawMessage) error {
+			return argumentError(t.Validate(ctx, args))
 		},
 	}
 	e.checkOutput(t, tool)

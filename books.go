@@ -153,7 +153,7 @@ func (e *Evaluator) checkFar(r *approvals.Request, args json.RawMessage) error {
 	if !json.Valid(args) {
 		return errors.New("the arguments are not JSON")
 	}
-	if wrong := argumentError(t.Validate(args)); wrong != nil {
+	if wrong := argumentError(t.Validate(context.Background(), args)); wrong != nil {
 		return wrong
 	}
 	return nil

@@ -131,7 +131,8 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	if len(program.Calls) > 0 {
 		e.ready(ctx, checkWait)
 	}
-	foresight := newForesight(e, policy)
+	foresight, done := newForesight(ctx, e, policy)
+	defer done()
 	for i, c := range program.Calls {
 		if len(plan.Calls) == maxPlanned {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: this call and what follows it, %d in all, was not looked at: it is too much for one check", c.Line, len(program.Calls)-i))
@@ -164,14 +165,20 @@ type foresight struct {
 	e        *Evaluator
 	policy   *policy
 	now      context.Context // has ended: upstreams were waited for, and are not again
+	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
 	counters hostfns.Counters
 	seen     map[string]int // how often a call stands in the text, by tool and arguments
 }
 
-func newForesight(e *Evaluator, p *policy) *foresight {
+// checkTime is how long the schemas of one program's calls are worked at: they are strangers', and there may be a
+// thousand calls.
+const checkTime = 20 * time.Second
+
+func newForesight(ctx context.Context, e *Evaluator, p *policy) (f *foresight, done func()) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	return &foresight{e: e, policy: p, now: now, seen: map[string]int{}}
+	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
+	return &foresight{e: e, policy: p, now: now, checking: checking, seen: map[string]int{}}, done
 }
 
 func (f *foresight) call(c analysis.Call) PlannedCall {
@@ -262,7 +269,7 @@ func (f *foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
 	if err != nil || c.Args == nil {
 		return ""
 	}
-	if err := argumentError(known.ValidateKnown(c.Args, c.Unknown, c.Open)); err != nil {
+	if err := argumentError(known.ValidateKnown(f.checking, c.Args, c.Unknown, c.Open)); err != nil {
 		return "the arguments do not fit: " + err.Error()
 	}
 	return ""

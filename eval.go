@@ -117,7 +117,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(saved.takes(r.Input), e.checkedBefore(r, policy)); err != nil {
+	if err := cmp.Or(saved.takes(ctx, r.Input), e.checkedBefore(r, policy)); err != nil {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}

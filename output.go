@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 
@@ -41,9 +42,13 @@ func (e *Evaluator) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
 		return
 	}
 	to.StrictOutput = want == outputStrict
-	to.ValidateOutput = func(structured json.RawMessage) *hostfns.ResultError {
-		if wrong, ok := errors.AsType[*catalog.ResultError](t.ValidateResult(structured)); ok {
+	to.ValidateOutput = func(ctx context.Context, structured json.RawMessage) *hostfns.ResultError {
+		err := t.ValidateResult(ctx, structured)
+		if wrong, ok := errors.AsType[*catalog.ResultError](err); ok {
 			return &hostfns.ResultError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
+		}
+		if err != nil {
+			return &hostfns.ResultError{Expected: "a result that fits the output schema", Got: "one that was not checked: " + err.Error()}
 		}
 		return nil
 	}

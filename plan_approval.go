@@ -25,7 +25,8 @@ func (a *asker) plan(run, profile string) []*approvals.Grant {
 		return nil
 	}
 	var lines []*approvals.PlannedCall
-	f := newForesight(a.e, a.policy)
+	f, done := newForesight(context.Background(), a.e, a.policy)
+	defer done()
 	for _, c := range a.program.Calls {
 		if c.Name == hostfns.ReadResource {
 			var ok bool

@@ -32,7 +32,7 @@ func (e *Evaluator) resource(name string) *hostfns.Tool {
 }
 
 // validateURI checks {"uri": "..."}.
-func validateURI(args json.RawMessage) error {
+func validateURI(_ context.Context, args json.RawMessage) error {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(args, &object) != nil {
 		return &hostfns.ArgumentError{Expected: `{"uri": "..."}`, Got: oneLine(string(args), 60)}

@@ -71,8 +71,8 @@ func (e *Evaluator) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
 		return nil, fmt.Errorf("%s: the root of the saved programs: %w", cfg.Scripts.Pos, err)
 	}
 	for _, s := range cfg.Scripts.Allow {
-		if _, misfit := errors.AsType[*catalog.ArgumentError](fits(s.Input, nil)); !misfit && fits(s.Input, nil) != nil {
-			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, fits(s.Input, nil))
+		if _, misfit := errors.AsType[*catalog.ArgumentError](fits(context.Background(), s.Input, nil)); !misfit && fits(context.Background(), s.Input, nil) != nil {
+			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, fits(context.Background(), s.Input, nil))
 		}
 	}
 	folder, err := canonical(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root))
@@ -261,7 +261,7 @@ func (e *Evaluator) load(r *Request) (*savedProgram, error) {
 }
 
 // takes refuses an input that the rule of a saved program does not allow.
-func (s *savedProgram) takes(input json.RawMessage) error {
+func (s *savedProgram) takes(ctx context.Context, input json.RawMessage) error {
 	if s == nil {
 		return nil // a program of the caller's own takes any
 	}
@@ -272,7 +272,7 @@ func (s *savedProgram) takes(input json.RawMessage) error {
 		}
 		return nil
 	}
-	err := fits(s.Input, input)
+	err := fits(ctx, s.Input, input)
 	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
 		err = fmt.Errorf("its input does not fit: %s: expected %s, got %s", cmp.Or(wrong.Path, "as a whole"), wrong.Want, wrong.Got)
 	}
@@ -283,12 +283,12 @@ func (s *savedProgram) takes(input json.RawMessage) error {
 }
 
 // fits checks the input of a saved program; nothing at all is null.
-func fits(schema, input json.RawMessage) error {
+func fits(ctx context.Context, schema, input json.RawMessage) error {
 	if schema == nil || string(schema) == "true" {
 		return nil
 	}
 	if len(input) == 0 {
 		input = json.RawMessage("null")
 	}
-	return catalog.Fits(schema, input)
+	return catalog.Fits(ctx, schema, input)
 }

@@ -24,29 +24,36 @@ func valueText(value json.RawMessage, room int) string {
 	if len(value) <= room {
 		return string(value)
 	}
-	short := fit(value, room)
+	short := fit(value, room, fitDeep)
 	return fmt.Sprintf("%s\n(cut: the value has %d bytes as JSON and %d are shown; … marks what is missing; return only the part that is needed)", short, len(value), len(short))
 }
 
 // leastShare is the room below which a part of a value is left out rather than cut.
 const leastShare = 80
 
+// fitDeep is how deep a value is looked into to be shortened.
+const fitDeep = 12
+
 // fit shortens JSON to at most room bytes so that it stays JSON. Every place
 // where something is missing says how much: a text in its own end, an array
 // in an element more, an object in a member more, whose name is "…".
-func fit(raw json.RawMessage, room int) json.RawMessage {
+// What is nested deeper than levels is left out: each level is read once more.
+func fit(raw json.RawMessage, room, levels int) json.RawMessage {
 	if len(raw) <= room {
 		return raw
+	}
+	if levels == 0 {
+		return marker(fmt.Sprintf("… %d bytes", len(raw)))
 	}
 	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
 	case '[':
 		var parts []json.RawMessage
 		if json.Unmarshal(raw, &parts) == nil {
-			return fitParts(parts, nil, room)
+			return fitParts(parts, nil, room, levels-1)
 		}
 	case '{':
 		if keys, parts, err := members(raw); err == nil {
-			return fitParts(parts, keys, room)
+			return fitParts(parts, keys, room, levels-1)
 		}
 	case '"':
 		var text string
@@ -59,7 +66,7 @@ func fit(raw json.RawMessage, room int) json.RawMessage {
 
 // fitParts shortens an array, or with keys an object. Large parts give way to
 // small ones; when even equal shares would say nothing, the last ones are left out.
-func fitParts(parts, keys []json.RawMessage, room int) json.RawMessage {
+func fitParts(parts, keys []json.RawMessage, room, levels int) json.RawMessage {
 	opening, closing, noun := byte('['), byte(']'), "items"
 	if keys != nil {
 		opening, closing, noun = '{', '}', "members"
@@ -91,7 +98,7 @@ func fitParts(parts, keys []json.RawMessage, room int) json.RawMessage {
 			b.Write(keys[i])
 			b.WriteByte(':')
 		}
-		b.Write(fit(part, most))
+		b.Write(fit(part, most, levels))
 		shown++
 	}
 	if missing := len(parts) - shown; missing > 0 {

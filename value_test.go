@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestValueText(t *testing.T) {
@@ -104,7 +105,7 @@ func TestFitAlwaysFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		room := 200 + r.IntN(2000)
-		got := fit(raw, room)
+		got := fit(raw, room, fitDeep)
 		if !json.Valid(got) || len(got) > room {
 			t.Fatalf("fit(%d bytes, %d) gave %d bytes, valid %v:\n%s", len(raw), room, len(got), json.Valid(got), got)
 		}
@@ -114,5 +115,22 @@ func TestFitAlwaysFits(t *testing.T) {
 	}
 	if cut < 150 {
 		t.Errorf("only %d values were too long: the test tests little", cut)
+	}
+}
+
+// TestADeepLargeValueIsShortenedSoon shortens a value that is large and nested a thousand times: to read it once for each
+// level took a minute after the program's end.
+func TestADeepLargeValueIsShortenedSoon(t *testing.T) {
+	for _, pair := range []string{"[]", `{"a":}`} {
+		at := len(pair) - 1
+		value := json.RawMessage(strings.Repeat(pair[:at], 3000) + `"` + strings.Repeat("x", 4<<20) + `"` + strings.Repeat(pair[at:], 3000))
+		began := time.Now()
+		text := valueText(value, DefaultTextBytes)
+		if len(text) > DefaultTextBytes+cutNote {
+			t.Errorf("%d bytes", len(text))
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%s: it took %v", pair, took)
+		}
 	}
 }

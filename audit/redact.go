@@ -240,12 +240,13 @@ func (d *redactor) value(v any, path []string) any {
 
 // unique keeps two keys apart that masking has made equal.
 func unique(o *object) {
-	seen := make(map[string]bool, len(o.keys))
+	seen := make(map[string]int, len(o.keys)) // by key, the last number that was tried for it
 	for i, k := range o.keys {
-		for n := 2; seen[o.keys[i]]; n++ {
-			o.keys[i] = fmt.Sprintf("%s %d", k, n)
+		for seen[o.keys[i]] > 0 {
+			seen[k]++
+			o.keys[i] = fmt.Sprintf("%s %d", k, seen[k])
 		}
-		seen[o.keys[i]] = true
+		seen[o.keys[i]] = 1
 	}
 }
 

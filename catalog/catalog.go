@@ -114,6 +114,7 @@ func newListing(server string, tools []Tool) *listing {
 		l.index = newIndex(server, nil)
 		return l
 	}
+	room := newPatternRoom()
 	for _, t := range tools {
 		t.Server, t.Name = server, Canonical(server, t.Raw)
 		t.Digest = t.digest()
@@ -123,7 +124,7 @@ func newListing(server string, tools []Tool) *listing {
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
 			continue
 		}
-		if c := t.schema(); c.note != "" {
+		if c := t.schemaWithin(room); c.note != "" {
 			effect := "arguments are checked against the rest of it"
 			if c.root == nil {
 				effect = "any object is accepted as arguments"
@@ -131,7 +132,7 @@ func newListing(server string, tools []Tool) *listing {
 			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
 				Message: fmt.Sprintf("%s: its input schema cannot be used as it is: %s; %s", t.Name, c.note, effect)})
 		}
-		if c := t.outputSchema(); c.note != "" {
+		if c := t.outputSchema(room); c.note != "" {
 			effect := "results are checked against the rest of it"
 			if c.root == nil {
 				effect = "results are not checked"
@@ -263,6 +264,16 @@ func (c *Catalog) Find(name string) (*Tool, error) {
 		return nil, s.withheld(name)
 	}
 	return nil, &NotFoundError{Name: name, Nearest: s.nearest(name)}
+}
+
+// Has reports whether [Catalog.Find] would find the name, or that it is withheld. It takes no time to look for others.
+func (c *Catalog) Has(name string) bool {
+	s := c.now.Load()
+	if s.byName[name] != nil || s.collision[name] != nil {
+		return true
+	}
+	t := s.byName[canonical(name)]
+	return t != nil && t.Server+separator+t.Raw == name
 }
 
 // Tools returns all tools that can be called, sorted by name. The slice is the caller's.

@@ -2,35 +2,44 @@ package catalog
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-func (c *checker) object(s map[string]any, v map[string]any, path string, depth int, own *seen) *misfit {
+func (c *checker) object(s map[string]any, v map[string]any, at *position, depth int, own *seen) *misfit {
 	properties, _ := s["properties"].(map[string]any)
 	patterns, _ := s["patternProperties"].(map[string]any)
-	open := slices.ContainsFunc(slices.Collect(maps.Keys(patterns)), func(p string) bool { return c.pattern(p) == nil })
 	extra, closed := s["additionalProperties"]
+	names, named := s["propertyNames"]
+	if len(properties) == 0 && len(patterns) == 0 && !closed && !named { // nothing is said of what is inside
+		return c.presence(s, v, at, depth, own)
+	}
+	expressions := c.keys(patterns)
+	open := slices.ContainsFunc(expressions, func(p string) bool { return c.pattern(p) == nil })
 	var unknown []string
-	for _, k := range slices.Sorted(maps.Keys(v)) {
-		at := path + "/" + escapePointer(k)
-		if names, ok := s["propertyNames"]; ok {
-			if m := c.check(names, k, at, depth+1, nil); m != nil {
-				return &misfit{at, "a key that is " + m.want, quoted(k)}
+	for _, k := range c.keys(v) {
+		if !c.lookUp(len(k)) {
+			return nil
+		}
+		below := at.member(k)
+		if named {
+			if m := c.check(names, k, below, depth+1, nil); m != nil {
+				return &misfit{at: below, want: func() string { return "a key that is " + m.want() }, got: func() string { return quoted(k) }}
 			}
 		}
 		sub, listed := properties[k]
 		if listed {
-			if m := c.check(sub, v[k], at, depth+1, nil); m != nil {
+			if m := c.check(sub, v[k], below, depth+1, nil); m != nil {
 				return m
 			}
 		}
-		for _, p := range slices.Sorted(maps.Keys(patterns)) {
-			if re := c.pattern(p); re != nil && re.MatchString(k) {
+		for _, p := range expressions {
+			if c.over() {
+				return nil
+			}
+			if fits, _ := c.matches(p, k); fits {
 				listed = true
-				if m := c.check(patterns[p], v[k], at, depth+1, nil); m != nil {
+				if m := c.check(patterns[p], v[k], below, depth+1, nil); m != nil {
 					return m
 				}
 			}
@@ -43,45 +52,34 @@ func (c *checker) object(s map[string]any, v map[string]any, path string, depth 
 		case extra == false:
 			unknown = append(unknown, k)
 		default:
-			if m := c.check(extra, v[k], at, depth+1, nil); m != nil {
+			if m := c.check(extra, v[k], below, depth+1, nil); m != nil {
 				return m
 			}
 		}
 	}
 	if len(unknown) > 0 {
-		return &misfit{path + "/" + escapePointer(unknown[0]), noSuchProperty(unknown[0], properties, v), show(v[unknown[0]])}
+		k := unknown[0]
+		return &misfit{at: at.member(k), want: func() string { return c.noSuchProperty(k, properties, v) }, got: shown(v[k])}
 	}
-	return c.presence(s, v, path, depth, own)
+	return c.presence(s, v, at, depth, own)
 }
 
 // presence checks which keys there have to be, and how many.
-func (c *checker) presence(s map[string]any, v map[string]any, path string, depth int, own *seen) *misfit {
-	properties, _ := s["properties"].(map[string]any)
-	missing := func(list any, because string) *misfit {
-		names, _ := list.([]any)
-		for _, r := range names {
-			if k, ok := r.(string); ok {
-				if _, ok := v[k]; !ok {
-					return &misfit{path + "/" + escapePointer(k), c.describe(properties[k], 0) + because, "nothing"}
-				}
-			}
-		}
+func (c *checker) presence(s map[string]any, v map[string]any, at *position, depth int, own *seen) *misfit {
+	if c.open(at) {
 		return nil
 	}
-	if c.gaps.open[path] {
-		return nil
-	}
-	if m := missing(s["required"], ""); m != nil {
+	if m := c.missing(s, s["required"], v, at, ""); m != nil {
 		return m
 	}
 	if least, ok := integer(s["minProperties"]); ok && len(v) < least {
-		return &misfit{path, fmt.Sprintf("at least %d keys", least), fmt.Sprintf("%d", len(v))}
+		return &misfit{at: at, want: func() string { return fmt.Sprintf("at least %d keys", least) }, got: func() string { return fmt.Sprint(len(v)) }}
 	}
-	if c.gaps.within(path) { // what may come to be undefined is no key
+	if c.within(at) { // what may come to be undefined is no key
 		return nil
 	}
 	if most, ok := integer(s["maxProperties"]); ok && len(v) > most {
-		return &misfit{path, fmt.Sprintf("at most %d keys", most), fmt.Sprintf("%d", len(v))}
+		return &misfit{at: at, want: func() string { return fmt.Sprintf("at most %d keys", most) }, got: func() string { return fmt.Sprint(len(v)) }}
 	}
 	keywords := []string{"dependentRequired", "dependentSchemas"}
 	if c.draft7 {
@@ -89,15 +87,18 @@ func (c *checker) presence(s map[string]any, v map[string]any, path string, dept
 	}
 	for _, key := range keywords {
 		needs, _ := s[key].(map[string]any)
-		for _, k := range slices.Sorted(maps.Keys(needs)) {
+		for _, k := range c.keys(needs) {
+			if !c.lookUp(len(k)) {
+				return nil
+			}
 			if _, has := v[k]; !has {
 				continue
 			}
 			if _, isList := needs[k].([]any); isList {
-				if m := missing(needs[k], ", because there is "+quoted(k)); m != nil {
+				if m := c.missing(s, needs[k], v, at, k); m != nil {
 					return m
 				}
-			} else if m := c.check(needs[k], v, path, depth+1, own); m != nil {
+			} else if m := c.check(needs[k], v, at, depth+1, own); m != nil {
 				return m
 			}
 		}
@@ -105,8 +106,33 @@ func (c *checker) presence(s map[string]any, v map[string]any, path string, dept
 	return nil
 }
 
+// missing finds the first key of a list that the value does not have. because is the key that makes it
+// necessary, "" if none does.
+func (c *checker) missing(s map[string]any, list any, v map[string]any, at *position, because string) *misfit {
+	properties, _ := s["properties"].(map[string]any)
+	names, _ := list.([]any)
+	for _, r := range names {
+		k, ok := r.(string)
+		if !c.lookUp(len(k)) {
+			return nil
+		}
+		if _, has := v[k]; !ok || has {
+			continue
+		}
+		want := func() string {
+			words := c.describe(properties[k], 0)
+			if because != "" {
+				words += ", because there is " + quoted(because)
+			}
+			return words
+		}
+		return &misfit{at: at.member(k), want: want, got: plainly("nothing"), constant: c.leadsWithText(properties[k])}
+	}
+	return nil
+}
+
 // unevaluated checks what no schema beside has looked at.
-func (c *checker) unevaluated(s map[string]any, v any, path string, depth int, own *seen) *misfit {
+func (c *checker) unevaluated(s map[string]any, v any, at *position, depth int, own *seen) *misfit {
 	if own == nil {
 		return nil
 	}
@@ -116,15 +142,18 @@ func (c *checker) unevaluated(s map[string]any, v any, path string, depth int, o
 		if !ok || own.all {
 			return nil
 		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range c.keys(v) {
+			if !c.lookUp(len(k)) {
+				return nil
+			}
 			if own.properties[k] {
 				continue
 			}
-			at := path + "/" + escapePointer(k)
+			below := at.member(k)
 			if rest == false {
-				return &misfit{at, "no property of that name", show(v[k])}
+				return &misfit{at: below, want: plainly("no property of that name"), got: shown(v[k])}
 			}
-			if m := c.check(rest, v[k], at, depth+1, nil); m != nil {
+			if m := c.check(rest, v[k], below, depth+1, nil); m != nil {
 				return m
 			}
 			own.property(k)
@@ -135,10 +164,13 @@ func (c *checker) unevaluated(s map[string]any, v any, path string, depth int, o
 			return nil
 		}
 		for i, e := range v {
+			if !c.spend(1) {
+				return nil
+			}
 			if own.items[i] {
 				continue
 			}
-			if m := c.check(rest, e, path+"/"+strconv.Itoa(i), depth+1, nil); m != nil {
+			if m := c.check(rest, e, at.item(i), depth+1, nil); m != nil {
 				return m
 			}
 			own.item(i)
@@ -147,16 +179,25 @@ func (c *checker) unevaluated(s map[string]any, v any, path string, depth int, o
 	return nil
 }
 
+// What is looked through to find the name that was meant.
+const (
+	meantNames = 200 // properties
+	meantBytes = 100 // of a name
+)
+
 // noSuchProperty says which names there are, and which of them was meant.
-func noSuchProperty(name string, properties, v map[string]any) string {
+func (c *checker) noSuchProperty(name string, properties, v map[string]any) string {
 	var free []string
-	for _, k := range slices.Sorted(maps.Keys(properties)) {
+	for _, k := range c.keys(properties) {
 		if _, used := v[k]; !used {
 			free = append(free, k)
 		}
 	}
 	near, best := "", tooFar
-	for _, k := range free {
+	for _, k := range free[:min(len(free), meantNames)] {
+		if len(name) > meantBytes || len(k) > meantBytes {
+			continue
+		}
 		if d := distance(strings.ToLower(k), strings.ToLower(name), 1+(len(name)-1)/4); d < best {
 			near, best = k, d
 		}
@@ -168,6 +209,9 @@ func noSuchProperty(name string, properties, v map[string]any) string {
 		return "no properties at all"
 	case len(free) == 0 || len(free) > 12:
 		return "no property of that name"
+	}
+	for i := range free {
+		free[i] = cut(free[i], meantBytes)
 	}
 	return "no property of that name (there are " + strings.Join(free, ", ") + ")"
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func (c *checker) number(s map[string]any, v json.Number, path string) *misfit {
+func (c *checker) number(s map[string]any, v json.Number, at *position) *misfit {
 	for _, limit := range []struct {
 		key, want string
 		bad       func(c int) bool
@@ -17,30 +17,78 @@ func (c *checker) number(s map[string]any, v json.Number, path string) *misfit {
 		{"maximum", "at most", func(c int) bool { return c > 0 }},
 		{"exclusiveMaximum", "less than", func(c int) bool { return c >= 0 }},
 	} {
-		if n, ok := s[limit.key].(json.Number); ok && limit.bad(compare(v, n)) {
-			return &misfit{path, fmt.Sprintf("a number of %s %s", limit.want, n), show(v)}
+		n, ok := s[limit.key].(json.Number)
+		if !ok {
+			continue
+		}
+		if !c.spend(numberCost(v) + numberCost(n)) {
+			return nil
+		}
+		if limit.bad(compare(v, n)) {
+			want := func() string { return fmt.Sprintf("a number of %s %s", limit.want, cut(n.String(), 40)) }
+			return &misfit{at: at, want: want, got: shown(v)}
 		}
 	}
-	if n, ok := s["multipleOf"].(json.Number); ok && !multiple(v, n) {
-		return &misfit{path, "a multiple of " + n.String(), show(v)}
+	if n, ok := s["multipleOf"].(json.Number); ok && c.spend(4*(numberCost(v)+numberCost(n))) && !multiple(v, n) {
+		return &misfit{at: at, want: func() string { return "a multiple of " + cut(n.String(), 40) }, got: shown(v)}
 	}
 	return nil
 }
 
-func (c *checker) text(s map[string]any, v, path string) *misfit {
-	n := utf8.RuneCountInString(v)
-	if least, ok := integer(s["minLength"]); ok && n < least {
-		return &misfit{path, fmt.Sprintf("a string of at least %d characters", least), fmt.Sprintf("one of %d", n)}
-	}
-	if most, ok := integer(s["maxLength"]); ok && n > most {
-		return &misfit{path, fmt.Sprintf("a string of at most %d characters", most), fmt.Sprintf("one of %d", n)}
+func (c *checker) text(s map[string]any, v string, at *position) *misfit {
+	least, hasLeast := integer(s["minLength"])
+	most, hasMost := integer(s["maxLength"])
+	if hasLeast || hasMost {
+		if !c.spend(len(v) / 8) {
+			return nil
+		}
+		n := utf8.RuneCountInString(v)
+		got := func() string { return fmt.Sprintf("one of %d", n) }
+		if hasLeast && n < least {
+			return &misfit{at: at, want: func() string { return fmt.Sprintf("a string of at least %d characters", least) }, got: got}
+		}
+		if hasMost && n > most {
+			return &misfit{at: at, want: func() string { return fmt.Sprintf("a string of at most %d characters", most) }, got: got}
+		}
 	}
 	if p, ok := s["pattern"].(string); ok {
-		if re := c.pattern(p); re != nil && !re.MatchString(v) {
-			return &misfit{path, "a string that matches " + strconv.Quote(p), show(v)}
+		if fits, known := c.matches(p, v); known && !fits {
+			want := func() string { return "a string that matches " + strconv.Quote(cut(p, 1000)) }
+			return &misfit{at: at, want: want, got: shown(v)}
 		}
 	}
 	return nil
+}
+
+// matches looks for a pattern in a text. known is false for one that cannot be used.
+func (c *checker) matches(p, text string) (fits, known bool) {
+	re := c.pattern(p)
+	if re == nil || !c.spend(re.cost(len(text))) {
+		return false, false
+	}
+	return re.re.MatchString(text), true
+}
+
+// pattern returns the expression, nil if it cannot be used.
+func (c *checker) pattern(p string) *pattern {
+	if c.lookUp(len(p)); c.over() {
+		return nil
+	}
+	if re, ok := c.patterns[p]; ok {
+		return re
+	}
+	re, ok := c.own[p] // of a schema that only a reference leads to
+	if !ok {
+		if !c.spend(1000 + 50*min(len(p), patternBytes) + 50*patternSize/10) {
+			return nil
+		}
+		re, _ = newPattern(p, patternSize/10)
+		if c.own == nil {
+			c.own = map[string]*pattern{}
+		}
+		c.own[p] = re
+	}
+	return re
 }
 
 // tupleOf returns the schemas of the first items and that of the rest, of
@@ -53,67 +101,85 @@ func tupleOf(s map[string]any) (first []any, rest any) {
 	return first, s["items"]
 }
 
-func (c *checker) array(s map[string]any, v []any, path string, depth int, own *seen) *misfit {
+func (c *checker) array(s map[string]any, v []any, at *position, depth int, own *seen) *misfit {
 	if least, ok := integer(s["minItems"]); ok && len(v) < least {
-		return &misfit{path, fmt.Sprintf("at least %d items", least), show(v)}
+		return &misfit{at: at, want: func() string { return fmt.Sprintf("at least %d items", least) }, got: shown(v)}
 	}
 	if most, ok := integer(s["maxItems"]); ok && len(v) > most {
-		return &misfit{path, fmt.Sprintf("at most %d items", most), show(v)}
+		return &misfit{at: at, want: func() string { return fmt.Sprintf("at most %d items", most) }, got: shown(v)}
 	}
 	first, rest := tupleOf(s)
 	for i, e := range v {
 		item := rest
 		if i < len(first) {
 			item = first[i]
+		} else if rest == nil {
+			break
+		}
+		if !c.spend(1) {
+			return nil
 		}
 		if item == nil {
 			continue
 		}
 		own.item(i)
-		if m := c.check(item, e, path+"/"+strconv.Itoa(i), depth+1, nil); m != nil {
+		if m := c.check(item, e, at.item(i), depth+1, nil); m != nil {
 			return m
 		}
 	}
-	if m := c.contains(s, v, path, depth, own); m != nil {
+	if m := c.contains(s, v, at, depth, own); m != nil {
 		return m
 	}
-	if s["uniqueItems"] == true && !c.gaps.within(path) {
-		at := map[string]int{}
-		for i, e := range v {
-			c.steps++
-			key := identity(e)
-			if j, twice := at[key]; twice {
-				return &misfit{path + "/" + strconv.Itoa(i), "items that differ", fmt.Sprintf("the same as item %d", j)}
-			}
-			at[key] = i
-		}
+	if s["uniqueItems"] == true && !c.within(at) {
+		return c.unique(v, at)
 	}
 	return nil
 }
 
-func (c *checker) contains(s map[string]any, v []any, path string, depth int, own *seen) *misfit {
+func (c *checker) unique(v []any, at *position) *misfit {
+	before := map[string]int{}
+	for i, e := range v {
+		key := string(c.identity(nil, e))
+		if !c.spend(20 + len(key)/16) {
+			return nil
+		}
+		if j, twice := before[key]; twice {
+			return &misfit{at: at.item(i), want: plainly("items that differ"), got: func() string { return fmt.Sprintf("the same as item %d", j) }}
+		}
+		before[key] = i
+	}
+	return nil
+}
+
+func (c *checker) contains(s map[string]any, v []any, at *position, depth int, own *seen) *misfit {
 	wanted, ok := s["contains"]
 	if !ok {
 		return nil
 	}
 	n := 0
 	for i, e := range v {
-		if c.check(wanted, e, path, depth+1, nil) == nil {
+		if c.check(wanted, e, at.item(i), depth+1, nil) == nil {
 			n++
 			if !c.draft7 {
 				own.item(i)
 			}
+		}
+		if c.over() {
+			return nil
 		}
 	}
 	least := 1
 	if k, ok := integer(s["minContains"]); ok && !c.draft7 {
 		least = k
 	}
+	got := func() string { return fmt.Sprintf("%d of them", n) }
 	if n < least {
-		return &misfit{path, fmt.Sprintf("an array with at least %d of: %s", least, c.describe(wanted, 0)), fmt.Sprintf("%d of them", n)}
+		want := func() string { return fmt.Sprintf("an array with at least %d of: %s", least, c.describe(wanted, 0)) }
+		return &misfit{at: at, want: want, got: got}
 	}
-	if most, ok := integer(s["maxContains"]); ok && n > most && !c.draft7 && !c.gaps.within(path) {
-		return &misfit{path, fmt.Sprintf("an array with at most %d of: %s", most, c.describe(wanted, 0)), fmt.Sprintf("%d of them", n)}
+	if most, ok := integer(s["maxContains"]); ok && n > most && !c.draft7 && !c.within(at) {
+		want := func() string { return fmt.Sprintf("an array with at most %d of: %s", most, c.describe(wanted, 0)) }
+		return &misfit{at: at, want: want, got: got}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func propertyComment(s map[string]any) string {
 		if !ok {
 			continue
 		}
-		text := cut(string(mustMarshal(v)), 60)
+		text := literal(v)
 		if strings.TrimPrefix(text, "-") == largestSafe {
 			continue // what schema libraries write for every integer
 		}

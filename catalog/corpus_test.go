@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -159,9 +160,9 @@ func TestArgumentsMadeFromSchemasFitOnAllSides(t *testing.T) {
 // check is ours: the input schema is the tool's first, the output its second.
 func check(tool *catalog.Tool, which int, value json.RawMessage) error {
 	if which == 0 {
-		return tool.Validate(value)
+		return tool.Validate(context.Background(), value)
 	}
-	return tool.ValidateResult(value)
+	return tool.ValidateResult(context.Background(), value)
 }
 
 // googles compiles a schema with Google's validator, nil if it does not take it.

@@ -41,38 +41,42 @@ func Declarations(tools []*Tool) string {
 // Signature returns the line of [Declarations] that declares the tool, without
 // its description and the types it refers to.
 func (t *Tool) Signature() string {
-	_, member := declare(&Tool{Server: t.Server, Raw: t.Raw, Name: t.Name, Input: t.Input, Output: t.Output})
-	return strings.TrimSpace(member)
+	return strings.TrimSpace(t.declares().line)
 }
 
 // declared is what [declare] returns for a tool of a catalogue, made once.
 type declared struct {
-	once          sync.Once
-	named, member string
+	once               sync.Once
+	named, about, line string
 }
 
-func (t *Tool) declaration() (named, member string) {
+func (t *Tool) declares() *declared {
 	d := t.declared
 	if d == nil { // a Tool that never was in a catalogue
 		d = new(declared)
 	}
-	d.once.Do(func() { d.named, d.member = declare(t) })
+	d.once.Do(func() { d.named, d.about, d.line = declare(t) })
+	return d
+}
+
+func (t *Tool) declaration() (named, member string) {
+	d := t.declares()
 	if t.learned != nil {
 		if text := t.learned.text.Load(); text != nil {
-			if head, ok := strings.CutSuffix(d.member, unknownResult); ok {
-				return d.named, head + "Promise<" + *text + ">; // learned from its first result; the server declares no type\n"
+			if head, ok := strings.CutSuffix(d.line, unknownResult); ok {
+				return d.named, d.about + head + "Promise<" + *text + ">; // learned from its first result; the server declares no type\n"
 			}
 		}
 	}
-	return d.named, d.member
+	return d.named, d.about + d.line
 }
 
 // unknownResult ends the declaration of a tool without an output schema.
 const unknownResult = "Promise<any>;\n"
 
-// declare returns the named types of a tool and its member of the interface.
-func declare(t *Tool) (named, member string) {
-	w := &typeWriter{tool: t.Name, names: map[string]string{}, taken: map[string]bool{}}
+// declare returns the named types of a tool, what its server says about it, and its member of the interface.
+func declare(t *Tool) (named, comment, line string) {
+	w := &typeWriter{tool: t.Name, names: map[string]string{}, taken: map[string]int{}, anchors: map[string]map[string]any{}}
 	args := w.arguments(t)
 	result := "any" // nothing is known of it
 	if len(t.Output) > 0 {
@@ -83,7 +87,7 @@ func declare(t *Tool) (named, member string) {
 	}
 	w.finish()
 	text := fmt.Sprintf("  %s(%s): Promise<%s>;\n", propertyName(t.Name), args, result)
-	if len(text)+w.types.Len() > declarationMax {
+	if len(text)+w.types.Len() > declarationMax || w.work > workMax {
 		w.types.Reset()
 		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n", propertyName(t.Name))
 	}
@@ -91,7 +95,7 @@ func declare(t *Tool) (named, member string) {
 	if about == "" {
 		about = t.Title
 	}
-	return w.types.String(), docComment(about, "  ") + text
+	return w.types.String(), docComment(about, "  "), text
 }
 
 // arguments returns the parameter list of a tool.

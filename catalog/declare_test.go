@@ -235,7 +235,7 @@ func TestExamplesFitOnBothSides(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := tool.Validate(args); err != nil {
+			if err := tool.Validate(t.Context(), args); err != nil {
 				if !strings.Contains(err.Error(), "matches") { // a pattern is too much to ask of the examples
 					t.Errorf("%s does not fit: %v", args, err)
 				}

@@ -1,16 +1,24 @@
 package catalog
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
+// What the words for a schema may take.
+const (
+	toldSchemas = 300 // looked at
+	toldForms   = 64  // alternatives compared, of which ten are named
+	toldName    = 60  // characters of a name
+)
+
 // describe says in words what a schema expects.
 func (c *checker) describe(schema any, depth int) string {
 	s, ok := schema.(map[string]any)
-	if !ok || depth > 3 {
+	if c.told++; !ok || depth > 3 || c.told > toldSchemas {
 		if schema == false {
 			return "nothing"
 		}
@@ -56,7 +64,7 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 			{"minimum", "at least"}, {"exclusiveMinimum", "more than"}, {"maximum", "at most"}, {"exclusiveMaximum", "less than"},
 		} {
 			if s[x.key] != nil {
-				noun += fmt.Sprintf(", %s %v", x.word, s[x.key])
+				noun += fmt.Sprintf(", %s %s", x.word, literal(s[x.key]))
 			}
 		}
 		return noun
@@ -85,16 +93,20 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 	case "object":
 		required, _ := s["required"].([]any)
 		var names []string
-		for _, r := range required {
+		for _, r := range required[:min(len(required), 9)] {
 			if k, ok := r.(string); ok {
-				names = append(names, k)
+				names = append(names, cut(k, toldName))
 			}
 		}
-		if len(names) > 0 && len(names) <= 8 {
+		if len(names) > 0 && len(required) <= 8 {
 			return "an object with " + strings.Join(names, ", ")
 		}
 		if p, ok := s["properties"].(map[string]any); ok && len(p) > 0 && len(p) <= 8 {
-			return "an object that may have " + strings.Join(slices.Sorted(maps.Keys(p)), ", ")
+			names := slices.Sorted(maps.Keys(p))
+			for i := range names {
+				names[i] = cut(names[i], toldName)
+			}
+			return "an object that may have " + strings.Join(names, ", ")
 		}
 		return "an object"
 	}
@@ -102,20 +114,57 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 }
 
 // literal shows a constant as it has to be written.
-func literal(v any) string {
-	return cut(string(mustMarshal(v)), 60)
+func literal(v any) string { return cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
+
+// appendLiteral appends JSON, about up to most bytes of it.
+func appendLiteral(to []byte, v any, most int) []byte {
+	switch v := v.(type) {
+	case string:
+		return append(to, mustMarshal(cut(v, most))...)
+	case json.Number:
+		return append(to, cut(v.String(), most)...)
+	case []any:
+		to = append(to, '[')
+		for i, e := range v {
+			if i > 0 {
+				to = append(to, ',')
+			}
+			if len(to) > most {
+				break
+			}
+			to = appendLiteral(to, e, most)
+		}
+		return append(to, ']')
+	case map[string]any:
+		if len(v) > most { // to sort them would take long
+			return append(to, "{…"...)
+		}
+		to = append(to, '{')
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				to = append(to, ',')
+			}
+			if len(to) > most {
+				break
+			}
+			to = appendLiteral(append(append(to, mustMarshal(cut(k, most))...), ':'), v[k], most)
+		}
+		return append(to, '}')
+	}
+	return append(to, mustMarshal(v)...)
 }
 
 // oneOf joins alternatives, the same words once, not more than ten.
 func oneOf[T any](list []T, words func(T) string) string {
 	var out []string
-	for _, e := range list {
+	for _, e := range list[:min(len(list), toldForms)] {
 		if w := words(e); !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}
-	if len(out) > 10 {
-		out = append(out[:10], fmt.Sprintf("one of %d more", len(out)-10))
+	if rest := max(len(list)-toldForms, 0); len(out) > 10 || rest > 0 && len(out) > 0 {
+		shown := min(len(out), 10)
+		out = append(out[:shown:shown], fmt.Sprintf("one of %d more", len(out)-shown+rest))
 	}
 	if len(out) == 1 {
 		return out[0]

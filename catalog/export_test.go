@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 )
@@ -8,7 +9,7 @@ import (
 // Check checks any value, not only an object, against a schema.
 func Check(schema, value json.RawMessage, draft7 bool) error {
 	c := compiled{draft7: draft7}
-	c.compile(schema)
+	c.compile(schema, newPatternRoom())
 	if string(schema) == "false" {
 		return errors.New("false")
 	}
@@ -16,14 +17,24 @@ func Check(schema, value json.RawMessage, draft7 bool) error {
 	if err != nil {
 		return err
 	}
-	k := checker{compiled: &c}
-	if m := k.check(c.root, v, "", 0, nil); m != nil {
-		return &ArgumentError{Path: m.path, Want: m.want, Got: m.got}
+	m, err := newChecker(context.Background(), &c, len(value)).run(context.Background(), v)
+	if m != nil {
+		return &ArgumentError{Path: m.at.pointer(), Want: m.want(), Got: m.got()}
 	}
-	if k.over() {
-		return errors.New("too much work")
+	return err
+}
+
+// Steps is how many steps it takes to check a value, and how many it may take.
+func Steps(schema, value json.RawMessage) (steps, budget int) {
+	var c compiled
+	c.compile(schema, newPatternRoom())
+	v, err := decode(value)
+	if err != nil {
+		return 0, 0
 	}
-	return nil
+	k := newChecker(context.Background(), &c, len(value))
+	_, _ = k.run(context.Background(), v)
+	return k.steps, k.budget
 }
 
 // Busy makes the catalogue as it is while a new list is taken in, until the

@@ -1,33 +1,36 @@
 package catalog
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
 // Fits checks a value against a JSON Schema that a person wrote. What does not
 // fit is an [*ArgumentError]; any other error says that the schema cannot be
-// used, in whole or in part, or takes too long. Where tools' schemas, which are
-// strangers', then say nothing, here nothing fits.
-func Fits(schema, value json.RawMessage) error {
+// used, in whole or in part, or takes too long, or that ctx has ended. Where a part of a tool's schema, which is a
+// stranger's, then says nothing, here nothing fits.
+func Fits(ctx context.Context, schema, value json.RawMessage) error {
 	c := new(compiled)
-	if c.compile(schema); c.note != "" {
+	if c.compile(schema, newPatternRoom()); c.note != "" {
 		return fmt.Errorf("the schema cannot be used: %s", c.note)
 	}
 	v, err := decode(value)
 	if err != nil {
 		return &ArgumentError{Want: "JSON", Got: err.Error()}
 	}
-	if path, twice := doubleKey(value); twice {
-		return &ArgumentError{Path: path, Want: "each key once", Got: "the same key again"}
+	if at := doubleKey(value); at != nil {
+		return &ArgumentError{Path: at.pointer(), Want: "each key once", Got: "the same key again"}
 	}
-	check := checker{compiled: c}
-	m := check.check(c.root, v, "", 0, nil)
+	m, err := newChecker(ctx, c, len(value)).run(ctx, v)
 	switch {
-	case check.over():
+	case errors.Is(err, errCostly):
 		return fmt.Errorf("checking against the schema takes too long")
+	case err != nil:
+		return err
 	case m != nil:
-		return &ArgumentError{Path: m.path, Want: m.want, Got: m.got}
+		return &ArgumentError{Path: m.at.pointer(), Want: m.want(), Got: m.got()}
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ func FuzzSchemas(f *testing.F) {
 		c := catalog.New()
 		c.Replace("s", []catalog.Tool{{Raw: "in", Input: schema, Output: schema, Description: string(value)}, {Raw: "learns", Title: string(schema)}})
 		for _, tool := range c.Tools() {
-			_ = tool.Validate(value)
-			_ = tool.ValidateResult(value)
+			_ = tool.Validate(t.Context(), value)
+			_ = tool.ValidateResult(t.Context(), value)
 			_ = tool.Signature()
 		}
 		if tool, err := c.Find("s__learns"); err == nil {

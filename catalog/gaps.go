@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 // the text of a program shows. unknown are JSON Pointers to places where any
 // value may come to stand, or none; open are those of objects that may get
 // more members. It reports only what is wrong whatever comes.
-func (t *Tool) ValidateKnown(args json.RawMessage, unknown, open []string) error {
+func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown, open []string) error {
 	g := gaps{unknown: map[string]bool{}, open: map[string]bool{}}
 	for _, p := range unknown {
 		if p == "" {
@@ -20,7 +21,7 @@ func (t *Tool) ValidateKnown(args json.RawMessage, unknown, open []string) error
 	for _, p := range open {
 		g.add(g.open, p)
 	}
-	return t.validate(args, g)
+	return t.validate(ctx, args, g)
 }
 
 // gaps are the places of a value that are not known. The zero value has none.
@@ -39,5 +40,18 @@ func (g *gaps) add(to map[string]bool, pointer string) {
 	}
 }
 
+// The three ask about a position of the value. Its text is made only where there are gaps at all.
+func (c *checker) unknown(at *position) bool { return c.gap(c.gaps.unknown, at) }
+func (c *checker) open(at *position) bool    { return c.gap(c.gaps.open, at) }
+
 // within reports whether a value is known in part only.
-func (g *gaps) within(path string) bool { return g.above[path] }
+func (c *checker) within(at *position) bool { return c.gap(c.gaps.above, at) }
+
+func (c *checker) gap(of map[string]bool, at *position) bool {
+	if len(of) == 0 {
+		return false
+	}
+	path := at.pointer()
+	c.spend(5*at.below() + len(path)/8)
+	return of[path]
+}

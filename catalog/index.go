@@ -17,6 +17,9 @@ type posting struct {
 	weight float32
 }
 
+// indexBytes is how much of what one tool says about itself can be searched.
+const indexBytes = 32 << 10
+
 func newIndex(server string, tools []*Tool) *index {
 	x := &index{tools: tools, terms: map[string]*[fields][]posting{}}
 	for f := range x.field {
@@ -27,7 +30,10 @@ func newIndex(server string, tools []*Tool) *index {
 		for f := range weights {
 			weights[f] = map[string]float64{}
 		}
+		room := indexBytes
 		note := func(field int, text string, weight float64) {
+			text = text[:min(len(text), room)]
+			room -= len(text)
 			for _, w := range words(text) {
 				weights[field][w] += weight
 				x.field[field].length[i] += weight

@@ -9,6 +9,9 @@ import (
 // nearestMax is how many names an error offers; more would be noise to a model.
 const nearestMax = 3
 
+// nearestCells bounds the comparing of letters for one error: a server can list thousands of long names.
+const nearestCells = 5_000_000
+
 // nearest returns the names a person or a model most likely meant, best first.
 func (s *state) nearest(name string) []string {
 	if len(name) > 200 { // nobody meant that
@@ -24,10 +27,14 @@ func (s *state) nearest(name string) []string {
 		far  int
 	}
 	var found []candidate
+	cells := 0
 	for _, t := range s.sorted {
 		whole := strings.ToLower(t.Name)
 		_, tool, _ := strings.Cut(whole, separator)
 		limit := 1 + len(wanted)/4
+		if cells += len(wanted) * (2*limit + 1); cells > nearestCells {
+			break
+		}
 		far := distance(wanted, whole, limit)
 		if tool == wantedTool { // the right tool, asked of the wrong server or of none
 			far = min(far, 1)

@@ -3,23 +3,30 @@ package catalog
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"math/big"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-func typeFits(t, v any) bool {
+func (c *checker) typeFits(t, v any) bool {
 	switch t := t.(type) {
 	case string:
-		kind := kindOf(v)
-		return kind == t || kind == "integer" && t == "number"
+		return isKind(v, t)
 	case []any:
-		return slices.ContainsFunc(t, func(e any) bool { return typeFits(e, v) })
+		for _, e := range t {
+			if name, ok := e.(string); !c.spend(1) || !ok || isKind(v, name) {
+				return true
+			}
+		}
+		return false
 	}
 	return true
+}
+
+func isKind(v any, t string) bool {
+	kind := kindOf(v)
+	return kind == t || kind == "integer" && t == "number"
 }
 
 // kindOf is the JSON Schema type of a decoded value.
@@ -36,6 +43,9 @@ func kindOf(v any) string {
 	case map[string]any:
 		return "object"
 	case json.Number:
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return "integer"
+		}
 		if r, ok := rational(v); !ok || r.IsInt() {
 			return "integer"
 		}
@@ -44,11 +54,26 @@ func kindOf(v any) string {
 	return ""
 }
 
+// digitsMax is how long a number may be to be read exactly.
+const digitsMax = 1000
+
+// numberCost is how many steps it takes to read a number exactly.
+func numberCost(n json.Number) int {
+	s := n.String()
+	switch {
+	case len(s) > digitsMax:
+		return 1 + len(s)/8
+	case strings.ContainsAny(s, "eE"): // up to a thousand digits, however short it is
+		return 2000
+	}
+	return 5 + len(s)*len(s)/64
+}
+
 // rational reads a number exactly, unless its digits or its exponent would
 // make it enormous.
 func rational(n json.Number) (*big.Rat, bool) {
 	s := n.String()
-	if len(s) > 1000 {
+	if len(s) > digitsMax {
 		return nil, false
 	}
 	if _, e, ok := strings.Cut(strings.ToLower(s), "e"); ok && len(strings.TrimLeft(e, "+-0")) > 3 {
@@ -76,47 +101,76 @@ func multiple(v, step json.Number) bool {
 }
 
 // same compares as JSON Schema does: numbers by their value.
-func same(a, b any) bool {
-	x, isNumber := a.(json.Number)
-	y, alsoNumber := b.(json.Number)
-	if isNumber && alsoNumber {
-		return x == y || compare(x, y) == 0
+func (c *checker) same(a, b any) bool {
+	if !c.spend(2) {
+		return false
 	}
 	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		if !ok || a == b {
+			return ok
+		}
+		return c.spend(numberCost(a)+numberCost(b)) && compare(a, b) == 0
+	case string:
+		b, ok := b.(string)
+		return ok && len(a) == len(b) && c.lookUp(len(a)) && a == b
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
+		return ok && slices.EqualFunc(a, b, c.same)
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, same)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for _, k := range c.keys(a) { // in order, so that it always costs the same
+			c.lookUp(len(k))
+			other, ok := b[k]
+			if !ok || !c.same(a[k], other) {
+				return false
+			}
+		}
+		return true
 	}
-	return reflect.DeepEqual(a, b)
+	return a == b // null, true or false, or not of one type
 }
 
-// identity is a text that two values share exactly if they are the same.
-func identity(v any) string {
+// identity appends a text that two values share exactly if they are the same.
+func (c *checker) identity(to []byte, v any) []byte {
+	if !c.spend(10) {
+		return to
+	}
 	switch v := v.(type) {
 	case json.Number:
+		if c.spend(4 * numberCost(v)); c.over() {
+			return to
+		}
+		if s := v.String(); len(s) < 18 && s != "-0" && !strings.ContainsAny(s, ".eE") {
+			return append(to, s...)
+		}
 		if r, ok := rational(v); ok {
-			return r.RatString()
+			return append(to, r.RatString()...)
 		}
-		return v.String()
+		return append(to, v...)
+	case string:
+		c.spend(len(v) / 16)
+		return strconv.AppendQuote(to, v)
 	case []any:
-		var b strings.Builder
-		b.WriteByte('[')
+		to = append(to, '[')
 		for _, e := range v {
-			b.WriteString(identity(e) + ",")
+			to = append(c.identity(to, e), ',')
 		}
-		return b.String() + "]"
+		return append(to, ']')
 	case map[string]any:
-		var b strings.Builder
-		b.WriteByte('{')
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			b.WriteString(strconv.Quote(k) + ":" + identity(v[k]) + ",")
+		to = append(to, '{')
+		for _, k := range c.keys(v) {
+			c.spend(len(k) / 16)
+			to = append(strconv.AppendQuote(to, k), ':')
+			to = append(c.identity(to, v[k]), ',')
 		}
-		return b.String() + "}"
+		return append(to, '}')
 	}
-	return string(mustMarshal(v))
+	return append(to, kindOf(v)+strconv.FormatBool(v == true)...)
 }
 
 func integer(v any) (int, bool) {

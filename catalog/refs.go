@@ -18,35 +18,37 @@ type linker struct {
 	notes     []string
 }
 
+// What an address in a schema may take: it is joined with those around it and looked up again and again.
+const addressMax = 1000
+
+// A place is the address that references are relative to.
+type place struct {
+	base    *url.URL
+	address string // of base
+}
+
 // find goes through the schema v, whose references are relative to base: first
 // for what can be referred to, then for what refers to it.
-func (l *linker) find(v any, base *url.URL, link bool) {
+func (l *linker) find(v any, at place, link bool) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return
 	}
 	ref, isRef := s["$ref"].(string)
 	if id, ok := s["$id"].(string); ok && !(isRef && l.c.draft7) {
-		if u, err := base.Parse(id); err == nil {
-			if id, anchor, _ := strings.Cut(u.String(), "#"); anchor != "" { // draft-07
-				l.anchors[u.String()] = s
-			} else if u, err := url.Parse(id); err == nil {
-				base = u
-			}
-		}
+		at = l.named(s, id, at)
 	}
-	address := base.String()
 	if !link {
-		if _, taken := l.resources[address]; !taken { // the root is the first of its own
-			l.resources[address] = s
+		if _, taken := l.resources[at.address]; !taken { // the root is the first of its own
+			l.resources[at.address] = s
 		}
 		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
-			if name, ok := s[key].(string); ok {
-				l.anchors[address+"#"+name] = s
+			if name, ok := s[key].(string); ok && len(name) <= addressMax {
+				l.anchors[at.address+"#"+name] = s
 			}
 		}
 	} else if isRef {
-		if target, ok := l.target(ref, base); ok {
+		if target, ok := l.target(ref, at); ok {
 			l.c.targets[reflect.ValueOf(s).Pointer()] = target
 		} else {
 			l.notes = append(l.notes, fmt.Sprintf("$ref %q is not in the schema, and nothing is fetched", cut(ref, 60)))
@@ -55,13 +57,38 @@ func (l *linker) find(v any, base *url.URL, link bool) {
 	if link && (s["$dynamicRef"] != nil || s["$recursiveRef"] != nil) {
 		l.notes = append(l.notes, "dynamic references are not followed")
 	}
-	eachSubschema(s, func(sub any) { l.find(sub, base, link) })
+	eachSubschema(s, func(sub any) { l.find(sub, at, link) })
 }
 
-func (l *linker) target(ref string, base *url.URL) (any, bool) {
+// named returns the address of a schema that gives itself an $id.
+func (l *linker) named(s map[string]any, id string, at place) place {
+	if len(id) > addressMax {
+		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", cut(id, 60)))
+		return at
+	}
+	u, err := at.base.Parse(id)
+	if err != nil {
+		return at
+	}
+	whole := u.String()
+	id, anchor, _ := strings.Cut(whole, "#")
+	if len(whole) > 2*addressMax { // below many others
+		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", cut(whole, 60)))
+	} else if anchor != "" { // draft-07
+		l.anchors[whole] = s
+	} else if u, err := url.Parse(id); err == nil {
+		return place{u, u.String()}
+	}
+	return at
+}
+
+func (l *linker) target(ref string, at place) (any, bool) {
+	if len(ref) > addressMax {
+		return nil, false
+	}
 	if strings.HasPrefix(ref, "#") { // the usual case, also where base is no address at all
-		ref = base.String() + ref
-	} else if u, err := base.Parse(ref); err == nil {
+		ref = at.address + ref
+	} else if u, err := at.base.Parse(ref); err == nil {
 		ref = u.String()
 	}
 	address, fragment, _ := strings.Cut(ref, "#")
@@ -84,11 +111,14 @@ func (c *compiled) referred(s map[string]any) (any, bool) {
 	// It is where no schema is looked for, and another reference led to it.
 	ref, _ := s["$ref"].(string)
 	pointer, local := strings.CutPrefix(ref, "#")
-	if !local {
+	if !local || len(ref) > addressMax {
 		return nil, false
 	}
 	return pointed(c.root, pointer)
 }
+
+// pointerText undoes what pointerSteps does.
+var pointerText = strings.NewReplacer("~1", "/", "~0", "~")
 
 // pointed returns the schema that a JSON Pointer, as it stands in a URL, leads to.
 func pointed(root any, pointer string) (any, bool) {
@@ -103,7 +133,7 @@ func pointed(root any, pointer string) (any, bool) {
 		if unescaped, err := url.PathUnescape(part); err == nil {
 			part = unescaped
 		}
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		part = pointerText.Replace(part)
 		switch v := at.(type) {
 		case map[string]any:
 			var ok bool

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -9,13 +11,14 @@ import (
 // ValidateResult checks the structured content of a result against the tool's
 // output schema; nil is a result without structured content. The error is a
 // [*ResultError] for the first place that does not fit. A tool without an output
-// schema, or with one that cannot be used, accepts every result.
-func (t *Tool) ValidateResult(structured json.RawMessage) error {
+// schema, or with one that cannot be used, accepts every result. One that cannot be checked within the steps that
+// a check may take does not fit. If ctx ends first, the error is its cause.
+func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) error {
 	if len(t.Output) == 0 {
 		return nil
 	}
-	c := checker{compiled: t.outputSchema()}
-	if c.root == nil {
+	schema := t.outputSchema(newPatternRoom())
+	if schema.root == nil {
 		return nil
 	}
 	if len(structured) == 0 {
@@ -25,11 +28,16 @@ func (t *Tool) ValidateResult(structured json.RawMessage) error {
 	if err != nil {
 		return &ResultError{Tool: t.Name, Want: "one JSON value", Got: "something that is no JSON: " + err.Error()}
 	}
-	m := c.check(c.root, v, "", 0, nil)
-	if m == nil || c.over() {
-		return nil
+	m, err := newChecker(ctx, schema, len(structured)).run(ctx, v)
+	switch {
+	case errors.Is(err, errCostly):
+		return &ResultError{Tool: t.Name, Want: "a result that can be checked against the output schema", Got: "one for which that is too costly"}
+	case err != nil:
+		return err
+	case m != nil:
+		return &ResultError{Tool: t.Name, Path: m.at.pointer(), Want: m.want(), Got: m.got()}
 	}
-	return &ResultError{Tool: t.Name, Path: m.path, Want: m.want, Got: m.got}
+	return nil
 }
 
 // A ResultError says which part of a result does not fit the tool's output schema.
@@ -54,11 +62,11 @@ type outputs struct {
 	compiled
 }
 
-func (t *Tool) outputSchema() *compiled {
+func (t *Tool) outputSchema(room *int) *compiled {
 	o := t.outputs
 	if o == nil { // a Tool that never was in a catalogue
 		o = new(outputs)
 	}
-	o.once.Do(func() { o.compile(t.Output) })
+	o.once.Do(func() { o.compile(t.Output, room) })
 	return &o.compiled
 }

@@ -27,7 +27,7 @@ func TestResultsAreCheckedAgainstTheOutputSchema(t *testing.T) {
 		c := catalog.New()
 		c.Replace("s", []catalog.Tool{{Raw: "t", Output: json.RawMessage(row.schema)}})
 		got := ""
-		if err := c.Tools()[0].ValidateResult(json.RawMessage(row.result)); err != nil {
+		if err := c.Tools()[0].ValidateResult(t.Context(), json.RawMessage(row.result)); err != nil {
 			got = err.Error()
 			if _, ok := errors.AsType[*catalog.ResultError](err); !ok {
 				t.Errorf("%s: the error is a %T", row.name, err)

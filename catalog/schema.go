@@ -3,8 +3,8 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,32 +14,37 @@ import (
 const (
 	schemaBytes = 1 << 20
 	schemaDepth = 64
+	notesMax    = 8 // of what cannot be used of one schema
 )
 
 // A compiled is a tool's input schema, ready to be checked against. Nothing in
 // it changes once it is made.
 type compiled struct {
 	once     sync.Once
-	root     any                       // the schema as plain JSON; nil accepts any object
-	draft7   bool                      // else 2020-12
-	tracks   bool                      // it has an "unevaluated" keyword somewhere
-	targets  map[uintptr]any           // by schema that is a reference: what it refers to
-	patterns map[string]*regexp.Regexp // nil for one that cannot be compiled
-	note     string                    // what of the schema cannot be used, "" if nothing
+	root     any                 // the schema as plain JSON; nil accepts any object
+	draft7   bool                // else 2020-12
+	tracks   bool                // it has an "unevaluated" keyword somewhere
+	targets  map[uintptr]any     // by schema that is a reference: what it refers to
+	patterns map[string]*pattern // nil for one that cannot be used
+	note     string              // what of the schema cannot be used, "" if nothing
 }
 
-func (t *Tool) schema() *compiled {
+func (t *Tool) schema() *compiled { return t.schemaWithin(newPatternRoom()) }
+
+// schemaWithin is schema with what the patterns of a whole list may take.
+func (t *Tool) schemaWithin(room *int) *compiled {
 	c := t.compiled
 	if c == nil { // a Tool that never was in a catalogue
 		c = new(compiled)
 	}
-	c.once.Do(func() { c.compile(t.Input) })
+	c.once.Do(func() { c.compile(t.Input, room) })
 	return c
 }
 
 // compile reads a schema of draft-07 or 2020-12. It loads nothing from
-// elsewhere. What of a schema cannot be used is noted and left out; the rest counts.
-func (c *compiled) compile(raw json.RawMessage) {
+// elsewhere. What of a schema cannot be used is noted and left out; the rest counts. room is how many
+// instructions its patterns may still take, and is lowered by those that they do.
+func (c *compiled) compile(raw json.RawMessage, room *int) {
 	if len(raw) == 0 {
 		return
 	}
@@ -63,7 +68,7 @@ func (c *compiled) compile(raw json.RawMessage) {
 		c.note = fmt.Sprintf("nested more than %d deep", schemaDepth)
 		return
 	}
-	c.root, c.targets, c.patterns = root, map[uintptr]any{}, map[string]*regexp.Regexp{}
+	c.root, c.targets, c.patterns = root, map[uintptr]any{}, map[string]*pattern{}
 	var notes []string
 	version, _ := s["$schema"].(string)
 	switch {
@@ -73,55 +78,22 @@ func (c *compiled) compile(raw json.RawMessage) {
 		c.draft7 = strings.Contains(version, "draft-0")
 		notes = append(notes, fmt.Sprintf("version %q is unknown and read as the nearest that is known", cut(version, 60)))
 	}
-	c.gather(root)
+	g := gatherer{c: c, room: room}
+	g.gather(root)
 	l := linker{c: c, resources: map[string]any{}, anchors: map[string]any{}}
-	l.find(root, new(url.URL), false)
-	l.find(root, new(url.URL), true)
-	notes = append(notes, l.notes...)
-	for p, re := range c.patterns {
-		if re == nil {
-			notes = append(notes, fmt.Sprintf("pattern %q is not in the syntax of RE2", cut(p, 60)))
-		}
-	}
+	l.find(root, place{base: new(url.URL)}, false)
+	l.find(root, place{base: new(url.URL)}, true)
+	c.note = strings.Join(listed(slices.Concat(notes, g.notes, l.notes)), "; ")
+}
+
+// listed sorts notes, says each once, and of many only how many they are.
+func listed(notes []string) []string {
 	slices.Sort(notes)
-	c.note = strings.Join(slices.Compact(notes), "; ")
-}
-
-// gather collects what the check needs to look up.
-func (c *compiled) gather(v any) {
-	s, ok := v.(map[string]any)
-	if !ok {
-		return
+	notes = slices.Compact(notes)
+	if n := len(notes) - notesMax; n > 0 {
+		notes = append(notes[:notesMax], fmt.Sprintf("and %d more", n))
 	}
-	if s["unevaluatedProperties"] != nil || s["unevaluatedItems"] != nil {
-		c.tracks = true
-	}
-	if p, ok := s["pattern"].(string); ok {
-		c.patterns[p], _ = expression(p)
-	}
-	if m, ok := s["patternProperties"].(map[string]any); ok {
-		for p := range m {
-			c.patterns[p], _ = expression(p)
-		}
-	}
-	eachSubschema(s, c.gather)
-}
-
-// unicodeEscape is how the regular expressions of schemas write a character by
-// its number; those of Go write it differently.
-var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)
-
-func expression(p string) (*regexp.Regexp, error) {
-	return regexp.Compile(unicodeEscape.ReplaceAllString(p, `\x{$1}`))
-}
-
-// pattern returns the expression, nil if it cannot be used.
-func (c *compiled) pattern(p string) *regexp.Regexp {
-	if re, ok := c.patterns[p]; ok {
-		return re
-	}
-	re, _ := expression(p) // of a schema that only a reference leads to
-	return re
+	return notes
 }
 
 // eachSubschema visits the schemas directly inside a schema.
@@ -145,8 +117,8 @@ func eachSubschema(s map[string]any, visit func(any)) {
 	}
 	for _, key := range []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"} {
 		if m, ok := s[key].(map[string]any); ok {
-			for _, sub := range m {
-				visit(sub)
+			for _, k := range slices.Sorted(maps.Keys(m)) { // in order, because what the patterns may take is shared
+				visit(m[k])
 			}
 		}
 	}

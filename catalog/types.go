@@ -14,13 +14,15 @@ type typeWriter struct {
 	root  any
 	order keyOrder
 
-	names map[string]string // part and reference to the name of its type
-	taken map[string]bool
-	queue []namedType
-	types strings.Builder // the named types that are done
+	names   map[string]string         // part and reference to the name of its type
+	taken   map[string]int            // by name, how many wanted to have it
+	anchors map[string]map[string]any // by part, the schemas that have an anchor
+	queue   []namedType
+	types   strings.Builder // the named types that are done
 
 	expanding []string // references being written out where they stand
 	steps     int
+	work      int // in bytes and members gone through
 }
 
 // A namedType is a type that has a name and waits to be written.
@@ -33,8 +35,18 @@ type namedType struct {
 // enumMax is how many alternatives a type lists; the rest is what they are made of.
 const enumMax = 100
 
-// writeMax bounds the work on one tool.
-const writeMax = 5000
+// What the work on one tool may take: schemas looked at, and bytes and members gone through, of which a schema can have
+// many that are looked at again and again.
+const (
+	writeMax = 5000
+	workMax  = 1 << 21
+)
+
+// spend counts work before it is done. It reports whether there may be more.
+func (w *typeWriter) spend(n int) bool {
+	w.work += n
+	return w.work <= workMax
+}
 
 // render writes the type of a schema, as it stands inside something else.
 // indent is the depth at which further lines begin.
@@ -48,7 +60,7 @@ func (w *typeWriter) finish() {
 		n := w.queue[0]
 		w.queue = w.queue[1:]
 		w.root, w.part, w.order = n.root, n.part, n.order
-		target, _ := local(n.root, n.ref)
+		target, _ := w.local(n.ref)
 		w.expanding = []string{n.ref}
 		body := join(w.alternatives(target, 0, true), " | ")
 		w.expanding = nil
@@ -65,7 +77,7 @@ func (w *typeWriter) finish() {
 func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 	w.steps++
 	s, ok := schema.(map[string]any)
-	if !ok || w.steps > writeMax {
+	if !w.spend(20) || !ok || w.steps > writeMax {
 		if schema == false {
 			return []string{"never"}
 		}
@@ -75,10 +87,10 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 		return w.reference(s, ref, indent, bare)
 	}
 	if c, ok := s["const"]; ok {
-		return nullable(s, []string{literalType(c)})
+		return w.nullable(s, []string{w.literalType(c)})
 	}
 	if enum, ok := s["enum"].([]any); ok && len(enum) > 0 {
-		return nullable(s, enumTypes(enum))
+		return w.nullable(s, w.enumTypes(enum))
 	}
 	own := w.own(s, indent)
 	var forms []string // of anyOf and oneOf
@@ -93,9 +105,9 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 				union = append(union, "unknown")
 				break
 			}
-			union = append(union, w.alternatives(inherit(s, sub), indent, bare)...)
+			union = append(union, w.alternatives(w.inherit(s, sub), indent, bare)...)
 		}
-		union = compact(union)
+		union = w.compact(union)
 		if forms == nil {
 			forms = union
 		} else {
@@ -108,6 +120,9 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 			parts = append(parts, join(own, " | "))
 		}
 		for _, sub := range all {
+			if !w.spend(len(parts)) {
+				break
+			}
 			part := join(w.alternatives(sub, indent, bare), " | ")
 			if part != "unknown" && !slices.Contains(parts, part) {
 				parts = append(parts, part)
@@ -119,16 +134,16 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 	}
 	switch {
 	case forms == nil, slices.Equal(forms, []string{"unknown"}) && s["properties"] != nil:
-		return nullable(s, own)
+		return w.nullable(s, own)
 	case slices.Equal(own, []string{"unknown"}), s["properties"] == nil && s["allOf"] == nil:
-		return nullable(s, forms)
+		return w.nullable(s, forms)
 	}
-	return nullable(s, []string{intersect(join(own, " | "), join(forms, " | "))})
+	return w.nullable(s, []string{intersect(join(own, " | "), join(forms, " | "))})
 }
 
 // inherit gives a form of an anyOf the type that stands beside the anyOf, as
 // authors mean it: {"type": "string", "anyOf": [{"minLength": 1}, ...]}.
-func inherit(s map[string]any, sub any) any {
+func (w *typeWriter) inherit(s map[string]any, sub any) any {
 	form, ok := sub.(map[string]any)
 	if !ok || s["type"] == nil {
 		return sub
@@ -141,15 +156,16 @@ func inherit(s map[string]any, sub any) any {
 	if s["properties"] != nil {
 		return map[string]any{} // it only narrows the object, such as by required
 	}
+	w.spend(4 * len(form))
 	form = maps.Clone(form)
 	form["type"] = s["type"]
 	return form
 }
 
 // nullable adds null where a schema says so in the words of OpenAPI.
-func nullable(s map[string]any, union []string) []string {
+func (w *typeWriter) nullable(s map[string]any, union []string) []string {
 	if s["nullable"] == true {
-		return compact(append(union, "null"))
+		return w.compact(append(union, "null"))
 	}
 	return union
 }
@@ -162,11 +178,14 @@ func (w *typeWriter) own(s map[string]any, indent int) []string {
 	case []any:
 		var union []string
 		for _, e := range t {
+			if !w.spend(20) {
+				break
+			}
 			name, _ := e.(string)
 			union = append(union, w.byType(name, s, indent))
 		}
 		if len(union) > 0 {
-			return compact(union)
+			return w.compact(union)
 		}
 	}
 	has := func(keys ...string) bool {
@@ -200,13 +219,22 @@ func (w *typeWriter) byType(t string, s map[string]any, indent int) string {
 }
 
 // compact leaves each member out that is there already, and null last.
+func (w *typeWriter) compact(union []string) []string {
+	for _, t := range union {
+		w.spend(1 + len(t)/8)
+	}
+	return compact(union)
+}
+
 func compact(union []string) []string {
 	var out []string
+	there := make(map[string]bool, len(union))
 	for _, t := range union {
 		if t == "unknown" {
 			return []string{"unknown"}
 		}
-		if t != "null" && !slices.Contains(out, t) {
+		if t != "null" && !there[t] {
+			there[t] = true
 			out = append(out, t)
 		}
 	}

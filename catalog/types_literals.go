@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-func enumTypes(enum []any) []string {
+func (w *typeWriter) enumTypes(enum []any) []string {
+	w.spend(len(enum))
 	var union []string
 	for i, v := range enum {
 		if i == enumMax { // the rest only by its kind
@@ -24,17 +25,21 @@ func enumTypes(enum []any) []string {
 			}
 			break
 		}
-		union = append(union, literalType(v))
+		union = append(union, w.literalType(v))
 	}
-	return compact(union)
+	return w.compact(union)
 }
 
 // literalType is the type of exactly one value.
-func literalType(v any) string {
+func (w *typeWriter) literalType(v any) string {
+	if !w.spend(2) {
+		return "unknown"
+	}
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case string:
+		w.spend(len(v))
 		return string(mustMarshal(v))
 	case bool:
 		return strconv.FormatBool(v)
@@ -46,7 +51,7 @@ func literalType(v any) string {
 	case []any:
 		var parts []string
 		for _, e := range v {
-			parts = append(parts, literalType(e))
+			parts = append(parts, w.literalType(e))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case map[string]any:
@@ -54,8 +59,9 @@ func literalType(v any) string {
 			return "{}"
 		}
 		var parts []string
+		w.spend(20 * len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, propertyName(k)+": "+literalType(v[k]))
+			parts = append(parts, propertyName(k)+": "+w.literalType(v[k]))
 		}
 		return "{ " + strings.Join(parts, "; ") + " }"
 	}

@@ -11,6 +11,9 @@ func (w *typeWriter) array(s map[string]any, indent int) string {
 	if len(first) > 0 {
 		var parts []string
 		for _, e := range first {
+			if !w.spend(10) {
+				break
+			}
 			parts = append(parts, w.render(e, indent))
 		}
 		if r, ok := rest.(map[string]any); ok {
@@ -67,6 +70,7 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 	properties, _ := s["properties"].(map[string]any)
 	required := map[string]bool{}
 	list, _ := s["required"].([]any)
+	w.spend(len(list))
 	for _, r := range list {
 		if k, ok := r.(string); ok {
 			required[k] = true
@@ -74,7 +78,10 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 	}
 	var members []string
 	long := false
-	for _, k := range w.order.keys(properties) {
+	for _, k := range w.keys(properties) {
+		if !w.spend(10 + len(k)) {
+			break
+		}
 		sub := properties[k]
 		var about string
 		if m, ok := sub.(map[string]any); ok {
@@ -92,7 +99,10 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 		}
 		members = append(members, text)
 	}
-	for _, r := range slices.Sorted(maps.Keys(required)) {
+	for _, r := range w.sorted(required) {
+		if !w.spend(10 + len(r)) {
+			break
+		}
 		if _, ok := properties[r]; !ok {
 			members = append(members, propertyName(r)+": unknown")
 		}
@@ -108,6 +118,9 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 		return "{ [key: string]: " + index + " }"
 	}
 	var body string
+	for _, m := range members {
+		w.spend(len(m))
+	}
 	if total := len(strings.Join(members, "; ")); long || total > 70 || strings.Contains(strings.Join(members, ""), "\n") {
 		pad := strings.Repeat("  ", indent+1)
 		body = "{\n" + pad + strings.Join(members, ";\n"+pad) + ";\n" + strings.Repeat("  ", indent) + "}"
@@ -125,7 +138,11 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 func (w *typeWriter) index(s map[string]any, indent int) string {
 	var union []string
 	patterns, _ := s["patternProperties"].(map[string]any)
+	w.spend(20 * len(patterns))
 	for _, p := range slices.Sorted(maps.Keys(patterns)) {
+		if !w.spend(len(p)) {
+			break
+		}
 		union = append(union, w.render(patterns[p], indent))
 	}
 	switch extra := s["additionalProperties"].(type) {
@@ -141,7 +158,22 @@ func (w *typeWriter) index(s map[string]any, indent int) string {
 	if slices.Contains(union, "unknown") {
 		return "unknown"
 	}
-	return join(compact(union), " | ")
+	return join(w.compact(union), " | ")
+}
+
+// keys returns the keys of a schema's member as they were written.
+func (w *typeWriter) keys(m map[string]any) []string {
+	if !w.spend(20 * len(m)) {
+		return nil
+	}
+	return w.order.keys(m)
+}
+
+func (w *typeWriter) sorted(m map[string]bool) []string {
+	if !w.spend(20 * len(m)) {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m))
 }
 
 // propertyName quotes a name that cannot stand by itself.

@@ -10,7 +10,7 @@ import (
 // reference returns the name of the type that is referred to, and sees to it
 // that it is written.
 func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bool) []string {
-	target, ok := local(w.root, ref)
+	target, ok := w.local(ref)
 	if !ok {
 		return []string{"unknown"}
 	}
@@ -25,42 +25,51 @@ func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bo
 	} else {
 		union = []string{w.nameOf(ref)}
 	}
+	w.spend(4 * len(s))
 	rest := maps.Clone(s) // 2020-12 lets other keywords stand beside it
 	delete(rest, "$ref")
 	if rest["properties"] != nil || rest["allOf"] != nil || rest["anyOf"] != nil || rest["oneOf"] != nil {
 		return []string{intersect(join(union, " | "), w.render(rest, indent))}
 	}
-	return nullable(s, union)
+	return w.nullable(s, union)
 }
 
-// local returns the schema in root that a reference of the plain form, by the
+// local returns the schema in the root that a reference of the plain form, by the
 // way from the root or by an anchor, means. Others are not written as types.
-func local(root any, ref string) (any, bool) {
+func (w *typeWriter) local(ref string) (any, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
-	if !ok {
+	if !ok || len(ref) > addressMax {
 		return nil, false
 	}
+	w.spend(20 * len(ref))
 	if fragment == "" || fragment[0] == '/' {
-		return pointed(root, fragment)
+		return pointed(w.root, fragment)
 	}
-	return anchored(root, fragment)
+	if w.anchors[w.part] == nil {
+		w.anchors[w.part] = map[string]any{}
+		anchored(w.root, w.anchors[w.part])
+	}
+	found, ok := w.anchors[w.part][fragment]
+	return found, ok
 }
 
-// anchored finds a schema by the name it gives itself.
-func anchored(v any, name string) (found any, ok bool) {
+// anchored finds the schemas that give themselves names.
+func anchored(v any, into map[string]any) {
 	s, isSchema := v.(map[string]any)
 	if !isSchema {
-		return nil, false
+		return
 	}
-	if s["$anchor"] == name || s["$dynamicAnchor"] == name || s["$id"] == "#"+name {
-		return s, true
+	id, _ := s["$id"].(string)
+	fragment, _ := strings.CutPrefix(id, "#")
+	if fragment == id {
+		fragment = ""
 	}
-	eachSubschema(s, func(sub any) {
-		if !ok {
-			found, ok = anchored(sub, name)
+	for _, name := range []any{s["$anchor"], s["$dynamicAnchor"], fragment} {
+		if name, ok := name.(string); ok && name != "" && into[name] == nil {
+			into[name] = s
 		}
-	})
-	return found, ok
+	}
+	eachSubschema(s, func(sub any) { anchored(sub, into) })
 }
 
 func (w *typeWriter) nameOf(ref string) string {
@@ -73,10 +82,12 @@ func (w *typeWriter) nameOf(ref string) string {
 		last = w.part
 	}
 	name := typeName(w.tool + "_" + canonical(last))
-	for n := 2; w.taken[name]; n++ {
-		name = typeName(fmt.Sprintf("%s_%s_%d", w.tool, canonical(last), n))
+	for first := name; w.taken[name] > 0; {
+		w.taken[first]++
+		name = fmt.Sprintf("%s_%d", first, w.taken[first])
 	}
-	w.names[key], w.taken[name] = name, true
+	w.names[key] = name
+	w.taken[name]++
 	w.queue = append(w.queue, namedType{name: name, part: w.part, ref: ref, root: w.root, order: w.order})
 	return name
 }

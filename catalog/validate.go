@@ -2,19 +2,27 @@ package catalog
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Validate checks arguments against the tool's input schema. The error is an
 // [*ArgumentError] for the first place that does not fit. Arguments are always
 // an object in which no key occurs twice, even when the tool has no schema or
-// one that cannot be used.
-func (t *Tool) Validate(args json.RawMessage) error { return t.validate(args, gaps{}) }
+// one that cannot be used. Arguments that cannot be checked within the steps that a check may take
+// do not fit either. If ctx ends first, the error is its cause.
+func (t *Tool) Validate(ctx context.Context, args json.RawMessage) error {
+	return t.validate(ctx, args, gaps{})
+}
 
-func (t *Tool) validate(args json.RawMessage, g gaps) error {
+func (t *Tool) validate(ctx context.Context, args json.RawMessage, g gaps) error {
 	wrong := func(path, want, got string) error {
 		return &ArgumentError{Tool: t.Name, Path: path, Want: want, Got: got}
 	}
@@ -25,27 +33,33 @@ func (t *Tool) validate(args json.RawMessage, g gaps) error {
 	if _, ok := v.(map[string]any); !ok {
 		return wrong("", "an object", show(v))
 	}
-	if path, twice := doubleKey(args); twice {
-		return wrong(path, "each key once", "the same key again")
+	if at := doubleKey(args); at != nil {
+		return wrong(at.pointer(), "each key once", "the same key again")
 	}
-	c := checker{compiled: t.schema(), gaps: g}
-	m := c.check(c.root, v, "", 0, nil)
-	if m == nil || c.over() {
-		return nil
+	c := newChecker(ctx, t.schema(), len(args))
+	c.gaps = g
+	m, err := c.run(ctx, v)
+	switch {
+	case errors.Is(err, errCostly):
+		return wrong("", "arguments that can be checked against the tool's schema", "some for which that is too costly: send less, or ask who runs the server for a simpler schema")
+	case err != nil:
+		return err
+	case m != nil:
+		return wrong(m.at.pointer(), m.want(), m.got())
 	}
-	return wrong(m.path, m.want, m.got)
+	return nil
 }
 
 // doubleKey finds an object that has a key twice: two readers of it could see
-// two different values.
-func doubleKey(raw []byte) (path string, found bool) {
+// two different values. It returns nil if there is none.
+func doubleKey(raw []byte) *position {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var value func(path string) (string, bool)
-	value = func(path string) (string, bool) {
+	var value func(at *position) *position
+	value = func(at *position) *position {
 		tok, err := d.Token()
 		if err != nil {
-			return "", false
+			return nil
 		}
 		switch tok {
 		case json.Delim('{'):
@@ -53,27 +67,51 @@ func doubleKey(raw []byte) (path string, found bool) {
 			for d.More() {
 				k, _ := d.Token() // decode has read it before
 				key, _ := k.(string)
-				at := path + "/" + escapePointer(key)
+				below := at.member(key)
 				if seen[key] {
-					return at, true
+					return below
 				}
 				seen[key] = true
-				if at, twice := value(at); twice {
-					return at, true
+				if twice := value(below); twice != nil {
+					return twice
 				}
 			}
 			_, _ = d.Token()
 		case json.Delim('['):
 			for i := 0; d.More(); i++ {
-				if at, twice := value(path + "/" + strconv.Itoa(i)); twice {
-					return at, true
+				if twice := value(at.item(i)); twice != nil {
+					return twice
 				}
 			}
 			_, _ = d.Token()
 		}
-		return "", false
+		return nil
 	}
-	return value("")
+	return value(nil)
+}
+
+// pointerMax is how long a JSON Pointer of an error gets: its keys are a stranger's, or a program's.
+const pointerMax = 2000
+
+// pointer writes the position as a JSON Pointer. The middle of a very long one is left out.
+func (p *position) pointer() string {
+	var steps []string
+	for ; p != nil; p = p.up {
+		if p.index >= 0 {
+			steps = append(steps, strconv.Itoa(p.index))
+		} else {
+			steps = append(steps, escapePointer(p.key))
+		}
+	}
+	var b strings.Builder
+	for _, s := range slices.Backward(steps) {
+		b.WriteString("/" + s)
+	}
+	s := b.String()
+	if len(s) > pointerMax {
+		s = strings.ToValidUTF8(s[:pointerMax/2], "") + "…" + strings.ToValidUTF8(s[len(s)-pointerMax/4:], "")
+	}
+	return s
 }
 
 // pointerSteps is made once: to make it takes longer than a schema takes to check.
@@ -103,19 +141,37 @@ func show(v any) string {
 	return fmt.Sprintf("%v", v)
 }
 
+// shown is show, for later.
+func shown(v any) func() string { return func() string { return show(v) } }
+
 // quoted shows a string as JSON, cut in the middle.
 func quoted(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		s = string(r[:40]) + "…" + string(r[len(r)-15:])
+	if at := runesEnd(s, 60); at < len(s) {
+		tail := len(s)
+		for range 15 {
+			_, n := utf8.DecodeLastRuneInString(s[:tail])
+			tail -= n
+		}
+		s = s[:runesEnd(s, 40)] + "…" + s[tail:]
 	}
 	return strconv.Quote(s)
 }
 
 func cut(s string, max int) string {
-	if r := []rune(s); len(r) > max {
-		return string(r[:max]) + "…"
+	if at := runesEnd(s, max); at < len(s) {
+		return s[:at] + "…"
 	}
 	return s
+}
+
+// runesEnd is where the first n characters of a text end. It does not read on.
+func runesEnd(s string, n int) int {
+	at := 0
+	for ; n > 0 && at < len(s); n-- {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return at
 }
 
 // parameters visits the properties of an input schema with their descriptions.
@@ -126,7 +182,8 @@ func parameters(input json.RawMessage, each func(name, description string)) {
 	if json.Unmarshal(input, &s) != nil {
 		return
 	}
-	for name, raw := range s.Properties {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		raw := s.Properties[name]
 		var p struct {
 			Description string `json:"description"`
 		}

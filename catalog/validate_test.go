@@ -96,7 +96,7 @@ func TestTheFirstWrongPlaceIsNamed(t *testing.T) {
 		{`true`, `{"anything":[1]}`, "", "", ""},
 		{``, `[]`, "", "an object", "an array of 0"},
 	} {
-		err := tool(t, row.schema).Validate(json.RawMessage(row.args))
+		err := tool(t, row.schema).Validate(t.Context(), json.RawMessage(row.args))
 		if row.want == "" {
 			if err != nil {
 				t.Errorf("%s: got %v, want it accepted", row.args, err)
@@ -142,13 +142,13 @@ func TestASchemaThatCannotBeUsedLeavesTheToolUsable(t *testing.T) {
 				t.Errorf("problems: got %v, want one about %q", problems, row.note)
 			}
 			tool := c.Tools()[0]
-			if err := tool.Validate(json.RawMessage(row.args)); err != nil {
+			if err := tool.Validate(t.Context(), json.RawMessage(row.args)); err != nil {
 				t.Errorf("%s: got %v, want it accepted", row.args, err)
 			}
-			if err := tool.Validate(json.RawMessage(`[]`)); err == nil {
+			if err := tool.Validate(t.Context(), json.RawMessage(`[]`)); err == nil {
 				t.Error("arguments that are no object are accepted")
 			}
-			if row.wrong != "" && tool.Validate(json.RawMessage(row.wrong)) == nil {
+			if row.wrong != "" && tool.Validate(t.Context(), json.RawMessage(row.wrong)) == nil {
 				t.Errorf("what can be checked is not checked: %s is accepted", row.wrong)
 			}
 			catalog.Declarations(c.Tools())
@@ -173,8 +173,8 @@ func TestHostileSchemasCostLittle(t *testing.T) {
 	redos := `{"type":"object","properties":{"x":{"type":"string","pattern":"^(a+)+$"}}}`
 	for name, schema := range map[string]string{"wide": wide, "loop": loop, "redos": redos, "circle": circle} {
 		tool := tool(t, schema)
-		_ = tool.Validate(json.RawMessage(`{"x":{"x":{"x":1}},"a":"z"}`)) // either way: that it ends is the point
-		_ = tool.Validate(json.RawMessage(`{"x":"` + strings.Repeat("a", 10000) + `!"}`))
+		_ = tool.Validate(t.Context(), json.RawMessage(`{"x":{"x":{"x":1}},"a":"z"}`)) // either way: that it ends is the point
+		_ = tool.Validate(t.Context(), json.RawMessage(`{"x":"`+strings.Repeat("a", 10000)+`!"}`))
 		if text := catalog.Declarations([]*catalog.Tool{tool}); len(text) > 100<<10 {
 			t.Errorf("%s: %d bytes of declarations", name, len(text))
 		}
@@ -205,7 +205,7 @@ func FuzzValidate(f *testing.F) {
 		c.Replace("s", []catalog.Tool{{Raw: "t", Input: json.RawMessage(schema), Output: json.RawMessage(schema)}})
 		tool := c.Tools()[0]
 		var e *catalog.ArgumentError
-		if err := tool.Validate(json.RawMessage(args)); err != nil && (!errors.As(err, &e) || e.Want == "" || e.Got == "") {
+		if err := tool.Validate(t.Context(), json.RawMessage(args)); err != nil && (!errors.As(err, &e) || e.Want == "" || e.Got == "") {
 			t.Errorf("an error without a place: %v", err)
 		}
 		if catalog.Declarations(c.Tools()) != catalog.Declarations([]*catalog.Tool{{Server: "s", Raw: "t", Name: tool.Name, Input: tool.Input, Output: tool.Output}}) {

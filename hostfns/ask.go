@@ -35,7 +35,7 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 	case a.answer.How == "" && a.decision.Verdict == Allow:
 		return nil // since it waited
 	}
-	if x := r.edited(c, a); x != nil {
+	if x := r.edited(ctx, c, a); x != nil {
 		return x
 	}
 	if x := r.release(ctx, c, a, q.decided); x != nil {
@@ -51,13 +51,13 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 }
 
 // edited puts the arguments that a person allowed in the place of those that the program gave.
-func (r *Run) edited(c *call, a *admission) *Exception {
+func (r *Run) edited(ctx context.Context, c *call, a *admission) *Exception {
 	if a.answer.Args == nil {
 		return nil
 	}
 	args, err := freeze(a.answer.Args, r.info.ArgumentBytes)
 	if err == nil && a.tool.Validate != nil {
-		err = a.tool.Validate(args)
+		err = a.tool.Validate(ctx, args)
 	}
 	if err != nil {
 		return denied(a.tool.Name, ReasonBadArguments, "a person changed the arguments, and they are not right: "+err.Error(), "")
@@ -75,7 +75,7 @@ func (r *Run) check(c *call, a *admission) func(json.RawMessage) error {
 			return err
 		}
 		if tool.Validate != nil {
-			if err := tool.Validate(args); err != nil {
+			if err := tool.Validate(context.Background(), args); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -30,27 +31,39 @@ func (r *Run) keep(blocks map[string]json.RawMessage) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	total := 0
-	for _, b := range r.blocks {
-		total += len(b.JSON)
-	}
+	total := r.blockBytes
 	for _, b := range blocks {
-		total += len(b)
+		total += blockBytes(b)
 	}
-	r.blocks = slices.DeleteFunc(r.blocks, func(b Block) bool {
-		if total <= keptBytes || slices.Contains(r.emitted, b.Handle) {
-			return false
-		}
-		total -= len(b.JSON)
-		return true
-	})
-	handles := make([]string, 0, len(blocks))
-	for handle := range blocks {
-		handles = append(handles, handle)
+	if total > keptBytes {
+		r.blocks = slices.DeleteFunc(r.blocks, func(b Block) bool {
+			if total <= keptBytes || r.isEmitted[b.Handle] {
+				return false
+			}
+			total -= blockBytes(b.JSON)
+			delete(r.isKept, b.Handle)
+			return true
+		})
 	}
-	slices.Sort(handles)
-	for _, handle := range handles {
+	r.blockBytes = total
+	for _, handle := range slices.Sorted(maps.Keys(blocks)) {
 		r.blocks = append(r.blocks, Block{Handle: handle, JSON: blocks[handle]})
+		r.isKept[handle] = len(blocks[handle])
+	}
+}
+
+// blockBytes is what a kept block takes. An empty one takes memory too.
+func blockBytes(b json.RawMessage) int { return len(b) + 200 }
+
+// restoreBlocks takes what a saved run had kept.
+func (r *Run) restoreBlocks(blocks []Block, emitted []string) {
+	r.blocks, r.emitted = blocks, emitted
+	for _, b := range blocks {
+		r.isKept[b.Handle] = len(b.JSON)
+		r.blockBytes += blockBytes(b.JSON)
+	}
+	for _, handle := range emitted {
+		r.isEmitted[handle] = true
 	}
 }
 
@@ -59,27 +72,45 @@ func (r *Run) keep(blocks map[string]json.RawMessage) {
 //	await codemode.emit(picture) // a handle, or an array of them
 //
 // Returning a handle does the same.
-func (r *Run) emit(_ context.Context, raw json.RawMessage) (json.RawMessage, error) {
+func (r *Run) emit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	var many []json.RawMessage
 	if json.Unmarshal(raw, &many) != nil || len(many) == 0 {
 		many = []json.RawMessage{raw}
 	}
-	var handles []string
+	tooMany := func(n int) error {
+		return invalidArguments("emit", &ArgumentError{Expected: fmt.Sprintf("at most %d handles and %d MiB in one answer", answerBlocks, answerBytes>>20),
+			Got: fmt.Sprintf("%d too many", n)})
+	}
+	handles := map[string]bool{}
 	for _, one := range many {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		var handle map[string]json.RawMessage
 		var id string
 		if json.Unmarshal(one, &handle) != nil || json.Unmarshal(handle[HandleKey], &id) != nil || !r.holds(id) {
 			return nil, invalidArguments("emit", &ArgumentError{Expected: "a handle that a tool returned in this run, and not long ago if there are many", Got: cut(string(one), 60)})
 		}
-		handles = append(handles, id)
+		handles[id] = true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, left := r.choose(func(b Block) bool { return slices.Contains(r.emitted, b.Handle) || slices.Contains(handles, b.Handle) }); left > 0 {
-		return nil, invalidArguments("emit", &ArgumentError{Expected: fmt.Sprintf("at most %d handles and %d MiB in one answer", answerBlocks, answerBytes>>20),
-			Got: fmt.Sprintf("%d too many", left)})
+	for handle := range r.isEmitted {
+		handles[handle] = true
 	}
-	r.emitted = append(r.emitted, handles...)
+	room := answerBytes
+	for handle := range handles {
+		room -= r.isKept[handle]
+	}
+	if len(handles) > answerBlocks || room < 0 {
+		return nil, tooMany(max(len(handles)-answerBlocks, 1))
+	}
+	for _, handle := range slices.Sorted(maps.Keys(handles)) {
+		if !r.isEmitted[handle] {
+			r.isEmitted[handle] = true
+			r.emitted = append(r.emitted, handle)
+		}
+	}
 	return nil, nil
 }
 
@@ -92,7 +123,8 @@ const (
 func (r *Run) holds(handle string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.blocks, func(b Block) bool { return b.Handle == handle })
+	_, ok := r.isKept[handle]
+	return ok
 }
 
 // Blocks returns the content that belongs to the answer: what the program
@@ -101,17 +133,39 @@ func (r *Run) holds(handle string) bool {
 func (r *Run) Blocks(value json.RawMessage) (blocks []Block, left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.choose(func(b Block) bool {
-		return slices.Contains(r.emitted, b.Handle) || bytes.Contains(value, []byte(`"`+b.Handle+`"`))
-	})
+	named := r.named(value)
+	return r.choose(func(handle string) bool { return r.isEmitted[handle] || named[handle] })
+}
+
+// named returns the handles of kept blocks that stand in a value as texts. It reads the value once, however many
+// blocks there are. r.mu is held.
+func (r *Run) named(value []byte) map[string]bool {
+	found := map[string]bool{}
+	if len(r.blocks) == 0 {
+		return found
+	}
+	for {
+		start := bytes.IndexByte(value, '"')
+		if start < 0 {
+			return found
+		}
+		value = value[start+1:]
+		end := bytes.IndexByte(value, '"') // no handle has a quotation mark in it
+		if end < 0 {
+			return found
+		}
+		if _, ok := r.isKept[string(value[:end])]; ok {
+			found[string(value[:end])] = true
+		}
+	}
 }
 
 // choose returns those wanted that one answer has room for. r.mu is held.
-func (r *Run) choose(wanted func(Block) bool) (blocks []Block, left int) {
+func (r *Run) choose(wanted func(handle string) bool) (blocks []Block, left int) {
 	room := answerBytes
 	for _, b := range r.blocks {
 		switch {
-		case !wanted(b):
+		case !wanted(b.Handle):
 		case len(blocks) == answerBlocks || len(b.JSON) > room:
 			left++
 		default:

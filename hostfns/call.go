@@ -94,7 +94,10 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, er
 	}
 	// After the denials: the schema of a tool it may not use is none of the program's business.
 	if a.tool.Validate != nil {
-		if err := a.tool.Validate(a.args); err != nil {
+		if err := a.tool.Validate(ctx, a.args); err != nil {
+			if ctx.Err() != nil {
+				return refuse(r.runEnded(a), "error")
+			}
 			return refuse(asInvalid(a.tool.Name, err), "error")
 		}
 	}
@@ -196,7 +199,7 @@ func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMe
 	r.taint(a.tool, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"
-		if x := r.checkOutput(c, a.tool, reply); x != nil {
+		if x := r.checkOutput(ctx, c, a.tool, reply); x != nil {
 			return nil, x
 		}
 		r.keep(reply.Blocks)

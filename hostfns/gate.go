@@ -76,7 +76,8 @@ func (g *Gate) Run(info RunInfo) *Run {
 	if info.ArgumentBytes <= 0 {
 		info.ArgumentBytes = DefaultArgumentBytes
 	}
-	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{}}
+	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
+		isKept: map[string]int{}, isEmitted: map[string]bool{}}
 	r.functions = map[string]function{"emit": r.emit}
 	maps.Copy(r.functions, r.catalogueFunctions())
 	return r
@@ -103,6 +104,10 @@ type Run struct {
 	tainted  bool
 	blocks   []Block
 	emitted  []string // handles of blocks
+
+	isKept     map[string]int  // by handle of a block, its bytes
+	isEmitted  map[string]bool // by handle
+	blockBytes int             // of all blocks
 }
 
 // A State says how far a call came.

@@ -364,7 +364,7 @@ func TestTwoIdenticalCallsNeedTwoAnswers(t *testing.T) {
 
 func TestSchemaComesAfterDenials(t *testing.T) {
 	w := newWorld()
-	w.tools["fs__write"].Validate = func(json.RawMessage) error {
+	w.tools["fs__write"].Validate = func(context.Context, json.RawMessage) error {
 		return &ArgumentError{Path: "/path", Expected: "string", Got: "number"}
 	}
 	w.decide, w.answer = verdict(Ask), answer(yes)

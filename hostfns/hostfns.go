@@ -39,12 +39,12 @@ type Tool struct {
 	Timeout     time.Duration  // how long one call may take; zero means the run's
 
 	// Validate checks arguments against the tool's input schema. It returns an
-	// [*ArgumentError] for a mismatch; nil accepts every object.
-	Validate func(args json.RawMessage) error
+	// [*ArgumentError] for a mismatch; nil accepts every object. It ends when ctx does.
+	Validate func(ctx context.Context, args json.RawMessage) error
 
 	// ValidateOutput checks the structured content of a result, nil if there was
-	// none, against the tool's output schema; nil checks nothing.
-	ValidateOutput func(structured json.RawMessage) *ResultError
+	// none, against the tool's output schema; nil checks nothing. It ends when ctx does, and then nothing fits.
+	ValidateOutput func(ctx context.Context, structured json.RawMessage) *ResultError
 	// StrictOutput makes a result that does not fit an exception. Otherwise the
 	// program gets it, and the call's report has a warning.
 	StrictOutput bool

@@ -1,6 +1,9 @@
 package hostfns
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // InvalidResult is the class of the exception for a call that happened and whose
 // result does not fit the tool's output schema, where that is strict.
@@ -23,11 +26,11 @@ func (e *ResultError) Error() string {
 
 // checkOutput holds a result against the tool's output schema. What does not
 // fit is noted, or, where the tool is strict, an exception.
-func (r *Run) checkOutput(c *call, t *Tool, reply *Reply) *Exception {
+func (r *Run) checkOutput(ctx context.Context, c *call, t *Tool, reply *Reply) *Exception {
 	if t.ValidateOutput == nil {
 		return nil
 	}
-	wrong := t.ValidateOutput(reply.Structured)
+	wrong := t.ValidateOutput(ctx, reply.Structured)
 	if wrong == nil {
 		return nil
 	}

@@ -82,7 +82,7 @@ func TestResultsAreHeldAgainstTheirSchema(t *testing.T) {
 		return &Reply{Value: json.RawMessage(`{"n":"x"}`), Structured: json.RawMessage(`{"n":"x"}`),
 			Blocks: map[string]json.RawMessage{"h1": json.RawMessage(`{}`)}}, nil
 	}
-	check := func(structured json.RawMessage) *ResultError {
+	check := func(_ context.Context, structured json.RawMessage) *ResultError {
 		if string(structured) != `{"n":"x"}` {
 			t.Errorf("checked %s", structured)
 		}

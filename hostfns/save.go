@@ -79,7 +79,8 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	if s.Refused != nil {
 		r.refused = s.Refused
 	}
-	r.asks, r.invoked, r.refusals, r.tainted, r.blocks, r.emitted = s.Asks, s.Invoked, s.Refusals, s.Tainted, s.Blocks, s.Emitted
+	r.asks, r.invoked, r.refusals, r.tainted = s.Asks, s.Invoked, s.Refusals, s.Tainted
+	r.restoreBlocks(s.Blocks, s.Emitted)
 	return r, nil
 }
 

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,7 +17,17 @@ type argument struct {
 }
 
 // An inputSchema is a JSON Schema as far as it says which arguments there are.
-type inputSchema struct{ root any }
+type inputSchema struct {
+	root any
+	left *int // schemas that may still be looked at for one argument
+}
+
+// What a server's schema may take: schemas looked at for one argument, and bytes of a pattern for keys.
+const (
+	maxFollowed   = 10_000
+	maxKeyPattern = 1000
+	patternCosts  = 100 // schemas
+)
 
 func parseInputSchema(raw json.RawMessage) (inputSchema, bool) {
 	var s inputSchema
@@ -32,12 +43,14 @@ const maxRefs = 64
 
 // argument finds what the schema says about a pointer.
 func (s inputSchema) argument(steps []step) argument {
+	left := maxFollowed
+	s.left = &left
 	return s.follow(s.root, steps, 0)
 }
 
 func (s inputSchema) follow(schema any, steps []step, refs int) argument {
 	o, ok := schema.(map[string]any)
-	if !ok || refs == maxRefs {
+	if *s.left--; !ok || refs == maxRefs || *s.left < 0 {
 		return argument{}
 	}
 	if len(steps) == 0 {
@@ -118,7 +131,11 @@ func (s inputSchema) child(o map[string]any, step *step) []below {
 		return append(found, below{schema, required})
 	}
 	patterns, _ := o["patternProperties"].(map[string]any)
-	for pattern, schema := range patterns {
+	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		if *s.left -= patternCosts; *s.left < 0 || len(pattern) > maxKeyPattern {
+			continue
+		}
+		schema := patterns[pattern]
 		if re, err := regexp.Compile(pattern); err == nil && re.MatchString(step.key) {
 			found = append(found, below{schema, false})
 		}
@@ -132,7 +149,7 @@ func (s inputSchema) child(o map[string]any, step *step) []below {
 // resolve follows a reference inside the schema.
 func (s inputSchema) resolve(ref string) any {
 	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok {
+	if *s.left -= len(ref) / 64; !ok || *s.left < 0 {
 		return nil
 	}
 	at := s.root

@@ -17,6 +17,25 @@ func fold(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
+// foldedMost is how long a text may be that is folded anew for each rule that asks.
+const foldedMost = 1 << 10
+
+// folded is the text of a value, folded. That of a long one is remembered: there may be many rules.
+func (v value) folded() string {
+	if len(v.node.text) <= foldedMost || v.t == nil {
+		return fold(v.node.text)
+	}
+	folded, ok := v.t.folded[v.node]
+	if !ok {
+		folded = fold(v.node.text)
+		if v.t.folded == nil {
+			v.t.folded = map[*node]string{}
+		}
+		v.t.folded[v.node] = folded
+	}
+	return folded
+}
+
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i]&0x80 != 0 {

@@ -142,7 +142,7 @@ func (o textOperator) eval(v value) outcome {
 	if v.node.kind != kindString {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.holds(v.node.text, o.want) || v.wide && o.holds(fold(v.node.text), o.folded))
+	return is(o.holds(v.node.text, o.want) || v.wide && o.holds(v.folded(), o.folded))
 }
 
 // globOperator is "glob".
@@ -155,7 +155,7 @@ func (o globOperator) eval(v value) outcome {
 	if v.node.kind != kindString {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.glob.match(v.node.text) || v.wide && o.folded.matchFolded(fold(v.node.text)))
+	return is(o.glob.match(v.node.text) || v.wide && o.folded.matchFolded(v.folded()))
 }
 
 // regexOperator is "regex". Both expressions are anchored at both ends.
@@ -169,7 +169,7 @@ func (o regexOperator) eval(v value) outcome {
 		return wrongKind(v.node, "a string")
 	}
 	s := v.node.text
-	return is(o.exact.MatchString(s) || v.wide && (o.anyCase.MatchString(s) || o.anyCase.MatchString(fold(s))))
+	return is(o.exact.MatchString(s) || v.wide && (o.anyCase.MatchString(s) || o.anyCase.MatchString(v.folded())))
 }
 
 // equalOperator is "eq" (one constant) and "in" (several).
@@ -189,9 +189,13 @@ type constant struct {
 // upstream may convert it (["main"] to "main", "5" to 5), so the result is unknown.
 func (o equalOperator) eval(v value) outcome {
 	comparable := false
+	folded := ""
+	if v.wide && v.node.kind == kindString {
+		folded = v.folded()
+	}
 	for i := range o.constants {
 		c := &o.constants[i]
-		if c.equals(v) {
+		if c.equals(v, folded) {
 			return outcome{result: yes}
 		}
 		comparable = comparable || c.node.kind == kindNull || sameKind(c.node.kind, v.node.kind)
@@ -207,9 +211,10 @@ func sameKind(a, b kind) bool {
 	return a == b || boolean(a) && boolean(b)
 }
 
-func (c *constant) equals(v value) bool {
+// equals compares. folded is that of a value that is a text, where rules match widely.
+func (c *constant) equals(v value, folded string) bool {
 	if c.node.kind == kindString && v.node.kind == kindString {
-		return c.node.text == v.node.text || v.wide && c.folded == fold(v.node.text)
+		return c.node.text == v.node.text || v.wide && c.folded == folded
 	}
 	return equalNodes(c.t, c.node, v.t, v.node)
 }

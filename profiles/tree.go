@@ -8,6 +8,8 @@ import "iter"
 type tree struct {
 	src   string
 	nodes []node // nodes[0] is the root
+
+	folded map[*node]string // of long texts of a call's arguments, see [value.folded]
 }
 
 // A node is one value. Its children are linked through child and next; 0 ends a list,

@@ -214,7 +214,7 @@ func toOpen(addresses ...string) string {
 // errorText is what an error of a server says, with the pages that it wants opened first.
 func errorText(e *jsonrpc.Error) string {
 	if e.Code != mcp.CodeURLElicitationRequired {
-		return e.Message
+		return short(e.Message)
 	}
 	var data struct {
 		Elicitations []struct {
@@ -229,7 +229,7 @@ func errorText(e *jsonrpc.Error) string {
 		}
 	}
 	if len(addresses) == 0 {
-		return e.Message
+		return short(e.Message)
 	}
-	return e.Message + ": " + toOpen(addresses...)
+	return short(e.Message) + ": " + toOpen(addresses...)
 }

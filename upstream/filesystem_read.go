@@ -133,7 +133,7 @@ func (f *operation) readMany(ctx context.Context, a struct {
 	return map[string]any{"files": files}, nil
 }
 
-func (f *operation) readMedia(_ context.Context, a struct {
+func (f *operation) readMedia(ctx context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
 	b, err := f.read(a.Path, false, false)
@@ -152,7 +152,7 @@ func (f *operation) readMedia(_ context.Context, a struct {
 	case !strings.HasPrefix(kind, "image/"):
 		block = map[string]any{"type": "resource", "resource": map[string]string{"uri": "file:///" + a.Path, "mimeType": kind, "blob": data}}
 	}
-	r, _, err := readResult(marshal(map[string]any{"content": []any{block}}))
+	r, _, err := readResult(ctx, marshal(map[string]any{"content": []any{block}}))
 	if err == nil && len(r.Blocks) == 1 { // the handle itself, not a list of one
 		for id := range r.Blocks {
 			r.Value = marshal(map[string]any{HandleKey: id, "type": block["type"], "mimeType": kind, "bytes": len(b)})

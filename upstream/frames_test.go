@@ -135,7 +135,7 @@ func FuzzResult(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, _, err := readResult(raw)
+		r, _, err := readResult(t.Context(), raw)
 		if err != nil {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -29,7 +30,8 @@ type keeper struct {
 	log     *slog.Logger
 	told    func(tools []Tool, instructions string)
 
-	secrets, keys, keyForms []string // of the server's configuration; see [Server.secrets]
+	secrets, keys, keyForms []string          // of the server's configuration; see [Server.secrets]
+	keyFinder               *strings.Replacer // changes a text that has one of keyForms in it
 
 	stop  context.CancelFunc // these two are the manager's, under its lock
 	begun bool
@@ -63,6 +65,7 @@ func newKeeper(s Server, h *host, log *slog.Logger) *keeper {
 	}
 	k.secrets, k.keys = s.secrets()
 	k.keyForms = inEveryForm(k.keys)
+	k.keyFinder = finder(k.keyForms)
 	switch {
 	case s.Disabled:
 		k.state = Disabled

@@ -2,9 +2,11 @@ package upstream
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -31,8 +33,8 @@ const HandleKey = "$block"
 // errNoResult is the error for an answer that is no result of a tool.
 var errNoResult = errors.New("it answered with something that is no tool result")
 
-// readResult reads the answer to a call. Keys are matched exactly.
-func readResult(raw json.RawMessage) (r *Result, failed bool, err error) {
+// readResult reads the answer to a call. Keys are matched exactly. It ends when ctx does.
+func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed bool, err error) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil || m == nil {
 		return nil, false, errNoResult
@@ -41,34 +43,50 @@ func readResult(raw json.RawMessage) (r *Result, failed bool, err error) {
 	if s := bytes.TrimSpace(m["structuredContent"]); len(s) > 0 && !bytes.Equal(s, []byte("null")) {
 		r.Structured = s
 	}
-	var content []json.RawMessage
-	if raw, ok := m["content"]; ok {
-		if json.Unmarshal(raw, &content) != nil {
-			return nil, false, errNoResult
-		}
-		if content != nil {
-			r.Content = raw
-		}
+	switch content := bytes.TrimSpace(m["content"]); {
+	case len(content) == 0, bytes.Equal(content, []byte("null")):
+	case content[0] != '[':
+		return nil, false, errNoResult
+	default:
+		r.Content = content
 	}
 	_ = json.Unmarshal(m["isError"], &failed) // anything but true is no failure
-	r.Value = r.value(content)
-	return r, failed, nil
+	switch text, single := onlyText(r.Content); {
+	case r.Structured != nil:
+		r.Value, err = r.withoutBlocks(ctx, r.Structured, 0)
+	case single:
+		r.Value = textValue(text)
+	default:
+		r.Value, err = r.withoutBlocks(ctx, r.Content, -1)
+	}
+	return r, failed, err
 }
+
+// partsMax is how many parts of a resource are read.
+const partsMax = 10_000
 
 // readContents reads the answer to a reading of a resource. Its value is a
 // handle for each part, which has the text if the part is one; one part stands by itself.
-func readContents(raw json.RawMessage) (*Result, error) {
+func readContents(ctx context.Context, raw json.RawMessage) (*Result, error) {
 	var m map[string]json.RawMessage
-	var parts []json.RawMessage
-	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(m["contents"], &parts) != nil {
+	if json.Unmarshal(raw, &m) != nil {
 		return nil, errNoResult
+	}
+	parts, more, err := elements(m["contents"], partsMax)
+	if err != nil {
+		return nil, errNoResult
+	}
+	if more {
+		return nil, fmt.Errorf("the resource has more than %d parts", partsMax)
 	}
 	r := new(Result)
 	blocks := make([]json.RawMessage, len(parts))
 	handles := make([]json.RawMessage, len(parts))
 	for i, part := range parts {
 		blocks[i] = marshal(map[string]any{"type": "resource", "resource": part})
-		handles[i] = r.withoutBlocks(blocks[i], 0)
+		if handles[i], err = r.withoutBlocks(ctx, blocks[i], 0); err != nil {
+			return nil, err
+		}
 	}
 	r.Content, r.Value = marshal(blocks), marshal(handles)
 	if len(handles) == 1 {
@@ -77,23 +95,42 @@ func readContents(raw json.RawMessage) (*Result, error) {
 	return r, nil
 }
 
-func (r *Result) value(content []json.RawMessage) json.RawMessage {
-	if r.Structured != nil {
-		return r.withoutBlocks(r.Structured, 0)
+// elements returns the elements of a JSON array, at most most of them: an element can be one byte long, and what is
+// kept of it is twenty-four. more says that there are others. null is an empty array.
+func elements(raw json.RawMessage, most int) (list []json.RawMessage, more bool, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	t, err := d.Token()
+	if err != nil || t != nil && t != json.Delim('[') {
+		return nil, false, errNoResult
 	}
-	if len(content) == 1 {
-		if text, ok := textOf(content[0]); ok {
-			if b := bytes.TrimSpace([]byte(text)); len(b) > 0 && (b[0] == '{' || b[0] == '[') && json.Valid(b) {
-				return b
-			}
-			return quote(text)
+	for t != nil && d.More() {
+		if len(list) == most {
+			return list, true, nil
 		}
+		var e json.RawMessage
+		if err := d.Decode(&e); err != nil {
+			return nil, false, err
+		}
+		list = append(list, e)
 	}
-	out := make([]json.RawMessage, len(content))
-	for i, block := range content {
-		out[i] = r.withoutBlocks(block, 0)
+	return list, false, nil
+}
+
+// onlyText returns the text of a content list that is one text block and nothing else.
+func onlyText(content json.RawMessage) (string, bool) {
+	list, more, err := elements(content, 1)
+	if err != nil || more || len(list) != 1 {
+		return "", false
 	}
-	return marshal(out)
+	return textOf(list[0])
+}
+
+// textValue is a text as a program gets it: parsed, if it is an object or an array.
+func textValue(text string) json.RawMessage {
+	if b := bytes.TrimSpace([]byte(text)); len(b) > 0 && (b[0] == '{' || b[0] == '[') && json.Valid(b) {
+		return b
+	}
+	return quote(text)
 }
 
 // textOf returns the text of a text block.
@@ -109,49 +146,84 @@ func textOf(block json.RawMessage) (string, bool) {
 	return text, true
 }
 
-// blocksDeep is how far into a structured result blocks are looked for.
-const blocksDeep = 8
+// What is looked for in a result: how deep blocks may be in it, and how many of them are replaced. Further ones stay what
+// they are.
+const (
+	blocksDeep = 8
+	blocksMax  = 10_000
+)
 
-// withoutBlocks returns v with each image, audio and resource block in it
-// replaced by a handle. What has none keeps its bytes.
-func (r *Result) withoutBlocks(v json.RawMessage, depth int) json.RawMessage {
-	if depth > blocksDeep || !bytes.Contains(v, []byte(`"type"`)) {
-		return v
+// withoutBlocks returns v, which is valid JSON, with each image, audio and resource block in it
+// replaced by a handle. The rest keeps its bytes.
+func (r *Result) withoutBlocks(ctx context.Context, v json.RawMessage, depth int) (json.RawMessage, error) {
+	if !bytes.Contains(v, []byte(`"type"`)) {
+		return v, nil
 	}
-	switch b := bytes.TrimSpace(v); {
-	case len(b) == 0:
-		return v
-	case b[0] == '[':
-		var list []json.RawMessage
-		if json.Unmarshal(b, &list) != nil {
-			return v
-		}
-		changed := false
-		for i, e := range list {
-			list[i] = r.withoutBlocks(e, depth+1)
-			changed = changed || !bytes.Equal(list[i], e)
-		}
-		if changed {
-			return marshal(list)
-		}
-	case b[0] == '{':
-		var m map[string]json.RawMessage
-		if json.Unmarshal(b, &m) != nil {
-			return v
-		}
-		if h := r.handle(m, v); h != nil {
-			return h
-		}
-		changed := false
-		for k, e := range m {
-			m[k] = r.withoutBlocks(e, depth+1)
-			changed = changed || !bytes.Equal(m[k], e)
-		}
-		if changed {
-			return marshal(m)
+	f := blockFinder{r: r, ctx: ctx, raw: v}
+	f.find(0, depth)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if f.done == 0 {
+		return v, nil
+	}
+	return append(f.out, v[f.done:]...), nil
+}
+
+// A blockFinder goes through a value once, and skips what is inside of a member or an element once more for each level
+// above it, of which there are few.
+type blockFinder struct {
+	r    *Result
+	ctx  context.Context
+	raw  []byte
+	out  []byte // what raw is up to done, with handles
+	done int
+	seen int // values
+}
+
+// find looks for blocks in the value that begins at from.
+func (f *blockFinder) find(from, depth int) {
+	from = space(f.raw, from)
+	if f.seen++; f.seen%1024 == 0 && f.ctx.Err() != nil || depth > blocksDeep || from >= len(f.raw) {
+		return
+	}
+	if f.raw[from] != '{' && f.raw[from] != '[' || f.block(from) {
+		return
+	}
+	for _, value := range entries(f.raw, from) {
+		f.find(value.from, depth+1)
+		if f.seen%1024 == 0 && f.ctx.Err() != nil {
+			return
 		}
 	}
-	return v
+}
+
+// block replaces the object at from if it is a block.
+func (f *blockFinder) block(from int) bool {
+	if f.raw[from] != '{' || len(f.r.Blocks) >= blocksMax {
+		return false
+	}
+	kind := ""
+	for key, value := range entries(f.raw, from) {
+		if string(f.raw[key.from:key.to]) == `"type"` && value.to-value.from < len(`"resource"`)+2 {
+			kind = string(f.raw[value.from:value.to])
+		}
+	}
+	if kind != `"image"` && kind != `"audio"` && kind != `"resource"` {
+		return false
+	}
+	to := pass(f.raw, from)
+	var m map[string]json.RawMessage
+	if json.Unmarshal(f.raw[from:to], &m) != nil {
+		return false
+	}
+	h := f.r.handle(m, bytes.Clone(f.raw[from:to]))
+	if h == nil {
+		return false
+	}
+	f.out = append(append(f.out, f.raw[f.done:from]...), h...)
+	f.done = to
+	return true
 }
 
 // handle keeps the block and returns what stands for it, nil if m is no such block.
@@ -202,17 +274,21 @@ func (r *Result) handle(m map[string]json.RawMessage, block json.RawMessage) jso
 // decodedLen is the number of bytes that the base64 text stands for.
 func decodedLen(s string) int { return len(strings.TrimRight(s, "=")) * 3 / 4 }
 
-// messageMax bounds the text of a tool's error.
-const messageMax = 8 << 10
+// messageMax bounds the text of a tool's error, messageBlocks the blocks that it is looked for in.
+const (
+	messageMax    = 8 << 10
+	messageBlocks = 1000
+)
 
 // message is what the result of a failed call says.
 func (r *Result) message() string {
-	var content []json.RawMessage
-	_ = json.Unmarshal(r.Content, &content) // it was read before
+	content, _, _ := elements(r.Content, messageBlocks) // it was read before
 	var texts []string
+	long := 0
 	for _, block := range content {
-		if text, ok := textOf(block); ok {
+		if text, ok := textOf(block); ok && long <= messageMax {
 			texts = append(texts, text)
+			long += len(text)
 		}
 	}
 	s := strings.TrimSpace(strings.Join(texts, "\n"))
@@ -222,6 +298,11 @@ func (r *Result) message() string {
 	if s == "" {
 		return "the tool failed and gave no reason"
 	}
+	return short(s)
+}
+
+// short bounds the words of a server in an error.
+func short(s string) string {
 	if len(s) > messageMax {
 		s = strings.ToValidUTF8(s[:messageMax], "") + "…"
 	}

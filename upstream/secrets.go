@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/url"
@@ -115,12 +114,13 @@ func (k *keeper) maskResult(r *Result) {
 		return
 	}
 	logins := k.account.secrets()
-	forms := slices.Concat(k.keyForms, inEveryForm(logins))
+	find := k.keyFinder
+	if len(logins) > 0 {
+		find = finder(slices.Concat(k.keyForms, inEveryForm(logins)))
+	}
 	clean := func(raw json.RawMessage) json.RawMessage {
-		for _, v := range forms {
-			if bytes.Contains(raw, []byte(v)) {
-				return json.RawMessage(without(string(raw), slices.Concat(k.keys, logins)))
-			}
+		if text := string(raw); find.Replace(text) != text {
+			return json.RawMessage(without(text, slices.Concat(k.keys, logins)))
 		}
 		return raw
 	}
@@ -128,6 +128,15 @@ func (k *keeper) maskResult(r *Result) {
 	for id, block := range r.Blocks {
 		r.Blocks[id] = clean(block)
 	}
+}
+
+// finder looks for all the texts at once: a result can be long, and a secret has a dozen forms.
+func finder(forms []string) *strings.Replacer {
+	var pairs []string
+	for _, v := range forms {
+		pairs = append(pairs, v, "\x00")
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // A maskedError is an error without the secrets that its text had.

@@ -19,6 +19,7 @@ func (s *session) list(ctx context.Context) (*toolList, error) {
 	defer cancel(nil)
 	all := new(toolList)
 	cursor := ""
+	bytes := 0
 	seen := map[string]bool{}
 	for page := 1; ; page++ {
 		c := new(capture)
@@ -32,12 +33,16 @@ func (s *session) list(ctx context.Context) (*toolList, error) {
 		case raw == nil: // the SDK knows that its last answer still holds
 			raw = marshal(r)
 		}
+		if bytes += len(raw); bytes > listMax {
+			all.note("its tool list has more than %d MiB; taken are the first %d pages", listMax>>20, page-1)
+			break
+		}
 		l, err := readTools(raw)
 		if err != nil {
 			return nil, err
 		}
 		all.add(l, s.server)
-		if l.next == "" {
+		if l.next == "" || l.more {
 			break
 		}
 		if seen[l.next] || page == pagesMax || len(all.tools) > toolsMax {
@@ -86,7 +91,7 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 		}
 		return nil, &Error{Server: s.server.Name, Tool: tool, Err: err}
 	case raw != nil:
-		r, isError, err := readResult(raw)
+		r, isError, err := readResult(ctx, raw)
 		if err != nil {
 			return nil, &Error{Server: s.server.Name, Tool: tool, Unknown: true, Err: err}
 		}
@@ -116,7 +121,7 @@ func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 	_, _, raw, failed := c.answer()
 	switch {
 	case raw != nil:
-		return readContents(raw)
+		return readContents(ctx, raw)
 	case failed != nil:
 		return nil, &ToolError{Server: s.server.Name, Message: errorText(failed), Code: failed.Code}
 	case err == nil: // the SDK's cache, which is never asked for: every capture is for one request

@@ -17,6 +17,9 @@ const (
 	toolNameMax    = 256
 	descriptionMax = 16 << 10
 	schemaMax      = 1 << 20
+	annotationsMax = 16 << 10
+	listMax        = 32 << 20 // bytes of all pages
+	notesMax       = 100      // about what was left out
 )
 
 // A Tool is one tool as its server describes it.
@@ -40,6 +43,17 @@ type toolList struct {
 	tools []Tool
 	notes []string // what was left out and why, for people
 	next  string   // cursor of the next page, "" on the last
+	more  bool     // the page has more entries than were read
+}
+
+// note adds a note, unless there are more than anybody reads.
+func (l *toolList) note(format string, args ...any) {
+	switch n := len(l.notes); {
+	case n < notesMax:
+		l.notes = append(l.notes, fmt.Sprintf(format, args...))
+	case n == notesMax:
+		l.notes = append(l.notes, "there are more such notes")
+	}
 }
 
 // readTools reads one page of a list. Keys are matched exactly, as
@@ -49,16 +63,19 @@ func readTools(result json.RawMessage) (*toolList, error) {
 	if err := json.Unmarshal(result, &page); err != nil {
 		return nil, fmt.Errorf("its tool list is no object: %w", err)
 	}
-	var entries []json.RawMessage
-	if raw := page["tools"]; raw != nil && json.Unmarshal(raw, &entries) != nil {
-		return nil, fmt.Errorf("its tool list is no list")
-	}
 	l := new(toolList)
+	var entries []json.RawMessage
+	if raw := page["tools"]; raw != nil {
+		var err error
+		if entries, l.more, err = elements(raw, toolsMax+1); err != nil {
+			return nil, fmt.Errorf("its tool list is no list")
+		}
+	}
 	_ = json.Unmarshal(page["nextCursor"], &l.next) // anything but a string is no cursor
 	for i, raw := range entries {
 		t, err := readTool(raw)
 		if err != nil {
-			l.notes = append(l.notes, fmt.Sprintf("tool %d left out: %v", i+1, err))
+			l.note("tool %d left out: %v", i+1, err)
 			continue
 		}
 		l.tools = append(l.tools, *t)
@@ -93,6 +110,9 @@ func readTool(raw json.RawMessage) (*Tool, error) {
 	if len(t.Output) > schemaMax {
 		t.Output = nil
 	}
+	if len(t.Annotations) > annotationsMax {
+		t.Annotations = nil
+	}
 	var execution map[string]json.RawMessage
 	_ = json.Unmarshal(m["execution"], &execution)
 	t.NeedsTask = text(execution["taskSupport"], 20) == "required"
@@ -124,7 +144,10 @@ func object(raw json.RawMessage) json.RawMessage {
 
 // add appends the tools of another page that the operator wants.
 func (l *toolList) add(page *toolList, s *Server) {
-	l.notes = append(l.notes, page.notes...)
+	for _, n := range page.notes {
+		l.note("%s", n)
+	}
+	l.more = l.more || page.more
 	for _, t := range page.tools {
 		if s.takes(t.Name) {
 			l.tools = append(l.tools, t)
@@ -135,8 +158,12 @@ func (l *toolList) add(page *toolList, s *Server) {
 // finish removes double names. The same definition twice is one tool; with two
 // definitions of one name nobody could say which of them a call would reach.
 func (l *toolList) finish(s *Server) {
-	if len(l.tools) > toolsMax {
-		l.notes = append(l.notes, fmt.Sprintf("it lists %d tools; only the first %d are taken", len(l.tools), toolsMax))
+	if n := len(l.tools); n > toolsMax {
+		many := fmt.Sprint(n)
+		if l.more {
+			many = fmt.Sprintf("more than %d", n-1)
+		}
+		l.note("it lists %s tools; only the first %d are taken", many, toolsMax)
 		l.tools = l.tools[:toolsMax]
 	}
 	first := map[string]Tool{}
@@ -153,7 +180,7 @@ func (l *toolList) finish(s *Server) {
 		switch _, ok := first[t.Name]; {
 		case torn[t.Name]:
 			if ok {
-				l.notes = append(l.notes, fmt.Sprintf("tool %q left out: it is listed several times with different definitions", t.Name))
+				l.note("tool %q left out: it is listed several times with different definitions", t.Name)
 			}
 		case ok:
 			out = append(out, t)

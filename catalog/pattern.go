@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+)
+
+// What the regular expressions of strangers may take. A match costs as many steps as the text is long, times
+// the instructions of the expression: forty letters, such as (a{1000}){1,}, can be thousands of them.
+const (
+	patternBytes  = 4 << 10 // of one, as it is written
+	patternSize   = 10_000  // instructions of one
+	patternsBytes = 64 << 10
+	patternsSize  = 50_000  // of all in one schema
+	patternsTotal = 500_000 // of all in the schemas of one server
+)
+
+func newPatternRoom() *int {
+	room := patternsTotal
+	return &room
+}
+
+// A pattern is a regular expression of a schema.
+type pattern struct {
+	re   *regexp.Regexp
+	size int // instructions
+}
+
+// unicodeEscape is how the regular expressions of schemas write a character by
+// its number; those of Go write it differently.
+var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)
+
+// newPattern compiles an expression that has at most most instructions. The error is a sentence about it.
+func newPattern(p string, most int) (*pattern, error) {
+	if len(p) > patternBytes {
+		return nil, fmt.Errorf("pattern %q is too long to be used", cut(p, 60))
+	}
+	p = unicodeEscape.ReplaceAllString(p, `\x{$1}`)
+	tree, err := syntax.Parse(p, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", cut(p, 60))
+	}
+	size := instructions(tree, most)
+	if size > most {
+		return nil, fmt.Errorf("pattern %q is too large to be used", cut(p, 60))
+	}
+	re, err := regexp.Compile(p)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", cut(p, 60))
+	}
+	return &pattern{re, size}, nil
+}
+
+// instructions is about how many an expression is compiled to: what is repeated counts as often as it is.
+// What is beyond most is only known to be.
+func instructions(re *syntax.Regexp, most int) int {
+	n := 2
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		if n += instructions(sub, most); n > most {
+			return most + 1
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, most+1)
+}
+
+// cost is how many steps it takes to look for the pattern in a text of n bytes.
+func (p *pattern) cost(n int) int { return 10 + (n+1)*(p.size+2)/2 }
+
+// A gatherer collects what the check of a schema needs to look up.
+type gatherer struct {
+	c     *compiled
+	room  *int // instructions that the patterns of the server may still take
+	bytes int  // of the patterns so far
+	size  int  // instructions of them
+	notes []string
+}
+
+func (g *gatherer) gather(v any) {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	if s["unevaluatedProperties"] != nil || s["unevaluatedItems"] != nil {
+		g.c.tracks = true
+	}
+	if p, ok := s["pattern"].(string); ok {
+		g.add(p)
+	}
+	if m, ok := s["patternProperties"].(map[string]any); ok {
+		for _, p := range slices.Sorted(maps.Keys(m)) {
+			g.add(p)
+		}
+	}
+	eachSubschema(s, g.gather)
+}
+
+func (g *gatherer) add(p string) {
+	if _, known := g.c.patterns[p]; known {
+		return
+	}
+	g.bytes += len(p)
+	if g.bytes > patternsBytes {
+		g.c.patterns[p] = nil
+		g.notes = append(g.notes, "its patterns are too many to be used all")
+		return
+	}
+	re, err := newPattern(p, min(patternSize, patternsSize-g.size, *g.room))
+	g.c.patterns[p] = re
+	if err != nil {
+		g.notes = append(g.notes, err.Error())
+		return
+	}
+	g.size += re.size
+	*g.room -= re.size
+}

@@ -1,0 +1,61 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestAHundredThousandBlocks is a result of a hundred thousand tiny images, all of which the program returns. To look
+// for each of them in the value took minutes after the program's end; it takes milliseconds.
+func TestAHundredThousandBlocks(t *testing.T) {
+	const n = 100_000
+	w := newWorld()
+	call := 0
+	var value []byte
+	w.reply = func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+		call++
+		blocks := make(map[string]json.RawMessage, n)
+		value = []byte("[")
+		for i := range n {
+			handle := fmt.Sprintf("HANDLE%d%09d", call, i)
+			blocks[handle] = json.RawMessage(`{"type":"image","data":""}`)
+			value = fmt.Appendf(value, `{"$block":%q,"type":"image","bytes":0},`, handle)
+		}
+		value = append(value, "0]"...)
+		return &Reply{Value: value, Blocks: blocks}, nil
+	}
+	r := w.run()
+	began := time.Now()
+	for i := range 5 {
+		if _, x := use(t, r, i+1, "fs__read", fmt.Sprintf(`{"n":%d}`, i)); x != nil {
+			t.Fatal(x)
+		}
+	}
+	if _, x := use(t, r, 9, "emit", `{"$block":"HANDLE5000000000"}`); x != nil {
+		t.Fatal(x)
+	}
+	if _, x := use(t, r, 9, "emit", string(value[:len(value)-3])+"]"); x == nil {
+		t.Error("a hundred thousand blocks were emitted")
+	}
+	chosen, left := r.Blocks(value)
+	if len(chosen) != answerBlocks || left == 0 {
+		t.Errorf("%d blocks, %d left out, want %d and the others", len(chosen), left, answerBlocks)
+	}
+	state, err := r.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.gate.Restore(r.info, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chosen, _ := again.Blocks(nil); len(chosen) != 1 {
+		t.Errorf("after a restart %d blocks are emitted, want 1", len(chosen))
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
