@@ -1,9 +1,14 @@
 package profiles
 
 import (
-	"net/url"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // underOperator is "under": the value is a path to one of the folders or to something in
@@ -18,50 +23,228 @@ type folder struct{ path, folded string }
 
 func newFolder(p string) folder { return folder{p, fold(p)} }
 
-// eval compares the value as an upstream may read it: as it stands, with backslashes as
-// separators, and with percent escapes decoded. A deny rule holds if any reading leads
-// into a folder, an allow rule only if all of them do.
+// eval compares the value as upstreams may read it, see [pathReadings]. A deny rule holds if any reading leads
+// into a folder, an allow rule only if all of them do and none is in doubt.
 func (o underOperator) eval(v value) outcome {
 	if v.node.kind != kindString {
 		return wrongKind(v.node, "a string")
 	}
+	if len(v.node.text) > maxPath {
+		return outcome{unknown, "is too long for a path"}
+	}
 	all, any := outcome{result: yes}, outcome{result: no}
-	for _, reading := range pathReadings(v.node.text) {
-		one := o.contains(reading, v.wide)
-		all, any = and(all, one), or(any, one)
+	note := func(one outcome) { all, any = and(all, one), or(any, one) }
+	readings, complete := pathReadings(v.node.text)
+	if !complete {
+		note(outcome{unknown, "can be read as too many different paths"})
+	}
+	for _, reading := range readings {
+		if why := doubt(reading); why != "" {
+			note(outcome{unknown, why})
+		}
+		note(o.contains(reading, v.wide))
 	}
 	switch {
 	case v.wide || all.result == any.result:
+		return any
+	case any.result == unknown: // no reading leads into a folder, and one cannot be judged
 		return any
 	default: // the readings disagree
 		return outcome{unknown, "can be read as different paths"}
 	}
 }
 
-func pathReadings(s string) []string {
-	if hasDrive(strings.ReplaceAll(s, `\`, "/")) { // only where backslashes separate
-		s = strings.ReplaceAll(s, `\`, "/")
+// What is judged as a path: no system takes longer ones, and escapes that stand for escapes are nobody's idea of one.
+const (
+	maxPath     = 32 << 10
+	maxReadings = 48
+)
+
+// pathReadings returns the value as it stands and as others may read it: with backslashes as separators, with
+// percent escapes decoded, as often as there are any, with what Windows leaves out at the end of a name, without the
+// parameters, the query and the fragment of a URL, with characters that look like dots and separators taken for
+// them. complete is false if there are more than anybody would want to judge.
+func pathReadings(s string) (readings []string, complete bool) {
+	if slashed := strings.ReplaceAll(s, `\`, "/"); hasDrive(slashed) { // only where backslashes separate
+		s = slashed
 	}
-	readings := []string{s}
-	if strings.Contains(s, `\`) {
-		readings = append(readings, strings.ReplaceAll(s, `\`, "/"))
+	readings = []string{s}
+	if isPlainPath(s) {
+		return readings, true
 	}
-	if strings.Contains(s, "%") {
-		for _, r := range readings {
-			if decoded, err := url.PathUnescape(r); err == nil {
-				readings = append(readings, decoded, strings.ReplaceAll(decoded, `\`, "/"))
+	known := map[string]bool{s: true}
+	for i := 0; i < len(readings); i++ {
+		for _, read := range pathReaders {
+			other := read(readings[i])
+			if known[other] {
+				continue
 			}
+			if len(readings) == maxReadings {
+				return readings, false
+			}
+			known[other] = true
+			readings = append(readings, other)
 		}
 	}
-	return readings
+	return readings, true
 }
 
-func (o underOperator) contains(s string, wide bool) outcome {
-	if strings.ContainsRune(s, 0) {
-		return outcome{unknown, "is not a path: it contains NUL"}
+// isPlainPath reports whether no reader sees anything but what stands there.
+func isPlainPath(s string) bool {
+	if strings.HasPrefix(s, "/") && hasDrive(s[1:]) {
+		return false
 	}
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`\%;?#+`, c) >= 0 {
+			return false
+		}
+		if s[i] == '.' && (i+1 == len(s) || s[i+1] == '/') {
+			return false
+		}
+	}
+	return true
+}
+
+var pathReaders = []func(string) string{
+	unescaped,
+	func(s string) string { return strings.ReplaceAll(s, `\`, "/") },
+	strings.TrimSpace,
+	asWindows,
+	withoutParameters,
+	func(s string) string { return before(s, "?#") },
+	func(s string) string { return strings.ReplaceAll(s, "+", " ") },
+	norm.NFKC.String,
+	separators.Replace,
+	withoutInvisible,
+	withoutDevice,
+}
+
+func before(s, any string) string {
+	if i := strings.IndexAny(s, any); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// unescaped decodes the escapes that are some, %41 and %u0041, and leaves the others as they are.
+func unescaped(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] == '%' && i+6 <= len(s) && s[i+1]|0x20 == 'u' {
+			if n, err := strconv.ParseUint(s[i+2:i+6], 16, 16); err == nil {
+				b.WriteRune(rune(n))
+				i += 6
+				continue
+			}
+		}
+		if s[i] == '%' && i+3 <= len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return b.String()
+}
+
+// asWindows leaves out the dots and spaces at the end of names, as Windows does, also those of "..".
+func asWindows(s string) string {
+	if !strings.Contains(s, ".") && !strings.Contains(s, " ") {
+		return s
+	}
+	names := strings.Split(s, "/")
+	for i, name := range names {
+		switch trimmed := strings.TrimRight(name, ". "); {
+		case trimmed != "":
+			names[i] = trimmed
+		case strings.TrimRight(name, " ") == "..":
+			names[i] = ".."
+		case strings.TrimRight(name, " ") == ".":
+			names[i] = "."
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+// withoutParameters leaves out what stands behind a semicolon in a name, as servers of Java do.
+func withoutParameters(s string) string {
+	if !strings.Contains(s, ";") {
+		return s
+	}
+	names := strings.Split(s, "/")
+	for i, name := range names {
+		names[i] = before(name, ";")
+	}
+	return strings.Join(names, "/")
+}
+
+// separators are characters that are taken for separators where text is converted to fewer characters.
+var separators = strings.NewReplacer("∕", "/", "⁄", "/", "⧸", "/", "╱", "/", "∖", `\`, "⧵", `\`, "¥", `\`, "₩", `\`, "．", ".", "。", ".")
+
+// withoutInvisible leaves out characters that some file systems do not tell apart names by.
+func withoutInvisible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r == 0x34f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// withoutDevice turns \\?\C:\x and /C:/x into C:/x.
+func withoutDevice(s string) string {
+	if len(s) > 4 && (s[:4] == "//?/" || s[:4] == "//./") {
+		return s[4:]
+	}
+	if hasDrive(strings.TrimPrefix(s, "/")) {
+		return strings.TrimPrefix(s, "/")
+	}
+	return s
+}
+
+var (
+	schemed   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)                                        // file:/etc
+	variable  = regexp.MustCompile(`(?:^|/)\$[A-Za-z_]|\$[{(]|` + "`" + `|%[A-Za-z_][A-Za-z0-9_()]*%`) // $HOME, ${X}, %APPDATA%
+	escape    = regexp.MustCompile(`%[0-9A-Fa-f]{2}%`)
+	manyDots  = regexp.MustCompile(`(?:^|/)[. ]*(?:\.\.\.| )[. ]*(?:/|$)`) // what is left of such a name differs
+	braces    = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
+	shortName = regexp.MustCompile(`(?:^|/)[^/.~]{1,6}~[0-9]+(?:\.[^/.]{0,3})?(?:/|$)`) // PROGRA~1
+)
+
+// doubt says why a reading may not be the path that it looks like, "" if it is.
+func doubt(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }):
+		return "is not a path: it contains NUL, control characters or bytes that are no text"
+	case s[0] == '~' || schemed.MatchString(s) || strings.Contains(s, "://"):
+		return "is not a plain path"
+	case strings.HasPrefix(s, "//"):
+		return "may name another computer or a device"
+	case len(s) > 1 && (s[1] == ':' || s[1] == '|') && isLetter(s[0]) && !hasDrive(s):
+		return "starts from the current folder of a drive"
+	case variable.MatchString(escape.ReplaceAllString(s, "")) || braces.MatchString(s):
+		return "may be expanded before it is a path"
+	case manyDots.MatchString(s):
+		return "has a name of dots or spaces only"
+	case hasDrive(s) && shortName.MatchString(s):
+		return "may be a short name for another one"
+	}
+	return ""
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func (o underOperator) contains(s string, wide bool) outcome {
 	absolute := isAbsolute(s)
-	if !absolute && (s == "" || s[0] == '~' || strings.Contains(s, "://")) {
+	if s == "" || strings.ContainsRune(s, 0) || !absolute && (s[0] == '~' || strings.Contains(s, "://")) {
 		return outcome{unknown, "is not a plain path"}
 	}
 	cleaned := cleanPath(s)
@@ -102,7 +285,7 @@ func isAbsolute(p string) bool { return strings.HasPrefix(p, "/") || hasDrive(p)
 
 // hasDrive recognises "C:/x".
 func hasDrive(p string) bool {
-	return len(p) >= 3 && p[1] == ':' && p[2] == '/' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
+	return len(p) >= 3 && p[1] == ':' && p[2] == '/' && isLetter(p[0])
 }
 
 // cleanPath is path.Clean for which no ".." leads above a drive.
