@@ -12,8 +12,8 @@ import (
 )
 
 // layers is the import table: what a folder may import besides the standard
-// library. Leaves import nothing of this module but internal/replace, internal/encoded and
-// internal/visible, and each outside module comes in through the folders that are named here and no others.
+// library. Of this module leaves import small internal packages only, and each outside module
+// comes in through the folders that are named here and no others.
 var layers = map[string]struct {
 	ours    []string
 	outside []string
@@ -23,18 +23,18 @@ var layers = map[string]struct {
 	"analysis":        {outside: []string{"github.com/evanw/esbuild"}},
 	"profiles":        {ours: []string{"internal/replace", "internal/visible"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":         {},
-	"upstream":        {ours: []string{"internal/encoded", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":        {ours: []string{"internal/address", "internal/encoded", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 	"hostfns":         {},
-	"store":           {outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":           {ours: []string{"internal/encoded", "internal/visible", "store"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
+	"store":           {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
+	"audit":           {ours: []string{"internal/encoded", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
 	".":            {ours: []string{"internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
 	"server":       {ours: []string{".", "approvals", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"console":      {ours: []string{"approvals", "audit", "store"}},
-	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
 
 // An OTLP sends entries as events to an OpenTelemetry collector, over HTTP in the protocol's JSON form. It is a copy
@@ -135,7 +137,7 @@ func (o *OTLP) postOnce(ctx context.Context, body []byte) (again bool, err error
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url, bytes.NewReader(body))
 	if err != nil {
-		return false, err
+		return false, address.Hide(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	for name, value := range o.headers {
@@ -143,7 +145,7 @@ func (o *OTLP) postOnce(ctx context.Context, body []byte) (again bool, err error
 	}
 	res, err := o.client.Do(req)
 	if err != nil {
-		return true, err
+		return true, address.Hide(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
@@ -152,7 +154,7 @@ func (o *OTLP) postOnce(ctx context.Context, body []byte) (again bool, err error
 		again = true
 	}
 	if res.StatusCode/100 != 2 {
-		err = fmt.Errorf("the collector answered %s", res.Status)
+		err = fmt.Errorf("%s answered %d %s", address.Origin(o.url), res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return again, err
 }

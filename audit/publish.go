@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -109,17 +110,17 @@ type webhookPublisher struct {
 func (p *webhookPublisher) Publish(ctx context.Context, line []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(line))
 	if err != nil {
-		return err
+		return address.Hide(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := p.client.Do(req)
 	if err != nil {
-		return err
+		return address.Hide(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 4096) // so that the connection can be used again
 	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("the server answered %s", res.Status)
+		return fmt.Errorf("%s answered %d %s", address.Origin(p.url), res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return nil
 }

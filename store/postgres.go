@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 func (d *DB) openPostgres(ctx context.Context) error {
 	config, err := pgx.ParseConfig(d.options.URL)
 	if err != nil {
-		return fmt.Errorf("the URL of the database: %w", err) // pgx leaves the password out
+		return fmt.Errorf("the URL of the database, %s, cannot be used: write postgres://user:password@host:port/name", address.Origin(d.options.URL)) // what pgx says quotes parts of it
 	}
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = connectWait
@@ -57,7 +59,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	}
 	if err != nil {
 		pool.Close()
-		return fmt.Errorf("opening the database of %s: %w", config.Host, err)
+		return fmt.Errorf("opening the database of %s: %w", config.Host, address.Hide(err))
 	}
 	d.pool = pool
 	return nil
@@ -99,7 +101,7 @@ func (d *DB) listen(ctx context.Context) {
 func (d *DB) listenOnce(ctx context.Context) error {
 	config, err := pgx.ParseConfig(d.options.URL)
 	if err != nil {
-		return err
+		return address.Hide(err)
 	}
 	config.RuntimeParams["application_name"] = "codemode listener"
 	conn, err := pgx.ConnectConfig(ctx, config)

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
 
 // renewTime bounds the exchange of a refresh token for a new access token.
@@ -244,12 +246,12 @@ func refusal(e *oauth2.RetrieveError) string {
 // withoutURL leaves out of an error what was asked of whom.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
+		return address.Hide(e.Err)
 	}
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return errors.New("the authorization server failed: " + refusal(e))
 	}
-	return err
+	return address.Hide(err)
 }
 
 // authClient talks to authorization servers. What is sent to one follows no

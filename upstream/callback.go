@@ -5,23 +5,37 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
 // A callback is the address on this machine to which the browser is sent when
-// the person has logged in.
+// the person has logged in. Everybody on this machine can reach it, and every page that the browser shows can send it
+// there: only what has the state of this login, which the authorization server got from us, is an answer. Whatever else
+// comes changes nothing, and the login goes on waiting.
 type callback struct {
 	address string
+	port    int
 	server  *http.Server
-	state   string // set before anybody knows the address
 	got     chan url.Values
+
+	mu    sync.Mutex
+	state string // "" before anybody has been sent anywhere
+	stray bool   // something came that does not belong to this login
 }
+
+// What a request to the callback may take.
+const (
+	callbackTime   = 5 * time.Second
+	callbackHeader = 32 << 10
+)
 
 func newCallback(port int) (*callback, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -32,30 +46,55 @@ func newCallback(port int) (*callback, error) {
 	if port != 0 {
 		host = "localhost" // as other clients register it
 	}
-	c := &callback{
-		address: fmt.Sprintf("http://%s:%d/callback", host, l.Addr().(*net.TCPAddr).Port),
-		got:     make(chan url.Values, 1),
+	c := &callback{port: l.Addr().(*net.TCPAddr).Port, got: make(chan url.Values, 1)}
+	c.address = fmt.Sprintf("http://%s:%d/callback", host, c.port)
+	c.server = &http.Server{
+		Handler: http.HandlerFunc(c.serve), MaxHeaderBytes: callbackHeader,
+		ReadHeaderTimeout: callbackTime, ReadTimeout: callbackTime, WriteTimeout: callbackTime,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what strangers send is no news
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /callback", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		fmt.Fprintln(w, "codemode has the answer. Close this page and look at the terminal.")
-		c.take(r.URL.Query())
-	})
-	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	c.server.SetKeepAlivesEnabled(false)
 	go func() { _ = c.server.Serve(l) }() // ends with close
 	return c, nil
 }
 
-func (c *callback) expect(state string) { c.state = state }
+func (c *callback) expect(state string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = state
+}
 
-// take keeps the first answer.
-func (c *callback) take(q url.Values) {
-	select {
-	case c.got <- q:
+// isOurs reports whether an answer belongs to this login.
+func (c *callback) isOurs(q url.Values) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ours := c.state != "" && len(q["state"]) == 1 && subtle.ConstantTimeCompare([]byte(q["state"][0]), []byte(c.state)) == 1
+	c.stray = c.stray || !ours
+	return ours
+}
+
+func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	ours := r.Host == fmt.Sprintf("127.0.0.1:%d", c.port) || r.Host == fmt.Sprintf("localhost:%d", c.port)
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	switch {
+	case !ours:
+		http.Error(w, "This is not the address of a login.", http.StatusForbidden)
+	case r.URL.Path != "/callback":
+		http.NotFound(w, r)
+	case r.Method != http.MethodGet:
+		http.Error(w, "A login is answered by GET.", http.StatusMethodNotAllowed)
+	case err != nil, len(q["code"]) > 1, len(q["error"]) > 1, len(q["iss"]) > 1, !c.isOurs(q):
+		http.Error(w, "This is not the answer to the login that codemode waits for. It still waits.", http.StatusBadRequest)
 	default:
+		fmt.Fprintln(w, "codemode has the answer. Close this page and look at the terminal.")
+		select {
+		case c.got <- q: // the first answer counts
+		default:
+		}
 	}
 }
 
@@ -71,9 +110,14 @@ func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.Author
 		}
 		q = u.Query()
 	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.stray {
+			return nil, fmt.Errorf("nobody has logged in, and what was sent to the address for the answer does not belong to this login: %w", context.Cause(ctx))
+		}
 		return nil, fmt.Errorf("nobody has logged in: %w", context.Cause(ctx))
 	}
-	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1 {
+	if !c.isOurs(q) { // it was pasted: what comes to the address was looked at there
 		return nil, errors.New("the answer does not belong to this login (its state is another one); nothing was kept")
 	}
 	if code := q.Get("error"); code != "" {

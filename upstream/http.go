@@ -16,6 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
 
 // An httpWire is everything that goes over HTTP to one server. It sends the
@@ -34,10 +36,10 @@ type httpWire struct {
 func newHTTPWire(s *Server, a *account) (*httpWire, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, fmt.Errorf("its url: %w", err)
+		return nil, errors.New("its url cannot be read")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("its url %q is not an http or https address", s.URL)
+		return nil, errors.New("its url has to begin with http:// or https:// and a host")
 	}
 	return &httpWire{server: s, account: a, origin: originOf(u), base: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -65,7 +67,7 @@ func (w *httpWire) client() *http.Client {
 			return fmt.Errorf("it redirects to another origin, %s; if that is meant, configure that address", originOf(r.URL))
 		}
 		if r.Method != via[0].Method {
-			return fmt.Errorf("it redirects to %s; configure that address", r.URL.Redacted())
+			return fmt.Errorf("it redirects to another address at %s; configure that", address.Origin(r.URL.String()))
 		}
 		if len(via) >= 5 {
 			return errors.New("it redirects in circles")
@@ -220,9 +222,9 @@ func (w *httpWire) explain(err error) error {
 	}
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		if _, ok := errors.AsType[net.Error](failed.Err); ok {
-			return fmt.Errorf("it cannot be reached: %w", failed.Err)
+			return fmt.Errorf("it cannot be reached: %w", address.Hide(failed.Err))
 		}
-		return failed.Err
+		return address.Hide(failed.Err)
 	}
 	switch w.refused() {
 	case http.StatusUnauthorized:

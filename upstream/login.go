@@ -16,6 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
 
 // An OAuth is what the configuration says about logging in at a server over
@@ -231,7 +233,7 @@ func shortened(err error) error {
 	if no, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return errors.New("the authorization server gave no token: " + refusal(no))
 	}
-	text := err.Error()
+	text := address.Hide(err).Error()
 	if strings.Contains(text, "no configured client registration methods") {
 		return errors.New(`its authorization server registers nobody by itself: register codemode there, and put what it gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}`)
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -185,6 +186,91 @@ func TestATokenThatEndsSoonIsRenewedBefore(t *testing.T) {
 	}
 }
 
+func browserThatMayFail(address string) {
+	go func() {
+		if resp, err := http.Get(address); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+}
+
+// TestForgedAnswersDoNotEndALogin: whoever can reach the address for the answer, a program on this machine or a page
+// that the browser shows, sends what is not the answer. The login that waits takes none of it, and then the right one.
+func TestForgedAnswersDoNotEndALogin(t *testing.T) {
+	t.Parallel()
+	h := host(t, hosted.Options{})
+	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
+	open := func(address string) {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		back, state := u.Query().Get("redirect_uri"), url.QueryEscape(u.Query().Get("state"))
+		go func() {
+			for _, row := range []struct{ method, rest, host string }{
+				{"GET", "", ""},
+				{"GET", "?error=access_denied", ""},
+				{"GET", "?error=access_denied&state=", ""},
+				{"GET", "?error=access_denied&state=guessed", ""},
+				{"GET", "?code=stolen", ""},
+				{"GET", "?code=stolen&state=guessed", ""},
+				{"GET", "?code=stolen&state=" + state + "x", ""},
+				{"GET", "?code=stolen&state=" + state + "&state=guessed", ""},
+				{"GET", "?code=stolen&state=guessed&state=" + state, ""},
+				{"GET", "?code=stolen&code=another&state=" + state, ""},
+				{"GET", "?code=stolen&STATE=" + state, ""},
+				{"GET", "?code=stolen&state=" + state + "&%zz", ""},
+				{"GET", "?code=stolen;state=" + state, ""},
+				{"POST", "?code=stolen&state=" + state, ""},
+				{"HEAD", "?code=stolen&state=" + state, ""},
+				{"OPTIONS", "?code=stolen&state=" + state, ""},
+				{"GET", "/?code=stolen&state=" + state, ""},
+				{"GET", "/../callback2?code=stolen&state=" + state, ""},
+				{"GET", "?code=stolen&state=" + state, "rebound.example"},
+				{"GET", "?code=stolen&state=" + state, "127.0.0.1"},
+			} {
+				req, err := http.NewRequest(row.method, back+row.rest, nil)
+				if err != nil {
+					continue // not even that
+				}
+				if row.host != "" {
+					req.Host = row.host
+				}
+				resp, err := http.DefaultTransport.RoundTrip(req)
+				if err != nil {
+					t.Errorf("%s %s: %v", row.method, row.rest, err)
+					continue
+				}
+				_ = resp.Body.Close()
+				if resp.StatusCode < 400 {
+					t.Errorf("%s %s to %q was answered %s", row.method, row.rest, row.host, resp.Status)
+				}
+			}
+			var conns []net.Conn // that say nothing
+			for range 100 {
+				if c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(back, "http://"), "/callback")); err == nil {
+					conns = append(conns, c)
+				}
+			}
+			browserThatMayFail(address)
+			time.Sleep(100 * time.Millisecond)
+			for _, c := range conns {
+				_ = c.Close()
+			}
+		}()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := m.Login(ctx, "hosted", upstream.LoginOptions{Open: open}); err != nil {
+		t.Fatalf("the login did not wait for its answer: %v", err)
+	}
+	eventually(t, "it is ready", func() bool { return status(t, m, "hosted").State == upstream.Ready })
+	if err := works(t, m); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLoginsThatFail(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -208,7 +294,12 @@ func TestLoginsThatFail(t *testing.T) {
 			t.Parallel()
 			h, dir := host(t, row.how), t.TempDir()
 			m := manage(t, upstream.Options{Logins: dir}, httpServer("hosted", h.URL))
-			if err := logIn(t, m); err == nil || !strings.Contains(err.Error(), row.want) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			if strings.HasSuffix(row.name, "state") { // the login waits for an answer that is its own
+				ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
+			}
+			defer cancel()
+			if err := m.Login(ctx, "hosted", upstream.LoginOptions{Open: browserThatMayFail}); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
 			}
 			if files, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(files) > 0 {

@@ -77,10 +77,10 @@ func (p *entry) server() Server {
 		if u, err := url.Parse(s.URL); err == nil {
 			s.SSEFirst = s.Transport == HTTP && p.keys["httpUrl"] == nil && path.Base(u.Path) == "sse"
 			if len(p.missing) == 0 && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-				p.fail("its url %q is not an http or https address", s.URL)
+				p.fail("its url has to begin with http:// or https:// and a host")
 			}
 		} else {
-			p.fail("its url cannot be read: %v", err)
+			p.fail("its url cannot be read: write http:// or https:// and a host")
 		}
 	}
 	s.Disabled = p.flag("disabled")

@@ -25,6 +25,7 @@ func bearsSecret(name string) bool {
 const (
 	secretMin = 6
 	keyMin    = 16
+	pathMin   = 20 // a part of the address's path
 )
 
 // secrets returns the values of the configuration that must not be seen in an
@@ -60,6 +61,13 @@ func (s *Server) secrets() (all, keys []string) {
 		if password, ok := u.User.Password(); ok {
 			add(password, true)
 			add(url.QueryEscape(password), true)
+		} else { // a token in the place of a user
+			add(u.User.Username(), true)
+		}
+		for part := range strings.SplitSeq(u.Path, "/") {
+			if len(part) >= pathMin { // a token, as webhooks have it
+				add(part, true)
+			}
 		}
 		for name, values := range u.Query() {
 			for _, v := range values {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
+
+	"github.com/codemode-project/codemode/internal/address"
 )
 
 // An mcpClient is a program that keeps MCP servers in a file of its own.
@@ -368,7 +370,7 @@ func (e *clientEntry) servesHere() bool {
 // summary says in few words what a server is, without what may be secret in it.
 func (e *clientEntry) summary() string {
 	if e.server.URL != "" {
-		return string(e.server.Transport) + "  " + withoutSecrets(e.server.URL)
+		return string(e.server.Transport) + "  " + address.Origin(e.server.URL)
 	}
 	text := "stdio  " + filepath.Base(e.server.Command)
 	for _, arg := range e.server.Args {
@@ -377,19 +379,4 @@ func (e *clientEntry) summary() string {
 		}
 	}
 	return text
-}
-
-// withoutSecrets leaves of an address what says where it leads.
-func withoutSecrets(address string) string {
-	address, _, _ = strings.Cut(address, "?")
-	address, _, _ = strings.Cut(address, "#")
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	host, path, _ := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		host = host[i+1:]
-	}
-	return scheme + "://" + host + "/" + path
 }

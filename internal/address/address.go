@@ -1,0 +1,90 @@
+// Package address writes addresses into messages without their secrets: webhooks have one in their path, databases in
+// their user, collectors in their query, and the errors of net/http and net/url repeat the whole.
+package address
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Hidden stands for what of an address is not shown.
+const Hidden = "…"
+
+// Unreadable stands for an address that cannot be read.
+const Unreadable = "(an address that cannot be read)"
+
+// Origin returns the scheme and the host of an address, and [Hidden] if there is more to it.
+func Origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return Unreadable
+	}
+	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
+	switch strings.TrimPrefix(address, origin) {
+	case "", "/":
+		return origin
+	}
+	return origin + "/" + Hidden
+}
+
+var (
+	whole = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]+`)
+	login = regexp.MustCompile(`[^\s"'<>/@` + "`" + `]+:[^\s"'<>@` + "`" + `]*@`) // user:password@ without a scheme
+)
+
+// Scrub replaces the addresses in a text by their origins.
+func Scrub(text string) string {
+	text = whole.ReplaceAllStringFunc(text, func(found string) string {
+		address := strings.TrimRight(found, `.,:;)]}\`)
+		return Origin(address) + found[len(address):]
+	})
+	return login.ReplaceAllString(text, Hidden+"@")
+}
+
+// Hide returns an error whose text has no more of an address than its origin; nil for nil. Of what is wrong with an
+// address nothing is said: it quotes the part.
+func Hide(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for at := err; at != nil; {
+		u, ok := errors.AsType[*url.Error](at)
+		if !ok {
+			break
+		}
+		if u.Op == "parse" {
+			text = strings.ReplaceAll(text, u.Error(), "the address cannot be read")
+		} else {
+			text = strings.ReplaceAll(text, u.URL, Origin(u.URL))
+			text = strings.ReplaceAll(text, url.QueryEscape(u.URL), Hidden)
+		}
+		at = u.Err
+	}
+	if text = Scrub(text); text == err.Error() {
+		return err
+	}
+	return &hiddenError{text, err}
+}
+
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+
+// Is finds what the error is made of. There is no Unwrap: it would give the [url.Error] with the address to whoever
+// prints it.
+func (e *hiddenError) Is(target error) bool { return errors.Is(e.err, target) }
+
+// Timeout reports whether the request ran out of time.
+func (e *hiddenError) Timeout() bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.err)
+	return ok && t.Timeout()
+}
