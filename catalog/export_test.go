@@ -24,19 +24,6 @@ func Check(schema, value json.RawMessage, draft7 bool) error {
 	return err
 }
 
-// Steps is how many steps it takes to check a value, and how many it may take.
-func Steps(schema, value json.RawMessage) (steps, budget int) {
-	var c compiled
-	c.compile(schema, newPatternRoom())
-	v, err := decode(value)
-	if err != nil {
-		return 0, 0
-	}
-	k := newChecker(context.Background(), &c, len(value))
-	_, _ = k.run(context.Background(), v)
-	return k.steps, k.budget
-}
-
 // Busy makes the catalogue as it is while a new list is taken in, until the
 // returned function is called.
 func (c *Catalog) Busy() (done func()) {
