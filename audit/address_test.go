@@ -37,7 +37,7 @@ func TestAddressesWithSecretsAreNotLogged(t *testing.T) {
 		key, err := NewKey(bytes.Repeat([]byte{1}, 32))
 		check(t, err)
 		p := &publishing{key: key, to: []Publisher{WebhookPublisher(address, &http.Client{})}, log: logger}
-		p.publish(Checkpoint{Database: "d"})
+		p.publish("a checkpoint")
 		o := &OTLP{url: address, client: &http.Client{}, log: logger}
 		ctx, cancel := context.WithTimeout(t.Context(), publishWait)
 		if _, err := o.postOnce(ctx, []byte("{}")); err == nil {

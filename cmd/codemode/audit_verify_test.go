@@ -171,7 +171,7 @@ func (k *keptRecord) copied(t *testing.T) *keptRecord {
 func (k *keptRecord) verify(args ...string) (code int, text string) {
 	k.t.Helper()
 	var out, errs screen
-	code = runMain(k.t, streams{strings.NewReader(""), &out, &errs}, append([]string{"audit", "verify", "--state", k.dir}, args...)...)
+	code = runMain(k.t, streams{in: strings.NewReader(""), out: &out, err: &errs}, append([]string{"audit", "verify", "--state", k.dir}, args...)...)
 	return code, out.String() + errs.String()
 }
 
@@ -198,7 +198,7 @@ func (k *keptRecord) lines() []string {
 
 func (k *keptRecord) publicKey() string {
 	var out, errs screen
-	if code := runMain(k.t, streams{strings.NewReader(""), &out, &errs}, "audit", "key", "--state", k.dir); code != exitOK {
+	if code := runMain(k.t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "key", "--state", k.dir); code != exitOK {
 		k.t.Fatal(errs.String())
 	}
 	return strings.TrimSpace(out.String())
@@ -482,7 +482,7 @@ func TestVerifyExports(t *testing.T) {
 	k := newKept(t)
 	split := filepath.Join(t.TempDir(), "a", "b")
 	var out, errs screen
-	if code := runMain(t, streams{strings.NewReader(""), &out, &errs}, "audit", "export", "--state", k.dir, "--split", split); code != exitOK {
+	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "export", "--state", k.dir, "--split", split); code != exitOK {
 		t.Fatal(errs.String())
 	}
 	names, err := filepath.Glob(filepath.Join(split, "*.jsonl"))
@@ -507,7 +507,7 @@ func TestVerifyExports(t *testing.T) {
 	// A record that was rewritten before it was exported: the checkpoints of its writer are in the file.
 	k.rewrite(3)
 	file := k.path("export.jsonl")
-	if code := runMain(t, streams{strings.NewReader(""), &out, &errs}, "audit", "export", "--state", k.dir, "-o", file); code != exitOK {
+	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "export", "--state", k.dir, "-o", file); code != exitOK {
 		t.Fatal(errs.String())
 	}
 	if code, text := k.verify(file); code != exitTampered || !strings.Contains(text, "rewritten") {
@@ -532,7 +532,7 @@ func TestNothingRecordedYet(t *testing.T) {
 		x := k.copied(t)
 		x.remove(c.without...)
 		var out, errs screen
-		code := runMain(t, streams{strings.NewReader(""), &out, &errs}, append([]string{"audit"}, append(c.args, "--state", x.dir)...)...)
+		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, append([]string{"audit"}, append(c.args, "--state", x.dir)...)...)
 		if text := errs.String(); code != c.code || !strings.Contains(text, c.says) || c.says != "nothing has run yet" && strings.Contains(text, "nothing has run yet") {
 			t.Errorf("%s, %v: exit code %d: %s", c.what, c.args, code, text)
 		}

@@ -226,7 +226,7 @@ func TestStrangersWords(t *testing.T) {
 	}
 	say := func(t *testing.T, args []string) string {
 		var out, errs screen
-		runMain(t, streams{strings.NewReader(""), &out, &errs}, args...)
+		runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, args...)
 		return byChance.ReplaceAllString(out.String()+errs.String(), "")
 	}
 	plain := map[string]string{}
