@@ -21,7 +21,8 @@
 //
 // Package analysis reads a program before it runs: it turns TypeScript into
 // JavaScript, finds mistakes with line and column, and the calls the text shows.
-// What it finds is shown to people and decides nothing.
+// What it finds is shown to people and decides nothing. It reads in worker
+// processes, where [Options.Worker] names one, since no text can be trusted to be cheap.
 //
 // Package profiles reads what a person allows, and decides calls. A decision
 // depends on the profile and the call alone, and gives its reasons.
