@@ -15,7 +15,7 @@ const (
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute
 	// maxHeader is far more than any client sends, in bytes.
-	maxHeader = 16 << 10
+	maxHeader = 64 << 10
 	// maxStrangers is how many connections may be open on which no request was let in yet, and none is being served.
 	maxStrangers = 1024
 )
