@@ -58,10 +58,12 @@ func hostedConfig(t *testing.T, o hosted.Options) (*hosted.Server, string) {
 // logIn runs codemode login as a person with a browser would.
 func logIn(t *testing.T, config string) (code int, said string) {
 	t.Helper()
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
 	out, errs := &growing{}, &growing{}
 	over := make(chan int, 1)
 	go func() {
-		over <- Main(t.Context(), []string{"login", "linear", "--no-browser", "--config", config}, streams{in: strings.NewReader(""), out: out, err: errs})
+		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config}, streams{in: strings.NewReader(""), out: out, err: errs})
 	}()
 	for end := time.Now().Add(20 * time.Second); !strings.HasSuffix(out.String(), "\n"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -78,6 +80,15 @@ func logIn(t *testing.T, config string) (code int, said string) {
 	}
 	page, _ := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK { // it was not the answer: the login waits on, until the person gives up
+		select {
+		case code = <-over:
+			t.Errorf("the login ended, with exit code %d: %s", code, errs)
+			return code, errs.String() + string(page)
+		case <-time.After(300 * time.Millisecond):
+		}
+		giveUp()
+	}
 	return <-over, errs.String() + string(page)
 }
 
@@ -123,9 +134,10 @@ func TestLoginAndLogout(t *testing.T) {
 	}
 }
 
+// TestALoginThatIsNotOurs: an answer with another state does not end the login that waits, and nothing of it is kept.
 func TestALoginThatIsNotOurs(t *testing.T) {
 	_, config := hostedConfig(t, hosted.Options{Tamper: func(q url.Values) { q.Set("state", "guessed") }})
-	if code, said := logIn(t, config); code != exitInternal || !strings.Contains(said, "does not belong to this login") {
+	if code, said := logIn(t, config); code == exitOK || !strings.Contains(said, "does not belong to this login") || !strings.Contains(said, "It still waits.") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if code, text := show(t, "logout", "linear", "--config", config); code != exitUsage || !strings.Contains(text, "no login") {
