@@ -149,6 +149,7 @@ type policy struct {
 	e       *Evaluator
 	name    string
 	subject profiles.Subject                 // whom overlays know it by
+	owner   string                           // whose share of the questions it uses
 	within  profiles.Limits                  // of a saved program, beside those of its profile
 	began   uint64                           // when it was bound, as pins count
 	last    atomic.Pointer[profiles.Profile] // the profile as it was last seen
@@ -188,7 +189,7 @@ func (p *policy) digest() string {
 }
 
 func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
-	lastMinute, pending := p.e.asks.count(p.now(), p.subject.Principal)
+	lastMinute, pending := p.e.asks.count(p.now(), p.owner)
 	return profiles.Call{
 		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
 		Tainted: n.Tainted, DefinitionChanged: p.e.pins.changed(t.Name, t.Digest, p.began),
@@ -296,16 +297,16 @@ type asksOf struct {
 	times   []time.Time // of the last minute, oldest first
 }
 
-func (a *askCounter) begin(now time.Time, principal string) (end func()) {
+func (a *askCounter) begin(now time.Time, owner string) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.of == nil {
 		a.of = map[string]*asksOf{}
 	}
-	one := a.of[principal]
+	one := a.of[owner]
 	if one == nil {
 		one = &asksOf{}
-		a.of[principal] = one
+		a.of[owner] = one
 	}
 	one.pending++
 	one.times = append(one.times, now)
@@ -316,10 +317,10 @@ func (a *askCounter) begin(now time.Time, principal string) (end func()) {
 	}
 }
 
-func (a *askCounter) count(now time.Time, principal string) (lastMinute, pending int) {
+func (a *askCounter) count(now time.Time, owner string) (lastMinute, pending int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	one := a.of[principal]
+	one := a.of[owner]
 	if one == nil {
 		return 0, 0
 	}
@@ -327,7 +328,7 @@ func (a *askCounter) count(now time.Time, principal string) (lastMinute, pending
 		one.times = one.times[1:]
 	}
 	if len(one.times) == 0 && one.pending == 0 {
-		delete(a.of, principal)
+		delete(a.of, owner)
 	}
 	return len(one.times), one.pending
 }

@@ -133,14 +133,14 @@ func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *ap
 		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
 	}
 	start := time.Now()
-	defer a.e.asks.begin(start, a.principal)()
+	defer a.e.asks.begin(start, a.policy.owner)()
 	defer func() { a.waited += time.Since(start) }()
 	return a.e.desk.Ask(ctx, r, channels, approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman})
 }
 
 // exhausted says which limit keeps a program from asking once more; "" is none.
 func (a *asker) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
-	lastMinute, pending := a.e.asks.count(a.policy.now(), a.principal)
+	lastMinute, pending := a.e.asks.count(a.policy.now(), a.policy.owner)
 	l := profile.Bounded(askUserLimits)
 	for _, x := range []struct {
 		limit, used int

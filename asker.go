@@ -116,7 +116,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 	a.asked = true
 	start := time.Now()
 	a.put.Store(true)
-	defer a.e.asks.begin(start, a.principal)()
+	defer a.e.asks.begin(start, a.policy.owner)()
 	defer func() { a.waited += time.Since(start) }()
 	var calls []*approvals.Request
 	var numbers []int

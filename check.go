@@ -119,7 +119,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := e.read(ctx, r.Principal, cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := e.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}

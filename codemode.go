@@ -77,6 +77,7 @@ type Options struct {
 
 	// GuestMemory is what all programs may have together, in bytes; zero is a quarter of what the machine or its container has, and
 	// 512 MiB at most. One principal gets three quarters of it. It counts unless Engine is given.
+	// It goes before capacity.guestMemory of the configuration.
 	GuestMemory int64
 
 	// Channels reach people whoever asks for a run, beside the channels of each Request.
@@ -104,8 +105,9 @@ type Engine interface {
 // An Evaluator runs programs against the tools and profiles of each moment.
 // Its methods may be called from many goroutines.
 type Evaluator struct {
-	options Options
-	log     *slog.Logger
+	options  Options
+	log      *slog.Logger
+	capacity profiles.Capacity // as it was at the start
 
 	catalog  *catalog.Catalog
 	manager  *upstream.Manager
@@ -117,6 +119,7 @@ type Evaluator struct {
 	keeper   *keeper  // its record is nil unless RecordDir is set
 	asks     askCounter
 	parked   *waitingRuns
+	texts    textBudget
 	reading  *fair.Budget // programs that are read at once
 	reader   analysis.Reader
 	clock    profiles.Clock // what rules that end are decided by
@@ -182,7 +185,6 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		saved:       map[string]*os.Root{},
 		executions:  map[*execution]bool{},
 		listed:      map[string]string{},
-		parked:      newWaitingRuns(),
 		reading:     fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading),
 	}
 	if len(o.Worker) > 0 {
@@ -220,6 +222,10 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if err := e.configure(ctx); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
+	e.configuring.Lock() // the file is watched already
+	e.capacity = e.Capacity()
+	e.configuring.Unlock()
+	e.parked, e.texts.most = newWaitingRuns(e.capacity), cmp.Or(e.capacity.ProgramText, maxTexts)
 	if o.Recorder == nil {
 		if err := e.keep(); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
@@ -228,11 +234,20 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	return e, nil
 }
 
+// Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
+// when it was made.
+func (e *Evaluator) Capacity() profiles.Capacity {
+	if cfg := e.config.Load(); cfg != nil && cfg.Capacity != nil {
+		return *cfg.Capacity
+	}
+	return profiles.Capacity{}
+}
+
 func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, Hash: GuestHash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: e.options.GuestMemory})
+	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, Hash: GuestHash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.capacity.GuestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}

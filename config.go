@@ -60,6 +60,9 @@ func (e *Evaluator) reload(cfg *profiles.Config, err error) {
 		return
 	}
 	e.stale.Store(nil)
+	if e.Capacity() != e.capacity {
+		e.log.Warn(`the key "capacity" was changed; what it said before holds until codemode is started again`)
+	}
 	e.log.Info("the configuration was reloaded", "file", e.options.ConfigPath, "profiles", cfg.Names())
 	e.recordPolicy(e.ctx, "changed", cfg, nil)
 	e.publish()

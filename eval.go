@@ -53,6 +53,17 @@ type Request struct {
 	Session   string
 	Client    string
 	Role      string // as the caller says, for the record alone
+	// Unchecked says that Principal is what the caller says, and nobody checked it: it tells callers apart, and has no share of its
+	// own. All requests of such callers use one share.
+	Unchecked bool
+}
+
+// owner is whose share a request uses; "" is of all that have none of their own.
+func (r *Request) owner() string {
+	if r.Unchecked {
+		return ""
+	}
+	return r.Principal
 }
 
 // A Response is what a run leaves behind, however it ended.
@@ -117,6 +128,11 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.keeper.record != nil {
+		if err := e.texts.take(r.owner(), len(r.Code), time.Now()); err != nil {
+			return nil, err
+		}
+	}
 	if err := cmp.Or(saved.takes(ctx, r.Input), e.checkedBefore(r, policy)); err != nil {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
@@ -132,7 +148,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if e.own.Load() == nil {
 		e.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
-	program, problems, err := e.read(ctx, r.Principal, resp.name, r.Code)
+	program, problems, err := e.read(ctx, r.owner(), resp.name, r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -151,19 +167,19 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
 	x.run = e.gate.Run(x.info())
-	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.Principal, Input: r.Input, Limits: limits, Lookup: program.Lookup})
+	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
 }
 
-// maxReading is how many programs of one principal wait to be compiled.
+// maxReading is how many programs of one owner wait to be compiled.
 const maxReading = 256
 
-// read compiles a program, when it is its principal's turn.
-func (e *Evaluator) read(ctx context.Context, principal, name, code string) (*analysis.Program, []analysis.Problem, error) {
-	if err := e.reading.Acquire(ctx, principal, 1); err != nil {
+// read compiles a program, when it is its owner's turn.
+func (e *Evaluator) read(ctx context.Context, owner, name, code string) (*analysis.Program, []analysis.Problem, error) {
+	if err := e.reading.Acquire(ctx, owner, 1); err != nil {
 		return nil, nil, fmt.Errorf("not started: %w", err)
 	}
-	defer e.reading.Release(principal, 1)
+	defer e.reading.Release(owner, 1)
 	return e.reader.Compile(ctx, name, code)
 }
 
@@ -256,6 +272,7 @@ func (e *Evaluator) prepare(r *Request) (*policy, *savedProgram, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	policy.owner = r.owner()
 	if saved != nil {
 		policy.within = saved.rule.Limits
 	}

@@ -112,12 +112,13 @@ type savedRequest struct {
 	Session   string          `json:"session,omitempty"`
 	Client    string          `json:"client,omitempty"`
 	Role      string          `json:"role,omitempty"`
+	Unchecked bool            `json:"unchecked,omitempty"`
 }
 
 func saveRequest(r *Request) savedRequest {
 	return savedRequest{
 		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound, Tool: r.Tool, Local: r.Local,
-		Principal: r.Principal, Session: r.Session, Client: r.Client, Role: r.Role,
+		Principal: r.Principal, Session: r.Session, Client: r.Client, Role: r.Role, Unchecked: r.Unchecked,
 	}
 }
 
@@ -125,7 +126,7 @@ func saveRequest(r *Request) savedRequest {
 func (s savedRequest) request() Request {
 	return Request{
 		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound, Tool: s.Tool, Local: s.Local,
-		Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role,
+		Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role, Unchecked: s.Unchecked,
 	}
 }
 
@@ -136,14 +137,18 @@ func (x *execution) keep(image []byte) {
 	}
 	ctx, cancel := context.WithTimeout(x.calls, storeWait)
 	defer cancel()
-	x.e.parked.large.Lock()
-	defer x.e.parked.large.Unlock()
 	row, err := x.saved(ctx, image)
 	var db *store.DB
 	if err == nil {
-		if db, err = x.e.Store(ctx); err == nil {
-			err = db.Park(ctx, row)
-		}
+		db, err = x.e.Store(ctx)
+	}
+	if err == nil {
+		err = x.makeRoom(ctx, db, row)
+	}
+	if err == nil {
+		x.e.parked.large.Lock()
+		err = db.Park(ctx, row)
+		x.e.parked.large.Unlock()
 	}
 	if err != nil {
 		if x.calls.Err() == nil {
@@ -163,6 +168,58 @@ func (x *execution) keep(image []byte) {
 		case <-x.calls.Done():
 		}
 	})
+}
+
+// roomWait bounds how long a run that is to be kept waits until earlier ones of its principal are gone from the database.
+const roomWait = time.Second
+
+var errNoRoom = errors.New("too many runs of this principal wait in other processes")
+
+// makeRoom has the database hold no more of one principal than one process may. Runs of processes that are gone end, the oldest first.
+func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.ParkedRun) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, roomWait, errNoRoom)
+	defer cancel()
+	all := x.request.Unchecked
+	for {
+		runs, bytes, err := db.ParkedSize(ctx, row.Principal, all)
+		if err != nil {
+			return cmp.Or(context.Cause(ctx), err)
+		}
+		if again := x.row != nil; again || runs < x.e.parked.count.Total() && bytes+int64(len(row.Image)+len(row.State)) <= x.e.parked.bytes.Total() {
+			return nil // one that is there already takes its own place
+		}
+		if x.e.endOldest(ctx, db, row.Principal, all) {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(roomWait / 20): // others of this process are on their way out
+		}
+	}
+}
+
+// endOldest ends the run that was kept longest ago, of those of a principal that no living process has. It reports whether there was one.
+func (e *Evaluator) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
+	for _, from := range []struct {
+		list func(context.Context) ([]*store.ParkedRun, error)
+		take func(ctx context.Context, run, by string) (*store.ParkedRun, error)
+	}{{db.Orphans, db.Reap}, {db.ParkedRuns, db.Unpark}} {
+		rows, err := from.list(ctx)
+		if err != nil {
+			continue
+		}
+		for _, row := range rows {
+			if row.Principal != principal && !all {
+				continue
+			}
+			if taken, err := from.take(ctx, row.Run, holder()); err == nil {
+				e.bury(ctx, db, taken, errWaitedLongest.Error())
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unkept reports whether it is certain, after a failure, that no other process can find the run in the database.
@@ -340,5 +397,6 @@ func (x *execution) outcome(failure error) *store.Outcome {
 		ended.Blocks = nil
 		body, _ = json.Marshal(ended)
 	}
-	return &store.Outcome{Run: x.resp.Run, Principal: x.request.Principal, State: x.resp.Outcome(failure), Body: body, Expires: time.Now().Add(endedKeep)}
+	return &store.Outcome{Run: x.resp.Run, Principal: x.request.Principal, State: x.resp.Outcome(failure), Body: body,
+		Expires: time.Now().Add(endedKeep), Shared: x.request.Unchecked}
 }

@@ -1,10 +1,12 @@
 package codemode
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // Runs that wait for people without a guest are kept as images, in memory and in the database. One principal has at most three
@@ -13,7 +15,7 @@ const (
 	// maxWaiting is how many runs wait at once.
 	maxWaiting = 1024
 	// maxWaitingBytes bounds their images together.
-	maxWaitingBytes = 128 << 20
+	maxWaitingBytes int64 = 128 << 20
 )
 
 // errWaitedLongest ends a run in favour of a later one of its principal.
@@ -34,14 +36,17 @@ type waitingRun struct {
 	bytes int64
 }
 
-func newWaitingRuns() *waitingRuns {
-	return &waitingRuns{count: fair.New("waiting runs", maxWaiting, 0), bytes: fair.New("memory for waiting runs", maxWaitingBytes, 0)}
+func newWaitingRuns(c profiles.Capacity) *waitingRuns {
+	return &waitingRuns{
+		count: fair.New("waiting runs", int64(cmp.Or(c.WaitingRuns, maxWaiting)), 0),
+		bytes: fair.New("memory for waiting runs", cmp.Or(c.WaitingMemory, maxWaitingBytes), 0),
+	}
 }
 
 // enter counts a run with an image of so many bytes in. The oldest runs of its principal end if there is no room; if there is none
 // even then, the run itself does, and enter reports false.
 func (w *waitingRuns) enter(x *execution, bytes int64) bool {
-	r := &waitingRun{x: x, owner: x.request.Principal, bytes: bytes}
+	r := &waitingRun{x: x, owner: x.request.owner(), bytes: bytes}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // Of runs that wait for people, the oldest of one's own makes way, by number and by bytes, and nobody else's.
@@ -14,7 +16,7 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 		return x
 	}
 	for name, bytes := range map[string]int64{"large ones": 50 << 20, "small ones": 1000} {
-		w := newWaitingRuns()
+		w := newWaitingRuns(profiles.Capacity{})
 		berts := waits("bert")
 		if !w.enter(berts, 1000) {
 			t.Fatalf("%s: bert's does not fit", name)
@@ -42,7 +44,7 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 			t.Errorf("%s: %d bytes are left", name, w.bytes.Used())
 		}
 	}
-	w, x := newWaitingRuns(), waits("anna")
+	w, x := newWaitingRuns(profiles.Capacity{}), waits("anna")
 	if w.enter(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) || w.bytes.Used()+w.count.Used() != 0 {
 		t.Error("one that fits nowhere was let in")
 	}

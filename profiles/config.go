@@ -40,7 +40,9 @@ type Config struct {
 	// Responder is how a terminal for answers is opened, an object or a string; nil if the file does not say.
 	Responder json.RawMessage
 	Scripts   *Scripts // nil = there are no saved programs
-	Limits    Limits   // for the profiles that do not say
+	// Capacity bounds what all principals use together; nil if no file says. It counts from the start of a process.
+	Capacity *Capacity
+	Limits   Limits // for the profiles that do not say
 
 	// OutputValidation says what becomes of results that do not fit their tool's
 	// output schema: off, warn or strict; "" if the file does not say.
@@ -54,6 +56,16 @@ type Config struct {
 	base     *Profile
 	overlays []*Overlay
 	parts    []*fileRules
+}
+
+// Capacity is the key "capacity": what a process has for all principals together. Zero fields are not set by the file.
+type Capacity struct {
+	GuestMemory   int64 // bytes for all programs that run
+	WaitingRuns   int   // runs that wait for people
+	WaitingMemory int64 // bytes for them, in memory, and of one principal in the database
+	Sessions      int   // over HTTP
+	Requests      int   // that are served at once over HTTP
+	ProgramText   int64 // bytes of program texts of one principal that are recorded in an hour, beyond the first 4 KiB of each
 }
 
 // UsualPreflightLifetime is how long a check counts where no file says so.

@@ -67,6 +67,7 @@ func (b *builder) read() {
 		{"limits", func(n *node) { b.fileLimits = b.limits(n, "limits") }},
 		{"outputValidation", func(n *node) { b.validateOutputs(n, b.validation(n)) }},
 		{"store", func(n *node) { b.setting(n, &b.config.Store, b.raw(n, "store")) }},
+		{"capacity", b.capacity},
 		{"http", func(n *node) { b.setting(n, &b.config.HTTP, b.raw(n, "http")) }},
 		{"console", func(n *node) { b.setting(n, &b.config.Console, b.raw(n, "console")) }},
 		{"responder", func(n *node) { b.setting(n, &b.config.Responder, b.raw(n, "responder")) }},
@@ -113,6 +114,35 @@ func (b *builder) outOfPlace(n *node, settled bool) bool {
 	}
 	return false
 }
+
+// capacity reads what the process has for all principals together.
+func (b *builder) capacity(n *node) {
+	var c Capacity
+	count := func(name string, to *int) field {
+		return field{name, func(n *node) { *to = int(b.whole(n, fmt.Sprintf("%q", name), leastCount)) }}
+	}
+	bytes := func(name string, to *int64) field {
+		return field{name, func(n *node) {
+			if *to = b.sizeUpTo(n, fmt.Sprintf("%q", name), maxCapacity); *to > 0 && *to < leastCapacity {
+				b.wrong(n, "", "%q must be at least 1MiB", name)
+			}
+		}}
+	}
+	b.object(n, `"capacity"`, []field{
+		bytes("guestMemory", &c.GuestMemory), count("waitingRuns", &c.WaitingRuns), bytes("waitingMemory", &c.WaitingMemory),
+		count("sessions", &c.Sessions), count("requests", &c.Requests), bytes("programText", &c.ProgramText),
+	})
+	if !b.outOfPlace(n, b.base != nil && b.base.Capacity != nil) {
+		b.config.Capacity = &c
+	}
+}
+
+// What capacities may be. With fewer than leastCount, nothing would be left for a second principal.
+const (
+	leastCount    = 8
+	leastCapacity = 1 << 20
+	maxCapacity   = 1 << 40
+)
 
 // raw keeps a value for whoever knows what it means.
 func (b *builder) raw(n *node, what string) []byte {

@@ -59,7 +59,9 @@ var units = []struct {
 }
 
 // size reads a number of bytes, or text such as "64KiB".
-func (r *reader) size(n *node, what string) int64 {
+func (r *reader) size(n *node, what string) int64 { return r.sizeUpTo(n, what, maxCount) }
+
+func (r *reader) sizeUpTo(n *node, what string, most int64) int64 {
 	const hint = `write a number of bytes, or "64KiB", "1MiB"`
 	switch n.kind {
 	case kindNumber:
@@ -71,7 +73,7 @@ func (r *reader) size(n *node, what string) int64 {
 				continue
 			}
 			i, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-			if err != nil || i < 1 || i > maxCount/u.bytes {
+			if err != nil || i < 1 || i > most/u.bytes {
 				break
 			}
 			return i * u.bytes

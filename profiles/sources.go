@@ -99,7 +99,7 @@ func (b *builder) inherit(base *Config) {
 		c.Path = base.Path
 	}
 	c.Servers, c.Builtin, c.Store, c.HTTP, c.Console, c.Responder = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP, base.Console, base.Responder
-	c.OutputValidation = base.OutputValidation
+	c.OutputValidation, c.Capacity = base.OutputValidation, base.Capacity
 	b.earlier = base.Warnings
 }
 

@@ -21,7 +21,7 @@ var synonyms = map[string]string{
 // homes says where a key belongs that stands in the wrong object.
 var homes = map[string]string{
 	"mcpServers": "at the top of the file", "servers": "at the top of the file", "evaluation": "at the top of the file",
-	"builtin": "at the top of the file", "store": "at the top of the file", "http": "at the top of the file",
+	"builtin": "at the top of the file", "store": "at the top of the file", "http": "at the top of the file", "capacity": "at the top of the file",
 	"profiles": "in \"evaluation\"", "overlays": "in \"evaluation\"", "shadow": "in a profile", "defaultProfile": "in \"evaluation\"", "expose": "in \"evaluation\"", "floor": "in \"evaluation\"",
 	"allowlist": "in a profile", "denylist": "in a profile", "asklist": "in a profile", "elicitationFallback": "in a profile",
 	"unmatched": "in a profile", "extends": "in a profile", "raise": "in a profile", "redact": "in a profile", "ask": "in a profile",

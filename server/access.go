@@ -12,7 +12,7 @@ const (
 	// entriesAMinute is how many entries of one caller about who was let in and who was not are recorded one by one in a minute; the
 	// rest are counted.
 	entriesAMinute = 20
-	// newcomersAnHour is how many clients of one principal are recorded one by one in an hour; the rest are counted.
+	// newcomersAnHour is how many clients of one share are recorded one by one in an hour; the rest are counted.
 	newcomersAnHour = 50
 	// admittedAgain is how long it takes until the same client is recorded once more.
 	admittedAgain = time.Hour
@@ -29,7 +29,7 @@ type accessLog struct {
 
 	mu        sync.Mutex
 	admitted  map[string]time.Time
-	newcomers map[string]int // in the hour that began at since, by principal
+	newcomers map[string]int // in the hour that began at since, by share
 	since     time.Time
 	callers   map[string]*entries // in the minute that the timer ends
 	timer     *time.Timer
@@ -45,8 +45,8 @@ func newAccessLog(record func(ctx context.Context, principal, client, state, det
 	return &accessLog{record: record, admitted: map[string]time.Time{}, newcomers: map[string]int{}, callers: map[string]*entries{}}
 }
 
-// admit records that a client was let in, once in a while.
-func (l *accessLog) admit(ctx context.Context, principal, client, address string) {
+// admit records that a client was let in, once in a while. share is whose newcomers are counted with it.
+func (l *accessLog) admit(ctx context.Context, share, principal, client, address string) {
 	key := fmt.Sprintf("%q", []string{principal, client, address})
 	now := time.Now()
 	l.mu.Lock()
@@ -58,18 +58,15 @@ func (l *accessLog) admit(ctx context.Context, principal, client, address string
 			clear(l.newcomers)
 			l.since = now
 		}
-		l.newcomers[principal]++ // principals are bounded by the configuration's tokens, or by those that are remembered
-		alone = l.newcomers[principal] <= newcomersAnHour
+		l.newcomers[share]++ // shares are bounded by the configuration's tokens
+		alone = l.newcomers[share] <= newcomersAnHour
 		if len(l.admitted) >= maxAdmitted {
 			clear(l.admitted)
 		}
 		if alone {
 			l.admitted[key] = now
 		} else {
-			l.count(principal, address).uncounted++
-		}
-		if len(l.newcomers) > maxAdmitted {
-			clear(l.newcomers)
+			l.count(share, address).uncounted++
 		}
 	}
 	l.mu.Unlock()

@@ -18,6 +18,9 @@ const (
 	maxHeader = 64 << 10
 	// maxStrangers is how many connections may be open on which no request was let in yet, and none is being served.
 	maxStrangers = 1024
+	// strangerWait is how long a connection has to send its request before it may be closed for a newer one. The server accepts no
+	// more meanwhile: it may be this process that is slow to read.
+	strangerWait = 250 * time.Millisecond
 )
 
 // connections are those of one listener. A connection that is silent makes way for a new one: of those that nobody has shown a token on,
@@ -67,10 +70,22 @@ func (cs *connections) changed(c net.Conn, state http.ConnState) {
 		cs.all[c] = k
 	}
 	switch state {
-	case http.StateNew, http.StateIdle:
+	case http.StateNew: // the goroutine that accepts connections calls this
 		cs.silence(k)
 		for cs.silentStrangers() > maxStrangers {
-			cs.closeOldest(cs.largestStranger())
+			oldest := cs.oldest(cs.largestStranger())
+			if wait := strangerWait - time.Since(oldest.silent); wait > 0 {
+				cs.mu.Unlock()
+				time.Sleep(min(wait, strangerPause))
+				cs.mu.Lock()
+				continue
+			}
+			cs.close(oldest)
+		}
+	case http.StateIdle:
+		cs.silence(k)
+		if !k.owned && cs.silentStrangers() > maxStrangers {
+			cs.close(k) // its request was refused
 		}
 	case http.StateActive:
 		cs.speaks(k)
@@ -78,6 +93,9 @@ func (cs *connections) changed(c net.Conn, state http.ConnState) {
 		cs.forget(k)
 	}
 }
+
+// strangerPause is how often the server looks whether it may accept more.
+const strangerPause = 2 * time.Millisecond
 
 func hostOf(a net.Addr) string {
 	host, _, _ := net.SplitHostPort(addrText(a))
@@ -135,20 +153,29 @@ func (cs *connections) largestStranger() func(*connection) bool {
 	return func(k *connection) bool { return !k.owned && k.address == at }
 }
 
-// closeOldest closes the connection that was silent for longest among some. It reports whether there was one. The caller holds mu.
-func (cs *connections) closeOldest(among func(*connection) bool) bool {
-	var oldest *connection
+// oldest is the connection that was silent for longest among some, nil if there is none. The caller holds mu.
+func (cs *connections) oldest(among func(*connection) bool) (oldest *connection) {
 	for _, k := range cs.all {
 		if !k.silent.IsZero() && among(k) && (oldest == nil || k.silent.Before(oldest.silent)) {
 			oldest = k
 		}
 	}
-	if oldest == nil {
-		return false
+	return oldest
+}
+
+// close closes a connection. The caller holds mu.
+func (cs *connections) close(k *connection) {
+	cs.forget(k)
+	go k.Close() // may wait for the server's own work on it
+}
+
+// closeOldest closes the connection that was silent for longest among some. It reports whether there was one. The caller holds mu.
+func (cs *connections) closeOldest(among func(*connection) bool) bool {
+	oldest := cs.oldest(among)
+	if oldest != nil {
+		cs.close(oldest)
 	}
-	cs.forget(oldest)
-	go oldest.Close() // may wait for the server's own work on it
-	return true
+	return oldest != nil
 }
 
 // own notes whom a connection belongs to, on which a request was let in. The error is a [*fair.Full] if its owner has too many that

@@ -29,6 +29,7 @@ type exchange struct {
 	call   *call
 
 	conversation *conversation
+	share        string // whose it is of the calls that may wait
 	release      func() // gives the memory of the request back; once
 
 	mu       sync.Mutex

@@ -104,6 +104,9 @@ func (xs *exchanges) newExchange(req *mcp.CallToolRequest, bound claims) *exchan
 	x := &exchange{all: xs, claims: bound, able: canAsk(req), changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, x)
 	x.call = &call{visitor: visitorOf(req)}
+	if x.share = bound.Principal; unchecked(req) {
+		x.share = ""
+	}
 	x.release = func() {}
 	if x.call.visitor == nil {
 		x.call.session = req.Session
@@ -193,7 +196,7 @@ func (xs *exchanges) mayPark(x *exchange) bool {
 			continue
 		}
 		all = append(all, other)
-		if other.claims.Principal == x.claims.Principal {
+		if other.share == x.share {
 			own = append(own, other)
 		}
 	}

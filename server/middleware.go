@@ -52,7 +52,7 @@ func (s *Server) declared(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s", family)}
 		}
 		if v := visitorOf(req); v != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
-			s.access.admit(ctx, v.principal, newcomer(req), v.address)
+			s.access.admit(ctx, v.share, v.principal, newcomer(req), v.address)
 		}
 		return next(ctx, method, req)
 	}

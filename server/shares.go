@@ -1,10 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // What clients over HTTP share. One principal gets at most three quarters of each, so that something is left for the others.
@@ -24,12 +26,12 @@ type shares struct {
 	requests, bodies, sessions, connections *fair.Budget
 }
 
-func newShares() *shares {
+func newShares(c profiles.Capacity) *shares {
 	return &shares{
-		requests:    fair.New("requests at once", maxRequests, 0),
+		requests:    fair.New("requests at once", int64(cmp.Or(c.Requests, maxRequests)), 0),
 		bodies:      fair.New("memory for requests", maxBodies, 0),
-		sessions:    fair.New("sessions", maxSessions, 0),
-		connections: fair.New("connections", maxConnections, 0),
+		sessions:    fair.New("sessions", int64(cmp.Or(c.Sessions, maxSessions)), 0),
+		connections: fair.New("connections", int64(max(c.Requests, maxConnections)), 0),
 	}
 }
 

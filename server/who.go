@@ -23,7 +23,8 @@ func (s *Server) request(req *mcp.CallToolRequest, args arguments) (codemode.Req
 	return codemode.Request{
 		Principal: s.principal(req), Session: s.session(req), Client: clientName(req), Role: role,
 		Preflight: strings.TrimSpace(preflight), Tool: req.Params.Name,
-		Bound: s.options.Profile != "", Local: s.options.Local && visitorOf(req) == nil,
+		Unchecked: unchecked(req),
+		Bound:     s.options.Profile != "", Local: s.options.Local && visitorOf(req) == nil,
 	}, nil
 }
 
@@ -49,6 +50,15 @@ func (s *Server) principal(req *mcp.CallToolRequest) string {
 		return codemode.Fingerprint(token)
 	}
 	return ""
+}
+
+// unchecked reports whether nobody has looked at who sent a request over HTTP: any program on this machine, with any token or none.
+func unchecked(req mcp.Request) bool {
+	if v := visitorOf(req); v != nil {
+		return v.share == ""
+	}
+	extra := req.GetExtra()
+	return extra != nil && extra.Header != nil
 }
 
 func clientName(req *mcp.CallToolRequest) string { return nameOf(req.ClientInfo()) }

@@ -16,7 +16,17 @@ type Outcome struct {
 	Body      json.RawMessage
 	Created   time.Time
 	Expires   time.Time // when nobody needs it any more, see [DB.Clean]
+
+	// Shared says that what is kept is bounded with the outcomes of all principals, not with those of this one: where nobody checks
+	// who a principal is.
+	Shared bool
 }
+
+// How many outcomes of one principal are kept, and how many bytes they have together. The oldest make way.
+const (
+	MaxOutcomes     = 1000
+	MaxOutcomeBytes = 64 << 20
+)
 
 // Finish keeps the outcome of a run and drops what was parked of it, both or neither. p is the run as it was claimed; nil
 // if it was never parked, or waits and is ended so. [ErrTaken] says that another process has the run, or that it has an outcome.
@@ -34,8 +44,11 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 		} else if err := onceIn(ctx, tx, `DELETE FROM parked WHERE run = $1 AND claim = $2 AND phase > 0`, p.Run, p.Claim); err != nil {
 			return err
 		}
-		return onceIn(ctx, tx, `INSERT INTO outcomes (run, principal, state, body, created, expires) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-			o.Run, o.Principal, o.State, d.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.now(), o.Expires.UnixMicro())
+		if err := onceIn(ctx, tx, `INSERT INTO outcomes (run, principal, state, body, created, expires) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+			o.Run, o.Principal, o.State, d.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.now(), o.Expires.UnixMicro()); err != nil {
+			return err
+		}
+		return makeRoom(ctx, tx, o)
 	})
 	switch {
 	case p == nil:
@@ -44,6 +57,18 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	default:
 		d.claims.settle(p.Claim, true)
 	}
+	return err
+}
+
+// makeRoom drops the oldest outcomes of a principal, of which there are too many with a new one. The new one stays.
+func makeRoom(ctx context.Context, tx *sql.Tx, o *Outcome) error {
+	where, args := `principal = $4`, []any{MaxOutcomes, MaxOutcomeBytes, o.Run, o.Principal}
+	if o.Shared {
+		where, args = `TRUE`, args[:3]
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM outcomes WHERE run <> $3 AND run IN (SELECT run FROM (
+		SELECT run, row_number() OVER latest AS n, sum(octet_length(body)) OVER latest AS bytes FROM outcomes WHERE `+where+`
+		WINDOW latest AS (ORDER BY created DESC, run DESC ROWS UNBOUNDED PRECEDING)) AS kept WHERE n > $1 OR bytes > $2)`, args...)
 	return err
 }
 

@@ -196,6 +196,17 @@ func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
 	return d.parked(ctx, claimable, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
 }
 
+// ParkedSize counts the parked runs of a principal, and the bytes that they take; all is of everybody's.
+func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, bytes int64, err error) {
+	where, args := `principal = $1`, []any{principal}
+	if all {
+		where, args = `TRUE`, nil
+	}
+	err = d.each(ctx, func(scan func(...any) error) error { return scan(&runs, &bytes) },
+		`SELECT count(*), coalesce(sum(octet_length(image) + octet_length(state)), 0) FROM parked WHERE `+where, args...)
+	return runs, bytes, err
+}
+
 // Orphans lists the runs that nobody can go on with: they waited too long, or began in a process that died. [DB.Reap]
 // takes one to write its end. That a time is over is no news; look from time to time.
 func (d *DB) Orphans(ctx context.Context) ([]*ParkedRun, error) {
