@@ -142,6 +142,7 @@ func (x *execution) keep(image []byte) {
 	if err == nil {
 		db, err = x.e.Store(ctx)
 	}
+	defer x.e.parked.turn(x.request.owner())()
 	if err == nil {
 		err = x.makeRoom(ctx, db, row)
 	}

@@ -276,3 +276,79 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 	}
 	t.Logf("%d kills: %d runs finished after they had been parked, %d ended with what they had done", kills, finished, lost)
 }
+
+// What waits for people in the database is bounded for one principal over restarts. Its oldest runs of processes that are gone make way;
+// nobody else's does.
+func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
+	dir := fleetFolder(t, newPerformed(t), `"codemode.db", "capacity": {"waitingRuns": 8}`)
+	const each = 5 // of the 8, anna gets 6 in one process
+	var oldest string
+	for life := range 3 {
+		e, q := newReplica(t, dir)
+		seat := q.Sit("local:nobody")
+		db, err := e.Store(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := func(principal string) int64 {
+			runs, _, err := db.ParkedSize(t.Context(), principal, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return runs
+		}
+		var running sync.WaitGroup
+		eval := func(principal string, n int) {
+			running.Go(func() {
+				_, _ = e.Eval(t.Context(), codemode.Request{Code: fmt.Sprintf("return await codemode.up__second({n: %d})", n), Principal: principal})
+			})
+			begun := size(principal)
+			for until := time.Now().Add(longWait); size(principal) == begun && begun < 8; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(until) {
+					t.Fatalf("run %d of %s in life %d is not kept", n, principal, life)
+				}
+			}
+		}
+		if life == 0 {
+			eval("bert", 0)
+		}
+		for n := range each {
+			eval("anna", n)
+		}
+		seen := func() bool {
+			parked := 0
+			err := audit.Entries(t.Context(), db, store.Query{States: []string{audit.Parked}}, func(*audit.Entry) error { parked++; return nil })
+			return err == nil && parked == (life+1)*each+1
+		}
+		for until := time.Now().Add(longWait); !seen(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("not all runs of life %d were kept", life)
+			}
+		}
+		if anna, bert := size("anna"), size("bert"); anna != min(int64(life+1)*each, 8) || bert != 1 {
+			t.Errorf("in life %d there are %d runs of anna and %d of bert", life, anna, bert)
+		}
+		e.Drain(t.Context())
+		running.Wait()
+		if life == 0 {
+			rows, err := db.ParkedRuns(t.Context())
+			if err != nil || len(rows) != each+1 {
+				t.Fatalf("%d runs are left: %v", len(rows), err)
+			}
+			for _, row := range rows {
+				if row.Principal == "anna" && oldest == "" {
+					oldest = row.Run
+				}
+			}
+		}
+		if life > 0 {
+			if o, err := e.Ended(t.Context(), oldest, "anna"); err != nil || !strings.Contains(o.Text, "too_many_waiting") {
+				t.Errorf("the oldest run ended so: %+v, %v", o, err)
+			}
+		}
+		seat.Leave()
+		if err := e.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

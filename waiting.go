@@ -28,6 +28,7 @@ type waitingRuns struct {
 	mu    sync.Mutex
 	all   []*waitingRun // oldest first
 	large sync.Mutex    // one image at a time is copied into the database
+	turns sync.Map      // of *sync.Mutex, by owner: one run at a time makes room for itself in the database
 }
 
 type waitingRun struct {
@@ -65,6 +66,13 @@ func (w *waitingRuns) enter(x *execution, bytes int64) bool {
 		ended := w.drop(oldest)
 		ended.x.cancel(errWaitedLongest)
 	}
+}
+
+// turn waits until no other run of an owner makes room in the database. end lets the next one.
+func (w *waitingRuns) turn(owner string) (end func()) {
+	t, _ := w.turns.LoadOrStore(owner, &sync.Mutex{})
+	t.(*sync.Mutex).Lock()
+	return t.(*sync.Mutex).Unlock
 }
 
 // leave counts a run out, if it is in.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -47,5 +48,57 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 	w, x := newWaitingRuns(profiles.Capacity{}), waits("anna")
 	if w.enter(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) || w.bytes.Used()+w.count.Used() != 0 {
 		t.Error("one that fits nowhere was let in")
+	}
+}
+
+// Callers whom nobody checked are one, whatever they call themselves.
+func TestCallersWhomNobodyCheckedShareOneShare(t *testing.T) {
+	w := newWaitingRuns(profiles.Capacity{WaitingRuns: 8})
+	var all []*execution
+	for i := range 9 {
+		x := &execution{request: Request{Principal: string(rune('a' + i)), Unchecked: true}}
+		x.ctx, x.cancel = context.WithCancelCause(t.Context())
+		if !w.enter(x, 1000) {
+			t.Fatalf("the %dth does not fit", i)
+		}
+		all = append(all, x)
+	}
+	if w.count.Held("") != 8 || context.Cause(all[0].ctx) != errWaitedLongest || all[1].ctx.Err() != nil {
+		t.Errorf("%d wait; the first %v, the second %v", w.count.Held(""), context.Cause(all[0].ctx), all[1].ctx.Err())
+	}
+	asks := &askCounter{}
+	for i := range 3 {
+		r := Request{Principal: string(rune('a' + i)), Unchecked: true}
+		defer asks.begin(time.Now(), r.owner())()
+	}
+	if lastMinute, pending := asks.count(time.Now(), ""); lastMinute != 3 || pending != 3 {
+		t.Errorf("%d questions in the last minute, %d open", lastMinute, pending)
+	}
+}
+
+// The texts of one owner are bounded in an hour, small ones never, and nobody else's.
+func TestTextsOfProgramsAreBoundedInAnHour(t *testing.T) {
+	b, now := textBudget{most: 1 << 20}, time.Now()
+	n := 0
+	for b.take("anna", 256<<10, now) == nil {
+		n++
+	}
+	if n != 17 {
+		t.Errorf("%d texts of 64 KiB fit into 1 MiB", n)
+	}
+	for _, test := range []struct {
+		what, owner string
+		text        int
+		after       time.Duration
+		fits        bool
+	}{
+		{"another large one", "anna", 256 << 10, 0, false},
+		{"a small one", "anna", smallText, 0, true},
+		{"another owner's", "bert", 256 << 10, 0, true},
+		{"an hour later", "anna", 256 << 10, time.Hour, true},
+	} {
+		if err := b.take(test.owner, test.text, now.Add(test.after)); (err == nil) != test.fits {
+			t.Errorf("%s: %v", test.what, err)
+		}
 	}
 }

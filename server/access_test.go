@@ -18,14 +18,14 @@ func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
 			got = append(got, strings.Join([]string{principal, client, state, detail}, " "))
 		})
 		for i := range 5000 {
-			l.admit(t.Context(), "anna", fmt.Sprint("client", i), "127.0.0.1")
+			l.admit(t.Context(), "anna", "anna", fmt.Sprint("client", i), "127.0.0.1")
 			l.refused(t.Context(), "", "10.0.0.1", "no_token")
 		}
 		if len(got) != newcomersAnHour+entriesAMinute {
 			t.Errorf("%d entries, want %d", len(got), newcomersAnHour+entriesAMinute)
 		}
 		got = nil
-		l.admit(t.Context(), "bert", "client", "127.0.0.1")
+		l.admit(t.Context(), "bert", "bert", "client", "127.0.0.1")
 		l.refused(t.Context(), "bert", "127.0.0.1", "wrong_state")
 		if len(got) != 2 {
 			t.Errorf("of bert there are %q", got)

@@ -51,7 +51,8 @@ const maxBody = 4 << 20
 
 // HTTP makes a handler for [Path]. An error is one of the configuration. End it with Close.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
-	shares := newShares(s.evaluator.Capacity())
+	capacity := s.evaluator.Capacity()
+	shares := newShares(capacity.Sessions, capacity.Requests)
 	h := &HTTP{server: s, options: o, shares: shares, visits: newVisits(s, shares), connections: newConnections(shares.connections)}
 	config, err := h.read()
 	if err != nil {

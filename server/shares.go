@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // What clients over HTTP share. One principal gets at most three quarters of each, so that something is left for the others.
@@ -26,12 +25,13 @@ type shares struct {
 	requests, bodies, sessions, connections *fair.Budget
 }
 
-func newShares(c profiles.Capacity) *shares {
+// newShares makes them for so many sessions, and requests at once; 0 is as many as usual.
+func newShares(sessions, requests int) *shares {
 	return &shares{
-		requests:    fair.New("requests at once", int64(cmp.Or(c.Requests, maxRequests)), 0),
+		requests:    fair.New("requests at once", int64(cmp.Or(requests, maxRequests)), 0),
 		bodies:      fair.New("memory for requests", maxBodies, 0),
-		sessions:    fair.New("sessions", int64(cmp.Or(c.Sessions, maxSessions)), 0),
-		connections: fair.New("connections", int64(max(c.Requests, maxConnections)), 0),
+		sessions:    fair.New("sessions", int64(cmp.Or(sessions, maxSessions)), 0),
+		connections: fair.New("connections", int64(max(requests, maxConnections)), 0),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -293,4 +294,46 @@ func TestNamesAreCutWhenTheyArrive(t *testing.T) {
 
 func progressCall(token any) *mcp.CallToolParams {
 	return &mcp.CallToolParams{Meta: mcp.Meta{"progressToken": token}, Name: "codemode_eval_p", Arguments: map[string]any{"code": "return 1"}}
+}
+
+// A principal that a token in the configuration names has its share of the texts that are recorded; without tokens all callers have one
+// together, whatever token they make up.
+func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
+	large := "return 42 //" + strings.Repeat("x", 100<<10)
+	for _, test := range []struct {
+		name, http, other string
+		otherIsServed     bool
+	}{
+		{"with tokens each has its own", `"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${BERT}", "principal": "bert"}]}, `, bertsToken, true},
+		{"without tokens a made up one has none", "", "another-made-up-token", false},
+		{"without tokens no token has none", "", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := open(t, `{`+test.http+`"capacity": {"programText": "1MiB"}, "evaluation": {"profiles": {"p": {}}}}`, server.Options{},
+				func(o *codemode.Options) { o.RecordDir = t.TempDir() })
+			h.variables = map[string]string{"ANNA": annasToken, "BERT": bertsToken}
+			at := h.listen()
+			run := func(token, code string) string {
+				c := h.connectHTTPAs(at, token, "2026-07-28")
+				text, _ := c.eval("codemode_eval", code)
+				return text
+			}
+			refused := false
+			for range 30 {
+				if text := run(annasToken, large); strings.Contains(text, "share of program texts") {
+					refused = true
+					break
+				}
+			}
+			if !refused {
+				t.Fatal("30 texts of 64 KiB were recorded")
+			}
+			if text := run(annasToken, "return 42"); !strings.HasPrefix(text, "42") {
+				t.Errorf("a small program: %s", text)
+			}
+			if text := run(test.other, large); strings.HasPrefix(text, "42") != test.otherIsServed {
+				t.Errorf("the other caller hears: %s", text)
+			}
+		})
+	}
 }

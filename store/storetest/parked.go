@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -310,6 +311,57 @@ func outcomes(t *testing.T, open opener) {
 	park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run = "r_2" })
 	must(t, e.Finish(t.Context(), nil, &store.Outcome{Run: "r_2", State: "canceled", Expires: at.Now().Add(time.Hour)}))
 	claimable(t, d)
+}
+
+// bounded has the oldest outcomes of a principal make way for new ones, by number and by bytes.
+func bounded(t *testing.T, open opener) {
+	at := newClock()
+	d := open(at.Now)
+	n := 0
+	finish := func(principal, body string, shared bool) {
+		n++
+		at.forward(time.Second)
+		must(t, d.Finish(t.Context(), nil, &store.Outcome{Run: fmt.Sprintf("r_%d", n), Principal: principal, State: "ok", Body: json.RawMessage(body),
+			Expires: at.Now().Add(24 * time.Hour), Shared: shared}))
+	}
+	left := func(principal string) []*store.Outcome {
+		all, err := d.Outcomes(t.Context(), principal)
+		must(t, err)
+		return all
+	}
+	finish("bert", `{}`, false)
+	for range store.MaxOutcomes + 3 {
+		finish("anna", `{}`, false)
+	}
+	if all := left("anna"); len(all) != store.MaxOutcomes || all[0].Run != "r_5" {
+		t.Fatalf("%d outcomes of anna are left, the oldest is %s", len(all), all[0].Run)
+	}
+	large := `"` + strings.Repeat("x", store.MaxOutcomeBytes/3) + `"`
+	for range 4 {
+		finish("anna", large, false)
+	}
+	if all := left("anna"); len(all) != 2 {
+		t.Fatalf("%d outcomes of anna are left beside large ones", len(all))
+	}
+	finish("whoever", large, true)
+	if anna, bert := left("anna"), left("bert"); len(anna) != 1 || len(bert) != 0 {
+		t.Fatalf("where nobody is checked, %d outcomes of anna and %d of bert are left", len(anna), len(bert))
+	}
+	for i, principal := range []string{"anna", "anna", "bert"} {
+		park(t, d, at.Now().Add(time.Hour), func(p *store.ParkedRun) {
+			p.Run, p.Principal, p.Image = fmt.Sprint("p_", i), principal, make([]byte, 1000)
+		})
+	}
+	for _, test := range []struct {
+		all  bool
+		runs int64
+	}{{false, 2}, {true, 3}} {
+		runs, bytes, err := d.ParkedSize(t.Context(), "anna", test.all)
+		must(t, err)
+		if runs != test.runs || bytes < 1000*runs || bytes > 1500*runs {
+			t.Fatalf("%d runs with %d bytes", runs, bytes)
+		}
+	}
 }
 
 func fetched(t *testing.T, open opener) {

@@ -48,6 +48,7 @@ func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 		{"a run that was claimed can be given back", givenBack},
 		{"runs that nobody can go on with are ended once", func(t *testing.T, open opener) { orphans(t, open, silence) }},
 		{"a run has one outcome", outcomes},
+		{"the oldest outcomes make way", bounded},
 		{"outcomes are fetched until they are cleaned away", fetched},
 		{"a seat is taken until its process dies", func(t *testing.T, open opener) { seats(t, open, silence) }},
 		{"a question is withdrawn", withdrawn},

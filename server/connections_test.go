@@ -1,0 +1,51 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
+)
+
+// A connection has a moment to send its request, however many others there are: only one that stays silent makes way.
+func TestAConnectionHasTimeToSendItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cs := newConnections(fair.New("connections", 4096, 0))
+		accept := func() net.Conn {
+			c, other := net.Pipe()
+			t.Cleanup(func() { c.Close(); other.Close() })
+			cs.changed(c, http.StateNew)
+			return c
+		}
+		began := time.Now()
+		first := accept()
+		time.Sleep(time.Millisecond)
+		second := accept()
+		time.Sleep(time.Millisecond)
+		for range maxStrangers - 2 {
+			accept()
+		}
+		if d := time.Since(began); d != 2*time.Millisecond {
+			t.Errorf("%d connections were accepted after %v", maxStrangers, d)
+		}
+		go func() {
+			time.Sleep(strangerWait / 2)
+			cs.changed(first, http.StateActive) // it was read only now
+		}()
+		accept()
+		if d := time.Since(began); cs.all[first] == nil || d < strangerWait/2 || d >= strangerWait {
+			t.Errorf("the first is there: %v; one more was accepted after %v", cs.all[first] != nil, d)
+		}
+		accept()
+		if d := time.Since(began); cs.all[second] != nil || cs.all[first] == nil || d < strangerWait || d > 2*strangerWait {
+			t.Errorf("the silent one is there: %v; one more was accepted after %v", cs.all[second] != nil, d)
+		}
+		cs.changed(first, http.StateIdle) // its request was refused
+		if cs.all[first] != nil {
+			t.Error("one more than may be silent is there")
+		}
+	})
+}
