@@ -21,8 +21,9 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	if t-g.began > slice {
 		g.mem.unwatch()
 		g.turns.pass(g.run.program.Owner, g.turn)
-		t = now()
-		g.began = t
+		g.began = now()
+		g.entered += g.began - t // it did not compute meanwhile
+		t = g.began
 	}
 	g.setClock(t)
 	if g.run.mustStop(t, g.run.cpu+t-g.entered) {
