@@ -300,11 +300,12 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 		return unauthorized("no_token", "a bearer token is needed; http.tokens in the configuration says which")
 	case needs:
 		// Digests are compared, so that how long it takes says nothing about a token.
-		who := c.tokens[codemode.Fingerprint(token)]
+		v.fingerprint = codemode.Fingerprint(token)
+		who := c.tokens[v.fingerprint]
 		if who == nil {
 			return unauthorized("unknown_token", "this token is not known")
 		}
-		v.principal, v.reach, v.fingerprint = who.principal, who.reach, codemode.Fingerprint(token)
+		v.principal, v.reach = who.principal, who.reach
 		v.share = v.principal
 	default: // every program on this machine may come in
 		v.reach = reach{all: true}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -10,12 +11,13 @@ import (
 type visitor struct {
 	server      *Server
 	visits      *visits
-	principal   string // from the configuration, or the token's fingerprint; "" is anybody on this machine
-	fingerprint string // of the token; "" without one
-	reach       reach  // which profiles they may use
-	address     string // that it comes from
-	share       string // whose share of everything it uses; "" without tokens, where all are one
-	visit       *visit // the session that the request belongs to; nil without one
+	principal   string                 // from the configuration, or the token's fingerprint; "" is anybody on this machine
+	fingerprint string                 // of the token; "" without one
+	reach       reach                  // which profiles they may use
+	address     string                 // that it comes from
+	share       string                 // whose share of everything it uses; "" without tokens, where all are one
+	client      atomic.Pointer[string] // the name of the client's program, once it was read
+	visit       *visit                 // the session that the request belongs to; nil without one
 
 	stream *stream         // what is written back
 	body   *bodyHold       // the memory that the request takes

@@ -61,7 +61,19 @@ func unchecked(req mcp.Request) bool {
 	return extra != nil && extra.Header != nil
 }
 
-func clientName(req *mcp.CallToolRequest) string { return nameOf(req.ClientInfo()) }
+// clientName reads the name once for each HTTP request: on MCP 2026-07-28 it is in the parameters, which the SDK decodes each time.
+func clientName(req *mcp.CallToolRequest) string {
+	v := visitorOf(req)
+	if v == nil {
+		return nameOf(req.ClientInfo())
+	}
+	if name := v.client.Load(); name != nil {
+		return *name
+	}
+	name := nameOf(req.ClientInfo())
+	v.client.Store(&name)
+	return name
+}
 
 func nameOf(info *mcp.Implementation) string {
 	if info == nil {
