@@ -254,7 +254,9 @@ func (c *Console) withProposal(
 		return nil
 	}
 	p := c.proposal(s, a, said.Propose == ProposeExact)
-	return &change{what: "allow the call " + a.Summary + " once, and " + p.words(), do: do}
+	ch := p.proposing()
+	ch.what, ch.do = "allow the call "+a.Summary+" once, and "+ch.what, do
+	return ch
 }
 
 // A formAnswer is an answer as a form sends it; said is nil if it cannot be read.

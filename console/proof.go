@@ -110,7 +110,7 @@ func (s *session) expect(request [sha256.Size]byte, ch *change, now time.Time) {
 	if len(s.changes) == maxChanges {
 		s.changes = s.changes[1:]
 	}
-	s.changes = append(s.changes, &waiting{request: request, what: clip(ch.what, longestWhat), detail: ch.detail, since: now})
+	s.changes = append(s.changes, &waiting{request: request, what: ch.what, detail: ch.detail, since: now})
 }
 
 // prove uses the code of a change. A wrong one leaves everything as it is; tell says that it is to be recorded.
@@ -169,6 +169,11 @@ func (c *Console) proved(p prepare) page {
 		if ch == nil {
 			return
 		}
+		if ch.shown() > maxShown {
+			c.fail(w, r, http.StatusRequestEntityTooLarge, fmt.Sprintf("the change has more than the %d KiB that a person can compare; "+
+				"make it in several steps, or in the file itself", maxShown>>10))
+			return
+		}
 		now, problem := c.rooms.now(), ""
 		if code != "" {
 			ok, tell := s.prove(request, code, now)
@@ -191,14 +196,14 @@ func (c *Console) proved(p prepare) page {
 		s.expect(request, ch, now)
 		if wantsJSON(r) {
 			writeJSON(w, http.StatusForbidden, map[string]any{
-				"ok": false, "proof": "wanted", "what": clip(ch.what, longestWhat), "detail": ch.detail,
+				"ok": false, "proof": "wanted", "what": ch.what, "detail": ch.detail,
 				"error": cmp.Or(problem, "this change wants a fresh proof: codemode console --confirm prints a code for it; "+
 					"send the same request again with the code in the header "+proofHeader+", or as the field "+proofField+" of a form"),
 			})
 			return
 		}
 		v := &confirmView{
-			frame: c.frame(r, s, "", "Confirm the change"), What: clip(ch.what, longestWhat), Detail: ch.detail, Problem: problem,
+			frame: c.frame(r, s, "", "Confirm the change"), What: ch.what, Detail: ch.detail, Problem: problem,
 			Action: c.base(r) + r.URL.Path, Request: again, Back: c.base(r) + "/",
 		}
 		if strings.HasPrefix(r.URL.Path, "/rules/") {
@@ -253,11 +258,18 @@ func repeated(form url.Values) error {
 	return nil
 }
 
-const (
-	// maxDetail is how many lines of a change are shown, longestDetail how many characters of each, and longestWhat of
-	// the line that says what it is.
-	maxDetail, longestDetail, longestWhat = 60, 300, 2000
-)
+// maxShown is how many bytes of a change are shown, and so how large a change may be that is made on the page: a code is for
+// all that somebody was shown, and nothing of a change is left out.
+const maxShown = 128 << 10
+
+// shown is how many bytes a person has to look at.
+func (ch *change) shown() int {
+	n := len(ch.what)
+	for _, line := range ch.detail {
+		n += len(line) + 1
+	}
+	return n
+}
 
 // changedLines are the lines of a text that another one has not, and those of the other one: all between what both
 // begin and end with.
@@ -274,23 +286,11 @@ func changedLines(before, after string) []string {
 		sign  string
 		lines []string
 	}{{"- ", old}, {"+ ", now}} {
-		for i, line := range side.lines {
-			if i == maxDetail/2 && len(side.lines) > i+1 {
-				all = append(all, fmt.Sprintf("%s(%d more lines)", side.sign, len(side.lines)-i))
-				break
-			}
-			all = append(all, side.sign+clip(inLine(line), longestDetail))
+		for _, line := range side.lines {
+			all = append(all, side.sign+inLine(line))
 		}
 	}
 	return all
-}
-
-// clip cuts a text off, and says how much is missing.
-func clip(s string, longest int) string {
-	if runes := []rune(s); len(runes) > longest {
-		return fmt.Sprintf("%s (%d more characters)", string(runes[:longest]), len(runes)-longest)
-	}
-	return s
 }
 
 // inLine makes every character of a line visible, and leaves its spaces.

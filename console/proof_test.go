@@ -302,10 +302,6 @@ func TestWhatIsConfirmed(t *testing.T) {
 		t.Errorf("got %d %q", got.code, w.rules.text)
 	}
 
-	long := strings.Repeat("x", 1000)
-	if got := changedLines("", strings.Repeat(long+"\n", 100)); len(got) != 31 || !strings.HasSuffix(got[0], "(700 more characters)") || got[30] != "+ (70 more lines)" {
-		t.Errorf("%d lines, the last is %.100q", len(got), got[len(got)-1])
-	}
 	for _, test := range []struct {
 		before, after string
 		want          []string
@@ -320,4 +316,83 @@ func TestWhatIsConfirmed(t *testing.T) {
 			t.Errorf("from %q to %q: %q, want %q", test.before, test.after, got, test.want)
 		}
 	}
+}
+
+// A code is for all that it does: no line, no end of a long line and no argument is left out of what is shown, and nothing is shown of
+// a file that is not the one that changes.
+func TestAllOfAChangeIsShown(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	many := strings.Repeat("\"plain\": 1,\n", 200)
+	for _, test := range []struct {
+		what, path string
+		fields     []string
+		text       string // of the file; "" is {}
+		want       string
+	}{
+		{"behind many lines", "/rules/save", []string{"text=" + many + "\"evil\": 1\n" + many}, "", `+ "evil": 1`},
+		{"at the end of a long line", "/rules/save", []string{"text=[\"" + long + "\", \"evil\"]"}, "", `+ ["` + long + `", "evil"]`},
+		{"a line that goes, behind many", "/rules/save", []string{"text={}"}, many + "\"guard\": 1\n" + many, `- "guard": 1`},
+		{"the reason of a proposal", "/rules/propose", []string{"profile=p", "tool=x__y", "why=first\nevil " + long}, "", "           evil " + long},
+		{"a long name of a tool", "/rules/propose", []string{"profile=p", "tool=" + long + "evil"}, "", "tool:      " + long + "evil"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			w := newWorld(t)
+			w.rules.anything = true
+			if test.text != "" {
+				w.rules.text = test.text
+			}
+			v := w.login(anna)
+			got := v.form(test.path, append(test.fields, "path=codemode.json", fmt.Sprintf("digest=%d", len(w.rules.text)))...)
+			all := w.c.Confirm(anna)
+			if len(all) != 1 || !slices.Contains(all[0].Detail, test.want) {
+				t.Errorf("what is printed with the code lacks %.100q: %.500q", test.want, all)
+			}
+			if !strings.Contains(html.UnescapeString(got.body), test.want) {
+				t.Errorf("the page lacks %.100q", test.want)
+			}
+		})
+	}
+
+	t.Run("the arguments of a call whose rule is proposed", func(t *testing.T) {
+		w := newWorld(t)
+		args := `{"a":"` + strings.Repeat("x", 5000) + `","z":"evil"}`
+		answers := w.ask(call(func(r *approvals.Request) { r.Args = []byte(args) }))
+		v := w.login(anna)
+		a := v.pending()[0]
+		v.form("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:exact", "whole=1")
+		all := w.c.Confirm(anna)
+		if len(all) != 1 || !strings.Contains(strings.Join(all[0].Detail, "\n"), `"z": "evil"`) {
+			t.Errorf("got %.600q", all)
+		}
+		untouched(t, w, answers)
+	})
+
+	t.Run("what is too much to compare gets no code", func(t *testing.T) {
+		w := newWorld(t)
+		w.rules.anything = true
+		got := w.login(anna).form("/rules/save", "path=codemode.json", "digest=3", "text="+strings.Repeat("x", maxShown))
+		if got.code != 413 || len(w.c.Confirm(anna)) != 0 {
+			t.Errorf("got %d, and %d codes", got.code, len(w.c.Confirm(anna)))
+		}
+	})
+
+	// The digest of a form is the one of the file that was shown beside the code, or else it could be that of what the file is about to
+	// be: then lines come back that somebody has just taken out, and nobody sees them.
+	t.Run("a file that somebody else is about to write", func(t *testing.T) {
+		w := newWorld(t)
+		w.rules.anything = true
+		w.rules.text = "\"wide\": 1\n"
+		tightened := "\"narrow\": 1\n"
+		v := w.login(anna)
+		fields := []string{"path=codemode.json", fmt.Sprintf("digest=%d", len(tightened)), "text=\"wide\": 1\n// a comment\n"}
+		first := v.form("/rules/save", fields...)
+		all := w.c.Confirm(anna)
+		w.rules.text = tightened
+		if len(all) > 0 {
+			v.form("/rules/save", append(fields, "proof="+all[0].Code)...)
+		}
+		if w.rules.text != tightened {
+			t.Errorf("the file was widened behind %q (%d)", all[0].Detail, first.code)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -149,6 +150,10 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 	before := ""
 	for _, f := range files {
 		if f.Path == path {
+			if f.Digest != r.PostForm.Get("digest") { // what is shown has to be what changes
+				c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, and look at what is there now"))
+				return nil
+			}
 			before = lineEnds.Replace(strings.TrimPrefix(f.Text, "\ufeff"))
 		}
 	}
@@ -178,7 +183,7 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 	}
 	form := r.PostForm
 	p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person, Why: form.Get("why")}
-	ch := &change{what: p.words()}
+	ch := p.proposing()
 	ch.do = func(w http.ResponseWriter, r *http.Request) {
 		file, err := c.options.Rules.Propose(r.Context(), p)
 		if err != nil {
@@ -191,14 +196,30 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 	return ch
 }
 
-// words say what a proposal would write.
-func (p *Proposal) words() string {
+// proposing is the change that a proposal makes, with all that it would write.
+func (p *Proposal) proposing() *change {
 	args := "any arguments"
 	if p.Args != nil {
-		args = "exactly these arguments: " + string(p.Args)
+		args = "exactly the arguments below"
 	}
-	return word(fmt.Sprintf("write a comment into your file that proposes %s for the %s of the profile %s, with %s",
-		p.Tool, cmp.Or(p.List, "allowlist"), p.Profile, args))
+	ch := &change{what: word(fmt.Sprintf("write a comment into your file that proposes a rule for the %s of the profile %s, with %s",
+		cmp.Or(p.List, "allowlist"), p.Profile, args))}
+	add := func(what, text string) {
+		for i, line := range strings.Split(lineEnds.Replace(text), "\n") {
+			if i > 0 {
+				what = strings.Repeat(" ", len(what))
+			}
+			ch.detail = append(ch.detail, what+inLine(line))
+		}
+	}
+	add("tool:      ", p.Tool)
+	if p.Args != nil {
+		add("arguments: ", editable(p.Args))
+	}
+	if p.Why != "" {
+		add("reason:    ", p.Why)
+	}
+	return ch
 }
 
 // makeSession makes a session for a role.

@@ -50,7 +50,7 @@ const (
 	// longestWanted bounds what somebody may say there.
 	longestWanted = 4 << 10
 	// longestGot bounds what they are told: the lines of all changes that wait.
-	longestGot = 8 << 20
+	longestGot = 64 << 20
 )
 
 // offerLinks hands out login links until stop is called.
