@@ -226,12 +226,17 @@ func (s *sealer) rows(rows []store.Row) (*store.Signed, error) {
 		s.since = time.Now()
 	}
 	s.going = nil
+	last := &rows[len(rows)-1]
+	tail := s.key.authenticate(s.database, store.Head{Chain: s.chain, Seq: last.Seq, Hash: last.Hash})
 	if s.fresh && s.next.size-s.size < sealRows && time.Since(s.since) < sealAfter {
-		return nil, nil
+		return &store.Signed{Tail: tail}, nil
 	}
 	var err error
-	s.going, err = s.sign(&s.next)
-	return s.going, err
+	if s.going, err = s.sign(&s.next); err != nil {
+		return nil, err
+	}
+	s.going.Tail = tail
+	return s.going, nil
 }
 
 func (s *sealer) sign(t *tree) (*store.Signed, error) {
@@ -282,6 +287,9 @@ func (k *Key) fits(database string) func(store.Head, store.Signed) error {
 		}
 		if err := c.Check(verifier); err != nil {
 			return err
+		}
+		if !k.wrote(database, h, s.Tail) {
+			return fmt.Errorf("its end, entry %d, was not written with the key of the record", h.Seq)
 		}
 		t, err := treeOf(c.Size, s.Tree)
 		if err != nil {

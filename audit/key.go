@@ -19,6 +19,8 @@ import (
 	"sync"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/codemode-project/codemode/store"
 )
 
 // A Key signs checkpoints and makes digests that nobody without it can guess at.
@@ -28,6 +30,7 @@ type Key struct {
 	public func() string
 	digest []byte
 	hashes sync.Pool // of hash.Hash, keyed with digest
+	tail   []byte    // authenticates ends of chains
 }
 
 // Derive makes a key of 32 bytes for another purpose, such as the authentication of parked runs. Replicas that
@@ -55,6 +58,10 @@ func NewKey(secret []byte) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
+	tail, err := hkdf.Key(sha256.New, secret, nil, "codemode record: authenticate ends", 32)
+	if err != nil {
+		return nil, err
+	}
 	public := func() string {
 		text, err := note.NewEd25519VerifierKey(keyName, ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
 		if err != nil {
@@ -62,7 +69,7 @@ func NewKey(secret []byte) (*Key, error) {
 		}
 		return text
 	}
-	return &Key{secret: slices.Clone(secret), public: sync.OnceValue(public), signer: sync.OnceValues(func() (note.Signer, error) { return newSigner(public(), seed) }), digest: digest}, nil
+	return &Key{secret: slices.Clone(secret), public: sync.OnceValue(public), signer: sync.OnceValues(func() (note.Signer, error) { return newSigner(public(), seed) }), digest: digest, tail: tail}, nil
 }
 
 // LoadKey reads the key in a file, which is made if it is not there. Whoever can read it can forge checkpoints.
@@ -118,6 +125,19 @@ func (k *Key) Digest(value []byte) string {
 	var sum [sha256.Size]byte
 	var text [len(digestPrefix) + 2*len(sum)]byte
 	return string(hex.AppendEncode(append(text[:0], digestPrefix...), m.Sum(sum[:0])))
+}
+
+// authenticate gives what only somebody with the key can say of the end of a chain. It takes a fiftieth of the time of a signature, so
+// each append has one; what others can verify are checkpoints.
+func (k *Key) authenticate(database string, h store.Head) []byte {
+	m := hmac.New(sha256.New, k.tail)
+	fmt.Fprintf(m, "%s/%d/%d/%x", database, h.Chain, h.Seq, h.Hash)
+	return m.Sum(nil)
+}
+
+// wrote reports whether somebody with the key wrote the end of a chain.
+func (k *Key) wrote(database string, h store.Head, tail []byte) bool {
+	return hmac.Equal(tail, k.authenticate(database, h))
 }
 
 // newSigner makes what signs notes. Its key is written as [note.NewSigner] reads it: the name, the hash of the public key as it is in

@@ -64,6 +64,9 @@ const maxProblems = 50
 type Verifier struct {
 	// Keys are those that checkpoints and files may be signed with; at least one is needed.
 	Keys []note.Verifier
+	// Own is the key of the record, if it is known: it shows of entries behind the last checkpoint whether their writer wrote them.
+	// nil takes them as they are.
+	Own *Key
 
 	verdict     Verdict
 	runs        []*run
@@ -123,13 +126,13 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			return err
 		}
 	}
-	left, err := db.Left(ctx)
+	left, err := db.Ends(ctx) // both at one moment: a writer may run
 	if err != nil {
 		return failed(Problem{}, err)
 	}
-	signed, err := db.Checkpoints(ctx)
-	if err != nil {
-		return failed(Problem{}, err)
+	signed := map[int64]store.Signed{}
+	for _, h := range left {
+		signed[h.Chain] = h.Signed
 	}
 	v.databases = append(v.databases, name)
 	chains, err := db.Chains(ctx)
@@ -141,6 +144,15 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			chains = append(chains, h.Chain)
 		}
 	}
+	// A chain may have been begun meanwhile.
+	now, err := db.Left(ctx)
+	if err != nil {
+		return failed(Problem{}, err)
+	}
+	chains = slices.DeleteFunc(chains, func(n int64) bool {
+		of := func(h store.Head) bool { return h.Chain == n && h.Seq > 0 }
+		return slices.ContainsFunc(now, of) && !slices.ContainsFunc(left, func(e store.End) bool { return of(e.Head) || e.Chain == n && e.Note != "" })
+	})
 	slices.Sort(chains)
 	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
 		if _, there := signed[n]; !there {
@@ -152,7 +164,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	}
 	for _, chain := range chains {
 		v.end(name, chain, signed[chain].Note)
-		at := slices.IndexFunc(left, func(h store.Head) bool { return h.Chain == chain })
+		at := slices.IndexFunc(left, func(h store.End) bool { return h.Chain == chain })
 		w := walker{v: v, source: name, chain: chain}
 		behind := int64(0) // the last entry behind the end, where a writer that runs may have put it meanwhile
 		err := db.Rows(ctx, store.Query{Chain: chain, After: minSeq}, func(r *store.Row) error {
@@ -174,6 +186,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			continue
 		}
 		h := left[at]
+		v.tail(name, db.ID(), h, &w)
 		if h.Seq > w.seq {
 			v.report(Problem{Source: name, Chain: chain, Seq: w.seq + 1, What: fmt.Sprintf("it is missing: the writer left the chain at entry %d", h.Seq)})
 		}
@@ -189,6 +202,21 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		}
 	}
 	return nil
+}
+
+// tail holds that entries behind the checkpoint in the database are those of their writer, if that one had our key.
+func (v *Verifier) tail(name, database string, h store.End, w *walker) {
+	c, err := parseCheckpoint(h.Note)
+	if v.Own == nil || err != nil || c.Size >= h.Seq {
+		return
+	}
+	own, err := ParsePublic(v.Own.Public())
+	if err != nil || c.Check(own) != nil {
+		return // of another machine, or reported already
+	}
+	if h.Seq != w.seq || h.Hash != w.hash || !v.Own.wrote(database, h.Head, h.Tail) {
+		v.report(Problem{Source: name, Chain: h.Chain, Seq: c.Size + 1, Through: h.Seq, What: "no checkpoint covers what is there, and its end was not written with the key of the record: it was changed, added or cut"})
+	}
 }
 
 // end adds the checkpoint that the database has of the end of a chain.

@@ -97,7 +97,7 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, sign
 
 func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
 	last := rows[len(rows)-1]
-	result, err := c.sequence.ExecContext(ctx, arguments(last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:]))
+	result, err := c.sequence.ExecContext(ctx, arguments(last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:], tailOf(signed)))
 	if err != nil {
 		return err
 	}
@@ -121,11 +121,19 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *S
 			rows = rows[n:]
 		}
 	}
-	if signed == nil {
+	if signed == nil || signed.Note == "" {
 		return nil
 	}
 	_, err = c.seal.ExecContext(ctx, arguments(signed.Note, signed.Tree, c.head.Chain))
 	return err
+}
+
+// tailOf is what is signed of an end; an append that nobody signs leaves none of an earlier end.
+func tailOf(s *Signed) []byte {
+	if s == nil || s.Tail == nil {
+		return []byte{}
+	}
+	return s.Tail
 }
 
 // runBlock is how many entries of a chain have one row for each run that is among them.
@@ -191,7 +199,7 @@ func (c *Chain) prepare(ctx context.Context, of driver.ConnPrepareContext) error
 		return s.(execer), nil
 	}
 	var err error
-	if c.sequence, err = prepare(`UPDATE chains SET seq = $1, hash = $2, open_from = $3 WHERE number = $4 AND seq = $5 AND hash = $6`); err != nil {
+	if c.sequence, err = prepare(`UPDATE chains SET seq = $1, hash = $2, open_from = $3, tail = $7 WHERE number = $4 AND seq = $5 AND hash = $6`); err != nil {
 		return err
 	}
 	if c.seal, err = prepare(`UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3`); err != nil {
@@ -255,17 +263,17 @@ func (c *Chain) appendPostgres(ctx context.Context, rows []Row, openFrom int64, 
 	last := rows[n-1]
 	var note *string
 	var tree []byte
-	if signed != nil {
+	if signed != nil && signed.Note != "" {
 		note, tree = &signed.Note, signed.Tree
 	}
 	written, err := c.db.exec(ctx, `WITH head AS (
-			UPDATE chains SET seq = $1, hash = $2, open_from = $3, beat = now(), checkpoint = COALESCE($19, checkpoint), tree = COALESCE($20, tree)
+			UPDATE chains SET seq = $1, hash = $2, open_from = $3, beat = now(), checkpoint = COALESCE($19, checkpoint), tree = COALESCE($20, tree), tail = $21
 			WHERE number = $4 AND owner = $5 AND seq = $6 AND hash = $7 RETURNING number)
 		INSERT INTO entries (`+columns+`)
 		SELECT head.number, r.* FROM head, unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[],
 			$14::text[], $15::text[], $16::text[], $17::bytea[], $18::text[]) AS r`,
 		last.Seq, last.Hash[:], openFrom, c.head.Chain, c.name, c.head.Seq, c.head.Hash[:],
-		seq, time, kind, state, run, call, principal, profile, tool, hash, body, note, tree)
+		seq, time, kind, state, run, call, principal, profile, tool, hash, body, note, tree, tailOf(signed))
 	if err != nil {
 		return err
 	}

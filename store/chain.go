@@ -35,15 +35,23 @@ type Row struct {
 	Body       string
 }
 
-// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. Neither means anything
-// to this package. Both are zero for a chain that was never signed.
+// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. Tail shows of the end
+// itself, which may be behind that, that its writer wrote it. None of them means anything to this package. All are zero for a chain
+// that was never signed.
 type Signed struct {
 	Note string
 	Tree []byte
+	Tail []byte
 }
 
-// A Signer is told of the rows of each append before it, and gives the signed end that goes to the disk with them, or nil for none
-// this time. It must not use the database.
+// An End is a chain's end and what it is signed with, as they were at one moment.
+type End struct {
+	Head
+	Signed
+}
+
+// A Signer is told of the rows of each append before it, and gives what goes to the disk with them. Without a note the checkpoint and
+// the hashes stay what they are. It must not use the database.
 type Signer func(rows []Row) (*Signed, error)
 
 // A Chain is the right to append to one chain of the record. It belongs to one goroutine at a time.
@@ -137,7 +145,7 @@ func (d *DB) unfit(n int64, err error) {
 
 // signedAt reads the checkpoint of a chain.
 func (d *DB) signedAt(ctx context.Context, n int64) (s Signed, err error) {
-	err = d.each(ctx, func(scan func(...any) error) error { return scan(&s.Note, &s.Tree) }, `SELECT checkpoint, tree FROM chains WHERE number = $1`, n)
+	err = d.each(ctx, func(scan func(...any) error) error { return scan(&s.Note, &s.Tree, &s.Tail) }, `SELECT checkpoint, tree, tail FROM chains WHERE number = $1`, n)
 	return s, err
 }
 
@@ -273,7 +281,7 @@ func (c *Chain) Signed() Signed { return c.signed }
 // SignWith has all later appends signed.
 func (c *Chain) SignWith(sign Signer) { c.sign = sign }
 
-// Seal puts the signed end on the disk without an append.
+// Seal puts the checkpoint of the end on the disk without an append.
 func (c *Chain) Seal(ctx context.Context, s Signed) error {
 	n, err := c.db.exec(ctx, `UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3 AND seq = $4 AND hash = $5`,
 		s.Note, s.Tree, c.head.Chain, c.head.Seq, c.head.Hash[:])

@@ -35,6 +35,20 @@ func (d *DB) Checkpoints(ctx context.Context) (map[int64]Signed, error) {
 	return all, err
 }
 
+// Ends gives the end of each chain together with what it is signed with.
+func (d *DB) Ends(ctx context.Context) ([]End, error) {
+	var all []End
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var e End
+		var hash []byte
+		err := scan(&e.Chain, &e.Seq, &hash, &e.Note, &e.Tree, &e.Tail)
+		copy(e.Hash[:], hash)
+		all = append(all, e)
+		return explain(err)
+	}, `SELECT number, seq, hash, checkpoint, tree, tail FROM chains ORDER BY number`)
+	return all, err
+}
+
 // Chains lists the chains that have entries.
 func (d *DB) Chains(ctx context.Context) ([]int64, error) {
 	var all []int64

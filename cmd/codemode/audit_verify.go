@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -28,7 +27,8 @@ func newAuditVerify(s streams) *cobra.Command {
 		Long: `Checks every chain of the record against itself, against the checkpoint in the database
 that its writer signed, and against those in the file beside it. Every entry has to be
 covered, but for the last few of a writer that runs or was killed: it signs every 128
-entries, and 200 ms after one that is not covered. With files that codemode audit export wrote it
+entries, and 200 ms after one that is not covered; of those few, the key that lies beside the
+record shows whether they were written with it. With files that codemode audit export wrote it
 checks those instead, all of them together; --database checks them against the record too.
 
 Whoever can change the record and read the key that lies there can sign a record of their
@@ -72,10 +72,16 @@ func (r *reading) verify(ctx context.Context, s streams, v *audit.Verifier, file
 	if err != nil {
 		return err
 	}
-	if len(v.Keys) == 0 {
-		if v.Keys, err = ownKey(place.Key); err != nil {
+	own, err := ownKey(place.Key)
+	if err != nil && len(v.Keys) == 0 {
+		return failed(err)
+	}
+	if v.Own = own; own != nil && len(v.Keys) == 0 {
+		public, err := audit.ParsePublic(own.Public())
+		if err != nil {
 			return failed(err)
 		}
+		v.Keys = append(v.Keys, public)
 	}
 	if len(v.Keys) == 0 {
 		return usage(fmt.Errorf("there is no key at %s to verify signatures with: give the public one with --key, as codemode audit key printed it where the record was written", place.Key))
@@ -141,17 +147,12 @@ func (s streams) readCheckpoints(path string) ([]audit.Checkpoint, error) {
 	return all, nil
 }
 
-// ownKey is the public half of a key file, none if it is not there.
-func ownKey(path string) ([]note.Verifier, error) {
+// ownKey reads a key file, nil if it is not there.
+func ownKey(path string) (*audit.Key, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	key, err := audit.LoadKey(path)
-	if err != nil {
-		return nil, err
-	}
-	public, err := audit.ParsePublic(key.Public())
-	return []note.Verifier{public}, err
+	return audit.LoadKey(path)
 }
 
 func databaseName(o store.Options) string {

@@ -158,6 +158,64 @@ func (k *keptRecord) rewrite(from int) (hashes [][32]byte) {
 	return hashes
 }
 
+// published is a checkpoint of all of chain 1 but its last entry, as it was once.
+func (k *keptRecord) published() (note string, size int) {
+	k.t.Helper()
+	key, err := audit.LoadKey(k.path("record.key"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.sql(func(_ func(string, ...any), db *sql.DB) {
+		rows, err := db.Query(`SELECT hash, (SELECT checkpoint FROM chains WHERE number = 1) FROM entries WHERE chain = 1 ORDER BY seq`)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		defer rows.Close()
+		var hashes [][32]byte
+		for rows.Next() {
+			var hash []byte
+			if err := rows.Scan(&hash, &note); err != nil {
+				k.t.Fatal(err)
+			}
+			hashes = append(hashes, [32]byte(hash))
+		}
+		size = len(hashes) - 1
+		c, err := key.Sign(audit.Checkpoint{Database: strings.Split(note, "/")[1], Chain: 1, Size: int64(size), Root: rootOf(k.t, hashes[:size])})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		note = c.Note
+	})
+	return note, size
+}
+
+// add puts entries behind the end of chain 1 that its writer never wrote, as the writer would: it knows all but the key.
+func (k *keptRecord) add(entries int) {
+	k.t.Helper()
+	k.sql(func(exec func(string, ...any), db *sql.DB) {
+		var seq int
+		var body string
+		var hash []byte
+		if err := db.QueryRow(`SELECT seq, body, hash FROM entries WHERE chain = 1 ORDER BY seq DESC LIMIT 1`).Scan(&seq, &body, &hash); err != nil {
+			k.t.Fatal(err)
+		}
+		var is struct{ Prev string }
+		if err := json.Unmarshal([]byte(body), &is); err != nil {
+			k.t.Fatal(err)
+		}
+		was := is.Prev
+		for range entries {
+			now := "sha256:" + hex.EncodeToString(hash)
+			body = strings.Replace(strings.Replace(body, was, now, 1), fmt.Sprintf(`"seq":%d,`, seq), fmt.Sprintf(`"seq":%d,`, seq+1), 1)
+			sum := sha256.Sum256([]byte(body))
+			exec(`INSERT INTO entries SELECT chain, ?, time, kind, state, run, call, principal, profile, tool, ?, ? FROM entries WHERE chain = 1 AND seq = ?`, seq+1, sum[:], body, seq)
+			exec(`INSERT OR IGNORE INTO run_blocks SELECT run, 1, ? FROM entries WHERE chain = 1 AND seq = ?`, (seq+1)/64*64, seq+1)
+			was, hash, seq = now, sum[:], seq+1
+		}
+		exec(`UPDATE chains SET seq = ?, hash = ?, open_from = ? WHERE number = 1`, seq, hash, seq+1)
+	})
+}
+
 // copied copies the state folder.
 func (k *keptRecord) copied(t *testing.T) *keptRecord {
 	t.Helper()
@@ -303,6 +361,20 @@ func TestVerifyJudges(t *testing.T) {
 				exec(`UPDATE chains SET seq = seq - 1, hash = (SELECT hash FROM entries WHERE chain = 2 ORDER BY seq DESC LIMIT 1) WHERE number = 2`)
 			})
 		}, nil, exitTampered, "is missing"},
+		{"an entry is added behind the last checkpoint", func(k *keptRecord) { k.add(1) }, nil, exitTampered, "was not written with the key of the record"},
+		{"the same, and codemode runs again, which does not sign it", func(k *keptRecord) { k.add(1); k.write(1, 3) }, nil, exitTampered, "was not written with the key of the record"},
+		{"the same, with the file of checkpoints gone", func(k *keptRecord) { k.add(3); k.remove("checkpoints.jsonl") }, nil, exitTampered, "was not written with the key of the record"},
+		{"the same, and the public key is given", func(k *keptRecord) { k.add(1) }, []string{"--key", whole.publicKey()}, exitTampered, "was not written with the key of the record"},
+		{"the same, where the key is not, so that nothing shows it", func(k *keptRecord) { k.add(1); k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, "are not signed yet"},
+		{"the same, where the key is not, and codemode has run again", func(k *keptRecord) { k.add(1); k.write(1, 3); k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, "are not signed yet"},
+		{"the last entry tells another story behind an older checkpoint", func(k *keptRecord) {
+			k.remove("checkpoints.jsonl")
+			note, size := k.published()
+			k.rewrite(size + 1)
+			k.sql(func(exec func(string, ...any), _ *sql.DB) {
+				exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, note)
+			})
+		}, nil, exitTampered, "was not written with the key of the record"},
 		{"a whole chain is gone, with the file", func(k *keptRecord) {
 			k.remove("checkpoints.jsonl")
 			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
