@@ -404,6 +404,9 @@ func TestStoreConfiguration(t *testing.T) {
 		{`{"store":{"durability":"some"}}`, `error: durability is full or normal, not "some"`},
 		{`{"store":{"dir":"x"}}`, `error: unknown field "dir"`},
 		{`{"store":{"path":"${NOPE}"}}`, "error: the variable NOPE is not set"},
+		{`{"store":"host=db user=u password=secret dbname=x"}`, "error: path is a connection string in keywords"},
+		{`{"store":{"path":"dbname = x password = ${PW}"}}`, "error: path is a connection string in keywords"},
+		{`{"store":{"path":"/data/our hosts=all.db"}}`, "/data/our hosts=all.db full /s/record.key /s/checkpoints.jsonl"},
 		{`{"store":{"keep":"a week"}}`, "error: keep has to be a duration"},
 		{`{"store":{"checkpoints":{"webhook":"here"}}}`, "error: webhook has to be the URL"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -92,6 +93,9 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 		}
 		p.Store.URL = c.URL
 	default:
+		if keywords.MatchString(c.Path) {
+			return fail("path is a connection string in keywords, which may hold a password and would become the name of a file; write it as url, postgres://user:password@host:port/database")
+		}
 		p.Store.Path = in(c.Path, "codemode.db")
 	}
 	switch {
@@ -118,6 +122,9 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 	}
 	return p, nil
 }
+
+// keywords finds a PostgreSQL connection string in its form of keywords and values.
+var keywords = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|port|user|password|dbname|passfile|service|sslmode)\s*=`)
 
 // expandVariables replaces ${VAR} and ${VAR:-default}.
 func expandVariables(s string, env func(string) (string, bool)) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A Proposal is a rule that somebody would like to have in a file. It becomes one when a
@@ -121,7 +122,8 @@ func (p *Proposal) rule() (string, error) {
 		}
 	}
 	raw, err := json.Marshal(rule)
-	return string(raw), err
+	// Arguments are a program's: a person who reads the rule has to see all of them.
+	return visible.JSON(string(raw)), err
 }
 
 // place finds where the proposal goes, and what its lines are: into the list, or with a

@@ -54,6 +54,7 @@ func TestProposalsOfOtherKinds(t *testing.T) {
 		{"a deny rule", inProfile(`"denylist": []`), Proposal{Profile: "p", List: "denylist", Tool: "a__b", ID: "x"}, `// {"id":"x","tool":"a__b"},`, []string{`deny a__b`, `allow a__c`}},
 		{"an ask rule with arguments", inProfile(`"asklist": ["x__y"]`), Proposal{Profile: "p", List: "asklist", Tool: "a__b", Args: json.RawMessage(`{"a/b":1}`)}, `"/a~1b":{"eq":1}`, []string{`ask a__b {"a/b":1}`, `allow a__b {"a/b":2}`}},
 		{"no arguments", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(`{}`)}, `"others":"none"`, []string{`allow a__b`, `deny a__b {"x":1}`}},
+		{"arguments that hide something", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage("{\"x\":\"\u202egnp\u200b\U000E0041\"}")}, `"eq":"\u202egnp\u200b\udb40\udc41"`, []string{"allow a__b {\"x\":\"\u202egnp\u200b\U000E0041\"}", `deny a__b {"x":"gnp"}`}},
 		{"a hostile reason", inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b", By: "x\n\"*\",", Why: "y\u2028\"*\","}, `by x "*",: y "*",.`, []string{`allow a__b`, `deny a__c`}},
 		{"a file with a mark at its start", "\ufeff" + inProfile(`"allowlist": []`), Proposal{Profile: "p", Tool: "a__b"}, `// {"tool":"a__b"},`, []string{`allow a__b`}},
 	} {
