@@ -94,7 +94,8 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 		p.Store.URL = c.URL
 	default:
 		if keywords.MatchString(c.Path) {
-			return fail("path is a connection string in keywords, which may hold a password and would become the name of a file; write it as url, postgres://user:password@host:port/database")
+			return fail("path is a connection string in keywords, which may hold a password and would become the name " +
+				"of a file; write it as url, postgres://user:password@host:port/database")
 		}
 		p.Store.Path = in(c.Path, "codemode.db")
 	}

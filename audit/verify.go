@@ -151,7 +151,8 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	}
 	chains = slices.DeleteFunc(chains, func(n int64) bool {
 		of := func(h store.Head) bool { return h.Chain == n && h.Seq > 0 }
-		return slices.ContainsFunc(now, of) && !slices.ContainsFunc(left, func(e store.End) bool { return of(e.Head) || e.Chain == n && e.Note != "" })
+		return slices.ContainsFunc(now, of) &&
+			!slices.ContainsFunc(left, func(e store.End) bool { return of(e.Head) || e.Chain == n && e.Note != "" })
 	})
 	slices.Sort(chains)
 	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
@@ -215,7 +216,9 @@ func (v *Verifier) tail(name, database string, h store.End, w *walker) {
 		return // of another machine, or reported already
 	}
 	if h.Seq != w.seq || h.Hash != w.hash || !v.Own.wrote(database, h.Head, h.Tail) {
-		v.report(Problem{Source: name, Chain: h.Chain, Seq: c.Size + 1, Through: h.Seq, What: "no checkpoint covers what is there, and its end was not written with the key of the record: it was changed, added or cut"})
+		v.report(Problem{Source: name, Chain: h.Chain, Seq: c.Size + 1, Through: h.Seq,
+			What: "no checkpoint covers what is there, and its end was not written with the key of the record: " +
+				"it was changed, added or cut"})
 	}
 }
 

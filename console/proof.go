@@ -170,8 +170,8 @@ func (c *Console) proved(p prepare) page {
 			return
 		}
 		if ch.shown() > maxShown {
-			c.fail(w, r, http.StatusRequestEntityTooLarge, fmt.Sprintf("the change has more than the %d KiB that a person can compare; "+
-				"make it in several steps, or in the file itself", maxShown>>10))
+			c.fail(w, r, http.StatusRequestEntityTooLarge, fmt.Sprintf("the change has more than the %d KiB "+
+				"that a person can compare; make it in several steps, or in the file itself", maxShown>>10))
 			return
 		}
 		now, problem := c.rooms.now(), ""
@@ -258,8 +258,8 @@ func repeated(form url.Values) error {
 	return nil
 }
 
-// maxShown is how many bytes of a change are shown, and so how large a change may be that is made on the page: a code is for
-// all that somebody was shown, and nothing of a change is left out.
+// maxShown is how many bytes of a change are shown, and so how large a change may be that is made on the page: a code is
+// for all of a change, and nothing of it is left out.
 const maxShown = 128 << 10
 
 // shown is how many bytes a person has to look at.

@@ -151,7 +151,8 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 	for _, f := range files {
 		if f.Path == path {
 			if f.Digest != r.PostForm.Get("digest") { // what is shown has to be what changes
-				c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, and look at what is there now"))
+				c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, "+
+					"and look at what is there now"))
 				return nil
 			}
 			before = lineEnds.Replace(strings.TrimPrefix(f.Text, "\ufeff"))
@@ -202,8 +203,8 @@ func (p *Proposal) proposing() *change {
 	if p.Args != nil {
 		args = "exactly the arguments below"
 	}
-	ch := &change{what: word(fmt.Sprintf("write a comment into your file that proposes a rule for the %s of the profile %s, with %s",
-		cmp.Or(p.List, "allowlist"), p.Profile, args))}
+	ch := &change{what: word(fmt.Sprintf("write a comment into your file that proposes a rule "+
+		"for the %s of the profile %s, with %s", cmp.Or(p.List, "allowlist"), p.Profile, args))}
 	add := func(what, text string) {
 		for i, line := range strings.Split(lineEnds.Replace(text), "\n") {
 			if i > 0 {
