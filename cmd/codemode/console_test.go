@@ -102,7 +102,7 @@ func (p *person) code(environment []string, says string) string {
 	cmd.Env = environment
 	out, err := cmd.Output()
 	var got console.Confirmation
-	if err != nil || json.Unmarshal(out, &got) != nil || got.Code == "" || !strings.Contains(got.What, says) {
+	if err != nil || json.Unmarshal(out, &got) != nil || got.Code == "" || !strings.Contains(got.What+"\n"+strings.Join(got.Detail, "\n"), says) {
 		p.t.Fatalf("codemode console --confirm: %v: %s, want %q", err, out, says)
 	}
 	p.secrets = append(p.secrets, got.Code)
