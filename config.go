@@ -46,20 +46,30 @@ func (e *Evaluator) files() profiles.Files {
 }
 
 // reload takes a new version of the file. A version that must not be used
-// changes nothing but the status.
+// changes nothing but the status. With both a configuration and an error it is
+// the project's file alone that is not used as it is now.
 func (e *Evaluator) reload(cfg *profiles.Config, err error) {
 	e.configuring.Lock()
 	defer e.configuring.Unlock()
-	if err == nil {
-		err = e.apply(cfg)
+	if cfg != nil {
+		if failed := e.apply(cfg); failed != nil {
+			cfg, err = nil, errors.Join(err, failed)
+		}
 	}
 	if err != nil {
 		e.stale.Store(&err)
-		e.log.Error("the changed configuration is not used; the rules of its last good version hold", "file", e.options.ConfigPath, "problem", err)
+		message := "the changed configuration is not used; the rules of its last good version hold"
+		if cfg != nil {
+			message = "the changed project file is not used; its last good version holds, with the other files as they are"
+		}
+		e.log.Error(message, "file", e.options.ConfigPath, "problem", err)
 		e.recordPolicy(e.ctx, "rejected", nil, err)
+	} else {
+		e.stale.Store(nil)
+	}
+	if cfg == nil {
 		return
 	}
-	e.stale.Store(nil)
 	if e.Capacity() != e.capacity {
 		e.log.Warn(`the key "capacity" was changed; what it said before holds until codemode is started again`)
 	}

@@ -46,22 +46,29 @@ func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Pr
 	if e := r.find(key); e != nil {
 		return e.program, e.problems, nil
 	}
-	program, problems, err := r.read(ctx, key)
-	if err != nil {
-		return nil, nil, err
+	if r.Workers == nil {
+		program, problems, err := r.here(ctx, key)
+		if err == nil {
+			r.add(&entry{key, program, problems})
+		}
+		return program, problems, err
 	}
-	r.add(&entry{key, program, problems})
-	return program, problems, nil
-}
-
-func (r *Reader) read(ctx context.Context, s source) (*Program, []Problem, error) {
-	if r.Workers != nil {
-		program, problems, err := r.Workers.compile(ctx, s)
-		if err == nil || ctx.Err() != nil {
-			return program, problems, ctx.Err()
+	for range 2 { // a worker may end that has nothing to do with the text
+		program, problems, err := r.Workers.compile(ctx, key)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case err == nil:
+			r.add(&entry{key, program, problems})
+			return program, problems, nil
 		}
 		r.Workers.failed(err)
 	}
+	return r.here(ctx, key) // not remembered: a worker may read more of it later
+}
+
+// here reads a text in this process.
+func (r *Reader) here(ctx context.Context, s source) (*Program, []Problem, error) {
 	r.once.Do(func() { r.slots = make(chan struct{}, MostWorkers()) })
 	select {
 	case r.slots <- struct{}{}:

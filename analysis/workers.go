@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
@@ -85,17 +87,22 @@ func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, e
 	if err != nil {
 		return nil, nil, err
 	}
-	giveUp := context.AfterFunc(ctx, p.kill)
+	cancelled := context.AfterFunc(ctx, p.kill)
 	late := time.AfterFunc(maxWait, p.kill)
 	a, err := p.ask(s)
 	late.Stop()
-	if !giveUp() && ctx.Err() != nil {
+	if !cancelled() && ctx.Err() != nil {
 		p.stop()
 		return nil, nil, ctx.Err()
 	}
 	switch {
-	case err != nil: // the text was too much for it
-		program, problems := tooMuch(s, p.stop())
+	case err != nil:
+		p.stop()
+		f := p.exceeded()
+		if f == nil {
+			return nil, nil, &endedError{p.cmd.ProcessState.String(), p.said.line()}
+		}
+		program, problems := giveUp(s.name, s.text, *f)
 		return program, problems, nil
 	case a.Last:
 		p.stop()
@@ -138,10 +145,20 @@ func (w *Workers) failed(err error) {
 	again := w.failure == err.Error()
 	w.failure = err.Error()
 	w.mu.Unlock()
-	if !again {
-		w.log.Warn("programs are read in this process: large and intricate ones run unread, or not at all", "because", err)
+	if again {
+		return
 	}
+	attrs := []any{"because", err}
+	if e, ok := errors.AsType[*endedError](err); ok && e.said != "" {
+		attrs = append(attrs, "said", e.said)
+	}
+	w.log.Warn("programs are read in this process: large and intricate ones run unread, or not at all", attrs...)
 }
+
+// An endedError says that a worker ended, and not because of the text that it read: a text may be had read again.
+type endedError struct{ how, said string }
+
+func (e *endedError) Error() string { return "a worker ended: " + e.how }
 
 var errWorkersClosed = errors.New("the workers are closed")
 
@@ -151,6 +168,7 @@ type worker struct {
 	in      *gob.Encoder
 	answers chan *reply
 	close   func() error  // its input, which ends it
+	said    *lastWords    // to be read once it has ended
 	ended   chan struct{} // closed when the process has ended
 }
 
@@ -165,6 +183,8 @@ func (w *Workers) start() (*worker, error) {
 	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=none"}
 	cmd.Dir = os.TempDir()
 	detach(cmd)
+	said := &lastWords{}
+	cmd.Stderr = said
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting a worker: %w", err)
@@ -176,7 +196,9 @@ func (w *Workers) start() (*worker, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
-	p := &worker{cmd: cmd, in: gob.NewEncoder(in), answers: make(chan *reply, 1), close: in.Close, ended: make(chan struct{})}
+	p := &worker{
+		cmd: cmd, in: gob.NewEncoder(in), answers: make(chan *reply, 1), close: in.Close, said: said, ended: make(chan struct{}),
+	}
 	if w.all == nil {
 		w.all = map[*worker]bool{}
 	}
@@ -219,23 +241,44 @@ func (p *worker) ask(s source) (*reply, error) {
 
 func (p *worker) kill() { _ = p.cmd.Process.Kill() }
 
-// stop ends the worker and returns how it ended: its exit code, or -1.
-func (p *worker) stop() int {
+// stop ends the worker and waits until it has ended.
+func (p *worker) stop() {
 	_ = p.close()
 	<-p.ended
-	return p.cmd.ProcessState.ExitCode()
 }
 
-// tooMuch is what becomes of a text that a worker could not read.
-func tooMuch(s source, exit int) (*Program, []Problem) {
-	f := fault{limit: true, hint: "split the program, or pass data as input"}
-	switch exit {
-	case exitMemory:
+// exceeded says which limit the worker ended at. Nil means that it ended for another reason, such as a system that
+// is out of memory or threads, or a person who killed it: that says nothing about the text.
+func (p *worker) exceeded() *fault {
+	f := &fault{limit: true, hint: "split the program, or pass data as input"}
+	switch exit := p.cmd.ProcessState.ExitCode(); {
+	case exit == exitTime || p.used() > maxLife:
+		f.message = "reading the program takes too long"
+	case exit == exitMemory:
 		f.message = "reading the program takes too much memory"
-	case exitStack:
+	case exit == exitStack && strings.Contains(p.said.String(), "stack exceeds"):
 		f.message = "nested too deeply"
 	default:
-		f.message = "reading the program takes too long"
+		return nil
 	}
-	return giveUp(s.name, s.text, f)
+	return f
+}
+
+// used is how much processor time the worker took before it ended. The system ends one that took too much.
+func (p *worker) used() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// lastWords keeps the beginning of what a worker says when Go ends it.
+type lastWords struct{ bytes.Buffer }
+
+func (l *lastWords) Write(b []byte) (int, error) {
+	const most = 1 << 10
+	l.Buffer.Write(b[:min(len(b), most-min(l.Len(), most))])
+	return len(b), nil
+}
+
+func (l *lastWords) line() string {
+	first, _, _ := strings.Cut(strings.TrimSpace(l.String()), "\n")
+	return visible(first)
 }

@@ -311,3 +311,22 @@ func TestOutcomesThatAreRare(t *testing.T) {
 		t.Errorf("what the profile denies is not raised by the floor: %s", described(d))
 	}
 }
+
+// TestServersNamedLikeKeysOfAServer: a file is not taken for a bare map of servers because of a name in it.
+func TestServersNamedLikeKeysOfAServer(t *testing.T) {
+	for _, name := range []string{"url", "command", "httpUrl", "serverUrl"} {
+		for _, key := range []string{"mcpServers", "servers"} {
+			c, err := Parse("codemode.json", []byte(`{"`+key+`": {"`+name+`": {"command": "x"}, "other": {"command": "y"}}}`))
+			if err != nil || len(c.Servers) != 2 || c.Servers[0].Name != name {
+				t.Errorf("%s in %s: got %+v, %v", name, key, c, err)
+			}
+		}
+		if c, err := Parse("codemode.json", []byte(`{"evaluation": {"`+name+`": "x"}, "a": {"command": "y"}}`)); err == nil {
+			t.Errorf("an evaluation with the key %s is a server: %+v", name, c.Servers)
+		}
+	}
+	c, err := Parse("codemode.json", []byte(`{"responder": {"command": ["x"]}}`))
+	if err != nil || len(c.Servers) != 0 || c.Responder == nil {
+		t.Errorf("a responder is a server: %+v, %v", c, err)
+	}
+}

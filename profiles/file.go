@@ -83,13 +83,16 @@ func (b *builder) read() {
 func (b *builder) isBareMap(root *node) bool {
 	named := false
 	for child := range b.t.children(root) {
+		if slices.Contains([]string{"mcpServers", "servers", "evaluation"}, child.key) {
+			return false // a server or profile in there may have one of the names below
+		}
 		server := slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool {
 			return b.t.member(child, key) != nil
 		})
 		if !server {
 			return false
 		}
-		named = named || !slices.Contains([]string{"store", "http"}, child.key)
+		named = named || !slices.Contains([]string{"store", "http", "console", "responder"}, child.key)
 	}
 	return named
 }

@@ -77,18 +77,24 @@ func (f Files) absolute() (Files, error) {
 
 // read reads the files in the order in which [ParseAll] takes them. What a project's file
 // may do is found by the very bytes that are used.
-func (f Files) read() ([]Source, error) {
+func (f Files) read() ([]Source, error) { return f.readWith(nil) }
+
+// readWith is read as if the project's file had that content, unless it is nil.
+func (f Files) readWith(project []byte) ([]Source, error) {
 	var sources []Source
 	add := func(path string, standing Standing) error {
 		if path == "" {
 			return nil
 		}
-		data, err := readFile(path)
-		if err != nil {
-			if standing == Narrowing && errors.Is(err, fs.ErrNotExist) {
-				return nil
+		data := project
+		if data == nil || standing != Untrusted {
+			var err error
+			if data, err = readFile(path); err != nil {
+				if standing == Narrowing && errors.Is(err, fs.ErrNotExist) {
+					return nil
+				}
+				return err
 			}
-			return err
 		}
 		if standing == Untrusted {
 			trusted, err := isTrusted(f.Trust, path, data)

@@ -161,3 +161,55 @@ func TestWatchFollowsAllFiles(t *testing.T) {
 	write(t, f.Project, theirs)
 	until("the mended file", is("git__push", Deny))
 }
+
+// A project's file that is broken or removed keeps what it forbade, and does not keep the user's own change away.
+func TestABrokenProjectFileHoldsNothingUp(t *testing.T) {
+	f := filesIn(t, map[string]string{"codemode.json": mine, ".codemode.json": theirs})
+	first, err := f.Load()
+	must(t, err)
+	w, err := WatchFiles(t.Context(), f, WatchOptions{Last: first, Settle: 5 * time.Millisecond, Poll: 20 * time.Millisecond}, func(*Config, error) {})
+	must(t, err)
+	defer w.Close()
+	verdict := func(tool string) Verdict {
+		c := w.Config()
+		return c.Narrowed("work", Subject{}, time.Time{}).Decide(c.Call(tool, nil)).Verdict
+	}
+	until := func(what string, holds func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: not so; stale: %v", what, w.Stale())
+			}
+		}
+	}
+	stricter := strings.Replace(mine, `"allowlist"`, `"denylist": ["git__log"], "allowlist"`, 1)
+	if stricter == mine {
+		t.Fatal("the user's file has no allowlist")
+	}
+	for _, tt := range []struct {
+		name  string
+		spoil func()
+	}{
+		{"it is no JSON", func() { write(t, f.Project, `{`) }},
+		{"it has a key that does not exist", func() { write(t, f.Project, `{"evaluations": {}}`) }},
+		{"it is removed", func() { must(t, os.Remove(f.Project)) }},
+		{"it is a folder", func() { must(t, os.Remove(f.Project)); must(t, os.Mkdir(f.Project, 0o700)) }},
+	} {
+		must(t, os.RemoveAll(f.Project))
+		write(t, f.Project, theirs)
+		write(t, f.User, mine)
+		until(tt.name+": before", func() bool { return w.Stale() == nil && verdict("git__log") == Allow && verdict("git__push") == Deny })
+		tt.spoil()
+		until(tt.name+": it is told", func() bool { return w.Stale() != nil })
+		write(t, f.User, stricter)
+		until(tt.name+": the user's change", func() bool { return verdict("git__log") == Deny && w.Stale() != nil })
+		if got := verdict("git__push"); got != Deny {
+			t.Errorf("%s: what the project forbids is %s", tt.name, got)
+		}
+		write(t, f.User, "{")
+		until(tt.name+": a broken file of the user", func() bool { return w.Stale() != nil && contains(w.Stale().Error(), "codemode.json") })
+		if verdict("git__push") != Deny || verdict("git__log") != Deny {
+			t.Errorf("%s: a broken file of the user changes what holds", tt.name)
+		}
+	}
+}

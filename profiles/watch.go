@@ -49,6 +49,7 @@ type Watcher struct {
 
 	// Used by the goroutine alone.
 	parsed   parsed
+	without  parsed          // what is in force where the project's file is broken
 	seen     []byte          // the content reported last
 	reported string          // the error reported last; "" = none
 	links    map[string]bool // the links on the way to the file, and the file at their end
@@ -66,7 +67,8 @@ func Watch(ctx context.Context, path string, o WatchOptions, changed func(*Confi
 
 // WatchFiles follows files until ctx ends or Close is called. It calls changed, never two at
 // a time, with each new content that is good, and with an error once the file is broken,
-// missing or not a plain file. Which way an editor or a ConfigMap replaces the file makes
+// missing or not a plain file. It gets both where only the project's file is: the configuration
+// then has that file as it was when it was last good, and is in force. Which way an editor or a ConfigMap replaces the file makes
 // no difference; a change is seen within two seconds.
 func WatchFiles(ctx context.Context, f Files, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
 	if changed == nil {
@@ -176,7 +178,7 @@ func (w *Watcher) concerns(name string) bool {
 // later and only reported if it has stayed the same.
 func (w *Watcher) look(ctx context.Context) {
 	data, config, err := w.read()
-	if err != nil && w.news(data, err) {
+	if err != nil && w.news(data, config, err) {
 		select {
 		case <-ctx.Done():
 			return
@@ -192,7 +194,7 @@ func (w *Watcher) look(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	if !w.news(data, err) {
+	if !w.news(data, config, err) {
 		if err == nil {
 			w.seen = data
 		}
@@ -201,9 +203,10 @@ func (w *Watcher) look(ctx context.Context) {
 	w.seen, w.reported = data, ""
 	w.mu.Lock()
 	w.stale = err
-	if err == nil {
+	if config != nil {
 		w.last = config
-	} else {
+	}
+	if err != nil {
 		w.reported = err.Error()
 	}
 	w.mu.Unlock()
@@ -218,29 +221,58 @@ type parsed struct {
 }
 
 // read gives the content and what it means. The same content is parsed once.
+//
+// With an error there may be a configuration nevertheless: that of the other files as they are now, with the project's
+// file as it was when it was last good. A project's file belongs to others, who must not be able to keep the user's own
+// change from coming into force by breaking theirs, nor to get rid of what theirs forbids.
 func (w *Watcher) read() ([]byte, *Config, error) {
-	sources, err := w.files.read()
+	data, c, err := w.parsed.of(w.files.readWith(nil))
+	if err == nil || w.last == nil {
+		return data, c, err
+	}
+	project, ok := w.last.projectText()
+	if !ok {
+		return data, nil, err
+	}
+	again, c, failed := w.without.of(w.files.readWith(project))
+	if failed != nil { // it is another file that is broken, or another one too
+		return data, nil, err
+	}
+	return again, c, err
+}
+
+// of gives what sources mean.
+func (p *parsed) of(sources []Source, err error) ([]byte, *Config, error) {
 	if err != nil {
 		return nil, nil, err
 	}
 	data := joined(sources)
-	if w.parsed.data == nil || !bytes.Equal(data, w.parsed.data) {
+	if p.data == nil || !bytes.Equal(data, p.data) {
 		c, err := ParseAll(sources...)
-		w.parsed = parsed{data, c, err}
+		*p = parsed{data, c, err}
 	}
-	return data, w.parsed.config, w.parsed.err
+	return data, p.config, p.err
+}
+
+// projectText gives the text of the project's file that a configuration came from.
+func (c *Config) projectText() ([]byte, bool) {
+	for _, p := range c.parts {
+		if p.Standing == Untrusted || p.Standing == Trusted {
+			return []byte(p.src), true
+		}
+	}
+	return nil, false
 }
 
 // news reports whether this is not what was reported last.
-func (w *Watcher) news(data []byte, err error) bool {
-	if err != nil {
-		return err.Error() != w.reported
-	}
-	if w.reported != "" {
+func (w *Watcher) news(data []byte, c *Config, err error) bool {
+	switch {
+	case err != nil:
+		return err.Error() != w.reported || c != nil && !bytes.Equal(data, w.seen)
+	case w.reported != "":
 		return true
-	}
-	if w.seen == nil && w.last != nil { // nothing reported yet: compare with what is in force
-		return w.parsed.config.Digest != w.last.Digest
+	case w.seen == nil && w.last != nil: // nothing reported yet: compare with what is in force
+		return c.Digest != w.last.Digest
 	}
 	return w.seen == nil || !bytes.Equal(data, w.seen)
 }

@@ -132,12 +132,14 @@ func (s *setting) files() (profiles.Files, error) {
 const managedPath = "/etc/codemode/managed.json"
 
 // managedFile finds the managed file. What the machine's owner has put there cannot be
-// left out by setting a variable.
-func managedFile() string {
-	if _, err := os.Stat(managedPath); err == nil {
-		return managedPath
+// left out by setting a variable, nor because it cannot be looked at.
+func managedFile() string { return managedFileAt(managedPath) }
+
+func managedFileAt(path string) string {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return os.Getenv("CODEMODE_MANAGED")
 	}
-	return os.Getenv("CODEMODE_MANAGED")
+	return path
 }
 
 // projectName is what a project's rules are called.
