@@ -112,6 +112,10 @@ func started(o Options, cfg *profiles.Config) []protect.Place {
 			places = append(places, p)
 		}
 		search(s.SearchPath(env))
+		if s.Transport == upstream.Stdio && s.Dir != "" { // git reads .git/config there, npx reads node_modules, others .env
+			what := fmt.Sprintf("the working folder of the server %q", s.Name)
+			places = append(places, protect.Place{Path: s.Dir, What: what, Server: s.Name, Searched: true})
+		}
 	}
 	return places
 }

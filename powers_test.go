@@ -274,3 +274,38 @@ func TestASymbolicLinkToNothingMakesNoFile(t *testing.T) {
 		t.Error("it was made")
 	}
 }
+
+// A server reads more in the folder that it works in than codemode knows of: hooks, modules, settings.
+func TestRootWhereAServerWorks(t *testing.T) {
+	h := newHouse(t)
+	for _, dir := range []string{"work/repo/notes", "work/beside"} {
+		if err := os.MkdirAll(h.at(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.link("work/repo", "work/link")
+	server := func(dir string) string {
+		return fmt.Sprintf(`{"mcpServers": {"tool": {"command": "no-such-program", "cwd": %q}}}`, filepath.ToSlash(h.dir)+dir)
+	}
+	for _, tt := range []struct {
+		name, cwd, root string
+		refused         bool
+	}{
+		{"the very folder", "/work/repo", "work/repo", true},
+		{"a folder around it", "/work/repo", "work", true},
+		{"the folder by a link in the configuration", "/work/link", "work/repo", true},
+		{"the folder by a link in the root", "/work/repo", "work/link", true},
+		{"a folder that is not there yet", "/work/repo/later", "work/repo", true},
+		{"a folder in it", "/work/repo", "work/repo/notes", false},
+		{"a folder beside it", "/work/repo", "work/beside", false},
+	} {
+		h.write("config/codemode.json", server(tt.cwd))
+		e, err := codemode.New(t.Context(), h.options(h.at(tt.root)))
+		if refused := err != nil && strings.Contains(err.Error(), `the working folder of the server "tool"`); refused != tt.refused || !refused && err != nil {
+			t.Errorf("%s: got %v", tt.name, err)
+		}
+		if e != nil {
+			e.Close(t.Context())
+		}
+	}
+}
