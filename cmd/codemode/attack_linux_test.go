@@ -25,7 +25,6 @@ type raid struct {
 	at    *url.URL
 	token string
 	over  chan struct{}
-	large int // how many times as much as in a short run
 }
 
 func (r *raid) header(extra string, length int) string {
