@@ -135,6 +135,7 @@ type publishing struct {
 	// Touched by the writer only.
 	rows  int // not covered yet
 	since time.Time
+	begun bool // something was sent
 
 	mu     sync.Mutex
 	next   string // "" is none
@@ -148,13 +149,14 @@ func newPublishing(o Options) *publishing {
 	return p
 }
 
-// moved notes that the chain is longer, and reports whether a checkpoint should be sent because of the many entries behind the last.
+// moved notes that the chain is longer, and reports whether a checkpoint should be sent now: because of the many entries behind
+// the last, or because it is the first, since what processes before this one left uncovered may be many, too.
 func (p *publishing) moved(rows int) (many bool) {
 	if p.rows == 0 {
 		p.since = time.Now()
 	}
 	p.rows += rows
-	return p.rows >= publishEvery
+	return p.rows >= publishEvery || !p.begun
 }
 
 // later waits as if the first entry that is not covered came now.
@@ -173,7 +175,7 @@ func (p *publishing) send(signed string) {
 	if p.rows == 0 || signed == "" {
 		return
 	}
-	p.rows = 0
+	p.rows, p.begun = 0, true
 	p.mu.Lock()
 	p.next = signed
 	p.mu.Unlock()

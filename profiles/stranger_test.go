@@ -37,6 +37,7 @@ var strangersKeys = map[string]strangersKey{
 	"servers/**":                   {nothing, []string{`{"files": {"url": "https://evil.example"}}`}},
 	"builtin/**":                   {nothing, []string{`true`, `false`, `{"filesystem": {"root": "/"}, "time": false}`}},
 	"scripts/**":                   {nothing, []string{`{"root": "evil", "allow": [{"folder": ".", "pattern": "*", "profile": "p"}]}`}},
+	"capacity/**":                  {nothing, []string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
 	"store":                        {nothing, []string{`"evil.db"`, `{"key": "evil"}`}},
 	"http":                         {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`}},
 	"console":                      {nothing, []string{`"127.0.0.1:1"`, `{"people": {"evil": {"rules": true}}}`}},
