@@ -23,16 +23,14 @@ const (
 	maxStack = 32 << 20
 	// maxJS bounds what is sent back, in bytes.
 	maxJS = 8 << 20
+	// maxData is what the system lets a worker have, in bytes, where maxMemory came too late.
+	maxData = 4 * maxMemory
 	// watchEvery is how often a worker looks at what it has used.
 	watchEvery = 5 * time.Millisecond
 	// maxLife is how much processor time a worker uses before another takes
 	// its place. The system kills one that goes on regardless.
 	maxLife = 30 * time.Second
 )
-
-// maxData is what the system lets a worker have, in bytes, where maxMemory came too late. Tests raise it for
-// the race detector, which needs more for itself.
-var maxData uint64 = 4 * maxMemory
 
 // Exit codes of a worker that a text was too much for. Go's own, for a full
 // stack, is 2.

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -20,9 +19,6 @@ const asWorker = "read-programs"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asWorker {
-		if hostile.Raced() {
-			maxData = 1 << 40
-		}
 		if err := Work(os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)
 		}
