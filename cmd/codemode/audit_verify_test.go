@@ -394,9 +394,9 @@ func TestVerifyJudges(t *testing.T) {
 				exec(`DELETE FROM chains`)
 			})
 		}, nil, exitTampered, "the whole chain is missing"},
-		{"the record is put back as it was earlier", func(k *keptRecord) { restore(k, earlier, "codemode.db") }, nil, exitTampered, "are missing, as was published"},
+		{"the record is put back as it was earlier", func(k *keptRecord) { restore(k, earlier, "codemode.db") }, nil, exitTampered, "missing, as was published"},
 		{"so is the file of checkpoints, which nothing here shows", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, nil, exitOK, ""},
-		{"the same, with the copy kept elsewhere", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, []string{"--checkpoints", elsewhere}, exitTampered, "are missing, as was published"},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) { restore(k, earlier, "codemode.db", "checkpoints.jsonl") }, []string{"--checkpoints", elsewhere}, exitTampered, "missing, as was published"},
 		{"the database is deleted", func(k *keptRecord) { k.remove("codemode.db") }, nil, exitTampered, "the file of the record was deleted"},
 		{"everything is deleted but the key", func(k *keptRecord) { k.remove("codemode.db", "checkpoints.jsonl") }, nil, exitUsage, "there is no record"},
 		{"the key is gone", func(k *keptRecord) { k.remove("record.key") }, nil, exitUsage, "there is no key"},
