@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +14,11 @@ import (
 // recorded one by one meanwhile.
 func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var got []string
 		l := newAccessLog(func(_ context.Context, principal, client, state, detail string) {
+			mu.Lock()
+			defer mu.Unlock()
 			got = append(got, strings.Join([]string{principal, client, state, detail}, " "))
 		})
 		for i := range 5000 {
@@ -24,18 +28,25 @@ func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
 		if len(got) != newcomersAnHour+entriesAMinute {
 			t.Errorf("%d entries, want %d", len(got), newcomersAnHour+entriesAMinute)
 		}
+		mu.Lock()
 		got = nil
+		mu.Unlock()
 		l.admit(t.Context(), "bert", "bert", "client", "127.0.0.1")
 		l.refused(t.Context(), "bert", "127.0.0.1", "wrong_state")
 		if len(got) != 2 {
 			t.Errorf("of bert there are %q", got)
 		}
+		mu.Lock()
 		got = nil
+		mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		all := strings.Join(got, "\n")
-		if len(got) != 2 || !strings.Contains(all, "4950 more times") || !strings.Contains(all, "4980 more times") {
-			t.Errorf("counted: %q", got)
+		mu.Lock()
+		counted := got
+		mu.Unlock()
+		all := strings.Join(counted, "\n")
+		if len(counted) != 2 || !strings.Contains(all, "4950 more times") || !strings.Contains(all, "4980 more times") {
+			t.Errorf("counted: %q", counted)
 		}
 		for i := range 100_000 {
 			l.refused(t.Context(), fmt.Sprint("p", i), "127.0.0.1", "wrong_state")
