@@ -278,12 +278,12 @@ func TestASymbolicLinkToNothingMakesNoFile(t *testing.T) {
 // A server reads more in the folder that it works in than codemode knows of: hooks, modules, settings.
 func TestRootWhereAServerWorks(t *testing.T) {
 	h := newHouse(t)
-	for _, dir := range []string{"work/repo/notes", "work/beside"} {
+	for _, dir := range []string{"projects/repo/notes", "projects/beside"} {
 		if err := os.MkdirAll(h.at(dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.link("work/repo", "work/link")
+	h.link("projects/repo", "projects/link")
 	server := func(dir string) string {
 		return fmt.Sprintf(`{"mcpServers": {"tool": {"command": "no-such-program", "cwd": %q}}}`, filepath.ToSlash(h.dir)+dir)
 	}
@@ -291,13 +291,13 @@ func TestRootWhereAServerWorks(t *testing.T) {
 		name, cwd, root string
 		refused         bool
 	}{
-		{"the very folder", "/work/repo", "work/repo", true},
-		{"a folder around it", "/work/repo", "work", true},
-		{"the folder by a link in the configuration", "/work/link", "work/repo", true},
-		{"the folder by a link in the root", "/work/repo", "work/link", true},
-		{"a folder that is not there yet", "/work/repo/later", "work/repo", true},
-		{"a folder in it", "/work/repo", "work/repo/notes", false},
-		{"a folder beside it", "/work/repo", "work/beside", false},
+		{"the very folder", "/projects/repo", "projects/repo", true},
+		{"a folder around it", "/projects/repo", "projects", true},
+		{"the folder by a link in the configuration", "/projects/link", "projects/repo", true},
+		{"the folder by a link in the root", "/projects/repo", "projects/link", true},
+		{"a folder that is not there yet", "/projects/repo/later", "projects/repo", true},
+		{"a folder in it", "/projects/repo", "projects/repo/notes", false},
+		{"a folder beside it", "/projects/repo", "projects/beside", false},
 	} {
 		h.write("config/codemode.json", server(tt.cwd))
 		e, err := codemode.New(t.Context(), h.options(h.at(tt.root)))
