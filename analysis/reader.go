@@ -13,11 +13,11 @@ import (
 type Reader struct {
 	// Workers read in processes of their own, where a text may cost what it
 	// likes. Nil reads in this process only what is within the bound of
-	// [Compile], [MostWorkers] texts at a time.
+	// [Compile]. Either way [MostWorkers] texts are read at a time.
 	Workers *Workers
 
 	once  sync.Once
-	slots chan struct{} // who reads in this process
+	slots chan struct{} // one for each text that is read
 
 	mu      sync.Mutex
 	entries map[source]*list.Element // of *entry
@@ -46,12 +46,17 @@ func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Pr
 	if e := r.find(key); e != nil {
 		return e.program, e.problems, nil
 	}
+	r.once.Do(func() { r.slots = make(chan struct{}, MostWorkers()) })
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	defer func() { <-r.slots }()
 	if r.Workers == nil {
-		program, problems, err := r.here(ctx, key)
-		if err == nil {
-			r.add(&entry{key, program, problems})
-		}
-		return program, problems, err
+		program, problems := Compile(name, text)
+		r.add(&entry{key, program, problems})
+		return program, problems, nil
 	}
 	for range 2 { // a worker may end that has nothing to do with the text
 		program, problems, err := r.Workers.compile(ctx, key)
@@ -64,20 +69,8 @@ func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Pr
 		}
 		r.Workers.failed(err)
 	}
-	return r.here(ctx, key) // not remembered: a worker may read more of it later
-}
-
-// here reads a text in this process.
-func (r *Reader) here(ctx context.Context, s source) (*Program, []Problem, error) {
-	r.once.Do(func() { r.slots = make(chan struct{}, MostWorkers()) })
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	defer func() { <-r.slots }()
-	program, problems := Compile(s.name, s.text)
-	return program, problems, nil
+	program, problems := Compile(name, text)
+	return program, problems, nil // not remembered: a worker may read more of it later
 }
 
 func (r *Reader) find(key source) *entry {

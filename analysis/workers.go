@@ -21,7 +21,6 @@ import (
 type Workers struct {
 	command []string
 	log     *slog.Logger
-	slots   chan struct{} // one for each worker that may be busy
 
 	mu      sync.Mutex
 	all     map[*worker]bool // those that have not ended
@@ -32,9 +31,9 @@ type Workers struct {
 }
 
 // NewWorkers returns workers that run command, a program and its arguments,
-// which calls [Work]. At most [MostWorkers] are busy at a time; they start when
-// they are needed and end with Close. log receives why they cannot be started;
-// nil discards it.
+// which calls [Work]. They start when they are needed, one for each text that a
+// [Reader] has read at the same time, and end with Close. log receives why they
+// cannot be started; nil discards it.
 func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	if len(command) == 0 {
 		panic("analysis: NewWorkers needs the command that runs a worker")
@@ -42,7 +41,7 @@ func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Workers{command: command, log: log, slots: make(chan struct{}, MostWorkers())}
+	return &Workers{command: command, log: log}
 }
 
 // MostWorkers is how many programs are read at once: two for each processor,
@@ -77,12 +76,6 @@ const maxWait = 60 * time.Second
 
 // compile has a worker read a text. With an error nobody has read it.
 func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, error) {
-	select {
-	case w.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	defer func() { <-w.slots }()
 	p, err := w.take()
 	if err != nil {
 		return nil, nil, err
