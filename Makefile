@@ -54,6 +54,16 @@ soak:
 	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestHostile$$' ./analysis
 	CODEMODE_LONG=1 CODEMODE_SEARCH=1h $(GO) test -timeout 2h -v -run 'TestSearch$$' ./cmd/codemode
 
+# Each fuzz target for FUZZTIME. Inputs that only cover more are hardly made smaller: that took the whole time of some targets.
+FUZZTIME ?= 10m
+fuzz:
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
+		done; \
+	done
+
 # How many small mistakes in the rules' package its tests notice, and which outcomes of its conditions they have seen: a table, in half an hour.
 mutation:
 	$(GO) run ./internal/mutation -package ./profiles -equivalent testdata/mutants/profiles.txt -threshold 95 -branches '$(DECIDING)' -- -pairs 4000 -saves 8

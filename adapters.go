@@ -97,7 +97,7 @@ func (e *Evaluator) missing(name string, err error) error {
 func (e *Evaluator) tool(t *catalog.Tool) *hostfns.Tool {
 	tool := &hostfns.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Annotations: annotations(t), Digest: t.Digest, Trusted: (*e.trusted.Load())[t.Server], Timeout: (*e.timeouts.Load())[t.Server],
+		Input: t.Input, Annotations: annotations(t), Digest: t.Digest, Trusted: (*e.trusted.Load())[t.Server], Timeout: (*e.timeouts.Load())[t.Server],
 		Validate: func(ctx context.Context, args json.RawMessage) error {
 			return argumentError(t.Validate(ctx, args))
 		},
@@ -169,15 +169,25 @@ func (e *Evaluator) bind(name string, subject profiles.Subject) (*policy, error)
 	return p, nil
 }
 
-// profile is the profile as it is now, with the overlays that are in force. One
-// that has been removed from the file stays as it was for the runs that began under it.
+// profile is the profile as it is now, with the overlays that are in force, or as it was last: see current.
 func (p *policy) profile() *profiles.Profile {
-	if cfg := p.e.config.Load(); cfg != nil {
-		if now := cfg.Narrowed(p.name, p.subject, p.now()); now != nil {
-			p.last.Store(now.Within(p.within))
-		}
+	profile, _ := p.current()
+	return profile
+}
+
+// current is the profile as it is now, with the overlays that are in force. When the configuration does not have
+// it any more it is the last one, whose limits and masks hold for the runs that began under it, and removed is true:
+// then it allows nothing.
+func (p *policy) current() (profile *profiles.Profile, removed bool) {
+	cfg := p.e.config.Load()
+	if cfg == nil {
+		return p.last.Load(), false
 	}
-	return p.last.Load()
+	if now := cfg.Narrowed(p.name, p.subject, p.now()); now != nil {
+		p.last.Store(now.Within(p.within))
+		return p.last.Load(), false
+	}
+	return p.last.Load(), true
 }
 
 // digest changes when the profile or what narrows it does.
@@ -190,9 +200,12 @@ func (p *policy) digest() string {
 
 func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
 	lastMinute, pending := p.e.asks.count(p.now(), p.owner)
+	if n.Asked { // what people are asked from now on is not this call's business
+		n.Asks, lastMinute, pending = 0, 0, 0
+	}
 	return profiles.Call{
 		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
-		Tainted: n.Tainted, DefinitionChanged: p.e.pins.changed(t.Name, t.Digest, p.began),
+		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.e.pins.changed(t.Name, t.Digest, p.began),
 		Counters: profiles.Counters{
 			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
 			AsksLastMinute: lastMinute, Pending: pending,
@@ -201,9 +214,14 @@ func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters)
 }
 
 func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) hostfns.Decision {
-	profile := p.profile()
-	if profile == nil {
+	profile, removed := p.current()
+	switch {
+	case profile == nil:
 		return hostfns.Decision{Detail: "nothing is configured, so nothing is allowed"}
+	case removed:
+		return hostfns.Decision{ // without a digest: what was approved before was approved under other rules
+			Detail: fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, so nothing is allowed any more", p.name),
+		}
 	}
 	c := p.call(t, args, n)
 	d := profile.Decide(c)
@@ -227,6 +245,13 @@ func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 			out.Reasons = append(out.Reasons, text)
 		}
 	}
+	if d.Verdict == profiles.Ask {
+		for _, text := range profiles.Warnings(t.Annotations) {
+			if !slices.ContainsFunc(d.Reasons, func(r profiles.Reason) bool { return r.Text == text }) {
+				out.Reasons = append(out.Reasons, text)
+			}
+		}
+	}
 	if len(d.Reasons) > 0 {
 		out.Rule, out.At, out.Layer = d.Reasons[0].Rule, place(d.Reasons[0].Pos), d.Reasons[0].Layer
 		if d.Reasons[0].List == "definition" {
@@ -238,14 +263,14 @@ func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 }
 
 func (p *policy) Hidden(t *hostfns.Tool) bool {
-	profile := p.profile()
-	return profile == nil || !profile.Visible(p.call(t, nil, hostfns.Counters{}))
+	profile, removed := p.current()
+	return profile == nil || removed || !profile.Visible(p.call(t, nil, hostfns.Counters{}))
 }
 
 // raised reports whether a question stands for something else than the rules:
 // what the run has read, a limit, another definition. A fallback that answered it would undo that.
 func raised(d profiles.Decision) bool {
-	return len(d.Reasons) > 0 && slices.Contains([]string{"raise", "limits", "definition"}, d.Reasons[0].List)
+	return len(d.Reasons) > 0 && slices.Contains([]string{"raise", "mark", "limits", "definition"}, d.Reasons[0].List)
 }
 
 // place is where a rule stands, without the folders around the file: programs

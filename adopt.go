@@ -149,11 +149,15 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 }
 
 // instead reports whether a stands for the arguments that a person allowed in the place of those of was.
-func instead(was, a *store.Approval) bool {
+func instead(was, a *store.Approval) bool { return a.ID != "" && insteadOf(was) == a.ID }
+
+// insteadOf is the question that stands for the arguments that a person allowed in the place of those of was; "" is none.
+func insteadOf(was *store.Approval) string {
 	var answer struct {
 		Edited string `json:"edited"`
 	}
-	return json.Unmarshal(was.Answer, &answer) == nil && answer.Edited == a.ID
+	_ = json.Unmarshal(was.Answer, &answer) // no answer yet, or one without
+	return answer.Edited
 }
 
 // goOn goes on with a run, if no other process does.
@@ -221,7 +225,7 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 		done()
 		return nil, nil, errors.New("the configuration of this process is another one")
 	}
-	x.started, x.asking.waited = state.Started, state.Waited
+	x.started, x.asking.patience.spent = state.Started, state.Waited
 	x.asking.adopted, x.asking.before = true, map[int]*approvals.Request{}
 	for call, a := range open {
 		was, err := approvals.ReadPending(pending(a))
@@ -264,6 +268,9 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: "the run ended while it waited for a person: " + why}
 	e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
+	if err := e.grants.endRun(ctx, run, true); err != nil {
+		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)
+	}
 	if err := db.WithdrawRun(ctx, run); err != nil {
 		e.log.Warn("questions of a run that ended could not be closed", "run", run, "error", err)
 	}

@@ -124,18 +124,13 @@ func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *ap
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
 	if asking.Budget > 0 {
-		if timeout = min(timeout, asking.Budget-a.waited); timeout <= 0 {
+		if timeout = min(timeout, asking.Budget-a.patience.used()); timeout <= 0 {
 			return approvals.Answer{How: approvals.ByNobody, Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"}
 		}
 	}
-	channels := slices.Clone(a.channels)
-	if asking.Channels != nil {
-		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
-	}
-	start := time.Now()
-	defer a.e.asks.begin(start, a.policy.owner)()
-	defer func() { a.waited += time.Since(start) }()
-	return a.e.desk.Ask(ctx, r, channels, approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman})
+	defer a.e.asks.begin(time.Now(), a.policy.owner)()
+	defer a.patience.begin()()
+	return a.e.desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
 }
 
 // exhausted says which limit keeps a program from asking once more; "" is none.

@@ -2,7 +2,10 @@ package codemode
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +23,7 @@ type asker struct {
 	principal string
 	session   string
 	client    string
+	caller    *Caller       // nil if nobody wants to know
 	turn      chan struct{} // holds an element while a question of the run is open; nil lets all be open at once
 	channels  []approvals.Channel
 	preview   approvals.Preview
@@ -34,13 +38,46 @@ type asker struct {
 	asked   bool                         // a question of the run was put; only the first one offers the plan
 	planned atomic.Bool                  // the plan was given
 
-	put    atomic.Bool   // a question was put
-	waited time.Duration // in all; the Gate puts one round of questions of a run at a time
+	put      atomic.Bool // a question was put
+	patience patience
+}
+
+// A patience is how long people have been asked by a run in all, however many questions were open at once.
+type patience struct {
+	mu    sync.Mutex
+	spent time.Duration
+	open  int
+	since time.Time // when the first of those that are open was put
+}
+
+// begin notes that a question is open until over is called.
+func (p *patience) begin() (over func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open++; p.open == 1 {
+		p.since = time.Now()
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.open--; p.open == 0 {
+			p.spent += time.Since(p.since)
+		}
+	}
+}
+
+func (p *patience) used() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open > 0 {
+		return p.spent + time.Since(p.since)
+	}
+	return p.spent
 }
 
 func (e *Evaluator) newAsker(r *Request, p *policy, program *analysis.Program) *asker {
 	a := &asker{
-		e: e, policy: p, principal: r.Principal, session: r.Session, client: r.Client, turn: make(chan struct{}, 1), trace: &approvals.Trace{},
+		e: e, policy: p, principal: r.Principal, session: r.Session, client: r.Client, caller: r.Caller, turn: make(chan struct{}, 1), trace: &approvals.Trace{},
 		channels: append(slices.Clone(r.Channels), e.options.Channels...),
 	}
 	if program == nil { // a question without a run
@@ -59,13 +96,17 @@ func (e *Evaluator) newAsker(r *Request, p *policy, program *analysis.Program) *
 func preview(p *analysis.Program) approvals.Preview {
 	v := approvals.Preview{Dynamic: len(p.Dynamic) > 0}
 	for _, c := range p.Calls {
+		if c.Host && c.How == analysis.Value {
+			continue // a server, handed on: no call, and among the dynamic places
+		}
 		v.Calls = append(v.Calls, approvals.PreviewCall{Name: c.Name, Line: c.Line, Column: c.Column})
 	}
 	return v
 }
 
-func (a *asker) Ask(ctx context.Context, q *hostfns.Question) hostfns.Answer {
-	return a.AskAll(ctx, []*hostfns.Question{q})[0]
+func (a *asker) Ask(ctx context.Context, q *hostfns.Question) (answer hostfns.Answer) {
+	a.AskAll(ctx, []*hostfns.Question{q}, func(_ int, got hostfns.Answer) { answer = got })
+	return answer
 }
 
 // Gathers reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
@@ -74,29 +115,27 @@ func (a *asker) Gathers() bool {
 	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
 }
 
-// AskAll puts questions of one moment, and returns an answer to each.
-func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.Answer {
-	answers := make([]hostfns.Answer, len(qs))
-	all := func(with hostfns.Answer) []hostfns.Answer {
-		for i := range answers {
-			answers[i] = with
+// AskAll puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is answered.
+func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered func(i int, answer hostfns.Answer)) {
+	all := func(with hostfns.Answer) {
+		for i := range qs {
+			answered(i, with)
 		}
-		return answers
 	}
 	done, err := a.take(ctx) // a question of the program may be open
 	if err != nil {
-		return all(hostfns.Answer{How: "none", Code: approvals.CodeCanceled})
+		all(hostfns.Answer{How: "none", Code: approvals.CodeCanceled})
+		return
 	}
+	done = sync.OnceFunc(done)
 	defer done()
 	profile := a.policy.profile()
 	if profile == nil {
-		return all(hostfns.Answer{How: "none", Code: approvals.CodeNoApprover})
+		all(hostfns.Answer{How: "none", Code: approvals.CodeNoApprover})
+		return
 	}
 	asking := profile.Ask()
-	channels := slices.Clone(a.channels)
-	if asking.Channels != nil { // an empty list is none of them
-		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
-	}
+	channels := a.through(asking)
 	timeout := approvals.DefaultTimeout
 	for i, q := range qs {
 		if limit := q.Decision.AskTimeout; limit > 0 && (i == 0 || limit < timeout) {
@@ -104,9 +143,10 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 		}
 	}
 	if asking.Budget > 0 {
-		timeout = min(timeout, asking.Budget-a.waited)
+		timeout = min(timeout, asking.Budget-a.patience.used())
 		if timeout <= 0 {
-			return all(hostfns.Answer{How: "none", Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"})
+			all(hostfns.Answer{How: "none", Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"})
+			return
 		}
 	}
 	var plan []*approvals.Grant
@@ -114,10 +154,9 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 		plan = a.plan(qs[0].Run, qs[0].Profile)
 	}
 	a.asked = true
-	start := time.Now()
 	a.put.Store(true)
-	defer a.e.asks.begin(start, a.policy.owner)()
-	defer func() { a.waited += time.Since(start) }()
+	defer a.e.asks.begin(time.Now(), a.policy.owner)()
+	defer a.patience.begin()()
 	var calls []*approvals.Request
 	var numbers []int
 	fallback := false
@@ -127,9 +166,12 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 		r.Sources = a.trace.Sources(q.Args)
 		if asking.Edit != nil && *asking.Edit {
 			r.Edit = q.Check
+			if len(q.Tool.Input) <= maxInput {
+				r.Input = q.Tool.Input
+			}
 		}
 		if was := a.before[q.Call]; was != nil {
-			r.ID, r.Code, r.Digest, r.Expires = was.ID, was.Code, was.Digest, was.Expires
+			r.ID, r.Code, r.Digest, r.Expires, r.Time = was.ID, was.Code, was.Digest, was.Expires, was.Time
 			r.Plan = was.Plan
 			timeout = max(timeout, time.Until(was.Expires))
 			delete(a.before, q.Call)
@@ -145,31 +187,108 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question) []hostfns.An
 	if a.adopted {
 		channels = append(channels, anywhere{})
 	}
-	got := a.e.desk.AskAll(ctx, calls, channels, approvals.Options{
+	defer a.tellCaller(calls, channels, time.Now().Add(timeout))()
+	expected := expects(channels)
+	a.e.desk.AskAll(ctx, calls, channels, approvals.Options{
 		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly, Leaving: a.leaving,
+		Await: asking.Awaits(expected, fallback),
+		Answered: func(i int, answer approvals.Answer) {
+			done()
+			if answer.Code == approvals.CodeUnsupported && len(channels) == 0 {
+				answer.Code, answer.Detail = approvals.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
+			}
+			if answer.Code == approvals.CodeNoApprover && asking.Absent == "" && !expected && unreachable(answer.Tried) {
+				answer.Code, answer.Detail = approvals.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
+			}
+			if answer.Code == approvals.CodeNoApprover && calls[i].Risk == approvals.Critical {
+				answer.Detail += wayToPage(channels)
+			}
+			answered(i, a.answer(ctx, calls[i].Run, numbers[i], answer))
+		},
 	})
-	if a.claim == nil { // a question without a run
-	} else if err := a.claim(ctx, numbers); err != nil {
-		a.e.log.Warn("people's answers do not count: the run could not be claimed", "run", calls[0].Run, "error", err)
-		return all(hostfns.Answer{How: "none", Code: approvals.CodeCanceled, Detail: "the store of runs could not be asked who goes on with this one"})
-	}
-	for i, answer := range got {
-		if answer.Code == approvals.CodeUnsupported && len(channels) == 0 {
-			answer.Code, answer.Detail = approvals.CodeNoApprover, "it needs a person's approval and there is nobody to ask"
-		}
-		answers[i] = hostfns.Answer{
-			Allowed: answer.Allowed, How: answer.How, Channel: answer.Channel, By: answer.By, Args: answer.Args,
-			Code: answer.Code, Reason: answer.Reason, Detail: answer.Detail, Took: answer.Took,
-		}
-		if answer.Allowed {
-			answers[i].Use = a.use(answer)
-		}
-		if answer.Grant != nil {
-			answers[i].Grant, answers[i].Scope = answer.Grant.ID, string(answer.Grant.Scope)
-		}
-	}
-	return answers
 }
+
+// tellCaller tells who waits for the run that people are asked, until over is called.
+func (a *asker) tellCaller(calls []*approvals.Request, channels []approvals.Channel, until time.Time) (over func()) {
+	if a.caller == nil || a.caller.Asked == nil {
+		return func() {}
+	}
+	about := approvals.Heading(calls[0])
+	if len(calls) > 1 {
+		about = fmt.Sprintf("%s and %d more", about, len(calls)-1)
+	}
+	var where []string
+	for _, c := range channels {
+		if q, ok := c.(*approvals.Queue); ok && q.Where != "" {
+			where = append(where, q.Where)
+		}
+	}
+	return a.caller.Asked(about, where, until)
+}
+
+// through are the channels that a profile lets be used.
+func (a *asker) through(asking profiles.Asking) []approvals.Channel {
+	channels := slices.Clone(a.channels)
+	if asking.Channels != nil { // an empty list is none of them
+		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
+	}
+	return channels
+}
+
+// expects reports whether people may be expected on a channel who are not there yet. Of a run that another process began, its
+// question was put to somebody.
+func expects(channels []approvals.Channel) bool {
+	return slices.ContainsFunc(channels, func(c approvals.Channel) bool {
+		switch c := c.(type) {
+		case *approvals.Queue:
+			return c.Expects == nil || c.Expects()
+		case anywhere:
+			return true
+		}
+		return false
+	})
+}
+
+// unreachable reports whether a client could show no form, and nobody was anywhere else.
+func unreachable(tried []approvals.Try) bool {
+	none := func(t approvals.Try) bool { return t.Outcome == approvals.Unable }
+	return slices.ContainsFunc(tried, none) &&
+		!slices.ContainsFunc(tried, func(t approvals.Try) bool { return !none(t) && t.Outcome != approvals.Empty })
+}
+
+// answer is what the Gate is told of an answer to a call. It counts if the run is this process's.
+func (a *asker) answer(ctx context.Context, run string, call int, got approvals.Answer) hostfns.Answer {
+	if a.claim == nil { // a question without a run
+	} else if err := a.claim(ctx, []int{call}); err != nil {
+		a.e.log.Warn("a person's answer does not count: the run could not be claimed", "run", run, "call", call, "error", err)
+		return hostfns.Answer{How: "none", Code: approvals.CodeCanceled, Detail: "the store of runs could not be asked who goes on with this one"}
+	}
+	answer := hostfns.Answer{
+		Allowed: got.Allowed, How: got.How, Channel: got.Channel, By: got.By, Args: got.Args,
+		Code: got.Code, Reason: got.Reason, Detail: got.Detail, Took: got.Took,
+	}
+	if got.Allowed {
+		answer.Use = a.use(got)
+	}
+	if got.Grant != nil {
+		answer.Grant, answer.Scope = got.Grant.ID, string(got.Grant.Scope)
+	}
+	return answer
+}
+
+// wayToPage says how a person comes to answer a question that only the page may answer. A terminal may answer it too,
+// and then the person was at it.
+func wayToPage(channels []approvals.Channel) string {
+	for _, c := range channels {
+		if s, ok := c.(approvals.Strong); ok && s.Strong() && c.Name() == "terminal" {
+			return ""
+		}
+	}
+	return "; codemode console opens the page, and codemode serve --console 127.0.0.1:7391 serves it where none is"
+}
+
+// maxInput is how long a tool's schema may be, in bytes, that goes with a question: it is kept with it.
+const maxInput = 32 << 10
 
 // anywhere stands for the people who see, in whatever process, a question that another process asked.
 type anywhere struct{}
@@ -184,7 +303,12 @@ func (anywhere) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply,
 // use takes a yes for the call as it is now, and keeps what it is to be remembered for.
 func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Question) error {
 	return func(ctx context.Context, now *hostfns.Question) error {
-		if err := a.e.desk.Use(ctx, answer.Ticket, a.request(now)); err != nil {
+		switch err := a.e.desk.Use(ctx, answer.Ticket, a.request(now)); {
+		case errors.Is(err, approvals.ErrChanged):
+			return fmt.Errorf("%w: %w", hostfns.ErrChanged, err)
+		case errors.Is(err, approvals.ErrTaken):
+			return hostfns.ErrTooLate
+		case err != nil:
 			return err
 		}
 		if answer.Grant != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
 )
 
 // desk is a person who is shown several calls at once, as over a form.
@@ -285,6 +286,33 @@ func TestC13EditedArguments(t *testing.T) {
 	}
 }
 
+// Whoever sent the program is told where a person changed the arguments of a call, and nothing of the kind about others.
+func TestTheModelIsToldThatAPersonChangedArguments(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{`{"path":"a.md","content":"edited"}`, "changed: /content"},
+		{`{"path":"b.md","content":"edited"}`, "changed: /content, /path"},
+		{`{"content":"text of a.md","path":"a.md"}`, ""},
+		{"", ""},
+	} {
+		e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": true}}}}}`)
+		d := &desk{edits: true, answer: func(*approvals.Request) approvals.Reply {
+			reply := approvals.Reply{Decision: approvals.AllowOnce}
+			if test.args != "" {
+				reply.Args = json.RawMessage(test.args)
+			}
+			return reply
+		}}
+		r, err := eval(t, e, "p", `await codemode.time__now({}); await codemode.filesystem__write_file({path: "a.md", content: "text of a.md"}); return 1`, d)
+		text := r.Text(err)
+		if err != nil || strings.Count(text, "a person changed") != min(len(test.want), 1) || !strings.Contains(text, test.want) {
+			t.Errorf("after %s (%v):\n%s", test.args, err, text)
+		}
+		if got := r.CallsJSON(); len(got) != 2 || got[0].Changed != nil || (got[1].Changed == nil) != (test.want == "") {
+			t.Errorf("after %s: %+v", test.args, got)
+		}
+	}
+}
+
 // D5, N5: the person is told which argument the program read somewhere.
 func TestD5ArgumentsSayWhereTheyComeFrom(t *testing.T) {
 	d := &desk{answer: allow}
@@ -331,4 +359,69 @@ func TestC11LateAnswersAreRecorded(t *testing.T) {
 		return found
 	}
 	eventually(t, "the entry about the late answer", late)
+}
+
+// A call that only the page may approve says so, and how a person gets there, whatever else could be asked.
+func TestACriticalCallSaysWhereItIsApproved(t *testing.T) {
+	config := `{"evaluation": {"profiles": {"p": {"asklist": [{"tool": "filesystem__*", "risk": "critical"}], "ask": {"absent": "refuse"}}}}}`
+	call := refused(`codemode.filesystem__write_file({path: "n.md", content: ""})`)
+	nobody := approvals.NewStrongQueue("web")
+	for name, test := range map[string]struct {
+		channels []approvals.Channel
+		says     string
+	}{
+		"a client that shows forms":   {[]approvals.Channel{says(yes, nil)}, "codemode serve --console"},
+		"nobody at all":               {nil, "codemode serve --console"},
+		"a page that nobody has open": {[]approvals.Channel{says(yes, nil), nobody}, "; codemode console opens the page"},
+	} {
+		e := open(t, config, func(o *codemode.Options) { o.Channels = test.channels })
+		got := value[refusal](t, e, "p", call)
+		if got.Name != "ToolCallDeniedError" || !strings.Contains(got.Detail, test.says) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// What a person allows is done and recorded, though the refusal beside it ends the program.
+func TestMixedAnswersAreCarriedOut(t *testing.T) {
+	for range 20 {
+		e := open(t, fmt.Sprintf(writing, ""))
+		d := &desk{answer: func(r *approvals.Request) approvals.Reply {
+			if strings.Contains(string(r.Args), "f2") {
+				return approvals.Reply{Reason: "not this one"}
+			}
+			return allow(r)
+		}}
+		r, err := eval(t, e, "p", `await Promise.all([1, 2, 3].map(n => codemode.filesystem__write_file({path: "f" + n + ".md", content: "x"})))`, d)
+		if err == nil || r == nil || len(r.Calls) != 3 {
+			t.Fatalf("got %v, %v", r, err)
+		}
+		for i, want := range []hostfns.State{hostfns.Done, hostfns.Refused, hostfns.Done} {
+			if c := r.Calls[i]; c.State != want {
+				t.Errorf("call %d is told as %s %s %s, want %s", c.Call, c.State, c.Reason, c.Detail, want)
+			}
+		}
+		last := map[int]string{}
+		for _, entry := range e.Journal().Entries() {
+			if entry.Call > 0 && (entry.Kind == hostfns.KindOutcome || entry.Kind == hostfns.KindRefused) {
+				last[entry.Call] = entry.Kind + " " + entry.Outcome + entry.Reason
+			}
+		}
+		want := map[int]string{1: "outcome ok", 2: "refused elicitation_declined", 3: "outcome ok"}
+		if diff := cmp.Diff(want, last); diff != "" {
+			t.Errorf("the record ends so (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// A limit of so many questions a minute lets so many calls be approved.
+func TestTheLastQuestionThatALimitLetsPassCounts(t *testing.T) {
+	for _, limit := range []string{"asks", "asksPerMinute"} {
+		e := open(t, fmt.Sprintf(strings.Replace(writing, `"refusals": 100`, `"refusals": 100, "%s": 2`, 1), limit, ""))
+		d := &desk{answer: allow}
+		got := value[[]string](t, e, "p", attempts(false, "a.md", "b.md", "c.md"), d)
+		if diff := cmp.Diff([]string{"ok", "ok", "limit"}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", limit, diff)
+		}
+	}
 }

@@ -140,6 +140,7 @@ func (s storedQuestions) Watch(ctx context.Context) (<-chan struct{}, func(), er
 func pending(a *store.Approval) *approvals.Pending {
 	return &approvals.Pending{
 		ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question, Created: a.Created, Expires: a.Expires.UTC(),
+		Allowed: a.Validated != nil && (*a.Validated || insteadOf(a) != ""),
 	}
 }
 

@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"context"
+	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/upstream"
@@ -23,6 +24,10 @@ type Caller struct {
 	// Progress is told what an upstream reports about a call of the run, in the
 	// upstream's words. It must not block. Nil wants to know nothing.
 	Progress func(tool string, progress, total float64, message string)
+
+	// Asked is told that people are asked about calls of the run: what about, in a few words, where they can answer beside the
+	// client itself, and until when. over is called when that is decided. Nil wants to know nothing.
+	Asked func(about string, where []string, until time.Time) (over func())
 
 	// Meta goes along with the run's calls in _meta, such as traceparent.
 	Meta map[string]any

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,8 @@ func verdicts(t *testing.T, e *codemode.Evaluator, p *person, code string) strin
 	return strings.Join(out, ", ")
 }
 
-// TestN4TaintedRuns is POLICY.md N4: after anything that an untrusted server said, whatever was
-// done to it since, the whole run counts as tainted; a program with literals alone does not.
+// TestN4TaintedRuns is POLICY.md N4: after anything that an untrusted server said, a call is asked about unless its
+// arguments are written in the program, or single values of trusted servers in such a call: whatever was done to the words since.
 func TestN4TaintedRuns(t *testing.T) {
 	s := newStranger(t)
 	s.define("read", "reads mail")
@@ -83,12 +84,21 @@ func TestN4TaintedRuns(t *testing.T) {
 	e := open(t, config(false))
 	for _, tt := range []struct{ name, code, want string }{
 		{"a literal", `await codemode.time__now({timezone: "UTC"})`, "time__now allow"},
-		{"a value", `const m = await codemode.s__read({}); await codemode.time__now({timezone: "UTC"}); return m`, "read allow, time__now ask"},
-		{"laundered by JSON", `const m = await codemode.s__read({}); JSON.parse(JSON.stringify({m})); await codemode.time__now({})`, "read allow, time__now ask"},
-		{"an error's words", `try { await codemode.s__read({fail: 1}) } catch {} await codemode.time__now({})`, "read allow, time__now ask"},
+		{"a literal after it", `const m = await codemode.s__read({}); await codemode.time__now({timezone: "UTC"}); return m`, "read allow, time__now allow"},
+		{"no arguments", `const m = await codemode.s__read({}); await codemode.time__now(); await codemode.time__now({}); return m`, "read allow, time__now allow, time__now allow"},
+		{"an echoed literal", `await codemode.s__read({}); await codemode.s__read({q: "read answers"}); await codemode.s__read({q: "read answers", n: 2})`, "read allow, read allow, read allow"},
+		{"the answer", `const m = await codemode.s__read({}); await codemode.s__read({m})`, "read allow, read ask"},
+		{"a part of it", `const m = await codemode.s__read({}); await codemode.s__read({m: m.slice(0, 4)})`, "read allow, read ask"},
+		{"laundered by a sum", `const m = await codemode.s__read({}); await codemode.s__read({m: "x" + m})`, "read allow, read ask"},
+		{"laundered by JSON", `const m = await codemode.s__read({}); await codemode.s__read(JSON.parse(JSON.stringify({m})))`, "read allow, read ask"},
+		{"laundered by a number", `const m = await codemode.s__read({}); await codemode.s__read({n: m.length})`, "read allow, read ask"},
+		{"laundered by a key", `const m = await codemode.s__read({}); await codemode.s__read({[m]: 1})`, "read allow, read ask"},
+		{"laundered by a table", `const T = {r: "ring", e: "echo"}; const m = await codemode.s__read({}); await codemode.s__read({w: [...m].map(c => T[c] ?? "none")})`, "read allow, read ask"},
+		{"laundered by branches", `const m = await codemode.s__read({}); await codemode.s__read({w: m[0] == "r" ? "ring" : "none"})`, "read allow, read ask"},
+		{"laundered by an object", `const o = {w: ""}; const m = await codemode.s__read({}); o.w = m; await codemode.s__read(o)`, "read allow, read ask"},
+		{"an error's words", `let w; try { await codemode.s__read({fail: 1}) } catch (e) { w = e.message } await codemode.s__read({w})`, "read allow, read ask"},
 		{"before it", `await codemode.time__now({}); await codemode.s__read({})`, "time__now allow, read allow"},
-		{"reading again", `await codemode.s__read({}); await codemode.s__read({n: 1})`, "read allow, read ask"},
-		{"trusted ones only", `await codemode.filesystem__read_text_file({path: "a.md"}); await codemode.time__now({})`, "filesystem__read_text_file allow, time__now allow"},
+		{"trusted ones only", `const f = await codemode.filesystem__read_text_file({path: "a.md"}); await codemode.s__read({f})`, "filesystem__read_text_file allow, read allow"},
 	} {
 		p := says(yes, nil)
 		plan, err := e.Check(t.Context(), codemode.Request{Profile: "p", Code: tt.code})
@@ -97,14 +107,47 @@ func TestN4TaintedRuns(t *testing.T) {
 		}
 		var predicted []string
 		for _, c := range plan.Calls {
-			predicted = append(predicted, strings.TrimPrefix(c.Tool, "s__")+" "+c.Verdict)
+			verdict := c.Verdict
+			if i := len(predicted); verdict == codemode.VerdictDepends && i < len(strings.Split(tt.want, ", ")) { // it may be one of several
+				for _, v := range c.Verdicts {
+					if strings.HasSuffix(strings.Split(tt.want, ", ")[i], " "+v) {
+						verdict = v
+					}
+				}
+			}
+			predicted = append(predicted, strings.TrimPrefix(c.Tool, "s__")+" "+verdict)
 		}
 		got := verdicts(t, e, p, tt.code)
 		if got != tt.want || strings.Join(predicted, ", ") != tt.want {
 			t.Errorf("%s: got %s, predicted %s, want %s", tt.name, got, strings.Join(predicted, ", "), tt.want)
 		}
 	}
-	if got := verdicts(t, open(t, config(true)), says(yes, nil), `await codemode.s__read({}); await codemode.time__now({})`); got != "read allow, time__now allow" {
+	// What the program's text alone does not settle: the arguments are known when the call is made.
+	for _, tt := range []struct{ name, code, want string }{
+		{"a value of a trusted server", `const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w})`, "filesystem__read_text_file allow, read allow, read allow"},
+		{"many values of a trusted server", `const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w: [...m].map(() => w)})`, "filesystem__read_text_file allow, read allow, read ask"},
+		{"a part of such a value", `const w = (await codemode.filesystem__read_text_file({path: "a.md"})).content; const m = await codemode.s__read({}); await codemode.s__read({w: w.slice(0, m.length)+w[0]})`, "filesystem__read_text_file allow, read allow, read ask"},
+		{"a loop", `let m = 0; for (let i = 0; i < 2; i++) { await codemode.time__now({timezone: m ? "UTC" : undefined}); m = await codemode.s__read({}) }`, "time__now allow, read allow, time__now ask, read allow"},
+		{"a tool that the text does not show", `const m = await codemode.s__read({}); await codemode["time__" + m.slice(0, 0) + "now"]({})`, "read allow, time__now ask"},
+	} {
+		if got := verdicts(t, e, says(yes, nil), tt.code); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+		for _, c := range check(t, e, "p", tt.code).Calls {
+			if slices.Contains([]string{"s__read", "time__now"}, c.Tool) && len(c.Unknown) > 0 && c.Verdict != codemode.VerdictDepends && !strings.Contains(tt.want, c.Tool+" "+c.Verdict) && !strings.Contains(tt.want, "read "+c.Verdict) {
+				t.Errorf("%s: check says %s", tt.name, c.Verdict)
+			}
+		}
+	}
+	asking := says(yes, nil)
+	verdicts(t, e, asking, `const m = await codemode.s__read({}); await codemode.s__read({q: {m}}); await codemode.s__read({q: m + "!"})`)
+	for i, want := range []string{`the argument /q/m is what s__read answered (call 1), and the server "s" is not trusted`,
+		`its arguments are not all written in the program, and the run has read s__read (call 1), whose server "s" is not trusted`} {
+		if len(asking.asked) != 2 || !slices.Contains(asking.asked[i].Reasons, want) {
+			t.Errorf("question %d does not say %q: %+v", i+1, want, asking.asked)
+		}
+	}
+	if got := verdicts(t, open(t, config(true)), says(yes, nil), `const m = await codemode.s__read({}); await codemode.time__now({}); await codemode.s__read({m})`); got != "read allow, time__now allow, read allow" {
 		t.Errorf("a server that is trusted: %s", got)
 	}
 }
@@ -234,9 +277,9 @@ func TestFallbackDoesNotUndoWhatRaisesACall(t *testing.T) {
 	e := open(t, fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q}}, "evaluation": {"profiles": {
 		"p": {"allowlist": ["*"], "asklist": ["filesystem__*"], "elicitationFallback": "allow", "raise": {"tainted": "ask"}, "limits": {"repeat": 1}}}}}`, s.url))
 	for code, want := range map[string]string{
-		`await codemode.filesystem__read_text_file({path: "a.md"})`:  "happened",
-		`await codemode.s__read({}); await codemode.time__now({})`:   "no_approver",
-		`await codemode.time__now({}); await codemode.time__now({})`: "no_approver",
+		`await codemode.filesystem__read_text_file({path: "a.md"})`:                "happened",
+		`await codemode.time__now({timezone: String(await codemode.s__read({}))})`: "no_approver",
+		`await codemode.time__now({}); await codemode.time__now({})`:               "no_approver",
 	} {
 		r, err := eval(t, e, "p", "try { "+code+"; return 'happened' } catch (e) { return e.reason }")
 		if err != nil || string(r.Value) != fmt.Sprintf("%q", want) {

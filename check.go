@@ -77,9 +77,10 @@ const (
 	VerdictDepends     = "depends"      // on what only the running program knows
 )
 
-// Refused reports whether the call is sure not to get through.
+// Refused reports whether the call is sure not to get through. A tool that the program
+// uses as a value is none: perhaps nobody calls it.
 func (c *PlannedCall) Refused() bool {
-	return c.Verdict == hostfns.Deny.String() || c.Verdict == VerdictUnknownTool || c.Problem != ""
+	return c.How != analysis.Value && (c.Verdict == hostfns.Deny.String() || c.Verdict == VerdictUnknownTool || c.Problem != "")
 }
 
 // Denied counts the calls that are sure not to get through.
@@ -133,6 +134,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	}
 	foresight, done := newForesight(ctx, e, policy)
 	defer done()
+	foresight.look(program)
 	for i, c := range program.Calls {
 		if len(plan.Calls) == maxPlanned {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: this call and what follows it, %d in all, was not looked at: it is too much for one check", c.Line, len(program.Calls)-i))
@@ -168,6 +170,15 @@ type foresight struct {
 	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
 	counters hostfns.Counters
 	seen     map[string]int // how often a call stands in the text, by tool and arguments
+
+	reads string // of the text's calls the first whose server is not trusted, "" if none is; then a call that may be made later is tainted
+	blind bool   // some calls cannot be seen, and may be of any server
+	gets  bool   // a call of a trusted server comes before
+
+	mayAsk  int  // calls before that are perhaps asked about, beside those that are counted
+	mayRead bool // a call before is perhaps made, and its server is not trusted
+
+	shown map[string]bool // tools that the text calls with arguments it shows whole
 }
 
 // checkTime is how long the schemas of one program's calls are worked at: they are strangers', and there may be a
@@ -179,6 +190,39 @@ func newForesight(ctx context.Context, e *Evaluator, p *policy) (f *foresight, d
 	cancel()
 	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
 	return &foresight{e: e, policy: p, now: now, checking: checking, seen: map[string]int{}}, done
+}
+
+// look finds out what the calls of a program may read.
+func (f *foresight) look(p *analysis.Program) {
+	f.blind, f.shown = len(p.Dynamic) > 0, map[string]bool{}
+	for _, c := range p.Calls {
+		name := c.Name
+		if c.Name == hostfns.ReadResource {
+			if read, ok := resourceCall(c); ok {
+				name = read.Name
+			}
+		}
+		if w, ok := writtenCall(c); ok && len(w.Unknown) == 0 {
+			f.shown[w.Tool] = true
+		}
+		if t, err := (finder{f.e}).Find(f.now, name); err == nil && !t.Trusted {
+			f.reads = cmp.Or(f.reads, t.Name)
+		}
+	}
+}
+
+// tainted says whether what an untrusted server answered may have reached a call, and whether it may just as well not have. It
+// pairs with the Gate, which knows the arguments.
+func (f *foresight) tainted(c analysis.Call) (may, mayNot bool) {
+	w, ok := writtenCall(c)
+	switch {
+	case ok && len(w.Unknown) == 0:
+		return false, true
+	case f.counters.Tainted:
+		// A value of a trusted server is none of an untrusted one, and the arguments may turn out to be those of another call in the text.
+		return true, ok && f.gets || f.shown[w.Tool]
+	}
+	return f.blind || f.mayRead || c.Repeats && f.reads != "", true
 }
 
 func (f *foresight) call(c analysis.Call) PlannedCall {
@@ -203,7 +247,7 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 		}
 		return planned
 	}
-	f.decide(&planned, t)
+	f.decide(&planned, t, c)
 	if planned.Verdict != hostfns.Deny.String() {
 		planned.Problem = f.misfit(t, &planned)
 	}
@@ -219,8 +263,12 @@ func (f *foresight) visible(names []string) []string {
 	})
 }
 
-func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool) {
+func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) {
 	n := f.counters
+	may, mayNot := f.tainted(seen)
+	if n.Tainted = !mayNot; n.Tainted {
+		n.Taint = "its arguments are not all written in the program, and the run has read what a server that is not trusted answered"
+	}
 	if len(c.Unknown)+len(c.Open) == 0 {
 		n.Repeat = f.seen[c.Tool+string(c.Args)]
 	}
@@ -234,6 +282,17 @@ func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool) {
 	if len(forecast.Decision.Reasons) > 0 {
 		c.pos = forecast.Decision.Reasons[0].Pos
 	}
+	gaps := profiles.Gaps{Unknown: c.Unknown, Open: c.Open}
+	if may && mayNot {
+		n.Tainted = true
+		either(&forecast, profile.Foresee(f.policy.call(t, c.Args, n), gaps),
+			profiles.Reason{List: "raise", Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
+	}
+	if f.mayAsk > 0 {
+		n.Asks += f.mayAsk
+		either(&forecast, profile.Foresee(f.policy.call(t, c.Args, n), gaps),
+			profiles.Reason{List: "limits", Text: "it depends on how many questions the run has asked before"})
+	}
 	if len(forecast.Verdicts) < 2 {
 		c.Reason = reasons(forecast.Decision)
 		return
@@ -245,6 +304,15 @@ func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool) {
 	for _, r := range forecast.Depends {
 		c.Depends = append(c.Depends, reasonText(r))
 	}
+}
+
+// either adds what a call may get under other circumstances, and what it depends on then.
+func either(forecast *profiles.Forecast, other profiles.Forecast, on profiles.Reason) {
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(forecast.Verdicts, other.Verdicts))))
+	if len(all) > len(forecast.Verdicts) {
+		forecast.Depends = append(forecast.Depends, on)
+	}
+	forecast.Verdicts = all
 }
 
 // reasons puts what speaks for a decision into one line; the rule that decided
@@ -285,7 +353,17 @@ func (f *foresight) count(c *PlannedCall, t *hostfns.Tool) {
 	if c.Verdict == hostfns.Ask.String() {
 		f.counters.Asks++
 	}
-	f.counters.Tainted = f.counters.Tainted || !t.Trusted
+	if slices.Contains(c.Verdicts, hostfns.Ask.String()) {
+		f.mayAsk++
+	}
+	switch {
+	case t.Trusted:
+	case slices.Contains(c.Verdicts, hostfns.Deny.String()):
+		f.mayRead = true
+	default:
+		f.counters.Tainted = true
+	}
+	f.gets = f.gets || t.Trusted
 }
 
 // ready starts the upstreams and waits, at most so long, until each has said

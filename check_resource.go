@@ -2,6 +2,8 @@ package codemode
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
@@ -40,8 +42,10 @@ func resourceCall(c analysis.Call) (analysis.Call, bool) {
 // foresee adds what is known of a call of a host function: most have nothing to decide.
 func (f *foresight) foresee(plan *Plan, c analysis.Call) {
 	switch {
+	case c.Host && c.How == analysis.Value:
+		f.handedOn(plan, c)
 	case !hostFunctions[c.Name]:
-		plan.Calls = append(plan.Calls, f.call(c))
+		f.plan(plan, c)
 	case c.Name == hostfns.ReadResource:
 		if read, ok := resourceCall(c); ok {
 			plan.Calls = append(plan.Calls, f.call(read))
@@ -49,4 +53,24 @@ func (f *foresight) foresee(plan *Plan, c analysis.Call) {
 			plan.Dynamic = append(plan.Dynamic, analysis.Position{Line: c.Line, Column: c.Column})
 		}
 	}
+}
+
+// handedOn looks at a server's tools, or a function of the host, that the program uses as a value. Neither is a call.
+// The place is among the dynamic ones, which is right unless the function decides nothing.
+func (f *foresight) handedOn(plan *Plan, c analysis.Call) {
+	if server, _ := f.e.serverOf(c.Name + "__"); server.Name != "" || !hostFunctions[c.Name] || c.Name == hostfns.ReadResource {
+		return
+	}
+	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })
+}
+
+// plan adds a call of a tool. A tool that the program only holds may never be called, so it is no error that there is none.
+func (f *foresight) plan(plan *Plan, c analysis.Call) {
+	planned := f.call(c)
+	if c.How != analysis.Value || planned.Verdict != VerdictUnknownTool {
+		plan.Calls = append(plan.Calls, planned)
+		return
+	}
+	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s", c.Line, oneLine(c.Name, 80), oneLine(planned.Problem, detailRunes))
+	plan.Warnings = append(plan.Warnings, warning)
 }

@@ -1,6 +1,7 @@
 package codemode_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -485,7 +486,9 @@ func TestS46SessionsOfRoles(t *testing.T) {
 			t.Errorf("session %s: %v", id, err)
 		}
 	}
-	e.EndSession(s.ID)
+	if err := e.EndSession(s.ID); err != nil {
+		t.Error(err)
+	}
 	if _, err := run(codemode.Request{Session: s.ID}); !errors.Is(err, codemode.ErrSessionOver) {
 		t.Errorf("a session that was ended: %v", err)
 	}
@@ -494,6 +497,60 @@ func TestS46SessionsOfRoles(t *testing.T) {
 	}
 	if _, err := e.NewSession("", time.Hour); err == nil {
 		t.Error("a session for no role")
+	}
+}
+
+// A session that was made in one process counts in all that share the store, also in those that are started later, until
+// it ends; what the store has of it is of no use as its id.
+func TestS46SessionsCountInEveryProcess(t *testing.T) {
+	dir := t.TempDir()
+	config := `{"evaluation": {"profiles": {"p": {}}, "overlays": [{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}]}}`
+	read := refused(`codemode.filesystem__read_text_file({path: "a.md"})`)
+	page := open(t, config, recorded(dir))
+	before := open(t, config, recorded(dir))
+	run := func(e *codemode.Evaluator, session string) (string, error) {
+		r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: read, Session: session})
+		if err != nil {
+			return "", err
+		}
+		return string(r.Calls[0].State), nil
+	}
+	s, err := page.NewSession("intern", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "codemode.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err != nil || bytes.Contains(data, []byte(s.ID)) {
+			t.Errorf("%s holds the id (%v)", file, err)
+		}
+	}
+	after := open(t, config, recorded(dir))
+	elsewhere := open(t, config, recorded(t.TempDir()))
+	for name, e := range map[string]*codemode.Evaluator{"where it was made": page, "a process from before": before, "a process from later": after} {
+		if got, err := run(e, s.ID); got != "refused" || err != nil {
+			t.Errorf("%s: %s %v", name, got, err)
+		}
+		if _, err := run(e, s.ID+"x"); !errors.Is(err, codemode.ErrSessionOver) {
+			t.Errorf("%s: an id that nobody made: %v", name, err)
+		}
+		if _, err := run(e, codemode.Fingerprint(s.ID)); err != nil {
+			t.Errorf("%s: what the store has: %v", name, err) // a session like any other, of no role
+		}
+	}
+	if _, err := run(elsewhere, s.ID); !errors.Is(err, codemode.ErrSessionOver) {
+		t.Errorf("with another store: %v", err)
+	}
+	if err := before.EndSession(s.ID); err != nil {
+		t.Error(err)
+	}
+	for _, e := range []*codemode.Evaluator{page, before, after} {
+		if _, err := run(e, s.ID); !errors.Is(err, codemode.ErrSessionOver) {
+			t.Errorf("after its end: %v", err)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ type Options struct {
 	StateDir string
 	// PreflightSecret signs the tokens that say that a program was checked, so
 	// that they count in other processes too. "" takes it from
-	// CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone.
+	// CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. One of less than 32 bytes is refused.
 	PreflightSecret string
 	// Engine runs the programs; nil makes one for this Evaluator alone.
 	// An Engine that is given is not closed with the Evaluator.
@@ -141,6 +141,8 @@ type Evaluator struct {
 	stale    atomic.Pointer[error]                    // why the file is not what holds; nil: it is
 	watcher  *profiles.Watcher                        // nil without a file
 
+	rulesPage atomic.Pointer[string] // nil: none is served here, see SetRulesPage
+
 	engine func() (Engine, error) // makes the engine when it is first needed
 	own    atomic.Pointer[sandbox.Engine]
 
@@ -175,11 +177,18 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
+	secret, ok := o.Env(PreflightSecretVariable)
+	if !ok {
+		secret = ""
+	}
+	if err := cmp.Or(checkSecret("Options.PreflightSecret", o.PreflightSecret), checkSecret(PreflightSecretVariable, secret)); err != nil {
+		return nil, err
+	}
 	e := &Evaluator{
 		options: o, log: o.Log,
 		catalog:     catalog.New(),
 		desk:        &approvals.Desk{},
-		grants:      &grants{memory: approvals.NewKeeper(time.Now)},
+		grants:      &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
 		subscribers: map[int]func(){},
 		roots:       map[string]*openRoot{},
 		saved:       map[string]*os.Root{},
@@ -191,7 +200,6 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		e.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
 		e.background(e.reader.Workers.Start)
 	}
-	secret, _ := o.Env(PreflightSecretVariable)
 	e.preflight = newPreflight(cmp.Or(o.PreflightSecret, secret))
 	e.trusted.Store(&map[string]bool{})
 	e.identities.Store(&map[string]string{})
@@ -328,7 +336,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	if engine := e.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}
-	errs = append(errs, e.keeper.close(stopping))
+	errs = append(errs, e.grants.endSessions(stopping), e.keeper.close(stopping))
 	if e.reader.Workers != nil {
 		errs = append(errs, e.reader.Workers.Close())
 	}

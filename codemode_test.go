@@ -99,8 +99,8 @@ func eval(t *testing.T, e *codemode.Evaluator, profile, code string, channels ..
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	r, err := e.Eval(ctx, codemode.Request{Profile: profile, Code: code, Channels: channels})
-	if r == nil {
-		t.Fatalf("no response: %v", err)
+	if r.Run == "" {
+		t.Fatalf("no run began: %v", err)
 	}
 	return r, err
 }
@@ -250,7 +250,7 @@ func TestWhatAPersonIsShown(t *testing.T) {
 	for _, part := range []string{
 		"error (threw): ToolCallDeniedError: the call of filesystem__read_text_file was refused (elicitation_declined)",
 		"program.ts:2:", "\n    await read({path: 'a.md'});\n",
-		"calls: 1 (1 refused)\n  1. filesystem__read_text_file: refused (elicitation_declined)", "not now",
+		"calls: 1 (1 refused)\n  1. filesystem__read_text_file refused (elicitation_declined)", "not now",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing from\n%s", part, text)
@@ -333,7 +333,7 @@ func TestDeniedToolsCannotBeDiscovered(t *testing.T) {
 	if err != nil || len(tools) != 2 {
 		t.Errorf("tools under safe: %v, %v; want the two of time", tools, err)
 	}
-	if _, err := e.Declarations(t.Context(), []string{"filesystem__write_file"}, "", codemode.Query{Profiles: []string{"safe"}}); err == nil {
+	if _, err := e.Declarations(t.Context(), []string{"filesystem__write_file"}, codemode.Query{Profiles: []string{"safe"}}); err == nil {
 		t.Error("a hidden tool was declared")
 	}
 }
@@ -408,25 +408,37 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 	}
 }
 
-func TestRemovedProfileEndsWithItsRuns(t *testing.T) {
+// What was allowed under a profile ends with it, also for programs that run; what it limits and hides stays.
+func TestARemovedProfileAllowsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.json")
-	if err := os.WriteFile(path, []byte(original), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e := open(t, "", func(o *codemode.Options) { o.ConfigPath = path })
-	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
-		if err := os.WriteFile(path, []byte(`{"evaluation": {"profiles": {"other": {}}}}`), 0o600); err != nil {
+	put := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Error(err)
 		}
+	}
+	put(original)
+	e := open(t, "", func(o *codemode.Options) { o.ConfigPath = path })
+	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+		put(`{"evaluation": {"profiles": {"other": {}}}}`)
 		for e.Config().Profile("supervised") != nil && ctx.Err() == nil {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // until the watcher has seen it
 		}
 		return yes, nil
 	}}
-	got := value[refusal](t, e, "supervised", `await codemode.filesystem__read_text_file({path: "a.md"}); `+
-		refused(`codemode.filesystem__delete_file({path: "a.md"})`), p)
-	if got.Reason != "denied" {
-		t.Errorf("the rules of a removed profile do not hold for its run: %+v", got)
+	got := value[[]refusal](t, e, "supervised", `
+		const attempt = async call => { `+refused("call()")+` };
+		return [
+			await attempt(() => codemode.filesystem__read_text_file({path: "a.md"})), // asked about
+			await attempt(() => codemode.time__now({})),                              // allowed until now
+			await attempt(() => codemode.filesystem__delete_file({path: "a.md"})),
+		]`, p)
+	if got[0].Reason != "policy_changed" {
+		t.Errorf("a call that was approved while its profile was removed: %+v", got[0])
+	}
+	for _, r := range got[1:] {
+		if r.Reason != "denied" || !strings.Contains(r.Detail, "the profile supervised was removed from the configuration") {
+			t.Errorf("after its profile was removed: %+v", r)
+		}
 	}
 	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "supervised", Code: "return 1"}); err == nil {
 		t.Error("a run began under a profile that was removed")
@@ -573,7 +585,7 @@ func TestTextIsBounded(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &v); err != nil || v.Note != "kept" || len(v.Rows) < 100 {
 		t.Errorf("the value that is shown: %v, %.200s", err, first)
 	}
-	for _, part := range []string{"(cut: the value has ", "more bytes were printed; print less", "calls: 300 (300 done)", "(200 more are not listed)"} {
+	for _, part := range []string{"(cut: the value has ", "more bytes were printed; print less", "calls: 300 (300 done)\n  time__now x300 done\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing", part)
 		}

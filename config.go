@@ -62,7 +62,7 @@ func (e *Evaluator) reload(cfg *profiles.Config, err error) {
 		if cfg != nil {
 			message = "the changed project file is not used; its last good version holds, with the other files as they are"
 		}
-		e.log.Error(message, "file", e.options.ConfigPath, "problem", err)
+		e.log.Error(message, "problem", err) // which names the file
 		e.recordPolicy(e.ctx, "rejected", nil, err)
 	} else {
 		e.stale.Store(nil)
@@ -73,7 +73,7 @@ func (e *Evaluator) reload(cfg *profiles.Config, err error) {
 	if e.Capacity() != e.capacity {
 		e.log.Warn(`the key "capacity" was changed; what it said before holds until codemode is started again`)
 	}
-	e.log.Info("the configuration was reloaded", "file", e.options.ConfigPath, "profiles", cfg.Names())
+	e.log.Info("the configuration was reloaded", "file", cfg.Path, "profiles", cfg.Names())
 	e.recordPolicy(e.ctx, "changed", cfg, nil)
 	e.publish()
 }
@@ -126,17 +126,22 @@ func (e *Evaluator) servers(cfg *profiles.Config) ([]upstream.Server, error) {
 		return nil, nil
 	}
 	var servers []upstream.Server
+	var wrong []error
 	taken := map[string]bool{}
 	for _, s := range cfg.Servers {
 		server, warnings, err := upstream.ParseServer(s.Name, s.JSON, e.options.Env)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Pos, err)
+			wrong = append(wrong, fmt.Errorf("%s: %w", s.Pos, err))
+			continue
 		}
 		for _, w := range warnings {
 			e.log.Warn("configuration", "at", s.Pos.String(), "server", s.Name, "problem", w)
 		}
 		servers = append(servers, server)
 		taken[s.Name] = true
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...) // whoever mends the file wants to see all of them
 	}
 	built, err := builtins(cfg.Builtin)
 	if err != nil {
@@ -257,7 +262,7 @@ func (e *Evaluator) toolsChanged(server string, tools []upstream.Tool, instructi
 	for _, t := range tools {
 		list = append(list, catalog.Tool{
 			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
-			Input: t.Input, Output: t.Output, Annotations: t.Annotations,
+			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta),
 		})
 	}
 	// Before anybody can call them. The built-in servers are part of this program.

@@ -43,6 +43,8 @@ type Request struct {
 	Preflight string
 	// Tool is the MCP tool that the caller runs programs with, for messages.
 	Tool string
+	// EveryCall says that [Response.Text] lists each call by itself, with its time.
+	EveryCall bool
 	// Local says that the caller sits at this machine: links may name its files.
 	Local bool
 
@@ -52,7 +54,9 @@ type Request struct {
 	Principal string
 	Session   string
 	Client    string
-	Role      string // as the caller says, for the record alone
+	// Fingerprint is that of the caller's token, where Principal is another name of theirs. Overlays know a run by either.
+	Fingerprint string
+	Role        string // as the caller says, for the record alone
 	// Unchecked says that Principal is what the caller says, and nobody checked it: it tells callers apart, and has no share of its
 	// own. All requests of such callers use one share.
 	Unchecked bool
@@ -68,7 +72,7 @@ func (r *Request) owner() string {
 
 // A Response is what a run leaves behind, however it ended.
 type Response struct {
-	Run            string
+	Run            string          // its name in the record; "" if no run began
 	Value          json.RawMessage // nil is undefined
 	Console        []sandbox.Line
 	ConsoleDropped int // bytes
@@ -84,6 +88,8 @@ type Response struct {
 	source string // the program's text, for excerpts
 	name   string
 	limit  int // bytes of Text
+
+	everyCall bool
 }
 
 // Problems says why a program was not started.
@@ -116,10 +122,19 @@ const defaultRefusals = 3
 // errRefusals ends a run whose calls people have refused too often.
 var errRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
 
-// Eval runs a program. An error that is [Problems] means that it was not
-// started, a [*sandbox.Error] how it ended; with both there is a Response,
-// with any other error there is none.
+// Eval runs a program. The Response is never nil, and its Text tells what came of the program, whatever the error:
+// [Problems] say why it was not started, a [*sandbox.Error] how it ended. With any other error no run began, and
+// Response.Run is "".
 func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
+	response, err := e.eval(ctx, r)
+	if response == nil {
+		response = &Response{}
+	}
+	return response, err
+}
+
+// eval gives no Response where no run began.
+func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
 	}
@@ -189,19 +204,33 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
 	}
-	x.ctx, x.cancel = context.WithCancelCause(context.WithValue(ctx, callerKey{}, r.Caller))
+	resp.everyCall = r.EveryCall
+	ctx = context.WithValue(ctx, callerKey{}, r.Caller)
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.calls, x.ended = context.WithCancelCause(x.ctx)
+	carried, drop := context.WithCancelCause(ctx)
+	x.carried = carried
+	noMore := context.AfterFunc(x.ctx, func() {
+		if cause := context.Cause(x.ctx); cause != errRefusals { // which undoes nothing that people have allowed
+			drop(cause)
+		}
+	})
 	x.asking = e.newAsker(&x.request, p, program)
 	x.asking.claim = x.claim
 	x.asking.leaving = x.leaving
-	stop := context.AfterFunc(e.ctx, func() { x.cancel(context.Cause(e.ctx)) })
+	stop := context.AfterFunc(e.ctx, func() {
+		x.cancel(context.Cause(e.ctx))
+		drop(context.Cause(e.ctx))
+	})
 	e.background(func() { e.manager.Ready(e.ctx) }) // starts what has not been started
 	e.mu.Lock()
 	e.executions[x] = true
 	e.mu.Unlock()
 	return x, func() {
 		stop()
+		noMore()
 		x.cancel(nil)
+		drop(nil)
 		e.parked.leave(x)
 		e.mu.Lock()
 		delete(e.executions, x)
@@ -215,7 +244,7 @@ func (x *execution) info() hostfns.RunInfo {
 	return hostfns.RunInfo{
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
-		Policy: policy, Asker: x.asking,
+		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: written(x.program, policy.profile()),
 		CallTimeout: x.e.callTimeout(policy.profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
@@ -229,8 +258,10 @@ func (x *execution) info() hostfns.RunInfo {
 func (x *execution) end(result *sandbox.Result, err error) error {
 	x.ended(errors.New("the run has ended"))
 	e, resp, ctx := x.e, x.resp, x.ctx
+	x.run.Carry(x.carried)
 	resp.Calls = x.run.End()
-	if err := approvals.EndRun(context.WithoutCancel(ctx), e.grants.memory, resp.Run); err != nil {
+	if x.leaving() { // another process goes on with the run, under what was granted for it
+	} else if err := e.grants.endRun(context.WithoutCancel(ctx), resp.Run, x.asking.adopted); err != nil {
 		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
 	}
 	resp.Queued = queued(x.run, result)

@@ -48,7 +48,7 @@ func Example() {
 	//   log: denied
 	//
 	// calls: 1 (1 refused)
-	//   1. time__convert: refused (denied): profile clock: no rule decides, and what is not on the allowlist is denied
+	//   1. time__convert refused (denied): profile clock: no rule decides, and what is not on the allowlist is denied
 }
 
 // Without a configuration nothing is connected and nothing is allowed.

@@ -31,6 +31,8 @@ type execution struct {
 	cancel context.CancelCauseFunc
 	calls  context.Context // of its calls: ends when the program does
 	ended  context.CancelCauseFunc
+	// carried is of the calls that a person has allowed: it outlives the program, but not those who wait for the run.
+	carried context.Context
 
 	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row
 	row     *store.ParkedRun // as the database has the run; nil if it does not
@@ -76,7 +78,7 @@ func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
 	engine, ok := x.engine.(parker)
 	if !ok {
 		return x.engine.Run(x.ctx, p, func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-			return x.call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause, Progress: c.Progress}, x.run.Call)
+			return x.call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause, Progress: c.Progress, Carried: x.carry}, x.run.Call)
 		})
 	}
 	guest, err := engine.Start(x.ctx, p, x.host)
@@ -153,7 +155,7 @@ func (x *execution) take(guest *sandbox.Run) {
 // host joins the sandbox to the Gate. A call that waits for a person is
 // answered later, so that the run can be parked meanwhile.
 func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-	in := hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Progress: x.progress}
+	in := hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Progress: x.progress, Carried: x.carry}
 	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }
 	type outcome struct {
 		value json.RawMessage
@@ -189,6 +191,8 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	}
 }
 
+func (x *execution) carry() context.Context { return x.carried }
+
 // growStack makes the stack of a new goroutine as large as a call needs, while there is little on it that has to be
 // moved. Growing it on the way, several times, took a twentieth of the time of a call.
 //
@@ -220,7 +224,7 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 
 // resume goes on with a call that waited for a person in another process.
 func (x *execution) resume(id int) {
-	in := hostfns.Invocation{ID: id, Progress: x.progress}
+	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry}
 	in.Pause = func() func() { return x.pause(&pause{call: id}) }
 	in.Asking = func() func() { return x.wait(id) }
 	if !x.slot() {

@@ -2,6 +2,7 @@ package codemode_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -331,6 +332,15 @@ func (p *process) until(t *testing.T, line string) {
 func TestPeopleAreThereForOtherProcesses(t *testing.T) {
 	up := newPerformed(t)
 	dir := fleetFolder(t, up, `"codemode.db"`)
+	path := filepath.Join(dir, "codemode.json")
+	config, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = bytes.Replace(config, []byte(`"up__third"]`), []byte(`"up__third"], "ask": {"absent": "refuse"}`), 1)
+	if err := os.WriteFile(path, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	asks, _ := newReplica(t, dir)
 	defer asks.Close(context.WithoutCancel(t.Context()))
 	run := func() string {

@@ -201,7 +201,7 @@ func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
 		g.cancel(ErrClosed)
 		g.done = g.run.End()
-		if err := approvals.EndRun(context.WithoutCancel(g.ctx), g.e.grants.memory, g.id); err != nil {
+		if err := g.e.grants.endRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
 			g.e.log.Error("what was granted for a run could not be taken back", "run", g.id, "error", err)
 		}
 	})

@@ -5,27 +5,86 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/store"
 )
 
-// grants keeps what people have allowed for more than one call. What ends with a run or a session is kept in memory; what is
-// for a time outlives the process where there is a database, and counts in every process that shares it.
+// grants keeps what people have allowed for more than one call: in the database where there is one, so that all of it is listed
+// and revoked from anywhere, else in memory. A grant for a time counts in every process that shares the database, one for a run
+// wherever the run goes on, and one for a session in the process that it was given in.
 type grants struct {
 	memory approvals.Keeper
 	stored func(ctx context.Context) (*store.DB, error) // nil without a database
+
+	mu       sync.Mutex
+	runs     map[string]bool // that something was granted for here
+	sessions map[string]bool // grants for a session that were given here, by their IDs
 }
 
 func (g *grants) Give(ctx context.Context, grant *approvals.Grant) error {
-	if g.stored == nil || grant.Scope != approvals.ForTime {
+	if g.stored == nil {
 		return g.memory.Give(ctx, grant)
 	}
 	db, err := g.stored(ctx)
 	if err != nil {
 		return err
 	}
-	return giveStored(ctx, db, grant)
+	if err := giveStored(ctx, db, grant); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case grant.Run != "":
+		g.runs[grant.Run] = true
+	case grant.Scope == approvals.ForSession:
+		g.sessions[grant.ID] = true
+	}
+	return nil
+}
+
+// endRun takes back what was granted for a run. elsewhere says that some of it may have been given in another process.
+func (g *grants) endRun(ctx context.Context, run string, elsewhere bool) error {
+	if g.stored == nil {
+		return approvals.EndRun(ctx, g.memory, run)
+	}
+	g.mu.Lock()
+	given := g.runs[run]
+	delete(g.runs, run)
+	g.mu.Unlock()
+	if !given && !elsewhere {
+		return nil
+	}
+	db, err := g.stored(ctx)
+	if err != nil {
+		return err
+	}
+	return approvals.EndRun(ctx, StoredGrants(db), run)
+}
+
+// endSessions takes back what was granted for sessions of this process.
+func (g *grants) endSessions(ctx context.Context) error {
+	g.mu.Lock()
+	ids := slices.Sorted(maps.Keys(g.sessions))
+	clear(g.sessions)
+	g.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	db, err := g.stored(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if gone := taken(db.Revoke(ctx, id)); gone != nil && !errors.Is(gone, approvals.ErrTaken) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
 
 func (g *grants) Spend(ctx context.Context, id string) error {
@@ -50,7 +109,15 @@ func (g *grants) either(ctx context.Context, do func(approvals.Keeper) error) er
 }
 
 func (g *grants) For(ctx context.Context, key string) ([]*approvals.Grant, error) {
-	return g.both(ctx, func(k approvals.Keeper) ([]*approvals.Grant, error) { return k.For(ctx, key) })
+	all, err := g.both(ctx, func(k approvals.Keeper) ([]*approvals.Grant, error) { return k.For(ctx, key) })
+	if g.stored == nil {
+		return all, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(all, func(x *approvals.Grant) bool {
+		return x.Scope == approvals.ForSession && !g.sessions[x.ID]
+	}), err
 }
 
 func (g *grants) All(ctx context.Context, principal string) ([]*approvals.Grant, error) {

@@ -23,14 +23,15 @@ func (r *Response) Outcome(err error) string {
 
 // CallJSON is a call and how it ended, for programs.
 type CallJSON struct {
-	Call     int     `json:"call"`
-	Tool     string  `json:"tool"`
-	State    string  `json:"state"` // done, refused, failed, unknown or not started
-	Reason   string  `json:"reason,omitempty"`
-	Detail   string  `json:"detail,omitempty"`
-	Warning  string  `json:"warning,omitempty"` // what is odd about its answer
-	Approved string  `json:"approved,omitempty"`
-	TookMS   float64 `json:"tookMs,omitempty"`
+	Call     int      `json:"call"`
+	Tool     string   `json:"tool"`
+	State    string   `json:"state"` // done, refused, failed, unknown or not started
+	Reason   string   `json:"reason,omitempty"`
+	Detail   string   `json:"detail,omitempty"`
+	Warning  string   `json:"warning,omitempty"` // what is odd about its answer
+	Approved string   `json:"approved,omitempty"`
+	Changed  []string `json:"changed,omitempty"` // JSON Pointers to what a person changed in its arguments
+	TookMS   float64  `json:"tookMs,omitempty"`
 }
 
 // CallsJSON lists the calls of the run for programs.
@@ -39,7 +40,7 @@ func (r *Response) CallsJSON() []CallJSON {
 	for _, c := range r.Calls {
 		calls = append(calls, CallJSON{
 			Call: c.Call, Tool: c.Tool, State: string(c.State), Reason: c.Reason, Detail: c.Detail, Warning: c.Warning, Approved: c.Approved,
-			TookMS: float64(c.Took.Microseconds()) / 1000,
+			Changed: c.Changed, TookMS: float64(c.Took.Microseconds()) / 1000,
 		})
 	}
 	return calls

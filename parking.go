@@ -111,14 +111,17 @@ type savedRequest struct {
 	Principal string          `json:"principal,omitempty"`
 	Session   string          `json:"session,omitempty"`
 	Client    string          `json:"client,omitempty"`
+	Token     string          `json:"token,omitempty"` // its fingerprint
 	Role      string          `json:"role,omitempty"`
 	Unchecked bool            `json:"unchecked,omitempty"`
+	EveryCall bool            `json:"everyCall,omitempty"`
 }
 
 func saveRequest(r *Request) savedRequest {
 	return savedRequest{
 		Profile: r.Profile, Code: r.Code, Input: r.Input, Name: r.Name, Script: r.Script, Bound: r.Bound, Tool: r.Tool, Local: r.Local,
-		Principal: r.Principal, Session: r.Session, Client: r.Client, Role: r.Role, Unchecked: r.Unchecked,
+		Principal: r.Principal, Session: r.Session, Client: r.Client, Token: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
+		EveryCall: r.EveryCall,
 	}
 }
 
@@ -126,7 +129,8 @@ func saveRequest(r *Request) savedRequest {
 func (s savedRequest) request() Request {
 	return Request{
 		Profile: s.Profile, Code: s.Code, Input: s.Input, Name: s.Name, Script: s.Script, Bound: s.Bound, Tool: s.Tool, Local: s.Local,
-		Principal: s.Principal, Session: s.Session, Client: s.Client, Role: s.Role, Unchecked: s.Unchecked,
+		Principal: s.Principal, Session: s.Session, Client: s.Client, Fingerprint: s.Token, Role: s.Role, Unchecked: s.Unchecked,
+		EveryCall: s.EveryCall,
 	}
 }
 
@@ -241,7 +245,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	}
 	r := x.request
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.waited, Gate: gate, Under: x.e.rules(x.policy),
+		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.patience.used(), Gate: gate, Under: x.e.rules(x.policy),
 	})
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // pins remember how each tool was defined when a person last had reason to
@@ -157,6 +158,30 @@ func (p *pins) observe(identity string, tools []catalog.Tool) (changed []string,
 		err = p.save()
 	}
 	return changed, errors.Join(err, full)
+}
+
+// SeenTool says what the server of a tool says of it, as processes that share the folder last accepted it. It reports false for a
+// tool that none of them has seen. The built-in servers' are not remembered.
+func SeenTool(stateDir string, cfg *profiles.Config, server, tool string) (profiles.ToolInfo, bool) {
+	p, err := openPins(stateDir)
+	if err != nil {
+		return profiles.ToolInfo{}, false
+	}
+	for _, s := range cfg.Servers {
+		if s.Name != server {
+			continue
+		}
+		var said struct {
+			Input       json.RawMessage `json:"inputSchema"`
+			Annotations map[string]any  `json:"annotations"`
+		}
+		known := p.tools[identityOf(s.Name, s.JSON)+" "+tool]
+		if known == nil || json.Unmarshal(known.Definition, &said) != nil {
+			continue
+		}
+		return profiles.ToolInfo{Server: server, Tool: tool, Input: said.Input, Annotations: said.Annotations}, true
+	}
+	return profiles.ToolInfo{}, false
 }
 
 // A ChangedTool is one that is not defined as it was when it was accepted.

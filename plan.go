@@ -131,6 +131,9 @@ func (c *PlannedCall) summary() string {
 	if c.Risk != "" && c.Verdict == hostfns.Ask.String() {
 		text += ", risk " + c.Risk
 	}
+	if c.How == analysis.Value && c.Verdict != hostfns.Allow.String() {
+		text += ", if it is called"
+	}
 	if source := c.source(); source != "" {
 		text += " (" + source + ")"
 	}
@@ -211,7 +214,7 @@ func (p *Plan) advise(saved bool) {
 			p.suggest("%s: there is no %s; search_tools finds the tools that there are", at, tool)
 		case c.Verdict == hostfns.Deny.String():
 			p.suggest("%s: leave %s out, or catch ToolCallDeniedError and go on without it", at, tool)
-			if request := c.request(p.Profile); !seen[request] {
+			if request := c.request(p.Profile); c.Refused() && !seen[request] {
 				seen[request] = true
 				p.Requests = append(p.Requests, request)
 			}
@@ -259,6 +262,7 @@ func (p *Plan) reply() string {
 		c := &p.Calls[i]
 		tool := oneLine(c.Tool, 80)
 		switch {
+		case c.Verdict == hostfns.Deny.String() && !c.Refused(): // perhaps nobody calls it
 		case c.Verdict == hostfns.Deny.String() && !denied[tool]:
 			denied[tool] = true
 			why := ""
@@ -319,21 +323,26 @@ func listed(words []string) string {
 }
 
 // adminLink is an absolute link to where the rules are changed, with what is
-// wanted in it. It is made from the address in the configuration; a caller at
-// this machine gets one to the file if there is none. "" means that nobody said where.
+// wanted in it: at the address in the configuration, or else at the page that this
+// process serves. Without either a caller at this machine gets one to the file. ""
+// means that nobody said where.
 func (e *Evaluator) adminLink(r Request, profile *profiles.Profile, refused []PlannedCall) string {
 	cfg := e.config.Load()
 	if cfg == nil || profile == nil {
 		return ""
 	}
-	if cfg.AdminURL != "" {
+	admin := cfg.AdminURL
+	if page := e.rulesPage.Load(); admin == "" && page != nil {
+		admin = *page
+	}
+	if admin != "" {
 		values := url.Values{"profile": {profile.Name()}, "program": {programHash(r.Code)}}
 		for _, c := range refused {
 			if !slices.Contains(values["allow"], c.Tool) && len(values["allow"]) < planLines {
 				values.Add("allow", c.Tool)
 			}
 		}
-		return cfg.AdminURL + "?" + values.Encode()
+		return admin + "?" + values.Encode()
 	}
 	pos := profile.Pos()
 	if len(refused) > 0 && refused[0].pos.Line > 0 {
@@ -352,6 +361,10 @@ func (e *Evaluator) adminLink(r Request, profile *profiles.Profile, refused []Pl
 	}
 	return link.String()
 }
+
+// SetRulesPage says where people find the page of this process on which the rules are
+// changed. Links lead there unless the configuration has an address of its own.
+func (e *Evaluator) SetRulesPage(address string) { e.rulesPage.Store(&address) }
 
 // argumentError turns what the catalogue says about arguments into the Gate's words.
 func argumentError(err error) error {

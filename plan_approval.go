@@ -27,6 +27,7 @@ func (a *asker) plan(run, profile string) []*approvals.Grant {
 	var lines []*approvals.PlannedCall
 	f, done := newForesight(context.Background(), a.e, a.policy)
 	defer done()
+	f.look(a.program)
 	for _, c := range a.program.Calls {
 		if c.Name == hostfns.ReadResource {
 			var ok bool
@@ -37,6 +38,8 @@ func (a *asker) plan(run, profile string) []*approvals.Grant {
 			continue
 		}
 		before := f.counters
+		_, clean := f.tainted(c)
+		before.Tainted = !clean
 		foreseen := f.call(c)
 		if foreseen.Verdict != hostfns.Ask.String() || foreseen.Refused() {
 			continue

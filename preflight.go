@@ -36,6 +36,16 @@ type preflight struct {
 	ephemeral bool   // the key ends with this process
 }
 
+// checkSecret refuses a secret that is given and can be guessed: whoever finds it makes tokens of checks that did not
+// happen. from says where it comes from.
+func checkSecret(from, secret string) error {
+	if secret == "" || len(secret) >= preflightGoodKey {
+		return nil
+	}
+	return fmt.Errorf("%s has %d bytes and can be guessed, so anybody could make pre-flight tokens: it takes %d random bytes or more, "+
+		"such as openssl rand -base64 32 prints; without it each process has a secret of its own", from, len(secret), preflightGoodKey)
+}
+
 func newPreflight(secret string) *preflight {
 	p := &preflight{key: []byte(secret)}
 	if secret == "" {
@@ -275,8 +285,6 @@ func (e *Evaluator) PreflightWarning() string {
 		return `programs have to be checked before they run, and "expose" leaves out codemode_check: none can run`
 	case e.preflight.ephemeral:
 		return PreflightSecretVariable + " is not set: pre-flight tokens are signed with a secret of this process, and count for nothing once it ends or in another one"
-	case len(e.preflight.key) < preflightGoodKey:
-		return fmt.Sprintf("%s is shorter than %d bytes and can be guessed", PreflightSecretVariable, preflightGoodKey)
 	}
 	return ""
 }

@@ -56,14 +56,14 @@ func (e *Evaluator) keep() error {
 		k.given = cfg.Store
 	}
 	place.Store.Log, place.Store.SealKey = e.log, key.Derive(sealPurpose)
-	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(e), Log: e.log}
+	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(e.log), Log: e.log}
 	if place.Collector != "" {
 		k.otlp = audit.NewOTLP(place.Collector, nil, &http.Client{}, e.log)
 		o.Export = k.otlp.Emit
 	}
 	k.record = audit.New(o)
 	k.parkKey = key.Derive("park runs")
-	e.grants.stored = k.record.DB
+	e.grants.stored, e.sessions.store = k.record.DB, k.record.DB
 	e.desk.Book = StoredQuestions(k.record.DB)
 	e.recordPolicy(e.ctx, "loaded", cfg, nil)
 	e.background(func() { k.clean(e.ctx) })
@@ -364,8 +364,8 @@ func (e *Evaluator) recordEnd(ctx context.Context, resp *Response, r *Request, p
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
 	defer cancel()
-	if err := e.keeper.record.Write(ctx, entry); err != nil {
-		e.log.Error("the end of a run could not be recorded", "run", resp.Run, "error", err)
+	if err := e.keeper.record.AddSynced(ctx, entry); err != nil {
+		e.log.Error("the end of a run is not recorded yet", "run", resp.Run, "error", err)
 	}
 }
 

@@ -1,8 +1,10 @@
 package codemode_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,5 +96,50 @@ func TestG5EditedArgumentsAreRecorded(t *testing.T) {
 	}
 	if proposed == edited {
 		t.Error("the two do not differ")
+	}
+}
+
+// A call that the rules deny after a person has allowed it is refused by the rules: the record blames nobody for it.
+func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "codemode.json")
+	const rules = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "denylist": ["none__*"]}}}}`
+	put := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	put(rules)
+	e, err := codemode.New(t.Context(), codemode.Options{ConfigPath: path, Root: t.TempDir(), CacheDir: cacheDir(), RecordDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := make(chan struct{}, 100)
+	defer e.Subscribe(func() { changed <- struct{}{} })()
+	person := slow{func(context.Context) (approvals.Reply, error) {
+		before := e.Config().Profile("p").Digest()
+		put(strings.Replace(rules, "none__*", "filesystem__*", 1))
+		for e.Config().Profile("p").Digest() == before {
+			<-changed
+		}
+		return yes, nil
+	}}
+	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{person}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries := readRecord(t, dir)
+	if got, want := decided(entries), []string{"refused rule policy_changed"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, entry := range entries {
+		if entry.State == audit.Refused && (entry.DecidedBy.Channel != "" || entry.DecidedBy.Principal != "") {
+			t.Errorf("the refusal names a person: %+v", entry.DecidedBy)
+		}
+		if entry.Kind == audit.Approval && entry.DecidedBy.How != approvals.ByPerson {
+			t.Errorf("the answer is not the person's: %+v", entry.DecidedBy)
+		}
 	}
 }

@@ -399,20 +399,23 @@ func TestStoreConfiguration(t *testing.T) {
 		{`{"store":"postgres://db/x"}`, "postgres://db/x full /s/record.key /s/checkpoints.jsonl"},
 		{`{"store":{"url":"postgres://u:${PW}@db/x","key":"/k","checkpoints":{"file":"/c"}}}`, "postgres://u:pw@db/x full /k /c"},
 		{`{"store":{"path":"${DIR:-sub}/r.db","durability":"normal"}}`, "/s/sub/r.db normal /s/record.key /s/checkpoints.jsonl"},
-		{`{"store":{"url":"mysql://db/x"}}`, "error: url has to begin with postgres://"},
-		{`{"store":{"url":"postgres://db/x","path":"y"}}`, "error: give one of them"},
-		{`{"store":{"durability":"some"}}`, `error: durability is full or normal, not "some"`},
-		{`{"store":{"dir":"x"}}`, `error: unknown field "dir"`},
+		{`{"store":{"url":"mysql://db/x"}}`, "error: has to begin with postgres://"},
+		{`{"store":{"url":"postgres://db/x","path":"y"}}`, "error: is for SQLite and"},
+		{`{"store":{"durability":"some"}}`, `error: must be "full" or "normal"`},
+		{`{"store":{"dir":"x"}}`, `error: unknown key "dir"`},
 		{`{"store":{"path":"${NOPE}"}}`, "error: the variable NOPE is not set"},
-		{`{"store":"host=db user=u password=secret dbname=x"}`, "error: path is a connection string in keywords"},
+		{`{"store":"host=db user=u password=secret dbname=x"}`, "error: a connection string in keywords"},
 		{`{"store":{"path":"dbname = x password = ${PW}"}}`, "error: path is a connection string in keywords"},
 		{`{"store":{"path":"/data/our hosts=all.db"}}`, "/data/our hosts=all.db full /s/record.key /s/checkpoints.jsonl"},
-		{`{"store":{"keep":"a week"}}`, "error: keep has to be a duration"},
-		{`{"store":{"checkpoints":{"webhook":"here"}}}`, "error: webhook has to be the URL"},
+		{`{"store":{"keep":"a week"}}`, "error: is not a length of time"},
+		{`{"store":{"checkpoints":{"webhook":"here"}}}`, "error: has to be the URL of a server"},
 	} {
 		cfg, err := profiles.Parse("codemode.json", []byte(row.config))
-		if err != nil {
-			t.Fatal(err)
+		if err != nil { // the file is refused; what depends on variables shows later
+			if wrong, isError := strings.CutPrefix(row.want, "error: "); !isError || !strings.Contains(err.Error(), wrong) {
+				t.Errorf("%s: got %v, want %s", row.config, err, row.want)
+			}
+			continue
 		}
 		p, err := codemode.PlaceRecord("/s", cfg, func(name string) (string, bool) { return "pw", name == "PW" })
 		sync := map[store.Sync]string{store.Full: "full", store.Normal: "normal"}[p.Store.Sync]

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -50,31 +51,47 @@ type storeConfig struct {
 }
 
 // PlaceRecord works out where the record is kept, given a directory for what the configuration does not place
-// elsewhere. cfg may be nil. Variables in it are looked up with env.
+// elsewhere. cfg may be nil. Variables in it are looked up with env. The error is [profiles.Problems] with what is wrong
+// with the key once they are known.
 func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, bool)) (RecordPlace, error) {
 	var c storeConfig
+	var text string
+	whole := false // the key is one text
 	if cfg != nil && len(cfg.Store) > 0 {
-		var text string
-		switch err := json.Unmarshal(cfg.Store, &text); {
-		case err == nil && strings.Contains(text, "://"):
-			c.URL = text
-		case err == nil:
-			c.Path = text
-		default:
-			if err := strict(cfg.Store, &c); err != nil {
+		if whole = json.Unmarshal(cfg.Store, &text) == nil; !whole {
+			if err := strict(cfg.Store, &c); err != nil { // the file was checked
 				return RecordPlace{}, fmt.Errorf("%s: store: %w", cfg.Path, err)
 			}
 		}
 	}
-	fail := func(format string, args ...any) (RecordPlace, error) {
-		return RecordPlace{}, fmt.Errorf("%s: store: %s", cfg.Path, fmt.Sprintf(format, args...))
-	}
-	for what, s := range map[string]*string{"path": &c.Path, "url": &c.URL, "key": &c.Key, "checkpoints.file": &c.Checkpoints.File, "checkpoints.webhook": &c.Checkpoints.Webhook, "collector": &c.Collector} {
-		expanded, err := expandVariables(*s, env)
-		if err != nil {
-			return fail("%s: %v", what, err)
+	var wrong profiles.Problems
+	fail := func(path, format string, args ...any) {
+		at := []any{"store"}
+		for part := range strings.SplitSeq(path, ".") {
+			at = append(at, part)
 		}
-		*s = expanded
+		wrong = append(wrong, cfg.ProblemAt(fmt.Sprintf(format, args...), "", at...))
+	}
+	for _, s := range []struct {
+		path string
+		text *string
+	}{{"", &text}, {"path", &c.Path}, {"url", &c.URL}, {"key", &c.Key}, {"checkpoints.file", &c.Checkpoints.File}, {"checkpoints.webhook", &c.Checkpoints.Webhook}, {"collector", &c.Collector}} {
+		expanded, err := expandVariables(*s.text, env)
+		if err != nil {
+			fail(s.path, "%v", err)
+		}
+		*s.text = expanded
+	}
+	if len(wrong) > 0 {
+		return RecordPlace{}, wrong
+	}
+	switch {
+	case whole && strings.Contains(text, "://"):
+		c.URL = text
+	case whole && !strings.ContainsAny(text, "./\\:= "):
+		fail("", "%q is neither a file nor the URL of a database", text)
+	case whole:
+		c.Path = text
 	}
 	in := func(path, otherwise string) string {
 		path = cmp.Or(path, otherwise)
@@ -86,15 +103,15 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 	p := RecordPlace{Key: in(c.Key, "record.key"), Checkpoints: in(c.Checkpoints.File, "checkpoints.jsonl"), Webhook: c.Checkpoints.Webhook, Log: c.Checkpoints.Log, Keep: defaultKeep}
 	switch {
 	case c.URL != "" && c.Path != "":
-		return fail("path is for SQLite and url for PostgreSQL; give one of them")
+		fail("path", "path is for SQLite and url for PostgreSQL; give one of them")
 	case c.URL != "":
 		if u, err := url.Parse(c.URL); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-			return fail("url has to begin with postgres://")
+			fail("url", "url has to begin with postgres://")
 		}
 		p.Store.URL = c.URL
 	default:
 		if keywords.MatchString(c.Path) {
-			return fail("path is a connection string in keywords, which may hold a password and would become the name " +
+			fail("path", "path is a connection string in keywords, which may hold a password and would become the name "+
 				"of a file; write it as url, postgres://user:password@host:port/database")
 		}
 		p.Store.Path = in(c.Path, "codemode.db")
@@ -104,22 +121,25 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 	case c.Durability == "normal" && c.URL == "":
 		p.Store.Sync = store.Normal
 	case c.Durability == "normal":
-		return fail("durability is the server's own business with PostgreSQL")
+		fail("durability", "durability is the server's own business with PostgreSQL")
 	default:
-		return fail("durability is full or normal, not %q", c.Durability)
+		fail("durability", "durability is full or normal, not %q", c.Durability)
 	}
 	if c.Keep != "" {
 		keep, err := time.ParseDuration(c.Keep)
 		if err != nil || keep < 0 {
-			return fail("keep has to be a duration such as 720h")
+			fail("keep", "keep has to be a duration such as 720h")
 		}
 		p.Keep = keep
 	}
 	p.Collector = c.Collector
 	for what, address := range map[string]string{"checkpoints.webhook": p.Webhook, "collector": p.Collector} {
 		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-			return fail("%s has to be the URL of a server", what)
+			fail(what, "%s has to be the URL of a server", what)
 		}
+	}
+	if len(wrong) > 0 {
+		return RecordPlace{}, wrong
 	}
 	return p, nil
 }
@@ -189,11 +209,25 @@ func (p RecordPlace) Prepare() (*audit.Key, error) {
 	return audit.LoadKey(p.Key)
 }
 
+// Write adds entries to the record, for a command that opens nothing else. They are on the disk when it returns.
+func (p RecordPlace) Write(ctx context.Context, log *slog.Logger, entries ...audit.Entry) error {
+	key, err := p.Prepare()
+	if err != nil {
+		return err
+	}
+	p.Store.Log, p.Store.SealKey = log, key.Derive(sealPurpose)
+	record := audit.New(audit.Options{Open: p.Open, Key: key, Publish: p.publishers(log), Log: log})
+	for _, e := range entries {
+		err = errors.Join(err, record.Write(ctx, e))
+	}
+	return errors.Join(err, record.Close(ctx))
+}
+
 // publishers are where checkpoints go.
-func (p RecordPlace) publishers(e *Evaluator) []audit.Publisher {
+func (p RecordPlace) publishers(log *slog.Logger) []audit.Publisher {
 	to := []audit.Publisher{audit.FilePublisher(p.Checkpoints)}
 	if p.Log {
-		to = append(to, audit.LogPublisher(e.log))
+		to = append(to, audit.LogPublisher(log))
 	}
 	if p.Webhook != "" {
 		to = append(to, audit.WebhookPublisher(p.Webhook, &http.Client{}))

@@ -98,7 +98,7 @@ func TestS49SavedPrograms(t *testing.T) {
 		r, err := e.Eval(t.Context(), codemode.Request{Script: tt.name, Input: json.RawMessage(tt.input)})
 		got := ""
 		if err != nil {
-			if r != nil {
+			if r.Run != "" {
 				t.Errorf("%q %s: it was started: %v", tt.name, tt.input, err)
 			}
 			got = err.Error()

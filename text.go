@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -23,8 +20,7 @@ const (
 	prettyBytes  = 2 << 10  // a value up to this long is printed over several lines,
 	prettyLines  = 40       // if it is not more lines than that
 	consoleBytes = 16 << 10 // console text shown
-	callLines    = 100      // calls listed one by one
-	warningLines = 10       // warnings about their answers
+	warningLines = 10       // warnings about the answers to calls
 	detailRunes  = 300      // of what is said about one call
 	minimumValue = 512      // room for the value, whatever else there is
 	cutNote      = 200      // room for the note that it was cut
@@ -32,9 +28,13 @@ const (
 
 // Text renders a response for whoever sent the program, together with the
 // error that [Evaluator.Eval] returned with it: the value (or what went wrong,
-// and where), the console, and each call with how it ended. It is never longer than
-// the profile's limit on results, and says what was left out.
+// and where), the console, and the calls with how they ended, equal ones together unless [Request.EveryCall]
+// asked for each. It is never longer than the profile's limit on results, and says what was left out.
+// A nil Response has the text of its error.
 func (r *Response) Text(err error) string {
+	if r == nil {
+		r = &Response{}
+	}
 	if r.kept != nil {
 		return r.kept.Text
 	}
@@ -53,7 +53,12 @@ func (r *Response) Text(err error) string {
 // notes are what stands below the value: the console and the calls. They leave
 // at least half of limit to the value.
 func (r *Response) notes(err error, limit int) string {
-	text := r.hint(err) + r.consoleText(min(consoleBytes, limit/4)) + r.callsText(err != nil, limit/4)
+	text := r.hint(err) + r.consoleText(min(consoleBytes, limit/4))
+	if r.everyCall {
+		text += r.callsText(err, limit/2-len(text))
+	} else {
+		text += r.callsText(err, limit/4)
+	}
 	if r.BlocksLeft > 0 {
 		text += fmt.Sprintf("\n(cut: %d more images, sounds or resources did not fit into the answer: return or emit fewer)\n", r.BlocksLeft)
 	}
@@ -66,6 +71,9 @@ func (r *Response) failure(err error) string {
 		return "The program was not started.\n" + problems.Error()
 	}
 	ended, ok := errors.AsType[*sandbox.Error](err)
+	if !ok && r.Run == "" {
+		return "error: " + visible.Text(err.Error())
+	}
 	if !ok {
 		return "error: " + visible.Line(err.Error())
 	}
@@ -160,115 +168,6 @@ func (r *Response) consoleText(room int) string {
 	}
 	if dropped > 0 {
 		fmt.Fprintf(&b, "  (cut: %d more bytes were printed; print less, or return it)\n", dropped)
-	}
-	return b.String()
-}
-
-// callsText lists the calls, in about room bytes. When there are too many,
-// those that are done are left out first.
-func (r *Response) callsText(failed bool, room int) string {
-	if len(r.Calls) == 0 && r.Queued == 0 {
-		if failed {
-			return "\ncalls: none\n"
-		}
-		return ""
-	}
-	var b strings.Builder
-	if len(r.Calls) > 0 {
-		fmt.Fprintf(&b, "\ncalls: %d (%s)\n", len(r.Calls), tally(r.Calls))
-	} else {
-		b.WriteString("\ncalls:\n")
-	}
-	listed := r.Calls
-	if len(listed) > callLines {
-		listed = slices.Clone(listed)
-		slices.SortStableFunc(listed, func(a, b hostfns.Report) int { return cmp.Compare(doneLast(a), doneLast(b)) })
-		listed = listed[:callLines]
-		slices.SortStableFunc(listed, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })
-	}
-	shown := 0
-	for _, c := range listed {
-		line := CallLine(c)
-		if b.Len()+len(line) > room {
-			break
-		}
-		fmt.Fprintf(&b, "  %s\n", line)
-		shown++
-	}
-	if n := len(r.Calls) - shown; n > 0 {
-		fmt.Fprintf(&b, "  (%d more are not listed)\n", n)
-	}
-	b.WriteString(r.warnings())
-	if r.Queued > 0 {
-		fmt.Fprintf(&b, "  (%d more were waiting for their turn and did not start)\n", r.Queued)
-	}
-	return b.String()
-}
-
-// warnings says once for each tool what was odd about its answers.
-func (r *Response) warnings() string {
-	var b strings.Builder
-	seen := map[string]int{} // tool and warning to how many calls had it
-	for _, c := range r.Calls {
-		if c.Warning != "" {
-			seen[c.Tool+"\n"+c.Warning]++
-		}
-	}
-	keys := slices.Sorted(maps.Keys(seen))
-	for i, key := range keys {
-		if i == warningLines {
-			fmt.Fprintf(&b, "  (%d more warnings)\n", len(keys)-i)
-			break
-		}
-		tool, warning, _ := strings.Cut(key, "\n")
-		times := ""
-		if n := seen[key]; n > 1 {
-			times = fmt.Sprintf(" (%d calls)", n)
-		}
-		fmt.Fprintf(&b, "  warning: %s%s: %s\n", oneLine(tool, 80), times, oneLine(warning, detailRunes))
-	}
-	return b.String()
-}
-
-func doneLast(c hostfns.Report) int {
-	if c.State == hostfns.Done {
-		return 1
-	}
-	return 0
-}
-
-// tally counts calls by how they ended: "2 done, 1 refused".
-func tally(calls []hostfns.Report) string {
-	var parts []string
-	for _, s := range []hostfns.State{hostfns.Done, hostfns.Refused, hostfns.Failed, hostfns.Unknown, hostfns.NotStarted} {
-		n := 0
-		for _, c := range calls {
-			if c.State == s {
-				n++
-			}
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// CallLine says in one line what became of a call.
-func CallLine(c hostfns.Report) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s: %s", c.Call, oneLine(c.Tool, 80), c.State)
-	if c.State == hostfns.Done && c.Took > 0 {
-		fmt.Fprintf(&b, " in %v", roughly(c.Took))
-	}
-	if c.Approved != "" {
-		fmt.Fprintf(&b, ", approved (%s)", oneLine(c.Approved, 80))
-	}
-	if c.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", oneLine(c.Reason, 80))
-	}
-	if c.Detail != "" {
-		b.WriteString(": " + oneLine(strings.TrimPrefix(c.Detail, c.Tool+": "), detailRunes))
 	}
 	return b.String()
 }

@@ -1,6 +1,10 @@
 package codemode
 
-import "github.com/codemode-project/codemode/profiles"
+import (
+	"encoding/json"
+
+	"github.com/codemode-project/codemode/profiles"
+)
 
 // ToolInfos describes the tools of this moment for [profiles.Config.Lint], sorted by name.
 func (e *Evaluator) ToolInfos() []profiles.ToolInfo {
@@ -9,4 +13,36 @@ func (e *Evaluator) ToolInfos() []profiles.ToolInfo {
 		infos = append(infos, profiles.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: annotations(t)})
 	}
 	return infos
+}
+
+// withMarks adds the members of a tool's _meta by which its server says that a person has to approve it to its annotations: what rules
+// look at, what the definition's digest covers, and what a review shows.
+func withMarks(annotations, meta json.RawMessage) json.RawMessage {
+	var said map[string]json.RawMessage
+	if json.Unmarshal(meta, &said) != nil {
+		return annotations // what is no object says nothing
+	}
+	var all map[string]json.RawMessage
+	for key, value := range said {
+		if !profiles.IsMark(key) {
+			continue
+		}
+		if all == nil {
+			if json.Unmarshal(annotations, &all) != nil || all == nil {
+				all = map[string]json.RawMessage{}
+			}
+		}
+		if _, twice := all[key]; twice {
+			key = "_meta/" + key // neither takes the other back
+		}
+		all[key] = value
+	}
+	if all == nil {
+		return annotations
+	}
+	joined, err := json.Marshal(all)
+	if err != nil { // cannot happen: all of it was JSON
+		return annotations
+	}
+	return joined
 }

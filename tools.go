@@ -1,7 +1,6 @@
 package codemode
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -39,15 +38,31 @@ func Declarations(tools []Tool) string {
 	return catalog.Declarations(known)
 }
 
+// Brief declares as many of the tools as fit into room bytes, with the beginning of what their servers say, the first of the
+// list before others. It returns those for which there was no room.
+func Brief(tools []Tool, room int) (text string, left []Tool) {
+	known := make([]*catalog.Tool, len(tools))
+	for i, t := range tools {
+		known[i] = t.known
+	}
+	text, without := catalog.Brief(known, room)
+	for _, t := range tools {
+		if slices.Contains(without, t.known) {
+			left = append(left, t)
+		}
+	}
+	return text, left
+}
+
 // A Query selects tools.
 type Query struct {
 	// Profiles leaves out what none of them would let through, whatever the
 	// arguments. "" among them is the base tool. None at all selects nothing.
 	Profiles []string
-	// Principal and Session are who asks, as in [Request]: what overlays hide from them is left out too.
-	Principal, Session string
-	Text               string // words to search for; "" lists by name
-	Limit              int    // zero is all
+	// Principal, Fingerprint and Session are who asks, as in [Request]: what overlays hide from them is left out too.
+	Principal, Fingerprint, Session string
+	Text                            string // words to search for; "" lists by name
+	Limit                           int    // zero is all
 }
 
 // Tools returns the tools that fit, best first.
@@ -85,7 +100,7 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 
 // visible accepts what at least one of the profiles might let through.
 func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
-	subject, err := e.subject(Request{Principal: q.Principal, Session: q.Session})
+	subject, err := e.subject(Request{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +117,10 @@ func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
 	}, nil
 }
 
-// Declarations describes tools in TypeScript: those of the given names, or, if
+// Declarations describes tools in TypeScript: those of the given names, which may be names of servers, or, if
 // there are no names, those that Query selects. A name that Query hides is a
 // [*hostfns.NotFoundError] like one that does not exist.
-func (e *Evaluator) Declarations(ctx context.Context, names []string, server string, q Query) (string, error) {
+func (e *Evaluator) Declarations(ctx context.Context, names []string, q Query) (string, error) {
 	found, err := e.search(ctx, q)
 	if err != nil {
 		return "", err
@@ -113,19 +128,19 @@ func (e *Evaluator) Declarations(ctx context.Context, names []string, server str
 	if len(names) > 0 {
 		var chosen []*catalog.Tool
 		for _, name := range names {
-			i := slices.IndexFunc(found, func(t *catalog.Tool) bool { return t.Name == name })
-			if i < 0 {
+			before := len(chosen)
+			for _, t := range found {
+				if t.Name == name || t.Server == name {
+					chosen = append(chosen, t)
+				}
+			}
+			if len(chosen) == before {
 				return "", e.hiddenOrMissing(name, found)
 			}
-			chosen = append(chosen, found[i])
 		}
 		found = chosen
 	}
-	if server != "" {
-		found = slices.DeleteFunc(found, func(t *catalog.Tool) bool { return t.Server != server })
-	}
-	slices.SortFunc(found, func(a, b *catalog.Tool) int { return cmp.Compare(a.Name, b.Name) })
-	return catalog.Declarations(slices.Compact(found)), nil
+	return catalog.Declarations(found), nil
 }
 
 // hiddenOrMissing does not tell the two apart; only visible names are suggested.

@@ -50,7 +50,8 @@ type Program struct {
 	// It may be longer than the text.
 	JS string
 	// Calls are the uses of tools, and of functions of the host, that can be
-	// seen, in the order of the text.
+	// seen, in the order of the text. One whose How is [Value] is perhaps no
+	// call; if it is Host as well, it may also be a server whose tools are used.
 	Calls []Call
 	// Dynamic are the places where the tools are used in a way that does not
 	// show which: codemode[x], codemode handed to a function or enumerated,

@@ -42,7 +42,7 @@ func search(body *node) *walker {
 	}
 	for _, p := range w.pending {
 		if !p.bind.reported {
-			w.found(p.worth, p.how, nil, nothing)
+			w.found(p.worth, Value, nil, nothing)
 		}
 	}
 	return w

@@ -3,6 +3,7 @@ package analysis
 import (
 	"container/list"
 	"context"
+	"errors"
 	"sync"
 )
 
@@ -68,6 +69,9 @@ func (r *Reader) Compile(ctx context.Context, name, text string) (*Program, []Pr
 			return program, problems, nil
 		}
 		r.Workers.failed(err)
+		if errors.Is(err, errLate) {
+			break
+		}
 	}
 	program, problems := Compile(name, text)
 	return program, problems, nil // not remembered: a worker may read more of it later

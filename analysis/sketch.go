@@ -131,6 +131,9 @@ func (s *sketch) object(n *node, at string, flat bool) bool {
 		default:
 			name, known = p.name, true
 		}
+		if known && name == "toJSON" && (p.is(flagMethod) || !(&sketch{budget: s.budget}).literal(p.a, false)) {
+			return false // the program says what is sent
+		}
 		if !known { // it may set any member anew
 			open = true
 			for name := range values {

@@ -49,21 +49,15 @@ func Work(in io.Reader, out io.Writer) error {
 	signal.Ignore(os.Interrupt) // a terminal sends it to everybody; the end of in is what counts
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(maxMemory / 2)
+	debug.SetGCPercent(400)
 	limitProcess()
 	var w watch
-	questions := make(chan request)
-	go func() {
-		decoder := gob.NewDecoder(in)
-		for {
-			var q request
-			if err := decoder.Decode(&q); err != nil {
-				os.Exit(0) // whoever asked is gone, also while a text is read
-			}
-			questions <- q
+	decoder, encoder := gob.NewDecoder(in), gob.NewEncoder(out)
+	for {
+		var q request
+		if err := decoder.Decode(&q); err != nil {
+			return nil // whoever asked is gone
 		}
-	}()
-	encoder := gob.NewEncoder(out)
-	for q := range questions {
 		w.begin()
 		a := replyOf(compile(q.Name, q.Text))
 		w.end()
@@ -75,7 +69,6 @@ func Work(in io.Reader, out io.Writer) error {
 			return errors.Join(errors.New("answering"), err)
 		}
 	}
-	return nil
 }
 
 // A watch ends the process when a text costs too much.

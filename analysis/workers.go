@@ -83,13 +83,17 @@ func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, e
 	cancelled := context.AfterFunc(ctx, p.kill)
 	late := time.AfterFunc(maxWait, p.kill)
 	a, err := p.ask(s)
-	late.Stop()
+	inTime := late.Stop()
 	if !cancelled() && ctx.Err() != nil {
 		p.stop()
 		return nil, nil, ctx.Err()
 	}
 	switch {
+	case !inTime:
+		p.stop()
+		return nil, nil, errLate
 	case err != nil:
+		p.kill() // it may have closed its output only
 		p.stop()
 		f := p.exceeded()
 		if f == nil {
@@ -153,16 +157,19 @@ type endedError struct{ how, said string }
 
 func (e *endedError) Error() string { return "a worker ended: " + e.how }
 
+// errLate says that a worker got no processor for long: another would not either.
+var errLate = errors.New("a worker was not done within " + maxWait.String())
+
 var errWorkersClosed = errors.New("the workers are closed")
 
 // A worker is one process.
 type worker struct {
-	cmd     *exec.Cmd
-	in      *gob.Encoder
-	answers chan *reply
-	close   func() error  // its input, which ends it
-	said    *lastWords    // to be read once it has ended
-	ended   chan struct{} // closed when the process has ended
+	cmd       *exec.Cmd
+	questions *gob.Encoder
+	answers   *gob.Decoder
+	close     func() error  // its input, which ends it
+	said      *lastWords    // to be read once it has ended
+	ended     chan struct{} // closed when the process has ended
 }
 
 func (w *Workers) start() (*worker, error) {
@@ -182,54 +189,42 @@ func (w *Workers) start() (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
-	out, err := cmd.StdoutPipe()
+	// Not StdoutPipe, which Wait closes: an answer is read while Wait waits for the end.
+	out, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
+	defer theirs.Close()
+	cmd.Stdout = theirs
 	if err := cmd.Start(); err != nil {
+		_ = out.Close()
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
 	p := &worker{
-		cmd: cmd, in: gob.NewEncoder(in), answers: make(chan *reply, 1), close: in.Close, said: said, ended: make(chan struct{}),
+		cmd: cmd, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out), close: in.Close, said: said, ended: make(chan struct{}),
 	}
 	if w.all == nil {
 		w.all = map[*worker]bool{}
 	}
 	w.all[p] = true
 	w.running.Go(func() {
-		decoder := gob.NewDecoder(out)
-		for asked := true; asked; {
-			a := &reply{}
-			if decoder.Decode(a) != nil {
-				break
-			}
-			select {
-			case p.answers <- a:
-			default:
-				asked = false
-			}
-		}
-		p.kill() // it may have closed its output only
 		_ = cmd.Wait()
 		w.mu.Lock()
 		delete(w.all, p)
 		w.mu.Unlock()
+		_ = out.Close()
 		close(p.ended)
 	})
 	return p, nil
 }
 
-// ask sends a text and returns the answer. The error says that the worker ended.
+// ask sends a text and returns the answer. With an error the worker has ended, or is of no use.
 func (p *worker) ask(s source) (*reply, error) {
-	if err := p.in.Encode(request{s.name, s.text}); err != nil {
+	if err := p.questions.Encode(request{s.name, s.text}); err != nil {
 		return nil, err
 	}
-	select {
-	case a := <-p.answers:
-		return a, nil
-	case <-p.ended:
-		return nil, errors.New("the worker ended")
-	}
+	a := &reply{}
+	return a, p.answers.Decode(a)
 }
 
 func (p *worker) kill() { _ = p.cmd.Process.Kill() }

@@ -10,7 +10,7 @@ const (
 	Alias        = "alias"        // const f = codemode.a__b; f(x)
 	Destructured = "destructured" // const {a__b} = codemode; a__b(x)
 	Indirect     = "indirect"     // codemode.a__b.call(null, x)
-	Value        = "value"        // list.map(codemode.a__b): somebody else may call it
+	Value        = "value"        // list.map(codemode.a__b): somebody else may call it, or nobody
 )
 
 // A nature says what is known of a value.

@@ -160,7 +160,9 @@ func nobody(tried []Try, r *Request, fallback bool) Answer {
 		a.Code, a.Detail = CodeTimeout, "this call needs a person's approval and nobody answered in time"
 	case has(Spent) && only(Spent, Absent, Empty, Unable, TooWeak):
 		a.Code, a.Detail = CodeTooMany, "this run has asked people as often as this client can carry; ask for less, or for several calls at once"
-	case only(Unable, Empty) && (len(tried) == 0 || has(Unable)):
+	case has(TooWeak):
+		a.Code, a.Detail = CodeNoApprover, "a call of critical risk is approved only where it is known who answers, on the page for people or the terminal of codemode run, and nobody approved it there: "+summary(tried)
+	case only(Unable):
 		a.Code, a.Detail = CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
 	default:
 		a.Code, a.Detail = CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried)

@@ -86,14 +86,14 @@ func (p *printer) container(raw []byte, depth, indent int, s secrecy) {
 		}
 		p.cut = true
 		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, count(n, "entry", "entries"), len(raw)))
-	case p.oneLine && p.items == 0, !p.oneLine && p.column+2*len(raw) < p.width && p.simple(raw):
+	case p.oneLine && !more(raw, p.items), !p.oneLine && p.column+2*len(raw) < p.width && p.simple(raw):
 		p.put(opening)
-		i := 0
+		i, named := 0, p.named(raw)
 		for key, value := range entries(raw) {
 			if i > 0 {
 				p.put(", ")
 			}
-			p.entry(i, key, value, depth+1, indent, s)
+			p.entry(i, key, value, depth+1, indent, named, s)
 			i++
 		}
 		p.put(closing)
@@ -103,6 +103,16 @@ func (p *printer) container(raw []byte, depth, indent int, s secrecy) {
 		p.newline(indent)
 		p.put(closing)
 	}
+}
+
+// more reports whether a container has more than n entries.
+func more(raw []byte, n int) bool {
+	for range entries(raw) {
+		if n--; n < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // simple reports whether a container holds nothing but a few simple values.
@@ -115,16 +125,10 @@ func (p *printer) simple(raw []byte) bool {
 // members writes the entries of a container, those in the middle left out if there are too many.
 func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
 	n := 0
-	named := false // an entry says that its sibling "value" is a secret
-	for key, value := range entries(raw) {
+	for range entries(raw) {
 		n++
-		if key != nil && value[0] == '"' && len(value) < 100 {
-			switch text(key) {
-			case "name", "key", "header":
-				named = named || p.masker.key(text(value)) != open
-			}
-		}
 	}
+	named := p.named(raw)
 	head, tail := n, 0
 	if n > p.items {
 		head, tail = p.items-p.items/3, p.items/3
@@ -133,11 +137,7 @@ func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
 	for key, value := range entries(raw) {
 		if i < head || i >= n-tail {
 			p.newline(indent + 2)
-			inner := s
-			if named && text(key) == "value" {
-				inner = max(s, token)
-			}
-			p.entry(i, key, value, depth, indent+2, inner)
+			p.entry(i, key, value, depth, indent+2, named, s)
 		} else if i == head {
 			p.newline(indent + 2)
 			p.cut = true
@@ -147,13 +147,36 @@ func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
 	}
 }
 
-func (p *printer) entry(i int, key, value []byte, depth, indent int, s secrecy) {
+// named reports whether an entry of raw says that its sibling "value" is a secret.
+func (p *printer) named(raw []byte) bool {
+	for key, value := range entries(raw) {
+		if key != nil && value[0] == '"' && len(value) < 100 {
+			switch text(key) {
+			case "name", "key", "header":
+				if p.masker.key(text(value)) != open {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// within is the secrecy of what stands under key in something of secrecy s.
+func (p *printer) within(s secrecy, key string, named bool) secrecy {
+	if named && key == "value" {
+		s = max(s, token)
+	}
+	return max(s, p.masker.key(key))
+}
+
+func (p *printer) entry(i int, key, value []byte, depth, indent int, named bool, s secrecy) {
 	step := strconv.Itoa(i)
 	if key != nil {
 		step = text(key)
 		p.key(unquote(key))
 		p.put(": ")
-		s = max(s, p.masker.key(step))
+		s = p.within(s, step, named)
 	}
 	p.path = append(p.path, step)
 	p.value(value, depth, indent, max(s, p.masker.pointer(p.path)))

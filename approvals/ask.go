@@ -2,12 +2,14 @@ package approvals
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,20 +19,91 @@ type ask struct {
 	request *Request
 	options Options
 	start   time.Time
+	asked   time.Time  // when it was put first, which was in another process if that is earlier than start
 	replies chan reply // holds one of each channel, so that sending never blocks
 	moves   chan move
 	inner   context.Context // of channels that show this question alone
 	stop    context.CancelCauseFunc
+	round   *round        // what it was put with
+	told    chan struct{} // closed when whoever asked has been told the answer
 
 	// Touched by AskAll and then by decide.
 	waiting int // channels that have not answered
 	tried   []Try
 	digest  string
 	expires time.Time
-	failed  error // it cannot be asked
+	failed  error  // it cannot be asked
+	over    func() // says that the yes which decided has been told
 
 	mu    sync.Mutex
 	ended bool
+}
+
+// A round is the questions that are put at the same moment. What people allow of them takes effect before what they refuse
+// later, or with the same form: a refusal may end the program that asked.
+type round struct {
+	asks []*ask
+
+	mu   sync.Mutex
+	open int           // yeses that were given, and not told yet
+	none chan struct{} // closed when open is 0
+}
+
+func newRound() *round {
+	r := &round{none: make(chan struct{})}
+	close(r.none)
+	return r
+}
+
+// came counts a yes; over says that it was told, or does not count.
+func (r *round) came() (over func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open++; r.open == 1 {
+		r.none = make(chan struct{})
+	}
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.open--; r.open == 0 {
+			close(r.none)
+		}
+	})
+}
+
+// afterYeses waits until every yes that was given so far has been told, here or over a book that others share.
+func (a *ask) afterYeses(ctx context.Context) {
+	if book, ok := a.desk.book().(SharedBook); ok {
+		for _, other := range a.round.asks {
+			if other == a || other.failed != nil || other.isOver() {
+				continue
+			}
+			reading, cancel := context.WithTimeout(ctx, farWait)
+			if p, err := book.Find(reading, other.request.ID); err == nil && p.Allowed {
+				select {
+				case <-other.told:
+				case <-reading.Done():
+				}
+			}
+			cancel()
+		}
+	}
+	a.round.mu.Lock()
+	none := a.round.none
+	a.round.mu.Unlock()
+	select {
+	case <-none:
+	case <-ctx.Done():
+	}
+}
+
+func (a *ask) isOver() bool {
+	select {
+	case <-a.told:
+		return true
+	default:
+		return false
+	}
 }
 
 // A source is the channel that something comes from.
@@ -47,7 +120,15 @@ type reply struct {
 	err   error
 	took  time.Duration // since the channel showed the question
 	grant *Grant
-	kept  *kept // it was given in another process, and is in the book
+	kept  *kept  // it was given in another process, and is in the book
+	over  func() // of a yes, see round.came; nil for all else
+}
+
+// settled says that a reply decides nothing.
+func (r *reply) settled() {
+	if r.over != nil {
+		r.over()
+	}
 }
 
 // A move is what a channel says while the question is open.
@@ -64,19 +145,29 @@ const useWithin = time.Minute
 func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Options) *ask {
 	copied := *r
 	copied.OtherOnly = o.OtherOnly
+	start := time.Now()
+	if !o.Borrowed || copied.Until.IsZero() {
+		copied.Until = start.Add(o.Timeout)
+	}
+	copied.until = &atomic.Pointer[time.Time]{}
+	copied.until.Store(&copied.Until)
 	if copied.ID == "" {
 		copied.ID = newID()
 	}
 	a := &ask{
-		desk: d, request: &copied, options: o, start: time.Now(),
-		replies: make(chan reply, len(channels)+1), moves: make(chan move),
+		desk: d, request: &copied, options: o, start: start,
+		replies: make(chan reply, len(channels)+1), moves: make(chan move), told: make(chan struct{}), round: newRound(),
 	}
+	a.asked = a.start
 	a.inner, a.stop = context.WithCancelCause(ctx)
 	again := a.start.Before(copied.Expires)
 	if again {
 		a.expires = copied.Expires
 		a.digest, a.failed = copied.binding(a.expires).Digest()
 		again = a.digest == copied.Digest // else it is another question by now
+	}
+	if again && !copied.Time.IsZero() {
+		a.asked = copied.Time
 	}
 	if !again {
 		if !copied.Expires.IsZero() {
@@ -152,18 +243,34 @@ func putAll(ctx context.Context, g Gatherer, from source, asks []*ask) {
 	for _, a := range asks {
 		calls = append(calls, a.request)
 	}
-	results, err := askAllOver(stage(ctx, from, asks, shown.now), g, calls)
-	for i, a := range asks {
-		got := reply{source: from, err: err, took: shown.since()}
-		if err == nil {
-			got.Reply, got.err = results[i].Reply, results[i].Err
+	brought := make([]bool, len(asks)) // touched by the channel's goroutine alone
+	bring := func(i int, r Result, took time.Duration) {
+		if !brought[i] {
+			brought[i] = true
+			asks[i].bring(reply{source: from, Reply: r.Reply, err: r.Err, took: took})
 		}
-		a.bring(got)
+	}
+	staged := context.WithValue(stage(ctx, from, asks, shown.now), answeredKey{}, func(i int, r Result) { bring(i, r, shown.since()) })
+	results, err := askAllOver(staged, g, calls)
+	took := shown.since()
+	for _, yes := range []bool{true, false} { // see round
+		for i := range asks {
+			r := Result{Err: err}
+			if err == nil {
+				r = results[i]
+			}
+			if yes == (r.Err == nil && r.Reply.Decision == AllowOnce) {
+				bring(i, r, took)
+			}
+		}
 	}
 }
 
 // bring hands a reply to decide. What comes after the end goes to Desk.Late.
 func (a *ask) bring(got reply) {
+	if got.err == nil && got.Decision == AllowOnce {
+		got.over = a.round.came()
+	}
 	a.mu.Lock()
 	late := a.ended
 	if !late {
@@ -171,6 +278,7 @@ func (a *ask) bring(got reply) {
 	}
 	a.mu.Unlock()
 	if late {
+		got.settled()
 		a.late(got)
 	}
 }
@@ -190,25 +298,30 @@ func (a *ask) decide(ctx context.Context) Answer {
 		answer = a.wait(ctx)
 	}
 	a.stop(fmt.Errorf("%s", answer.closing()))
-	a.mu.Lock()
-	a.ended = true
-	a.mu.Unlock()
+	a.shut()
 	a.withdraw(ctx, answer)
 	a.desk.mine(a.request.ID, false)
-	for {
-		select {
-		case got := <-a.replies:
-			a.late(got)
-			continue
-		default:
-		}
-		break
-	}
-	answer.Tried, answer.Took = a.tried, time.Since(a.start)
+	answer.Tried, answer.Took = a.tried, cmp.Or(answer.Took, time.Since(a.asked))
 	if a.inquires() && !answer.Allowed {
 		answer.Detail = unanswered(&answer)
 	}
 	return answer
+}
+
+// shut has every other reply be late.
+func (a *ask) shut() {
+	a.mu.Lock()
+	a.ended = true
+	a.mu.Unlock()
+	for {
+		select {
+		case got := <-a.replies:
+			got.settled()
+			a.late(got)
+		default:
+			return
+		}
+	}
 }
 
 // wait returns the answer of the first channel that brings a clear one, or says why there is none.
@@ -229,7 +342,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 			return timedOut(maxTurns * a.options.Timeout)
 		case m := <-a.moves:
 			switch {
-			case m.away > 0:
+			case m.away > 0 && !a.options.Await:
 				away[m.n] = m.name
 			case m.away < 0:
 				delete(away, m.n)
@@ -239,13 +352,21 @@ func (a *ask) wait(ctx context.Context) Answer {
 			}
 			if turns += m.turn; turns > 0 {
 				timer.Stop()
+				a.request.until.Store(nil)
 			} else {
 				deadline = time.Now().Add(a.options.Timeout)
 				timer.Reset(a.options.Timeout)
+				now := deadline
+				a.request.until.Store(&now)
 			}
 		case got := <-a.replies:
 			if got.kept != nil {
-				return a.elsewhere(ctx, got)
+				a.over = got.over
+				answer := a.elsewhere(ctx, got)
+				if given := got.kept.Given; !given.IsZero() {
+					answer.Took = max(0, given.Sub(a.asked)) // clocks of two machines may differ
+				}
+				return answer
 			}
 			a.waiting--
 			delete(away, got.n)
@@ -253,20 +374,26 @@ func (a *ask) wait(ctx context.Context) Answer {
 			case outcome == No:
 				return a.refuse(ctx, got)
 			case outcome != Yes:
+				got.settled()
 			case ctx.Err() != nil:
+				got.settled()
 				a.late(got)
 				return withdrawn(ctx)
 			case turns == 0 && !time.Now().Before(deadline):
+				got.settled()
 				a.late(got)
 				return timedOut(a.options.Timeout)
 			default:
 				if no, ok := a.contradicted(); ok {
+					got.settled()
 					return a.refuse(ctx, no)
 				}
 				answer, err := a.allow(ctx, got)
 				if err == nil {
+					a.over = got.over
 					return answer
 				}
+				got.settled()
 				if !errors.Is(err, ErrTaken) {
 					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be kept: " + Words(err.Error())}
 				}
@@ -306,6 +433,7 @@ func (a *ask) contradicted() (reply, bool) {
 			case Yes:
 				a.late(got)
 			}
+			got.settled()
 		default:
 			return reply{}, false
 		}
@@ -350,7 +478,7 @@ func (a *ask) unwanted(got *reply) (err error) {
 	case got.Args != nil:
 		return a.request.Edit(got.Args)
 	case remembered:
-		got.grant, err = Draft(a.request, got.Scope, got.Length, time.Now())
+		got.grant, err = a.request.Draft(got.Wish(), time.Now())
 		return err
 	}
 	return nil
@@ -361,9 +489,11 @@ type kept struct {
 	Yes     bool          `json:"yes"` // as the book says beside it, but sealed with the rest where the book is
 	Channel string        `json:"channel"`
 	By      string        `json:"by,omitempty"`
+	Given   time.Time     `json:"given,omitzero"`
 	Reason  string        `json:"reason,omitempty"`
 	Scope   Scope         `json:"scope,omitempty"`
-	Length  time.Duration `json:"length,omitempty"` // of a grant for a time
+	Length  time.Duration `json:"length,omitempty"` // of a grant
+	Uses    int           `json:"uses,omitempty"`   // of a grant
 	Edited  string        `json:"edited,omitempty"` // the question that stands for the arguments that were allowed instead
 
 	Selected []int  `json:"selected,omitempty"` // the answer to an Inquiry
@@ -371,7 +501,8 @@ type kept struct {
 }
 
 func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
-	js, err := json.Marshal(kept{Yes: yes, Channel: got.name, By: got.By, Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Edited: edited, Selected: got.Selected, Text: got.Text})
+	js, err := json.Marshal(kept{Yes: yes, Channel: got.name, By: got.By, Given: time.Now(), Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Uses: got.Uses,
+		Edited: edited, Selected: got.Selected, Text: got.Text})
 	if err != nil {
 		return err
 	}
@@ -379,6 +510,8 @@ func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, 
 }
 
 func (a *ask) refuse(ctx context.Context, got reply) Answer {
+	a.shut() // a yes to it that comes now is late, and nobody waits for it
+	a.afterYeses(ctx)
 	_ = a.keep(ctx, a.request.ID, a.digest, false, got, "") // a no stands, whether or not it can be kept
 	return declined(got)
 }

@@ -26,6 +26,7 @@ type Pending struct {
 	Question  json.RawMessage // the Binding's parts, to be shown
 	Expires   time.Time
 	Created   time.Time // from the Book
+	Allowed   bool      // somebody allowed it, perhaps with other arguments; from a SharedBook
 }
 
 // A Book keeps questions, the one answer of each and its one use, also when several processes share it. All three return

@@ -69,8 +69,9 @@ type Reply struct {
 	Typed bool
 
 	Scope Scope // with a yes: how long it is remembered, as one of the Offers; "" is Once
-	// Length of a grant for a time; 0 is what was offered.
+	// Length and Uses of the grant, within what the profile lets people choose; 0 is what was offered.
 	Length time.Duration
+	Uses   int
 	// Args are the arguments that the person allows instead of those of the request; nil are those.
 	Args json.RawMessage
 	By   string // who answers, if the channel knows: a principal such as "local:anna"
@@ -79,6 +80,9 @@ type Reply struct {
 	Selected []int
 	Text     string
 }
+
+// Wish is the grant that r asks for.
+func (r *Reply) Wish() Wish { return Wish{Scope: r.Scope, Length: r.Length, Uses: r.Uses} }
 
 type pauseKey struct{}
 
@@ -100,6 +104,16 @@ func Away(ctx context.Context) (back func()) {
 		return away()
 	}
 	return func() {}
+}
+
+type answeredKey struct{}
+
+// Answered hands over the answer to call i of an AskAll before those to the others: it takes effect at once. What AskAll
+// returns for that call does not count any more. It is called from the goroutine of AskAll.
+func Answered(ctx context.Context, i int, r Result) {
+	if answered, ok := ctx.Value(answeredKey{}).(func(int, Result)); ok {
+		answered(i, r)
+	}
 }
 
 // MaxRounds is how often a call of a tool may be answered with a question in MCP 2026-07-28 before clients give up.

@@ -30,8 +30,14 @@ type Options struct {
 	// OtherOnly says that who asked for the run may not answer (approver "other"): an answer counts only from a channel that
 	// knows who gives it.
 	OtherOnly bool
+	// Await has a question wait for people who are not there yet, until its time is over. Without it, a channel where nobody is
+	// when the question comes has no person; one who was there and left changes nothing.
+	Await bool
 	// Borrowed says that another process asks: without an answer the questions stay open.
 	Borrowed bool
+	// Answered, if set, is told of each answer as soon as there is one, with its index: of those of one form the yeses come
+	// first. It may be called by several goroutines, and holds up whatever is refused later.
+	Answered func(i int, answer Answer)
 	// Leaving reports whether another process goes on with the run, for whom the questions stay open. Nil is never.
 	Leaving func() bool
 }
@@ -104,9 +110,12 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 	together, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	asks := make([]*ask, len(calls))
+	round := newRound()
 	for i, r := range calls {
 		asks[i] = d.open(ctx, r, channels, o)
+		asks[i].round = round
 	}
+	round.asks = asks
 	for n, c := range channels {
 		name := nameOf(c)
 		var those []*ask
@@ -141,7 +150,16 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 	answers := make([]Answer, len(asks))
 	var deciding sync.WaitGroup
 	for i, a := range asks {
-		deciding.Go(func() { answers[i] = a.decide(ctx) })
+		deciding.Go(func() {
+			answers[i] = a.decide(ctx)
+			if o.Answered != nil {
+				o.Answered(i, answers[i])
+			}
+			close(a.told)
+			if a.over != nil {
+				a.over()
+			}
+		})
 	}
 	deciding.Wait()
 	if len(answers) > 0 {

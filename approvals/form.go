@@ -3,6 +3,7 @@ package approvals
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -174,7 +175,7 @@ func (f *field) title(calls []*Request) string {
 		}
 	}
 	if len(calls) > 1 {
-		what := numbers(f.calls)
+		what := numbered(calls).names(f.calls)
 		title = strings.ToUpper(what[:1]) + what[1:] + ": " + title
 	}
 	if code, _ := shorten(calls[f.calls[0]].Code); code != "" && len(f.calls) == 1 {
@@ -236,7 +237,7 @@ func FormAll(calls []*Request, style FormStyle) (message string, schema json.Raw
 func (f *field) remark(calls []*Request) string {
 	what := "This form can only refuse"
 	if len(calls) > 1 {
-		what += " " + numbers(f.calls)
+		what += " " + numbered(calls).names(f.calls)
 	}
 	for _, c := range f.calls {
 		if len(f.offered) == 1 && !formSuffices(calls[c].Risk) {
@@ -346,8 +347,13 @@ func ReadFormAll(calls []*Request, action string, content map[string]any) []Resu
 			results[c] = x
 		}
 	}
-	for i := range results { // whoever says yes to one call and no to another has looked at both
-		results[i].Reply.Typed = said && results[i].Err == nil && results[i].Reply.Decision == Refuse
+	refuses := func(x Result) bool { return x.Err == nil && x.Reply.Decision == Refuse }
+	no := slices.ContainsFunc(results, refuses)
+	for i := range results {
+		results[i].Reply.Typed = said && refuses(results[i]) // whoever says yes to one call and no to another has looked at both
+		if no && !refuses(results[i]) {
+			results[i].Reply.Reason = "" // the words are about what was refused
+		}
 	}
 	return results
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,5 +171,27 @@ func TestAHighRiskIsNotApprovedUnseen(t *testing.T) {
 	r.Risk = Medium
 	if reply, err := ReadForm(r, "accept", yes); reply.Decision != AllowOnce {
 		t.Errorf("a medium risk does not ask for everything: got %v", err)
+	}
+}
+
+// The words of a form with a refusal in it are about the calls that were refused, and stand at no other call.
+func TestWordsStandAtTheCallsThatWereRefused(t *testing.T) {
+	calls := issues(3)
+	for name, test := range map[string]struct {
+		content map[string]any
+		want    []string
+	}{
+		"one of three":        {map[string]any{"decision_1": "allow_once", "decision_2": "deny", "decision_3": "allow_once", "reason": "wrong issue"}, []string{"", "wrong issue", ""}},
+		"all":                 {map[string]any{"same_for_all": "deny", "decision_1": "deny", "decision_2": "deny", "decision_3": "deny", "reason": "not today"}, []string{"not today", "not today", "not today"}},
+		"none":                {map[string]any{"same_for_all": "allow_once", "decision_1": "allow_once", "decision_2": "allow_once", "decision_3": "allow_once", "reason": "as agreed"}, []string{"as agreed", "as agreed", "as agreed"}},
+		"one that is unclear": {map[string]any{"decision_1": "allow_once", "decision_2": "perhaps", "decision_3": "deny", "reason": "wrong issue"}, []string{"", "", "wrong issue"}},
+	} {
+		var got []string
+		for _, r := range ReadFormAll(calls, "accept", test.content) {
+			got = append(got, r.Reply.Reason)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: words %q, want %q", name, got, test.want)
+		}
 	}
 }

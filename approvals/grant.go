@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -75,6 +76,7 @@ type Grant struct {
 
 	Coverage Coverage  `json:"coverage"`
 	Digest   string    `json:"digest,omitempty"` // of the arguments, for CoverExact
+	Shown    string    `json:"shown,omitempty"`  // those arguments in a line, cut and masked, for people to read
 	Values   []Value   `json:"values,omitempty"` // for CoverRule
 	Envelope *Envelope `json:"envelope,omitempty"`
 
@@ -99,12 +101,40 @@ type Value struct {
 var (
 	ErrNotOffered = errors.New("the profile does not offer to remember this answer")
 	ErrTooLong    = errors.New("it would last longer than the profile lets it")
+	ErrTooMuch    = errors.New("it would be good for more calls than people may allow at once")
 )
 
-// Draft makes the grant that scope stands for, given with a yes to r at that moment. What the terms of r do not hold is an
-// error and is not made to fit. A length of 0 is the one that the terms offer.
+// A Wish is a grant as a person asks for it. A Length and Uses of 0 are those that are offered.
+type Wish struct {
+	Scope  Scope
+	Length time.Duration
+	Uses   int
+}
+
+// Draft makes the grant that scope stands for, given with a yes to r at that moment; see [Request.Draft].
 func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant, error) {
+	return r.Draft(Wish{Scope: scope, Length: length}, now)
+}
+
+// MostUses is how many calls a person may allow at once with a grant of that scope.
+func (s Scope) MostUses() int {
+	if s == ForPlan {
+		return 0
+	}
+	return RunUses
+}
+
+// Longest is how long a grant of that scope may last, as the terms say it.
+func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), HardMax) }
+
+// Draft makes a grant, given with a yes to r at that moment. What the terms of r do not hold is an error and is not made to
+// fit. A plan is given as it is.
+func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
+	scope, length := w.Scope, w.Length
 	if scope == ForPlan {
+		if length != 0 || w.Uses != 0 {
+			return nil, fmt.Errorf("%w: a plan is allowed as it was shown", ErrNotOffered)
+		}
 		return draftPlan(r, now)
 	}
 	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
@@ -115,17 +145,16 @@ func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant
 		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
 		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
 	}
-	longest := r.Terms.Max
-	if longest == 0 {
-		longest = defaultMaxGrant
+	if w.Uses < 0 || w.Uses > scope.MostUses() {
+		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", ErrTooMuch, w.Uses, scope.MostUses())
 	}
-	longest = min(longest, HardMax)
+	longest := r.Terms.Longest()
 	switch scope {
 	case ForRun, ForCount:
 		if r.Run == "" {
 			return nil, fmt.Errorf("%w: the call belongs to no run", ErrNotOffered)
 		}
-		g.Run, g.Uses, length = r.Run, RunUses, longest
+		g.Run, g.Uses, length = r.Run, RunUses, cmp.Or(length, longest)
 		if scope == ForCount {
 			g.Uses = CountUses
 		}
@@ -137,7 +166,7 @@ func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant
 			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", ErrNotOffered)
 		}
 		if scope == ForSession {
-			g.Session, length = r.Session, longest
+			g.Session, length = r.Session, cmp.Or(length, longest)
 		}
 	default:
 		return nil, ErrNotOffered
@@ -150,7 +179,7 @@ func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant
 	if length < 0 || length > longest {
 		return nil, fmt.Errorf("%w: %v, and %v is the most", ErrTooLong, length, longest)
 	}
-	g.Expires = now.Add(length)
+	g.Uses, g.Expires = cmp.Or(w.Uses, g.Uses), now.Add(length)
 	return g, g.cover(r)
 }
 
@@ -170,6 +199,7 @@ func (g *Grant) cover(r *Request) error {
 	var err error
 	switch g.Coverage {
 	case CoverExact:
+		g.Shown = strings.TrimSpace(strings.TrimPrefix(Summary(r), Heading(r)))
 		g.Digest, err = argsDigest(r.Args)
 	case CoverRule:
 		for _, p := range slices.Sorted(slices.Values(r.Terms.Pointers)) {
@@ -249,6 +279,25 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 	return false
 }
 
+// Allows says in one line which calls g allows, for lists. For how many and until when is said by its fields.
+func (g *Grant) Allows() string {
+	if g.Scope == ForPlan {
+		return g.Text()
+	}
+	arguments := strings.TrimSuffix(g.arguments(), ",")
+	if g.Shown != "" {
+		arguments = "exactly " + g.Shown
+	}
+	for _, v := range g.Values { // the list has no question beside it where a long value could be read
+		if len(escape(v.JSON, prose)) > maxShownValue {
+			pointer, _ := shorten(v.Pointer)
+			value, _ := shorten(v.JSON)
+			arguments += "; " + pointer + " is " + value
+		}
+	}
+	return Heading(&Request{Name: g.Name}) + " with " + arguments
+}
+
 // Text says in one line what g allows, from what g is: it is the words on the button that gives it.
 func (g *Grant) Text() string {
 	var b strings.Builder
@@ -261,13 +310,15 @@ func (g *Grant) Text() string {
 		fmt.Fprintf(&b, " for this run, at most %s", count(g.Uses, "time", "times"))
 	case ForCount:
 		fmt.Fprintf(&b, " for this and the next %s of this run", count(g.Uses, "call", "calls"))
-	case ForTime:
-		fmt.Fprintf(&b, " for %s", lasting(g.Expires.Sub(g.Created)))
-	case ForSession:
-		if g.Session != "" {
-			fmt.Fprintf(&b, " in this session, at most %s", lasting(g.Expires.Sub(g.Created)))
+	case ForTime, ForSession:
+		if g.Scope == ForSession && g.Session != "" {
+			b.WriteString(" in this session, at most")
 		} else {
-			fmt.Fprintf(&b, " for %s", lasting(g.Expires.Sub(g.Created)))
+			b.WriteString(" for")
+		}
+		b.WriteString(" " + lasting(g.Expires.Sub(g.Created)))
+		if g.Uses > 0 {
+			b.WriteString(", at most " + count(g.Uses, "time", "times"))
 		}
 	}
 	return b.String()

@@ -591,3 +591,69 @@ func sittingAll(t *testing.T, calls []*Request, line string) ([]Result, string, 
 	keyboard.Close()
 	return results, out.text, err
 }
+
+// A person chooses for how many calls and until when a grant is good, within what the profile lets them; more is refused and not
+// made to fit.
+func TestAPersonChoosesTheNumberAndTheEnd(t *testing.T) {
+	r := write("/a")
+	r.Terms = Terms{Scopes: []Scope{ForRun, ForCount, ForTime, ForSession}, Default: time.Minute, Max: time.Hour, Pointers: []string{"/path"}}
+	for _, test := range []struct {
+		wish  Wish
+		uses  int
+		lasts time.Duration
+		wrong error
+	}{
+		{Wish{Scope: ForRun}, RunUses, time.Hour, nil},
+		{Wish{Scope: ForRun, Uses: 3, Length: 2 * time.Minute}, 3, 2 * time.Minute, nil},
+		{Wish{Scope: ForCount}, CountUses, time.Hour, nil},
+		{Wish{Scope: ForCount, Uses: 36}, 36, time.Hour, nil},
+		{Wish{Scope: ForTime}, 0, time.Minute, nil},
+		{Wish{Scope: ForTime, Uses: 2, Length: 30 * time.Minute}, 2, 30 * time.Minute, nil},
+		{Wish{Scope: ForSession, Length: time.Minute}, 0, time.Minute, nil},
+		{Wish{Scope: ForCount, Uses: RunUses + 1}, 0, 0, ErrTooMuch},
+		{Wish{Scope: ForTime, Uses: -1}, 0, 0, ErrTooMuch},
+		{Wish{Scope: ForTime, Length: time.Hour + 1}, 0, 0, ErrTooLong},
+		{Wish{Scope: ForRun, Length: time.Hour + 1}, 0, 0, ErrTooLong},
+		{Wish{Scope: ForSession, Length: -1}, 0, 0, ErrTooLong},
+		{Wish{Scope: Once, Uses: 1}, 0, 0, ErrNotOffered},
+	} {
+		g, err := r.Draft(test.wish, someday)
+		switch {
+		case test.wrong != nil:
+			if !errors.Is(err, test.wrong) {
+				t.Errorf("%+v: %v, want %v", test.wish, err, test.wrong)
+			}
+		case err != nil:
+			t.Errorf("%+v: %v", test.wish, err)
+		case g.Uses != test.uses || g.Expires.Sub(someday) != test.lasts:
+			t.Errorf("%+v: %d calls for %v, want %d for %v", test.wish, g.Uses, g.Expires.Sub(someday), test.uses, test.lasts)
+		}
+	}
+}
+
+// In a list a grant says what it allows: the arguments themselves, short, with secrets masked.
+func TestAGrantSaysWhatItAllows(t *testing.T) {
+	r := write("/a")
+	r.Args = json.RawMessage(`{"path":"/a","content":"` + strings.Repeat("x", 100) + `","mode":{"flags":["w"]}}`)
+	for coverage, want := range map[Coverage]string{
+		CoverExact: `exactly path: "/a", content: "xxxx`, CoverRule: `/path "/a", other arguments as they come`, CoverAny: "any arguments",
+	} {
+		r.Terms.Args = coverage
+		g, err := Draft(r, ForTime, 0, someday)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Allows(); !strings.HasPrefix(got, "fs.write with "+want) || len(got) > 200 {
+			t.Errorf("%s: %s", coverage, got)
+		}
+	}
+	r.Args = json.RawMessage(`{"path":"/` + strings.Repeat("a", 60) + `/the-end"}`)
+	r.Terms.Args = CoverRule
+	g, err := Draft(r, ForTime, 0, someday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Allows(); !strings.Contains(got, "the-end") {
+		t.Errorf("a long value: %s", got)
+	}
+}

@@ -56,9 +56,9 @@ func join(us []unit) string {
 	return b.String()
 }
 
-// Summary is r in one line, for lists.
+// Summary is r in one line, for lists: the name of the tool and the arguments, flattened.
 func Summary(r *Request) string {
-	p := &printer{limits: limits{text: 40}, masker: newMasker(r.Display, false), oneLine: true}
+	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false), oneLine: true}
 	if r.Inquiry != nil {
 		p.limits.text = inquirySummary
 		p.put("a program asks ")
@@ -66,31 +66,14 @@ func Summary(r *Request) string {
 		return p.b.String()
 	}
 	p.put(Heading(r))
-	if len(r.Args) == 0 || !json.Valid(r.Args) || r.Args[space(r.Args, 0)] != '{' || empty(r.Args[space(r.Args, 0):]) {
+	if len(r.Args) == 0 || !json.Valid(r.Args) || r.Args[space(r.Args, 0)] != '{' || empty(object(r.Args)) {
 		p.arguments(r.Args, 0)
 		return p.b.String()
 	}
-	i := 0
-	for key, value := range entries(r.Args[space(r.Args, 0):]) {
-		switch {
-		case i == 0:
-			p.put(" ")
-		case i < inSummary:
-			p.put(", ")
-		}
-		if i < inSummary {
-			p.entry(i, key, value, 0, 0, open)
-		}
-		i++
-	}
-	if i > inSummary {
-		p.put(fmt.Sprintf(" (%d more)", i-inSummary))
-	}
+	p.put(" ")
+	p.inline(p.flat(object(r.Args)), summaryLeaves, p.column+summaryWidth)
 	return p.b.String()
 }
 
 // inquirySummary is how much of a program's question a summary shows.
 const inquirySummary = 100
-
-// inSummary is how many arguments a summary shows.
-const inSummary = 4

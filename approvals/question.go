@@ -58,7 +58,7 @@ func (q *question) finish() Rendering {
 }
 
 func (q *question) rendering() Rendering {
-	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: !q.cut && !q.large}
+	return Rendering{Text: q.b.String(), Cut: q.cut, Masked: q.masked, Complete: !q.cut && !q.large, Arguments: q.args}
 }
 
 // facts writes all that stands below the heading, but for the preview.

@@ -8,12 +8,25 @@ import (
 	"time"
 )
 
-// A Queue is a channel to people who see all that waits and answer in any order, from where they have taken a seat: a second
-// terminal, a page. While nobody has, it has no person.
+// A Queue is a channel to people who see what waits and answer in any order, from where they have taken a seat: a second
+// terminal, a page. A question stays until its answer or its end, whoever takes a seat or leaves one.
 type Queue struct {
+	// May, if set, reports whether somebody may see and answer what is asked for a principal. Who may not has no part in it: they
+	// do not see the question, cannot answer it, and do not count as somebody who is there for it. Nil lets whoever has a seat
+	// answer everything. It is set before the queue is used, and called concurrently.
+	May func(by, principal string) bool
+	// Expects, if set, reports whether people are expected who are not there yet. Nil is that they are. It is set before the queue
+	// is used, and called concurrently.
+	Expects func() bool
+	// Where, if set, says in a few words where people answer, for those who wait.
+	Where string
+
 	// Summon, if set, is called when a question comes and nobody has a seat. It may send for somebody, and returns how long that
 	// may take: until then the question waits. It is set before the queue is used, and called concurrently.
 	Summon func() time.Duration
+	// Outcome, if set, waits for what became of a call that was allowed here, and says it in a few words; "" is that nobody knows.
+	// It is set and called like Summon.
+	Outcome func(ctx context.Context, r *Request) string
 
 	name   string
 	strong bool
@@ -68,22 +81,23 @@ func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
 	defer q.remove(it)
 	var back func()
 	var coming <-chan time.Time
-	if q.Summon != nil && q.Present() == 0 {
+	if q.Summon != nil && !q.attended(r) {
 		if wait := q.Summon(); wait > 0 {
 			coming = time.After(wait)
 		}
 	}
-	for {
+	for came := false; ; {
 		q.mu.Lock()
-		somebody, changed := len(q.seats) > 0 || q.far, q.changed
+		somebody, changed := q.far || q.somebody(r), q.changed
 		q.mu.Unlock()
 		switch {
 		case somebody:
+			came = true // that they leave decides nothing
 			if coming = nil; back != nil {
 				back()
 				back = nil
 			}
-		case back == nil && coming == nil:
+		case back == nil && coming == nil && !came:
 			back = Away(ctx)
 		}
 		select {
@@ -118,6 +132,25 @@ func (q *Queue) tell() {
 		default: // it has not looked since the last time
 		}
 	}
+}
+
+// may reports whether somebody may see and answer a question.
+func (q *Queue) may(by string, r *Request) bool { return q.May == nil || q.May(by, r.Principal) }
+
+// somebody reports whether somebody has a seat here who may answer a question. The caller holds q.mu.
+func (q *Queue) somebody(r *Request) bool {
+	for s := range q.seats {
+		if q.may(s.by, r) {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *Queue) attended(r *Request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.somebody(r)
 }
 
 // Present is how many seats are taken here.
@@ -170,17 +203,17 @@ func (s *Seat) News() <-chan struct{} { return s.news }
 
 // An Open is a question in a Queue. Its request must not be changed.
 type Open struct {
-	Request *Request // with Expires, its end
+	Request *Request
 	Since   time.Time
 }
 
-// Pending lists the questions that wait, oldest first.
+// Pending lists the questions that wait and that whoever has the seat may answer, oldest first.
 func (s *Seat) Pending() []Open {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	var all []Open
 	for _, it := range s.queue.items {
-		if !it.answered {
+		if !it.answered && s.queue.may(s.by, it.request) {
 			all = append(all, Open{it.request, it.since})
 		}
 	}
@@ -190,7 +223,7 @@ func (s *Seat) Pending() []Open {
 // Show returns a question whole: nothing is cut and nothing masked. A call of high risk that cannot be shown whole otherwise is
 // approved by nobody who has not seen it so.
 func (s *Seat) Show(id string, o RenderOptions) (string, error) {
-	it, err := s.queue.find(id)
+	it, err := s.find(id)
 	if err != nil {
 		return "", err
 	}
@@ -200,6 +233,20 @@ func (s *Seat) Show(id string, o RenderOptions) (string, error) {
 	defer s.mu.Unlock()
 	s.seen[id] = true
 	return text, nil
+}
+
+// showAll is Show for the calls of a batch.
+func (s *Seat) showAll(ids []string, o RenderOptions) (string, error) {
+	var calls []*Request
+	for _, id := range ids {
+		it, err := s.find(id)
+		if err != nil {
+			return "", err
+		}
+		calls = append(calls, it.request)
+	}
+	o.Full, o.Reveal = true, true
+	return RenderAll(calls, o).Text, nil
 }
 
 // Reasons why an answer does not count. The question stays open after all but ErrTaken.
@@ -212,11 +259,13 @@ var (
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
 )
 
-func (q *Queue) find(id string) (*item, error) {
+// find gives an open question. One that somebody else has to answer is as if it were not there.
+func (s *Seat) find(id string) (*item, error) {
+	q := s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, it := range q.items {
-		if it.request.ID == id && id != "" && !it.answered {
+		if it.request.ID == id && id != "" && !it.answered && q.may(s.by, it.request) {
 			return it, nil
 		}
 	}
@@ -226,7 +275,7 @@ func (q *Queue) find(id string) (*item, error) {
 // Answer answers the question with that ID, once. What comes back is told to the person: that somebody was faster, or what is
 // wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
 func (s *Seat) Answer(id, digest, code string, r Reply) error {
-	it, err := s.queue.find(id)
+	it, err := s.find(id)
 	if err != nil {
 		return err
 	}
@@ -284,7 +333,7 @@ func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
 		}
 	}
 	if reply.Scope != "" && reply.Scope != Once {
-		if _, err := Draft(r, reply.Scope, reply.Length, time.Now()); err != nil {
+		if _, err := r.Draft(reply.Wish(), time.Now()); err != nil {
 			return err
 		}
 	}

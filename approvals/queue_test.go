@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -241,4 +242,153 @@ func TestAQueueSendsForSomebody(t *testing.T) {
 		t.Error(err)
 	}
 	<-answer
+}
+
+// Who may not answer a question has no part in it: they do not see it, cannot answer it, and are nobody who is there for it.
+func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, q := &Desk{}, NewQueue("web")
+		q.May = func(by, principal string) bool { return by == principal || by == "boss" }
+		ben := q.Sit("ben")
+		defer ben.Leave()
+		r := &Request{Name: "a__b", Tool: "b", Server: "a", Principal: "anna", Args: json.RawMessage(`{}`)}
+		if got := d.Ask(t.Context(), r, []Channel{q}, Options{Timeout: time.Minute}); got.Allowed || got.Code != CodeNoApprover {
+			t.Errorf("with only ben there, who may not answer: %+v", got)
+		}
+		got := asking(t.Context(), d, q, r)
+		boss := q.Sit("boss")
+		defer boss.Leave()
+		synctest.Wait()
+		open := boss.Pending()
+		if len(ben.Pending()) != 0 || len(open) != 1 {
+			t.Fatalf("ben sees %d questions, boss %d", len(ben.Pending()), len(open))
+		}
+		id, digest := open[0].Request.ID, open[0].Request.Digest
+		if err := ben.Answer(id, digest, "", Reply{Decision: AllowOnce}); !errors.Is(err, ErrTaken) {
+			t.Errorf("ben's answer: %v", err)
+		}
+		if _, err := ben.Show(id, RenderOptions{}); err == nil {
+			t.Error("ben is shown it")
+		}
+		if err := boss.Answer(id, digest, "", Reply{Decision: AllowOnce}); err != nil {
+			t.Error(err)
+		}
+		if a := <-got; !a.Allowed || a.By != "boss" {
+			t.Errorf("got %+v", a)
+		}
+	})
+}
+
+// A question that was put lives until its answer or its time-out, whoever comes and goes.
+func TestLeavingDecidesNothing(t *testing.T) {
+	for _, test := range []struct {
+		why    string
+		await  bool
+		before bool // somebody is there when it comes, and leaves after a second
+		after  bool // somebody comes after 30 seconds, and answers
+		code   string
+		took   time.Duration
+	}{
+		{"nobody ever comes", true, false, false, CodeTimeout, time.Minute},
+		{"who was there leaves", true, true, false, CodeTimeout, time.Minute},
+		{"who was there leaves, and another comes", true, true, true, "", 30 * time.Second},
+		{"somebody comes late", true, false, true, "", 30 * time.Second},
+		{"nobody is there, and it does not wait", false, false, true, CodeNoApprover, 0},
+		{"who was there leaves, and it does not wait for somebody to come", false, true, false, CodeTimeout, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d, q := &Desk{}, NewQueue("web")
+			if test.before {
+				seat := q.Sit("anna")
+				time.AfterFunc(time.Second, seat.Leave)
+			}
+			if test.after {
+				time.AfterFunc(30*time.Second, func() {
+					seat := q.Sit("ben")
+					defer seat.Leave()
+					for _, o := range seat.Pending() {
+						if until := o.Request.Deadline(); time.Until(until) != 30*time.Second {
+							t.Errorf("%s: it waits for %v", test.why, time.Until(until))
+						}
+						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", Reply{Decision: AllowOnce})
+					}
+				})
+			}
+			r := &Request{Name: "a__b", Tool: "b", Server: "a", Args: json.RawMessage(`{}`)}
+			unable := Channel(fake{name: "elicitation", err: ErrCannotAsk})
+			got := d.Ask(t.Context(), r, []Channel{unable, q}, Options{Timeout: time.Minute, Await: test.await})
+			if got.Code != test.code || got.Allowed != (test.code == "") || got.Took != test.took {
+				t.Errorf("%s: got %s after %v, want %s after %v", test.why, got.Code, got.Took, test.code, test.took)
+			}
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
+// Of answers that come with one form the yeses take effect first, and each of a queue at once.
+func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, q := &Desk{}, NewQueue("web")
+		seat := q.Sit("anna")
+		defer seat.Leave()
+		var calls []*Request
+		for i := range 3 {
+			calls = append(calls, &Request{Name: "a__b", Tool: "b", Server: "a", Call: i + 1, Args: json.RawMessage(`{}`)})
+		}
+		start := time.Now()
+		var mu sync.Mutex
+		told := map[int]time.Duration{}
+		go func() {
+			for i := range 3 {
+				time.Sleep(10 * time.Second)
+				for _, o := range seat.Pending() {
+					if o.Request.Call == i+1 {
+						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", Reply{Decision: AllowOnce})
+					}
+				}
+			}
+		}()
+		d.AskAll(t.Context(), calls, []Channel{q}, Options{Timeout: time.Minute, Answered: func(i int, a Answer) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[i] = time.Since(start)
+		}})
+		for i := range 3 {
+			if want := time.Duration(i+1) * 10 * time.Second; told[i] != want {
+				t.Errorf("the answer to call %d is told after %v, want %v", i+1, told[i], want)
+			}
+		}
+	})
+	for range 50 { // whatever the order of the goroutines
+		d := &Desk{}
+		var order []bool
+		var mu sync.Mutex
+		answers := sheet{AllowOnce, Refuse, AllowOnce, Refuse}
+		d.AskAll(t.Context(), []*Request{{Call: 1}, {Call: 2}, {Call: 3}, {Call: 4}}, []Channel{answers}, Options{Answered: func(_ int, a Answer) {
+			if a.Allowed {
+				time.Sleep(time.Millisecond) // a refusal would be faster
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, a.Allowed)
+		}})
+		if want := []bool{true, true, false, false}; !slices.Equal(order, want) {
+			t.Fatalf("told in the order %v", order)
+		}
+	}
+}
+
+// A sheet answers several calls at once.
+type sheet []Decision
+
+func (sheet) Name() string { return "elicitation" }
+func (s sheet) Ask(context.Context, *Request) (Reply, error) {
+	return Reply{Decision: s[0], Typed: true}, nil
+}
+
+func (s sheet) AskAll(context.Context, []*Request) (all []Result, err error) {
+	for _, d := range s {
+		all = append(all, Result{Reply: Reply{Decision: d, Typed: true}})
+	}
+	return all, nil
 }

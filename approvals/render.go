@@ -20,6 +20,8 @@ type Rendering struct {
 	// Complete says that a person saw all there is to judge: nothing cut, and nothing masked that is longer than secrets are.
 	// Without it a call of high risk cannot be approved.
 	Complete bool
+	// Arguments is the part of Text that shows the arguments, for pages that set it apart; "" for an Inquiry.
+	Arguments string
 }
 
 const (

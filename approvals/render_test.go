@@ -143,9 +143,11 @@ func TestSummary(t *testing.T) {
 		{``, "fs.write none"},
 		{`{}`, "fs.write {}"},
 		{`null`, "fs.write null"},
-		{`[1,2]`, "fs.write (array hidden: 2 entries, 5 bytes)"},
+		{`[1,2]`, "fs.write [1, 2]"},
 		{` {"path":"a\nb","content":"` + strings.Repeat("x", 100) + `"} `, `fs.write path: "a\nb", content: "` + strings.Repeat("x", 27) + `" (60 characters hidden) "` + strings.Repeat("x", 13) + `"`},
-		{`{"a":1,"b":{"c":2},"password":"abc","d":4,"e":5,"f":6}`, "fs.write a: 1, b: (object hidden: 1 entry, 7 bytes), password: (hidden: 3 characters), d: 4 (2 more)"},
+		{`{"a":1,"b":{"c":2},"password":"abc","d":4,"e":5,"f":6}`, "fs.write a: 1, /b/c: 2, password: (hidden: 3 characters), d: 4, e: 5, f: 6"},
+		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":{"x":1,"y":2}}`, "fs.write a: 1, b: 2, c: 3, d: 4, e: 5, /f/x: 1 (1 more)"},
+		{`{"to":["a","b"],"all":[1,2,3,4,5,6,7,8],"at":[{"x":[]},[2]]}`, `fs.write to: ["a", "b"], all: [ 1 2 3 4 (2 entries hidden) 7 8 ], /at/0/x: [], /at/1: [2]`},
 		{`{"a":`, `fs.write (not JSON, 5 bytes) "{\"a\":"`},
 	}
 	for _, test := range tests {

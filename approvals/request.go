@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,6 +41,8 @@ type Request struct {
 	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong with some;
 	// nil means that they may not. It is called from many goroutines.
 	Edit func(args json.RawMessage) error `json:"-"`
+	// Input is the tool's JSON Schema of its arguments, for a form to change them with; nil is none.
+	Input json.RawMessage `json:",omitempty"`
 
 	Title, Description string // the upstream's words about the tool; shown last and marked as such
 
@@ -61,6 +64,9 @@ type Request struct {
 	// Expires is when the question is over. With ID and Digest it says that the question was put before, by a process that is
 	// gone: it is asked again as it was, if it is still the same.
 	Expires time.Time
+	// Until is when the time to answer was to be over as the question was put; from the Desk, see Deadline.
+	Until time.Time
+	until *atomic.Pointer[time.Time] // as it is now; nil while it waits for its turn. The pointer to it is nil in other processes
 	// OtherOnly says that who asked for the run may not answer; from the Desk.
 	OtherOnly bool
 	Run       string    // the run that makes the call
@@ -68,6 +74,18 @@ type Request struct {
 	Time      time.Time // when the question arose; not shown
 
 	Display Display
+}
+
+// Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a channel that
+// shows one at a time: its time stands still then.
+func (r *Request) Deadline() time.Time {
+	if r.until == nil {
+		return r.Until
+	}
+	if t := r.until.Load(); t != nil {
+		return *t
+	}
+	return time.Time{}
 }
 
 // Display narrows what is shown of the arguments. The zero value cuts at the defaults and masks what looks like a secret. Where

@@ -3,12 +3,12 @@ package approvals
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// A round is what is put to a person at once: the calls of one moment. Calls are numbered from 1 in the order in which they are
-// given. Similar ones are shown as one table, and if there are many they share one decision.
+// A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run. Similar ones are shown as one table, and if there are many they share one decision.
 
 // MaxDecisions is how many decisions one form asks for.
 const MaxDecisions = 10
@@ -60,77 +60,43 @@ func tabular(args json.RawMessage) bool {
 	return err == nil
 }
 
-// split divides objects into what all of them have and what each has beside it, down to where they differ.
-func split(objects [][]byte) (same []byte, rest [][]byte) {
-	var keys []string
-	members := make([]map[string][]byte, len(objects))
-	for i, o := range objects {
-		members[i] = map[string][]byte{}
-		for key, value := range entries(o) {
-			if members[i][string(key)] = value; !slices.Contains(keys, string(key)) {
-				keys = append(keys, string(key))
+// A numbering gives calls that are shown together the numbers that they are called by.
+type numbering []int
+
+// numbered is the numbering of calls: by their numbers in the run, which stay when others are answered. Calls of several runs, or
+// without numbers, are numbered in their order.
+func numbered(calls []*Request) numbering {
+	ns := make(numbering, len(calls))
+	seen := map[int]bool{}
+	for i, r := range calls {
+		if r.Call < 1 || seen[r.Call] || r.Run != calls[0].Run {
+			for i := range ns {
+				ns[i] = i + 1
 			}
+			return ns
 		}
+		ns[i], seen[r.Call] = r.Call, true
 	}
-	same = []byte{'{'}
-	rest = make([][]byte, len(objects))
-	for i := range rest {
-		rest[i] = []byte{'{'}
-	}
-	add := func(to []byte, key string, value []byte) []byte {
-		if len(to) > 1 {
-			to = append(to, ',')
-		}
-		return append(append(append(to, key...), ':'), value...)
-	}
-	for _, key := range keys {
-		var values [][]byte
-		equal, nested := true, true
-		for _, m := range members {
-			v, ok := m[key]
-			equal = equal && ok && string(v) == string(members[0][key])
-			nested = nested && ok && divisible(v)
-			values = append(values, v)
-		}
-		switch {
-		case equal:
-			same = add(same, key, values[0])
-		case nested:
-			s, rs := split(values)
-			if !empty(s) {
-				same = add(same, key, s)
-			}
-			for i, r := range rs {
-				if !empty(r) {
-					rest[i] = add(rest[i], key, r)
-				}
-			}
-		default:
-			for i, v := range values {
-				if v != nil {
-					rest[i] = add(rest[i], key, v)
-				}
-			}
-		}
-	}
-	for i := range rest {
-		rest[i] = append(rest[i], '}')
-	}
-	return append(same, '}'), rest
+	return ns
 }
 
-// divisible reports whether parts of a value may stand apart: an object whose name says what its value is stays whole.
-func divisible(v []byte) bool {
-	if v[0] != '{' || empty(v) {
-		return false
+// names names calls by their numbers.
+func (ns numbering) names(calls []int) string {
+	those := make([]int, 0, len(calls))
+	for _, i := range calls {
+		those = append(those, ns[i])
 	}
-	for key := range entries(v) {
-		switch text(key) {
-		case "name", "key", "header":
-			return false
-		}
+	slices.Sort(those)
+	return numbers(those)
+}
+
+// row is how a row about a call begins.
+func (ns numbering) row(calls []*Request, i int) string {
+	name := numbers(ns[i : i+1])
+	if code, _ := shorten(calls[i].Code); code != "" {
+		name += ", code " + code
 	}
-	return true
+	return name + ": "
 }
 
 // numbers names calls by their numbers: "call 3", "calls 1 to 4 and 7".
@@ -143,11 +109,11 @@ func numbers(calls []int) string {
 		}
 		switch j - i {
 		case 0:
-			spans = append(spans, fmt.Sprint(calls[i]+1))
+			spans = append(spans, fmt.Sprint(calls[i]))
 		case 1:
-			spans = append(spans, fmt.Sprint(calls[i]+1), fmt.Sprint(calls[j]+1))
+			spans = append(spans, fmt.Sprint(calls[i]), fmt.Sprint(calls[j]))
 		default:
-			spans = append(spans, fmt.Sprintf("%d to %d", calls[i]+1, calls[j]+1))
+			spans = append(spans, fmt.Sprintf("%d to %d", calls[i], calls[j]))
 		}
 		i = j + 1
 	}
@@ -198,11 +164,14 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 	return whole, each
 }
 
+// rowLines is how many lines a row of a table may take before texts are cut more.
+const rowLines = 3
+
 func renderBlock(calls []*Request, block []int, o RenderOptions) Rendering {
 	r := calls[block[0]]
 	tries, masks := budgets(r, o), newMasker(r.Display, o.Reveal)
 	for i, l := range tries {
-		l.lines += 2 * (len(block) - 1) // no row is left out, so they do not compete
+		l.lines += rowLines * (len(block) - 1) // no row is left out, so they do not compete
 		q := newQuestion(r, o, l, masks)
 		lines := 0
 		if len(block) == 1 {
@@ -215,41 +184,40 @@ func renderBlock(calls []*Request, block []int, o RenderOptions) Rendering {
 		}
 		q.newline(0)
 		q.newline(margin)
-		q.paint(bold, numbers(block)+": "+Heading(r))
+		q.paint(bold, numbered(calls).names(block)+": "+Heading(r))
 		q.facts(len(block) == 1)
 		return q.rendering()
 	}
 	panic("no budget")
 }
 
-// table lays out the arguments of similar calls: what is the same in all once, then a row for each.
+// table lays out the arguments of similar calls: what is the same in all once, then a row for each with what varies.
 func (q *question) table(calls []*Request, block []int) int {
-	var objects [][]byte
+	var those []*Request
 	for _, i := range block {
-		args := calls[i].Args[space(calls[i].Args, 0):]
-		objects = append(objects, args[:pass(args, 0)])
+		those = append(those, calls[i])
 	}
-	same, rest := split(objects)
+	same, rest := q.common(those)
+	which := numbered(calls)
 	q.indent = margin
 	q.newline(margin)
 	q.put("arguments that are the same in all:")
-	if empty(same) {
+	if len(same) == 0 {
 		q.put(" none")
-	} else {
-		q.members(same, 0, margin, open)
 	}
+	q.sources = sharedSources(those)
+	q.leaves(same, 4*q.items, margin+2)
 	for row, i := range block {
 		q.newline(margin)
-		q.put(numbers([]int{i}))
-		if code, _ := shorten(calls[i].Code); code != "" {
-			q.put(", code " + code)
-		}
-		q.put(": ")
+		q.put(which.row(calls, i))
 		q.sources, _ = sourcesOf(calls[i])
-		if empty(rest[row]) {
+		switch {
+		case len(rest[row]) == 0:
 			q.put("nothing else")
-		} else {
-			q.container(rest[row], 0, margin, open)
+		case len(rest[row]) <= 2*q.items && q.fits(rest[row]):
+			q.inline(rest[row], len(rest[row]), q.width)
+		default:
+			q.leaves(rest[row], 2*q.items, margin+2)
 		}
 		q.sources = nil
 		q.total += len(calls[i].Args)
@@ -258,4 +226,14 @@ func (q *question) table(calls []*Request, block []int) int {
 	q.args = q.b.String()
 	q.b.Reset()
 	return strings.Count(q.args, "\n")
+}
+
+// sharedSources are remarks that hold for all of calls.
+func sharedSources(calls []*Request) map[string]string {
+	shared, _ := sourcesOf(calls[0])
+	for _, r := range calls[1:] {
+		other, _ := sourcesOf(r)
+		maps.DeleteFunc(shared, func(pointer, remark string) bool { return other[pointer] != remark })
+	}
+	return shared
 }

@@ -140,11 +140,11 @@ func TestManyCallsShareDecisions(t *testing.T) {
 func TestD8SimilarCallsAreOneTable(t *testing.T) {
 	calls := issues(37)
 	shown := RenderAll(calls, RenderOptions{})
-	if strings.Count(shown.Text, `owner: "acme"`) != 1 || strings.Count(shown.Text, `part: "web"`) != 1 {
+	if strings.Count(shown.Text, `owner: "acme"`) != 1 || strings.Count(shown.Text, `/repo/part: "web"`) != 1 {
 		t.Errorf("what is the same is shown more than once:\n%s", shown.Text)
 	}
 	for i := range calls {
-		for _, want := range []string{fmt.Sprintf("call %d, code %04x: {", i+1, i), fmt.Sprintf("id: %d}", 1000+i)} {
+		for _, want := range []string{fmt.Sprintf("    call %d, code %04x: id: %d\n", i+1, i, 1000+i)} {
 			if strings.Count(shown.Text, want) != 1 {
 				t.Errorf("%q is shown %d times:\n%s", want, strings.Count(shown.Text, want), shown.Text)
 			}
@@ -422,7 +422,7 @@ func TestC6AChannelWhereNobodyIs(t *testing.T) {
 			t.Errorf("nobody at all, with a fallback: %+v", a)
 		}
 		a = d.Ask(t.Context(), &Request{}, []Channel{&door{opens: time.Second}, says(ErrCannotAsk)}, Options{})
-		if a.Code != CodeUnsupported {
+		if a.Code != CodeNoApprover {
 			t.Errorf("beside a client that cannot ask: %+v", a)
 		}
 		late := yes(90 * time.Second)

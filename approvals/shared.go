@@ -111,7 +111,7 @@ func (a *ask) follow(book SharedBook) {
 		k = kept{Channel: "unknown"}
 	}
 	yes = yes && k.Yes
-	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, By: k.By, Selected: k.Selected, Text: k.Text}}
+	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, Uses: k.Uses, By: k.By, Selected: k.Selected, Text: k.Text}}
 	if yes || k.Edited != "" {
 		got.Decision = AllowOnce
 	}
@@ -122,6 +122,8 @@ func (a *ask) follow(book SharedBook) {
 func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
 	a.tried = append(a.tried, Try{Channel: got.name, Outcome: No, Took: time.Since(a.start)})
 	if got.Decision != AllowOnce {
+		a.shut()
+		a.afterYeses(ctx)
 		return declined(got)
 	}
 	a.tried[len(a.tried)-1].Outcome = Yes
@@ -135,7 +137,7 @@ func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
 	}
 	if got.Scope != "" && got.Scope != Once {
 		var err error
-		if got.grant, err = Draft(a.request, got.Scope, got.Length, time.Now()); err != nil {
+		if got.grant, err = a.request.Draft(got.Wish(), time.Now()); err != nil {
 			return fail(err)
 		}
 	}

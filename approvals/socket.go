@@ -177,9 +177,12 @@ func (l *Listener) serve(c net.Conn) {
 			}
 		}
 	})
-	err := s.listen()
+	ctx, over := context.WithCancel(context.Background())
+	err := s.listen(ctx)
+	over()
 	close(done)
 	telling.Wait()
+	s.outcomes.Wait()
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 		l.log.Debug("a responder is gone", "error", err)
 	}
@@ -188,6 +191,8 @@ func (l *Listener) serve(c net.Conn) {
 type served struct {
 	conn net.Conn
 	seat *Seat
+
+	outcomes sync.WaitGroup // of calls that were allowed here
 
 	mu    sync.Mutex // one line at a time
 	width int
@@ -214,15 +219,13 @@ func (s *served) pending() error {
 	s.mu.Lock()
 	width := s.width
 	s.mu.Unlock()
-	t := &Told{Kind: "pending", Calls: []Asked{}}
-	for _, o := range s.seat.Pending() {
-		t.Calls = append(t.Calls, describe(o, width))
-	}
+	t := &Told{Kind: "pending"}
+	t.Calls, t.Batches = describeAll(s.seat.Pending(), width)
 	return s.tell(t)
 }
 
 // listen does what the responder says until it is gone.
-func (s *served) listen() error {
+func (s *served) listen(ctx context.Context) error {
 	lines := bufio.NewScanner(s.conn)
 	lines.Buffer(nil, longestSaid)
 	for lines.Scan() {
@@ -242,7 +245,12 @@ func (s *served) listen() error {
 			s.mu.Lock()
 			width := s.width
 			s.mu.Unlock()
-			if t.Text, err = s.seat.Show(said.ID, RenderOptions{Width: width}); err != nil {
+			if len(said.IDs) > 0 {
+				t.Text, err = s.seat.showAll(said.IDs, RenderOptions{Width: width})
+			} else {
+				t.Text, err = s.seat.Show(said.ID, RenderOptions{Width: width})
+			}
+			if err != nil {
 				t.Error = Words(err.Error())
 			}
 			err = s.tell(t)
@@ -252,10 +260,19 @@ func (s *served) listen() error {
 			if said.Yes {
 				reply = Reply{Decision: AllowOnce, Scope: said.Scope, Args: said.Args, Selected: said.Selected, Text: said.Text}
 			}
-			if err := s.seat.Answer(said.ID, said.Digest, said.Code, reply); err != nil {
-				t.Error = Words(err.Error())
+			asked, _ := s.seat.find(said.ID)
+			answered := s.seat.Answer(said.ID, said.Digest, said.Code, reply)
+			if answered != nil {
+				t.Error = Words(answered.Error())
 			}
 			err = s.tell(t)
+			if outcome := s.seat.queue.Outcome; answered == nil && said.Yes && outcome != nil && asked.request.Inquiry == nil {
+				s.outcomes.Go(func() {
+					if text := outcome(ctx, asked.request); text != "" {
+						_ = s.tell(&Told{Kind: "outcome", ID: said.ID, Text: Words(text)}) // whoever answered may be gone
+					}
+				})
+			}
 		default:
 			err = fmt.Errorf("it says %s, which nobody understands", Quote(said.Kind))
 		}

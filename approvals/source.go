@@ -143,8 +143,8 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 	})
 }
 
-// Sources says where the arguments of a call come from. A value that an answer had goes before the same in the program's text:
-// it may have come from either, and the answer is the one to be wary of.
+// Sources says where the arguments of a call come from. A value that is written in the text of the program stays so though an answer
+// had it too: it is what the program's author could see.
 func (t *Trace) Sources(args json.RawMessage) []Source {
 	if !json.Valid(args) {
 		return nil
@@ -158,9 +158,9 @@ func (t *Trace) Sources(args json.RawMessage) []Source {
 		if err != nil {
 			return
 		}
-		s, ok := t.exact[string(form)]
+		s, ok := Source{}, t.written[string(form)]
 		if !ok {
-			ok = t.written[string(form)]
+			s, ok = t.exact[string(form)]
 		}
 		if looked++; !ok && raw[0] == '"' && looked <= mostLooked && len(raw) <= longestLooked {
 			s, ok = t.within(text(raw))

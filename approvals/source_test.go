@@ -20,8 +20,9 @@ func TestD5WhereArgumentsComeFrom(t *testing.T) {
       id: 123456 (from mail.read, call 2)`},
 		{"the later of two answers", `{"x":"said twice"}`, `
       x: "said twice" (from time.now, call 3)`},
-		{"what is in an answer too counts as that", `{"x":"written and read"}`, `
-      x: "written and read" (from mail.read, call 2)`},
+		{"what a tool echoes stays written", `{"x":"written and read","l":[123456]}`, `
+      x: "written and read" (written in the program)
+      l: [123456 (from mail.read, call 2)]`},
 		{"nothing is known", `{"x":"made up by computing","n":7}`, `
       x: "made up by computing"
       n: 7`},

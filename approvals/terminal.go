@@ -32,7 +32,7 @@ const (
 // With a nil or closed in, or one that is no terminal, nobody is there. Reading stops when an ask ends, so that a terminal can be
 // used for other things in between. Write access to out should be the channel's alone while it asks.
 func Terminal(in io.Reader, out io.Writer, o TerminalOptions) Channel {
-	t := &terminal{out: out, options: o, turn: make(chan struct{}, 1), width: plainWidth}
+	t := &terminal{out: out, options: o, turn: make(chan struct{}, 1), width: plainWidth, rows: func() int { return 0 }}
 	switch f, isFile := in.(*os.File); {
 	case isFile && f != nil && term.IsTerminal(int(f.Fd())):
 		t.in = newTTY(f)
@@ -42,6 +42,12 @@ func Terminal(in io.Reader, out io.Writer, o TerminalOptions) Channel {
 	if f, ok := out.(*os.File); ok && f != nil {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			t.width = min(w-1, widest)
+		}
+		t.rows = func() int {
+			if _, h, err := term.GetSize(int(f.Fd())); err == nil {
+				return h
+			}
+			return 0
 		}
 	}
 	return t
@@ -58,6 +64,7 @@ type terminal struct {
 	out     io.Writer
 	options TerminalOptions
 	width   int
+	rows    func() int    // of the screen; 0 is that it has no end
 	turn    chan struct{} // holds an element while a question is on the screen
 }
 
@@ -117,13 +124,14 @@ func (t *terminal) AskAll(ctx context.Context, calls []*Request) ([]Result, erro
 		return nil, err
 	}
 	var all []Result
-	for _, r := range calls {
+	for i, r := range calls {
 		x := Result{Reply: one}
 		if err != nil {
 			Waiting(ctx)() // each has its own time
 			if x.Reply, x.Err = t.ask(ctx, r); ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			Answered(ctx, i, x)
 		}
 		all = append(all, x)
 	}
@@ -223,10 +231,16 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 	}
 	o := RenderOptions{Width: t.width, Color: t.options.Color}
 	shown := Render(r, o)
-	if err := t.print("\n" + shown.Text); err != nil {
-		return Reply{}, err
-	}
 	offers := Offers(r, time.Now())
+	put := func() (no *Reply, err error) {
+		if grave(r.Risk) {
+			return t.pages(ctx, "\n"+shown.Text, strings.Count(prompt(code, shown, offers), "\n")+2)
+		}
+		return nil, t.print("\n" + shown.Text)
+	}
+	if no, err := put(); no != nil || err != nil {
+		return refusalOr(no), err
+	}
 	for unclear := 0; unclear < maxUnclear; {
 		word, rest, err := t.typed(ctx, prompt(code, shown, offers))
 		if err != nil {
@@ -240,8 +254,8 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 		case word == "show" && rest == "":
 			o.Full, o.Reveal = true, true
 			shown = Render(r, o)
-			if err := t.print("\n" + shown.Text); err != nil {
-				return Reply{}, err
+			if no, err := put(); no != nil || err != nil {
+				return refusalOr(no), err
 			}
 			continue
 		case approves(word, meant, code) && grave(r.Risk) && !shown.Complete:
@@ -257,6 +271,39 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 		}
 	}
 	return Reply{}, ErrUnclear
+}
+
+// pages shows a text that has to be seen whole: as much at a time as there is room for above so many lines, and more when a person
+// asks for it. The person may also refuse. Nothing that is typed meanwhile is a yes.
+func (t *terminal) pages(ctx context.Context, text string, below int) (no *Reply, err error) {
+	lines := strings.SplitAfter(text, "\n")
+	for {
+		room := len(lines)
+		if rows := t.rows(); rows > 0 {
+			room = min(room, max(rows-below, 1))
+		}
+		if err := t.print(strings.Join(lines[:room], "")); err != nil {
+			return nil, err
+		}
+		if lines = lines[room:]; len(lines) == 0 {
+			return nil, nil
+		}
+		word, rest, err := t.typed(ctx, fmt.Sprintf("Type Enter for the next of %s, no to refuse: ", count(len(lines), "more line", "more lines")))
+		switch {
+		case err != nil:
+			return nil, err
+		case word == "n" || word == "no":
+			return &Reply{Decision: Refuse, Reason: rest, Typed: true}, nil
+		}
+	}
+}
+
+// refusalOr is a refusal, or nothing.
+func refusalOr(no *Reply) Reply {
+	if no == nil {
+		return Reply{}
+	}
+	return *no
 }
 
 // approves reports whether a line is a yes: the word alone, or with the code where one is needed.

@@ -1,7 +1,9 @@
 package approvals
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -12,13 +14,14 @@ const wireVersion = 2
 
 // A Told is what a responder is told. Kind says which of the fields count.
 type Told struct {
-	Kind  string  `json:"kind"` // hello, pending, shown or answered
-	V     int     `json:"v,omitempty"`
-	Who   string  `json:"who,omitempty"`   // hello: who answers, in the record
-	Calls []Asked `json:"calls,omitempty"` // pending: all of them
-	ID    string  `json:"id,omitempty"`    // shown, answered
-	Text  string  `json:"text,omitempty"`  // shown: the question whole
-	Error string  `json:"error,omitempty"` // shown, answered: why not
+	Kind    string  `json:"kind"` // hello, pending, shown, answered or outcome
+	V       int     `json:"v,omitempty"`
+	Who     string  `json:"who,omitempty"`     // hello: who answers, in the record
+	Calls   []Asked `json:"calls,omitempty"`   // pending: all of them
+	Batches []Batch `json:"batches,omitempty"` // pending: those of them that can be answered together
+	ID      string  `json:"id,omitempty"`      // shown, answered, outcome: of the question, or with shown of the batch
+	Text    string  `json:"text,omitempty"`    // shown: the question whole; outcome: what became of the call
+	Error   string  `json:"error,omitempty"`   // shown, answered: why not
 }
 
 // An Asked is a question as a responder is told of it. All texts are rendered: they are made of visible characters.
@@ -34,10 +37,21 @@ type Asked struct {
 	Whole   bool            `json:"whole"`          // nothing is left out of Text
 	Unseen  bool            `json:"unseen"`         // it has to be shown whole before it can be allowed
 	Since   time.Time       `json:"since"`
+	Ends    time.Time       `json:"ends,omitzero"` // when it is over
 	Offers  []Offer         `json:"offers,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"` // when they may be changed
 	// Inquiry is the question of a program: then there is no call, and nothing to allow.
 	Inquiry *Inquiry `json:"inquiry,omitempty"`
+}
+
+// A Batch is several calls of one run as one question, see [Batches]. Each is answered by its own ID and digest.
+type Batch struct {
+	ID    string   `json:"id"`             // the same for as long as calls of the run wait
+	IDs   []string `json:"ids"`            // of the calls
+	Rows  []string `json:"rows"`           // a line for each of them, see [Rows]
+	Text  string   `json:"text"`           // all of them, rendered
+	Whole bool     `json:"whole"`          // nothing is left out of Text
+	Plan  string   `json:"plan,omitempty"` // the words of the offer that goes with all of them
 }
 
 // An Offer is a way of saying yes.
@@ -51,6 +65,7 @@ type Said struct {
 	Kind   string          `json:"kind"` // width, show or answer
 	Width  int             `json:"width,omitempty"`
 	ID     string          `json:"id,omitempty"`
+	IDs    []string        `json:"ids,omitempty"` // show: the calls of a batch, which is called ID
 	Digest string          `json:"digest,omitempty"`
 	Yes    bool            `json:"yes,omitempty"`
 	Scope  Scope           `json:"scope,omitempty"`
@@ -70,7 +85,8 @@ func describe(o Open, width int) Asked {
 	profile, _ := shorten(r.Profile)
 	a := Asked{
 		ID: r.ID, Digest: r.Digest, Heading: Heading(r), Summary: Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
-		Whole: !shown.Cut && shown.Masked == 0, Unseen: grave(r.Risk) && !shown.Complete, Since: o.Since,
+		Whole: !shown.Cut && shown.Masked == 0, Unseen: grave(r.Risk) && !shown.Complete,
+		Since: o.Since, Ends: r.Expires,
 		Offers: []Offer{{Once, "Allow this call"}},
 	}
 	if r.Inquiry != nil {
@@ -87,4 +103,31 @@ func describe(o Open, width int) Asked {
 		a.Args = r.Args
 	}
 	return a
+}
+
+// describeAll tells a responder of questions, and of those that can be answered together.
+func describeAll(open []Open, width int) (calls []Asked, batches []Batch) {
+	calls = []Asked{}
+	var requests []*Request
+	for _, o := range open {
+		calls, requests = append(calls, describe(o, width)), append(requests, o.Request)
+	}
+	for _, those := range Batches(requests) {
+		if len(those) == 1 {
+			continue
+		}
+		slices.SortStableFunc(those, func(a, b int) int { return cmp.Compare(requests[a].Call, requests[b].Call) })
+		var together []*Request
+		b := Batch{ID: "run " + Words(requests[those[0]].Run)}
+		for _, i := range those {
+			b.IDs, together = append(b.IDs, calls[i].ID), append(together, requests[i])
+		}
+		shown := RenderAll(together, RenderOptions{Width: width})
+		b.Rows, b.Text, b.Whole = Rows(together), shown.Text, !shown.Cut && shown.Masked == 0
+		if g := planOf(together); g != nil {
+			b.Plan = g.Text()
+		}
+		batches = append(batches, b)
+	}
+	return calls, batches
 }

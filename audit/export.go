@@ -37,7 +37,7 @@ func ParseFormat(s string) (Format, error) {
 	case JSONL, JSON, CSV:
 		return f, nil
 	}
-	return "", fmt.Errorf("there is no format %q; there are jsonl, json and csv", s)
+	return "", fmt.Errorf("there is no format %q; there are jsonl, json and csv, and calls for a table of calls", s)
 }
 
 // Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about what is in it, so that

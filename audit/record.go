@@ -42,9 +42,23 @@ const (
 	maxQueue = 8192
 	// writeWait bounds one attempt to write. A database that takes longer counts as one that cannot be written.
 	writeWait = 10 * time.Second
-	// retryAfter is when entries that nobody waits for are tried again.
+	// writtenWithin bounds how long whoever brings an entry waits for it. It is shorter than one attempt: a call is refused,
+	// and the attempt goes on, since its end tells when the database is back.
+	writtenWithin = 4 * time.Second
+	// firstRetry is when a batch that could not be written is tried again. Each failure doubles it, up to retryAfter.
+	firstRetry = 10 * time.Millisecond
 	retryAfter = 500 * time.Millisecond
+	// downAfter is how many attempts in a row fail before entries are refused without waiting for the next one.
+	downAfter = 3
 )
+
+// errSlow refuses an entry that the database takes too long for.
+var errSlow error = slow{}
+
+type slow struct{}
+
+func (slow) Error() string  { return "the database of the record does not answer" }
+func (slow) Reason() string { return "the record did not answer in time" }
 
 // ErrClosed is the error of a [Record] that was closed.
 var ErrClosed = errors.New("the record is closed")
@@ -56,7 +70,11 @@ type item struct {
 	since time.Time  // when it came into the queue
 	done  chan error // receives once; nil when nobody waits
 	gone  bool       // whoever waited does not any more; guarded by Record.mu
+	stays bool       // what it is about has happened: it is kept, whatever whoever waits is told
 }
+
+// later is the item without whoever waits for it.
+func (it *item) later() *item { return &item{entry: it.entry, draft: it.draft, since: it.since} }
 
 // A Record writes entries. Its methods may be called from many goroutines.
 type Record struct {
@@ -74,7 +92,10 @@ type Record struct {
 	mu     sync.Mutex
 	queue  []*item
 	closed bool
-	lost   int // entries that could not be kept until the database came back
+	lost   int            // entries that could not be kept until the database came back
+	left   map[string]int // the same, by kind and state, as long as the record does not say so
+	down   error          // the latest attempts failed with this; nil if the database can be written
+	began  time.Time      // of the attempt that is under way; zero if there is none
 
 	writer writer // touched by the writer's goroutine only
 	db     dbHolder
@@ -92,7 +113,7 @@ func New(o Options) *Record {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Record{options: recordOptions{Options: o}, log: o.Log, ended: make(chan struct{}), wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
+	r := &Record{options: recordOptions{Options: o}, log: o.Log, left: map[string]int{}, ended: make(chan struct{}), wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.flood.runs = map[string]*floodRun{}
 	r.learned.runs = map[string]*learnedRun{}
@@ -143,8 +164,23 @@ func (o *recordOptions) known() (*strings.Replacer, *memo[string]) {
 
 // Write keeps an entry and returns when it is on the disk. An error means that what the entry
 // announces must not happen: whether or not it got to the disk, the record then says that it did not.
+//
+// It returns within a few seconds, and at once while the database is known to be away.
 func (r *Record) Write(ctx context.Context, e Entry) error {
-	it, err := r.put(ctx, e, true)
+	return r.synced(ctx, e, &item{done: make(chan error, 1)})
+}
+
+// AddSynced keeps an entry about something that has happened and returns when it is on the disk. After an error, which
+// comes as soon as that of [Record.Write], the entry waits for the database like one of [Record.Add].
+func (r *Record) AddSynced(ctx context.Context, e Entry) error {
+	return r.synced(ctx, e, &item{done: make(chan error, 1), stays: true})
+}
+
+// synced enters an item and waits until it is on the disk, or until it took too long.
+func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
+	defer cancel()
+	it, err := r.put(ctx, e, entered)
 	if err != nil || it == nil {
 		return err
 	}
@@ -154,29 +190,28 @@ func (r *Record) Write(ctx context.Context, e Entry) error {
 	case <-ctx.Done():
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	select {
 	case err := <-it.done: // it was faster after all
-		r.mu.Unlock()
 		return err
 	default:
-		it.gone = true
+		it.gone = !it.stays
+		return context.Cause(ctx)
 	}
-	r.mu.Unlock()
-	return context.Cause(ctx)
 }
 
 // Add keeps an entry about something that has happened. It does not wait for the disk; see [Record.Flush].
-// While the database cannot be written the entry waits.
+// While the database cannot be written the entry waits. If too many do, the record says later how many it does not have.
 func (r *Record) Add(ctx context.Context, e Entry) error {
-	_, err := r.put(ctx, e, false)
+	_, err := r.put(ctx, e, &item{})
 	return err
 }
 
-// put prepares an entry and puts it into the queue; nil means that it was counted instead.
-func (r *Record) put(ctx context.Context, e Entry, wait bool) (*item, error) {
+// put prepares an entry and puts it into the queue as it; nil means that it was counted instead.
+func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 	if e.Kind == Run && e.State != Running && e.State != Parked {
 		for _, counted := range r.flood.rest(e.Run) {
-			if _, err := r.put(ctx, counted, false); err != nil {
+			if _, err := r.put(ctx, counted, &item{}); err != nil {
 				return nil, err
 			}
 		}
@@ -184,12 +219,17 @@ func (r *Record) put(ctx context.Context, e Entry, wait bool) (*item, error) {
 	if !r.flood.admit(&e) {
 		return nil, nil
 	}
-	prepared := r.prepare(e)
-	it := &item{entry: prepared, draft: prepared.draft()}
-	if wait {
-		it.done = make(chan error, 1)
-	}
+	it.entry = r.prepare(e)
+	it.draft = it.entry.draft()
 	return it, r.enqueue(ctx, it)
+}
+
+// away says why the database cannot be written at the moment, as far as that is known; nil if it can. The caller holds mu.
+func (r *Record) away() error {
+	if r.down == nil && !r.began.IsZero() && time.Since(r.began) > writtenWithin {
+		return errSlow
+	}
+	return r.down
 }
 
 func (r *Record) enqueue(ctx context.Context, it *item) error {
@@ -198,6 +238,21 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 		if r.closed {
 			r.mu.Unlock()
 			return ErrClosed
+		}
+		if away := r.away(); away != nil && (it.done != nil || len(r.queue) >= maxQueue) {
+			switch {
+			case it.done != nil && !it.stays:
+			case it.entry != nil && len(r.queue) < maxQueue:
+				it.since = time.Now()
+				r.queue = append(r.queue, it.later())
+			case it.entry != nil:
+				r.lose(it)
+			}
+			r.mu.Unlock()
+			if it.done == nil {
+				return nil
+			}
+			return away
 		}
 		if n := len(r.queue) + 1; n <= maxQueue {
 			it.since = time.Now()
@@ -223,6 +278,12 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 	}
 }
 
+// lose counts an entry for which there is no room. The caller holds mu.
+func (r *Record) lose(it *item) {
+	r.left[it.entry.Kind+" "+it.entry.State]++
+	r.lost++
+}
+
 func notify(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -232,6 +293,8 @@ func notify(ch chan struct{}) {
 
 // Flush returns when every entry that was added before is on the disk, or the attempt to put it there failed.
 func (r *Record) Flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
+	defer cancel()
 	it := &item{done: make(chan error, 1)} // an empty item: it passes when its turn comes
 	if err := r.enqueue(ctx, it); err != nil {
 		return err
@@ -250,7 +313,7 @@ func (r *Record) DB(ctx context.Context) (*store.DB, error) {
 }
 
 // Close writes what is queued, publishes the end of the chain and closes the database. It may be called
-// twice. When ctx ends first, what was not written is lost, which the error says.
+// twice. When ctx ends first, or the database is away, what was not written is lost, which the error says.
 func (r *Record) Close(ctx context.Context) error {
 	for _, e := range r.flood.rest("") {
 		_ = r.Add(ctx, e)
@@ -259,9 +322,25 @@ func (r *Record) Close(ctx context.Context) error {
 	r.closed = true
 	r.mu.Unlock()
 	notify(r.wake)
-	stop := context.AfterFunc(ctx, r.cancel)
-	defer stop()
-	<-r.ended
+	defer context.AfterFunc(ctx, r.cancel)()
+	watch := time.NewTicker(firstRetry)
+	defer watch.Stop()
+	for open := true; open; {
+		select {
+		case <-r.ended:
+			open = false
+		case <-watch.C: // whoever ends does not wait for a database that is away
+			r.mu.Lock()
+			wait := writtenWithin
+			if r.down != nil {
+				wait = lastWait
+			}
+			if !r.began.IsZero() && time.Since(r.began) > wait {
+				r.cancel()
+			}
+			r.mu.Unlock()
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lost := r.lost

@@ -34,11 +34,20 @@ type Summary struct {
 	Calls   map[string]int `json:"calls"`   // by how they ended
 	Refused map[string]int `json:"refused"` // by reason
 	Rules   []*Friction    `json:"rules"`   // those that asked most first
+
+	// Questions are what programs asked in their own words, by how that ended. They approve nothing, so no rule counts them.
+	Questions map[string]int `json:"questions,omitempty"`
 }
+
+// inquiry is the tool of a question that a program asks in its own words. It belongs to no server.
+const inquiry = "ask_user"
+
+// late is the state of an answer that came when its question was decided otherwise, which was counted.
+const late = "late_answer"
 
 // Summarise counts the entries that fit q.
 func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, error) {
-	s := &Summary{Calls: map[string]int{}, Refused: map[string]int{}}
+	s := &Summary{Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}}
 	rules := map[[2]string]*Friction{}
 	err := Entries(ctx, db, q, func(e *Entry) error {
 		s.Entries++
@@ -49,7 +58,9 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 			s.Refused[e.Reason] += max(1, e.Count)
 		case e.Kind == Call && e.State != Running && e.State != Pending:
 			s.Calls[e.State]++
-		case e.Kind == Approval:
+		case e.Kind == Approval && e.Tool == inquiry && e.Server == "":
+			s.Questions[e.State]++
+		case e.Kind == Approval && e.State != late:
 			rule := Rule{}
 			if len(e.Rules) > 0 {
 				rule = e.Rules[0]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/codemode-project/codemode/store"
@@ -31,9 +32,10 @@ type writer struct {
 	rows   []store.Row // the same
 
 	told  int       // how many waited for the last batch
-	retry time.Time // when to try again what nobody waits for; zero after a success
+	fails int       // attempts in a row that failed
+	last  bool      // the attempt that is left at the end was made
+	retry time.Time // when to try again; zero after a success
 	sweep time.Time // when to look for what others left open
-	left  map[string]int
 }
 
 type openKey struct {
@@ -50,7 +52,7 @@ type opened struct {
 func (w *writer) run() {
 	r := w.r
 	defer close(r.ended)
-	w.open, w.left, w.ends = map[openKey]int64{}, map[string]int{}, map[openKey]bool{}
+	w.open, w.ends = map[openKey]int64{}, map[openKey]bool{}
 	w.sweep = time.Now().Add(sweepEvery / 10) // not in the way of the first program
 	if err := w.ensure(r.ctx); err != nil {
 		w.failed(err)
@@ -144,25 +146,28 @@ func (w *writer) take() (batch []*item, closing bool) {
 	}
 }
 
-// tried reports whether there is no sense in another attempt at the end: the last one failed and the time is over.
-func (w *writer) tried() bool { return w.r.ctx.Err() != nil || !w.retry.IsZero() && w.unsure == nil }
+// tried reports whether there is no sense in another attempt at the end: the time is over, or the last one failed.
+func (w *writer) tried() bool {
+	tried := w.r.ctx.Err() != nil || w.fails > 0 && w.last
+	w.last = true
+	return tried
+}
 
-// due is when the queue is to be written: at once if somebody waits for an entry in it, or it fills a batch. For an
-// empty queue it is zero.
+// due is when the queue is to be written: at once if somebody waits for an entry in it, or it fills a batch, but after a
+// failure not before it is time to try again. For an empty queue it is zero.
 func (w *writer) due(queue []*item) time.Time {
+	if len(queue) == 0 || !w.retry.IsZero() {
+		return w.retry
+	}
 	for _, it := range queue {
 		if it.done != nil {
 			return time.Time{}
 		}
 	}
-	var due time.Time
-	if n := len(queue); 0 < n && n < maxBatch {
-		due = queue[0].since.Add(restWait)
+	if len(queue) < maxBatch {
+		return queue[0].since.Add(restWait)
 	}
-	if len(queue) > 0 && w.retry.After(due) {
-		due = w.retry
-	}
-	return due
+	return time.Time{}
 }
 
 func (it *item) tell(err error) {
@@ -172,69 +177,67 @@ func (it *item) tell(err error) {
 }
 
 // write puts a batch on the disk, or back into the queue, or refuses it to those who wait.
-func (w *writer) write(batch []*item) {
+func (w *writer) write(batch []*item) (ok bool) {
 	unsure, err := w.try(batch)
 	if errors.Is(err, store.ErrFenced) { // begin another chain, once
 		w.drop()
 		unsure, err = w.try(batch)
 	}
 	if err == nil {
-		if !w.retry.IsZero() {
-			w.retry = time.Time{}
-			w.r.log.Info("the record is written again")
-			w.tellLost()
-		}
-		return
+		return true
 	}
 	w.failed(err)
 	if unsure {
-		for _, it := range batch {
-			it.tell(err)
+		for i, it := range w.unsure {
+			if it.tell(err); it.stays {
+				w.unsure[i] = it.later()
+			}
 		}
-		return
+		batch = withoutEntries(batch)
 	}
 	w.giveBack(batch, err)
+	return false
 }
 
-// giveBack refuses what somebody waits for, and keeps the rest for later.
+// giveBack refuses what somebody waits for, wherever it is in the queue, and keeps the rest for later.
 func (w *writer) giveBack(batch []*item, err error) {
-	var keep []*item
-	for _, it := range batch {
-		switch {
-		case it.done != nil:
-			if err != nil {
-				it.tell(err)
-			}
-		case it.entry != nil:
-			keep = append(keep, it)
-		}
-	}
 	r := w.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, it := range keep[min(len(keep), max(0, maxQueue/2-len(r.queue))):] {
-		w.left[it.entry.Kind+" "+it.entry.State]++
-		r.lost++
+	var keep []*item
+	for _, it := range slices.Concat(batch, r.queue) {
+		if it.done != nil {
+			if it.tell(err); !it.stays {
+				continue
+			}
+			it = it.later()
+		}
+		switch {
+		case it.entry == nil:
+		case len(keep) >= maxQueue:
+			r.lose(it)
+		default:
+			keep = append(keep, it)
+		}
 	}
-	keep = keep[:min(len(keep), max(0, maxQueue/2-len(r.queue)))]
-	r.queue = append(keep, r.queue...)
+	r.queue = keep
+	notify(r.space)
 }
 
 // tellLost writes how many entries had no room while the database could not be written.
 func (w *writer) tellLost() {
-	if len(w.left) == 0 {
-		return
-	}
-	n := 0
-	for _, k := range w.left {
+	r := w.r
+	r.mu.Lock()
+	left, n := r.left, 0
+	for _, k := range left {
 		n += k
 	}
-	w.later(Entry{Kind: Notice, State: "lost", Count: n, Tools: w.left,
-		Detail: "entries about what had happened already could not be kept while the record could not be written"})
-	w.r.mu.Lock()
-	w.r.lost -= n
-	w.r.mu.Unlock()
-	w.left = map[string]int{}
+	r.left, r.lost = map[string]int{}, r.lost-n
+	r.mu.Unlock()
+	if n > 0 {
+		w.later(Entry{Kind: Notice, State: "lost", Count: n, Tools: left,
+			Detail: "entries about what had happened already could not be kept while the record could not be written"})
+	}
 }
 
 // later puts an entry of the writer's own into the queue, which may be full.
@@ -246,15 +249,54 @@ func (w *writer) later(e Entry) {
 }
 
 func (w *writer) failed(err error) {
-	if w.retry.IsZero() && w.r.ctx.Err() == nil {
+	if w.fails == 0 && w.r.ctx.Err() == nil {
 		w.r.log.Error("the record cannot be written; calls are refused until it can", "error", err)
 	}
 	w.r.db.failed(err)
-	w.retry = time.Now().Add(retryAfter)
+	w.retry = time.Now().Add(min(firstRetry<<w.fails, retryAfter))
+	if errors.Is(err, context.DeadlineExceeded) { // others need not wait as long once more
+		w.fails = downAfter
+	}
+	if w.fails++; w.fails < downAfter {
+		return
+	}
+	w.fails = downAfter + 3 // where the wait is the longest
+	w.r.mu.Lock()
+	first := w.r.down == nil
+	w.r.down = err
+	w.r.mu.Unlock()
+	if first { // an entry that is tried again and again, until it tells that the database is back
+		w.later(Entry{Kind: Notice, State: "interrupted", Detail: "the record could not be written from here on, and calls were refused"})
+	}
+}
+
+// wrote notes that the database can be written.
+func (w *writer) wrote() {
+	if w.fails == 0 {
+		return
+	}
+	w.fails, w.retry = 0, time.Time{}
+	w.r.mu.Lock()
+	w.r.down = nil
+	w.r.mu.Unlock()
+	w.r.log.Info("the record is written again")
+	w.tellLost()
+}
+
+// begin notes when an attempt begins, for those who come meanwhile. end notes that it has ended.
+func (w *writer) begin() (end func()) {
+	set := func(at time.Time) {
+		w.r.mu.Lock()
+		defer w.r.mu.Unlock()
+		w.r.began = at
+	}
+	set(time.Now())
+	return func() { set(time.Time{}) }
 }
 
 // try writes a batch. unsure says that it is not known whether it got to the disk, and that the writer remembers it.
 func (w *writer) try(batch []*item) (unsure bool, err error) {
+	defer w.begin()()
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
 	if err := w.ensure(ctx); err != nil {
@@ -274,7 +316,7 @@ func (w *writer) try(batch []*item) (unsure bool, err error) {
 	if errors.Is(err, store.ErrFenced) {
 		return false, err
 	}
-	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
+	asking, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
 	there, doubt := w.chain.Check(asking, rows)
 	switch {
@@ -364,6 +406,7 @@ func (w *writer) committed(rows []store.Row, kept []*item) {
 	for len(w.order) > 0 && w.open[w.order[0].key] != w.order[0].seq {
 		w.order = w.order[1:]
 	}
+	w.wrote()
 	w.seal.wrote()
 	w.note = w.seal.note
 	if w.r.pub.moved(len(rows)) {
@@ -463,7 +506,7 @@ func (w *writer) resolve(ctx context.Context) error {
 	items, rows := w.unsure, w.rows
 	w.unsure, w.rows = nil, nil
 	if !there {
-		w.giveBack(withoutWaiters(items), nil)
+		w.keep(withoutWaiters(items))
 	} else {
 		w.committed(rows, items)
 		var refused []*item
@@ -480,6 +523,23 @@ func (w *writer) resolve(ctx context.Context) error {
 	return nil
 }
 
+// keep puts entries back in front of the queue.
+func (w *writer) keep(items []*item) {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.r.queue = append(items, w.r.queue...)
+}
+
+// withoutEntries drops the items that have an entry: whether the database has those is not known.
+func withoutEntries(items []*item) (rest []*item) {
+	for _, it := range items {
+		if it.entry == nil {
+			rest = append(rest, it)
+		}
+	}
+	return rest
+}
+
 func withoutWaiters(items []*item) (rest []*item) {
 	for _, it := range items {
 		if it.done == nil {
@@ -489,13 +549,21 @@ func withoutWaiters(items []*item) (rest []*item) {
 	return rest
 }
 
+// lastWait bounds the last attempt where the ones before it failed, and giving a chain back when the time for everything else
+// is over. Without that others take the chain a little later.
+const lastWait = time.Second
+
 // drop lets go of a chain that others write to or that cannot be used. What is open in it is found
 // like the calls of a dead process, unless its end is written to the next chain before.
 func (w *writer) drop() {
 	if w.chain == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.r.ctx), writeWait)
+	wait := writeWait
+	if w.r.ctx.Err() != nil {
+		wait = lastWait
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.r.ctx), wait)
 	defer cancel()
 	if err := w.chain.Release(ctx); err != nil {
 		w.r.log.Debug("a chain of the record was not released", "error", err)
@@ -540,10 +608,14 @@ func (w *writer) settle(rows []*store.Row) error {
 
 // idle does what can wait until there is nothing to write.
 func (w *writer) idle() {
+	defer w.begin()()
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
 	if !w.retry.IsZero() && !time.Now().Before(w.retry) {
-		w.write([]*item{{}}) // nothing, which tells whether something could be written
+		w.retry = time.Time{} // what comes next tries again
+		if (w.chain == nil || w.unsure != nil) && w.write([]*item{{}}) {
+			w.wrote()
+		}
 	}
 	if w.seal.due() <= 0 {
 		w.sign(ctx)
@@ -601,6 +673,7 @@ func (w *writer) publish(ctx context.Context) {
 
 // end publishes where the chain ends and gives everything back.
 func (w *writer) end() {
+	defer w.begin()()
 	if w.r.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 		w.publish(ctx)

@@ -57,7 +57,7 @@ func TestTypesOfSchemas(t *testing.T) {
 		c := catalog.New()
 		c.Replace("s", []catalog.Tool{{Raw: fmt.Sprintf("t%d", i), Input: json.RawMessage(row.schema)}})
 		tool := c.Tools()[0]
-		want := fmt.Sprintf("s__t%d(%s): Promise<any>;", i, row.args)
+		want := fmt.Sprintf("s__t%d(%s): Promise<string | object | Block[]>;", i, row.args)
 		if got := tool.Signature(); got != want {
 			t.Errorf("%s:\n got  %s\n want %s", row.name, got, want)
 		}
@@ -77,7 +77,10 @@ func TestTypesThatReferToThemselves(t *testing.T) {
 		{Raw: "map", Input: json.RawMessage(`{"type":"object","properties":{"m":{"$ref":"#/definitions/m"}},"definitions":{"m":{"type":"object","additionalProperties":{"$ref":"#/definitions/m"}}}}`)},
 		{Raw: "deep", Input: json.RawMessage(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}},"c":{"$ref":"#/properties/a/properties/b"},"d":{"$ref":"#x"}},"$defs":{"e":{"$anchor":"x","type":"number"}}}`)},
 	})
-	want := `type _1s__circle_a = unknown;
+	want := `/** A tool without an output schema gives its text, parsed if that is a JSON object or array; else its content blocks. */
+interface Block { type: string; text?: string }
+
+type _1s__circle_a = unknown;
 
 type _1s__deep_b = string;
 
@@ -96,11 +99,11 @@ type _1s__tree_value = string | _1s__tree_value[];
 
 interface Codemode {
   // 1s
-  "1s__circle"(args?: { x?: _1s__circle_a }): Promise<any>;
-  "1s__deep"(args?: { a?: { b?: string }; c?: _1s__deep_b; d?: _1s__deep_x }): Promise<any>;
-  "1s__map"(args?: { m?: _1s__map_m }): Promise<any>;
+  "1s__circle"(args?: { x?: _1s__circle_a }): Promise<string | object | Block[]>;
+  "1s__deep"(args?: { a?: { b?: string }; c?: _1s__deep_b; d?: _1s__deep_x }): Promise<string | object | Block[]>;
+  "1s__map"(args?: { m?: _1s__map_m }): Promise<string | object | Block[]>;
   "1s__self"(args?: { next?: _1s__self_args }): Promise<{ next?: _1s__self_result }>;
-  "1s__tree"(args: { root: _1s__tree_node }): Promise<any>;
+  "1s__tree"(args: { root: _1s__tree_node }): Promise<string | object | Block[]>;
 }
 
 declare const codemode: Codemode;
@@ -119,7 +122,10 @@ func TestCommentsCannotBeLeft(t *testing.T) {
 		Description: "Ends here */ evil(); /* and \u202eturns\u202c around.\r\nSecond\u2028line\x1b[31m\x00 **/ é 漢",
 		Input:       json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","description":"one */ two\nthree","minimum":1,"default":3}}}`),
 	}, {Raw: "u", Title: "Only a title"}})
-	want := `interface Codemode {
+	want := `/** A tool without an output schema gives its text, parsed if that is a JSON object or array; else its content blocks. */
+interface Block { type: string; text?: string }
+
+interface Codemode {
   // s
   /**
    * Ends here *\/ evil(); /* and \u{202E}turns\u{202C} around.
@@ -131,9 +137,9 @@ func TestCommentsCannotBeLeft(t *testing.T) {
      * three (integer, >= 1, default 3)
      */
     a?: number;
-  }): Promise<any>;
+  }): Promise<string | object | Block[]>;
   /** Only a title */
-  s__u(args?: { [key: string]: unknown }): Promise<any>;
+  s__u(args?: { [key: string]: unknown }): Promise<string | object | Block[]>;
 }
 
 declare const codemode: Codemode;

@@ -55,8 +55,42 @@ const weightWhole = 0.5
 // Search returns the tools that fit the query, best first, at most limit of
 // them (all if limit is 0 or less). Tools for which visible returns false are
 // left out as if they did not exist; nil shows all. An empty query matches
-// every tool, in order of names.
+// every tool, in order of names. Commas, semicolons and line ends part a query into several:
+// each is ranked by itself, and their results take turns, so that none crowds the others out.
+// Scores are those of the part that found the tool.
 func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Match {
+	parts := slices.DeleteFunc(strings.FieldsFunc(query[:min(len(query), queryMax)], func(r rune) bool { return strings.ContainsRune(",;\n", r) }),
+		func(part string) bool { return strings.TrimSpace(part) == "" })
+	if len(parts) < 2 {
+		return c.searchOne(query, limit, visible)
+	}
+	parts = parts[:min(len(parts), partsMax)]
+	var found [][]Match
+	for _, part := range parts {
+		found = append(found, c.searchOne(part, limit, visible))
+	}
+	var out []Match
+	seen := map[*Tool]bool{}
+	for turn, more := 0, true; more; turn++ {
+		more = false
+		for _, list := range found {
+			if turn >= len(list) {
+				continue
+			}
+			more = true
+			if m := list[turn]; !seen[m.Tool] && (limit <= 0 || len(out) < limit) {
+				seen[m.Tool] = true
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// partsMax is how many parts of a query count.
+const partsMax = 12
+
+func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) []Match {
 	s := c.now.Load()
 	if limit <= 0 {
 		limit = len(s.tools)

@@ -30,6 +30,8 @@ type Answered struct {
 	Code     string          `json:"code,omitempty"`     // with a yes, where needsCode says so
 	Whole    bool            `json:"whole,omitempty"`    // the person has seen the question whole
 	Scope    approvals.Scope `json:"scope,omitempty"`    // one of the offers; "" is this call
+	Uses     int             `json:"uses,omitempty"`     // with a scope: for how many calls; 0 is what is offered
+	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is what is offered
 	Args     json.RawMessage `json:"args,omitempty"`     // other arguments to allow instead
 	Propose  string          `json:"propose,omitempty"`  // a rule for such calls; wants a fresh proof
 	Selected []int           `json:"selected,omitempty"` // to an inquiry
@@ -62,13 +64,30 @@ type Result struct {
 	// Outcome is how the call ended, as the record has it, if it was waited for: ok, error, refused, unknown.
 	Outcome string          `json:"outcome,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"` // what the call gave, with secrets masked
+	Why     string          `json:"why,omitempty"`   // it did not give a value: a sentence, made visible
 
 	status  int
 	inquiry bool // it was no call
+	asked   *approvals.Request
 }
 
-// longestWait is how long a front end may wait for a call.
-const longestWait = 20 * time.Second
+// longestWait is how long a front end may wait for a call, formWait how long the page waits for those that it has allowed.
+const longestWait, formWait = 20 * time.Second, 2 * time.Second
+
+// became says in a few words what became of a call that was allowed; "" is not known yet.
+func (r *Result) became() string {
+	if r.asked == nil {
+		return ""
+	}
+	switch name := approvals.Heading(r.asked); r.Outcome {
+	case "":
+		return "under way: " + name
+	case audit.OK:
+		return "done: " + name
+	default:
+		return fmt.Sprintf("not done (%s): %s: %s", r.Outcome, name, cmp.Or(r.Why, "the record says no more"))
+	}
+}
 
 // give gives one answer, for somebody who may.
 func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
@@ -87,8 +106,15 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	default:
 		return fail(http.StatusUnprocessableEntity, "the decision is neither allow nor deny")
 	}
+	var long error
+	reply.Uses = said.Uses
+	reply.Length, long = time.ParseDuration(cmp.Or(said.Length, "0s"))
 	wait, err := time.ParseDuration(cmp.Or(said.Wait, "0s"))
 	switch {
+	case long != nil || reply.Length < 0:
+		return fail(http.StatusUnprocessableEntity, "length is not a length of time such as 15m")
+	case (reply.Uses != 0 || reply.Length != 0) && (reply.Scope == "" || reply.Scope == approvals.Once):
+		return fail(http.StatusUnprocessableEntity, "uses and length go with an answer that is remembered: name its scope")
 	case err != nil || wait < 0:
 		return fail(http.StatusUnprocessableEntity, "wait is not a length of time such as 10s")
 	case said.Propose != "" && !said.proposes():
@@ -111,6 +137,9 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		return fail(http.StatusUnprocessableEntity, "%s", approvals.Words(err.Error()))
 	}
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil}
+	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && !done.inquiry {
+		done.asked = a.request
+	}
 	if said.Propose != "" {
 		done.Note = c.propose(ctx, s, a, said.Propose == ProposeExact)
 	}
@@ -166,7 +195,7 @@ func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Dur
 		err := c.options.Record.Entries(ctx, store.Query{Run: r.Run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
 			if e.Call == r.Call && slices.Contains([]string{audit.OK, audit.Failed, audit.Unknown, audit.Refused, audit.NotSent}, e.State) {
 				done.Outcome = e.State
-				if e.Result != nil {
+				if done.Why = word(e.Detail); e.Result != nil {
 					done.Value = e.Result.Redacted
 				}
 			}
@@ -291,7 +320,16 @@ func answersOf(r *http.Request) (all []formAnswer) {
 					continue
 				}
 			default:
-				said.Scope = approvals.Scope(scope)
+				said.Scope, said.Length = approvals.Scope(scope), form.Get("length")
+				if uses := form.Get("uses"); uses != "" {
+					n, err := strconv.Atoi(uses)
+					if err != nil || n < 1 {
+						why := "the number of calls is not a number such as 10"
+						all = append(all, formAnswer{bad: Result{ID: id, Error: why, status: http.StatusUnprocessableEntity}})
+						continue
+					}
+					said.Uses = n
+				}
 			}
 		}
 		for _, n := range form["selected"] {
@@ -329,12 +367,27 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, a
 	if len(results) == 0 {
 		results = []Result{{Error: "nothing is selected", status: http.StatusUnprocessableEntity}}
 	}
+	waiting, cancel := context.WithTimeout(r.Context(), formWait)
+	defer cancel()
+	for i := range results {
+		switch x := &results[i]; {
+		case wantsJSON(r): // a script goes on at once
+			x.asked = nil
+		case x.asked != nil && x.Outcome == "":
+			c.await(waiting, x.asked, formWait, x)
+		}
+	}
 	if wantsJSON(r) {
 		status := http.StatusOK
 		if len(results) == 1 {
 			status = results[0].status
 		}
-		writeJSON(w, status, map[string]any{"results": results, "said": summary(results, form.Get("decision"))})
+		said := summary(results, form.Get("decision"))
+		answer := map[string]any{"results": results, "said": said}
+		if status == http.StatusOK && form.Get("from") == "whole" { // the page of this question is left for the list
+			answer["next"] = c.base(r) + "/" + s.say(false, said)
+		}
+		writeJSON(w, status, answer)
 		return
 	}
 	if len(results) == 1 && !results[0].OK {
@@ -349,8 +402,8 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, a
 			return
 		}
 	}
-	s.say(slices.ContainsFunc(results, func(x Result) bool { return !x.OK }), summary(results, form.Get("decision")))
-	http.Redirect(w, r, c.base(r)+"/", http.StatusSeeOther)
+	said := s.say(slices.ContainsFunc(results, func(x Result) bool { return !x.OK }), summary(results, form.Get("decision")))
+	http.Redirect(w, r, c.base(r)+"/"+said, http.StatusSeeOther)
 }
 
 // summary says in a few words what became of answers.
@@ -361,7 +414,7 @@ func summary(results []Result, decision string) string {
 		if x.OK {
 			done++
 		}
-		for _, text := range []string{x.Error, x.Note} {
+		for _, text := range []string{x.became(), x.Error, x.Note} {
 			if text != "" && !slices.Contains(others, text) {
 				others = append(others, text)
 			}

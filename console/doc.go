@@ -21,13 +21,16 @@
 // All other paths are under the "path" that the login answers, and want its cookie:
 //
 //	GET  /api/session   {"person", "path", "csrf", "expires"}
-//	GET  /api/pending   {"pending": [...]}: the calls that this person may answer, oldest first; see [Asked]
+//	GET  /api/pending   {"pending": [...], "zone": "CET"}: the calls that this person may answer, oldest first; see [Asked]
 //	GET  /api/pending/ID  one of them, whole: nothing cut, nothing masked, with the arguments to edit
 //	GET  /api/events    a stream of events "pending", each with all that GET /api/pending gives, at the start and after each change
 //	POST /api/answer    one answer, see [Answered]; needs the header X-CSRF-Token and Content-Type: application/json
 //	POST /api/answer/propose  an answer with "propose", which wants a proof
 //	GET  /api/entries   {"entries": [...]}: the record, newest first; ?run=, ?tool=, ?limit=
-//	GET  /api/grants    {"grants": [...]}
+//	GET  /api/grants    {"grants": [...]}: newest first
+//	POST /api/grants/revoke  {"grant": "g_..."}
+//
+// docs/rest.md and docs/openapi.json describe all of it.
 //
 // What wants a proof is refused at first, with 403 and "proof": "wanted". The same request counts, byte for byte, when it comes again
 // with the header X-Proof and the code that [Console.Confirm] gives for it.

@@ -10,6 +10,12 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
+// A grant is one as front ends are told of it.
+type grant struct {
+	*approvals.Grant
+	Allows string `json:"allows"` // in words
+}
+
 type grantsView struct {
 	frame
 	Grants []*approvals.Grant
@@ -58,7 +64,11 @@ func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) 
 	if !ok {
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"grants": append([]*approvals.Grant{}, all...)})
+	list := []grant{}
+	for _, g := range all {
+		list = append(list, grant{g, g.Allows()})
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"grants": list})
 }
 
 // revoke takes back what was allowed; the next call asks again.
@@ -67,7 +77,18 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
 	if !ok {
 		return
 	}
-	at := slices.IndexFunc(all, func(g *approvals.Grant) bool { return g.ID == r.PostFormValue("grant") })
+	id := r.PostFormValue("grant")
+	if mediaType(r) == "application/json" {
+		var said struct {
+			Grant string `json:"grant"`
+		}
+		if err := readJSON(r, &said); err != nil {
+			c.fail(w, r, http.StatusBadRequest, err.Error())
+			return
+		}
+		id = said.Grant
+	}
+	at := slices.IndexFunc(all, func(g *approvals.Grant) bool { return g.ID == id })
 	if at < 0 {
 		c.fail(w, r, http.StatusNotFound, "there is no such grant: it is over, or was revoked before")
 		return
@@ -85,7 +106,7 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
 	// It is revoked whether or not that can be recorded: less is allowed than before.
 	noted := c.note(r.Context(), audit.Entry{
 		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server, Tool: g.Name,
-		DecidedBy: &audit.DecidedBy{How: approvals.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Text(),
+		DecidedBy: &audit.DecidedBy{How: approvals.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),
 	})
 	if noted != nil {
 		c.log.Warn("a grant was revoked, and that is not in the record", "grant", g.ID)
@@ -94,6 +115,6 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
 		writeJSON(w, http.StatusOK, map[string]any{"ok": true, "said": "Revoked. The next such call asks again."})
 		return
 	}
-	s.say(false, "Revoked. The next such call asks again.")
-	http.Redirect(w, r, c.base(r)+"/grants", http.StatusSeeOther)
+	said := s.say(false, "Revoked. The next such call asks again.")
+	http.Redirect(w, r, c.base(r)+"/grants"+said, http.StatusSeeOther)
 }

@@ -216,6 +216,7 @@ func (c *Console) inside() []route {
 		get("/api/entries", c.apiEntries),
 		get("/api/grants", c.apiGrants),
 		post("/api/answer", answers, c.apiAnswer),
+		post("/api/grants/revoke", narrows, c.revoke),
 		wide("/api/answer/propose", c.apiAnswerAndPropose),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -343,6 +344,7 @@ type fakeRules struct {
 	proposed []Proposal
 	made     []string // roles that a session was made for
 	anything bool     // no text is wrong
+	checked  atomic.Int64
 }
 
 // changes is how much was done by it.
@@ -363,6 +365,7 @@ func (f *fakeRules) Files() ([]RuleFile, string) {
 }
 
 func (f *fakeRules) Check(_ string, text []byte) error {
+	f.checked.Add(1)
 	if !f.anything && !json.Valid(bytes.TrimSpace(text)) {
 		return errors.New("codemode.json:1:1: it is not JSON")
 	}

@@ -52,12 +52,13 @@ const resumed = "resumed"
 type row struct {
 	*audit.Entry
 	Tool, What, By, Summary string
-	State                   string // the word for it
+	State                   string // the words for it
+	Why                     string // and for the reason
 	Class                   string // good, bad or open
 }
 
 func rowOf(e *audit.Entry) row {
-	x := row{Entry: e, Tool: word(e.Tool), State: word(e.State)}
+	x := row{Entry: e, Tool: word(e.Tool), State: stateWord(e.State), Why: because(e.Reason)}
 	if e.Tool != "" {
 		x.Tool = approvals.Heading(&approvals.Request{Name: e.Tool})
 	}
@@ -82,7 +83,7 @@ func rowOf(e *audit.Entry) row {
 		x.State = "asked"
 	}
 	if by := e.DecidedBy; by != nil {
-		x.By = word(by.How)
+		x.By = decider(by.How)
 		if by.Principal != "" {
 			x.By = word(by.Principal)
 		}

@@ -27,6 +27,8 @@ type Asked struct {
 	Risk      string    `json:"risk"`
 	Code      string    `json:"code,omitempty"`
 	Since     time.Time `json:"since"`
+	// Expires is when the time to answer is over; it is absent while the question waits for its turn elsewhere.
+	Expires time.Time `json:"expires,omitzero"`
 
 	NeedsCode bool `json:"needsCode,omitempty"` // a yes has to come with the code
 	MustSee   bool `json:"mustSee,omitempty"`   // a yes has to come with "whole": true, from somebody who has seen it whole
@@ -38,23 +40,110 @@ type Asked struct {
 	Args    json.RawMessage `json:"args,omitempty"`    // with GET /api/pending/ID, when they may be changed
 }
 
-// An Offer is a way of saying yes.
+// An Offer is a way of saying yes. What is remembered is good for Uses calls, 0 being any number, and for Length; an answer may
+// bring other numbers, up to MostUses and Longest.
 type Offer struct {
-	Scope approvals.Scope `json:"scope"`
-	Text  string          `json:"text"`
+	Scope    approvals.Scope `json:"scope"`
+	Text     string          `json:"text"`
+	Uses     int             `json:"uses,omitempty"`
+	MostUses int             `json:"mostUses,omitempty"`
+	Length   string          `json:"length,omitempty"` // such as 5m0s
+	Longest  string          `json:"longest,omitempty"`
+
+	Allows string `json:"-"` // the calls, without how many and until when
+	Ends   []end  `json:"-"` // that can be chosen
+}
+
+// An end is how long a grant can last.
+type end struct {
+	Length string
+	Words  string // 15 minutes
+	At     time.Time
+	Chosen bool
+}
+
+// lengths are offered as the length of a grant, as far as the profile lets people choose them.
+var lengths = []time.Duration{
+	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, approvals.HardMax,
+}
+
+// offer describes a grant that can be given with a yes to r.
+func offer(r *approvals.Request, g *approvals.Grant) Offer {
+	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: g.Scope.MostUses(), Allows: g.Allows()}
+	if o.MostUses == 0 {
+		return o // it is given as it is
+	}
+	length, longest := g.Expires.Sub(g.Created), r.Terms.Longest()
+	o.Length, o.Longest = length.String(), longest.String()
+	all := append(slices.DeleteFunc(slices.Clone(lengths), func(d time.Duration) bool { return d > longest }), length, longest)
+	slices.Sort(all)
+	for _, d := range slices.Compact(all) {
+		o.Ends = append(o.Ends, end{Length: d.String(), Words: lasts(d), At: g.Created.Add(d), Chosen: d == length})
+	}
+	return o
+}
+
+// lasts says a length of time in words.
+func lasts(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		of   time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if n := d / unit.of; d%unit.of == 0 && n > 0 {
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
 }
 
 // asked is an Asked as pages show it.
 type asked struct {
 	Asked
-	Wide, Narrow []span // the question for screens of either kind
-	RiskClass    string
-	RiskWords    string
-	request      *approvals.Request
+	shownArgs
+	Why, Rule, SentTo string
+	RiskClass         string
+	RiskWords         string
+	request           *approvals.Request
 }
 
-// Width of a question in columns.
-const wide, narrow = 92, 40
+// shownArgs are the arguments for screens of either kind, and what there is to say beside them. An inquiry has the question in
+// their place.
+type shownArgs struct {
+	Wide, Narrow           []span
+	WideNotes, NarrowNotes []span
+}
+
+// Width of arguments in columns, and of what is written small.
+const wide, narrow, small = 72, 40, 92
+
+// showArgs sets the arguments of a call apart from the rest of the question.
+func showArgs(r *approvals.Request, full bool) shownArgs {
+	part := func(width int) (args, notes []span) {
+		shown := approvals.Render(r, approvals.RenderOptions{Width: width, Color: true, Full: full, Reveal: full})
+		_, after, found := strings.Cut(shown.Text, shown.Arguments)
+		if !found || shown.Arguments == "" {
+			return spans(shown.Text), nil
+		}
+		return spans(outdented(shown.Arguments)), spans(outdented(after))
+	}
+	var a shownArgs
+	a.Wide, _ = part(wide)
+	a.Narrow, a.NarrowNotes = part(narrow)
+	_, a.WideNotes = part(small)
+	return a
+}
+
+// outdented takes the margin away that every line has, and empty lines around them.
+func outdented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.Trim(text, "\n")) {
+		b.WriteString(strings.TrimPrefix(line, "    "))
+	}
+	return b.String()
+}
 
 // shown keeps what was rendered of the questions that are open: it takes a while and never changes.
 type shown struct {
@@ -76,10 +165,15 @@ func (c *Console) pending(s *session) []*asked {
 		}
 		kept[a.ID] = a
 		if c.may(s.person, o.Request.Principal) {
-			list = append(list, a)
+			now := *a
+			now.Expires = o.Request.Deadline()
+			list = append(list, &now)
 		}
 	}
 	c.shown.all = kept
+	slices.SortStableFunc(list, func(a, b *asked) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Call, b.Call))
+	})
 	return list
 }
 
@@ -95,21 +189,21 @@ func (c *Console) find(s *session, id string) *asked {
 
 func describe(o approvals.Open) *asked {
 	r := o.Request
-	render := func(width int) approvals.Rendering {
-		return approvals.Render(r, approvals.RenderOptions{Width: width, Color: true})
-	}
-	full := approvals.Render(r, approvals.RenderOptions{Width: wide})
+	full := approvals.Render(r, approvals.RenderOptions{Width: small})
 	a := &asked{
 		Asked: Asked{
 			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
-			Tool: approvals.Heading(r), Summary: approvals.Summary(r), Text: full.Text, Risk: word(cmp.Or(r.Risk, approvals.Medium)), Code: word(r.Code), Since: o.Since,
+			Tool: approvals.Heading(r), Summary: approvals.Summary(r), Text: full.Text, Risk: word(cmp.Or(r.Risk, approvals.Medium)), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
 			NeedsCode: grave(r.Risk), MustSee: grave(r.Risk) && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
-			Offers: []Offer{{approvals.Once, "Allow this call"}}, Inquiry: inquiryOf(r),
+			Offers: []Offer{{Scope: approvals.Once, Text: "Allow this call"}}, Inquiry: inquiryOf(r),
 		},
-		Wide: spans(render(wide).Text), Narrow: spans(render(narrow).Text), request: r,
+		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
+	}
+	if plain := r.Server + "." + r.Tool; plain != a.Tool && plain != "." && r.Inquiry == nil {
+		a.SentTo = "server " + word(r.Server) + ", tool " + word(r.Tool)
 	}
 	for _, g := range approvals.Offers(r, time.Now()) {
-		a.Offers = append(a.Offers, Offer{g.Scope, g.Text()})
+		a.Offers = append(a.Offers, offer(r, g))
 	}
 	a.RiskClass, a.RiskWords = risk(r.Risk)
 	return a
@@ -177,7 +271,11 @@ func groups(all []*asked) []*group {
 		}
 		g.Mark = strings.Join(ids, " ")
 		if g.Together() {
-			g.Wide = spans(approvals.RenderAll(calls, approvals.RenderOptions{Width: wide, Color: true}).Text)
+			for i, row := range approvals.Rows(calls) {
+				inRow := *g.Asks[i]
+				inRow.Summary, g.Asks[i] = row, &inRow
+			}
+			g.Wide = spans(approvals.RenderAll(calls, approvals.RenderOptions{Width: small, Color: true}).Text)
 			g.Narrow = spans(approvals.RenderAll(calls, approvals.RenderOptions{Width: narrow, Color: true}).Text)
 		}
 	}
@@ -221,10 +319,7 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) {
 // whole is a question of which nothing is cut and nothing masked.
 func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	one := *a
-	full := func(width int) []span {
-		return spans(approvals.Text(a.request, approvals.RenderOptions{Width: width, Color: true, Full: true, Reveal: true}))
-	}
-	one.Wide, one.Narrow = full(wide), full(narrow)
+	one.shownArgs = showArgs(a.request, true)
 	v := &askView{frame: c.frame(r, s, "waiting", a.Tool), Ask: &one}
 	if a.Editable {
 		v.Args = editable(a.request.Args)
@@ -238,12 +333,18 @@ func (c *Console) apiPending(w http.ResponseWriter, r *http.Request, s *session)
 }
 
 // listing is what GET /api/pending gives.
-func (c *Console) listing(s *session) map[string][]Asked {
-	list := []Asked{}
+func (c *Console) listing(s *session) listing {
+	list := listing{Pending: []Asked{}}
+	list.Zone, _ = time.Now().Zone()
 	for _, a := range c.pending(s) {
-		list = append(list, a.Asked)
+		list.Pending = append(list.Pending, a.Asked)
 	}
-	return map[string][]Asked{"pending": list}
+	return list
+}
+
+type listing struct {
+	Pending []Asked `json:"pending"`
+	Zone    string  `json:"zone"` // of this process, for people; every time says how far it is from UTC
 }
 
 func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) {
@@ -253,7 +354,7 @@ func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) {
 		return
 	}
 	one := a.Asked
-	one.Text = approvals.Text(a.request, approvals.RenderOptions{Width: wide, Full: true, Reveal: true})
+	one.Text = approvals.Text(a.request, approvals.RenderOptions{Width: small, Full: true, Reveal: true})
 	if one.Editable {
 		one.Args = slices.Clone(a.request.Args)
 	}

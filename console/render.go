@@ -27,10 +27,11 @@ var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	functions := template.FuncMap{
-		"age": age, "clock": clock, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"word": word, "lines": lines, "short": short, "json": func(raw json.RawMessage) []span { return lines(editable(raw)) },
 		"heading": func(name string) string { return approvals.Heading(&approvals.Request{Name: name}) },
-		"one":     func(v any, a *asked) askIn { return askIn{v, a} },
+		"one":     func(v any, a *asked) askIn { return askIn{v, a, false} },
+		"whole":   func(v any, a *asked) askIn { return askIn{v, a, true} },
 		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
 	}
 	all := map[string]*template.Template{}
@@ -48,8 +49,9 @@ type rowsIn struct {
 
 // askIn is a question inside of a page.
 type askIn struct {
-	Page any
-	Ask  *asked
+	Page  any
+	Ask   *asked
+	Whole bool // it is the page of this question
 }
 
 // A frame is what stands around every page.
@@ -71,7 +73,7 @@ type frame struct {
 // frame begins a page.
 func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
-		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(), Waiting: len(c.pending(s)),
+		Title: title, Home: c.options.Path, Base: c.base(r), Person: s.person, CSRF: s.csrf, Here: here, Notices: s.said(r), Waiting: len(c.pending(s)),
 		Admin: c.admin(s.person), Record: c.options.Record != nil, Grants: c.options.Grants != nil,
 	}
 }
@@ -167,6 +169,21 @@ func age(t time.Time) string {
 		return fmt.Sprintf("%d h", int(d.Hours()))
 	}
 	return t.Local().Format(time.DateOnly)
+}
+
+// until is a time as people say it: 10:45, and with the day if that is another one.
+func until(t time.Time) string {
+	t, now := t.Local(), time.Now()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// zone is the zone that times on a page are in.
+func zone() string {
+	name, _ := time.Now().Zone()
+	return name
 }
 
 func clock(t time.Time) string {

@@ -171,8 +171,8 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 			c.againRules(w, r, s, "", err)
 			return
 		}
-		s.say(false, "Saved. The rules hold from the next call on.")
-		http.Redirect(w, r, c.base(r)+"/rules", http.StatusSeeOther)
+		said := s.say(false, "Saved. The rules hold from the next call on.")
+		http.Redirect(w, r, c.base(r)+"/rules"+said, http.StatusSeeOther)
 	}
 	return ch
 }
@@ -191,8 +191,8 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 			c.againRules(w, r, s, "", err)
 			return
 		}
-		s.say(false, "A rule was proposed in "+word(file)+". It decides nothing until somebody takes its comment signs away.")
-		http.Redirect(w, r, c.base(r)+"/rules", http.StatusSeeOther)
+		said := s.say(false, "A rule was proposed in "+word(file)+". It decides nothing until somebody takes its comment signs away.")
+		http.Redirect(w, r, c.base(r)+"/rules"+said, http.StatusSeeOther)
 	}
 	return ch
 }

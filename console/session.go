@@ -45,25 +45,33 @@ type session struct {
 	ended   chan struct{} // closed at the end
 }
 
-// A notice is something to be said once.
+// A notice is something to be said on the page that somebody is sent to, and on no other: pages are loaded for other reasons too.
 type notice struct {
+	id   string
 	Bad  bool
 	Text string
 }
 
-func (s *session) say(bad bool, text string) {
+// say keeps a notice, and returns the query of the page that shows it.
+func (s *session) say(bad bool, text string) (query string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.notices = append(s.notices, notice{bad, text}); len(s.notices) > maxNotices {
+	n := notice{rand.Text(), bad, text}
+	if s.notices = append(s.notices, n); len(s.notices) > maxNotices {
 		s.notices = s.notices[1:]
 	}
+	return "?said=" + n.id
 }
 
-func (s *session) said() []notice {
+// said are the notices that a page was asked for with. They stay: whoever loads the page again reads them again.
+func (s *session) said(r *http.Request) (all []notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.notices
-	s.notices = nil
+	for _, n := range s.notices {
+		if n.id == r.URL.Query().Get("said") {
+			all = append(all, n)
+		}
+	}
 	return all
 }
 

@@ -2267,6 +2267,9 @@ publish(EventTarget);
 publish(AbortSignal);
 publish(AbortController);
 
+// A program that was given no input can ask for it all the same. One that was finds its own here.
+defineProperty(global, 'input', { __proto__: null, value: undefined, writable: true, enumerable: true, configurable: true });
+
 // Nothing shared between threads, and nothing of QuickJS's own shell.
 const unwanted = ['std', 'os', 'bjson', 'navigator', 'gc', 'print', 'scriptArgs', 'Atomics', 'SharedArrayBuffer'];
 for (let i = 0; i < unwanted.length; i++) delete global[unwanted[i]];

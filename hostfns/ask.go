@@ -4,18 +4,19 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
 // ask puts an admitted call to a person. The run's clock stands still from the
-// moment the call waits. It returns nil when the call may be sent: then a holds
-// the tool, the arguments and the decision of that moment. A call that waited when its
-// run was saved is decided anew first.
-func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, before bool) *Exception {
+// moment the call waits. It returns no exception when the call may be sent: then a holds
+// the tool, the arguments and the decision of that moment, and the context is what the call
+// goes on under. A call that waited when its run was saved is decided anew first.
+func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, before bool) (context.Context, *Exception) {
 	if in.Pause != nil {
 		defer in.Pause()()
 	}
-	q := &asked{ctx: ctx, call: c, admission: a, progress: in.Progress, waited: before, answered: make(chan struct{})}
+	q := &asked{ctx: ctx, call: c, admission: a, progress: in.Progress, waited: before, before: before, answered: make(chan struct{})}
 	if before || !r.remembered(q) {
 		r.update(c, func() { c.asking = a })
 		goesOn := func() {}
@@ -27,19 +28,22 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 		r.update(c, func() { c.asking = nil })
 		goesOn()
 	}
+	if in.Carried != nil && r.isApproved(c) {
+		ctx = in.Carried()
+	}
 	switch {
 	case q.refusal != nil:
-		return q.refusal
+		return ctx, q.refusal
 	case ctx.Err() != nil:
-		return r.runEnded(a) // a late yes counts for nothing
+		return ctx, r.runEnded(a) // a late yes counts for nothing
 	case a.answer.How == "" && a.decision.Verdict == Allow:
-		return nil // since it waited
+		return ctx, nil // since it waited
 	}
 	if x := r.edited(ctx, c, a); x != nil {
-		return x
+		return ctx, x
 	}
 	if x := r.release(ctx, c, a, q.decided); x != nil {
-		return x
+		return ctx, x
 	}
 	r.update(c, func() {
 		c.Approved = a.answer.How
@@ -47,7 +51,13 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 			c.Approved += ", " + a.answer.Channel
 		}
 	})
-	return nil
+	return ctx, nil
+}
+
+func (r *Run) isApproved(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return c.done != nil
 }
 
 // edited puts the arguments that a person allowed in the place of those that the program gave.
@@ -63,12 +73,14 @@ func (r *Run) edited(ctx context.Context, c *call, a *admission) *Exception {
 		return denied(a.tool.Name, ReasonBadArguments, "a person changed the arguments, and they are not right: "+err.Error(), "")
 	}
 	a.proposed, a.args = a.args, args
+	r.update(c, func() { c.Changed = changed(a.proposed, a.args) })
 	return nil
 }
 
 // check says what is wrong with other arguments for a call that a person is asked about.
 func (r *Run) check(c *call, a *admission) func(json.RawMessage) error {
 	tool, before := a.tool, c.before
+	before.Asked = true
 	return func(raw json.RawMessage) error {
 		args, err := freeze(raw, r.info.ArgumentBytes)
 		if err != nil {
@@ -115,17 +127,31 @@ func (r *Run) release(ctx context.Context, c *call, a *admission, asked Decision
 		return x
 	}
 	d := a.decision
+	same := d.ProfileDigest != "" && d.ProfileDigest == asked.ProfileDigest
 	switch {
+	case d.Verdict == Deny && same:
+		return r.denial(a)
 	case d.Verdict == Deny:
 		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and denies it now", d.Rule)
+	case d.Verdict == Ask && riskRank(d.Risk) > riskRank(asked.Risk) && same && a.proposed != nil:
+		return denied(a.tool.Name, ReasonDenied, "with the arguments that a person wrote it is riskier than what they were asked about", d.Rule)
 	case d.Verdict == Ask && riskRank(d.Risk) > riskRank(asked.Risk):
 		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", d.Rule)
 	case d.Verdict == Ask && a.answer.How == "fallback" && !d.Fallback:
 		return denied(a.tool.Name, ReasonPolicy, "the profile changed and needs a person's answer now", d.Rule)
 	}
 	if a.answer.Use != nil {
-		if err := a.answer.Use(ctx, r.question(c, a)); err != nil {
+		switch err := a.answer.Use(ctx, r.question(c, a)); {
+		case err == nil:
+		case errors.Is(err, ErrChanged):
 			return denied(a.tool.Name, ReasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", d.Rule)
+		case errors.Is(err, ErrTooLate):
+			return denied(a.tool.Name, ReasonTimeout, "a person allowed it: "+err.Error()+"; call it again", d.Rule)
+		case ctx.Err() != nil:
+			return r.runEnded(a)
+		default:
+			r.gate.deps.Log.Error("a person's yes could not be used", "run", r.info.ID, "call", c.Call, "tool", a.tool.Name, "error", err)
+			return denied(a.tool.Name, ReasonDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", d.Rule)
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 		defer in.Pause()()
 	}
 	r.mu.Lock()
-	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.tainted}
+	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.taint.by != ""}
 	r.asks++
 	r.mu.Unlock()
 	value, err = inquirer.Inquire(ctx, &Inquiry{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile, Args: in.Args, Counters: n})

@@ -36,11 +36,11 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 	if f := r.functions[in.Name]; f != nil {
 		return f(ctx, in.Args)
 	}
-	return r.pass(ctx, c, func() (*admission, error) { return r.admit(ctx, c, in) })
+	return r.pass(c, func() (context.Context, *admission, error) { return r.admit(ctx, c, in) })
 }
 
 // pass has a call admitted and sends it, and enters how it ended.
-func (r *Run) pass(ctx context.Context, c *call, admit func() (*admission, error)) (value json.RawMessage, err error) {
+func (r *Run) pass(c *call, admit func() (context.Context, *admission, error)) (value json.RawMessage, err error) {
 	start := time.Time{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -52,7 +52,7 @@ func (r *Run) pass(ctx context.Context, c *call, admit func() (*admission, error
 			r.info.Refused(c.refusal) // last: it may end the run, whose list then has this call
 		}
 	}()
-	admitted, err := admit()
+	ctx, admitted, err := admit()
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +69,13 @@ type admission struct {
 	answer   Answer // zero unless somebody had to be asked
 }
 
-// admit takes a call through everything that comes before sending it.
-func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, error) {
+// admit takes a call through everything that comes before sending it. It returns what the call goes on under.
+func (r *Run) admit(ctx context.Context, c *call, in Invocation) (context.Context, *admission, error) {
 	a := &admission{}
 	defer r.arrived(c)
-	refuse := func(x *Exception, by string) (*admission, error) {
+	refuse := func(x *Exception, by string) (context.Context, *admission, error) {
 		r.recordRefusal(ctx, c, a, x, by)
-		return nil, x
+		return nil, nil, x
 	}
 	var err error
 	if a.tool, err = r.find(ctx, in.Name); err != nil {
@@ -108,26 +108,27 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (*admission, er
 }
 
 // approve asks about a call. before says that it waited when its run was saved.
-func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission, before bool) (*admission, error) {
-	if x := r.ask(ctx, c, in, a, before); x != nil {
+func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission, before bool) (context.Context, *admission, error) {
+	ctx, x := r.ask(ctx, c, in, a, before)
+	if x != nil {
 		r.recordRefusal(ctx, c, a, x, a.decider())
-		return nil, x
+		return nil, nil, x
 	}
 	return r.authorise(ctx, c, a)
 }
 
 // authorise is the last step before a call is sent: that it is has to be on record.
-func (r *Run) authorise(ctx context.Context, c *call, a *admission) (*admission, error) {
+func (r *Run) authorise(ctx context.Context, c *call, a *admission) (context.Context, *admission, error) {
 	if ctx.Err() != nil {
 		x := r.runEnded(a)
 		r.recordRefusal(ctx, c, a, x, "error")
-		return nil, x
+		return nil, nil, x
 	}
 	if err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); err != nil {
 		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", a.tool.Name, "error", err)
-		return nil, denied(a.tool.Name, ReasonDenied, unrecorded(err), "")
+		return nil, nil, denied(a.tool.Name, ReasonDenied, unrecorded(err), "")
 	}
-	return a, nil
+	return ctx, a, nil
 }
 
 func (r *Run) find(ctx context.Context, name string) (*Tool, error) {
@@ -150,29 +151,26 @@ func (r *Run) count(c *call, a *admission) {
 	c.before.Repeat = r.seen[a.key()]
 	r.seen[a.key()]++
 	r.mu.Unlock()
-	r.tally(c)
+	r.tally(c, a)
 }
 
-// tally notes what people have been asked so far. The question about the call
+// tally notes what people have been asked so far, and what has been read. The question about the call
 // itself is not among it, so that deciding again after the answer counts the same.
-func (r *Run) tally(c *call) {
+func (r *Run) tally(c *call, a *admission) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c.before.Asks, c.before.Refusals, c.before.Tainted = r.asks, r.refusals, r.tainted
+	c.before.Asks, c.before.Refusals = r.asks, r.refusals
+	c.before.Taint = r.taint.reaches(a.tool.Name, a.args, r.info.Written)
+	c.before.Tainted = c.before.Taint != ""
 }
 
-// taint notices that words of an untrusted server are about to reach the
-// program: from then on nobody can tell which of its arguments they went into.
-func (r *Run) taint(t *Tool, reply *Reply, err error) {
-	if t.Trusted || reply == nil && err == nil {
-		return
+// read notices that words of a server are about to reach the program.
+func (r *Run) read(c *call, t *Tool, reply *Reply, err error) {
+	if said := words(reply, err); said != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.taint.answered(c.Call, t, said, r.info.Written != nil)
 	}
-	if sent, ok := errors.AsType[*SendError](err); ok && !sent.Unknown {
-		return // nothing came back
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tainted = true
 }
 
 // key tells calls of one run apart by what they would do.
@@ -188,7 +186,13 @@ func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMe
 	start := time.Now()
 	outcome := OutcomeUnknown
 	defer func() { r.recordOutcome(ctx, c, a, outcome, value, failed, time.Since(start)) }()
-	if !r.update(c, func() { c.sent = true }) {
+	sent := func() {
+		c.sent, c.Reads = true, a.tool.Annotations["readOnlyHint"] == true
+		if c.begun != nil {
+			close(c.begun)
+		}
+	}
+	if !r.update(c, sent) {
 		outcome = OutcomeNotSent
 		return nil, r.runEnded(a)
 	}
@@ -196,7 +200,7 @@ func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMe
 	sending, cancel := withClock(ctx, timeout, c.pause)
 	defer cancel()
 	reply, err := r.gate.deps.Sender.Send(sending, a.tool, a.args)
-	r.taint(a.tool, reply, err)
+	r.read(c, a.tool, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"
 		if x := r.checkOutput(ctx, c, a.tool, reply); x != nil {
@@ -223,6 +227,7 @@ func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMe
 
 // finish enters how a call ended in the run's list.
 func (r *Run) finish(c *call, sent time.Time, err error) {
+	defer r.left(c)
 	r.update(c, func() {
 		c.over = true
 		c.pause = nil // it would keep the call's arguments until the run ends
@@ -260,6 +265,19 @@ func (r *Run) finish(c *call, sent time.Time, err error) {
 			}
 		}
 	})
+}
+
+// left tells those who wait for a call that a person allowed that it is over.
+func (r *Run) left(c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.done == nil {
+		return
+	}
+	close(c.done)
+	if !c.sent {
+		close(c.begun)
+	}
 }
 
 func sortReports(reports []Report) {

@@ -80,11 +80,17 @@ func (a *admission) decider() string {
 // recordRefusal writes why a call did not happen. If it cannot be written the
 // call still does not happen, so the error only goes to the log.
 func (r *Run) recordRefusal(ctx context.Context, c *call, a *admission, x *Exception, by string) {
+	if r.leaves() {
+		return
+	}
 	e := r.entry(KindRefused, c, a)
 	e.DecidedBy = by
 	e.Reason, _ = x.Props["reason"].(string)
 	if e.Reason == "" {
 		e.Reason = x.Class
+	}
+	if e.Reason == ReasonPolicy && by == a.answer.How { // what was answered has an entry of its own, and it did not decide
+		e.DecidedBy, e.Channel, e.By, e.Grant, e.Scope, e.Waited = decidedBy(a.decision), "", "", "", "", 0
 	}
 	e.Detail, _ = x.Props["detail"].(string)
 	e.Detail = cmp.Or(e.Detail, x.Message)
@@ -100,10 +106,13 @@ func (r *Run) recordOutcome(ctx context.Context, c *call, a *admission, outcome 
 	r.recordLate(ctx, e)
 }
 
+// leaves reports whether the calls that wait here go on elsewhere.
+func (r *Run) leaves() bool { return r.info.Leaving != nil && r.info.Leaving() }
+
 // note tells the recorder, if it wants to know, how a question comes along.
 func (r *Run) note(ctx context.Context, kind string, c *call, a *admission) {
 	noter, ok := r.gate.deps.Recorder.(Noter)
-	if !ok {
+	if !ok || r.leaves() {
 		return
 	}
 	e := r.entry(kind, c, a)

@@ -57,12 +57,20 @@ type RunInfo struct {
 	Role      string // what the caller says it is; for the record, it decides nothing
 	Script    string // the name of the saved program, if it is one
 
+	// Written are the calls that the text of the program shows. They tell where arguments come from once the run has
+	// read what an untrusted server answered; with nil, all of them may be made of that.
+	Written []WrittenCall
+
 	Policy Policy // nil denies every call
 	Asker  Asker  // nil reaches nobody
 
 	// Refused is told each time a person has refused a call of this run, with
 	// how many that makes; nil tells nobody. It may end the run.
 	Refused func(n int)
+
+	// Leaving reports whether the run goes on in another process. Then what ends here is not the end of a call that waits
+	// for a person: nothing is recorded of it. Nil is never.
+	Leaving func() bool
 
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
 	ArgumentBytes int           // zero is DefaultArgumentBytes
@@ -101,7 +109,7 @@ type Run struct {
 	asks     int
 	invoked  int // invocations, of tools and of host functions
 	refusals int // by people
-	tainted  bool
+	taint    taint
 	blocks   []Block
 	emitted  []string // handles of blocks
 
@@ -129,8 +137,10 @@ type Report struct {
 	Reason   string        // of a refusal or failure, as programs see it
 	Detail   string        // a sentence
 	Approved string        // who allowed a call that was asked about, such as "person, elicitation"
+	Changed  []string      // JSON Pointers to what a person changed in its arguments
 	Warning  string        // what is odd about a call that was answered
 	Took     time.Duration // from the moment it was sent
+	Reads    bool          // it was sent, and the upstream says that its tool changes nothing
 }
 
 // call is one call on its way through the Gate.
@@ -141,6 +151,9 @@ type call struct {
 	refusal int      // a person refused it, which made this many in the run; 0 if not
 	pause   func() (resume func())
 	coming  bool // it counts in Run.coming; under the lock
+
+	// Set under the lock when a person allows the call: they are closed when it is sent, and when it is over.
+	begun, done chan struct{}
 
 	asking *admission // it waits for a person
 	sent   bool

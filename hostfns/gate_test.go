@@ -583,13 +583,13 @@ func TestWhatIsCountedBeforeACall(t *testing.T) {
 	use(t, r, 2, "fs__read", `{}`)
 	use(t, r, 3, "fs__write", `{}`) // asked and refused
 	w.answer = answer(yes)
-	use(t, r, 4, "fs__write", `{"n":1}`) // asked and allowed: decided twice, with the same counters
+	use(t, r, 4, "fs__write", `{"n":1}`) // asked and allowed: decided twice, with the same numbers
 	want := []Counters{
 		{},
 		{Calls: 1, Repeat: 1},
 		{Calls: 2},
 		{Calls: 3, Asks: 1, Refusals: 1},
-		{Calls: 3, Asks: 1, Refusals: 1},
+		{Calls: 3, Asks: 1, Refusals: 1, Asked: true},
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

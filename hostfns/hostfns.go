@@ -23,6 +23,7 @@ package hostfns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Tool struct {
 	Name        string         // canonical: server__tool
 	Title       string         // the upstream's words, never trusted
 	Description string         // likewise
+	Input       []byte         // JSON Schema of its arguments, likewise
 	Annotations map[string]any // hints, likewise
 	Digest      string         // changes whenever the definition does
 	Trusted     bool           // what the tool answers is not taken for a stranger's words
@@ -77,7 +79,9 @@ type Counters struct {
 	Asks     int // questions put to a person
 	Refusals int // of those, how many a person refused
 
-	Tainted bool // something that an untrusted server answered has reached the program
+	Tainted bool   // something that an untrusted server answered may have reached the call
+	Taint   string // how, in a sentence
+	Asked   bool   // a person has been asked about the call, so that limits on questions have let it pass
 }
 
 // Asker puts one question to a person and waits for the answer, at most until
@@ -179,9 +183,16 @@ type Answer struct {
 	Grant string
 	Scope string
 	// Use takes the yes for the call as it is now, right before it is recorded as
-	// running. An error means that it is no yes to that call. Nil takes nothing.
+	// running. An error means that it is no yes to that call: an [ErrChanged] that
+	// the call is not the one that was allowed. Nil takes nothing.
 	Use func(ctx context.Context, now *Question) error
 }
+
+// ErrChanged says that what is to be done is not what a person allowed.
+var ErrChanged = errors.New("it is not what was approved")
+
+// ErrTooLate says that a yes was not used in its time.
+var ErrTooLate = errors.New("its time was over before it could be used")
 
 // An Invocation is one call as it leaves the program.
 type Invocation struct {
@@ -199,6 +210,10 @@ type Invocation struct {
 	// returns that it goes on; nil tells nobody. While all open calls of a run
 	// wait so, [Run.Save] can save it.
 	Asking func() (asked func())
+
+	// Carried gives what a call goes on under once a person has allowed it: it outlives the program. Nil is the
+	// context of the call.
+	Carried func() context.Context
 
 	resource bool // of a server, see ReadResource
 }

@@ -5,19 +5,21 @@ import (
 	"context"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 )
 
 // Questions of one run are put in rounds. A call that has to be asked about
-// waits for the next one; a round begins when the one before is over and no
-// further question is about to join it. With an Asker that is no [Gatherer], a
-// round is one question.
+// waits for the next one; a round begins when the one before has its first
+// answer and no further question is about to join it. With an Asker that is no
+// [Gatherer], a round is one question. Each answer takes effect when it is given.
 
-// A Gatherer is an Asker that puts several questions at once. It returns an
-// answer to each, in their order.
+// A Gatherer is an Asker that puts several questions at once. It tells answered
+// the answer to each, by its index, as soon as it is given: of those that were
+// given together the yeses first. It returns when all are answered.
 type Gatherer interface {
 	Asker
-	AskAll(ctx context.Context, qs []*Question) []Answer
+	AskAll(ctx context.Context, qs []*Question, answered func(i int, a Answer))
 	// Gathers reports whether questions are to be put together at the moment.
 	Gathers() bool
 }
@@ -36,8 +38,9 @@ type asked struct {
 	admission *admission
 	progress  func() (calls int, waiting bool)
 	waited    bool // behind another question
+	before    bool // it was asked by another process already
 	answered  chan struct{}
-	closed    bool // answered is; touched by whoever leads
+	closed    bool // answered is; under the run's lock
 
 	// Set before answered is closed.
 	decided Decision // what was shown
@@ -107,11 +110,11 @@ func (r *Run) lead() {
 	}
 }
 
-// close lets calls go on. With the last of a round, what is asked from then on does not wait behind it.
-func (r *Run) close(calls []*asked, last bool) {
+// close lets calls go on. With the first that was answered, what is asked from then on does not wait behind the round.
+func (r *Run) close(calls []*asked, answered bool) {
 	r.mu.Lock()
-	r.open = r.open && !last
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	r.open = r.open && !answered
 	for _, q := range calls {
 		if !q.closed {
 			q.closed = true
@@ -123,11 +126,13 @@ func (r *Run) close(calls []*asked, last bool) {
 // crashed ends the calls of a round that could not be brought to its end.
 func (r *Run) crashed(round []*asked, cause any) {
 	r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", cause, "stack", string(debug.Stack()))
+	r.mu.Lock()
 	for _, q := range round {
 		if !q.closed {
 			q.refusal = &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
 	}
+	r.mu.Unlock()
 	r.close(round, true)
 }
 
@@ -174,7 +179,6 @@ func (r *Run) put(round []*asked, gatherer Gatherer) {
 		}
 	}()
 	ctx, cancel := whileAny(round)
-	defer cancel()
 	var settled, open []*asked
 	var questions []*Question
 	for _, q := range round {
@@ -184,50 +188,140 @@ func (r *Run) put(round []*asked, gatherer Gatherer) {
 		}
 		q.decided = q.admission.decision
 		r.mu.Lock()
-		r.asks++
+		if !q.call.before.Asked { // else it was asked before the run was saved
+			r.asks++
+			q.call.before.Asked = true
+		}
 		r.mu.Unlock()
-		r.note(q.ctx, KindAsked, q.call, q.admission)
+		if !q.before {
+			r.note(q.ctx, KindAsked, q.call, q.admission)
+		}
 		open, questions = append(open, q), append(questions, r.question(q.call, q.admission))
 	}
 	r.close(settled, len(open) == 0)
 	if len(open) == 0 {
+		cancel()
 		return
 	}
-	answers := r.answers(ctx, gatherer, questions)
-	counted := false
-	for i, q := range open {
-		a := q.admission
-		a.answer = answers[i]
-		r.note(q.ctx, KindAnswer, q.call, a)
-		if !a.answer.Allowed && q.ctx.Err() == nil {
-			q.refusal = denied(a.tool.Name, cmp.Or(a.answer.Code, ReasonNoApprover), cmp.Or(a.answer.Detail, refusalDetail(a.answer)), a.decision.Rule)
-			r.remember(q.call, a, q.refusal, &counted)
+	first := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(first) })
+	go func() { // ends when every question has its answer, at the latest with the calls' contexts
+		defer begun()
+		defer cancel()
+		defer func() {
+			if p := recover(); p != nil {
+				r.crashed(open, p)
+			}
+		}()
+		counted := false
+		r.answers(ctx, gatherer, questions, func(i int, answer Answer) {
+			r.answered(open[i], answer, &counted)
+			begun()
+		})
+	}()
+	<-first
+}
+
+// answered lets a call go on that has its answer. One that was refused goes on after all that were allowed so far have been
+// sent: its refusal may end the program.
+func (r *Run) answered(q *asked, answer Answer, counted *bool) {
+	a := q.admission
+	a.answer = answer
+	r.note(q.ctx, KindAnswer, q.call, a)
+	if answer.Allowed {
+		r.approved(q)
+		r.close([]*asked{q}, true)
+		return
+	}
+	if q.ctx.Err() == nil {
+		q.refusal = denied(a.tool.Name, cmp.Or(answer.Code, ReasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), a.decision.Rule)
+		r.remember(q.call, a, q.refusal, counted)
+	}
+	if len(r.unsent()) == 0 {
+		r.close([]*asked{q}, true)
+		return
+	}
+	go func() { // ends when those calls, and those that are allowed meanwhile, are sent or over
+		for before := r.unsent(); len(before) > 0; before = r.unsent() {
+			for _, c := range before {
+				<-c.begun
+			}
+		}
+		r.close([]*asked{q}, true)
+	}()
+}
+
+// approved notes that a person allowed a call: it is made even if the program ends first.
+func (r *Run) approved(q *asked) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q.admission.answer.How != "person" || q.ctx.Err() != nil {
+		return
+	}
+	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
+}
+
+// unsent lists the calls that a person allowed and that are on their way to be sent.
+func (r *Run) unsent() (calls []*call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.calls {
+		if c.begun != nil && !c.sent && !c.over {
+			calls = append(calls, c)
 		}
 	}
-	r.close(open, true)
+	return calls
+}
+
+// Carry waits until the calls that people have allowed are over, each at most as long as its own time limit lets it be, or
+// until ctx ends. It is called when the program has ended, and with it the context of the calls that nobody has allowed.
+func (r *Run) Carry(ctx context.Context) {
+	r.mu.Lock()
+	var carried []*call
+	for _, c := range r.calls {
+		if c.done != nil && !c.over {
+			carried = append(carried, c)
+		}
+	}
+	r.mu.Unlock()
+	for _, c := range carried {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // answers asks, and takes a crash of the Asker for no answer.
-func (r *Run) answers(ctx context.Context, gatherer Gatherer, questions []*Question) (answers []Answer) {
+func (r *Run) answers(ctx context.Context, gatherer Gatherer, questions []*Question, answered func(i int, a Answer)) {
+	has := make([]bool, len(questions))
+	var mu sync.Mutex // of what is answered at the same moment
+	tell := func(i int, a Answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !has[i] {
+			has[i] = true
+			answered(i, a)
+		}
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
-			answers = nil
 		}
-		for len(answers) < len(questions) {
-			answers = append(answers, Answer{How: "none", Code: ReasonNoApprover})
+		for i := range questions {
+			tell(i, Answer{How: "none", Code: ReasonNoApprover})
 		}
 	}()
 	switch {
 	case r.info.Asker == nil:
-		return nil
 	case gatherer != nil && len(questions) > 1:
-		return gatherer.AskAll(ctx, questions)
+		gatherer.AskAll(ctx, questions, tell)
+	default:
+		for i, q := range questions {
+			tell(i, r.info.Asker.Ask(ctx, q))
+		}
 	}
-	for _, q := range questions {
-		answers = append(answers, r.info.Asker.Ask(ctx, q))
-	}
-	return answers
 }
 
 // settled reports whether nobody has to be asked any more. A call that had to
@@ -235,7 +329,7 @@ func (r *Run) answers(ctx context.Context, gatherer Gatherer, questions []*Quest
 func (r *Run) settled(q *asked) bool {
 	c, a := q.call, q.admission
 	if q.waited {
-		r.tally(c)
+		r.tally(c, a)
 		q.refusal = r.refresh(q.ctx, c, a)
 		switch {
 		case q.refusal != nil:

@@ -3,6 +3,7 @@ package hostfns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,17 +25,20 @@ type form struct {
 
 func (f *form) Gathers() bool { return !f.alone }
 
-func (f *form) Ask(ctx context.Context, q *Question) Answer {
-	return f.AskAll(ctx, []*Question{q})[0]
+func (f *form) Ask(ctx context.Context, q *Question) (answer Answer) {
+	f.AskAll(ctx, []*Question{q}, func(_ int, a Answer) { answer = a })
+	return answer
 }
 
-func (f *form) AskAll(ctx context.Context, qs []*Question) []Answer {
+func (f *form) AskAll(ctx context.Context, qs []*Question, answered func(int, Answer)) {
 	answers := f.answers(qs)
 	select {
 	case <-time.After(time.Second): // a person thinks
 	case <-ctx.Done():
 	}
-	return answers
+	for i, a := range answers {
+		answered(i, a)
+	}
 }
 
 func (f *form) answers(qs []*Question) []Answer {
@@ -277,7 +281,7 @@ func TestC12AYesIsTakenOnce(t *testing.T) {
 		a.Use = func(_ context.Context, now *Question) error {
 			used = append(used, now.Tool.Digest+string(now.Args))
 			if now.Tool.Digest != "d1" {
-				return fmt.Errorf("it is another one")
+				return ErrChanged
 			}
 			return nil
 		}
@@ -290,11 +294,175 @@ func TestC12AYesIsTakenOnce(t *testing.T) {
 		before := f.answer
 		f.answer = func(q *Question) Answer {
 			a := before(q)
-			a.Use = func(context.Context, *Question) error { return fmt.Errorf("it was used before") }
+			a.Use = func(context.Context, *Question) error { return ErrChanged }
 			return a
 		}
 		if got := together(t.Context(), w.ask(f), nil, `{"a":2}`); got[0] != ReasonPolicy || w.sent() != 1 {
 			t.Errorf("got %v, %d sent", got, w.sent())
+		}
+		for err, want := range map[error]string{ErrTooLate: ReasonTimeout, errors.New("the disk is full"): ReasonDenied} { // the policy is as it was
+			f.answer = func(q *Question) Answer {
+				a := before(q)
+				a.Use = func(context.Context, *Question) error { return err }
+				return a
+			}
+			if got := together(t.Context(), w.ask(f), nil, `{"a":3}`); got[0] != want || w.sent() != 1 {
+				t.Errorf("%v: got %v, %d sent, want %s", err, got, w.sent(), want)
+			}
+		}
+	})
+}
+
+// ends is the context of calls that end with the first one that is refused, as with a program that does not catch that; carried outlives it.
+func ends(t *testing.T, r *Run, args ...string) (results []string, reports []Report) {
+	program, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	results = make([]string, len(args))
+	var wg sync.WaitGroup
+	over := make(chan struct{})
+	for i, a := range args {
+		wg.Go(func() {
+			_, err := r.Call(program, Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(a), Carried: t.Context})
+			results[i] = "ok"
+			if x, ok := err.(*Exception); ok {
+				results[i] = fmt.Sprint(x.Props["reason"])
+				end(errors.New("the program threw"))
+			}
+		})
+	}
+	go func() { wg.Wait(); close(over) }()
+	select {
+	case <-program.Done():
+	case <-over:
+	}
+	r.Carry(t.Context())
+	reports = r.End()
+	wg.Wait()
+	return results, reports
+}
+
+// What a person allows is done, though a refusal beside it ends the program: it is sent before the program hears of the refusal, and
+// waited for.
+func TestMixedAnswersAreCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = verdict(Ask)
+		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+			select {
+			case <-time.After(20 * time.Second):
+				return &Reply{Value: json.RawMessage("1")}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		slow := w.record
+		w.record = func(e Entry) error {
+			if e.Kind == KindRunning {
+				time.Sleep(time.Second) // long enough for the refusal to be faster
+			}
+			if slow != nil {
+				return slow(e)
+			}
+			return nil
+		}
+		f := &form{answer: func(q *Question) Answer {
+			if q.Call == 2 {
+				return no
+			}
+			return yes
+		}}
+		got, reports := ends(t, w.ask(f), `{"a":1}`, `{"a":2}`, `{"a":3}`)
+		if !slices.Equal(got, []string{"ok", ReasonDeclined, "ok"}) {
+			t.Errorf("the calls ended so: %v", got)
+		}
+		for i, want := range []State{Done, Refused, Done} {
+			if reports[i].State != want {
+				t.Errorf("call %d is reported as %s, %s; want %s", i+1, reports[i].State, reports[i].Reason, want)
+			}
+		}
+		sent, refused := 0, -1
+		for i, line := range w.log {
+			switch {
+			case strings.HasPrefix(line, "send"):
+				sent++
+				if refused >= 0 {
+					t.Errorf("sent after the refusal: %v", w.log)
+				}
+			case strings.HasPrefix(line, "record refused"):
+				refused = i
+			}
+		}
+		if sent != 2 || refused < 0 {
+			t.Errorf("%d calls were sent: %v", sent, w.log)
+		}
+	})
+}
+
+// The end of a run waits for what a person has allowed, but not for longer than a call may take.
+func TestARunWaitsForApprovedCallsWithinTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = verdict(Ask)
+		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		f := &form{answer: func(q *Question) Answer {
+			if q.Call == 2 {
+				return no
+			}
+			return yes
+		}}
+		start := time.Now()
+		got, reports := ends(t, w.ask(f, func(i *RunInfo) { i.CallTimeout = 7 * time.Second }), `{"a":1}`, `{"a":2}`)
+		if took := time.Since(start); reports[0].State != Unknown || took < 7*time.Second || took > 10*time.Second {
+			t.Errorf("call 1 is %s after %v: %v", reports[0].State, took, got)
+		}
+	})
+}
+
+// streaming is an asker whose answers come one after the other.
+type streaming struct {
+	form
+	each time.Duration
+}
+
+func (s *streaming) AskAll(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+	for i, a := range s.answers(qs) {
+		select {
+		case <-time.After(s.each):
+			answered(i, a)
+		case <-ctx.Done():
+			answered(i, Answer{How: "none", Code: ReasonCanceled})
+		}
+	}
+}
+
+// An answer takes effect when it is given, whatever becomes of the others; and what the program asks then does not wait for them.
+func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.decide = verdict(Ask)
+		s := &streaming{form: form{answer: func(*Question) Answer { return yes }}, each: time.Minute}
+		r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Policy: w, Asker: s})
+		start := time.Now()
+		took := make([]time.Duration, 4)
+		var wg sync.WaitGroup
+		call := func(id int) {
+			_, _ = r.Call(t.Context(), Invocation{ID: id, Name: "fs__write", Args: json.RawMessage(fmt.Sprintf(`{"a":%d}`, id))})
+			took[id-1] = time.Since(start).Truncate(time.Second)
+		}
+		for id := 1; id <= 3; id++ {
+			wg.Go(func() {
+				call(id)
+				if id == 1 {
+					call(4)
+				}
+			})
+		}
+		wg.Wait()
+		if want := []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, time.Minute + time.Second}; !slices.Equal(took, want) {
+			t.Errorf("the calls took %v, want %v", took, want)
 		}
 	})
 }

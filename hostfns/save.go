@@ -16,6 +16,7 @@ type saved struct {
 	Invoked  int                   `json:"invoked"`
 	Refusals int                   `json:"refusals"`
 	Tainted  bool                  `json:"tainted"`
+	Taint    string                `json:"taint,omitempty"`
 	Blocks   []Block               `json:"blocks"`
 	Emitted  []string              `json:"emitted"`
 }
@@ -44,7 +45,7 @@ var ErrBusy = errors.New("a call of the run is under way")
 func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals, Tainted: r.tainted, Blocks: r.blocks, Emitted: r.emitted}
+	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals, Tainted: r.taint.by != "", Taint: r.taint.by, Blocks: r.blocks, Emitted: r.emitted}
 	for _, c := range r.calls {
 		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
 		switch a := c.asking; {
@@ -66,10 +67,13 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 		return nil, fmt.Errorf("reading a saved run: %w", err)
 	}
 	r := g.Run(info)
+	r.taint.size = mostTraced + 1 // what was answered before is not saved, so no value is known to come from a trusted server
 	for _, one := range s.Calls {
 		c := &call{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
 		if a := one.Asking; a != nil {
 			c.asking = &admission{tool: &Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}, args: a.Args}
+			c.coming = true // all of them are one round again
+			r.coming++
 		}
 		r.calls = append(r.calls, c)
 	}
@@ -79,7 +83,10 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	if s.Refused != nil {
 		r.refused = s.Refused
 	}
-	r.asks, r.invoked, r.refusals, r.tainted = s.Asks, s.Invoked, s.Refusals, s.Tainted
+	r.asks, r.invoked, r.refusals = s.Asks, s.Invoked, s.Refusals
+	if r.taint.by = s.Taint; s.Tainted && s.Taint == "" {
+		r.taint.by = "what an untrusted server answered"
+	}
 	r.restoreBlocks(s.Blocks, s.Emitted)
 	return r, nil
 }
@@ -100,7 +107,7 @@ func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error
 	}
 	a := c.asking
 	c.pause = in.Pause
-	return r.pass(ctx, c, func() (*admission, error) { return r.approve(ctx, c, in, a, true) })
+	return r.pass(c, func() (context.Context, *admission, error) { return r.approve(ctx, c, in, a, true) })
 }
 
 // Waiting lists the calls of a saved run that wait for a person.

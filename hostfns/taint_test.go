@@ -3,6 +3,7 @@ package hostfns
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,5 +44,88 @@ func TestTaint(t *testing.T) {
 				t.Errorf("tainted before the first and the second call: %v, want false and %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestWhatReachesACall: only what is written in the text, with single values of trusted servers in its gaps, is free of what an
+// untrusted server answered.
+func TestWhatReachesACall(t *testing.T) {
+	trusted, stranger := &Tool{Name: "time__now", Server: "time", Trusted: true}, &Tool{Name: "mail__read", Server: "mail"}
+	written := []WrittenCall{
+		{Tool: "http__post", Args: json.RawMessage(`{"url":"https://example.org","n":1}`)},
+		{Tool: "http__post", Args: json.RawMessage(`{"at":null,"list":[null,"fixed"]}`), Unknown: []string{"/at", "/list/0"}},
+		{Tool: "http__post", Args: json.RawMessage(`null`), Unknown: []string{""}},
+		{Tool: "http__get", Args: json.RawMessage(`{}`)},
+	}
+	for _, tt := range []struct {
+		tool, args string
+		want       bool // something may have reached it
+	}{
+		{"http__post", `{"url":"https://example.org","n":1}`, false},
+		{"http__post", `{"n":1,"url":"https://example.org"}`, false},
+		{"http__post", `{"url":"https://example.org","n":2}`, true},
+		{"http__post", `{"url":"https://example.org"}`, true},
+		{"http__post", `{"url":"https://example.org","n":1,"x":1}`, true},
+		{"http__post", `{}`, true},
+		{"http__get", `{}`, false},
+		{"http__get", `{"url":"https://example.org","n":1}`, true},
+		{"other__tool", `{}`, true},
+		{"http__post", `{"list":["2026-11-23","fixed"]}`, true},
+		{"http__post", `{"at":"2026-11-23","list":["2026-11-23","fixed"]}`, false},
+		{"http__post", `{"at":"2026-11-2","list":["2026-11-23","fixed"]}`, true},
+		{"http__post", `{"at":["2026-11-23"],"list":["2026-11-23","fixed"]}`, true},
+		{"http__post", `{"at":"both say it","list":["2026-11-23","fixed"]}`, true},
+		{"http__post", `{"at":"a secret","list":["2026-11-23","fixed"]}`, true},
+		{"http__post", `{"at":"now","list":["2026-11-23","fixed"]}`, true},
+		{"http__post", `{"list":["2026-11-23","fixed","2026-11-23"]}`, true},
+		{"http__post", `"2026-11-23"`, false}, // the Gate takes no such arguments
+	} {
+		var clean, read taint
+		for _, x := range []*taint{&clean, &read} {
+			x.answered(1, trusted, json.RawMessage(`{"date":"2026-11-23","short":"now","both":"both say it"}`), true)
+		}
+		read.answered(2, stranger, json.RawMessage(`["a secret","both say it"]`), true)
+		if why := clean.reaches(tt.tool, json.RawMessage(tt.args), written); why != "" {
+			t.Errorf("%s %s: before anything was read: %s", tt.tool, tt.args, why)
+		}
+		if why := read.reaches(tt.tool, json.RawMessage(tt.args), written); (why != "") != tt.want {
+			t.Errorf("%s %s: got %q, want a reason %t", tt.tool, tt.args, why, tt.want)
+		}
+		if why := read.reaches(tt.tool, json.RawMessage(tt.args), nil); why == "" {
+			t.Errorf("%s %s: without the text nothing is known to be written", tt.tool, tt.args)
+		}
+	}
+	var full taint
+	full.answered(1, trusted, json.RawMessage(`"2026-11-23"`), true)
+	full.answered(2, stranger, json.RawMessage(`"`+strings.Repeat("x", mostTraced)+`"`), true)
+	if why := full.reaches("http__post", json.RawMessage(`{"list":["2026-11-23","fixed"]}`), written); why == "" {
+		t.Error("after more answers than are kept a value still counts as a trusted server's")
+	}
+}
+
+// TestTaintOutlivesASavedRun: of a run that goes on elsewhere only literals are known to be free of what it has read.
+func TestTaintOutlivesASavedRun(t *testing.T) {
+	w := newWorld()
+	w.tools["fs__read"].Trusted = false
+	w.reply = func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+		return &Reply{Value: json.RawMessage(`"some text"`)}, nil
+	}
+	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w})
+	var seen []Counters
+	info := RunInfo{Policy: counting{w, &seen}, Written: []WrittenCall{{Tool: "pay__send", Args: json.RawMessage(`{"n":1}`)}, {Tool: "pay__send", Args: json.RawMessage(`{"n":null}`), Unknown: []string{"/n"}}}}
+	r := gate.Run(info)
+	use(t, r, 1, "fs__read", `{}`)
+	state, err := r.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := gate.Restore(info, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use(t, again, 2, "pay__send", `{"n":1}`)
+	use(t, again, 3, "pay__send", `{"n":"some text"}`)
+	if got := []bool{seen[1].Tainted, seen[2].Tainted}; cmp.Diff([]bool{false, true}, got) != "" {
+		t.Errorf("tainted: %v, want false and true", got)
 	}
 }

@@ -27,7 +27,7 @@ var acceptedFiles = []struct {
 	{"built-in servers one by one", 0, `{"builtin": {"time": false, "filesystem": {"root": "/data"}}}`},
 	{"built-in servers switched on", 0, `{"builtin": {"time": true, "filesystem": false}}`},
 	{"output validation, for all and for one", 0, `{"outputValidation": "strict", "mcpServers": {"a": {"command": "x", "outputValidation": "off"}}}`},
-	{"a store and an address", 0, `{"store": "sqlite:codemode.db", "http": {"addr": "127.0.0.1:0"}}`},
+	{"a store and an address", 0, `{"store": "${DATABASE:-data/codemode.db}", "http": {"tokens": []}}`},
 	{"limits for all", 0, `{"limits": {"cpu": "5s", "wall": "10m", "call": "30s", "memory": "64MiB", "calls": 1000, "inFlight": 16, "argumentBytes": 1048576, "resultBytes": "64KiB", "consoleBytes": "16 KiB", "programBytes": "256KB"}}`},
 	{"an empty profile beside the base tool", 1, `{"evaluation": {"profiles": {"p": {}}}}`},
 	{"an empty profile as the default", 0, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`},
@@ -108,11 +108,11 @@ func TestServersKeepTheirTextWithoutComments(t *testing.T) {
 }
 
 func TestTheRestIsHandedOn(t *testing.T) {
-	c := parse(t, `{"builtin": {"time": false, /* x */ "filesystem": {"root": "."}}, "store": {"a": [1,]}, "http": "127.0.0.1:1", "limits": {"memory": "1MiB", "cpu": "2s"}}`)
+	c := parse(t, `{"builtin": {"time": false, /* x */ "filesystem": {"root": "."}}, "store": {"keep": /* x */ "1h",}, "http": {"hosts": ["a",]}, "limits": {"memory": "1MiB", "cpu": "2s"}}`)
 	for _, x := range []struct{ what, got, want string }{
 		{"builtin", string(c.Builtin), `{"time":false,"filesystem":{"root":"."}}`},
-		{"store", string(c.Store), `{"a":[1]}`},
-		{"http", string(c.HTTP), `"127.0.0.1:1"`},
+		{"store", string(c.Store), `{"keep":"1h"}`},
+		{"http", string(c.HTTP), `{"hosts":["a"]}`},
 	} {
 		if x.got != x.want {
 			t.Errorf("%s: got %s, want %s", x.what, x.got, x.want)

@@ -35,8 +35,8 @@ type Config struct {
 	Servers []Server        // in the order of the file
 	Builtin json.RawMessage // false, or an object; nil if the file does not say
 	Store   json.RawMessage // an object or a string; nil if the file does not say
-	HTTP    json.RawMessage // an object or a string; nil if the file does not say
-	Console json.RawMessage // an object or a string; nil if the file does not say
+	HTTP    json.RawMessage // an object; nil if the file does not say
+	Console json.RawMessage // false, an object or a string; nil if the file does not say
 	// Responder is how a terminal for answers is opened, an object or a string; nil if the file does not say.
 	Responder json.RawMessage
 	Scripts   *Scripts // nil = there are no saved programs

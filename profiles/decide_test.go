@@ -616,3 +616,29 @@ func TestRaisedOnlyWhereItIsStricter(t *testing.T) {
 		}
 	}
 }
+
+// What a profile says about a server is the same whatever tools the server turns out to have.
+func TestReaches(t *testing.T) {
+	for _, row := range []struct {
+		title, body string
+		want        bool
+	}{
+		{"nothing said", ``, true},
+		{"all denied", `"denylist": ["a-b__*"]`, true},
+		{"all denied by the canonical name", `"denylist": ["a_b__*"]`, false},
+		{"everything denied", `"denylist": ["*"]`, false},
+		{"some denied", `"denylist": ["a_b__x*"]`, true},
+		{"all denied on a condition", `"denylist": [{"tool": "a_b__*", "when": {"/x": {"eq": 1}}}]`, true},
+		{"not on the allowlist", `"allowlist": ["c__*", "a_c__*", "a_b", "?"]`, false},
+		{"one tool on the allowlist", `"allowlist": ["a_b__read"]`, true},
+		{"a wide pattern on the allowlist", `"allowlist": ["*__read"]`, true},
+		{"one character of a class", `"allowlist": ["a[_-]b__x"]`, true},
+		{"another character of a class", `"allowlist": ["a[xy]b__x"]`, false},
+		{"alternatives", `"allowlist": ["{c,a_b}__x"]`, true},
+		{"asked about", `"allowlist": [], "asklist": ["a_b__*"]`, true},
+	} {
+		if got := profile(t, row.body).Reaches("a-b"); got != row.want {
+			t.Errorf("%s: got %t, want %t", row.title, got, row.want)
+		}
+	}
+}

@@ -38,10 +38,11 @@ type Call struct {
 	Tool        string          // the tool's name as the upstream wrote it
 	Name        string          // canonical server__tool; "" = made from Server and Tool
 	Args        json.RawMessage // the arguments as they will be sent; empty or null = no arguments
-	Annotations map[string]any  // the tool's annotations as the upstream gave them
+	Annotations map[string]any  // the tool's annotations as the upstream gave them, with the marks of its _meta, see [IsMark]
 
 	Time              time.Time // now; zero means unknown, and then no rule with "until" allows anything
-	Tainted           bool      // the run has read something untrusted
+	Tainted           bool      // what the run has read of an untrusted server may have reached the call
+	Taint             string    // how, in a sentence; "" = nobody says
 	DefinitionChanged bool      // the tool is no longer what was reviewed
 	Counters          Counters
 }
@@ -80,7 +81,7 @@ type Decision struct {
 // A Reason is one cause of a decision.
 type Reason struct {
 	Rule    string   // the rule's id, or its pattern if it has none; "" for what is not a rule
-	List    string   // denylist, asklist or allowlist; or unmatched, raise, limits, arguments, definition
+	List    string   // denylist, asklist or allowlist; or unmatched, raise, mark, limits, arguments, definition
 	Pos     Position // where the rule stands
 	Result  string   // true, false or unknown
 	Text    string   // the rule's own reason, else a sentence

@@ -83,6 +83,8 @@ func (p *Profile) change(r *Reason, tool string) string {
 		return fmt.Sprintf("raise \"limits\" of the profile %q at %s, or start another run", r.Profile, r.Pos)
 	case r.List == "raise":
 		return fmt.Sprintf("change \"raise\" of the profile %q at %s", r.Profile, r.Pos)
+	case r.List == "mark":
+		return "nothing here: the server says it of its own tool, and that only ever makes a call stricter"
 	case r.List == "definition":
 		return "review the tool as it is now"
 	case r.List == allowlist.String():
@@ -184,4 +186,25 @@ func (r *rule) mayHold(v *view) bool {
 		}
 	}
 	return true
+}
+
+// Reaches reports whether a program may learn that a server exists: false if the profile denies
+// every tool that the server could have, whatever the arguments are. It looks at the rules alone,
+// so that the answer does not change when the server says what it offers.
+func (p *Profile) Reaches(server string) bool {
+	prefix := Canonical(server, "")
+	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *layer) bool { return l.tools == nil && !l.mayReach(prefix) })
+}
+
+// mayReach reports whether the rules could let a tool pass whose name begins so.
+func (p *Profile) mayReach(prefix string) bool {
+	pass := p.unmatched != Deny
+	for _, r := range p.rules {
+		if r.list != denylist {
+			pass = pass || slices.ContainsFunc(r.globs, func(g *glob) bool { return g.mayBegin(prefix) })
+		} else if !r.conditional() && slices.ContainsFunc(r.globs, func(g *glob) bool { return g.covers(prefix) }) {
+			return false
+		}
+	}
+	return pass
 }

@@ -24,6 +24,7 @@ type builder struct {
 	defaultAt, floorAt, exposeAt *node
 	scriptProfiles               []*node // where scripts name one
 	scriptsWithout               []*node
+	namedProfiles                []*node // where tokens name one
 	writtenOverlays              []writtenOverlay
 
 	// What the profiles of all files have in common, once they are put together.
@@ -66,11 +67,11 @@ func (b *builder) read() {
 		{"scripts", b.scripts},
 		{"limits", func(n *node) { b.fileLimits = b.limits(n, "limits") }},
 		{"outputValidation", func(n *node) { b.validateOutputs(n, b.validation(n)) }},
-		{"store", func(n *node) { b.setting(n, &b.config.Store, b.raw(n, "store")) }},
+		{"store", func(n *node) { b.process(n, &b.config.Store, b.store) }},
 		{"capacity", b.capacity},
-		{"http", func(n *node) { b.setting(n, &b.config.HTTP, b.raw(n, "http")) }},
-		{"console", func(n *node) { b.setting(n, &b.config.Console, b.raw(n, "console")) }},
-		{"responder", func(n *node) { b.setting(n, &b.config.Responder, b.raw(n, "responder")) }},
+		{"http", func(n *node) { b.process(n, &b.config.HTTP, b.http) }},
+		{"console", func(n *node) { b.process(n, &b.config.Console, b.console) }},
+		{"responder", func(n *node) { b.process(n, &b.config.Responder, b.responder) }},
 		{"inputs", func(n *node) {
 			b.doubt(b.place(int(n.keyStart)), len(n.key), "", `"inputs" is read by other programs; nobody is asked for them here`)
 		}},
@@ -146,16 +147,6 @@ const (
 	leastCapacity = 1 << 20
 	maxCapacity   = 1 << 40
 )
-
-// raw keeps a value for whoever knows what it means.
-func (b *builder) raw(n *node, what string) []byte {
-	if n.kind != kindObject && n.kind != kindString {
-		b.wrong(n, "", "%q must be an object or a string, this is %s", what, n.kind)
-		return nil
-	}
-	b.uniqueBelow(n)
-	return b.t.source(n)
-}
 
 func (b *builder) servers(n *node) {
 	if n.kind != kindObject {

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,6 +77,35 @@ func (g *glob) match(s string) bool {
 		}
 	}
 	return false
+}
+
+// covers reports whether g matches every text that begins with prefix, as far as that is easy to see.
+func (g *glob) covers(prefix string) bool {
+	return slices.ContainsFunc(g.alternatives, func(q sequence) bool {
+		last := len(q.runs) - 1
+		return last > 0 && len(q.runs[last].atoms) == 0 && q.match(prefix, false)
+	})
+}
+
+// mayBegin reports whether g matches some text that begins with prefix, which is ASCII.
+func (g *glob) mayBegin(prefix string) bool {
+	return slices.ContainsFunc(g.alternatives, func(q sequence) bool {
+		rest := prefix
+		for _, a := range q.runs[0].atoms {
+			n := 1
+			if a.class == nil {
+				n = min(len(a.literal), len(rest))
+			}
+			switch {
+			case rest == "":
+				return true
+			case a.class == nil && a.literal[:n] != rest[:n], a.class != nil && !a.class.contains(rune(rest[0])):
+				return false
+			}
+			rest = rest[n:]
+		}
+		return rest == "" || len(q.runs) > 1
+	})
 }
 
 // matchFolded is match for a folded glob and folded text; see [glob.folded].

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -22,33 +21,40 @@ type tableRule struct {
 
 // An Imported is a profile made of a rule table.
 type Imported struct {
-	File  []byte   // a configuration file with the profile
-	Notes []string // where the profile is stricter than the table, and what else to know
+	File    []byte   // a configuration file with the profile
+	Notes   []string // where the profile is stricter than the table, and what else to know
+	Depends []string // in a sentence each, which tools would be decided otherwise in the other order, or by a tie
 }
 
 // ImportReleio makes a profile of the rules of releio: a JSON array of objects, or an object
 // whose "rules" is one, with serverId, toolName, toolPattern, autoApprove and priority. The
-// highest priority is tried first, the first rule that fits decides, and where none fits a
-// person is asked. An "action" of approve, ask or deny stands in for autoApprove where the
-// table has three. Servers gives the names here by the ids there; an id that is not in it is
+// rules are tried in the given order, the first rule that fits decides, and where none fits a
+// person is asked. Without an order, a table that depends on it is an [*OrderError]. In a
+// toolName * stands for any characters, as in a toolPattern. An "action" of approve, ask or deny
+// stands in for autoApprove where the table has three. Servers gives the names here by the ids there; an id that is not in it is
 // taken for a name, unless "servers" in the file knows it.
 //
 // The profile decides as the table does. Deny comes before ask and ask before allow here, so
 // where a rule is an exception to one below it, the one below is written out around it. What
 // cannot be written out, because both have patterns with several stars, becomes stricter.
-func ImportReleio(data []byte, profile string, servers map[string]string) (Imported, error) {
+func ImportReleio(data []byte, profile string, servers map[string]string, order Order) (Imported, error) {
 	rules, err := readTable(data, servers)
 	if err != nil {
 		return Imported{}, err
 	}
-	im := importer{rules: rules}
+	depends := orderMatters(rules)
+	if order == 0 && len(depends) > 0 {
+		return Imported{}, &OrderError{depends}
+	}
+	im := importer{rules: order.sorted(rules)}
 	im.write()
 	im.askAboutAmbiguous()
-	file := im.file(profile)
+	depends = append(depends, ties(rules)...)
+	file := im.file(profile, order, depends)
 	if _, err := Parse("imported.json", file); err != nil {
 		return Imported{}, fmt.Errorf("the profile made of the table would not load: %w", err)
 	}
-	return Imported{File: file, Notes: im.notes}, nil
+	return Imported{File: file, Notes: im.notes, Depends: depends}, nil
 }
 
 func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
@@ -81,7 +87,6 @@ func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
 		r.Server = cmp.Or(names[r.Server], r.Server)
 		rules = append(rules, r)
 	}
-	slices.SortStableFunc(rules, func(a, b tableRule) int { return cmp.Compare(b.Priority, a.Priority) })
 	return rules, nil
 }
 
@@ -102,6 +107,15 @@ func readTableRule(t *tree, n *node, order int) (r tableRule, err error) {
 	r = tableRule{
 		ID: textOf(t, n, "id"), Server: textOf(t, n, "serverId", "server_id"),
 		Tool: textOf(t, n, "toolName", "tool_name"), Pattern: textOf(t, n, "toolPattern", "tool_pattern"), order: order + 1,
+	}
+	if r.Server == "*" {
+		r.Server = ""
+	}
+	if strings.Contains(r.Tool, "*") { // no tool has such a name
+		if r.Pattern != "" {
+			return r, fmt.Errorf("both the tool's name %q and the pattern %q are patterns: leave one out", r.Tool, r.Pattern)
+		}
+		r.Tool, r.Pattern = "", r.Tool
 	}
 	for _, key := range []string{"serverId", "server_id", "toolName", "tool_name", "toolPattern", "tool_pattern"} {
 		if m := t.member(n, key); m != nil && m.kind != kindNull && (m.kind != kindString || m.text == "") {
@@ -151,7 +165,7 @@ func tableAction(t *tree, n *node) (Verdict, error) {
 
 // An importer turns rules of which the first counts into lists of which the strictest does.
 type importer struct {
-	rules []tableRule // highest priority first
+	rules []tableRule // the first that fits counts
 	lists [3][]string // rules of each list, as JSON
 	hard  []bool      // an ask rule that stands in the asklist
 	notes []string
@@ -261,23 +275,24 @@ func (im *importer) askAboutAmbiguous() {
 
 // name is what the rule said in the table.
 func (r *tableRule) name() string {
-	what := "every tool"
-	if r.Tool != "" {
-		what = r.Tool
-	} else if r.Pattern != "" {
-		what = r.Pattern
-	}
-	where := "every server"
-	if r.Server != "" {
-		where = r.Server
-	}
 	verb := map[Verdict]string{Allow: "approve", Ask: "ask about", Deny: "deny"}[r.Action]
-	return fmt.Sprintf("rule %d (%s %s of %s, priority %v)", r.order, verb, what, where, r.Priority)
+	return fmt.Sprintf("rule %d (%s %s, priority %v)", r.order, verb, r.tools(), r.Priority)
 }
 
-func (im *importer) file(profile string) []byte {
+// tools is what the rule is about, as the table says it.
+func (r *tableRule) tools() string {
+	return cmp.Or(r.Tool, r.Pattern, "every tool") + " of " + cmp.Or(r.Server, "every server")
+}
+
+func (im *importer) file(profile string, order Order, depends []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n  // Made of a rule table of which the first rule that fits decides.\n")
+	if order != 0 {
+		fmt.Fprintf(&b, "  // Its priorities were read %s.\n", order)
+	}
+	for _, d := range depends {
+		fmt.Fprintf(&b, "  // Depends on the order: %s.\n", inComment(d))
+	}
 	for _, n := range im.notes {
 		fmt.Fprintf(&b, "  // Stricter than the table, or without effect: %s.\n", inComment(n))
 	}

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,14 +11,19 @@ import (
 )
 
 // firstMatch is what a rule table means: the first rule by priority that fits decides.
-func firstMatch(rules []object, server, tool string) string {
+func firstMatch(rules []object, server, tool string, order Order) string {
 	sorted := slices.Clone(rules)
-	slices.SortStableFunc(sorted, func(a, b object) int { return b["priority"].(int) - a["priority"].(int) })
+	slices.SortStableFunc(sorted, func(a, b object) int {
+		if order == LowestFirst {
+			a, b = b, a
+		}
+		return b["priority"].(int) - a["priority"].(int)
+	})
 	for _, r := range sorted {
 		if s, ok := r["serverId"].(string); ok && s != server {
 			continue
 		}
-		if name, ok := r["toolName"].(string); ok && name != tool {
+		if name, ok := r["toolName"].(string); ok && name != tool && !(contains(name, "*") && oracleGlob(strings.ToLower(name), tool)) {
 			continue
 		}
 		if p, ok := r["toolPattern"].(string); ok && !oracleGlob(strings.ToLower(p), tool) {
@@ -49,7 +55,7 @@ func TestS12ImportedTablesDecideTheSame(t *testing.T) {
 			}
 			switch {
 			case m.chance(40):
-				r["toolName"] = letters(1 + m.IntN(3))
+				r["toolName"] = letters(1+m.IntN(3)) + pick(m, "", "", "*")
 			case m.chance(70):
 				r["toolPattern"] = letters(m.IntN(2)) + "*" + letters(m.IntN(3))
 				if m.chance(15) {
@@ -60,15 +66,20 @@ func TestS12ImportedTablesDecideTheSame(t *testing.T) {
 		}
 		raw, err := json.Marshal(rules)
 		must(t, err)
-		imported, err := ImportReleio(raw, "p", nil)
+		order := pick(m, HighestFirst, LowestFirst)
+		imported, err := ImportReleio(raw, "p", nil, order)
 		if err != nil {
 			t.Fatalf("%v\nof %s", err, raw)
 		}
+		_, unsaid := ImportReleio(raw, "p", nil, 0)
 		p := parse(t, string(imported.File)).Profile("p")
 		loose := slices.ContainsFunc(imported.Notes, func(n string) bool { return contains(n, "stricter") })
 		for range 60 {
 			server, tool := pick(m, "s", "ss", "t", "u"), letters(1+m.IntN(4))
-			want := firstMatch(rules, server, tool)
+			want := firstMatch(rules, server, tool, order)
+			if other := firstMatch(rules, server, tool, HighestFirst+LowestFirst-order); other != want && unsaid == nil {
+				t.Fatalf("%s of %s is decided by the order, %s or %s, and nobody has to say it\ntable %s", tool, server, want, other, raw)
+			}
 			got := p.Decide(Call{Server: server, Tool: tool}).Verdict.String()
 			if got == want {
 				exact++
@@ -106,7 +117,7 @@ func TestImportReads(t *testing.T) {
 		{"several stars in an exception", `[{"toolPattern":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5},{"action":"approve","priority":1}]`, nil,
 			[]string{`allow x__c`, `ask x__ab`}, `Stricter`},
 	} {
-		imported, err := ImportReleio([]byte(row.table), "p", row.servers)
+		imported, err := ImportReleio([]byte(row.table), "p", row.servers, HighestFirst)
 		if err != nil {
 			t.Errorf("%s: %v", row.title, err)
 			continue
@@ -131,11 +142,11 @@ func TestImportReads(t *testing.T) {
 		{`[{"toolName":"x"}]`, "neither"}, {`[{"autoApprove":"yes"}]`, "must be true or false"}, {`[{"action":"maybe"}]`, "must be approve, ask or deny"},
 		{`[{"action":"ask","priority":"high"}]`, "must be a number"}, {`[{"action":"ask","toolName":""}]`, "must be text or null"}, {`[{"action":"ask","serverId":7}]`, "must be text or null"},
 	} {
-		if _, err := ImportReleio([]byte(row.table), "p", nil); err == nil || !contains(err.Error(), row.want) {
+		if _, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst); err == nil || !contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want %q", row.table, err, row.want)
 		}
 	}
-	if _, err := ImportReleio([]byte(`[]`), "no good name", nil); err == nil {
+	if _, err := ImportReleio([]byte(`[]`), "no good name", nil, HighestFirst); err == nil {
 		t.Error("a profile of a bad name is made")
 	}
 }
@@ -186,5 +197,62 @@ func TestShapesAreSets(t *testing.T) {
 	}
 	if got := fmt.Sprint(anything.glob(true), exactly("a-b").glob(true), wildcard("Get_*").glob(false), wildcard("Get_*").glob(true), wildcard("a**b").glob(false), wildcard("abc").glob(false), wildcard("").glob(true)); got != "*a_bGet_*[Gg][eE][tT]_*a*babc" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// What a table means may depend on which priority is tried first. It is not written until somebody says it.
+func TestAnImportedTableNeedsItsOrder(t *testing.T) {
+	for _, row := range []struct {
+		table   string
+		depends []string // parts of the sentences; none: the order does not matter
+		highest []string // verdicts with the highest first, and with the lowest
+		lowest  []string
+	}{
+		{`[{"toolPattern":"delete_*","autoApprove":false,"priority":1},{"toolName":"*","autoApprove":true,"priority":100}]`,
+			[]string{"*__delete_*: allow with highest-first, by rule 2 (approve * of every server, priority 100); ask with lowest-first, by rule 1 (ask about delete_* of every server, priority 1)"},
+			[]string{"allow a__delete_x", "allow a__read"}, []string{"ask a__delete_x", "allow a__read"}},
+		{`[{"toolName":"delete_*","autoApprove":false,"priority":1},{"serverId":"*","autoApprove":true,"priority":100}]`,
+			[]string{"*__delete_*"}, []string{"allow a__delete_x"}, []string{"ask a__delete_x", "allow a__read"}},
+		{`[{"toolName":"*","action":"approve","priority":7}]`, nil, []string{"allow a__b"}, []string{"allow a__b"}},
+		{`[{"serverId":"a","toolName":"*","action":"approve","priority":7}]`, nil, []string{"allow a__b", "ask b__b"}, []string{"allow a__b"}},
+		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"x","action":"deny","priority":2}]`, nil, []string{"deny a__x"}, []string{"deny a__x"}},
+		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"y","action":"approve","priority":2}]`, nil, []string{"deny a__x"}, []string{"deny a__x"}},
+		{`[{"serverId":"a","action":"deny","priority":1},{"serverId":"b","action":"approve","priority":2}]`, nil, []string{"deny a__x"}, []string{"allow b__x"}},
+		// A third rule decides either way.
+		{`[{"toolName":"x","action":"ask","priority":0},{"toolName":"x","action":"deny","priority":5},{"action":"approve","priority":3},{"toolName":"x","action":"ask","priority":9}]`, nil,
+			[]string{"ask a__x", "allow a__y"}, []string{"ask a__x", "allow a__y"}},
+		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5}]`, []string{"what both"}, nil, nil},
+		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"action":"approve","priority":5}]`, []string{"*__*a*b*: allow"}, nil, nil},
+	} {
+		_, err := ImportReleio([]byte(row.table), "p", nil, 0)
+		unsaid, refused := errors.AsType[*OrderError](err)
+		if refused != (len(row.depends) > 0) {
+			t.Errorf("%s: got %v, want %q", row.table, err, row.depends)
+			continue
+		}
+		for i, part := range row.depends {
+			if len(unsaid.Tools) != len(row.depends) || !contains(unsaid.Tools[i], part) {
+				t.Errorf("%s: got %q, want %q", row.table, unsaid.Tools, row.depends)
+			}
+		}
+		for order, want := range map[Order][]string{HighestFirst: row.highest, LowestFirst: row.lowest} {
+			imported, err := ImportReleio([]byte(row.table), "p", nil, order)
+			must(t, err)
+			if len(imported.Depends) != len(row.depends) {
+				t.Errorf("%s: it says %q depends on the order, want %q", row.table, imported.Depends, row.depends)
+			}
+			wantVerdicts(t, parse(t, string(imported.File)).Profile("p"), want...)
+		}
+	}
+	tie, err := ImportReleio([]byte(`[{"toolName":"x","action":"ask"},{"action":"approve"}]`), "p", nil, 0)
+	must(t, err)
+	if len(tie.Depends) != 1 || !contains(tie.Depends[0], "same priority") {
+		t.Errorf("a tie: got %q", tie.Depends)
+	}
+	if _, err := ImportReleio([]byte(`[{"toolName":"a*","toolPattern":"b*","action":"ask"}]`), "p", nil, 0); err == nil {
+		t.Error("a rule of two patterns is read")
+	}
+	if _, err := ParseOrder("up"); err == nil {
+		t.Error("an order that is none is read")
 	}
 }

@@ -200,7 +200,7 @@ func TestImportSaysWhatBecomesOfEachRule(t *testing.T) {
 		{`[{"serverId":"s","toolName":"x","action":"approve"},{"serverId":"t","toolPattern":"get_*","action":"deny"}]`, nil, []string{`"tool":"s__x"`, `"tool":"t__[gG][eE][tT]_*"`}, []string{`"tool":[`}},
 		{`[{"toolName":"x","autoApprove":true},{"toolName":5,"autoApprove":true}]`, nil, nil, nil},
 	} {
-		im, err := ImportReleio([]byte(row.table), "p", nil)
+		im, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst)
 		if err != nil {
 			if row.notes != nil || row.has != nil {
 				t.Errorf("%s: %v", row.table, err)

@@ -8,6 +8,7 @@ import (
 // warn reports what is allowed but dangerous or without effect.
 func (b *builder) warn() {
 	c := b.config
+	b.reachable()
 	if c.Default == "" && c.Exposes(baseTool) && c.base.Unrestricted() && len(b.order) > 0 {
 		b.doubt(b.order[0].pos, len(b.order[0].name)+2, `set "defaultProfile", or name in "expose" what should be listed`,
 			"codemode_eval is unrestricted and is listed beside stricter profiles")

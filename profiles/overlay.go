@@ -14,7 +14,7 @@ import (
 // is an entry of evaluation.overlays:
 //
 //	{ "id": "contractor",                       // how it is called in reasons; required
-//	  "principal": "sha256:9c1e...",            // whose runs: a session, a principal, a role;
+//	  "principal": "sha256:9c1e...",            // whose runs: a session, a role, or a principal by name or token;
 //	  "program": ["sha256:41af...", "weekly"],  // which programs: digests or names of saved ones
 //	  "folder": "reports",                      // or all saved programs in a folder
 //	  "tool": "github__*",                      // which tools its rules are about; absent = all
@@ -49,7 +49,8 @@ type Overlay struct {
 // caller: leaving a field empty gets a caller out of the overlays that select by it.
 type Subject struct {
 	Session   string // the id of the MCP session, or one made for a role
-	Principal string // the fingerprint of the caller's token, or who the caller is
+	Principal string // who the caller is, or the fingerprint of their token
+	Token     string // the fingerprint of the caller's token, where Principal is something else
 	Role      string // what the session was made for
 	Program   string // the digest of the program's text: sha256:...
 	Script    string // the name of the saved program with slashes, "" if it is none
@@ -98,7 +99,8 @@ func (o *Overlay) lasts(now time.Time) bool {
 // about reports whether everything that the overlay selects by fits.
 func (o *Overlay) about(s Subject) bool {
 	fits := func(want, is string) bool { return want == "" || want == is }
-	return fits(o.Session, s.Session) && fits(o.Principal, s.Principal) && fits(o.Role, s.Role) && o.runs(s)
+	principal := fits(o.Principal, s.Principal) || fits(o.Principal, s.Token)
+	return principal && fits(o.Session, s.Session) && fits(o.Role, s.Role) && o.runs(s)
 }
 
 func (o *Overlay) runs(s Subject) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -33,11 +34,19 @@ type Proposal struct {
 // Propose gives the file with the proposal as a comment at the top of the list. The result
 // decides every call as before, which is checked. The error is [Problems] if the file is
 // broken, or if the rule would be.
+//
+// An allow rule that the profile's own ask rules would beat is proposed together with a change of these. The error of
+// one that would have no effect for other reasons, or more effect than this, says what stands in the way.
 func Propose(file string, data []byte, p Proposal) ([]byte, error) {
+	return p.in(file, data, func(text []byte) (*Config, error) { return Parse(file, text) })
+}
+
+// in makes the proposal in a file. load reads the configuration with another text of the file.
+func (p Proposal) in(file string, data []byte, load func([]byte) (*Config, error)) ([]byte, error) {
 	if p.List == "" {
 		p.List = allowlist.String()
 	}
-	before, err := Parse(file, data)
+	before, err := load(data)
 	if err != nil {
 		return nil, err
 	}
@@ -54,20 +63,88 @@ func Propose(file string, data []byte, p Proposal) ([]byte, error) {
 	if p.List == allowlist.String() && before.Profile(p.Profile).unmatchedWithout() {
 		note = `With an allowlist, what no rule names is denied, unless "unmatched" says otherwise.`
 	}
-	insert := p.comment(text[:at], lines, note)
-	after := []byte(text[:at] + insert + text[at:])
-	if err := sameMeaning(file, before, after); err != nil {
-		return nil, err
-	}
-	accepted := text[:at] + "\n" + strings.Join(lines, "\n") + "\n" + text[at:]
-	if _, err := Parse(file, []byte(accepted)); err != nil {
+	rules := edit{at, at, "\n" + strings.Join(lines, "\n") + "\n"}
+	accepted, err := load([]byte(edited(text, rules)))
+	if err != nil {
 		return nil, fmt.Errorf("the proposed rule would not be a good one: %w", err)
 	}
-	return after, nil
+	comments := []edit{{at, at, p.comment(text[:at], lines, note)}}
+	if p.List == allowlist.String() {
+		more, err := p.effective(file, text, accepted, rules, load)
+		if err != nil {
+			return nil, err
+		}
+		comments = append(comments, more...)
+	}
+	after := []byte(edited(text, comments...))
+	return after, sameMeaning(before, after, load)
+}
+
+// effective proves that the accepted proposal lets the call through. Where ask rules of the file would beat it, the result are the
+// comments that propose to change them.
+func (p *Proposal) effective(file, text string, accepted *Config, rules edit, load func([]byte) (*Config, error)) ([]edit, error) {
+	ok, decided := p.allows(accepted)
+	if ok {
+		return nil, nil
+	}
+	before, err := load([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	softer, err := p.softened(file, text, before)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", p.noEffect(decided), err)
+	}
+	edits, comments := []edit{rules}, []edit(nil)
+	for _, s := range softer {
+		edits = append(edits, edit{s.start, s.end, s.rule})
+		comments = append(comments, edit{s.start, s.start, p.instead(text[:s.start], s.rule)})
+	}
+	now, err := load([]byte(edited(text, edits...)))
+	if err != nil {
+		return nil, fmt.Errorf("the proposed change of the asklist would not be a good one: %w", err)
+	}
+	if ok, decided := p.allows(now); !ok {
+		return nil, p.noEffect(decided)
+	}
+	return comments, nil
+}
+
+// instead words the proposal to write an ask rule anew.
+func (p *Proposal) instead(before, rule string) string {
+	last := before[strings.LastIndexByte(before, '\n')+1:]
+	indent := last[:len(last)-len(strings.TrimLeft(last, " \t"))] + "  "
+	return fmt.Sprintf("\n%s// Proposed %s with a rule of the allowlist, which has no effect without this: take the // of the next line away,\n"+
+		"%s// and remove the entry below it.\n%s// %s,\n%s", indent, p.Time.UTC().Format(time.DateOnly), indent, indent, rule, indent)
+}
+
+// An edit puts a text in the place of a part of a file.
+type edit struct {
+	start, end int
+	text       string
+}
+
+func edited(text string, edits ...edit) string {
+	edits = slices.Clone(edits)
+	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start }) // from the end, so that places stay what they are
+	for _, e := range edits {
+		text = text[:e.start] + e.text + text[e.end:]
+	}
+	return text
 }
 
 // ProposeInFile writes a proposal into a file, whole or not at all.
 func ProposeInFile(path string, p Proposal) error {
+	return p.write(path, func(text []byte) (*Config, error) { return Parse(path, text) })
+}
+
+// Propose writes a proposal into the user's file, whole or not at all. That it has an effect is proved with all files.
+func (f Files) Propose(p Proposal) error {
+	return p.write(f.User, func(text []byte) (*Config, error) { return f.LoadWith(f.User, text) })
+}
+
+func (p Proposal) write(path string, load func([]byte) (*Config, error)) error {
+	named := path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // the link stays a link
 	}
@@ -79,7 +156,7 @@ func ProposeInFile(path string, p Proposal) error {
 	if err != nil {
 		return err
 	}
-	after, err := Propose(path, data, p)
+	after, err := p.in(named, data, load)
 	if err != nil {
 		return err
 	}
@@ -96,7 +173,8 @@ func (p *Profile) unmatchedWithout() bool { return p.unmatched == Allow && !p.un
 // rule is the rule on one line.
 func (p *Proposal) rule() (string, error) {
 	type condition struct {
-		Eq json.RawMessage `json:"eq"`
+		Eq  json.RawMessage `json:"eq,omitempty"`
+		Any json.RawMessage `json:"any,omitempty"`
 	}
 	rule := struct {
 		ID     string               `json:"id,omitempty"`
@@ -112,10 +190,11 @@ func (p *Proposal) rule() (string, error) {
 		rule.When = map[string]condition{}
 		for child := range t.children(&t.nodes[0]) {
 			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(child.key)
-			if child.kind == kindNull {
-				continue // as if it were not there
+			if child.kind == kindNull { // as if it were not there
+				rule.When[pointer] = condition{Any: json.RawMessage(`[{"exists":false},{"type":"null"}]`)}
+				continue
 			}
-			rule.When[pointer] = condition{t.source(child)}
+			rule.When[pointer] = condition{Eq: t.source(child)}
 		}
 		if p.List == allowlist.String() {
 			rule.Others = "none"
@@ -183,8 +262,8 @@ func inComment(s string) string {
 }
 
 // sameMeaning makes sure that a file decides every call as it did.
-func sameMeaning(file string, before *Config, after []byte) error {
-	now, err := Parse(file, after)
+func sameMeaning(before *Config, after []byte, load func([]byte) (*Config, error)) error {
+	now, err := load(after)
 	if err != nil {
 		return fmt.Errorf("the proposal would break the file: %w", err)
 	}

@@ -31,7 +31,7 @@ func TestE9AProposalDecidesNothingUntilItIsAccepted(t *testing.T) {
 	want := `        "allowlist": [
           // Proposed 2026-11-21 by anna: approved 40 times.
           // To accept it, take the // of the next line away; to refuse it, remove the lines.
-          // {"tool":"git__push","when":{"/force":{"eq":false},"/remote":{"eq":"origin"}},"others":"none"},
+          // {"tool":"git__push","when":{"/force":{"eq":false},"/note":{"any":[{"exists":false},{"type":"null"}]},"/remote":{"eq":"origin"}},"others":"none"},
           "git__log"]
 `
 	if !contains(string(after), want) {
@@ -39,7 +39,7 @@ func TestE9AProposalDecidesNothingUntilItIsAccepted(t *testing.T) {
 	}
 	wantVerdicts(t, parse(t, string(after)).Profile("work"), `deny git__push {"remote":"origin","force":false}`, `allow git__log`)
 	accepted := strings.Replace(string(after), `// {"tool"`, `{"tool"`, 1)
-	wantVerdicts(t, parse(t, accepted).Profile("work"), `allow git__push {"remote":"origin","force":false}`,
+	wantVerdicts(t, parse(t, accepted).Profile("work"), `allow git__push {"remote":"origin","force":false}`, `allow git__push {"remote":"origin","force":false,"note":null}`,
 		`deny git__push {"remote":"origin","force":true}`, `deny git__push {"remote":"origin"}`, `deny git__push {"remote":"origin","force":false,"x":1}`, `allow git__log`)
 }
 
@@ -118,4 +118,91 @@ func TestProposeInFile(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("something is left behind: %v, %v", entries, err)
 	}
+}
+
+// TestAProposalHasAnEffect: what is proposed lets the call through once it is accepted, and nothing else that was not let through. What
+// cannot have that effect is not written.
+func TestAProposalHasAnEffect(t *testing.T) {
+	args := json.RawMessage(`{"path":"a"}`)
+	for _, row := range []struct {
+		title, body string
+		p           Proposal
+		accepted    []string // verdicts; nil: it is refused
+		refused     string   // a part of why
+	}{
+		{"beside a plain asklist", `"allowlist": ["git__*"],
+  "asklist": [
+    "fs__*",
+    "x__y"
+  ]`, Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `ask fs__write {"path":"a","x":1}`, `ask fs__read`, `ask x__y`, `allow git__log`}, ""},
+		{"beside a rule with conditions", `"asklist": [{"id": "w", "tool": "fs__*", "when": {"/path": {"prefix": "a"}}, "risk": "high"}], "allowlist": []`,
+			Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"ab"}`, `deny fs__write {"path":"b"}`}, ""},
+		{"beside two rules", `"asklist": ["fs__*", {"tool": "*__write"}], "unmatched": "deny"`, Proposal{Tool: "fs__write", Args: args},
+			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `ask db__write`, `deny db__read`}, ""},
+		{"beside a soft rule", `"asklist": [{"tool": "fs__*", "unlessAllowed": true}]`, Proposal{Tool: "fs__write", Args: args}, []string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`}, ""},
+		{"any arguments", `"asklist": ["fs__*"]`, Proposal{Tool: "fs__write"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
+		{"another rule that asks about other arguments", `"asklist": [{"tool": "fs__*", "when": {"/path": {"eq": "b"}}}], "allowlist": []`, Proposal{Tool: "fs__write", Args: args},
+			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`}, ""},
+		{"beside an allow rule of everything", `"allowlist": ["*"], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args}, nil, "would let through more than this call"},
+		{"what is denied", `"denylist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args}, nil, `the rule "fs__*" of the denylist`},
+		{"what a rule cannot judge", `"denylist": [{"tool": "fs__*", "when": {"/file": {"eq": "x"}}}]`, Proposal{Tool: "fs__write", Args: args}, nil, "would have no effect"},
+	} {
+		t.Run(row.title, func(t *testing.T) {
+			row.p.Profile, row.p.Time = "p", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+			file := inProfile(row.body)
+			after, err := Propose("f", []byte(file), row.p)
+			if row.accepted == nil {
+				if err == nil || !contains(err.Error(), row.refused) || !contains(err.Error(), "no effect") {
+					t.Fatalf("got %v, want %q\n%s", err, row.refused, after)
+				}
+				return
+			}
+			must(t, err)
+			// Nothing is different yet, and as the comments say it is afterwards.
+			if was, is := parse(t, file).Profile("p").Digest(), parse(t, string(after)).Profile("p").Digest(); was != is {
+				t.Errorf("the comments change the profile\n%s", after)
+			}
+			wantVerdicts(t, parse(t, accept(string(after))).Profile("p"), row.accepted...)
+		})
+	}
+}
+
+// accept does what the comments of a proposal say.
+func accept(text string) string {
+	var out []string
+	remove := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		body, comment := strings.CutPrefix(trimmed, "// ")
+		switch {
+		case comment && (body[0] == '{' || body[0] == '"'):
+			out = append(out, body+"\n")
+			continue
+		case comment && contains(body, "remove the entry below"):
+			remove = true
+		case remove && !comment:
+			remove = false
+			rest := trimmed
+			if rest[0] == '"' {
+				rest = rest[strings.Index(rest[1:], `"`)+2:]
+			} else {
+				depth, i := 0, 0
+				for ; i < len(rest); i++ {
+					switch rest[i] {
+					case '{':
+						depth++
+					case '}':
+						depth--
+					}
+					if depth == 0 {
+						break
+					}
+				}
+				rest = rest[i+1:]
+			}
+			line = strings.TrimPrefix(strings.TrimSpace(rest), ",") + "\n"
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "")
 }

@@ -24,6 +24,20 @@ type Asking struct {
 	Batch     *bool         // gather the questions of a run in one form
 	Edit      *bool         // a person may change the arguments
 	OtherOnly bool          // the one who asked may not answer (approver "other")
+	Absent    string        // wait or refuse: what is done where people could answer and nobody is there; "" = see Awaits
+}
+
+// What a question does for which nobody is there yet.
+const (
+	AbsentWait   = "wait"
+	AbsentRefuse = "refuse"
+)
+
+// Awaits reports whether a question waits for people who are not there yet, on the page or in a terminal. A profile that says
+// nothing waits where people are expected, unless it has an answer of its own for the case that nobody is there: fallback says
+// that it allows the call.
+func (a Asking) Awaits(expected, fallback bool) bool {
+	return a.Absent == AbsentWait || a.Absent == "" && expected && !fallback
 }
 
 // Remember is which answers may be remembered, and for how long. The zero value allows

@@ -93,6 +93,9 @@ func (a Asking) said() map[string]any {
 	if a.OtherOnly {
 		all["approver"] = "other"
 	}
+	if a.Absent != "" {
+		all["absent"] = a.Absent
+	}
 	return all
 }
 

@@ -38,10 +38,10 @@ var strangersKeys = map[string]strangersKey{
 	"builtin/**":                   {nothing, []string{`true`, `false`, `{"filesystem": {"root": "/"}, "time": false}`}},
 	"scripts/**":                   {nothing, []string{`{"root": "evil", "allow": [{"folder": ".", "pattern": "*", "profile": "p"}]}`}},
 	"capacity/**":                  {nothing, []string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
-	"store":                        {nothing, []string{`"evil.db"`, `{"key": "evil"}`}},
-	"http":                         {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`}},
-	"console":                      {nothing, []string{`"127.0.0.1:1"`, `{"people": {"evil": {"rules": true}}}`}},
-	"responder":                    {nothing, []string{`"off"`, `{"command": ["evil"]}`}},
+	"store/**":                     {nothing, []string{`"evil.db"`, `{"key": "evil"}`, `{"path": "evil.db", "url": 7, "checkpoints": {"webhook": "https://evil.example", "file": "evil", "log": true}}`, `{"collector": "https://evil.example", "keep": "0s", "durability": "normal"}`}},
+	"http/**":                      {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`, `{"tokens": [{"token": "${HOME}", "principal": "evil", "profiles": ["lax"]}], "hosts": ["evil.example"], "origins": ["https://evil.example"]}`}},
+	"console/**":                   {nothing, []string{`false`, `"127.0.0.1:1"`, `{"people": {"evil": {"rules": true, "answersFor": ["*"]}}}`, `{"address": "127.0.0.1:1", "origin": "https://evil.example", "idle": "100h", "life": "100h"}`}},
+	"responder/**":                 {nothing, []string{`"off"`, `{"command": ["evil"]}`, `{"start": "terminal", "command": ["evil"]}`}},
 	"outputValidation":             {tightens, []string{`"strict"`, `"warn"`, `"off"`}},
 	"limits/**":                    {tightens, []string{`{"calls": 1}`, `{"asks": 1, "pending": 1, "refusals": 1}`, `{"calls": 1000000, "wall": "100h", "memory": "2GiB"}`}},
 	"evaluation":                   {nothing, []string{`{}`}},
@@ -72,6 +72,7 @@ var strangersKeys = map[string]strangersKey{
 	"P/ask/minHuman":        {tightens, []string{`"5s"`, `"1ms"`}},
 	"P/ask/batch":           {tightens, []string{`false`, `true`}},
 	"P/ask/edit":            {tightens, []string{`false`, `true`}},
+	"P/ask/absent":          {nothing, []string{`"wait"`, `"refuse"`}},
 	"P/ask/approver":        {tightens, []string{`"other"`, `"any"`}},
 
 	// Keys of a rule, in a list that has an effect by itself. What the rule is about changes what it tightens.
@@ -329,7 +330,7 @@ func checkStrangersProfile(t *testing.T, what string, before, after *Profile, ma
 	longer := func(was, is time.Duration) bool { return is != was && (was == 0 || is > was) }
 	switched := func(was, is *bool) bool { return is != nil && *is && (was == nil || !*was) }
 	if text(a.Channels) != text(b.Channels) || longer(a.Timeout, b.Timeout) || longer(a.Budget, b.Budget) || max(b.MinHuman, usualMinHuman) < a.MinHuman ||
-		b.MinHuman != 0 && b.MinHuman < usualMinHuman && b.MinHuman != a.MinHuman || switched(a.Batch, b.Batch) || switched(a.Edit, b.Edit) || a.OtherOnly && !b.OtherOnly {
+		b.MinHuman != 0 && b.MinHuman < usualMinHuman && b.MinHuman != a.MinHuman || switched(a.Batch, b.Batch) || switched(a.Edit, b.Edit) || a.OtherOnly && !b.OtherOnly || a.Absent != b.Absent {
 		wrong("ask", a, b)
 	}
 	if before.RequirePreflight() && !after.RequirePreflight() {
@@ -381,7 +382,7 @@ func TestSchemaHasEveryKeyThatIsRead(t *testing.T) {
 	found := 0
 	others := []string{"command", "off", "KiB", "MiB", "GiB", "KB", "MB", "GB", "B"} // words and units in lists of the same form
 	for _, file := range files {
-		if !slices.Contains([]string{"file.go", "evaluation.go", "written.go", "ruleparse.go", "scalars.go", "scripts.go", "overlayparse.go"}, file) {
+		if !slices.Contains([]string{"file.go", "evaluation.go", "written.go", "ruleparse.go", "scalars.go", "scripts.go", "overlayparse.go", "process.go"}, file) {
 			continue
 		}
 		source, err := os.ReadFile(file)

@@ -53,6 +53,9 @@ func (a Asking) stricter(b Asking) Asking {
 	a.Batch = both(a.Batch, b.Batch)
 	a.Edit = both(a.Edit, b.Edit)
 	a.OtherOnly = a.OtherOnly || b.OtherOnly
+	if a.Absent != AbsentWait && b.Absent != "" { // who waits decides nothing without a person
+		a.Absent = b.Absent
+	}
 	return a
 }
 

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -71,11 +72,26 @@ func (p *Profile) raised(v *view, d *Decision) {
 	}
 }
 
+// RaisesTaint reports whether what a run has read of untrusted servers changes any decision of the profile.
+func (p *Profile) RaisesTaint() bool {
+	_, raises := p.raise["tainted"]
+	for _, l := range p.layers {
+		raises = raises || l.RaisesTaint()
+	}
+	return raises
+}
+
 // raiser says in a sentence that what a key of "raise" is about is so, "" if it is not.
 func (v *view) raiser(name string) string {
 	if name == "tainted" { // not a hint: no server can say it or deny it
 		if v.call.Tainted {
-			return "the run has read something that is not trusted"
+			return cmp.Or(v.call.Taint, "the run has read something that is not trusted")
+		}
+		return ""
+	}
+	if name == "approval" {
+		if key := marked(v.call.Annotations); key != "" {
+			return "its server says " + hint(key)
 		}
 		return ""
 	}
@@ -86,8 +102,12 @@ func (v *view) raiser(name string) string {
 }
 
 func (p *Profile) raisedBy(d *Decision, name, text string) {
-	if to, ok := p.raise[name]; ok {
+	to, ok := p.raise[name]
+	switch {
+	case ok:
 		d.lower(to, "raise", p.pos, p.name, text)
+	case name == "approval":
+		d.lower(Ask, "mark", p.pos, p.name, text)
 	}
 	for _, l := range p.layers {
 		to, ok := l.raise[name] // of a layer about all tools: overlays have none

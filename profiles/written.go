@@ -117,6 +117,11 @@ func (b *builder) asking(n *node) (a Asking) {
 			word, _ := b.word(n, `"approver"`, "any", "other")
 			a.OtherOnly = word == "other"
 		}},
+		{"absent", func(n *node) {
+			if word, ok := b.word(n, `"absent"`, AbsentWait, AbsentRefuse); ok && !b.stranger(n) {
+				a.Absent = word
+			}
+		}},
 	})
 	return a
 }
@@ -188,7 +193,7 @@ func (b *builder) redaction(n *node) (x Redact) {
 
 // The keys of "raise": what makes a call stricter whatever the rules say. Hints that only
 // ever make a tool look harmless are not among them.
-var raisers = []string{"destructiveHint", "openWorldHint", "tainted"}
+var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 
 func (b *builder) raising(n *node) map[string]Verdict {
 	raise := map[string]Verdict{}

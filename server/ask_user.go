@@ -39,7 +39,7 @@ func (s *Server) askUserTool() *mcp.Tool {
 
 // askUser is the handler of ask_user.
 func (s *Server) askUser(ctx context.Context, c *conversation) *mcp.CallToolResult {
-	args, err := readArguments(c.request.Params.Arguments)
+	args, err := readArguments(c.request.Params.Arguments, askArguments)
 	if err != nil {
 		return failed(err)
 	}

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,9 +174,9 @@ func TestStatusOfResponders(t *testing.T) {
 	h := open(t, shapes, server.Options{})
 	with := open(t, shapes, server.Options{}, func(o *codemode.Options) { o.Channels = []approvals.Channel{queue} })
 	status := func(c *client) string {
-		text, _ := c.call("start_here", nil)
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		return lines[len(lines)-1]
+		text, _ := c.call("search_tools", nil)
+		lines := strings.Split(text, "\n")
+		return lines[slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "person") })]
 	}
 	if got, want := status(h.connect(nil, "")), "No person can be asked here: calls that need approval are refused."; got != want {
 		t.Errorf("got %q", got)

@@ -81,7 +81,7 @@ func TestS44PreflightThroughTheServer(t *testing.T) {
 		}
 	}
 	text, failed := run("codemode_eval_strict", threeOfFive, " "+token+"\n") // models copy spaces along
-	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)", "1. time__now: done", "2. filesystem__read_text_file: done", "3. filesystem__delete_file: refused (denied)"} {
+	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)", "3. filesystem__delete_file refused (denied)", "1. time__now done", "2. filesystem__read_text_file done"} {
 		if !failed || !strings.Contains(text, part) {
 			t.Errorf("the run: %q is missing from\n%s", part, text)
 		}
@@ -89,8 +89,8 @@ func TestS44PreflightThroughTheServer(t *testing.T) {
 	if text, _ := run("codemode_eval", "return 7", ""); !strings.HasPrefix(text, "7") {
 		t.Errorf("a profile that requires nothing: %s", text)
 	}
-	if text, _ := c.call("start_here", nil); !strings.Contains(text, "A program that was not checked is not started by codemode_eval_strict.") {
-		t.Errorf("start_here does not say so:\n%s", text)
+	if text, _ := c.call("search_tools", nil); !strings.Contains(text, "A program that was not checked is not started by codemode_eval_strict.") {
+		t.Errorf("search_tools does not say so:\n%s", text)
 	}
 	if log := h.log.String(); strings.Count(log, "CODEMODE_PREFLIGHT_SECRET is not set") != 1 {
 		t.Errorf("the log warns of the secret not exactly once:\n%s", log)
@@ -145,14 +145,14 @@ func TestB7ProfileBoundByConnection(t *testing.T) {
 		for key, v := range extra {
 			args[key] = v
 		}
-		if text, _ := c.call("codemode_eval_supervised", args); !strings.HasPrefix(text, `"denied"`) {
+		if text, failed := c.call("codemode_eval_supervised", args); !strings.HasPrefix(text, `"denied"`) && !(failed && strings.Contains(text, "there is no argument")) {
 			t.Errorf("with %v: %s", extra, text)
 		}
 	}
 	if text, failed := c.call("codemode_check", map[string]any{"code": read, "profile": "loose"}); !failed {
 		t.Errorf("a check under a profile that is not offered: %s", text)
 	}
-	if text, failed := c.call("codemode_run_script", map[string]any{"name": "free.ts"}); !failed || !strings.Contains(text, "only supervised is offered here") {
+	if text, failed := c.call("codemode_run_script", map[string]any{"script": "free.ts"}); !failed || !strings.Contains(text, "only supervised is offered here") {
 		t.Errorf("a saved program under a looser profile: %s", text)
 	}
 	if text, _ := c.call("search_tools", map[string]any{}); strings.Contains(text, "free.ts") {
@@ -180,15 +180,15 @@ func TestS49ScriptsThroughTheServer(t *testing.T) {
 			t.Errorf("search for %q:\n%s", query, text)
 		}
 	}
-	text, failed := c.call("codemode_run_script", map[string]any{"name": "weekly.ts", "input": map[string]any{"days": 7}})
+	text, failed := c.call("codemode_run_script", map[string]any{"script": "weekly.ts", "input": map[string]any{"days": 7}})
 	if failed || !strings.HasPrefix(text, "{\n  \"days\": 7,\n  \"now\": \"object\"\n}") || !strings.Contains(text, "calls: 1 (1 done)") {
 		t.Errorf("the run:\n%s", text)
 	}
 	for part, args := range map[string]map[string]any{
-		"/days: expected":       {"name": "weekly.ts", "input": map[string]any{"days": "x"}},
-		"a path below the root": {"name": "../weekly.ts"},
-		"nobody allowed it":     {"name": "weekly.js"},
-		`"name" is missing`:     {},
+		"/days: expected":       {"script": "weekly.ts", "input": map[string]any{"days": "x"}},
+		"a path below the root": {"script": "../weekly.ts"},
+		"nobody allowed it":     {"script": "weekly.js"},
+		`"script" is missing`:   {},
 	} {
 		if text, failed := c.call("codemode_run_script", args); !failed || !strings.Contains(text, part) {
 			t.Errorf("%v: %s", args, text)
@@ -218,8 +218,8 @@ func TestB5TightenedWhileAPersonIsAsked(t *testing.T) {
 
 	h.write(strings.Replace(checked, `"denylist"`, `"denylst"`, 1))
 	eventually(t, "the broken file", func() bool { return strings.Contains(h.log.String(), "is not used") })
-	for _, tool := range []string{"codemode_check", "start_here"} {
-		text, _ := c.call(tool, map[string]any{"code": "return 1"})
+	for tool, args := range map[string]map[string]any{"codemode_check": {"code": "return 1"}, "search_tools": {}} {
+		text, _ := c.call(tool, args)
 		for _, part := range []string{"is not in force, because it is broken; the rules of its last good version hold", "codemode.json:8", "denylst", "did you mean \"denylist\"?"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %q is missing from\n%s", tool, part, text)
@@ -234,7 +234,7 @@ func TestB5TightenedWhileAPersonIsAsked(t *testing.T) {
 	}
 	h.write(checked)
 	eventually(t, "the good file", func() bool {
-		text, _ := c.call("start_here", nil)
+		text, _ := c.call("search_tools", nil)
 		return !strings.Contains(text, "broken")
 	})
 }

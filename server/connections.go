@@ -19,7 +19,7 @@ const (
 	// maxStrangers is how many connections may be open on which no request was let in yet, and none is being served.
 	maxStrangers = 1024
 	// strangerWait is how long a connection has to send its request before it may be closed for a newer one. The server accepts no
-	// more meanwhile: it may be this process that is slow to read.
+	// more meanwhile.
 	strangerWait = 250 * time.Millisecond
 )
 
@@ -74,13 +74,13 @@ func (cs *connections) changed(c net.Conn, state http.ConnState) {
 		cs.silence(k)
 		for cs.silentStrangers() > maxStrangers {
 			oldest := cs.oldest(cs.largestStranger())
-			if wait := strangerWait - time.Since(oldest.silent); wait > 0 {
-				cs.mu.Unlock()
-				time.Sleep(min(wait, strangerPause))
-				cs.mu.Lock()
+			if time.Since(oldest.silent) >= strangerWait && !arrived(oldest.Conn) {
+				cs.close(oldest)
 				continue
 			}
-			cs.close(oldest)
+			cs.mu.Unlock()
+			time.Sleep(strangerPause)
+			cs.mu.Lock()
 		}
 	case http.StateIdle:
 		cs.silence(k)

@@ -24,7 +24,9 @@ type conversation struct {
 	news    chan string            // what upstreams report, the latest of it; capacity 1
 	turn    turn                   // to put a question to the person
 	session any                    // tells conversations of one client apart from those of others
-	profile *string                // what the call runs under; nil if it runs nothing. Set before anything is asked
+	mu      sync.Mutex
+	asking  []*string // what people are asked, in words for progress; under mu
+	profile *string   // what the call runs under; nil if it runs nothing. Set before anything is asked
 
 	// evaluate runs the program: from its beginning, or from where another process has left it.
 	evaluate func(ctx context.Context, r codemode.Request) (*codemode.Response, error)

@@ -38,7 +38,7 @@ func attempt(call string) string {
 const writeNew = `codemode.filesystem__write_file({path: "new.md", content: "x"})`
 
 func TestToolsOffered(t *testing.T) {
-	all := []string{"ask_user", "codemode_check", "codemode_eval", "codemode_eval_safe", "codemode_eval_supervised", "get_tools", "search_tools", "start_here"}
+	all := []string{"ask_user", "codemode_check", "codemode_eval", "codemode_eval_safe", "codemode_eval_supervised", "get_tools", "search_tools"}
 	h := open(t, original, server.Options{})
 	c := h.connect(nil, "")
 	if diff := cmp.Diff(all, c.tools()); diff != "" {
@@ -46,7 +46,7 @@ func TestToolsOffered(t *testing.T) {
 	}
 	boundHouse := open(t, original, server.Options{Profile: "supervised"})
 	bound := boundHouse.connect(nil, "")
-	want := []string{"ask_user", "codemode_check", "codemode_eval_supervised", "get_tools", "search_tools", "start_here"}
+	want := []string{"ask_user", "codemode_check", "codemode_eval_supervised", "get_tools", "search_tools"}
 	if diff := cmp.Diff(want, bound.tools()); diff != "" {
 		t.Errorf("tools bound to a profile (-want +got):\n%s", diff)
 	}
@@ -66,10 +66,10 @@ func TestToolsOffered(t *testing.T) {
 		}
 		// The first teaches, the others refer to it; each names what there is for its profile.
 		for _, part := range map[string][]string{
-			"codemode_eval": {"filesystem (12 tools)", "time (2 tools)", "Promise.all", "try/catch", "ToolCallDeniedError", "value as JSON",
+			"codemode_eval": {"Servers: filesystem, time.", "structured content of the tool's result", "1000 calls, 32 at once", "Promise.all", "try/catch", "ToolCallDeniedError", "value as JSON",
 				"codemode.read_resource", "codemode.emit", "Example:"},
-			"codemode_eval_safe":       {`the profile "safe"`, "Servers: time (2 tools).", "as codemode_eval describes them", "Promise.all"},
-			"codemode_eval_supervised": {`the profile "supervised"`, "filesystem (11 tools), time (2 tools)"},
+			"codemode_eval_safe":       {`Under the profile "safe": as codemode_eval,`, "Servers: time."},
+			"codemode_eval_supervised": {`Under the profile "supervised": `, "Servers: filesystem, time."},
 		}[tool.Name] {
 			if !strings.Contains(tool.Description, part) {
 				t.Errorf("%s: %q is missing from the description:\n%s", tool.Name, part, tool.Description)
@@ -105,7 +105,6 @@ func TestResultForm(t *testing.T) {
 	c := open(t, original, server.Options{}).connect(nil, "")
 	text, failed := c.call("codemode_eval", map[string]any{
 		"code": `console.log("about to look"); await codemode.time__now({}); return {sum: input.a + input.b}`, "input": map[string]any{"a": 1, "b": 2},
-		"approved": true, "profile": "none",
 	})
 	value, rest, _ := strings.Cut(text, "\n\n")
 	if failed || value != "{\n  \"sum\": 3\n}" {
@@ -115,7 +114,7 @@ func TestResultForm(t *testing.T) {
 	if console != "console:\n  log: about to look" {
 		t.Errorf("the console: %q", console)
 	}
-	if !strings.HasPrefix(calls, "calls: 1 (1 done)\n  1. time__now: done in ") {
+	if calls != "calls: 1 (1 done)\n  time__now done\n" {
 		t.Errorf("the calls: %q", calls)
 	}
 
@@ -296,36 +295,6 @@ func TestSessionsDoNotSeeEachOthersQuestions(t *testing.T) {
 	}
 }
 
-func TestProgressWhileAPersonThinks(t *testing.T) {
-	h := open(t, original, server.Options{})
-	here, there := mcp.NewInMemoryTransports()
-	messages := make(chan string, 100)
-	_, sdk := newClient(t, says("accept", map[string]any{"decision": "allow_once"}), func(o *mcp.ClientOptions) {
-		o.ProgressNotificationHandler = func(_ context.Context, req *mcp.ProgressNotificationClientRequest) { messages <- req.Params.Message }
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go h.server.Serve(ctx, there)
-	session, err := sdk.Connect(ctx, here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	params := &mcp.CallToolParams{Name: "codemode_eval_supervised", Arguments: map[string]any{"code": "await " + writeNew}}
-	params.SetProgressToken("token")
-	if _, err := session.CallTool(ctx, params); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case m := <-messages:
-		if m != "running" {
-			t.Errorf("the first progress says %q", m)
-		}
-	case <-time.After(5 * time.Second):
-		t.Error("no progress was reported")
-	}
-}
-
 func TestHotReload(t *testing.T) {
 	h := open(t, original, server.Options{})
 	asking, proceed := make(chan struct{}, 1), make(chan struct{})
@@ -379,7 +348,7 @@ func TestHotReload(t *testing.T) {
 	c.want("codemode_eval_brandnew", attempt(`codemode.time__now({})`), "happened")
 }
 
-func TestRemovedProfileFinishesItsCalls(t *testing.T) {
+func TestRemovedProfileEndsWhatWaitsUnderIt(t *testing.T) {
 	h := open(t, original, server.Options{})
 	asking, proceed := make(chan struct{}, 1), make(chan struct{})
 	c := h.connect(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -399,8 +368,8 @@ func TestRemovedProfileFinishesItsCalls(t *testing.T) {
 		t.Error("a removed tool took a new call")
 	}
 	close(proceed)
-	if text := <-running; !strings.HasPrefix(text, `"happened"`) {
-		t.Errorf("the running call: %s", text)
+	if text := <-running; !strings.Contains(text, "policy_changed") || h.holds("new.md") {
+		t.Errorf("the running call, whose profile allows nothing any more: %s", text)
 	}
 }
 
@@ -413,15 +382,15 @@ func TestHelpers(t *testing.T) {
 		parts []string
 		not   []string
 	}{
-		{"search_tools", map[string]any{"query": "write a file"}, []string{"// best first: filesystem__write_file, ", "filesystem__write_file(args: {", "\nfilesystem__create_directory: "}, nil},
+		{"search_tools", map[string]any{"query": "write a file"}, []string{"Rules of codemode_eval:\n- filesystem: all 12 allowed\n", "No person can be asked here", "filesystem__write_file(args: {"}, nil},
 		{"search_tools", map[string]any{}, []string{"filesystem__read_text_file", "time__now"}, nil},
-		{"search_tools", map[string]any{"limit": 1}, []string{"filesystem__"}, []string{"time__now"}},
+		{"search_tools", map[string]any{"query": "file", "limit": 1}, []string{"filesystem__"}, []string{"time__now"}},
 		{"search_tools", map[string]any{"query": "xyzzy"}, []string{"no tool fits"}, nil},
 		{"search_tools", map[string]any{"limit": "x"}, []string{"error: ", "limit"}, nil},
 		{"get_tools", map[string]any{"names": []string{"time__now"}}, []string{"now", "timezone"}, []string{"write_file"}},
-		{"get_tools", map[string]any{"server": "filesystem"}, []string{"write_file", "path"}, []string{"timezone"}},
+		{"get_tools", map[string]any{"names": []string{"filesystem"}}, []string{"write_file", "path"}, []string{"timezone"}},
+		{"get_tools", map[string]any{"names": []string{"filesystem", "time__now"}}, []string{"write_file", "timezone"}, nil},
 		{"get_tools", map[string]any{"names": []string{"time__nwo"}}, []string{"error: ", "time__now"}, nil},
-		{"start_here", nil, []string{"codemode_eval_safe", "Promise.all", "filesystem (12 tools)"}, nil},
 		{"codemode_check", map[string]any{"code": writeNew, "profile": "safe"}, []string{"filesystem__write_file: deny"}, nil},
 		{"codemode_check", map[string]any{"code": writeNew, "profile": "supervised"}, []string{"filesystem__write_file: ask, risk medium (rule filesystem__*, codemode.json:"}, nil},
 		{"codemode_check", map[string]any{"code": writeNew}, []string{"filesystem__write_file: allow"}, nil},

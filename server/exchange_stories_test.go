@@ -122,7 +122,7 @@ func TestARemovedProfileIsComeBackTo(t *testing.T) {
 	if l := w.leg(t.Context(), "", nil); l.err == nil || !strings.Contains(l.err.Error(), "unknown tool") {
 		t.Errorf("a new call: %v", l)
 	}
-	if l := w.back(first, yes); !strings.HasPrefix(l.text, `"happened"`) || !h.holds("new.md") {
+	if l := w.back(first, yes); !strings.Contains(l.text, "policy_changed") || h.holds("new.md") {
 		t.Errorf("the call that was under way: %v", l)
 	}
 	h.write(with)

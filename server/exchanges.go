@@ -84,7 +84,7 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 func (xs *exchanges) claimsOf(req *mcp.CallToolRequest) claims {
 	return claims{
 		Principal: xs.server.principal(req), Tool: req.Params.Name, Arguments: argumentsDigest(req.Params.Arguments),
-		Bound: reachOf(visitorOf(req)).bound,
+		Bound: reachOf(visitorOf(req)).bound, Session: madeSession(req),
 	}
 }
 

@@ -79,7 +79,10 @@ var fixtures = map[string]handler{
 	},
 
 	"test_elicitation": func(ctx context.Context, c *conversation) *mcp.CallToolResult {
-		args, _ := readArguments(c.request.Params.Arguments)
+		args, err := readArguments(c.request.Params.Arguments, []string{"message"})
+		if err != nil {
+			return failed(err)
+		}
 		message, err := args.text("message", true)
 		if err != nil {
 			return failed(err)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	searchLimit    = 12
+	searchLimit    = 20
 	maxSearchLimit = 200
 	maxSummary     = 120 // runes of a description in a list
 )
@@ -22,63 +23,73 @@ func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, a argumen
 	if err != nil {
 		return "", err
 	}
-	byDefault := searchLimit
+	limit, err := a.number("limit", searchLimit, maxSearchLimit)
+	if err != nil {
+		return "", err
+	}
+	v := visitorOf(req)
+	q := s.query(req, query, limit)
 	if strings.TrimSpace(query) == "" {
-		byDefault = maxSearchLimit
+		q.Limit = 0
 	}
-	limit, err := a.number("limit", byDefault, maxSearchLimit)
+	found, err := s.evaluator.Tools(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	found, err := s.evaluator.Tools(ctx, codemode.Query{Profiles: s.offered(visitorOf(req)), Principal: s.principal(req), Session: s.session(req), Text: query, Limit: limit})
-	if err != nil {
-		return "", err
-	}
-	saved := s.savedPrograms(ctx, visitorOf(req), query)
-	if len(found) == 0 {
-		return fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s", query, saved), nil
-	}
-	text := foundText(found, strings.TrimSpace(query) != "")
-	if len(found) == limit && limit > 1 {
-		text += fmt.Sprintf("(cut: the first %d; there may be more: ask with other words, or get_tools with a server)\n", limit)
-	}
-	return text + saved, nil
-}
-
-// How many of the best matches are declared in full, so that a program can be
-// written without asking again, and in how many bytes.
-const (
-	declaredMatches = 5
-	declaredBytes   = 6 << 10
-)
-
-// foundText lists tools, the best matches of a search with their declarations.
-func foundText(found []codemode.Tool, ranked bool) string {
-	var b strings.Builder
-	full := 0
-	if ranked {
-		for full = min(declaredMatches, len(found)); full > 0; full-- {
-			if text := codemode.Declarations(found[:full]); len(text) <= declaredBytes {
-				names := make([]string, full)
-				for i, t := range found[:full] {
-					names[i] = t.Name
-				}
-				fmt.Fprintf(&b, "// best first: %s\n%s", strings.Join(names, ", "), text)
-				break
-			}
+	saved := s.savedPrograms(ctx, v, query)
+	var servers []string
+	for _, t := range found {
+		if !slices.Contains(servers, t.Server) {
+			servers = append(servers, t.Server)
 		}
 	}
-	rest := found[full:]
-	if full > 0 && len(rest) > 0 {
-		b.WriteString("\nFurther matches; get_tools declares them:\n")
+	if strings.TrimSpace(query) == "" {
+		return s.overview(req, nil) + allText(found) + saved, nil
 	}
-	for _, t := range rest {
+	if len(found) == 0 {
+		return fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s%s", query, saved, s.overview(req, nil)), nil
+	}
+	return s.overview(req, servers) + foundText(found) + saved, nil
+}
+
+// declaredBytes is how much of an answer declares tools, so that a program can be written without asking again.
+const declaredBytes = 5 << 10
+
+// foundText declares the best matches of a search, as many as there is room for, and names the others.
+func foundText(found []codemode.Tool) string {
+	text, left := codemode.Brief(found, declaredBytes)
+	var b strings.Builder
+	b.WriteString(text)
+	if len(left) > 0 {
+		b.WriteString("\nget_tools declares these too:\n")
+	}
+	for _, t := range left {
 		fmt.Fprintf(&b, "%s: %s\n", t.Name, summary(t))
 	}
-	if full == 0 {
-		b.WriteString("\nget_tools([name, ...]) declares their arguments and results.\n")
-	}
 	return b.String()
+}
+
+// allText declares all tools, if there is room for them, or else names them, server by server.
+func allText(all []codemode.Tool) string {
+	if text, left := codemode.Brief(all, declaredBytes); len(left) == 0 {
+		return text
+	}
+	var b strings.Builder
+	b.WriteString("Tools by server; search_tools with words declares those that fit, get_tools those of a name or a server:\n")
+	server, room := "", declaredBytes
+	for i, t := range all {
+		name := ", " + t.Name
+		if t.Server != server {
+			server = t.Server
+			name = "\n- " + t.Name
+		}
+		if room -= len(name); room < 0 {
+			fmt.Fprintf(&b, "\n(%d more; search with words)", len(all)-i)
+			break
+		}
+		b.WriteString(strings.TrimPrefix(name, "\n"[:min(1, max(0, 1-i))]))
+	}
+	return b.String() + "\n"
 }
 
 // summary is the first sentence or so of what an upstream says about its tool.
@@ -99,11 +110,7 @@ func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments)
 	if err != nil {
 		return "", err
 	}
-	server, err := a.text("server", false)
-	if err != nil {
-		return "", err
-	}
-	text, err := s.evaluator.Declarations(ctx, names, server, codemode.Query{Profiles: s.offered(visitorOf(req)), Principal: s.principal(req), Session: s.session(req)})
+	text, err := s.evaluator.Declarations(ctx, names, s.query(req, "", 0))
 	if err != nil {
 		return "", err
 	}
@@ -112,12 +119,7 @@ func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments)
 	}
 	if len(text) > codemode.DefaultTextBytes {
 		cut := strings.LastIndexByte(text[:codemode.DefaultTextBytes-200], '\n') + 1
-		text = fmt.Sprintf("%s// cut: %d more bytes; ask for fewer tools by names or server\n", text[:cut], len(text)-cut)
+		text = fmt.Sprintf("%s// cut: %d more bytes; ask for fewer tools\n", text[:cut], len(text)-cut)
 	}
 	return text, nil
-}
-
-func (s *Server) startHere(ctx context.Context, req *mcp.CallToolRequest, _ arguments) (string, error) {
-	s.evaluator.WaitReady(ctx, listWait)
-	return s.guide(ctx, visitorOf(req)) + s.people(req), nil
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -84,20 +83,7 @@ func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 }
 
 func (h *HTTP) read() (*httpConfig, error) {
-	cfg := h.server.evaluator.Config()
-	if cfg == nil {
-		return readHTTP(nil, h.options.Env)
-	}
-	config, err := readHTTP(cfg.HTTP, h.options.Env)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range h.server.evaluator.Overlays() {
-		if who := config.tokens[o.Principal]; who != nil && who.principal != o.Principal {
-			return nil, fmt.Errorf("the overlay %q is about a token by its fingerprint, but http.tokens gives it the principal %q, which is what its runs are known by: write that into the overlay", o.ID, who.principal)
-		}
-	}
-	return config, nil
+	return readHTTP(h.server.evaluator.Config(), h.options.Env)
 }
 
 // reload takes a changed configuration. One that cannot be used changes nothing.
@@ -209,6 +195,10 @@ const keptBody = 8 << 10
 
 const sessionHeader = "Mcp-Session-Id"
 
+// roleHeader names the session that a person made for a role, in which a client's programs run. [codemode.Evaluator.NewSession]
+// makes its id; the protocol's own session has one beside it, which clients are given by the server.
+const roleHeader = "Codemode-Session"
+
 // replaceLast has the SDK forget a large request: it keeps the last one of each session in the array of a queue, until the next one
 // takes its place. That is a notification which nobody looks at.
 func (h *HTTP) replaceLast(r *http.Request, session string) {
@@ -312,6 +302,20 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 		if token != "" {
 			v.principal = codemode.Fingerprint(token)
 			v.fingerprint = v.principal
+		}
+	}
+	if codemode.IsMadeSession(r.Header.Get(sessionHeader)) {
+		http.Error(w, "this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+" to the protocol", http.StatusNotFound)
+		return nil, false
+	}
+	if v.role = cmp.Or(r.Header.Get(roleHeader), h.server.madeSession()); v.role != "" {
+		if len(r.Header.Values(roleHeader)) > 1 || !codemode.IsMadeSession(v.role) {
+			h.refuse(w, r, v.principal, http.StatusBadRequest, "wrong_session", roleHeader+" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
+			return nil, false
+		}
+		if _, err := h.server.evaluator.MadeSession(r.Context(), v.role); err != nil {
+			h.refuse(w, r, v.principal, http.StatusForbidden, "wrong_session", err.Error())
+			return nil, false
 		}
 	}
 	if rest, ok := strings.CutPrefix(r.URL.Path, Path+"/"); ok && rest != "" {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,20 +16,11 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/profiles"
 )
 
-// httpConfig is the key "http" of a configuration, checked:
-//
-//	"http": {
-//	  "tokens": [
-//	    { "token": "${ANNA_TOKEN}", "principal": "anna", "profiles": ["supervised"] },
-//	    { "token": "sha256:9f86d081...", "principal": "ci", "profiles": ["readonly"] }
-//	  ],
-//	  "hosts": ["codemode.example.com"],
-//	  "origins": ["https://codemode.example.com"]
-//	}
-//
-// With tokens nobody gets in without one, from this machine neither.
+// httpConfig is the key "http" of a configuration, whose form was checked with the file. With tokens nobody gets in
+// without one, from this machine neither.
 type httpConfig struct {
 	tokens  map[string]*caller // by their fingerprints
 	hosts   []string           // names that a request may be for, beside those of this machine
@@ -41,95 +33,61 @@ type caller struct {
 	reach     reach
 }
 
-// maxTokens bounds what is compared with each request.
-const maxTokens = 10_000
-
 // leastToken is the shortest token that is not guessed.
 const leastToken = 16
 
-// longestPrincipal is how long the name of a principal may be.
-const longestPrincipal = 128
+var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-var (
-	variable      = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]*$`)
-	hostName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
-)
+// CheckHTTP says what keeps a configuration from being served over HTTP where the variables are those of env. The error
+// is [profiles.Problems].
+func CheckHTTP(cfg *profiles.Config, env func(string) (string, bool)) error {
+	_, err := readHTTP(cfg, env)
+	return err
+}
 
 // readHTTP reads the key "http". A token stands in the file as the variable that it is in, or as its digest.
-func readHTTP(raw json.RawMessage, env func(string) (string, bool)) (*httpConfig, error) {
+func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfig, error) {
 	c := &httpConfig{tokens: map[string]*caller{}}
-	if len(raw) == 0 || string(raw) == "null" {
+	if cfg == nil || len(cfg.HTTP) == 0 {
 		return c, nil
 	}
 	var file struct {
 		Tokens []struct {
-			Token     string          `json:"token"`
-			Principal string          `json:"principal"`
-			Profiles  json.RawMessage `json:"profiles"`
+			Token     string   `json:"token"`
+			Principal string   `json:"principal"`
+			Profiles  []string `json:"profiles"`
 		} `json:"tokens"`
 		Hosts   []string `json:"hosts"`
 		Origins []string `json:"origins"`
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := json.NewDecoder(bytes.NewReader(cfg.HTTP))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("http: %s; it takes tokens, hosts and origins", strings.TrimPrefix(err.Error(), "json: "))
+	if err := d.Decode(&file); err != nil { // the file was checked
+		return nil, fmt.Errorf("http: %w", err)
 	}
-	if len(file.Tokens) > maxTokens {
-		return nil, fmt.Errorf("http.tokens: there are %d, the limit is %d", len(file.Tokens), maxTokens)
-	}
+	var wrong profiles.Problems
 	for i, t := range file.Tokens {
 		digest, err := tokenDigest(t.Token, env)
-		within, reachErr := readReach(t.Profiles)
-		switch {
-		case err != nil:
-		case c.tokens[digest] != nil:
+		if err == nil && c.tokens[digest] != nil {
 			err = errors.New("this token stands there twice")
-		case t.Principal != "" && (len(t.Principal) > longestPrincipal || !principalName.MatchString(t.Principal)):
-			err = fmt.Errorf("the principal %.40q has other characters than letters, digits and ._:@+-", t.Principal)
-		default:
-			err = reachErr
 		}
 		if err != nil {
-			return nil, fmt.Errorf("http.tokens[%d]: %w", i, err)
+			wrong = append(wrong, cfg.ProblemAt(err.Error(), "", "http", "tokens", i, "token"))
+			continue
 		}
-		who := &caller{principal: t.Principal, reach: within}
-		if who.principal == "" {
-			who.principal = digest
-		}
+		who := &caller{principal: cmp.Or(t.Principal, digest), reach: reach{all: t.Profiles == nil, names: t.Profiles}}
 		c.tokens[digest] = who
 	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
 	for _, h := range file.Hosts {
-		h = strings.ToLower(h)
-		if _, err := netip.ParseAddr(h); err != nil && !hostName.MatchString(h) {
-			return nil, fmt.Errorf("http.hosts: %.80q is no name of a host; write it without scheme and port", h)
-		}
-		c.hosts = append(c.hosts, h)
+		c.hosts = append(c.hosts, strings.ToLower(h))
 	}
 	for _, o := range file.Origins {
-		u, err := url.Parse(o)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			return nil, fmt.Errorf("http.origins: %.80q is no origin such as https://codemode.example.com", o)
-		}
 		c.origins = append(c.origins, strings.ToLower(o))
 	}
 	return c, nil
-}
-
-// readReach reads the profiles of a token. Only a token without the key is for all.
-func readReach(raw json.RawMessage) (reach, error) {
-	if raw == nil {
-		return reach{all: true}, nil
-	}
-	var names []string
-	if err := json.Unmarshal(raw, &names); err != nil || names == nil || slices.Contains(names, "") {
-		return reach{}, errors.New("profiles has to be a list of names of profiles; leave it out to allow all")
-	}
-	if len(names) == 0 {
-		return reach{}, errors.New("with an empty list of profiles it is good for nothing; leave profiles out to allow all")
-	}
-	return reach{names: names}, nil
 }
 
 // tokenDigest is the fingerprint of the token that stands in a configuration in one of two ways.

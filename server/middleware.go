@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -92,23 +91,22 @@ func (s *Server) initialize(next mcp.MethodHandler) mcp.MethodHandler {
 // private keeps shared caches from giving one caller's list to another.
 const private = "private"
 
-// listWait is how long the first tools/list waits for upstreams to say what
-// they offer, so that descriptions can tell. A client that only probes the server starts nothing.
-const listWait = 3 * time.Second
-
-// list writes the descriptions of the moment: which servers there are and how
-// many tools each has.
+// list writes the descriptions for whoever asks. A client that lists the tools is going to use them, so the upstreams start;
+// one that only probes the server starts nothing.
 func (s *Server) list(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method == "tools/list" {
 			s.evaluator.Warm()
-			s.evaluator.WaitReady(ctx, listWait)
 		}
 		res, err := next(ctx, method, req)
 		if r, ok := res.(*mcp.ListToolsResult); ok && r != nil {
 			v := visitorOf(req)
 			r.CacheScope = private
-			r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t *mcp.Tool) bool { return !s.shows(v, t.Name) })
+			listed := s.listed(v)
+			r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t *mcp.Tool) bool {
+				profile, runs := s.evalTool(t.Name)
+				return !s.shows(v, t.Name) || runs && !slices.Contains(listed, profile)
+			})
 			for i, t := range r.Tools {
 				if profile, ok := s.evalTool(t.Name); ok {
 					described := *t
@@ -156,6 +154,19 @@ func (s *Server) mayBegin(req *mcp.CallToolRequest) error {
 	}
 	s.log.Warn("a client called a tool that is not offered", "tool", fmt.Sprintf("%.80q", name))
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.80q", name)}
+}
+
+// tolerate lets nobody hear that a notification reached no client: one that went away, or has no stream for news, asks
+// again when it comes back. The SDK would warn about each of them with each change of the list of tools.
+func (s *Server) tolerate(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if err != nil && method == "notifications/tools/list_changed" {
+			s.log.Debug("a client did not hear that the list of tools changed", "error", err)
+			return res, nil
+		}
+		return res, err
+	}
 }
 
 type answerKey struct{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	rules "github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -47,7 +48,7 @@ func TestAProfileThatIsNotExposedIsReachedByNoRoute(t *testing.T) {
 				header["Authorization"] = "Bearer " + token
 				body := initializeBody
 				if len(header) > 1 {
-					body = modernCall("codemode_run_script", map[string]any{"name": "free.js"})
+					body = modernCall("codemode_run_script", map[string]any{"script": "free.js"})
 				}
 				status, answer, session := knock{path: path, body: body, header: header}.send(t, url)
 				if status == http.StatusOK || session != "" || strings.Contains(answer, "alpha") {
@@ -66,12 +67,12 @@ func TestAProfileThatIsNotExposedIsReachedByNoRoute(t *testing.T) {
 			{"carl, whose token names it, calls its tool", carlsToken, "", "codemode_eval_wide", map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
 			{"anna calls the base tool", annasToken, "", "codemode_eval", map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`}},
 			{"anna names it as an argument", annasToken, "", "codemode_eval_ro", map[string]any{"code": `return await codemode.filesystem__read_text_file({path: "a.md"})`, "profile": "wide"}},
-			{"anna names a saved program that names no profile", annasToken, "", "codemode_run_script", map[string]any{"name": "free.js"}},
-			{"so does bert", bertsToken, "", "codemode_run_script", map[string]any{"name": "free.js"}},
-			{"so does carl", carlsToken, "", "codemode_run_script", map[string]any{"name": "free.js"}},
-			{"so does anna on a path", annasToken, "/ro", "codemode_run_script", map[string]any{"name": "free.js"}},
-			{"bert names one whose profile is not his", bertsToken, "", "codemode_run_script", map[string]any{"name": "placed.js"}},
-			{"anna names one whose profile is not that of the path", annasToken, "/ro", "codemode_run_script", map[string]any{"name": "placed.js"}},
+			{"anna names a saved program that names no profile", annasToken, "", "codemode_run_script", map[string]any{"script": "free.js"}},
+			{"so does bert", bertsToken, "", "codemode_run_script", map[string]any{"script": "free.js"}},
+			{"so does carl", carlsToken, "", "codemode_run_script", map[string]any{"script": "free.js"}},
+			{"so does anna on a path", annasToken, "/ro", "codemode_run_script", map[string]any{"script": "free.js"}},
+			{"bert names one whose profile is not his", bertsToken, "", "codemode_run_script", map[string]any{"script": "placed.js"}},
+			{"anna names one whose profile is not that of the path", annasToken, "/ro", "codemode_run_script", map[string]any{"script": "placed.js"}},
 			{"anna has a program checked under it", annasToken, "", "codemode_check", map[string]any{"code": "return 1", "profile": "wide"}},
 			{"carl has a program checked", carlsToken, "", "codemode_check", map[string]any{"code": "return 1"}},
 			{"anna has one checked under the tool", annasToken, "", "codemode_check", map[string]any{"code": "return 1", "profile": "codemode_eval_wide"}},
@@ -108,7 +109,7 @@ func TestWhatIsExposedIsReached(t *testing.T) {
 		h.connectHTTPAs(url, annasToken, version).want("codemode_eval_ro", "return 40 + 2", "42")
 		h.connectHTTPAs(url, bertsToken, version).want("codemode_eval_ro", "return 40 + 2", "42")
 		h.connectHTTPAs(url+"/ro", bertsToken, version).want("codemode_eval_ro", "return 40 + 2", "42")
-		if text, failed := h.connectHTTPAs(url, annasToken, version).call("codemode_run_script", map[string]any{"name": "placed.js"}); failed || !strings.Contains(text, "alpha") {
+		if text, failed := h.connectHTTPAs(url, annasToken, version).call("codemode_run_script", map[string]any{"script": "placed.js"}); failed || !strings.Contains(text, "alpha") {
 			t.Errorf("%s: the rule of placed.js names the profile wide: %s", version, text)
 		}
 	}
@@ -126,7 +127,7 @@ func TestAPathClosesWhenItsProfileIsNotExposed(t *testing.T) {
 		return status == http.StatusOK
 	})
 	as["Mcp-Session-Id"], as["Mcp-Protocol-Version"] = session, "2025-11-25"
-	run := knock{path: "/wide", body: `{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "codemode_run_script", "arguments": {"name": "free.js"}}}`, header: as}
+	run := knock{path: "/wide", body: `{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "codemode_run_script", "arguments": {"script": "free.js"}}}`, header: as}
 	if status, answer, _ := run.send(t, url); status != http.StatusOK || !strings.Contains(answer, "alpha") {
 		t.Fatalf("status %d: %s", status, answer)
 	}
@@ -144,14 +145,9 @@ func TestAPathClosesWhenItsProfileIsNotExposed(t *testing.T) {
 // A token that says nothing about profiles is for all; one that says something that is no list is for none.
 func TestProfilesOfAToken(t *testing.T) {
 	for profiles, fine := range map[string]bool{`["ro"]`: true, `null`: false, `[]`: false, `[null]`: false, `[""]`: false, `"ro"`: false, `{}`: false, `["ro", 1]`: false} {
-		h := open(t, `{"evaluation": {"profiles": {"ro": {}}}, "http": {"tokens": [{"token": "${ANNA}", "profiles": `+profiles+`}]}}`, server.Options{})
-		h.variables = map[string]string{"ANNA": annasToken}
-		handler, err := h.server.HTTP(server.HTTPOptions{Env: h.env})
+		_, err := rules.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {"ro": {}}}, "http": {"tokens": [{"token": "${ANNA}", "profiles": `+profiles+`}]}}`))
 		if (err == nil) != fine {
 			t.Errorf("%s: %v", profiles, err)
-		}
-		if handler != nil {
-			handler.Close()
 		}
 	}
 }

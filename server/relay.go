@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -23,7 +24,45 @@ const answerWait = 5 * time.Minute
 
 // caller is the client as the evaluator gets to know it.
 func (c *conversation) caller() *codemode.Caller {
-	return &codemode.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Meta: trace(c.request.Params.Meta)}
+	return &codemode.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: trace(c.request.Params.Meta)}
+}
+
+// asked keeps what people are asked for progress reports, until over is called.
+func (c *conversation) asked(about string, where []string, until time.Time) (over func()) {
+	text := fmt.Sprintf("waiting until %s for a person to decide about %s", until.Format("15:04:05 MST"), about)
+	if len(where) > 0 {
+		text += "; the answer can be given " + strings.Join(where, " or ")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asking = append(c.asking, &text)
+	c.poke()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.asking = slices.DeleteFunc(c.asking, func(t *string) bool { return t == &text })
+	}
+}
+
+// poke has the next report come at once, if none waits.
+func (c *conversation) poke() {
+	select {
+	case c.news <- "running":
+	default:
+	}
+}
+
+// awaits says what a person is asked at the moment; "" is nothing.
+func (c *conversation) awaits() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.asking) > 0 {
+		return *c.asking[0]
+	}
+	if what := c.waiting.Load(); what != nil {
+		return "waiting for a person to decide about " + *what
+	}
+	return ""
 }
 
 // relay passes on a question of an upstream, under the name that the person gave

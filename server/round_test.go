@@ -42,7 +42,7 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 		const first = await attempt("a1.md"), second = await attempt("a2.md");
 		return [first, second, ...await Promise.all(["b1.md", "b2.md", "b3.md", "b4.md", "b5.md"].map(attempt))].join(" ");`
 	answer := fills(func(title string) string {
-		if strings.HasPrefix(title, "Call 4:") {
+		if strings.HasPrefix(title, "Call 6:") {
 			return "deny"
 		}
 		return "allow_once"
@@ -57,12 +57,12 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 		if len(asked) != 3 {
 			t.Fatalf("%d forms, want 3:\n%s", len(asked), strings.Join(asked, "\n"))
 		}
-		if !strings.Contains(asked[2], "A program asks to make 5 calls.") || !strings.Contains(asked[2], "calls 1 to 5: filesystem.write_file") {
+		if !strings.Contains(asked[2], "A program asks to make 5 calls.") || !strings.Contains(asked[2], "calls 3 to 7: filesystem.write_file") {
 			t.Errorf("got\n%s", asked[2])
 		}
 		written := slices.DeleteFunc([]string{"a1.md", "a2.md", "b1.md", "b2.md", "b3.md", "b4.md", "b5.md"}, func(name string) bool { return !h.holds(name) })
 		if len(written) != 6 || slices.Contains(written, "b4.md") {
-			// Which of the five is call 4 depends on nothing but their order in the program.
+			// Which of the five is call 6 of the run depends on nothing but their order in the program.
 			t.Errorf("written: %v", written)
 		}
 	}

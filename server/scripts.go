@@ -19,12 +19,12 @@ const scriptTool = "codemode_run_script"
 var scriptSchema = json.RawMessage(`{
 	"type": "object",
 	"properties": {
-		"name": {"type": "string", "description": "the name of the saved program, as search_tools lists it"},
+		"script": {"type": "string", "description": "the name of the saved program, as search_tools lists it"},
 		"input": {"description": "what the saved program takes; it sees it as input"},
 		"preflight": {"type": "string", "description": "the token that codemode_check gave, where one is required"},
 		"role": {"type": "string", "description": "who asks, for the record"}
 	},
-	"required": ["name"],
+	"required": ["script"],
 	"additionalProperties": false
 }`)
 
@@ -45,13 +45,13 @@ func (s *Server) scriptRunner() *mcp.Tool {
 }
 
 func (s *Server) runScript(ctx context.Context, c *conversation) *mcp.CallToolResult {
-	args, err := readArguments(c.request.Params.Arguments)
+	args, err := readArguments(c.request.Params.Arguments, scriptArguments)
 	if err != nil {
 		return failed(err)
 	}
 	r, err := s.request(c.request, args)
 	if err == nil {
-		r.Script, err = args.text("name", true)
+		r.Script, err = args.text("script", true)
 	}
 	if err == nil {
 		err = s.placeScript(visitorOf(c.request), &r)

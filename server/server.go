@@ -37,7 +37,8 @@ type Options struct {
 	// of the others; "" offers all that the configuration exposes.
 	Profile string
 	// Principal and Session say for whom the server was started, where no token
-	// and no session of the protocol says it: over stdio. Overlays know runs by them.
+	// and no session of the protocol says it: over stdio. Overlays know runs by them. A session that was made for a role
+	// holds for clients over HTTP too, unless they name another one.
 	Principal string
 	Session   string
 	// Local says that clients are on this machine, so that links may name its files.
@@ -105,7 +106,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
 	s.mcp.AddReceivingMiddleware(s.arrive, s.declared, s.initialize, s.list, s.notice)
-	s.mcp.AddSendingMiddleware(keepAnswers)
+	s.mcp.AddSendingMiddleware(s.tolerate, keepAnswers)
 	s.offer()
 	s.cancel = e.Subscribe(s.offer)
 	return s

@@ -30,6 +30,7 @@ type claims struct {
 	Tool      string `json:"t"`
 	Arguments string `json:"a"`
 	Bound     string `json:"b,omitempty"` // the profile that the path names; "" names none
+	Session   string `json:"s,omitempty"` // fingerprint of the session that was made for a role; "" is none
 
 	// Profile is what the call runs under, "" for the base tool; nil if the call runs nothing. Who comes back has to reach it.
 	Profile *string `json:"f,omitempty"`
@@ -107,6 +108,8 @@ func (c *claims) check(of *claims, now time.Time) error {
 		return errors.New("it belongs to a call with other arguments")
 	case c.Bound != of.Bound:
 		return errors.New("it belongs to a call at another path")
+	case c.Session != of.Session:
+		return errors.New("it belongs to a call in another session that was made for a role")
 	case now.Unix() >= c.Expires:
 		return errors.New("its time is over; call the tool again")
 	}

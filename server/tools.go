@@ -20,52 +20,31 @@ const evalPrefix = codemode.BaseTool + "_"
 
 // The input schemas are written by hand: what SDKs generate is not portable.
 var (
-	evalSchema = json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"code": {"type": "string", "description": "JavaScript or TypeScript: the body of an async function; return gives the value"},
-			"input": {"description": "any JSON; the program sees it as input"},
-			"preflight": {"type": "string", "description": "the token of codemode_check, where one is required"},
-			"role": {"type": "string", "description": "who asks, for the record"}
-		},
-		"required": ["code"],
-		"additionalProperties": false
-	}`)
-	checkSchema = json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"code": {"type": "string", "description": "the program, as for codemode_eval"},
-			"profile": {"type": "string", "description": "left out, that of codemode_eval"},
-			"script": {"type": "string", "description": "the name of a saved program, instead of code"}
-		},
-		"additionalProperties": false
-	}`)
-	searchSchema = json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"query": {"type": "string", "description": "empty lists everything"},
-			"limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "12 if left out"}
-		},
-		"additionalProperties": false
-	}`)
-	getSchema = json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"names": {"type": "array", "items": {"type": "string"}, "description": "full names such as fs__read_file"},
-			"server": {"type": "string", "description": "all tools of one server instead"}
-		},
-		"additionalProperties": false
-	}`)
-	emptySchema = json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`)
+	evalSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},"input":{"description":"any JSON, the program's input"},` +
+		`"preflight":{"type":"string","description":"token of codemode_check, if required"},"listCalls":{"type":"boolean","description":"list each call in the answer"},` +
+		`"role":{"type":"string","description":"who asks, for the record"}},"required":["code"],"additionalProperties":false}`)
+	// moreSchema is evalSchema for tools that refer to the first one.
+	moreSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},"input":{},"preflight":{"type":"string"},"listCalls":{"type":"boolean"},` +
+		`"role":{"type":"string"}},"required":["code"],"additionalProperties":false}`)
+	checkSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},` +
+		`"profile":{"type":"string","description":"left out, that of codemode_eval"},"script":{"type":"string","description":"the name of a saved program, instead of code"}},` +
+		`"additionalProperties":false}`)
+	searchSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, with commas: read a file, create an issue"},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":200,"description":"20 if left out"}},"additionalProperties":false}`)
+	getSchema = json.RawMessage(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"description":"of tools (fs__read_file) or servers (fs)"}},` +
+		`"additionalProperties":false}`)
+
+	evalArguments   = argumentsOf(evalSchema)
+	scriptArguments = argumentsOf(scriptSchema)
+	askArguments    = argumentsOf(askSchema)
 )
 
 // helpers are the tools that run no program.
 func (s *Server) helpers() []helper {
 	return []helper{
-		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes, each call seen in the text with verdict (allow, ask, deny) and rule, what to change, and a pre-flight token.", checkSchema, s.check},
-		{"search_tools", "Search the tools", "Finds tools that programs can call, by a few words, and declares the best matches in TypeScript.", searchSchema, s.search},
-		{"get_tools", "Describe tools", "Declares tools in TypeScript: arguments, results, descriptions.", getSchema, s.get},
-		{"start_here", "How to work here", "Read this first: what programs look like, which servers there are, how refusals and results look.", emptySchema, s.startHere},
+		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes, each call in its text with verdict (allow, ask, deny) and rule, what to change, and a pre-flight token.", checkSchema, s.check},
+		{"search_tools", "Search the tools", "Start here: finds the tools that a task needs, on all servers at once, and declares them in TypeScript, with what the rules say about them and who can be asked. Without a query, all tools.", searchSchema, s.search},
+		{"get_tools", "Describe tools", "Declares tools of which the name or the server is known, with all that their servers say.", getSchema, s.get},
 	}
 }
 
@@ -93,6 +72,7 @@ func (s *Server) offer() {
 		if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
 			digest = cfg.Profile(profile).Digest()
 		}
+		digest += s.describe(nil, profile)
 		want[name] = digest
 		if had, ok := s.tools[name]; !ok || had != digest {
 			s.mcp.AddTool(s.runner(name, profile), s.eval(profile))
@@ -117,7 +97,7 @@ func (s *Server) offer() {
 		want[h.name] = ""
 		if _, ok := s.tools[h.name]; !ok {
 			s.mcp.AddTool(&mcp.Tool{Name: h.name, Title: h.title, Description: h.description, InputSchema: h.schema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, text(h.handle))
+				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, text(h.schema, h.handle))
 		}
 	}
 	s.offerFixtures(want)
@@ -160,8 +140,12 @@ func (s *Server) runner(name, profile string) *mcp.Tool {
 	if profile != "" {
 		title += " (" + profile + ")"
 	}
+	schema := evalSchema
+	if slices.Index(s.listed(nil), profile) > 0 {
+		schema = moreSchema
+	}
 	return &mcp.Tool{
-		Name: name, Title: title, Description: s.describe(nil, profile), InputSchema: evalSchema,
+		Name: name, Title: title, Description: s.describe(nil, profile), InputSchema: schema,
 		// What a program does is up to its profile; the hints promise nothing.
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": codemode.DefaultTextBytes},
@@ -172,7 +156,7 @@ func (s *Server) runner(name, profile string) *mcp.Tool {
 // a request can change it.
 func (s *Server) eval(profile string) mcp.ToolHandler {
 	return s.interactive(func(ctx context.Context, c *conversation) *mcp.CallToolResult {
-		args, err := readArguments(c.request.Params.Arguments)
+		args, err := readArguments(c.request.Params.Arguments, evalArguments)
 		if err != nil {
 			return failed(err)
 		}
@@ -223,9 +207,10 @@ func contentOf(block []byte) (mcp.Content, error) {
 }
 
 // text makes a handler of a function that answers with text.
-func text(f func(context.Context, *mcp.CallToolRequest, arguments) (string, error)) mcp.ToolHandler {
+func text(schema json.RawMessage, f func(context.Context, *mcp.CallToolRequest, arguments) (string, error)) mcp.ToolHandler {
+	taken := argumentsOf(schema)
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		args, err := readArguments(req.Params.Arguments)
+		args, err := readArguments(req.Params.Arguments, taken)
 		if err != nil {
 			return failed(err), nil
 		}
@@ -243,11 +228,12 @@ func failed(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "error: " + err.Error()}}}
 }
 
-// arguments are those of one tool call, by their exact names. Names that a
-// tool does not know are ignored: nothing can be claimed through them.
+// arguments are those of one tool call, by their exact names.
 type arguments map[string]json.RawMessage
 
-func readArguments(raw json.RawMessage) (arguments, error) {
+// readArguments takes no names but those of the schema that clients are given: who passes a profile, or a session, has to learn that
+// it has no effect.
+func readArguments(raw json.RawMessage, taken []string) (arguments, error) {
 	var a arguments
 	if len(raw) == 0 {
 		return a, nil
@@ -255,7 +241,37 @@ func readArguments(raw json.RawMessage) (arguments, error) {
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return nil, errors.New("the arguments have to be an object")
 	}
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		switch {
+		case slices.Contains(taken, name):
+		case len(taken) == 0:
+			return nil, fmt.Errorf("there is no argument %.80q: this tool takes none", name)
+		case name == "profile":
+			return nil, fmt.Errorf("there is no argument %q: a program runs under the profile of the tool that it is given to; there are %s", name, quoted(taken))
+		default:
+			return nil, fmt.Errorf("there is no argument %.80q; there are %s", name, quoted(taken))
+		}
+	}
 	return a, nil
+}
+
+// argumentsOf names the arguments that a schema has.
+func argumentsOf(schema json.RawMessage) []string {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(schema, &s); err != nil {
+		panic("server: the schema of a tool is no JSON: " + err.Error())
+	}
+	return slices.Sorted(maps.Keys(s.Properties))
+}
+
+func quoted(names []string) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(all, ", ")
 }
 
 func (a arguments) text(name string, required bool) (string, error) {
@@ -271,6 +287,18 @@ func (a arguments) text(name string, required bool) (string, error) {
 		return "", fmt.Errorf("the argument %q has to be text", name)
 	}
 	return s, nil
+}
+
+func (a arguments) flag(name string) (bool, error) {
+	raw, ok := a[name]
+	if !ok || string(raw) == "null" {
+		return false, nil
+	}
+	var b bool
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return false, fmt.Errorf("the argument %q has to be true or false", name)
+	}
+	return b, nil
 }
 
 func (a arguments) names(name string) ([]string, error) {

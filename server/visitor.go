@@ -14,6 +14,7 @@ type visitor struct {
 	principal   string                 // from the configuration, or the token's fingerprint; "" is anybody on this machine
 	fingerprint string                 // of the token; "" without one
 	reach       reach                  // which profiles they may use
+	role        string                 // the session that a person made for a role, which the request names; "" names none
 	address     string                 // that it comes from
 	share       string                 // whose share of everything it uses; "" without tokens, where all are one
 	client      atomic.Pointer[string] // the name of the client's program, once it was read
@@ -39,8 +40,8 @@ func visitorOf(req mcp.Request) *visitor {
 	return v
 }
 
-// user is what a session is bound to: who opened it, and where.
-func (v *visitor) user() string { return "u:" + v.principal + "\n" + v.reach.bound }
+// user is what a session is bound to: who opened it, where, and in which session that was made for a role.
+func (v *visitor) user() string { return "u:" + v.principal + "\n" + v.reach.bound + "\n" + v.role }
 
 // addressOf is where a request comes from; "" if not over HTTP.
 func addressOf(req mcp.Request) string {

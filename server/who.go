@@ -9,8 +9,8 @@ import (
 )
 
 // request begins the request of a call with who makes it, as far as the server
-// knows by itself: overlays go by it. Of the arguments only the role is taken,
-// which the record keeps and nothing else looks at.
+// knows by itself: overlays go by it. The arguments say nothing about that: the role is for
+// the record, and nothing else looks at it.
 func (s *Server) request(req *mcp.CallToolRequest, args arguments) (codemode.Request, error) {
 	role, err := args.text("role", false)
 	if err != nil {
@@ -20,20 +20,58 @@ func (s *Server) request(req *mcp.CallToolRequest, args arguments) (codemode.Req
 	if err != nil {
 		return codemode.Request{}, err
 	}
+	everyCall, err := args.flag("listCalls")
+	if err != nil {
+		return codemode.Request{}, err
+	}
 	return codemode.Request{
-		Principal: s.principal(req), Session: s.session(req), Client: clientName(req), Role: role,
+		Principal: s.principal(req), Fingerprint: fingerprint(req), Session: s.session(req), Client: clientName(req), Role: role,
 		Preflight: strings.TrimSpace(preflight), Tool: req.Params.Name,
-		Unchecked: unchecked(req),
-		Bound:     s.options.Profile != "", Local: s.options.Local && visitorOf(req) == nil,
+		Unchecked: unchecked(req), EveryCall: everyCall,
+		Bound: s.options.Profile != "", Local: s.options.Local && visitorOf(req) == nil,
 	}, nil
 }
 
-// session is the one that the server was started for, or that of the protocol.
+// query selects tools for who makes a call, by the same knowledge of who that is.
+func (s *Server) query(req *mcp.CallToolRequest, text string, limit int) codemode.Query {
+	return codemode.Query{
+		Profiles: s.offered(visitorOf(req)), Principal: s.principal(req), Fingerprint: fingerprint(req), Session: s.session(req), Text: text, Limit: limit,
+	}
+}
+
+// fingerprint is that of the token that a request came with; "" without one.
+func fingerprint(req mcp.Request) string {
+	if v := visitorOf(req); v != nil {
+		return v.fingerprint
+	}
+	return ""
+}
+
+// session is the one that was made for a role, or that the server was started for, or else that of the protocol.
 func (s *Server) session(req *mcp.CallToolRequest) string {
+	if v := visitorOf(req); v != nil && v.role != "" {
+		return v.role
+	}
 	if s.options.Session != "" && visitorOf(req) == nil || req.Session == nil {
 		return s.options.Session
 	}
 	return req.Session.ID()
+}
+
+// madeSession is the one that the server was started for, if it was made for a role: clients over HTTP run in it too.
+func (s *Server) madeSession() string {
+	if codemode.IsMadeSession(s.options.Session) {
+		return s.options.Session
+	}
+	return ""
+}
+
+// madeSession is the fingerprint of the session that was made for a role and that a request is in; "" is none.
+func madeSession(req mcp.Request) string {
+	if v := visitorOf(req); v != nil && v.role != "" {
+		return codemode.Fingerprint(v.role)
+	}
+	return ""
 }
 
 // principal is who sent a request over HTTP, or whom the server was started for.

@@ -2,12 +2,14 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -16,102 +18,127 @@ const maxWords = 2048
 
 // howTo teaches the programs. It is what a model has to know before its first
 // one; the rest it meets in results.
-const howTo = `code: the body of an async function in JavaScript or TypeScript; return gives the result. Call tools as await codemode.<server>__<tool>({...}). Do the whole job in one program: loop, filter, and return only what is needed.
-- Find tools with search_tools("read file") or get_tools(["fs__read"]), here or in programs. Do not guess names or arguments.
-- Independent calls run in parallel: await Promise.all(ids.map(id => codemode.x__get({ id }))).
-- A refused or failed call throws; try/catch where the program can go on: ToolCallDeniedError (toolName, reason, detail), ToolNotFoundError (nearest), InvalidArgumentsError (path, expected), ToolError, UpstreamError (outcome). Do not repeat a refused call.
-- Images, audio and resources are handles {$block, type, ...}: return one, or await codemode.emit(handle), to see it. codemode.read_resource(server, uri) reads what a link points to.
-- No fetch, import or file system: only tools reach the outside. Integers beyond 2^53 are BigInt.
+const howTo = `code is the body of an async function, JavaScript or TypeScript; return gives the result. Tools: await codemode.<server>__<tool>({...}). search_tools declares them: do not guess names, arguments or results. Do the whole job in one program: loop, filter, return only what is needed.
+- A call gives the structured content of the tool's result; without, its text, parsed if that is a JSON object or array; else the list of content blocks. Images, audio and resources are handles {$block, type, ...}: return one, or await codemode.emit(handle), to see it. codemode.read_resource(server, uri) reads a link.
+- Independent calls run in parallel: Promise.all.
+- A refused or failed call throws: ToolCallDeniedError (toolName, reason, detail), ToolNotFoundError (nearest), InvalidArgumentsError (path, expected), ToolError, UpstreamError (outcome). try/catch where the program can go on; do not repeat a refused call.
+- No fetch, import or file system. Integers beyond 2^53 are BigInt. codemode.ask_user({ question, options }) asks the person.
 `
 
-const resultForm = `The answer is one text: the value as JSON, the console, then each call in a line. What is too long is cut and says so.
+const resultForm = `The answer: the value as JSON, the console, the calls, equal ones in a line. What is too long is cut and says so.
 `
 
+// The server of the example cannot exist: nobody takes it for one that is connected.
 const example = `Example:
-const { content } = await codemode.fs__list({ path: "." });
-const texts = await Promise.all(content.map(f => codemode.fs__read({ path: f.name })));
-return texts.filter(t => t.includes("TODO")).length;`
+const { items } = await codemode.<server>__list({ state: "open" });
+const all = await Promise.all(items.map(i => codemode.<server>__get({ id: i.id })));
+return all.filter(i => i.text.includes("TODO")).map(i => i.title);`
 
 // describe is the description of an eval tool. Only the first one teaches: a
-// model reads them all, each time.
+// model reads them all, each time. It is made of the configuration alone, so that it is the
+// same whichever servers are ready.
 func (s *Server) describe(v *visitor, profile string) string {
-	offered := s.offered(v)
-	head := "Runs a program that calls tools"
+	listed := s.listed(v)
 	bound := profile
-	if cfg := s.evaluator.Config(); cfg != nil && bound == "" {
+	cfg := s.evaluator.Config()
+	if cfg != nil && bound == "" {
 		bound = cfg.Default
 	}
-	if bound != "" {
-		head += fmt.Sprintf(", as far as the profile %q allows: calls may be denied, or wait for a person's approval", bound)
-	}
-	head += ". "
-	if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
-		head += "A program has to be checked first: codemode_check gives a token, which goes into preflight. "
-	}
 	mine := []string{profile}
-	if first := slices.Index(offered, profile); first > 0 {
-		return fmt.Sprintf("%sPrograms, tools and answers are as %s describes them: Promise.all, try/catch, the value as JSON first. What this profile hides is not found by search_tools inside a program.\n%s",
-			head, evalName(offered[0]), s.servers(300, mine))
+	check := ""
+	if cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
+		check = "A program has to be checked first: codemode_check gives a token, which goes into preflight. "
 	}
-	rest := "\n" + howTo + resultForm + example
-	return head + s.servers(maxWords-len(head)-len(rest), mine) + rest
+	if first := slices.Index(listed, profile); first > 0 {
+		text := fmt.Sprintf("Under the profile %q: as %s, with other rules. %s%s", bound, evalName(listed[0]), check, s.servers(300, mine))
+		if limits := s.evaluator.Limits(profile); limits != s.evaluator.Limits(listed[0]) {
+			text += " Limits: " + limits + "."
+		}
+		return text
+	}
+	head := "Runs a program that calls tools. "
+	if bound != "" {
+		head = fmt.Sprintf("Runs a program that calls tools, under the profile %q: calls may be denied, or wait for a person's approval. ", bound)
+	}
+	head += check
+	rest := "\n" + howTo + "- Limits: " + s.evaluator.Limits(profile) + ".\n" + resultForm + example
+	return head + s.servers(min(maxWords-len(head)-len(rest), serverWords), mine) + rest
 }
 
-// inShort is howTo for those who read only the instructions.
-const inShort = `A program is the body of an async function: it calls tools as await codemode.<server>__<tool>({...}), independent ones in parallel with Promise.all, and return gives the result. A refused or failed call throws (ToolCallDeniedError has a reason): use try/catch. The answer is the value as JSON, then the console and the calls. search_tools finds tools. Example:
-return (await Promise.all(["a.md", "b.md"].map(path => codemode.fs__read({ path })))).join("\n");`
+// serverWords is what the names of servers take of the words about programs.
+const serverWords = 400
 
 // instructions are what a client may show a model about the whole server,
-// beside the eval tools, which describe programs in full.
+// beside the eval tools, which describe programs.
 func (s *Server) instructions(v *visitor) string {
-	head := "codemode runs programs that call the tools of several servers: one program instead of many tool calls. "
 	run := strings.Join(s.runTools(v), " or ")
-	if len(run) > 300 {
+	if len(run) > 200 {
 		run = "the tools named codemode_eval"
 	}
-	rest := fmt.Sprintf("\nRun programs with %s; start_here says more. %s", run, inShort)
-	return head + s.servers(maxWords-len(head)-len(rest), s.offered(v)) + rest
+	return fmt.Sprintf("codemode calls the tools of several servers from programs: one program instead of many tool calls. %s "+
+		"search_tools finds what a task needs and declares it; then run one program with %s.", s.servers(serverWords, s.offered(v)), run)
 }
 
-// guide is the answer of start_here: all of the above, and what does not fit there.
-func (s *Server) guide(ctx context.Context, v *visitor) string {
+// listed are the profiles whose tools a visitor is shown, "" for the base tool. A profile that the base tool has is not shown
+// again under its own name; it can be called by that.
+func (s *Server) listed(v *visitor) []string {
+	offered := s.offered(v)
+	cfg := s.evaluator.Config()
+	if cfg == nil || cfg.Default == "" || !slices.Contains(offered, "") {
+		return offered
+	}
+	return slices.DeleteFunc(offered, func(profile string) bool { return profile == cfg.Default })
+}
+
+// overview says before a program what the rules say about servers, which of them cannot be used, and who can be asked.
+func (s *Server) overview(req *mcp.CallToolRequest, of []string) string {
 	var b strings.Builder
+	v := visitorOf(req)
 	if note := s.evaluator.Note(); note != "" {
-		fmt.Fprintf(&b, "Note: %s\n\n", note)
+		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
-	fmt.Fprintf(&b, "Run programs with %s.\n%s\n\n%s%s\n%s\n", strings.Join(s.runTools(v), " or "), s.servers(8<<10, s.offered(v)), howTo, resultForm, example)
-	servers := s.evaluator.Servers(s.offered(v))
-	if i := slices.IndexFunc(servers, func(v codemode.ServerInfo) bool { return v.Example != "" }); i >= 0 {
-		fmt.Fprintf(&b, "\nThe names in it are made up. Real ones are those that search_tools finds, such as %s.\n", servers[i].Example)
-	}
-	b.WriteString(`
-A call that may be refused:
-
-try {
-  await codemode.fs__write({ path: "sum.md", content: "3 files" });
-} catch (e) {
-  if (e.name !== "ToolCallDeniedError") throw e;
-  console.log("not written:", e.reason, e.detail);
-}
-
-search_tools gives the declarations of what fits best, so that a program can be written at once. get_tools gives them by name or
-by server. A result type that is marked as learned comes from one earlier result: check for what you need.
-codemode.ask_user({ question, options }) asks the person something and gives { action, selected, text }; ask_user does so without a
-program. It approves nothing.
-codemode_check says what a program would do, which of its calls would be allowed, asked about or denied, and what to change. It
-also gives a pre-flight token; give that to the tool that runs the program as preflight.
-`)
 	if names := s.needCheck(v); len(names) > 0 {
 		fmt.Fprintf(&b, "A program that was not checked is not started by %s.\n", strings.Join(names, " or "))
 	}
-	b.WriteString(s.savedPrograms(ctx, v, ""))
-	for _, server := range servers {
-		if server.State == upstream.Failed {
-			fmt.Fprintf(&b, "\n%s is not available: %s\n", server.Name, cmp.Or(firstLine(server.Error), "it could not be started"))
+	for i, profile := range s.listed(v) {
+		q := s.query(req, "", 0)
+		q.Profiles = []string{profile}
+		rules, err := s.evaluator.Rules(q, of)
+		if err != nil || len(rules) == 0 {
+			continue
 		}
+		if i > 0 && b.Len() > overviewBytes {
+			b.WriteString("codemode_check says what the rules of the other tools are.\n")
+			break
+		}
+		fmt.Fprintf(&b, "Rules of %s:\n", evalName(profile))
+		for n, r := range rules {
+			if n > 0 && b.Len() > overviewBytes {
+				fmt.Fprintf(&b, "- (%d more servers)\n", len(rules)-n)
+				break
+			}
+			fmt.Fprintf(&b, "- %s\n", r)
+		}
+	}
+	b.WriteString(strings.TrimLeft(s.people(req), "\n"))
+	failed := 0
+	for _, server := range s.evaluator.Servers(s.offered(v)) {
+		if server.State != upstream.Failed {
+			continue
+		}
+		if failed++; failed > maxFailed {
+			b.WriteString("Further servers are not available.\n")
+			break
+		}
+		fmt.Fprintf(&b, "%s is not available: %s\n", server.Name, visible.Line(cmp.Or(firstLine(server.Error), "it could not be started")))
 	}
 	return b.String()
 }
+
+const (
+	overviewBytes = 1 << 10 // of an overview, after which it becomes short
+	maxFailed     = 5       // servers that an overview says are not available
+)
 
 // needCheck names the tools that run no program that was not checked.
 func (s *Server) needCheck(v *visitor) []string {
@@ -133,7 +160,7 @@ func firstLine(s string) string {
 // runTools names the tools that run programs.
 func (s *Server) runTools(v *visitor) []string {
 	var names []string
-	for _, profile := range s.offered(v) {
+	for _, profile := range s.listed(v) {
 		names = append(names, evalName(profile))
 	}
 	return names
@@ -147,36 +174,24 @@ func evalName(profile string) string {
 	return evalPrefix + profile
 }
 
-// servers says which servers there are and how many tools each has for programs
-// of these profiles, in at most room bytes.
+// servers names the servers that programs of these profiles could use, in at most room bytes.
 func (s *Server) servers(room int, profiles []string) string {
-	status := s.evaluator.Servers(profiles)
+	names := s.evaluator.Reachable(profiles)
+	if len(names) == 0 {
+		return "There are no servers."
+	}
 	const opening, closing = "Servers: ", "."
 	var b strings.Builder
 	b.WriteString(opening)
-	shown := 0
-	for _, st := range status {
-		text := st.Name
-		switch {
-		case st.Tools == 1:
-			text += " (1 tool)"
-		case st.Tools > 1:
-			text += fmt.Sprintf(" (%d tools)", st.Tools)
-		case st.State == upstream.Failed:
-			text += " (not available)"
+	for i, name := range names {
+		if i > 0 {
+			name = ", " + name
 		}
-		if shown > 0 {
-			text = ", " + text
-		}
-		if b.Len()+len(text)+len(closing)+len(", and 1000 more") > room {
-			fmt.Fprintf(&b, ", and %d more", len(status)-shown)
+		if b.Len()+len(name)+len(closing)+len(", and 1000 more") > room {
+			fmt.Fprintf(&b, ", and %d more", len(names)-i)
 			break
 		}
-		b.WriteString(text)
-		shown++
-	}
-	if shown == 0 {
-		return "There are no servers."
+		b.WriteString(name)
 	}
 	return b.String() + closing
 }

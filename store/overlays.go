@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// An Overlay narrows what a session or a principal may do, for a while.
+// An Overlay is what every process goes by about a session or a principal, for a while: such as the role that a session
+// was made for, by which overlays of the configuration narrow it. Body says what it is.
 type Overlay struct {
 	ID      string
 	Holder  string

@@ -160,7 +160,7 @@ func FuzzParseServer(f *testing.F) {
 				t.Errorf("a server without a command: %+v", s)
 			}
 		case upstream.HTTP, upstream.SSE:
-			if !strings.HasPrefix(s.URL, "http") {
+			if !strings.HasPrefix(strings.ToLower(s.URL), "http") {
 				t.Errorf("a server without an address: %+v", s)
 			}
 		default:

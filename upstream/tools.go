@@ -30,6 +30,7 @@ type Tool struct {
 	Input       json.RawMessage // JSON Schema, an object; never nil
 	Output      json.RawMessage // JSON Schema, an object; nil if the server gives none
 	Annotations json.RawMessage // an object; nil if the server gives none
+	Meta        json.RawMessage // its _meta, an object; nil if the server gives none
 
 	// NeedsTask is set when the tool runs only as a task, an extension of the
 	// protocol that is not supported here: calling it is an error.
@@ -95,6 +96,7 @@ func readTool(raw json.RawMessage) (*Tool, error) {
 		Input:       object(m["inputSchema"]),
 		Output:      object(m["outputSchema"]),
 		Annotations: object(m["annotations"]),
+		Meta:        object(m["_meta"]),
 	}
 	switch {
 	case t.Name == "":
@@ -112,6 +114,9 @@ func readTool(raw json.RawMessage) (*Tool, error) {
 	}
 	if len(t.Annotations) > annotationsMax {
 		t.Annotations = nil
+	}
+	if len(t.Meta) > schemaMax {
+		t.Meta = nil
 	}
 	var execution map[string]json.RawMessage
 	_ = json.Unmarshal(m["execution"], &execution)
@@ -206,5 +211,6 @@ func hasTool(tools []Tool, name string) bool {
 
 func sameTool(a, b Tool) bool {
 	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && a.NeedsTask == b.NeedsTask &&
-		bytes.Equal(a.Input, b.Input) && bytes.Equal(a.Output, b.Output) && bytes.Equal(a.Annotations, b.Annotations)
+		bytes.Equal(a.Input, b.Input) && bytes.Equal(a.Output, b.Output) && bytes.Equal(a.Annotations, b.Annotations) &&
+		bytes.Equal(a.Meta, b.Meta)
 }

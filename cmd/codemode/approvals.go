@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,9 @@ func (s *setting) awaitResponders(log *slog.Logger) (stop func()) {
 	state, err := s.stateFolder()
 	if err == nil {
 		queue := approvals.NewQueue(responderChannel)
+		queue.May, queue.Where = s.mayAnswer(), `with "codemode approvals" in a terminal`
 		s.summoner = newSummoner(state, log)
-		queue.Summon = s.summoner.summon
+		queue.Summon, queue.Outcome, queue.Expects = s.summoner.summon, s.summoner.outcome, s.summoner.expects
 		var l *approvals.Listener
 		if l, err = approvals.Listen(socketFolder(state), queue, principal(), log); err == nil {
 			s.channels = append(s.channels, queue)
@@ -38,6 +40,17 @@ func (s *setting) awaitResponders(log *slog.Logger) (stop func()) {
 	}
 	log.Warn("codemode approvals cannot answer what is asked here", "error", err)
 	return func() {}
+}
+
+// mayAnswer is the rule of consoleConfig.may for answers from a terminal, by the configuration that the process is started with.
+func (s *setting) mayAnswer() func(person, principal string) bool {
+	var c consoleConfig
+	if files, err := s.files(); err == nil && !files.None() {
+		if cfg, err := files.Load(); err == nil { // else whoever opens it says what is wrong
+			c, _ = parseConsole(cfg.Console)
+		}
+	}
+	return func(person, principal string) bool { return c.may(cmp.Or(person, who()), principal) }
 }
 
 func newApprovals(s streams) *cobra.Command {
@@ -50,8 +63,19 @@ func newApprovals(s streams) *cobra.Command {
 takes the answers. Whoever answers first counts: a form in the client and this
 terminal may both show a question.
 
-Keys: up and down choose, enter opens the answers, esc goes back, s shows a call
-whole, page up and page down scroll, q quits. Nothing is allowed by a single key.
+Keys: up and down choose, enter opens the answers, esc goes back, page up and page
+down scroll, s shows a call whole, q quits. Nothing is allowed by a single key.
+
+The calls of one program that wait at the same time are a batch: a line of its own
+stands above them, with what differs between them in a table. Answer the batch, and
+the answer is the same for all; or mark some with space, on their own lines, and
+answer the batch for those; or answer each by itself. A batch is allowed only when
+all its calls were on the screen, and a call of high risk only when all its text was.
+
+"Change the arguments" opens the editor that VISUAL or EDITOR names, or one on this
+screen if neither is set. What you write is kept if it is not taken. The last lines
+say what became of your answers. A terminal of 60 columns and 20 lines is enough.
+
 Questions that programs ask in their own words (ask_user) are answered here too.
 
 The questions come over a socket that only this user can reach. Another program

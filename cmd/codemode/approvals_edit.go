@@ -5,43 +5,156 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 
+	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// edit opens the arguments of a call in the person's editor.
-func edit(w waiting) tea.Cmd {
-	fail := func(err error) tea.Cmd { return func() tea.Msg { return editedMsg{id: w.ID, err: err} } }
-	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
-	if len(editor) == 0 {
-		return fail(errors.New("VISUAL and EDITOR are not set"))
-	}
+// laidOut is the arguments of a call as a person changes them: characters that do not show are escaped, and it says
+// the same.
+func laidOut(args json.RawMessage) (string, error) {
 	var text bytes.Buffer
-	if err := json.Indent(&text, w.Args, "", "  "); err != nil {
-		return fail(err)
+	if err := json.Indent(&text, args, "", "  "); err != nil {
+		return "", err
 	}
-	text.WriteByte('\n')
-	before := text.String()
+	return visible.JSON(text.String()) + "\n", nil
+}
+
+// openEditor lets a person change the arguments of a call: in the editor that VISUAL or EDITOR names, else in one on
+// this screen. It begins with what was written before, if that was not taken.
+func (s *approvalsScreen) openEditor(w waiting) tea.Cmd {
+	before, err := laidOut(w.Args)
+	if err != nil {
+		s.notice = "Not changed: " + visible.Line(err.Error())
+		return nil
+	}
+	text := cmp.Or(s.drafts[w.ID], before)
+	if command := s.command(); len(command) > 0 {
+		return editIn(command, w.ID, text)
+	}
+	s.editor = textarea.New()
+	s.editor.Prompt, s.editor.MaxHeight = "", 0
+	s.editor.KeyMap.Paste.SetEnabled(false) // it would start programs; what a terminal pastes arrives anyway
+	s.editor.KeyMap.CopySelection.SetEnabled(false)
+	s.editor.SetValue(text)
+	if s.editor.Value() != text {
+		s.notice = "The arguments are too long for the editor of this screen. Set VISUAL or EDITOR to one that can take them."
+		return nil
+	}
+	s.editor.MoveToBegin()
+	s.sizeEditor()
+	s.enter(editing)
+	return s.editor.Focus()
+}
+
+// command starts the person's editor; it is empty if there is none.
+func (s *approvalsScreen) command() []string {
+	return strings.Fields(cmp.Or(s.env("VISUAL"), s.env("EDITOR")))
+}
+
+// sizeEditor gives the editor all but the lines that say what it is for.
+func (s *approvalsScreen) sizeEditor() {
+	s.editor.SetWidth(max(s.width-1, 10))
+	s.editor.SetHeight(max(s.height-editorFrame, 3))
+}
+
+// editorFrame is how many lines stand around the editor: a heading, two rules, what is wrong, and what the keys do.
+const editorFrame = 7
+
+// edit acts on a key in the editor.
+func (s *approvalsScreen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
+	switch k.String() {
+	case "esc":
+		s.drafts[s.asked.id] = s.editor.Value()
+		s.notice = "What you wrote is kept. It is not sent."
+		s.enter(answering)
+	case "ctrl+s":
+		s.drafts[s.asked.id] = s.editor.Value()
+		s.sendDraft(s.asked)
+	default:
+		s.editor, cmd = s.editor.Update(k)
+	}
+	return cmd
+}
+
+// sendDraft allows a call with the arguments that a person wrote, if they are JSON and others than those of the call.
+func (s *approvalsScreen) sendDraft(it item) {
+	w := it.one()
+	draft := s.drafts[w.ID]
+	before, _ := laidOut(w.Args)
+	if strings.TrimSpace(draft) == strings.TrimSpace(before) {
+		s.notice = "The arguments are as they were. To allow them as they are, go back and choose that."
+		return
+	}
+	if err := jsonProblem(draft); err != nil {
+		s.notice = "Not sent: " + err.Error() + ". What you wrote is kept."
+		return
+	}
+	s.edited = true
+	s.allow(it, approvals.Said{Args: []byte(draft)})
+}
+
+// jsonProblem says where a text is not JSON, and what is wrong there.
+func jsonProblem(text string) error {
+	var v any
+	err := json.Unmarshal([]byte(text), &v)
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		before := text[:min(max(int(at.Offset)-1, 0), len(text))]
+		line := 1 + strings.Count(before, "\n")
+		column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
+		return fmt.Errorf("line %d, column %d is not JSON: %s", line, column, visible.Line(err.Error()))
+	}
+	return err
+}
+
+// editIn opens a text in a person's editor.
+func editIn(command []string, id, text string) tea.Cmd {
+	fail := func(err error) tea.Cmd { return func() tea.Msg { return editedMsg{id: id, err: err} } }
 	file, err := os.CreateTemp("", "codemode-arguments-*.json") // for this user alone
 	if err != nil {
 		return fail(err)
 	}
-	_, err = file.WriteString(before)
+	_, err = file.WriteString(text)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fail(errors.Join(err, os.Remove(file.Name())))
 	}
-	return tea.ExecProcess(exec.Command(editor[0], append(editor[1:], file.Name())...), func(err error) tea.Msg {
+	words := append(command[1:len(command):len(command)], file.Name())
+	return tea.ExecProcess(exec.Command(command[0], words...), func(err error) tea.Msg {
 		defer os.Remove(file.Name())
 		if err != nil {
-			return editedMsg{id: w.ID, err: err}
+			return editedMsg{id: id, err: err}
 		}
 		after, err := os.ReadFile(file.Name())
-		if err == nil && string(after) == before {
-			err = errors.New("the arguments are as they were; to allow them as they are, choose that")
-		}
-		return editedMsg{id: w.ID, args: bytes.TrimSpace(after), err: err}
+		return editedMsg{id: id, text: string(after), err: err}
 	})
+}
+
+// An editedMsg is what a person's editor left.
+type editedMsg struct {
+	id   string
+	text string
+	err  error
+}
+
+// takeDraft takes what a person's editor left.
+func (s *approvalsScreen) takeDraft(m editedMsg) {
+	i := s.place(m.id)
+	switch {
+	case i < 0 || s.mode != answering || s.asked.id != m.id:
+		s.notice = "That question is answered, or its time is over."
+	case m.err != nil:
+		s.notice = "Not changed: " + visible.Line(m.err.Error())
+	default:
+		s.drafts[m.id] = m.text
+		s.sendDraft(s.asked)
+	}
+	s.since = s.now()
 }

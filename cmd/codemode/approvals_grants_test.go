@@ -51,7 +51,7 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if text, code := run("grants"); code != exitOK || !strings.Contains(text, g.ID) || !strings.Contains(text, `Allow fs.write with /path "/a", other arguments as they come, for 5m`) {
+	if text, code := run("grants"); code != exitOK || !strings.Contains(text, g.ID) || !strings.Contains(text, `fs.write with /path "/a", other arguments as they come`) {
 		t.Errorf("listed: %d %s", code, text)
 	}
 	if text, code := run("grants", "--json"); code != exitOK || !strings.Contains(text, `"scope":"time"`) {
@@ -62,6 +62,11 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	}
 	if text, code := run("revoke", g.ID); code != exitUsage || !strings.Contains(text, "revoked before") {
 		t.Errorf("revoked twice: %d %s", code, text)
+	}
+	entries := screen{}
+	if code := runMain(t, streams{in: strings.NewReader(""), out: &entries, err: &entries}, "audit", "list", "--kind", "grant", "--json", "--state", state); code != exitOK ||
+		strings.Count(entries.String(), `"state":"revoked"`) != 1 || !strings.Contains(entries.String(), g.ID) || !strings.Contains(entries.String(), who()) {
+		t.Errorf("the record of it: %d %s", code, entries.String())
 	}
 	if text, code := run("grants"); code != exitOK || strings.Contains(text, g.ID) {
 		t.Errorf("listed after it was revoked: %d %s", code, text)

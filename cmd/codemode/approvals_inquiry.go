@@ -36,12 +36,12 @@ func (s *approvalsScreen) replies(q *approvals.Inquiry) []option {
 }
 
 // reply acts on one of the replies.
-func (s *approvalsScreen) reply(w waiting, o option) {
+func (s *approvalsScreen) reply(it item, o option) {
 	switch o.kind {
 	case "decline":
-		s.send(w, approvals.Said{})
+		s.send(it, approvals.Said{})
 	case "choose":
-		s.send(w, approvals.Said{Yes: true, Selected: []int{o.n}})
+		s.send(it, approvals.Said{Yes: true, Selected: []int{o.n}})
 	case "tick":
 		if s.ticked[o.n] {
 			delete(s.ticked, o.n)
@@ -55,17 +55,17 @@ func (s *approvalsScreen) reply(w waiting, o option) {
 			s.notice = "Nothing is ticked yet."
 			return
 		}
-		s.send(w, approvals.Said{Yes: true, Selected: slices.Sorted(maps.Keys(s.ticked))})
+		s.send(it, approvals.Said{Yes: true, Selected: slices.Sorted(maps.Keys(s.ticked))})
 	}
 }
 
 // wrote sends words, and what is ticked with them.
-func (s *approvalsScreen) wrote(w waiting) {
+func (s *approvalsScreen) wrote(it item) {
 	if s.typed == "" {
 		s.notice = "Nothing is written yet."
 		return
 	}
-	s.send(w, approvals.Said{Yes: true, Text: s.typed, Selected: slices.Sorted(maps.Keys(s.ticked))})
+	s.send(it, approvals.Said{Yes: true, Text: s.typed, Selected: slices.Sorted(maps.Keys(s.ticked))})
 }
 
 // tail is the end of a line that is being written, as far as there is room.

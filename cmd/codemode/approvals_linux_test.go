@@ -97,7 +97,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	files := t.TempDir()
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}, "expose": ["p"]}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"timeout": "30s"}}}, "expose": ["p"]}}`)
 	environment := append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
 	serve := exec.Command(os.Args[0], "serve", "--config", config, "--root", files)
 	serve.Env = environment
@@ -148,7 +148,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-answers; !strings.HasPrefix(got, `"elicitation_unsupported: `) {
+	if got := <-answers; !strings.HasPrefix(got, `"timeout: `) { // that somebody left decides nothing
 		t.Errorf("killed: %s", got)
 	}
 	for name, want := range map[string]bool{"yes.md": true, "no.md": false, "killed.md": false, "nobody.md": false} {

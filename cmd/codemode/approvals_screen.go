@@ -2,41 +2,60 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
+	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A screen is what codemode approvals shows, and what the keys do. It is a queue of questions, of which one is chosen, by its
-// ID: whatever comes and goes, the choice stays where it is, and an answer is to what was read.
+// A screen is what codemode approvals shows, and what the keys do. It is a list of questions and batches of them, of
+// which one is chosen, by its ID: whatever comes and goes, the choice stays where it is, and an answer is to what was
+// read.
 type approvalsScreen struct {
 	width, height int
 	links         map[*link]bool
 	told          []waiting // by every process; several may tell of one question
+	batches       map[*link][]approvals.Batch
 	waiting       []waiting // each question once
-	chosen        string    // ID
-	scroll        int       // lines of the preview that are above its top
-	whole         map[string]string
-	read          map[string]bool // questions whose last line was on the screen
-	light         bool            // the background is
+	items         []item    // what can be chosen
+	chosen        string    // ID of an item
+	byHand        bool      // a person chose it
+	top           int       // first item of the list that is on the screen
+	light         bool      // the background is
+
+	scroll int // lines of the chosen item's text that are above the screen
+	whole  map[string]string
+	read   map[string]*seenText // by ID of an item
+	view   view                 // what is on the screen
+	viewed time.Time            // since when
 
 	mode   mode
-	answer int          // of those that are open
-	ticked map[int]bool // of the options of a program's question
-	typed  string       // a reason, a code or an answer
+	asked  item            // what is being answered, as it was when that began
+	answer int             // of those that are open
+	marked map[string]bool // calls of a batch, by their IDs
+	ticked map[int]bool    // options of a program's question
+	typed  string          // a reason, a code or an answer
 	since  time.Time
 	notice string
+
+	drafts map[string]string // arguments that a person wrote, by ID of the question
+	editor textarea.Model    // with the draft of the question that is answered
+	edited bool              // a yes is to the draft
+
+	sent     map[string]bool // questions whose answers are on their way
+	outcomes []*outcome      // of answers, the latest last
 
 	leave bool      // when it has been alone for leaveAfter
 	alone time.Time // since when no process is connected
 
 	now func() time.Time
+	env func(string) string
 }
 
 // leaveAfter is how long a screen that was opened by itself stays when nobody asks any more.
@@ -51,13 +70,12 @@ const (
 	reasoning             // why it is refused
 	coding                // the code that a yes needs
 	writing               // an answer to a program's question
+	editing               // other arguments
 )
 
-// settle is how long keys are not looked at after what they would act upon has changed: they were meant for what was there.
+// settle is how long keys are not looked at after what they would act upon has changed: they were meant for what was
+// there.
 const settle = 400 * time.Millisecond
-
-// wholeText is further down than any question goes.
-const wholeText = 1 << 20
 
 // A waiting is a question and where it comes from.
 type waiting struct {
@@ -66,7 +84,11 @@ type waiting struct {
 }
 
 func newScreen() *approvalsScreen {
-	return &approvalsScreen{width: 80, height: 24, links: map[*link]bool{}, whole: map[string]string{}, read: map[string]bool{}, ticked: map[int]bool{}, now: time.Now}
+	return &approvalsScreen{
+		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]approvals.Batch{}, whole: map[string]string{},
+		read: map[string]*seenText{}, marked: map[string]bool{}, ticked: map[int]bool{}, drafts: map[string]string{},
+		sent: map[string]bool{}, now: time.Now, env: os.Getenv,
+	}
 }
 
 func (s *approvalsScreen) Init() tea.Cmd { return tea.Batch(tick(), tea.RequestBackgroundColor) }
@@ -89,10 +111,7 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return s, tick()
 	case tea.WindowSizeMsg:
-		s.width, s.height = msg.Width, msg.Height
-		for l := range s.links {
-			s.say(l, approvals.Said{Kind: "width", Width: s.width - 1})
-		}
+		s.resize(msg.Width, msg.Height)
 	case toldMsg:
 		before := len(s.waiting)
 		s.take(msg.from, msg.told)
@@ -103,15 +122,38 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.light = !msg.IsDark()
 	case goneMsg:
 		delete(s.links, msg.from)
-		s.replace(msg.from, nil)
+		s.replace(msg.from, &approvals.Told{})
 	case problemMsg:
 		s.notice = visible.Line(msg.text)
 	case editedMsg:
-		s.edited(msg)
+		s.takeDraft(msg)
+	case tea.PasteMsg:
+		return s, s.paste(msg)
 	case tea.KeyPressMsg:
 		return s, s.key(msg)
+	default:
+		if s.mode == editing { // its cursor blinks
+			var cmd tea.Cmd
+			s.editor, cmd = s.editor.Update(msg)
+			return s, cmd
+		}
 	}
 	return s, nil
+}
+
+func (s *approvalsScreen) resize(width, height int) {
+	s.width, s.height = width, height
+	for l := range s.links {
+		s.say(l, approvals.Said{Kind: "width", Width: s.width - 1})
+	}
+	for _, it := range s.items {
+		if s.whole[it.id] != "" {
+			s.show(it)
+		}
+	}
+	if s.mode == editing {
+		s.sizeEditor()
+	}
 }
 
 func (s *approvalsScreen) take(from *link, t *approvals.Told) {
@@ -120,248 +162,119 @@ func (s *approvalsScreen) take(from *link, t *approvals.Told) {
 		s.links[from] = true
 		s.say(from, approvals.Said{Kind: "width", Width: s.width - 1})
 	case "pending":
-		s.replace(from, t.Calls)
+		s.replace(from, t)
 	case "shown":
 		if t.Error != "" {
 			s.notice = visible.Line(t.Error)
 		} else {
 			s.whole[t.ID] = visible.Text(t.Text)
-			s.scroll = 0
 		}
 	case "answered":
-		if t.Error != "" {
-			s.notice = "Not taken: " + visible.Line(t.Error)
-		}
+		s.answered(t)
+	case "outcome":
+		s.ended(t)
 	}
 }
 
 // replace takes in what waits at a process now.
-func (s *approvalsScreen) replace(from *link, calls []approvals.Asked) {
+func (s *approvalsScreen) replace(from *link, t *approvals.Told) {
 	s.told = slices.DeleteFunc(s.told, func(w waiting) bool { return w.from == from })
-	for _, c := range calls {
+	for _, c := range t.Calls {
 		s.told = append(s.told, waiting{c, from})
 	}
+	s.batches[from] = t.Batches
 	s.waiting = nil
 	for _, w := range s.told {
 		if !slices.ContainsFunc(s.waiting, func(x waiting) bool { return x.ID == w.ID }) {
 			s.waiting = append(s.waiting, w)
 		}
 	}
-	slices.SortStableFunc(s.waiting, func(a, b waiting) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
-	if s.index() >= 0 {
+	slices.SortStableFunc(s.waiting, func(a, b waiting) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+	})
+	before := s.items
+	s.items = s.list()
+	s.forget(before)
+	s.follow(before)
+}
+
+// forget drops what is known of items that are gone.
+func (s *approvalsScreen) forget(before []item) {
+	for _, it := range before {
+		if s.place(it.id) < 0 {
+			delete(s.whole, it.id)
+			delete(s.read, it.id)
+			delete(s.drafts, it.id)
+			delete(s.marked, it.id)
+			delete(s.sent, it.id)
+		}
+	}
+}
+
+// follow keeps the choice where it is, or on what came behind it when it is gone.
+func (s *approvalsScreen) follow(before []item) {
+	if i := s.index(); i >= 0 {
+		switch batch := s.items[i].in; {
+		case s.mode != choosing && !s.items[i].holds(s.asked):
+			s.notice = "The calls of this batch are not what they were. Look again."
+			s.enter(choosing)
+		case s.mode == choosing && !s.byHand && batch != "": // the first of its calls came alone
+			s.chosen, s.scroll, s.since = batch, 0, s.now()
+		}
 		return
 	}
 	if s.chosen != "" && s.mode != choosing {
 		s.notice = "That question is answered, or its time is over."
 	}
-	delete(s.whole, s.chosen)
-	delete(s.read, s.chosen)
-	s.chosen = ""
 	clear(s.ticked)
-	if len(s.waiting) > 0 {
-		s.chosen = s.waiting[0].ID
+	at := slices.IndexFunc(before, func(it item) bool { return it.id == s.chosen })
+	s.chosen = ""
+	near := slices.Clone(before[:at+1])
+	slices.Reverse(near)
+	for _, it := range slices.Concat(before[at+1:], near) {
+		if s.chosen == "" && s.place(it.id) >= 0 {
+			s.chosen = it.id
+		}
+	}
+	if s.chosen == "" && len(s.items) > 0 {
+		s.chosen = s.items[0].id
 	}
 	s.enter(choosing)
-	s.scroll = 0
+	s.scroll, s.byHand = 0, false
 }
 
-// index is that of the chosen question, -1 if there is none.
-func (s *approvalsScreen) index() int {
-	return slices.IndexFunc(s.waiting, func(w waiting) bool { return w.ID == s.chosen })
+// index is that of the chosen item, -1 if there is none.
+func (s *approvalsScreen) index() int { return s.place(s.chosen) }
+
+func (s *approvalsScreen) place(id string) int {
+	return slices.IndexFunc(s.items, func(it item) bool { return it.id == id })
 }
 
 func (s *approvalsScreen) enter(m mode) {
 	s.mode, s.typed, s.since = m, "", s.now()
-	if m == answering {
-		s.answer = 0 // a refusal
+	if m == choosing {
+		s.edited = false
 	}
 }
 
-func (s *approvalsScreen) say(to *link, said approvals.Said) {
-	if err := to.say(said); err != nil {
+func (s *approvalsScreen) say(to *link, said approvals.Said) bool {
+	err := to.say(said)
+	if err != nil {
 		s.notice = "Not sent: " + visible.Line(err.Error())
 	}
+	return err == nil
 }
 
-// key acts on a key.
-func (s *approvalsScreen) key(k tea.KeyPressMsg) tea.Cmd {
-	name := k.String()
-	if name == "ctrl+c" || name == "q" && s.mode == choosing {
-		return tea.Quit
-	}
-	i := s.index()
-	if i < 0 || s.now().Sub(s.since) < settle {
-		return nil
-	}
-	w := s.waiting[i]
-	s.notice = ""
-	switch name {
-	case "pgdown":
-		s.scroll += max(s.height/3, 1)
-		return nil
-	case "pgup":
-		s.scroll = max(s.scroll-max(s.height/3, 1), 0)
-		return nil
-	}
-	switch s.mode {
-	case choosing:
-		s.choose(name, i)
-	case answering:
-		return s.pick(name, w)
-	case reasoning, coding, writing:
-		s.typing(k, w)
-	}
-	return nil
-}
-
-func (s *approvalsScreen) choose(key string, i int) {
-	switch key {
-	case "up", "k":
-		i = max(i-1, 0)
-	case "down", "j":
-		i = min(i+1, len(s.waiting)-1)
-	case "s":
-		s.say(s.waiting[i].from, approvals.Said{Kind: "show", ID: s.chosen})
-	case "enter":
-		s.enter(answering)
-	}
-	if id := s.waiting[i].ID; id != s.chosen {
-		s.chosen, s.scroll = id, 0
-		clear(s.ticked)
-	}
-}
-
-// An option is one of the answers to a question.
-type option struct {
-	text string
-	kind string // deny, reason, allow or edit; of a program's question decline, choose, tick, write or send
-	approvals.Offer
-	n int // of the option of a program's question
-}
-
-func (s *approvalsScreen) options(w waiting) []option {
-	if w.Inquiry != nil {
-		return s.replies(w.Inquiry)
-	}
-	all := []option{{text: "Refuse", kind: "deny"}, {text: "Refuse, and say why", kind: "reason"}}
-	for _, o := range w.Offers {
-		all = append(all, option{text: visible.Line(o.Text), kind: "allow", Offer: o})
-	}
-	if len(w.Args) > 0 {
-		all = append(all, option{text: "Change the arguments, and allow those", kind: "edit"})
-	}
-	return all
-}
-
-func (s *approvalsScreen) pick(key string, w waiting) tea.Cmd {
-	all := s.options(w)
-	switch key {
-	case "up", "k":
-		s.answer = max(s.answer-1, 0)
-	case "down", "j":
-		s.answer = min(s.answer+1, len(all)-1)
-	case "esc":
-		s.enter(choosing)
-	case "s":
-		s.say(w.from, approvals.Said{Kind: "show", ID: w.ID})
-	case "enter":
-		switch o := all[min(s.answer, len(all)-1)]; o.kind {
-		case "deny":
-			s.send(w, approvals.Said{})
-		case "reason":
-			s.enter(reasoning)
-		case "edit":
-			return edit(w)
-		case "allow":
-			if w.Unseen && s.whole[w.ID] == "" {
-				s.say(w.from, approvals.Said{Kind: "show", ID: w.ID})
-				s.notice = "A call of this risk has to be seen whole: here it is. Read it, and choose again."
-				s.since = s.now()
-				return nil
-			}
-			if o.Scope == approvals.ForPlan && !s.read[w.ID] {
-				s.scroll, s.since = wholeText, s.now()
-				s.notice = "A plan has to be read before it is allowed: page up and down, and choose again."
-				return nil
-			}
-			if w.Code != "" {
-				s.enter(coding)
-				return nil
-			}
-			s.send(w, approvals.Said{Yes: true, Scope: o.Scope})
-		default:
-			s.reply(w, o)
-		}
-	case "space":
-		if o := all[min(s.answer, len(all)-1)]; o.kind == "tick" {
-			s.reply(w, o)
+// show asks for an item whole.
+func (s *approvalsScreen) show(it item) {
+	said := approvals.Said{Kind: "show", ID: it.id}
+	if it.batch {
+		for _, w := range it.calls {
+			said.IDs = append(said.IDs, w.ID)
 		}
 	}
-	return nil
-}
-
-// typing takes a reason or a code, letter by letter.
-func (s *approvalsScreen) typing(k tea.KeyPressMsg, w waiting) {
-	switch name := k.String(); name {
-	case "esc":
-		s.enter(answering)
-	case "backspace":
-		if r := []rune(s.typed); len(r) > 0 {
-			s.typed = string(r[:len(r)-1])
-		}
-	case "enter":
-		switch s.mode {
-		case reasoning:
-			s.send(w, approvals.Said{Reason: s.typed})
-			return
-		case writing:
-			s.wrote(w)
-			return
-		}
-		if s.typed != w.Code {
-			s.notice = "That is not the code of this question."
-			s.typed = ""
-			return
-		}
-		s.send(w, approvals.Said{Yes: true, Code: s.typed, Scope: s.options(w)[s.answer].Scope})
-	default:
-		most := approvals.MaxWords
-		if s.mode == writing {
-			most = approvals.MaxAnswer
-		}
-		if text := k.Key().Text; text != "" && len([]rune(s.typed)) < most {
-			s.typed += text
-		}
-	}
-}
-
-// send answers a question, and goes on with the next one.
-func (s *approvalsScreen) send(w waiting, said approvals.Said) {
-	said.Kind, said.ID, said.Digest = "answer", w.ID, w.Digest
-	s.say(w.from, said)
-	clear(s.ticked)
-	s.enter(choosing)
-}
-
-type editedMsg struct {
-	id   string
-	args []byte
-	err  error
-}
-
-func (s *approvalsScreen) edited(m editedMsg) {
-	i := slices.IndexFunc(s.waiting, func(w waiting) bool { return w.ID == m.id })
-	switch {
-	case m.err != nil:
-		s.notice = "Not changed: " + visible.Line(m.err.Error())
-	case i < 0:
-		s.notice = "That question is answered, or its time is over."
-	case !json.Valid(m.args):
-		s.notice = "Not taken: what was written is not JSON."
-	default:
-		s.send(s.waiting[i], approvals.Said{Yes: true, Args: m.args, Code: s.waiting[i].Code})
-	}
-	s.since = s.now()
+	s.say(it.calls[0].from, said)
+	s.scroll = 0
 }
 
 func age(since, now time.Time) string {

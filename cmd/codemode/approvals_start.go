@@ -111,6 +111,16 @@ func (s *summoner) setting() (responderSetting, error) {
 	return set, fmt.Errorf("the responder is started as %q, and that is none of off, hint, auto, tmux and terminal", set.Start)
 }
 
+// expects reports whether the file or a variable says that people answer in terminals. Without a word about it nobody is expected.
+func (s *summoner) expects() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := s.env("CODEMODE_RESPONDER") != "" || s.env("CODEMODE_RESPONDER_COMMAND") != "" ||
+		s.evaluator != nil && s.evaluator.Config() != nil && len(s.evaluator.Config().Responder) > 0
+	set, err := s.setting()
+	return said && err == nil && set.Start != startOff
+}
+
 // summon opens a terminal, if it is to and can. It returns how long that may take; 0 is for ever.
 func (s *summoner) summon() time.Duration {
 	s.mu.Lock()

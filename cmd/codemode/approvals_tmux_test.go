@@ -153,8 +153,13 @@ const tmuxConfig = `{"evaluation": {"profiles": {"p": {
 
 func serveIn(t *testing.T, environment []string, more string) *servedHere {
 	t.Helper()
+	return serveWith(t, environment, fmt.Sprintf(tmuxConfig, more))
+}
+
+func serveWith(t *testing.T, environment []string, text string) *servedHere {
+	t.Helper()
 	s := &servedHere{t: t, log: &screen{}, files: t.TempDir()}
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), fmt.Sprintf(tmuxConfig, more))
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), text)
 	cmd := exec.Command(os.Args[0], "serve", "--config", config, "--root", s.files)
 	cmd.Env, cmd.Stderr = environment, s.log
 	var err error
@@ -371,21 +376,21 @@ func TestResponderStartsByItself(t *testing.T) {
 
 	for _, tt := range []struct {
 		why       string
-		file      string
+		reason    string
 		variables []string
 		log       string // once
 	}{
-		{"a hint if nothing is said", "", nil, "codemode approvals, in another terminal, shows what is asked"},
-		{"off", "", []string{"CODEMODE_RESPONDER=off"}, ""},
-		{"no terminal emulator", "", []string{"CODEMODE_RESPONDER=terminal"}, "no terminal could be opened for the answer"},
-		{"an unknown way", `, "responder": "windw"`, nil, `none of off, hint, auto, tmux and terminal`},
+		{"a hint if nothing is said", `"elicitation_unsupported"`, nil, "codemode approvals, in another terminal, shows what is asked"},
+		{"off", `"elicitation_unsupported"`, []string{"CODEMODE_RESPONDER=off"}, ""},
+		{"no terminal emulator", `"timeout"`, []string{"CODEMODE_RESPONDER=terminal"}, "no terminal could be opened for the answer"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
 			m := startMultiplexer(t, 100, 30)
-			s := serveIn(t, m.within(tt.variables...), tt.file)
+			soon := strings.Replace(fmt.Sprintf(tmuxConfig, ""), `"edit": true`, `"edit": true, "timeout": "3s"`, 1)
+			s := serveWith(t, m.within(tt.variables...), soon)
 			for range 2 {
-				if got := answerOf(t, s.run(program)); !strings.HasPrefix(got, `"elicitation_unsupported"`) {
+				if got := answerOf(t, s.run(program)); !strings.HasPrefix(got, tt.reason) {
 					t.Errorf("got %s", got)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
@@ -24,8 +25,291 @@ func (s *approvalsScreen) styleNotice() lipgloss.Style {
 	return lipgloss.NewStyle().Foreground(lipgloss.LightDark(!s.light)(lipgloss.Color("130"), lipgloss.Yellow))
 }
 
-// Lines of ours in a question begin in this column and no further right; what is data stands further right or in quotation marks.
+func (s *approvalsScreen) View() tea.View {
+	v := tea.NewView(s.content())
+	v.AltScreen = true
+	v.WindowTitle = fmt.Sprintf("codemode: %s", count(len(s.waiting), "question"))
+	return v
+}
+
+// content is the whole screen. While somebody chooses, the list stands above the text of the chosen item; while
+// somebody answers, one line is left of the list, and the text stands above the answers.
+func (s *approvalsScreen) content() string {
+	top, bottom := s.frame()
+	var middle []string
+	if i := s.index(); i >= 0 && s.mode == editing {
+		middle = strings.Split(s.editor.View(), "\n")
+	} else if i >= 0 {
+		middle = s.preview(s.shown())
+	}
+	lines := append(top, middle...)
+	for len(lines) < s.height-len(bottom) {
+		lines = append(lines, "")
+	}
+	lines = append(lines, bottom...)
+	fit := lipgloss.NewStyle().MaxWidth(max(s.width-1, 1)).Inline(true)
+	for i, line := range lines {
+		lines[i] = fit.Render(line)
+	}
+	return strings.Join(lines[:min(len(lines), max(s.height, 1))], "\n")
+}
+
+// shown is the item whose text is on the screen: what is being answered, as it was when that began, or else the chosen
+// one.
+func (s *approvalsScreen) shown() item {
+	if s.mode != choosing {
+		return s.asked
+	}
+	return s.items[s.index()]
+}
+
+// room is how many lines of a text there is room for.
+func (s *approvalsScreen) room() int {
+	top, bottom := s.frame()
+	return max(s.height-len(top)-len(bottom), 1)
+}
+
+// frame is what stands above the text and below it.
+func (s *approvalsScreen) frame() (top, bottom []string) {
+	i, beyond := s.index(), ""
+	switch {
+	case s.mode == choosing:
+		top = append(top, styleTitle.Render("codemode approvals: "+count(len(s.waiting), "question"))+
+			styleFaint.Render(fmt.Sprintf("   %s connected", count(len(s.links), "process"))))
+	default:
+		top = append(top, s.collapsed(i))
+	}
+	switch {
+	case len(s.links) == 0:
+		top = append(top, "", `No "codemode serve" of this user is running.`)
+	case i < 0:
+		top = append(top, "", "Nothing waits for you. What programs ask appears here.")
+	case s.mode == choosing:
+		list := s.queue(i)
+		top = append(top, list...)
+		beyond = s.beyond(len(list))
+	}
+	top = append(top, s.rule(beyond))
+	if i >= 0 && s.mode != choosing {
+		bottom = s.answers()
+	}
+	bottom = append([]string{""}, bottom...) // for the rule
+	if s.mode == choosing {
+		bottom = append(bottom, s.latest()...)
+	}
+	if s.notice != "" {
+		notices := wrapWords(s.notice, s.width-1, "")
+		for _, line := range notices[:min(len(notices), mostNotice)] {
+			bottom = append(bottom, s.styleNotice().Render(line))
+		}
+	}
+	bottom = append(bottom, styleFaint.Render(s.help(i)))
+	room := max(s.height-len(top)-len(bottom), 1)
+	bottom[0] = s.lowerRule(i, room)
+	return top, bottom
+}
+
+// mostNotice is how many lines a notice gets.
+const mostNotice = 3
+
+// rule is a line across the screen, with words in it.
+func (s *approvalsScreen) rule(words string) string {
+	if words != "" {
+		words = "── " + words + " "
+	}
+	return styleFaint.Render(words + strings.Repeat("─", max(s.width-1-lipgloss.Width(words), 1)))
+}
+
+// lowerRule says how much of the text is further down, and which answer is chosen.
+func (s *approvalsScreen) lowerRule(i, room int) string {
+	if i < 0 || s.mode == editing {
+		return s.rule("")
+	}
+	it := s.shown()
+	var words []string
+	s.clampScroll(it, room)
+	if left := len(s.lines(it)) - s.scroll - room; left > 0 {
+		words = append(words, fmt.Sprintf("%s below: page down", count(left, "more line")))
+	} else if s.scroll > 0 {
+		words = append(words, fmt.Sprintf("%s above: page up", count(s.scroll, "line")))
+	}
+	if s.mode == answering {
+		words = append(words, fmt.Sprintf("answer %d of %d", s.answer+1, len(s.options(it))))
+	}
+	if rule := strings.Join(words, " ── "); rule != "" {
+		return s.styleNotice().Render("── "+rule+" ") + s.rule("")
+	}
+	return s.rule("")
+}
+
+// collapsed is what is left of the list while somebody answers.
+func (s *approvalsScreen) collapsed(i int) string {
+	it := s.asked
+	line := fmt.Sprintf("%d of %d  ", i+1, len(s.items))
+	if it.batch {
+		return line + styleTitle.Render(it.row)
+	}
+	w := it.one()
+	until := ""
+	if !w.Ends.IsZero() {
+		until = "  until " + w.Ends.Local().Format(time.TimeOnly)
+	}
+	if w.Inquiry != nil {
+		return line + styleTitle.Render("a program asks") + until
+	}
+	risk := visible.Line(w.Risk) + " risk"
+	if w.Code != "" {
+		risk = styleDanger.Render(risk)
+	}
+	name := visible.Line(w.Heading)
+	if room := s.width - 1 - lipgloss.Width(line+"  "+risk+until); lipgloss.Width(name) > room {
+		name = tail(name, room)
+	}
+	return line + styleTitle.Render(name) + "  " + risk + until
+}
+
+// queue lists the items around the chosen one. The list moves only when the choice would leave it.
+func (s *approvalsScreen) queue(chosen int) []string {
+	room := min(max(s.height/4, 3), len(s.items))
+	s.top = min(max(s.top, chosen-room+1, 0), chosen, len(s.items)-room)
+	var lines []string
+	for i := s.top; i < s.top+room; i++ {
+		it := s.items[i]
+		mark, danger := "", false
+		if it.in != "" {
+			if mark = "  [ ] "; s.marked[it.id] {
+				mark = "  [x] "
+			}
+		} else {
+			mark = fmt.Sprintf("%-8s ", it.kind())
+			danger = !it.batch && it.one().Code != ""
+		}
+		line := fmt.Sprintf("%3d %4s  ", i+1, age(it.calls[0].Since, s.now())) + mark
+		if slices.ContainsFunc(it.calls, func(w waiting) bool { return s.sent[w.ID] }) {
+			line += "(sent) "
+		}
+		line = fit(line+it.row, s.width-3)
+		switch {
+		case i == chosen:
+			line = styleChosen.Render("> " + line)
+		case danger:
+			line = styleDanger.Render("  " + line)
+		default:
+			line = "  " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// beyond says how much of the list is not on the screen.
+func (s *approvalsScreen) beyond(listed int) string {
+	var words []string
+	if s.top > 0 {
+		words = append(words, fmt.Sprintf("%d more above", s.top))
+	}
+	if below := len(s.items) - s.top - listed; below > 0 {
+		words = append(words, fmt.Sprintf("%d more below", below))
+	}
+	return strings.Join(words, ", ")
+}
+
+// latest says what became of the latest answers.
+func (s *approvalsScreen) latest() []string {
+	n := 1
+	if s.height >= roomy {
+		n = 3
+	}
+	var lines []string
+	for _, o := range s.outcomes[max(len(s.outcomes)-n, 0):] {
+		lines = append(lines, fit(o.line(), s.width-1))
+	}
+	return lines
+}
+
+// roomy is the height from which there is room for more than the text and its answers.
+const roomy = 28
+
+// answers are what can be answered, or what is being typed.
+func (s *approvalsScreen) answers() []string {
+	it := s.asked
+	typed := "> " + tail(visible.Line(s.typed), s.width-6) + "_"
+	ask := func(words string) []string { return append(wrapWords(words, s.width-1, ""), typed) }
+	switch s.mode {
+	case reasoning:
+		return ask("Refuse " + it.of() + ". Why? The program is told:")
+	case coding:
+		what := "your arguments"
+		if !s.edited {
+			what = s.options(it)[s.answer].text
+		}
+		w := it.one()
+		risk, code := visible.Line(w.Risk), visible.Line(w.Code)
+		return ask(fmt.Sprintf("Risk %s. Type the code of this question, %s, to choose: %s", risk, code, what))
+	case writing:
+		with := ""
+		if len(s.ticked) > 0 {
+			with = ", with what is ticked"
+		}
+		return ask("Your answer, in your own words" + with + ". The program reads it:")
+	case editing:
+		return nil
+	}
+	return s.scrolled(s.options(it))
+}
+
+// scrolled are options as far as there is room for them, the chosen one among them.
+func (s *approvalsScreen) scrolled(all []option) []string {
+	var lines []string
+	from, to := 0, 0 // lines of the chosen one
+	for i, o := range all {
+		mark, style := "  ", lipgloss.NewStyle()
+		if i == s.answer {
+			mark, style, from = "> ", styleChosen, len(lines)
+		}
+		for _, line := range wrapWords(mark+o.text, s.width-1, "  ") {
+			lines = append(lines, style.Render(line))
+		}
+		if i == s.answer {
+			to = len(lines)
+		}
+	}
+	room := min(len(lines), max(s.height/4, 3))
+	first := max(min(from, (from+to-room)/2), 0)
+	first = min(first, len(lines)-room)
+	return lines[first : first+room]
+}
+
+func (s *approvalsScreen) help(chosen int) string {
+	if chosen < 0 {
+		return "q quit"
+	}
+	it := s.shown()
+	show := ""
+	if !it.whole && s.whole[it.id] == "" {
+		show = "s show whole  "
+	}
+	switch {
+	case s.mode == editing:
+		return "ctrl+s allow with these arguments  esc back"
+	case s.mode == answering && !it.batch && it.one().Inquiry != nil && it.one().Inquiry.Multiple:
+		return "up/down  space tick  enter on the last sends  esc back"
+	case s.mode == answering:
+		return show + "up/down  enter answer  page up/down  esc back"
+	case s.mode != choosing:
+		return "enter send  page up/down  esc back"
+	case it.batch || it.in != "":
+		return show + "up/down  space mark  enter answer  q quit"
+	}
+	return show + "up/down  enter answer  page up/down  q quit"
+}
+
+// Lines of ours in a question begin in this column and no further right; what is data stands further right or in
+// quotation marks.
 const ours = "    "
+
+// planLine is how the line begins behind which a plan stands.
+const planLine = "You can allow these calls with it"
 
 // paint colours those lines of a question that say what to look at. The words are the same without.
 func (s *approvalsScreen) paint(line string) string {
@@ -38,160 +322,11 @@ func (s *approvalsScreen) paint(line string) string {
 	}
 	label, value, _ := strings.Cut(rest, " ")
 	switch value = strings.TrimSpace(value); {
-	case label == "risk" && value == approvals.Medium, rest == "look twice:", strings.HasPrefix(rest, "You can allow these calls with it"):
+	case label == "risk" && value == approvals.Medium, rest == "look twice:",
+		strings.HasPrefix(rest, planLine):
 		return s.styleNotice().Render(line)
 	case label == "risk" && value != approvals.Low && value != "not stated":
 		return styleDanger.Render(line)
 	}
 	return line
-}
-
-func (s *approvalsScreen) View() tea.View {
-	v := tea.NewView(s.content())
-	v.AltScreen = true
-	v.WindowTitle = fmt.Sprintf("codemode: %s", count(len(s.waiting), "question"))
-	return v
-}
-
-// content is the whole screen: the queue, the chosen question, its answers, and what the keys do.
-func (s *approvalsScreen) content() string {
-	var top, bottom []string
-	top = append(top, styleTitle.Render(fmt.Sprintf("codemode approvals: %s", count(len(s.waiting), "question")))+
-		styleFaint.Render(fmt.Sprintf("   %s connected", count(len(s.links), "process"))))
-	i := s.index()
-	switch {
-	case len(s.links) == 0:
-		top = append(top, "", `No "codemode serve" of this user is running.`)
-	case i < 0:
-		top = append(top, "", "Nothing waits for you. What programs ask appears here.")
-	default:
-		top = append(top, s.queue(i)...)
-	}
-	if i >= 0 {
-		bottom = s.answers(s.waiting[i])
-	}
-	if s.notice != "" {
-		bottom = append(bottom, s.styleNotice().Render(s.notice))
-	}
-	bottom = append(bottom, styleFaint.Render(s.help(i)))
-	var middle []string
-	if room := s.height - len(top) - len(bottom) - 2; i >= 0 && room > 0 {
-		middle = s.preview(s.waiting[i], room)
-	}
-	rule := styleFaint.Render(strings.Repeat("─", max(s.width-1, 1)))
-	lines := append(top, rule)
-	lines = append(lines, middle...)
-	for len(lines) < s.height-len(bottom)-1 {
-		lines = append(lines, "")
-	}
-	lines = append(append(lines, rule), bottom...)
-	fit := lipgloss.NewStyle().MaxWidth(max(s.width-1, 1)).Inline(true)
-	for i, line := range lines {
-		lines[i] = fit.Render(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// queue lists the questions around the chosen one.
-func (s *approvalsScreen) queue(chosen int) []string {
-	room := max(s.height/4, 1)
-	from := min(max(chosen-room/2, 0), max(len(s.waiting)-room, 0))
-	var lines []string
-	for i := from; i < min(from+room, len(s.waiting)); i++ {
-		w := s.waiting[i]
-		what := visible.Line(w.Risk)
-		if w.Inquiry != nil {
-			what = "question"
-		}
-		line := fmt.Sprintf("%3d  %-8s %5s  %s", i+1, what, age(w.Since, s.now()), visible.Line(w.Summary))
-		switch {
-		case i == chosen:
-			line = styleChosen.Render("> " + line)
-		case w.Code != "":
-			line = styleDanger.Render("  " + line)
-		default:
-			line = "  " + line
-		}
-		lines = append(lines, line)
-	}
-	if hidden := len(s.waiting) - len(lines); hidden > 0 {
-		lines = append(lines, styleFaint.Render(fmt.Sprintf("     and %d more", hidden)))
-	}
-	return lines
-}
-
-// heading is the line of a question that names the tool.
-const heading = 2
-
-// preview is the question itself, as every channel shows it.
-func (s *approvalsScreen) preview(w waiting, room int) []string {
-	text := s.whole[w.ID]
-	if text == "" {
-		text = visible.Text(w.Text)
-	}
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	s.scroll = max(min(s.scroll, len(lines)-room), 0)
-	shown := slices.Clone(lines[s.scroll:min(s.scroll+room, len(lines))])
-	for i, line := range shown {
-		if shown[i] = s.paint(line); s.scroll+i == heading && w.Inquiry == nil {
-			shown[i] = styleTitle.Render(line)
-		}
-	}
-	if s.scroll+len(shown) == len(lines) {
-		s.read[w.ID] = true
-	}
-	if left := len(lines) - s.scroll - len(shown); left > 0 {
-		shown = append(shown[:len(shown)-1:len(shown)-1], s.styleNotice().Render(fmt.Sprintf("    (%d more lines: page down)", left+1)))
-	}
-	return shown
-}
-
-func (s *approvalsScreen) answers(w waiting) []string {
-	switch s.mode {
-	case choosing:
-		return nil
-	case reasoning:
-		return []string{"Refuse " + visible.Line(w.Heading) + ". Why? The program is told:", "> " + tail(visible.Line(s.typed), s.width-6) + "_"}
-	case coding:
-		return []string{
-			styleDanger.Render("Risk "+visible.Line(w.Risk)+".") + " Type the code of this question, " + visible.Line(w.Code) + ", to choose: " + s.options(w)[s.answer].text,
-			"> " + visible.Line(s.typed) + "_",
-		}
-	case writing:
-		with := ""
-		if len(s.ticked) > 0 {
-			with = ", with what is ticked"
-		}
-		return []string{"Your answer, in your own words" + with + ". The program reads it:", "> " + tail(visible.Line(s.typed), s.width-6) + "_"}
-	}
-	lines := []string{"Your answer to " + visible.Line(w.Heading) + ":"}
-	if w.Inquiry != nil {
-		lines[0] = "Your answer to the program:"
-	}
-	for i, o := range s.options(w) {
-		if i == s.answer {
-			lines = append(lines, styleChosen.Render("> "+o.text))
-		} else {
-			lines = append(lines, "  "+o.text)
-		}
-	}
-	return lines
-}
-
-func (s *approvalsScreen) help(chosen int) string {
-	switch {
-	case chosen < 0:
-		return "q quit"
-	case s.mode == reasoning || s.mode == coding || s.mode == writing:
-		return "enter send   esc back"
-	case s.mode == answering && s.waiting[chosen].Inquiry != nil && s.waiting[chosen].Inquiry.Multiple:
-		return "up/down choose   space or enter tick   enter on the last line sends   esc back"
-	case s.mode == answering:
-		return "up/down choose   enter answer   esc back   s show whole   page up/down scroll"
-	}
-	help := "up/down choose   enter answer   page up/down scroll   q quit"
-	if !s.waiting[chosen].Whole && s.whole[s.chosen] == "" {
-		help = "s show whole   " + help
-	}
-	return help
 }

@@ -240,7 +240,7 @@ func newAuditExport(s streams) *cobra.Command {
 	var format, out, split string
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write the record, or a part of it, as JSONL, JSON or CSV",
+		Short: "Write the record, or a part of it, as JSONL, JSON or CSV, or its calls as a table",
 		Long: `Writes entries, chain by chain, and closes the file with a signed checkpoint, so that
 codemode audit verify FILE finds what is changed, taken out or cut off later. Cells of
 CSV are safe to open in a spreadsheet: what could be a formula stands behind an apostrophe,
@@ -248,7 +248,11 @@ and characters that do not show are written as escapes such as \n and \u{202e}. 
 terminal JSON has such characters escaped too, as JSON does; in a file it is as recorded. With --split DIR it writes executions.jsonl,
 policy.jsonl and access.jsonl there instead, which audit verify takes too; the folder is
 made if it is not there. The file also holds the checkpoints that the writers of the
-chains signed.`,
+chains signed.
+
+--format calls writes CSV for spreadsheets instead, a row for each call: who asked for
+what, what decided, when it was asked about, started and completed, and how it ended.
+Nothing in it is signed.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, place codemode.RecordPlace) error {
@@ -264,6 +268,17 @@ chains signed.`,
 			n, err := audit.Split(ctx, split, db, key, q, time.Now())
 			if err == nil {
 				visible.Fprintf(s.err, "%d entries in %s\n", n, split)
+			}
+			return err
+		}
+		if format == "calls" {
+			n := 0
+			err := writeFile(out, forScreen(s.out), func(w io.Writer) (err error) {
+				n, err = audit.ExportCalls(ctx, w, db, q)
+				return err
+			})
+			if err == nil && out != "" {
+				visible.Fprintf(s.err, "%d calls in %s\n", n, out)
 			}
 			return err
 		}
@@ -283,7 +298,7 @@ chains signed.`,
 		return err
 	})
 	r.flags(cmd, true)
-	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl, json or csv")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl, json or csv; or calls, which is CSV with a row for each call and no proof")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write; standard output if left out")
 	cmd.Flags().StringVar(&split, "split", "", "folder for the three records: executions, policy, access")
 	return cmd

@@ -26,8 +26,12 @@ func entryLine(e *audit.Entry) string {
 	if e.Count > 0 {
 		parts = append(parts, fmt.Sprintf("%d times", e.Count))
 	}
+	by := audit.DecidedBy{}
+	if e.DecidedBy != nil {
+		by = *e.DecidedBy
+	}
 	for _, w := range []struct{ name, value string }{
-		{"profile", e.Profile}, {"by", decidedText(e)}, {"rule", ruleText(e)}, {"reason", e.Reason}, {"principal", e.Principal}, {"client", e.Client},
+		{"profile", e.Profile}, {"by", howText(e)}, {"who", by.Principal}, {"scope", by.Scope}, {"grant", by.Grant}, {"rule", ruleText(e)}, {"reason", e.Reason}, {"principal", e.Principal}, {"client", e.Client},
 	} {
 		if w.value != "" {
 			parts = append(parts, w.name+"="+quoted(w.value))
@@ -50,7 +54,25 @@ func quoted(s string) string {
 	return s
 }
 
+// decidedText says what decided, and where a person did, who that was and for how long.
 func decidedText(e *audit.Entry) string {
+	text, by := howText(e), e.DecidedBy
+	if text == "" {
+		return ""
+	}
+	if by.Principal != "" {
+		text += " (" + by.Principal + ")"
+	}
+	if by.Scope != "" {
+		text += ", scope " + by.Scope
+	}
+	if by.Grant != "" {
+		text += ", grant " + by.Grant
+	}
+	return text
+}
+
+func howText(e *audit.Entry) string {
 	if e.DecidedBy == nil {
 		return ""
 	}
@@ -229,6 +251,7 @@ func summaryText(s *audit.Summary) string {
 	}
 	counts("calls by how they ended", s.Calls)
 	counts("refused calls by reason", s.Refused)
+	counts("questions of programs (ask_user) by how they ended", s.Questions)
 	if len(s.Rules) == 0 {
 		return b.String()
 	}

@@ -37,6 +37,7 @@ case was accepted, else with 1. --cases runs a suite of your own: a folder with 
 programs and a list of them, attacks.json:
 
   [{"file": "loop.js", "class": "loops", "outcome": "timeout"},
+   {"file": "plant.js", "class": "leaks", "outcome": "value"},
    {"file": "peek.js", "class": "leaks", "outcome": "value", "expect": "nothing", "after": "plant.js"}]
 
 A program is the body of an async function. It has codemode.echo(x), slow({ms}), fail()

@@ -136,3 +136,16 @@ func TestBenchSpeedFlags(t *testing.T) {
 		t.Errorf("without a command: exit code %d and\n%s", code, out)
 	}
 }
+
+// The list of cases in the help is one that loads.
+func TestExampleInTheHelpOfBenchLoads(t *testing.T) {
+	_, help, _ := benchmark(t, "isolation", "--help")
+	from, to := strings.Index(help, "[{"), strings.Index(help, "}]")
+	if from < 0 || to < from {
+		t.Fatalf("there is no list in\n%s", help)
+	}
+	dir := writeFiles(t, map[string]string{"attacks.json": help[from : to+2], "loop.js": "for (;;);", "plant.js": "return 1", "peek.js": `return "nothing"`})
+	if code, out, problems := benchmark(t, "isolation", "--cases", dir, "--filter", "leaks"); code != exitOK {
+		t.Errorf("exit code %d\n%s%s", code, out, problems)
+	}
+}

@@ -48,8 +48,10 @@ type reply struct {
 		Message         string
 		RequestedSchema json.RawMessage
 	}
-	Blocks []struct{ Type, MIMEType, Data string } // what is no text
-	Tools  []struct{ Name, Description string }
+	Blocks   []struct{ Type, MIMEType, Data string } // what is no text
+	Heard    []string                                // progress
+	Mistakes []string                                // what the client took for one
+	Tools    []struct{ Name, Description string }
 }
 
 var codemodeBinary = func() func(t *testing.T) string {

@@ -45,7 +45,11 @@ A folder may have come from anybody: what is found in it can take powers away, a
 never give any.
 
 The folder of the built-in filesystem must hold none of these files, there or not, nor
-the state, the cache, saved programs, or what starts a server: it is refused otherwise.`
+the state, the cache, saved programs, or what starts a server: it is refused otherwise.
+
+CODEMODE_SESSION names the session that programs run in, such as one that was made on the page
+for a role (cms_...). docs/configuration.md explains every key; codemode profiles schema prints
+them for editors.`
 
 // setting holds the flags of every command that needs an Evaluator.
 type setting struct {

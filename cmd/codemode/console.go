@@ -41,7 +41,9 @@ type consoleConfig struct {
 
 // A consolePerson is somebody who may log in besides whoever started the process.
 type consolePerson struct {
-	AnswersFor []string `json:"answersFor"` // principals; * is all
+	// AnswersFor are the principals for whom they answer besides themselves; * is all. Left out: nobody else, but whoever started
+	// the process answers for all.
+	AnswersFor []string `json:"answersFor"`
 	// Rules says that they may see and change the configuration, and with it what is started here.
 	Rules bool `json:"rules"`
 }
@@ -93,7 +95,9 @@ type people struct {
 	console *console.Console
 }
 
-// awaitPeople reads what the configuration and the flag say about the page, and makes its channel; nil is that there is none.
+// awaitPeople reads what the configuration and the flag say about the page, and makes its channel; nil is that there is
+// none. The channel is there without a page, too: its questions are answered at the pages of other processes that share
+// the store.
 func (s *setting) awaitPeople(to streams, address string, overHTTP bool) (*people, error) {
 	p := &people{address: address, wanted: address != "", streams: to}
 	files, err := s.files()
@@ -112,7 +116,11 @@ func (s *setting) awaitPeople(to streams, address string, overHTTP bool) (*peopl
 	if address == "" {
 		p.address = p.config.Address
 	}
+	p.queue = approvals.NewStrongQueue(console.ChannelName)
+	p.queue.May = p.config.may
 	if p.config.off && address == "" || p.address == "" && !overHTTP {
+		p.queue.Expects = func() bool { return false }
+		s.channels = append(s.channels, p.queue)
 		return nil, nil
 	}
 	if p.address != "" {
@@ -123,7 +131,7 @@ func (s *setting) awaitPeople(to streams, address string, overHTTP bool) (*peopl
 			return nil, usage(fmt.Errorf("--console %s: the page is served on this machine only, without TLS: take an address such as 127.0.0.1:7391, and put what adds TLS before it", p.address))
 		}
 	}
-	p.queue = approvals.NewStrongQueue(console.ChannelName)
+	p.queue.Where = "on the page (codemode console opens it)"
 	s.channels = append(s.channels, p.queue)
 	return p, nil
 }
@@ -139,22 +147,30 @@ func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, 
 		origins = append([]string{p.config.Origin}, origins...)
 	}
 	c, err := console.New(console.Options{
-		Queue: p.queue, Origins: origins, Path: path, May: p.may, Sees: p.sees, Admin: p.admin,
+		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Grants: e.Grants(), Rules: &rulesOf{e, set}, Note: e.RecordEntry,
 		Idle: p.config.idle, Life: p.config.life, Log: log,
 	})
+	if err != nil {
+		return err
+	}
 	p.console = c
-	return err
+	e.SetRulesPage(origins[0] + path + "/rules")
+	return nil
 }
 
-// may reports whether a person may answer for a principal besides themselves. Whoever started the process answers for those on
-// this machine who brought no token.
-func (p *people) may(person, principal string) bool {
-	if person == who() && principal == "" {
+// may reports whether a person may see and answer what is asked for a principal: the one rule of the page and of codemode
+// approvals. Everybody answers for themselves. Whoever started the process answers for all, or, where the configuration lists
+// for whom, for those and for whoever brought no token.
+func (c *consoleConfig) may(person, principal string) bool {
+	of := c.People[person].AnswersFor
+	switch {
+	case person != "" && person == principal, slices.Contains(of, "*"):
+		return true
+	case person == who() && (of == nil || principal == ""):
 		return true
 	}
-	of := p.config.People[person].AnswersFor
-	return slices.Contains(of, "*") || principal != "" && slices.Contains(of, principal)
+	return principal != "" && slices.Contains(of, principal)
 }
 
 // sees lists whose entries a person may see. Whoever started the process can read the record in any case.

@@ -108,7 +108,7 @@ func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error)
 	if files.User == "" {
 		return "", errors.New("there is no configuration file of yours to propose it in")
 	}
-	err = profiles.ProposeInFile(files.User, profiles.Proposal{
+	err = files.Propose(profiles.Proposal{
 		Profile: p.Profile, List: p.List, Tool: p.Tool, Args: p.Args, By: p.By, Why: p.Why, Time: time.Now(),
 	})
 	if err != nil {

@@ -483,11 +483,15 @@ func TestConsoleConfiguration(t *testing.T) {
 		want              bool
 	}{
 		{"ben", "ci", true}, {"ben", "anna", true}, {"ben", "", false}, {"ben", "eve", false}, {"eve", "ben", true}, {"eve", "", true},
-		{who(), "", true}, {who(), "ci", false}, {"nobody", "", false}, {"", "ci", false}, {"", "", false},
+		{who(), "", true}, {who(), "ci", true}, {"nobody", "", false}, {"", "ci", false}, {"", "", false},
 	} {
-		if got := p.may(test.person, test.principal); got != test.want {
+		if got := p.config.may(test.person, test.principal); got != test.want {
 			t.Errorf("%q may answer for %q: %v", test.person, test.principal, got)
 		}
+	}
+	said := consoleConfig{People: map[string]consolePerson{who(): {AnswersFor: []string{"ci"}}}}
+	if !said.may(who(), "ci") || !said.may(who(), "") || !said.may(who(), who()) || said.may(who(), "anna") {
+		t.Error("whoever started the process answers for others than the configuration says")
 	}
 	if p.admin("ben") || !p.admin("eve") || !p.admin(who()) {
 		t.Error("others look after the rules than should")
@@ -497,12 +501,17 @@ func TestConsoleConfiguration(t *testing.T) {
 	}
 
 	var set setting
-	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": "0.0.0.0:7391"}`)
-	if _, err := set.awaitPeople(streams{}, "", false); err == nil || !strings.Contains(err.Error(), "this machine only") {
+	if _, err := set.awaitPeople(streams{}, "0.0.0.0:7391", false); err == nil || !strings.Contains(err.Error(), "this machine only") {
 		t.Errorf("W03: the page on every network: %v", err)
 	}
+	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": "0.0.0.0:7391"}`)
+	if files, err := set.files(); err != nil {
+		t.Error(err)
+	} else if _, err := files.Load(); err == nil || !strings.Contains(err.Error(), "this machine only") {
+		t.Errorf("W03: a file with the page on every network: %v", err)
+	}
 	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": false}`)
-	if p, err := set.awaitPeople(streams{}, "", true); p != nil || err != nil || len(set.channels) != 0 {
+	if p, err := set.awaitPeople(streams{}, "", true); p != nil || err != nil || len(set.channels) != 1 { // for pages of other processes
 		t.Errorf("switched off: %v %v", p, err)
 	}
 }

@@ -175,8 +175,8 @@ func (d *diagnosis) selfApproval(set *setting, path string, c *approvalsCheck) {
 		d.warn("approvals", "agent", "name a user of this machine", "%v", err)
 		return
 	}
-	const apart = `run the agent as another user, or in a container without this folder, and tell doctor: --agent-user NAME. ` +
-		`For what must not be self-approved: "risk": "critical" is answered on the page alone`
+	const apart = `run the agent as another user of this machine, or in a container without this folder, and tell doctor: --agent-user NAME; ` +
+		`or run codemode serve --http as another user or on a second device, and give the agent nothing of it but a token`
 	check := func(what, path, may string, bit fs.FileMode, harm string) {
 		if path == "" {
 			return
@@ -195,7 +195,8 @@ func (d *diagnosis) selfApproval(set *setting, path string, c *approvalsCheck) {
 		return
 	}
 	check("record", state, "write the record", writable, "it could answer what waits there; codemode audit verify shows what was changed afterwards")
-	check("responder", socketFolder(state), "reach the socket of codemode approvals", readable, "it could answer for you there, except what is critical")
+	check("responder", socketFolder(state), "reach the socket of codemode approvals", readable, "it could answer for you there, except calls of critical risk")
+	check("page", consoleFolder(state), "ask for a login link to the page", readable, "it could log in as you with codemode console, and approve calls of critical risk too")
 	d.hooks()
 }
 

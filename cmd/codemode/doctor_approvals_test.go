@@ -144,7 +144,7 @@ func TestH8WhatATestQuestionFound(t *testing.T) {
 	}
 }
 
-// H8: as the same user there are three warnings, each with the way out; as another user, who may do none of it, there are none.
+// H8: as the same user there are four warnings, each with the way out; as another user, who may do none of it, there are none.
 // Settings of clients that answer by themselves are found.
 func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 	d := newDoctorHere(t, `, "ask": {"channels": ["elicitation"]}`)
@@ -153,17 +153,23 @@ func TestH8WhoCouldAnswerForThePerson(t *testing.T) {
 		"warning  approvals rules: an agent that runs as this user may write the configuration",
 		"warning  approvals record: an agent that runs as this user may write the record",
 		"warning  approvals responder: an agent that runs as this user may reach the socket of codemode approvals",
+		"warning  approvals page: an agent that runs as this user may ask for a login link to the page",
 		"ok       approvals clients: no setting was found",
 	)
-	if n := strings.Count(out, "--agent-user NAME"); n != 3 {
+	if n := strings.Count(out, "--agent-user NAME"); n != 4 {
 		t.Errorf("%d ways out:\n%s", n, out)
+	}
+	// "codemode console" and an HTTP client are enough to approve a critical call, for whoever is this user.
+	if !strings.Contains(out, "approve calls of critical risk") || strings.Contains(out, "critical\" is answered on the page alone") {
+		t.Errorf("it says that critical calls keep out an agent of the same user:\n%s", out)
 	}
 	if err := os.Chmod(d.config, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := agentUser("nobody"); err == nil && os.Getuid() >= 0 {
 		d.want(d.run("--agent-user", "nobody"),
-			"ok       approvals rules: nobody may not write the configuration", "ok       approvals record: nobody may not write the record", "ok       approvals responder: nobody may not reach the socket")
+			"ok       approvals rules: nobody may not write the configuration", "ok       approvals record: nobody may not write the record", "ok       approvals responder: nobody may not reach the socket",
+			"ok       approvals page: nobody may not ask for a login link")
 	}
 	d.want(d.run("--agent-user", "no-such-user-here"), "warning  approvals agent: ")
 

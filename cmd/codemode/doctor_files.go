@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -58,6 +61,13 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 	for _, w := range cfg.Warnings {
 		d.warn("configuration", fmt.Sprintf("%s:%d:%d", base(w.File), w.Line, w.Column), w.Hint, "%s", w.Message)
 	}
+	place := profiles.Position.String
+	for _, p := range machineProblems(cfg) {
+		d.fail(exitUsage, "configuration", base(place(p.Position)), cmp.Or(p.Hint, "codemode serve refuses to start like this"), "%s", p.Message)
+	}
+	for _, p := range server.OverlaysForNobody(cfg, os.LookupEnv) {
+		d.fail(exitUsage, "configuration", base(place(p.Position)), p.Hint, "%s", p.Message)
+	}
 	secrets := 0
 	for _, server := range cfg.Servers {
 		var entry map[string]any
@@ -75,6 +85,28 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 		d.warn("permissions", path, "chmod go-r "+shellWord(path)+", or write ${NAME} in their place",
 			"others than you may read it (%v), and %s in it look secret", info.Mode().Perm(), count(secrets, "value"))
 	}
+}
+
+// machineProblems is what keeps codemode serve from using a configuration on this machine, though its form is right:
+// variables that are not set, or hold what does not fit.
+func machineProblems(cfg *profiles.Config) profiles.Problems {
+	var all profiles.Problems
+	add := func(err error) {
+		if some, ok := errors.AsType[profiles.Problems](err); ok {
+			all = append(all, some...)
+		} else if err != nil {
+			all = append(all, profiles.Problem{Position: profiles.Position{File: cfg.Path}, Message: err.Error()})
+		}
+	}
+	for _, s := range cfg.Servers {
+		if _, _, err := upstream.ParseServer(s.Name, s.JSON, os.LookupEnv); err != nil {
+			all = append(all, profiles.Problem{Position: s.Pos, Message: err.Error()})
+		}
+	}
+	_, err := codemode.PlaceRecord("", cfg, os.LookupEnv)
+	add(err)
+	add(server.CheckHTTP(cfg, os.LookupEnv))
+	return all
 }
 
 func base(path string) string { return filepath.Base(path) }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +24,7 @@ import (
 type explaining struct {
 	set         setting
 	annotations string
+	offline     bool
 	tainted     bool
 	changed     bool
 	at          string
@@ -37,16 +40,23 @@ func newExplain(s streams) *cobra.Command {
 		Short: "Say how a call would be decided, and why",
 		Long: `Decides one call and shows the verdict, the rules it rests on with file and line, every
 rule that was considered, and what would have to change for a milder verdict. ARGS is a
-JSON object, or @FILE. PROFILE "-" is the base tool. Nothing runs, no server is started,
-and nobody is asked.
+JSON object, or @FILE. PROFILE "-" is the base tool. Nothing runs, and nobody is asked.
+
+What the tool's server says of it (annotations, and marks such as codemode/approval in its
+_meta) can make the verdict stricter. It is known of every tool that codemode has seen. For
+another tool of a configured server the servers are started to learn it, unless the verdict is
+deny anyway; --offline starts none, and --annotations says it instead.
 
   codemode explain supervised github__create_issue '{"owner": "acme", "repo": "web"}'`,
 		Args: cobra.RangeArgs(2, 3),
-		RunE: func(cmd *cobra.Command, args []string) error { return x.run(s, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd.Context(), s, args) },
 	}
 	x.set.fileFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&x.annotations, "annotations", "", `what the tool's annotations say, such as '{"readOnlyHint": true}'`)
+	f.StringVar(&x.set.root, "root", "", "directory that the built-in filesystem server may use")
+	f.StringVar(&x.set.state, "state", "", "folder of what codemode remembers of tools; a usual one if left out")
+	f.BoolVar(&x.offline, "offline", false, "start no server to learn what it says of the tool")
 	f.BoolVar(&x.tainted, "tainted", false, "the run has read something that is not trusted")
 	f.BoolVar(&x.changed, "changed", false, "the tool is no longer what was reviewed")
 	f.StringVar(&x.at, "at", "", "the time of the call, such as 2026-12-31T18:00:00Z; now if left out")
@@ -66,7 +76,7 @@ func subjectFlags(cmd *cobra.Command, to *profiles.Subject) {
 	f.StringVar(&to.Script, "script", "", "for overlays: the name of the saved program")
 }
 
-func (x *explaining) run(s streams, args []string) error {
+func (x *explaining) run(ctx context.Context, s streams, args []string) error {
 	cfg, err := x.set.load()
 	if err != nil {
 		return err
@@ -79,6 +89,11 @@ func (x *explaining) run(s streams, args []string) error {
 	if err != nil {
 		return err
 	}
+	if x.annotations == "" && p.Decide(c).Verdict != profiles.Deny {
+		if why := x.learn(ctx, s, cfg, &c); why != "" {
+			visible.Fprintf(s.err, "codemode: what the server says of %s is not known: %s. A hint or a mark of it may make the verdict stricter; --annotations says what it is.\n", c.Name, why)
+		}
+	}
 	e := p.Explain(c)
 	if x.asJSON {
 		return printed(s, explanationJSON(p, c, e))
@@ -86,6 +101,49 @@ func (x *explaining) run(s streams, args []string) error {
 	explainer{profile: args[0], call: c, x: e, all: x.all}.write(s.out)
 	return nil
 }
+
+// learn fills in what the tool's server says of it. The result says why it is not known, "" if it is or if no server is
+// configured that could say it.
+func (x *explaining) learn(ctx context.Context, s streams, cfg *profiles.Config, c *profiles.Call) (why string) {
+	configured := c.Server == "time" || c.Server == "filesystem"
+	for _, server := range cfg.Servers {
+		configured = configured || server.Name == c.Server
+	}
+	if !configured {
+		return ""
+	}
+	if dir, err := x.set.stateFolder(); err == nil {
+		if seen, ok := codemode.SeenTool(dir, cfg, c.Server, c.Tool); ok {
+			c.Annotations = seen.Annotations
+			return ""
+		}
+	}
+	if x.offline {
+		return "codemode has not seen it yet, and --offline starts no server"
+	}
+	x.set.worker = s.worker
+	e, err := x.set.open(ctx, x.set.logger(s, slog.LevelError))
+	if err != nil {
+		return err.Error()
+	}
+	defer closeEvaluator(ctx, e)
+	e.WaitReady(ctx, learnWait)
+	for _, t := range e.ToolInfos() {
+		if profiles.Canonical(t.Server, t.Tool) == c.Name {
+			c.Annotations = t.Annotations
+			return ""
+		}
+	}
+	for _, status := range e.Status() {
+		if status.Name == c.Server && status.Error != "" {
+			return status.Error
+		}
+	}
+	return "no server has such a tool"
+}
+
+// learnWait is how long explain waits for servers to say which tools they have.
+const learnWait = 10 * time.Second
 
 func (x *explaining) call(cfg *profiles.Config, args []string) (profiles.Call, error) {
 	c := cfg.Call(args[1], nil)

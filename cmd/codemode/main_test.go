@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	case "upstream":
 		serveTestUpstream()
 		os.Exit(0)
+	case "listed":
+		serveListed(os.Getenv("CODEMODE_TEST_LIST"))
+		os.Exit(0)
 	}
 	testscript.Main(m, map[string]func(){"codemode": main})
 }

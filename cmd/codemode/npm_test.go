@@ -153,7 +153,7 @@ func TestOneProgramUsesFiveRealServers(t *testing.T) {
 			t.Errorf("got %s", r.Text)
 		}
 		for _, server := range []string{"filesystem__", "git__", "everything__", "sequential_thinking__", "memory__", "sqlite__"} {
-			if !strings.Contains(r.Text, ". "+server) && (server != "sqlite__" || sqliteInstalled()) {
+			if !strings.Contains(r.Text, "\n  "+server) && (server != "sqlite__" || sqliteInstalled()) {
 				t.Errorf("no call of %s in\n%s", server, r.Text)
 			}
 		}
@@ -188,7 +188,7 @@ func TestOneProgramUsesFiveRealServers(t *testing.T) {
 			const links = (await codemode.everything__get_resource_links({ count: 2 })).filter(b => b.type === "resource_link");
 			const read = await Promise.all(links.map(l => codemode.read_resource("everything", l.uri)));
 			return read.map((r, i) => [r.uri === links[i].uri, r.type, typeof r.text]);`, "none")
-		if r.IsError || !strings.Contains(r.Text, "everything__read_resource: done") || len(r.Blocks) != 0 {
+		if r.IsError || !strings.Contains(r.Text, "everything__read_resource x2 done") || len(r.Blocks) != 0 {
 			t.Errorf("got %s", r.Text)
 		}
 	})
@@ -206,4 +206,32 @@ func TestOneProgramUsesFiveRealServers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The client hears how a call goes, and nothing of a call whose result it has.
+func TestNoProgressAfterTheResult(t *testing.T) {
+	bin := filepath.Join(npmDir(t), "node_modules", ".bin")
+	config := filepath.Join(writeFiles(t, map[string]string{"codemode.json": fmt.Sprintf(`{
+		"mcpServers": {"everything": {"command": %q, "args": ["stdio"]}},
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {}}}}`, filepath.Join(bin, "mcp-server-everything"))}), "codemode.json")
+	c := connect(t, config)
+	heard := 0
+	run := func(code string) {
+		t.Helper()
+		c.send(map[string]any{"call": "codemode_eval", "arguments": map[string]any{"code": code}, "progress": true})
+		r := c.read()
+		if r.Error != "" || r.IsError || len(r.Mistakes) > 0 {
+			t.Errorf("%s: %s%s, and the client complains: %q", code, r.Error, r.Text, r.Mistakes)
+		}
+		heard += len(r.Heard)
+	}
+	for range 10 {
+		run("return 1")
+	}
+	for range 3 {
+		run(`return codemode.everything["trigger-long-running-operation"]({duration: 0.3, steps: 3})`)
+	}
+	if heard == 0 {
+		t.Error("the client heard nothing of the calls that report")
+	}
 }

@@ -68,7 +68,7 @@ return "all";`, files)
 		t.Errorf("no link and no reply:\n%s", plan)
 	}
 	r := run("codemode_eval_careful", program, "")
-	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)", "1. everything__echo: done", "2. filesystem__read_text_file: done", "3. everything__get_env: refused (denied)", "the environment is nobody's business"} {
+	for _, part := range []string{"ToolCallDeniedError", "calls: 3 (2 done, 1 refused)", "3. everything__get_env refused (denied)", "1. everything__echo done", "2. filesystem__read_text_file done", "the environment is nobody's business"} {
 		if !r.IsError || !strings.Contains(r.Text, part) {
 			t.Errorf("the run lacks %q:\n%s", part, r.Text)
 		}
@@ -89,7 +89,7 @@ return "all";`, files)
 		t.Errorf("predicted %q, want %q", got, want)
 	}
 	r = run("codemode_eval_careful", attempts.String(), "")
-	if !strings.HasPrefix(r.Text, `"done done denied done done"`) || len(r.Asked) != 1 || !strings.Contains(r.Text, "filesystem__write_file: done in") || !strings.Contains(r.Text, "approved (person, elicitation)") {
+	if !strings.HasPrefix(r.Text, `"done done denied done done"`) || len(r.Asked) != 1 || !strings.Contains(r.Text, "filesystem__write_file done, approved (person, elicitation)") {
 		t.Errorf("asked %d times, and happened:\n%s", len(r.Asked), r.Text)
 	}
 

@@ -289,7 +289,11 @@ takes the comment signs away. With ARGS it covers calls with exactly these argum
 					return usage(err)
 				}
 			}
-			if err := profiles.ProposeInFile(path, p); err != nil {
+			files, err := set.files()
+			if err == nil {
+				err = files.Propose(p)
+			}
+			if err != nil {
 				return usage(err)
 			}
 			visible.Fprintf(s.out, "proposed in %s; it decides nothing until its comment signs are taken away\n", relative(path))

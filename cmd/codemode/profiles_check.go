@@ -16,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/server"
 )
 
 func newProfilesLint(s streams) *cobra.Command {
@@ -58,7 +59,14 @@ found; notes alone are no finding.`,
 			if err != nil {
 				return err
 			}
-			return lint(s, append(cfg.Lint(tools), powers...), len(tools), asJSON)
+			found := append(cfg.Lint(tools), powers...)
+			for _, p := range server.OverlaysForNobody(cfg, os.LookupEnv) {
+				found = append(found, profiles.Finding{Problem: p, Kind: "overlay for nobody"})
+			}
+			for _, p := range machineProblems(cfg) { // with other variables, or on another machine, there may be none
+				found = append(found, profiles.Finding{Problem: p, Kind: "on this machine", Note: true})
+			}
+			return lint(s, found, len(tools), asJSON)
 		},
 	}
 	set.flags(cmd)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -254,14 +255,19 @@ type replayedJSON struct {
 func replay(s streams, cfg *profiles.Config, past []profiles.PastCall, profile, record string, asJSON bool) error {
 	var all []profiles.Replayed
 	shown := []replayedJSON{}
+	gone := map[string]int{} // profiles to how many calls were made under them
 	for _, c := range past {
 		name := c.Profile
 		if profile != "" {
 			name = profile
 		}
 		p, err := profileOf(cfg, name, profiles.Subject{}, time.Now())
-		if err != nil {
-			return usage(errors.Join(fmt.Errorf("%s:%d", record, c.Line), err))
+		if err != nil && profile != "" {
+			return err
+		}
+		if err != nil { // an old record has calls under profiles that there are no more
+			gone[name]++
+			continue
 		}
 		r := p.Replay(c)
 		all = append(all, r)
@@ -271,7 +277,7 @@ func replay(s streams, cfg *profiles.Config, past []profiles.PastCall, profile, 
 	}
 	summary := profiles.Summarise(all)
 	if asJSON {
-		return printed(s, map[string]any{"calls": shown, "summary": summary})
+		return printed(s, map[string]any{"calls": shown, "summary": summary, "gone": gone})
 	}
 	for _, r := range shown {
 		now := r.Now[0]
@@ -281,6 +287,9 @@ func replay(s streams, cfg *profiles.Config, past []profiles.PastCall, profile, 
 		visible.Fprintf(s.out, "%s:%d  %s: %s -> %s (%s)\n", record, r.Line, r.Tool, r.Was, now, r.Why)
 	}
 	fmt.Fprintln(s.out, visible.Text(summary.String()))
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		visible.Fprintf(s.out, "not replayed: %s under the profile %q, which there is no more; --profile decides them by another one\n", count(gone[name], "call"), name)
+	}
 	return nil
 }
 
@@ -303,7 +312,7 @@ func toReplayedJSON(r *profiles.Replayed) replayedJSON {
 }
 
 func newProfilesImport(s streams) *cobra.Command {
-	var name, out string
+	var name, out, order string
 	var servers []string
 	cmd := &cobra.Command{
 		Use:   "import releio FILE",
@@ -311,7 +320,12 @@ func newProfilesImport(s streams) *cobra.Command {
 		Long: `Reads a rule table of releio (a JSON array with serverId, toolName, toolPattern,
 autoApprove and priority, in which the first rule that fits decides) and prints a
 configuration file with a profile that decides the same. Ids of servers become names by
---server ID=NAME, or by a "servers" list in the file.`,
+--server ID=NAME, or by a "servers" list in the file. A * in serverId or toolName stands
+for anything, as in toolPattern.
+
+Programs differ in whether the highest or the lowest priority is tried first. Where the
+verdict on any tool depends on it, nothing is written without --order, and each such tool
+is named with both verdicts. The document of the program that the table is from has the answer.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] != "releio" {
@@ -329,9 +343,19 @@ configuration file with a profile that decides the same. Ids of servers become n
 				}
 				names[id] = name
 			}
-			imported, err := profiles.ImportReleio(data, name, names)
+			first, err := profiles.ParseOrder(order)
+			if err != nil {
+				return usage(fmt.Errorf("--order: %w", err))
+			}
+			imported, err := profiles.ImportReleio(data, name, names, first)
+			if _, ok := errors.AsType[*profiles.OrderError](err); ok {
+				err = fmt.Errorf("%w\nsay which it is with --order highest-first or --order lowest-first", err)
+			}
 			if err != nil {
 				return usage(fmt.Errorf("%s: %w", args[1], err))
+			}
+			for _, d := range imported.Depends {
+				visible.Fprintf(s.err, "depends on the order: %s\n", d)
 			}
 			for _, note := range imported.Notes {
 				visible.Fprintf(s.err, "note: %s\n", note)
@@ -345,6 +369,7 @@ configuration file with a profile that decides the same. Ids of servers become n
 	}
 	cmd.Flags().StringVar(&name, "profile", "imported", "name of the profile")
 	cmd.Flags().StringArrayVar(&servers, "server", nil, "ID=NAME: what a server of the table is called here")
+	cmd.Flags().StringVar(&order, "order", "", "highest-first or lowest-first: which priority of the table is tried first")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write it there; the file must not exist yet")
 	return cmd
 }

@@ -63,7 +63,7 @@ func newRun(s streams) *cobra.Command {
 	var set setting
 	var prog program
 	var input, preflight string
-	var asJSON bool
+	var asJSON, everyCall bool
 	cmd := &cobra.Command{
 		Use:   "run [FILE | -e CODE | --script NAME]",
 		Short: "Run a program here; questions about its calls come to this terminal",
@@ -77,7 +77,8 @@ nobody can be asked, and calls that need a person are refused. FILE may be - for
 			}
 			r := codemode.Request{
 				Profile: set.profile, Code: code, Name: name, Script: prog.script, Bound: set.profile != "",
-				Preflight: preflight, Tool: "codemode run", Local: true, Principal: principal(), Client: "codemode run",
+				Preflight: preflight, Tool: "codemode run", Local: true, Principal: principal(), Session: os.Getenv(sessionVariable), Client: "codemode run",
+				EveryCall: everyCall,
 			}
 			if input != "" {
 				if !json.Valid([]byte(input)) {
@@ -94,6 +95,7 @@ nobody can be asked, and calls that need a person are refused. FILE may be - for
 	cmd.Flags().StringVar(&input, "input", "", "JSON that the program sees as input")
 	cmd.Flags().StringVar(&preflight, "preflight", "", "the token that codemode check gave, where the profile requires one")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
+	cmd.Flags().BoolVar(&everyCall, "calls", false, "list each call by itself, with its time")
 	return cmd
 }
 
@@ -113,7 +115,7 @@ func run(ctx context.Context, s streams, set *setting, r codemode.Request, asJSO
 		r.Channels, r.Caller = []approvals.Channel{terminal}, terminalCaller(terminal)
 	}
 	response, err := e.Eval(ctx, r)
-	if response == nil {
+	if response.Run == "" {
 		return startError(err)
 	}
 	if asJSON {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,15 +43,20 @@ the key http of the configuration:
 A token stands there as a variable or as the SHA-256 of it, never itself. Without
 tokens every program on this machine may come in, and nobody from elsewhere. hosts are
 the names that a proxy in front of it is reached by, and origins the web pages that may
-send requests. A change takes effect at once.`,
+send requests. A change takes effect at once.
+
+A session that a person makes on the page for a role (cms_...) narrows what runs in it, as the
+overlays for that role say, in every process with the same store: --session or the variable
+` + sessionVariable + ` puts all clients of this process into it, and the HTTP header
+Codemode-Session those that send it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), s, &set, session, address, page, fixtures)
+			return serve(cmd.Context(), s, &set, cmp.Or(session, os.Getenv(sessionVariable)), address, page, fixtures)
 		},
 	}
 	set.flags(cmd)
 	set.recordFlags(cmd)
-	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by")
+	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by, such as one that was made on the page for a role (cms_...)")
 	cmd.Flags().StringVar(&address, "http", "", "serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
 	cmd.Flags().StringVar(&page, "console", "", "serve the page where people answer at this address, such as 127.0.0.1:7391; beside --http it is at /console without this")
 	cmd.Flags().BoolVar(&fixtures, "conformance-fixtures", false, "offer the tools that the conformance suites of MCP call")
@@ -78,6 +85,9 @@ func serve(ctx context.Context, s streams, set *setting, session, address, page 
 		}
 		defer stop()
 	}
+	if err := sessionHolds(ctx, e, session, address != ""); err != nil {
+		return errors.Join(err, closeEvaluator(ctx, e))
+	}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { e.Drain(serving); end() })() // first what waits for people, then the connections
@@ -100,6 +110,22 @@ func serve(ctx context.Context, s streams, set *setting, session, address, page 
 	}
 	if err := errors.Join(err, closeEvaluator(ctx, e)); err != nil {
 		return &exitError{code: code, err: err}
+	}
+	return nil
+}
+
+// sessionVariable names the session that programs run in, where no flag does.
+const sessionVariable = "CODEMODE_SESSION"
+
+// sessionHolds refuses to start in a session that is over, or was never made: each program would be refused.
+func sessionHolds(ctx context.Context, e *codemode.Evaluator, session string, overHTTP bool) error {
+	switch {
+	case codemode.IsMadeSession(session):
+		if _, err := e.MadeSession(ctx, session); err != nil {
+			return usage(fmt.Errorf("--session or %s: %w", sessionVariable, err))
+		}
+	case session != "" && overHTTP:
+		return usage(fmt.Errorf("--session or %s: over HTTP it takes a session that was made for a role, cms_...; each client has a session of the protocol beside it", sessionVariable))
 	}
 	return nil
 }

@@ -371,6 +371,7 @@ func TestStrangersWordsElsewhere(t *testing.T) {
 		s, w := newScreen(), waiting{}
 		w.ID, w.Risk, w.Summary, w.Heading, w.Text = "q", of.text, of.text, of.text, of.text
 		s.waiting = []waiting{w}
+		s.items = s.list()
 		s.chosen = "q"
 		shown := s.content()
 		for _, r := range styles.ReplaceAllString(shown, "") {

@@ -83,7 +83,7 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 	var text string
 	list.Tools, err = e.Tools(ctx, q)
 	if err == nil && declarations {
-		text, err = e.Declarations(ctx, nil, "", q)
+		text, err = e.Declarations(ctx, nil, q)
 	}
 	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
 		return startError(err)

@@ -16,12 +16,31 @@
   const early = () => performance.now() < settled;
   const changed = () => { settled = performance.now() + settle; };
 
+  // What is said stays until something else is: news that is for the ear alone takes nothing away that is to be read.
   const say = (text, bad, unseen) => {
     const p = document.createElement("p");
     p.className = unseen ? "sr" : bad ? "notice bad" : "notice";
     p.textContent = text;
-    status.replaceChildren(p);
+    for (const old of status.querySelectorAll(unseen ? ".sr" : "p")) old.remove();
+    status.append(p);
   };
+
+  // anew loads the page that this one belongs to. Loading this one again would send a form again that it is the answer to.
+  let leaving = false;
+  const anew = () => { if (!leaving) location.replace(document.body.dataset.page); };
+  document.querySelector("form.who").addEventListener("submit", () => { leaving = true; });
+
+  // Times are those of where the person is.
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+  const day = (t) => [t.getFullYear(), t.getMonth() + 1, t.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
+  const here = (root) => {
+    for (const e of root.querySelectorAll("time.clock")) {
+      const t = new Date(e.dateTime);
+      e.textContent = (day(t) === day(new Date()) ? "" : day(t) + " ") + clock.format(t) + (e.classList.contains("exact") ? ":" + String(t.getSeconds()).padStart(2, "0") : "");
+    }
+  };
+  const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(new Date()).find((p) => p.type === "timeZoneName");
+  if ($("zone")) { here(document); if (zone) $("zone").textContent = zone.value; }
 
   // The list.
 
@@ -52,6 +71,7 @@
     const known = new Set([...list.querySelectorAll(".ask")].map((a) => a.id));
     const checked = new Set([...list.querySelectorAll("input[form=batch]:checked")].map((x) => x.value));
     const sections = wanted.map((s) => before.get(s.dataset.mark) || document.importNode(s, true));
+    sections.forEach(here);
     for (const [mark, section] of before) if (!marks.has(mark)) section.remove();
     sections.forEach((s, i) => { if (list.children[i] !== s) list.insertBefore(s, list.children[i] || null); });
     let added = 0;
@@ -75,7 +95,7 @@
         merge(await load());
       } while (again);
     } catch (e) {
-      if (e.message === "401") location.reload();
+      if (e.message === "401") anew();
     } finally { loading = false; }
   };
 
@@ -103,7 +123,7 @@
   const hear = (what) => {
     if (what.pending) news(what.pending);
     else if (what.broken) connected(false);
-    else if (what.over) location.reload();
+    else if (what.over) anew();
     else if (what.hello && streaming && latest) others.postMessage({ pending: latest });
   };
   others.addEventListener("message", (e) => hear(e.data));
@@ -124,7 +144,7 @@
   else follow();
 
   setInterval(() => {
-    for (const t of document.querySelectorAll(".ask time")) {
+    for (const t of document.querySelectorAll(".ask time.age")) {
       const s = Math.max(0, Math.round((Date.now() - Date.parse(t.dateTime)) / 1000));
       t.textContent = s < 60 ? s + " s" : s < 3600 ? Math.floor(s / 60) + " min" : Math.floor(s / 3600) + " h";
     }
@@ -137,14 +157,14 @@
       method: "POST", body: fields, redirect: "error",
       headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
     });
-    if (answer.status === 401) { location.reload(); return; }
+    if (answer.status === 401) { anew(); return; }
     const got = await answer.json();
     const results = got.results || [{ ok: false, error: got.error }];
     const failed = results.filter((r) => !r.ok);
     say(got.said || got.error, failed.length > 0);
     const problem = (form.closest("details.edit") || form.closest(".ask") || form).querySelector(".problem");
     if (problem) problem.textContent = failed.length ? got.said || got.error : "";
-    if (failed.length === 0 && !list) { location.assign(base + "/"); return; }
+    if (got.next) { location.assign(got.next); return; }
     if (failed.length === 0) next(form.closest(".ask"), results.map((r) => r.id));
     await refresh();
   };
@@ -155,8 +175,41 @@
     if (e.submitter && e.submitter.hasAttribute("formaction")) return; // it leads to a page that asks for a code
     e.preventDefault();
     if (early()) { say("The list has just changed. Look again, and answer then.", true); return; }
+    if (unread(form, e.submitter)) return;
     send(form, new URLSearchParams(new FormData(form, e.submitter))).catch(() => say("It was not sent: the page cannot be reached.", true));
   });
+
+  // A call of high risk is allowed when all of its text was on the screen, from its beginning on and long enough to be seen.
+
+  const glance = 100;
+  const reading = new WeakMap(); // by text: how far it was seen, and what was on the screen at the last look
+  const look = () => {
+    const now = performance.now();
+    for (const ask of document.querySelectorAll(".ask")) {
+      for (const text of ask.querySelectorAll(".read")) {
+        const box = text.getBoundingClientRect();
+        let r = reading.get(text);
+        if (!r || r.height !== box.height || r.width !== box.width) r = { height: box.height, width: box.width, seen: 0, to: 0, since: now };
+        const from = Math.max(-box.top, 0), to = Math.min(innerHeight - box.top, box.height);
+        if (to !== r.to) { r.to = to; r.since = now; }
+        else if (now - r.since >= glance && from <= r.seen + 1) r.seen = Math.max(r.seen, to);
+        reading.set(text, r);
+      }
+    }
+  };
+  setInterval(look, glance / 2);
+  // unread says so when an answer is a yes to a call of high risk that was not read to its end, and shows what was not.
+  const unread = (form, button) => {
+    const ask = form.closest(".ask");
+    if (!ask || !form.querySelector("input.code") || !(button && button.value.startsWith("allow"))) return false;
+    const texts = [...ask.querySelectorAll(".read")].filter((t) => t.offsetParent !== null);
+    const text = texts.find((t) => !reading.has(t) || reading.get(t).seen < reading.get(t).height - 2);
+    if (texts.length > 0 && !text) return false;
+    const r = text && reading.get(text);
+    say("A call of this risk has to be seen whole before it is allowed. Read on to the end of its text, and press the button again.", true);
+    if (text) scrollTo({ top: scrollY + text.getBoundingClientRect().top + (r ? r.seen : 0) - 80 });
+    return true;
+  };
 
   // The question that keys are about.
 
@@ -211,6 +264,7 @@
     if (!form || ask && ask.classList.contains("asks")) { say("This one wants an answer in its form."); return; }
     if (decision !== "deny" && code && !code.value) { released(() => code.focus()); say("A call of this risk wants its code typed. Then press the button."); return; }
     if (decision !== "deny" && !form.querySelector("button.yes")) { say("It has to be seen whole first: s shows it."); return; }
+    if (decision !== "deny" && !chosen.length && unread(form, form.querySelector("button.yes"))) return;
     const what = targets.length === 1 ? "this call" : "these " + targets.length + " calls";
     $("confirm-title").textContent = (decision === "deny" ? "Deny " : "Allow ") + what + "?";
     $("confirm-list").replaceChildren(...targets.map((t) => {

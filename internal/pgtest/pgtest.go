@@ -164,3 +164,29 @@ func (s *Server) SQLAs(user, name, statements string) (string, error) {
 	}
 	return strings.TrimSpace(string(out)), nil
 }
+
+// Freeze stops all processes of the server where they are: nothing is answered, and nothing is closed. The test ends it with [Server.Thaw].
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets them go on.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	parent := strconv.Itoa(s.cmd.Process.Pid)
+	out, err := exec.Command("ps", "-A", "-o", "ppid=,pid=").Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	pids := []int{s.cmd.Process.Pid}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == parent {
+			if pid, err := strconv.Atoi(f[1]); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, sig) // one that ended meanwhile
+	}
+}

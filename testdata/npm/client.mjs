@@ -4,6 +4,7 @@
 //   {"call": NAME, "arguments": {...}, "answer": "yes"|"no"|"cancel"|"empty"|"none"}  calls a tool
 //   {"list": true}                                                       lists the tools
 //   {"changed": true}                                                    waits for tools/list_changed
+// With "progress" in a call, what the client heard of it and what it took for mistakes come with the result.
 // "answer" says how elicitations are answered: after 400 ms, as a person would at the earliest.
 import readline from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -15,6 +16,9 @@ const client = new Client({ name: "codemode-test", version: "1" }, { capabilitie
 let answer = "none";
 let asked = [];
 let changes = 0;
+let heard = [];
+let mistakes = [];
+client.onerror = (error) => mistakes.push(String(error));
 let onChange = () => {};
 client.setNotificationHandler(ToolListChangedNotificationSchema, () => { changes++; onChange(); });
 if (canAsk.elicitation) {
@@ -46,8 +50,12 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
     } else {
       answer = command.answer ?? "none";
       asked = [];
-      const result = await client.callTool({ name: command.call, arguments: command.arguments }, undefined, { timeout: 60000 });
-      say({ text: result.content.map((c) => c.text ?? c.type).join("\n"), isError: result.isError ?? false, asked,
+      heard = [];
+      mistakes = [];
+      const onprogress = command.progress ? (p) => heard.push(p.message) : undefined;
+      const result = await client.callTool({ name: command.call, arguments: command.arguments }, undefined, { timeout: 60000, onprogress });
+      await new Promise((r) => setTimeout(r, command.progress ? 50 : 0)); // for what comes after the result
+      say({ text: result.content.map((c) => c.text ?? c.type).join("\n"), isError: result.isError ?? false, asked, heard, mistakes,
         blocks: result.content.filter((c) => c.type !== "text").map((c) => ({ type: c.type, mimeType: c.mimeType, data: c.data ?? c.resource?.blob ?? "" })) });
     }
   } catch (error) {

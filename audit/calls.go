@@ -1,0 +1,145 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/store"
+)
+
+var callsHeader = []string{
+	"run", "call", "principal", "client", "profile", "server", "tool", "verdict", "risk", "rule", "decided by", "channel", "approver",
+	"asked", "started", "completed", "ms", "state", "reason", "detail", "count", "arguments", "result",
+}
+
+// A callRow is what the entries of one call say together.
+type callRow struct {
+	first     *Entry // says what was called, by whom
+	decision  *Entry // that it is refused, or sent
+	end       *Entry // how it ended
+	asked     time.Time
+	started   time.Time
+	completed time.Time
+}
+
+// ExportCalls writes the calls that the entries which fit q are about as CSV: a row for each, as soon as all of it was read, and
+// those without an end last. It returns how many there are. Unlike a file of [Export] it proves nothing.
+func ExportCalls(ctx context.Context, w io.Writer, db *store.DB, q store.Query) (n int, err error) {
+	out := csv.NewWriter(w)
+	if err := out.Write(callsHeader); err != nil {
+		return 0, err
+	}
+	type id struct {
+		run  string
+		call int
+	}
+	open := map[id]*callRow{}
+	var order []id // of open
+	write := func(r *callRow) error {
+		n++
+		return out.Write(r.cells())
+	}
+	err = Entries(ctx, db, q, func(e *Entry) error {
+		if e.Kind != Call {
+			return nil
+		}
+		of := id{e.Run, e.Call}
+		r := open[of]
+		if r == nil {
+			r = &callRow{first: e}
+		}
+		if r.add(e); r.complete() {
+			delete(open, of)
+			return write(r)
+		}
+		if open[of] == nil {
+			open[of] = r
+			order = append(order, of)
+		}
+		return nil
+	})
+	if err != nil {
+		return n, err
+	}
+	for _, of := range order {
+		r := open[of]
+		if r == nil {
+			continue // complete, or listed twice
+		}
+		delete(open, of)
+		if err := write(r); err != nil {
+			return n, err
+		}
+	}
+	out.Flush()
+	return n, out.Error()
+}
+
+func (r *callRow) add(e *Entry) {
+	switch e.State {
+	case Pending:
+		r.asked = e.Time
+	case Running:
+		r.decision, r.started = e, e.Time
+	case Refused:
+		r.decision, r.end, r.completed = e, e, e.Time
+	default:
+		r.end, r.completed = e, e.Time
+	}
+}
+
+// complete reports whether nothing is missing. The entries of a call may be of two chains, one for each process it was in.
+func (r *callRow) complete() bool { return r.decision != nil && r.end != nil }
+
+func (r *callRow) cells() []string {
+	decision := cmp.Or(r.decision, r.first)
+	end := cmp.Or(r.end, decision)
+	by, rule, args, result, state := decision.DecidedBy, "", "", "", end.State
+	if by == nil {
+		by = &DecidedBy{}
+	}
+	if len(decision.Rules) > 0 {
+		rule = strings.TrimSpace(decision.Rules[0].ID + " " + decision.Rules[0].At)
+	}
+	if a := cmp.Or(decision.Args, r.first.Args); a != nil {
+		args = string(a.Redacted)
+	}
+	if end.Result != nil {
+		result = string(end.Result.Redacted)
+	}
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.Format(timeFormat)
+	}
+	number, took, count := "", "", ""
+	if r.first.Call != 0 { // which refusals that were counted have not
+		number = strconv.Itoa(r.first.Call)
+	}
+	if end.MS != 0 {
+		took = strconv.FormatFloat(end.MS, 'f', -1, 64)
+	}
+	if end.Count != 0 {
+		count = strconv.Itoa(end.Count)
+	}
+	e := r.first
+	cells := []string{
+		e.Run, number, e.Principal, e.Client, e.Profile, e.Server, e.Tool, decision.Verdict, decision.Risk, rule, by.How,
+		by.Channel, by.Principal, at(r.asked), at(r.started), at(r.completed), took, state, end.Reason, end.Detail, count, args, result,
+	}
+	for i, c := range cells {
+		if slices.Contains([]string{"arguments", "result"}, callsHeader[i]) {
+			c = visible.JSON(c)
+		}
+		cells[i] = safeCell(c)
+	}
+	return cells
+}

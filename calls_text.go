@@ -1,0 +1,269 @@
+package codemode
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+const (
+	slowCall     = time.Second // a call that took less was not worth waiting for differently
+	groupDetails = 3           // of what is said about the calls of one group
+	numberBytes  = 60          // of the numbers of one group
+)
+
+// callsText lists the calls, in about room bytes. Equal calls share a line. Those that did not get through come first,
+// then those that may have changed something, then those that only read.
+func (r *Response) callsText(err error, room int) string {
+	if len(r.Calls) == 0 && r.Queued == 0 {
+		if err != nil && r.Run != "" {
+			return "\ncalls: none\n"
+		}
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\ncalls:")
+	if len(r.Calls) > 0 {
+		fmt.Fprintf(&b, " %d (%s)%s", len(r.Calls), tally(r.Calls), r.effects(err))
+	}
+	b.WriteString("\n")
+	if r.everyCall {
+		writeLines(&b, r.Calls, room, callText, func(hostfns.Report) int { return 1 })
+	} else {
+		numbered := err != nil || slices.ContainsFunc(r.Calls, func(c hostfns.Report) bool { return c.State != hostfns.Done })
+		text := func(g callGroup) string { return g.text(numbered) }
+		size := func(g callGroup) int { return len(g) }
+		groups := groupCalls(r.Calls)
+		first := slices.IndexFunc(groups, func(g callGroup) bool { return g[0].State == hostfns.Done })
+		if first < 0 {
+			first = len(groups)
+		}
+		writeLines(&b, groups[:first], room/2, text, size) // however many went wrong, there is room for those that did not
+		writeLines(&b, groups[first:], room, text, size)
+	}
+	b.WriteString(r.warnings())
+	if r.Queued > 0 {
+		fmt.Fprintf(&b, "  (%d more were waiting for their turn and did not start)\n", r.Queued)
+	}
+	return b.String()
+}
+
+// writeLines writes what stands in a list until b has room bytes, and how many calls are left out then.
+func writeLines[T any](b *strings.Builder, list []T, room int, text func(T) string, calls func(T) int) {
+	for i, one := range list {
+		line := text(one)
+		if b.Len()+len(line) > room {
+			n := 0
+			for _, left := range list[i:] {
+				n += calls(left)
+			}
+			fmt.Fprintf(b, "  (%d more are not listed)\n", n)
+			return
+		}
+		b.WriteString(line)
+	}
+}
+
+// effects says what a program that did not come to its end leaves behind.
+func (r *Response) effects(err error) string {
+	if _, ended := errors.AsType[*sandbox.Error](err); !ended {
+		return ""
+	}
+	happened, changed := false, false
+	for _, c := range r.Calls {
+		if c.State == hostfns.Done || c.State == hostfns.Unknown || c.State == hostfns.Failed && c.Took > 0 {
+			happened, changed = true, changed || !c.Reads
+		}
+	}
+	switch {
+	case changed:
+		return "; what is done is not undone"
+	case happened:
+		return "; they only read, as their servers say"
+	}
+	return ""
+}
+
+// A callGroup is calls of one tool that ended alike, in the order of the program.
+type callGroup []hostfns.Report
+
+// groupCalls sorts the groups by what matters most: what nobody knows, what went wrong, what may have changed something.
+func groupCalls(calls []hostfns.Report) []callGroup {
+	type key struct {
+		tool, reason, approved, changed string
+		state                           hostfns.State
+	}
+	at := map[key]int{}
+	var groups []callGroup
+	for _, c := range calls {
+		k := key{c.Tool, c.Reason, c.Approved, strings.Join(c.Changed, " "), c.State}
+		i, known := at[k]
+		if !known {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	slices.SortStableFunc(groups, func(a, b callGroup) int { return cmp.Compare(a.rank(), b.rank()) })
+	return groups
+}
+
+func (g callGroup) rank() int {
+	rank := slices.Index([]hostfns.State{hostfns.Unknown, hostfns.Failed, hostfns.Refused, hostfns.NotStarted, hostfns.Done}, g[0].State)
+	if g[0].State == hostfns.Done && g[0].Reads {
+		rank++
+	}
+	return rank
+}
+
+// text is the line of a group, with further lines where different things are to be said about its calls.
+func (g callGroup) text(numbered bool) string {
+	c := g[0]
+	var b strings.Builder
+	b.WriteString("  ")
+	if numbered {
+		b.WriteString(g.numbers() + ". ")
+	}
+	b.WriteString(oneLine(c.Tool, 80))
+	if len(g) > 1 {
+		fmt.Fprintf(&b, " x%d", len(g))
+	}
+	fmt.Fprintf(&b, " %s", c.State)
+	slowest := c.Took
+	details := map[string]callGroup{}
+	var order []string
+	for _, c := range g {
+		slowest = max(slowest, c.Took)
+		detail := strings.TrimPrefix(c.Detail, c.Tool+": ")
+		if details[detail] == nil {
+			order = append(order, detail)
+		}
+		details[detail] = append(details[detail], c)
+	}
+	switch {
+	case slowest < slowCall:
+	case len(g) > 1:
+		fmt.Fprintf(&b, ", the slowest in %v", roughly(slowest))
+	default:
+		fmt.Fprintf(&b, " in %v", roughly(slowest))
+	}
+	b.WriteString(remarks(c))
+	if len(order) == 1 {
+		if order[0] != "" {
+			b.WriteString(": " + oneLine(order[0], detailRunes))
+		}
+		return b.String() + "\n"
+	}
+	b.WriteString(":\n")
+	for i, detail := range order {
+		if i == groupDetails {
+			fmt.Fprintf(&b, "    (%d more that differ)\n", len(order)-i)
+			break
+		}
+		fmt.Fprintf(&b, "    %s. %s\n", details[detail].numbers(), oneLine(cmp.Or(detail, "nothing is known"), detailRunes))
+	}
+	return b.String()
+}
+
+// numbers are those of the calls, such as "1-9, 12".
+func (g callGroup) numbers() string {
+	var b strings.Builder
+	for i := 0; i < len(g); {
+		last := i
+		for last+1 < len(g) && g[last+1].Call == g[last].Call+1 {
+			last++
+		}
+		text := fmt.Sprint(g[i].Call)
+		if last > i {
+			text += fmt.Sprintf("-%d", g[last].Call)
+		}
+		if i > 0 {
+			text = ", " + text
+		}
+		if b.Len()+len(text) > numberBytes {
+			b.WriteString(", …")
+			break
+		}
+		b.WriteString(text)
+		i = last + 1
+	}
+	return b.String()
+}
+
+// remarks says who approved a call, and why it did not get through.
+func remarks(c hostfns.Report) string {
+	text := ""
+	if c.Approved != "" {
+		text += fmt.Sprintf(", approved (%s)", oneLine(c.Approved, 80))
+	}
+	if len(c.Changed) > 0 {
+		text += fmt.Sprintf(", with arguments that a person changed: %s", oneLine(strings.Join(c.Changed, ", "), 120))
+	}
+	if c.Reason != "" {
+		text += fmt.Sprintf(" (%s)", oneLine(c.Reason, 80))
+	}
+	return text
+}
+
+// callText says in one line what became of a call.
+func callText(c hostfns.Report) string {
+	text := fmt.Sprintf("  %d. %s %s", c.Call, oneLine(c.Tool, 80), c.State)
+	if c.Took > 0 {
+		text += fmt.Sprintf(" in %v", roughly(c.Took))
+	}
+	text += remarks(c)
+	if c.Detail != "" {
+		text += ": " + oneLine(strings.TrimPrefix(c.Detail, c.Tool+": "), detailRunes)
+	}
+	return text + "\n"
+}
+
+// warnings says once for each tool what was odd about its answers.
+func (r *Response) warnings() string {
+	var b strings.Builder
+	seen := map[string]int{} // tool and warning to how many calls had it
+	for _, c := range r.Calls {
+		if c.Warning != "" {
+			seen[c.Tool+"\n"+c.Warning]++
+		}
+	}
+	keys := slices.Sorted(maps.Keys(seen))
+	for i, key := range keys {
+		if i == warningLines {
+			fmt.Fprintf(&b, "  (%d more warnings)\n", len(keys)-i)
+			break
+		}
+		tool, warning, _ := strings.Cut(key, "\n")
+		times := ""
+		if n := seen[key]; n > 1 {
+			times = fmt.Sprintf(" (%d calls)", n)
+		}
+		fmt.Fprintf(&b, "  warning: %s%s: %s\n", oneLine(tool, 80), times, oneLine(warning, detailRunes))
+	}
+	return b.String()
+}
+
+// tally counts calls by how they ended: "2 done, 1 refused".
+func tally(calls []hostfns.Report) string {
+	var parts []string
+	for _, s := range []hostfns.State{hostfns.Done, hostfns.Refused, hostfns.Failed, hostfns.Unknown, hostfns.NotStarted} {
+		n := 0
+		for _, c := range calls {
+			if c.State == s {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

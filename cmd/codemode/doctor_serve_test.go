@@ -1,0 +1,83 @@
+package main
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What codemode serve refuses, doctor refuses too, and profiles lint tells: with the same words, at the same place, and
+// all of it at once.
+func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		config string
+		places []string // line:column, and words
+		lint   int      // its exit code
+	}{
+		"the form of four keys": {`{
+"http": {"tokns": []},
+"console": true,
+"store": "postgres",
+"responder": {"start": "always"}}`, []string{":2:10", `did you mean "tokens"?`, ":3:12", "says too little", ":4:10", "neither a file", ":5:24", `"auto"`}, exitUsage},
+		"variables that are not set": {`{
+"http": {"tokens": [
+  {"token": "${NO_SUCH_A}"},
+  {"token": "${NO_SUCH_B}"}]}}`, []string{":3:13", "NO_SUCH_A is not set", ":4:13", "NO_SUCH_B is not set"}, 0},
+		"a store in a variable": {`{
+"store": {"path": "${NO_SUCH_A}",
+  "key": "${NO_SUCH_B}"}}`, []string{":2:19", "NO_SUCH_A is not set", ":3:10", "NO_SUCH_B is not set"}, exitUsage},
+		"two servers": {`{"mcpServers": {
+"a": {"command": 7},
+"b": {"command": 8}}}`, []string{":2:1", ":3:1"}, 0},
+	} {
+		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), test.config)
+		for _, args := range [][]string{{"serve", "--http", "127.0.0.1:0"}, {"doctor"}, {"profiles", "lint", "--offline"}} {
+			cmd := command(t, append(args, "--config", config, "--project", "none")...)
+			cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			want := exitUsage
+			if args[0] == "profiles" {
+				want = test.lint
+			}
+			if cmd.ProcessState.ExitCode() != want {
+				t.Errorf("%s: %s ended with %v:\n%s", name, args[0], err, out)
+			}
+			for _, place := range test.places {
+				if !strings.Contains(string(out), place) {
+					t.Errorf("%s: %q is not in what %s says:\n%s", name, place, args[0], out)
+				}
+			}
+		}
+	}
+}
+
+// A page that is switched off is no mistake.
+func TestConsoleFalseServesNoPage(t *testing.T) {
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"console": false, "evaluation": {"profiles": {"p": {}}}}`)
+	s := serveOverHTTP(t, "0", nil, "--config", config)
+	res, err := http.Get(strings.TrimSuffix(s.url, "/mcp") + "/console")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusNotFound {
+		t.Errorf("the page: %s", res.Status)
+	}
+	s.end()
+}
+
+// An overlay that misses whom it is about is a failure of doctor and a finding of lint.
+func TestOverlaysForNobodyAreProblems(t *testing.T) {
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {}}, "defaultProfile": "p", "overlays": [
+		{"id": "lost", "principal": "ana", "denylist": ["time__*"]}]},
+		"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}]}}`)
+	for code, args := range map[int][]string{exitUsage: {"doctor"}, exitProgram: {"profiles", "lint", "--offline"}} {
+		cmd := command(t, append(args, "--config", config, "--project", "none")...)
+		cmd.Env = append(cmd.Env, "ANNA=the-token-of-anna", "XDG_STATE_HOME="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != code || !strings.Contains(string(out), `the overlay "lost" can fit nobody`) || !strings.Contains(string(out), ":2:3") {
+			t.Errorf("%s: %v\n%s", args[0], err, out)
+		}
+	}
+}

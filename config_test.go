@@ -1,0 +1,72 @@
+package codemode_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode"
+)
+
+// Whoever reads in the log that the configuration changed is told which file did, however it was named.
+func TestReloadLinesNameTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mine.json")
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(original)
+	for _, name := range []func(*codemode.Options){
+		func(o *codemode.Options) { o.ConfigPath = path },
+		func(o *codemode.Options) { o.Files.User = path },
+		func(o *codemode.Options) { o.Files.Managed = path },
+	} {
+		var log syncBuffer
+		e := open(t, "", name, func(o *codemode.Options) { o.Log = log.logger() })
+		for _, step := range []struct{ text, says string }{
+			{strings.Replace(original, "safe", "mild", 1), "the configuration was reloaded"}, {"{", "the changed configuration is not used"}, {original, "the configuration was reloaded"},
+		} {
+			before := len(log.String())
+			put(step.text)
+			for deadline := time.Now().Add(10 * time.Second); !strings.Contains(log.String()[before:], step.says); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("%q is not in the log:\n%s", step.says, log.String())
+				}
+			}
+			line, _, _ := strings.Cut(log.String()[before+strings.Index(log.String()[before:], step.says):], "\n")
+			if !strings.Contains(line, path) || strings.Contains(line, `file=""`) {
+				t.Errorf("it does not name %s: %s", path, line)
+			}
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A secret that can be guessed would let anybody say that a program was checked.
+func TestAWeakPreflightSecretIsRefused(t *testing.T) {
+	for _, secret := range []string{"short", strings.Repeat("x", 31)} {
+		for name, change := range map[string]func(*codemode.Options){
+			"CODEMODE_PREFLIGHT_SECRET": func(o *codemode.Options) {
+				o.Env = func(name string) (string, bool) { return secret, name == codemode.PreflightSecretVariable }
+			},
+			"Options.PreflightSecret": func(o *codemode.Options) { o.PreflightSecret = secret },
+		} {
+			var o codemode.Options
+			change(&o)
+			e, err := codemode.New(t.Context(), o)
+			if err == nil {
+				e.Close(t.Context())
+				t.Errorf("%s of %d bytes is taken without a word", name, len(secret))
+			} else if !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "openssl rand") || strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	open(t, original, func(o *codemode.Options) { o.PreflightSecret = strings.Repeat("x", 32) })
+}

@@ -1,0 +1,153 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+type openAPI struct {
+	Paths map[string]map[string]struct {
+		Responses map[string]struct {
+			Content map[string]struct{ Schema json.RawMessage }
+		}
+	}
+	Components struct{ Schemas map[string]json.RawMessage }
+}
+
+// check holds that an answer is what the file says of a path and a status.
+func (o *openAPI) check(t *testing.T, path, method string, got *response) {
+	t.Helper()
+	described, ok := o.Paths[path][method].Responses[fmt.Sprint(got.code)]
+	if !ok {
+		t.Errorf("%s %s answers %d, which the file does not list: %s", method, path, got.code, got.body)
+		return
+	}
+	text := strings.ReplaceAll(string(described.Content["application/json"].Schema), "#/components/schemas/", "#/$defs/")
+	defs, err := json.Marshal(o.Components.Schemas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	all := fmt.Sprintf(`{"allOf": [%s], "$defs": %s}`, text, strings.ReplaceAll(string(defs), "#/components/schemas/", "#/$defs/"))
+	if err := json.Unmarshal([]byte(all), &schema); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	var value any
+	got.json(&value)
+	if err := resolved.Validate(value); err != nil {
+		t.Errorf("%s %s, %d: %v\n%s", method, path, got.code, err, got.body)
+	}
+}
+
+// The OpenAPI file names every path of the API and no other, and the server answers as it says.
+func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
+	text, err := os.ReadFile("../docs/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o openAPI
+	if err := json.Unmarshal(text, &o); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	var want []string
+	for _, x := range w.c.inside() {
+		if strings.HasPrefix(x.path, "/api/") {
+			want = append(want, strings.ToLower(x.method)+" /s/{session}"+x.path)
+		}
+	}
+	want = append(want, "post /login")
+	var got []string
+	for path, methods := range o.Paths {
+		for method := range maps.Keys(methods) {
+			got = append(got, method+" "+path)
+		}
+	}
+	slices.Sort(want)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("the file has %q, the server %q", got, want)
+	}
+
+	history(w)
+	v := w.login(anna)
+	const in = "/s/{session}/api/"
+	read := func(path, under string) *response {
+		t.Helper()
+		got := v.get(under)
+		o.check(t, path, "get", got)
+		return got
+	}
+	post := func(path, under, body string, headers ...string) *response {
+		t.Helper()
+		got := v.send("POST", under, body, append(headers, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf)...)
+		o.check(t, path, "post", got)
+		return got
+	}
+	w.ask(call(func(r *approvals.Request) { r.Call = 2; r.Edit = func(json.RawMessage) error { return nil } }), call())
+	w.ask(call(func(r *approvals.Request) { r.Run, r.Risk = "r_a", approvals.High }))
+	w.ask(&approvals.Request{
+		Name: approvals.InquiryTool, Risk: approvals.Low, Principal: anna, Run: "r_z", Call: 9, Args: json.RawMessage(`{}`),
+		Inquiry: &approvals.Inquiry{Header: "Release", Question: "Which?", Options: []approvals.Option{{Label: "main"}, {Label: "stable"}}},
+	})
+	list := v.pending()
+	for i, a := range list {
+		if i > 0 && (a.Since.Before(list[i-1].Since) || a.Since.Equal(list[i-1].Since) && a.Call < list[i-1].Call) {
+			t.Errorf("question %d is out of order", i)
+		}
+		if !a.Expires.After(time.Now()) {
+			t.Errorf("question %d waits until %s", i, a.Expires)
+		}
+	}
+	read(in+"session", "/api/session")
+	read(in+"pending", "/api/pending")
+	for _, a := range list {
+		read(in+"pending/{id}", "/api/pending/"+a.ID)
+	}
+	read(in+"pending/{id}", "/api/pending/q_none")
+	read(in+"entries", "/api/entries?limit=5")
+	post(in+"answer", "/api/answer", `{"id": "q_none", "digest": "x", "decision": "deny"}`)
+	post(in+"answer", "/api/answer", `{"ids": 1}`)
+	answer := func(fields string) {
+		t.Helper()
+		a := v.pending()[0]
+		post(in+"answer", "/api/answer", fmt.Sprintf(`{"id": %q, "digest": %q, %s}`, a.ID, a.Digest, fields))
+	}
+	answer(`"decision": "perhaps"`)
+	answer(`"decision": "allow", "scope": "time", "length": "100h"`)
+	answer(`"decision": "allow", "propose": "any"`)
+	a := v.pending()[0]
+	post(in+"answer/propose", "/api/answer/propose", fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest))
+	answer(`"decision": "allow", "scope": "time", "length": "10m", "uses": 3, "wait": "1ms"`)
+	g, err := approvals.Draft(call(), approvals.ForTime, 0, time.Now())
+	if err == nil {
+		err = w.grants.Give(t.Context(), g)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(in+"grants", "/api/grants"); !strings.Contains(got.body, `"allows":"github.create_issue with exactly`) {
+		t.Errorf("grants: %s", got.body)
+	}
+	post(in+"grants/revoke", "/api/grants/revoke", `{"grant": "g_none"}`)
+	post(in+"grants/revoke", "/api/grants/revoke", `{"grant": "`+g.ID+`"}`)
+	if states := w.record.states("grant"); !slices.Contains(states, "revoked "+anna) {
+		t.Errorf("the record has %q", states)
+	}
+	// A token of an MCP client opens nothing.
+	stranger := &visitor{w: w, path: v.path}
+	o.check(t, in+"pending", "get", stranger.send("GET", "/api/pending", "", "Authorization: Bearer a-token-of-an-mcp-client"))
+}

@@ -1,0 +1,48 @@
+package console
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/codemode-project/codemode/audit"
+)
+
+// reasons are what the codes mean that programs and the record have.
+var reasons = map[string]string{
+	"denied":                  "the rules deny it",
+	"bad_arguments":           "the arguments cannot be judged",
+	"limit":                   "a limit of the profile is used up",
+	"policy_changed":          "the rules changed before it was made",
+	"elicitation_declined":    "a person said no",
+	"elicitation_unsupported": "there was no means of asking a person",
+	"no_approver":             "nobody gave an answer that counts",
+	"timeout":                 "nobody answered in time",
+	"canceled":                "the question was closed, or the program ended",
+	"too_many_asks":           "the program asked too often",
+	"too_many_refusals":       "people refused too often",
+	"invalid_decision":        "what was decided is no decision",
+	"late_answer":             "the answer came too late",
+	"not started":             "the program was not started",
+}
+
+// deciders are what the words of the record for who decided mean.
+var deciders = map[string]string{
+	"rule": "a rule", "default": "the profile's default", "floor": "the floor", "person": "a person", "grant": "what was allowed before",
+	"fallback": "the profile's fallback", "limit": "a limit", "definition_changed": "the tool was redefined", "bypass": "the bypass",
+	"error": "an error", "none": "nobody",
+}
+
+// states are what the states of entries are called where their kind does not say more.
+var states = map[string]string{
+	audit.OK: "done", audit.Failed: "failed", audit.Unknown: "nobody knows whether it happened", audit.NotSent: "not sent",
+	audit.Parked: "waits for a person",
+}
+
+// because is why something did not happen, in words. A code that is new says itself.
+func because(code string) string { return word(cmp.Or(reasons[code], code)) }
+
+func decider(how string) string { return word(cmp.Or(deciders[how], how)) }
+
+func stateWord(state string) string {
+	return word(cmp.Or(states[state], reasons[state], strings.ReplaceAll(state, "_", " ")))
+}

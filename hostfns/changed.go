@@ -1,0 +1,66 @@
+package hostfns
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mostChanged is how many places in its arguments a report says that a person has changed.
+const mostChanged = 10
+
+// changed lists where two JSON texts differ, as JSON Pointers. Lists of different lengths differ as a whole.
+func changed(was, is json.RawMessage) []string {
+	a, _ := decoded(was)
+	b, _ := decoded(is)
+	all := differences(nil, "", a, b)
+	return all[:min(len(all), mostChanged)]
+}
+
+// differences appends where two values differ, until there are enough.
+func differences(all []string, at string, a, b any) []string {
+	if len(all) >= mostChanged {
+		return all
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok {
+			return append(all, at)
+		}
+		keys := maps.Clone(x)
+		maps.Copy(keys, y)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			v, had := x[key]
+			w, has := y[key]
+			if had && has {
+				all = differences(all, member(at, key), v, w)
+			} else {
+				all = append(all, member(at, key))
+			}
+		}
+		return all
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			return append(all, at)
+		}
+		for i := range x {
+			all = differences(all, element(at, i), x[i], y[i])
+		}
+		return all
+	}
+	if !reflect.DeepEqual(a, b) {
+		all = append(all, at)
+	}
+	return all
+}
+
+var pointerSteps = strings.NewReplacer("~", "~0", "/", "~1")
+
+// member is the JSON Pointer of a member of the object at another one, element that of an element of a list (RFC 6901).
+func member(at, key string) string    { return at + "/" + pointerSteps.Replace(key) }
+func element(at string, i int) string { return at + "/" + strconv.Itoa(i) }

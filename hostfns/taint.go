@@ -1,0 +1,237 @@
+package hostfns
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// What an untrusted server answers may be anybody's words. From the first such answer on the run is tainted: a program may have put
+// the answer, or something made of it, into any argument. A call is free of it only where that can be shown: its arguments are
+// written in the program's text, but for single values that a trusted server answered and no untrusted one. So what an answer
+// can still do is choose among calls and values that are there anyway.
+
+// A WrittenCall is a call whose arguments the text of the program shows, at least in part.
+type WrittenCall struct {
+	Tool    string          // canonical name
+	Args    json.RawMessage // as the text shows them
+	Unknown []string        // JSON Pointers to what the text does not show; there may be any value
+}
+
+const (
+	// leastTraced is the shortest text or number, in characters, whose appearance in an answer means something.
+	leastTraced = 4
+	// mostTraced bounds what is kept of the answers of a run, in bytes; beyond it no value is known to come from a trusted server.
+	mostTraced = 4 << 20
+	// longestTraced is the longest answer whose values are kept, in bytes: to take one apart costs several times its size.
+	longestTraced = 64 << 10
+)
+
+// A taint is what a run knows of outside words. The zero value is a run that has read none. Run.mu guards it.
+type taint struct {
+	by    string             // what was read first, in words; "" means that the run is not tainted
+	known map[string]*origin // where texts and numbers come from, by their JSON
+	size  int                // bytes of known
+}
+
+// An origin is what answered a value.
+type origin struct {
+	call      int
+	tool      string
+	untrusted string // the server, if any that answered it is not trusted; the rest is about that one then
+}
+
+// answered takes in what a call gave the program: an answer, or words of a failure.
+// traced says whether the values are kept: without, only that the run is tainted is known.
+func (t *taint) answered(call int, tool *Tool, value json.RawMessage, traced bool) {
+	if !tool.Trusted && t.by == "" {
+		t.by = fmt.Sprintf("%s (call %d), whose server %q is not trusted", tool.Name, call, tool.Server)
+	}
+	if !traced || t.size > mostTraced {
+		return
+	}
+	if len(value) > longestTraced && tool.Trusted {
+		return // then its values are not known to come from there
+	}
+	if t.size += len(value); t.size > mostTraced || len(value) > longestTraced { // an untrusted server may have answered any value
+		t.known, t.size = nil, mostTraced+1
+		return
+	}
+	if t.known == nil {
+		t.known = map[string]*origin{}
+	}
+	root, ok := decoded(value)
+	if !ok {
+		return
+	}
+	each("", root, func(_ string, leaf any) {
+		key := leafKey(leaf)
+		if key == "" {
+			return
+		}
+		had := t.known[key]
+		if had == nil || had.untrusted == "" && !tool.Trusted {
+			had = &origin{call: call, tool: tool.Name}
+			t.known[key] = had
+		}
+		if !tool.Trusted {
+			had.untrusted = tool.Server
+		}
+	})
+}
+
+// reaches says in a sentence how words from outside may have reached the arguments of a call; "" means that they have not.
+func (t *taint) reaches(tool string, args json.RawMessage, written []WrittenCall) string {
+	if t.by == "" {
+		return ""
+	}
+	written = slices.DeleteFunc(slices.Clone(written), func(w WrittenCall) bool { return w.Tool != tool || len(args) > w.longest() })
+	if len(written) == 0 && len(args) > longestTraced { // nothing in it would be recognised
+		return "its arguments are not all written in the program, and the run has read " + t.by
+	}
+	root, ok := decoded(args)
+	if !ok {
+		return "the run has read " + t.by
+	}
+	for _, w := range written {
+		if t.fits(root, w) {
+			return ""
+		}
+	}
+	why := ""
+	each("", root, func(at string, leaf any) {
+		if from := t.known[leafKey(leaf)]; why == "" && from != nil && from.untrusted != "" {
+			why = fmt.Sprintf("the argument %s is what %s answered (call %d), and the server %q is not trusted", pointed(at), from.tool, from.call, from.untrusted)
+		}
+	})
+	if why != "" {
+		return why
+	}
+	return "its arguments are not all written in the program, and the run has read " + t.by
+}
+
+// longest is how many bytes of JSON its arguments may have, with values in the gaps that are known to come from a trusted server.
+func (w *WrittenCall) longest() int {
+	const escape = 6 // bytes that JSON may take for one
+	return escape * (len(w.Args) + len(w.Unknown)*longestTraced)
+}
+
+// fits reports whether arguments are those of a written call, with nothing but single values of trusted servers in its gaps.
+func (t *taint) fits(args any, w WrittenCall) bool {
+	shown, ok := decoded(w.Args)
+	return ok && t.same("", args, shown, w.Unknown)
+}
+
+func (t *taint) same(at string, got, shown any, unknown []string) bool {
+	if slices.Contains(unknown, at) {
+		from := t.known[leafKey(got)]
+		return from != nil && from.untrusted == ""
+	}
+	switch shown := shown.(type) {
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key := range got {
+			if _, ok := shown[key]; !ok {
+				return false
+			}
+		}
+		for key, value := range shown {
+			here := member(at, key)
+			inner, ok := got[key]
+			if !ok || !t.same(here, inner, value, unknown) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		got, ok := got.([]any)
+		if !ok || len(got) != len(shown) {
+			return false
+		}
+		for i := range shown {
+			if !t.same(element(at, i), got[i], shown[i], unknown) {
+				return false
+			}
+		}
+		return true
+	}
+	return got == shown
+}
+
+// leafKey is the JSON of a text or number that is long enough to be told apart from others; "" for anything else.
+func leafKey(leaf any) string {
+	switch leaf := leaf.(type) {
+	case string:
+		if utf8.RuneCountInString(leaf) >= leastTraced {
+			return strconv.Quote(leaf)
+		}
+	case json.Number:
+		if len(leaf) >= leastTraced {
+			return string(leaf)
+		}
+	}
+	return ""
+}
+
+// each calls f for everything in a value that holds nothing else, with its JSON Pointer, in the order of the keys.
+func each(at string, value any, f func(at string, leaf any)) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			each(member(at, key), value[key], f)
+		}
+	case []any:
+		for i, inner := range value {
+			each(element(at, i), inner, f)
+		}
+	default:
+		f(at, value)
+	}
+}
+
+// pointed writes a pointer into arguments, whose keys are the program's.
+func pointed(at string) string {
+	const longest = 60
+	if quoted := strconv.QuoteToASCII(at); len(quoted) == len(at)+2 && len(at) <= longest {
+		return at
+	}
+	return fmt.Sprintf("%.*s...", longest, strings.Trim(strconv.QuoteToASCII(at), `"`))
+}
+
+func decoded(raw json.RawMessage) (any, bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	return v, d.Decode(&v) == nil
+}
+
+// words are what of an outcome reaches the program, nil if nothing does: an answer, or what the server says of its failure.
+func words(reply *Reply, err error) json.RawMessage {
+	if reply != nil && err == nil {
+		if reply.Value == nil {
+			return json.RawMessage("null")
+		}
+		return reply.Value
+	}
+	if sent, ok := errors.AsType[*SendError](err); err == nil || ok && !sent.Unknown {
+		return nil // nothing came back
+	}
+	said := []any{err.Error()}
+	if failure, ok := errors.AsType[*ToolFailure](err); ok {
+		said = append(said, failure.Content)
+	}
+	raw, failed := json.Marshal(said)
+	if failed != nil {
+		return json.RawMessage("null") // nothing of it is known then
+	}
+	return raw
+}

@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/server"
+)
+
+// publishedArguments gives what each tool says that it takes.
+func publishedArguments(t *testing.T, c *client) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for tool, err := range c.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(tool.InputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema struct {
+			Properties           map[string]json.RawMessage
+			AdditionalProperties *bool
+		}
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			t.Fatal(err)
+		}
+		if schema.AdditionalProperties == nil || *schema.AdditionalProperties {
+			t.Errorf("%s says that it takes any argument", tool.Name)
+		}
+		all[tool.Name] = []string{}
+		for name := range schema.Properties {
+			all[tool.Name] = append(all[tool.Name], name)
+		}
+	}
+	return all
+}
+
+// openWithScript has a saved program.
+func openWithScript(t *testing.T) *house {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "one.ts"), []byte("return 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, fmt.Sprintf(`{"scripts": {"root": %q, "allow": [{"folder": ".", "pattern": "*.ts"}]},
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["time__*"]}}}}`, root), server.Options{})
+}
+
+// A tool takes the arguments that its schema has, and no others: what is not read has to be said.
+func TestArgumentsAreThoseOfTheSchema(t *testing.T) {
+	h := openWithScript(t)
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		c := h.connect(nil, version)
+		tools := publishedArguments(t, c)
+		if len(tools) < 6 {
+			t.Fatalf("there are only the tools %v", tools)
+		}
+		valid := map[string]any{"code": "return 1", "query": "time", "names": []string{"time__now"}, "question": "May I?", "script": "one.ts"}
+		for tool, taken := range tools {
+			args := map[string]any{}
+			for _, name := range taken {
+				if v, ok := valid[name]; ok && !(name == "script" && slices.Contains(taken, "code")) {
+					args[name] = v
+				}
+			}
+			if text, _ := c.call(tool, args); strings.Contains(text, "there is no argument") {
+				t.Errorf("%s %v: %s", tool, args, text)
+			}
+			for _, unknown := range []string{"profile", "sessionId", "session", "principal", "approved", "Code", "", "\u202e"} {
+				if slices.Contains(taken, unknown) {
+					continue
+				}
+				args[unknown] = "x"
+				text, failed := c.call(tool, args)
+				if !failed || !strings.Contains(text, fmt.Sprintf("there is no argument %q", unknown)) {
+					t.Errorf("%s, %s with the argument %q: %v %s", version, tool, unknown, failed, text)
+				}
+				for _, name := range taken {
+					if !strings.Contains(text, fmt.Sprintf("%q", name)) {
+						t.Errorf("%s does not say that it takes %q: %s", tool, name, text)
+					}
+				}
+				delete(args, unknown)
+			}
+		}
+	}
+}
+
+// A model that has checked a saved program runs it with the same word.
+func TestASavedProgramIsNamedTheSameByEveryTool(t *testing.T) {
+	c := openWithScript(t).connect(nil, "")
+	tools := publishedArguments(t, c)
+	for _, tool := range []string{"codemode_check", "codemode_run_script"} {
+		if !slices.Contains(tools[tool], "script") || slices.Contains(tools[tool], "name") {
+			t.Errorf("%s takes %v", tool, tools[tool])
+		}
+		if text, failed := c.call(tool, map[string]any{"script": "one.ts"}); failed {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package server
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// arrived reports whether something has arrived on a connection that this process has not read yet.
+func arrived(c net.Conn) bool {
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var n int
+	err = raw.Control(func(fd uintptr) { // not Read, which waits for whoever reads the connection
+		n, _, _ = unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	})
+	return err == nil && n > 0
+}

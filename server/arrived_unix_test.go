@@ -1,0 +1,69 @@
+//go:build unix
+
+package server
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
+)
+
+// A near is one end of a pipe that comes from an address.
+type near struct {
+	net.Conn
+	from net.Addr
+}
+
+func (n near) RemoteAddr() net.Addr { return n.from }
+
+// A request that has arrived is read, however long this process takes to get to it.
+func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	first, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if arrived(first) {
+		t.Fatal("nothing was sent, but something has arrived")
+	}
+	cs := newConnections(fair.New("connections", 4096, 0))
+	cs.changed(first, http.StateNew)
+	accept := func() {
+		c, _ := net.Pipe()
+		cs.changed(near{c, first.RemoteAddr()}, http.StateNew)
+	}
+	for range maxStrangers - 1 {
+		accept()
+	}
+	if _, err := client.Write([]byte("P")); err != nil {
+		t.Fatal(err)
+	}
+	for !arrived(first) { // the kernel takes it from one end to the other
+		time.Sleep(time.Millisecond)
+	}
+	accepted := make(chan struct{})
+	go func() {
+		accept()
+		close(accepted)
+	}()
+	select {
+	case <-accepted:
+		t.Error("it was closed for a newer one")
+	case <-time.After(2 * strangerWait):
+	}
+	cs.changed(first, http.StateActive)
+	<-accepted
+}

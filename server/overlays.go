@@ -1,0 +1,65 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// fingerprintForm is that of codemode.Fingerprint, and of a program in overlays.
+var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// OverlaysForNobody finds overlays of a configuration that can fit nobody whom codemode serves: an overlay that misses
+// whom it is about narrows nothing, and says so nowhere else. env looks up the variables that tokens are in.
+func OverlaysForNobody(cfg *profiles.Config, env func(string) (string, bool)) profiles.Problems {
+	var file struct {
+		Tokens []struct{ Token, Principal string }
+	}
+	if len(cfg.HTTP) > 0 && json.Unmarshal(cfg.HTTP, &file) != nil {
+		return nil // which is said elsewhere
+	}
+	known := []string{}
+	complete := true // every token is known
+	for _, t := range file.Tokens {
+		digest, err := tokenDigest(t.Token, env)
+		complete = complete && err == nil
+		known = append(known, t.Principal, digest)
+	}
+	var found profiles.Problems
+	for _, o := range cfg.Overlays() {
+		say := func(hint, format string, args ...any) {
+			found = append(found, profiles.Problem{Position: o.Pos, Length: 1, Hint: hint,
+				Message: fmt.Sprintf("the overlay %q can fit nobody: ", o.ID) + fmt.Sprintf(format, args...)})
+		}
+		switch p := o.Principal; {
+		case p == "" || slices.Contains(known, p):
+		case strings.HasPrefix(p, "sha256:") && !fingerprintForm.MatchString(p):
+			say("printf %s \"$TOKEN\" | sha256sum prints them", "after sha256: a fingerprint has 64 hexadecimal digits in lower case, not %.80q", p)
+		case strings.HasPrefix(p, "sha256:"):
+			if len(file.Tokens) > 0 && complete {
+				say("name the principal of the token, or its fingerprint as it is now", "none of http.tokens has the fingerprint %.24s…", p)
+			}
+		case !strings.HasPrefix(p, "local:"):
+			say(`name a principal of http.tokens, or whoever starts codemode: "local:USER"`, "no token has the principal %.80q", p)
+		}
+		saved := cfg.Scripts != nil
+		fits := slices.ContainsFunc(o.Programs, func(p string) bool {
+			if strings.HasPrefix(p, "sha256:") {
+				return fingerprintForm.MatchString(p)
+			}
+			return saved
+		}) || len(o.Folders) > 0 && saved
+		switch {
+		case len(o.Programs)+len(o.Folders) == 0 || fits:
+		case !saved:
+			say(`add "scripts", or name programs by their digests: sha256:...`, "it is about saved programs, and there are none")
+		default:
+			say("sha256sum FILE prints them", "after sha256: the digest of a program has 64 hexadecimal digits in lower case")
+		}
+	}
+	return found
+}

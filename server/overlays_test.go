@@ -1,0 +1,53 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/server"
+)
+
+func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
+	const tokens = `"http": {"tokens": [{"token": "${ANNA}", "principal": "anna"}, {"token": "${CARL}"}%s]}`
+	env := func(name string) (string, bool) {
+		value, ok := map[string]string{"ANNA": annasToken, "CARL": carlsToken}[name]
+		return value, ok
+	}
+	known, unknown := fmt.Sprintf(tokens, ""), fmt.Sprintf(tokens, `, {"token": "${UNSET}"}`)
+	for _, test := range []struct{ selects, others, want string }{
+		{`"principal": "anna"`, known, ""},
+		{`"principal": "` + fingerprint(annasToken) + `"`, known, ""},
+		{`"principal": "` + fingerprint(carlsToken) + `"`, known, ""},
+		{`"principal": "local:me"`, known, ""},
+		{`"principal": "ana"`, known, `no token has the principal "ana"`},
+		{`"principal": "ana"`, `"store": "a.db"`, `no token has the principal "ana"`},
+		{`"principal": "` + fingerprint("another") + `"`, known, "none of http.tokens has the fingerprint"},
+		{`"principal": "` + fingerprint("another") + `"`, unknown, ""},
+		{`"principal": "` + fingerprint("another") + `"`, `"store": "a.db"`, ""},
+		{`"principal": "` + strings.ToUpper(fingerprint(annasToken)[7:]) + `"`, known, "no token has the principal"},
+		{`"principal": "sha256:` + strings.ToUpper(fingerprint(annasToken)[7:]) + `"`, known, "64 hexadecimal digits in lower case"},
+		{`"principal": "sha256:abc"`, `"store": "a.db"`, "64 hexadecimal digits"},
+		{`"role": "intern"`, known, ""},
+		{`"session": "s1"`, known, ""},
+		{`"program": "weekly.ts"`, known, "it is about saved programs, and there are none"},
+		{`"folder": "reports"`, known, "it is about saved programs, and there are none"},
+		{`"program": ["weekly.ts"]`, `"scripts": {"root": "."}`, ""},
+		{`"folder": "reports"`, `"scripts": {"root": "."}`, ""},
+		{`"program": ["sha256:abc"]`, `"scripts": {"root": "."}`, "the digest of a program"},
+		{`"program": ["sha256:abc", "` + fingerprint("text") + `"]`, known, ""},
+	} {
+		cfg, err := profiles.Parse("codemode.json", []byte("{"+test.others+`, "evaluation": {"profiles": {"p": {}}, "overlays": [
+			{"id": "narrow", `+test.selects+`, "denylist": ["a__*"]}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := server.OverlaysForNobody(cfg, env)
+		if len(found) != min(len(test.want), 1) {
+			t.Errorf("%s beside %s: %v", test.selects, test.others, found)
+		} else if len(found) == 1 && (!strings.Contains(found[0].Message, test.want) || !strings.Contains(found[0].Message, `"narrow"`) || found[0].Line != 2 || found[0].Hint == "") {
+			t.Errorf("%s beside %s: %v, want %s", test.selects, test.others, found, test.want)
+		}
+	}
+}
