@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/store"
@@ -14,14 +12,15 @@ import (
 // StoredQuestions keeps questions and their answers in a database, so that they outlive the process that asks and can be
 // answered in any that shares the database.
 func StoredQuestions(db func(context.Context) (*store.DB, error)) approvals.SharedBook {
-	return storedQuestions{db}
+	return &storedQuestions{db: db}
 }
 
 type storedQuestions struct {
-	db func(context.Context) (*store.DB, error)
+	db       func(context.Context) (*store.DB, error)
+	awaiting awaiting
 }
 
-func (s storedQuestions) Propose(ctx context.Context, p *approvals.Pending) error {
+func (s *storedQuestions) Propose(ctx context.Context, p *approvals.Pending) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -31,7 +30,7 @@ func (s storedQuestions) Propose(ctx context.Context, p *approvals.Pending) erro
 	}))
 }
 
-func (s storedQuestions) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
+func (s *storedQuestions) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -39,7 +38,7 @@ func (s storedQuestions) Answer(ctx context.Context, id, digest string, yes bool
 	return taken(db.Answer(ctx, id, digest, yes, by, answer))
 }
 
-func (s storedQuestions) Use(ctx context.Context, id, digest string) error {
+func (s *storedQuestions) Use(ctx context.Context, id, digest string) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -47,7 +46,7 @@ func (s storedQuestions) Use(ctx context.Context, id, digest string) error {
 	return taken(db.Use(ctx, id, digest))
 }
 
-func (s storedQuestions) Withdraw(ctx context.Context, id string) error {
+func (s *storedQuestions) Withdraw(ctx context.Context, id string) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -55,39 +54,7 @@ func (s storedQuestions) Withdraw(ctx context.Context, id string) error {
 	return taken(db.Withdraw(ctx, id))
 }
 
-// answeredAgain is how often it is looked for an answer whose news did not come.
-const answeredAgain = 5 * time.Second
-
-func (s storedQuestions) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
-	db, err := s.db(ctx)
-	if err != nil {
-		return false, nil, err
-	}
-	changed, stop := db.Watch(store.Approvals)
-	defer stop()
-	for {
-		switch a, err := db.Approval(ctx, id); {
-		case errors.Is(err, store.ErrNotFound):
-			return false, nil, fmt.Errorf("question %s: %w", id, err)
-		case err != nil: // the database is away and may come back
-		case a.Validated != nil:
-			return *a.Validated, a.Answer, nil
-		case !a.Withdrawn.IsZero():
-			return false, nil, approvals.ErrTaken
-		}
-		select {
-		case <-ctx.Done():
-			return false, nil, context.Cause(ctx)
-		case _, open := <-changed:
-			if !open {
-				return false, nil, ErrClosed
-			}
-		case <-time.After(answeredAgain):
-		}
-	}
-}
-
-func (s storedQuestions) Find(ctx context.Context, id string) (*approvals.Pending, error) {
+func (s *storedQuestions) Find(ctx context.Context, id string) (*approvals.Pending, error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, err
@@ -99,7 +66,7 @@ func (s storedQuestions) Find(ctx context.Context, id string) (*approvals.Pendin
 	return pending(a), nil
 }
 
-func (s storedQuestions) Open(ctx context.Context) ([]*approvals.Pending, error) {
+func (s *storedQuestions) Open(ctx context.Context) ([]*approvals.Pending, error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, err
@@ -112,7 +79,7 @@ func (s storedQuestions) Open(ctx context.Context) ([]*approvals.Pending, error)
 	return all, err
 }
 
-func (s storedQuestions) Sit(ctx context.Context, channel string) (leave func(), err error) {
+func (s *storedQuestions) Sit(ctx context.Context, channel string) (leave func(), err error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, err
@@ -120,7 +87,7 @@ func (s storedQuestions) Sit(ctx context.Context, channel string) (leave func(),
 	return db.Sit(ctx, channel)
 }
 
-func (s storedQuestions) Seated(ctx context.Context, channel string) (bool, error) {
+func (s *storedQuestions) Seated(ctx context.Context, channel string) (bool, error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return false, err
@@ -128,7 +95,7 @@ func (s storedQuestions) Seated(ctx context.Context, channel string) (bool, erro
 	return db.Seated(ctx, channel)
 }
 
-func (s storedQuestions) Watch(ctx context.Context) (<-chan struct{}, func(), error) {
+func (s *storedQuestions) Watch(ctx context.Context) (<-chan struct{}, func(), error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -14,7 +14,6 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/store"
 )
 
 // errGone is what is said of a question that is answered, over, or never was this person's.
@@ -181,9 +180,6 @@ func (c *Console) propose(ctx context.Context, s *session, a *asked, exact bool)
 	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody takes its comment signs away."
 }
 
-// awaitEvery is how often the record is looked at for what became of a call.
-const awaitEvery = 100 * time.Millisecond
-
 // await waits for the end of a call.
 func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Duration, done *Result) {
 	if c.options.Record == nil || r.Run == "" || r.Inquiry != nil {
@@ -191,26 +187,20 @@ func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Dur
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	for {
-		err := c.options.Record.Entries(ctx, store.Query{Run: r.Run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
-			if e.Call == r.Call && slices.Contains([]string{audit.OK, audit.Failed, audit.Unknown, audit.Refused, audit.NotSent}, e.State) {
-				done.Outcome = e.State
-				if done.Why = word(e.Detail); e.Result != nil {
-					done.Value = e.Result.Redacted
-				}
-			}
-			return nil
-		})
-		if err != nil || done.Outcome != "" {
-			return
-		}
+	go func() {
 		select {
-		case <-ctx.Done():
-			return
 		case <-c.done:
-			return
-		case <-time.After(awaitEvery):
+			cancel()
+		case <-ctx.Done():
 		}
+	}()
+	e, err := c.ends.Wait(ctx, r.Run, r.Call)
+	if err != nil {
+		return // it has not ended yet, or nobody can tell
+	}
+	done.Outcome, done.Why = e.State, word(e.Detail)
+	if e.Result != nil {
+		done.Value = e.Result.Redacted
 	}
 }
 

@@ -71,6 +71,7 @@ type Console struct {
 	links   links
 	rooms   rooms
 	shown   shown
+	ends    audit.Ends
 	handler http.Handler
 	done    chan struct{} // closed by Close
 	close   sync.Once
@@ -104,6 +105,9 @@ func New(o Options) (*Console, error) {
 	}
 	o.Origins = slices.Clone(o.Origins)
 	c := &Console{options: o, queue: o.Queue, log: o.Log, cookie: cookieName(o.Origins[0] + o.Path), done: make(chan struct{})}
+	if o.Record != nil {
+		c.ends.Entries = o.Record.Entries
+	}
 	c.rooms.init(c)
 	c.handler = c.guard(c.routes())
 	return c, nil

@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -120,6 +123,50 @@ func (d *DB) Approval(ctx context.Context, id string) (*Approval, error) {
 		return nil, err
 	}
 	return all[0], nil
+}
+
+// An AnswerTo is what became of a question so far.
+type AnswerTo struct {
+	Validated *bool           // nil until a person answers
+	Answer    json.RawMessage // what they said
+	Withdrawn bool            // the question was closed without an answer
+}
+
+// answersAtOnce is how many questions one statement reads: databases limit the parameters of one.
+const answersAtOnce = 500
+
+// Answers tells what became of some questions, by ID. It leaves out questions that are not there.
+func (d *DB) Answers(ctx context.Context, ids []string) (map[string]AnswerTo, error) {
+	all := make(map[string]AnswerTo, len(ids))
+	for some := range slices.Chunk(ids, answersAtOnce) {
+		places, args := make([]string, len(some)), make([]any, len(some))
+		for i, id := range some {
+			places[i], args[i] = "$"+strconv.Itoa(i+1), id
+		}
+		err := d.each(ctx, func(scan func(...any) error) error {
+			var id, answer string
+			var validated sql.NullBool
+			var withdrawn sql.NullInt64
+			if err := scan(&id, &validated, &answer, &withdrawn); err != nil {
+				return err
+			}
+			a := AnswerTo{Withdrawn: withdrawn.Valid}
+			if validated.Valid {
+				a.Validated = &validated.Bool
+			}
+			var err error
+			if a.Answer, err = d.seal.openText(answer, Approvals, id, "answer"); err != nil {
+				d.log.Error("an answer cannot be read", "question", id, "error", err)
+				return nil
+			}
+			all[id] = a
+			return nil
+		}, `SELECT id, validated, answer, withdrawn FROM approvals WHERE id IN (`+strings.Join(places, ", ")+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // Pending lists what waits for an answer, oldest first; of one principal, or of all for "".

@@ -23,6 +23,8 @@ const (
 	pageSize = 8192
 	// checkpointPages is when a commit moves the log into the file.
 	checkpointPages = 4000
+	// idleConns is how many connections stay open for the next reader: opening one takes longer than most statements.
+	idleConns = 8
 	// walAlarm is the size of the write-ahead log at which a reader must have held it up for long.
 	walAlarm = 512 << 20
 	// healthEvery is how often a fresh connection looks whether the file can be opened at all: the one
@@ -124,6 +126,8 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	pool.SetMaxIdleConns(idleConns)
+	pool.SetConnMaxIdleTime(time.Minute)
 	fail := func(err error) (*sql.DB, error) { return nil, errors.Join(err, pool.Close()) }
 	if err := checkVersion(ctx, pool); err != nil {
 		return fail(err)

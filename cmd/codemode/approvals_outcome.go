@@ -7,43 +7,26 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/store"
 )
 
-const (
-	// outcomeWait is how long the terminal waits to say what became of a call that was allowed there.
-	outcomeWait = 10 * time.Minute
-	// firstLook and lastLook are the shortest and the longest pause between two looks at the record.
-	firstLook, lastLook = 50 * time.Millisecond, time.Second
-)
+// outcomeWait is how long the terminal waits to say what became of a call that was allowed there.
+const outcomeWait = 10 * time.Minute
 
 // outcome waits until the record says how a call ended that a person allowed, and says it in a few words.
-func (s *summoner) outcome(ctx context.Context, r *approvals.Request) (text string) {
+func (s *summoner) outcome(ctx context.Context, r *approvals.Request) string {
 	s.mu.Lock()
-	e := s.evaluator
+	ends := s.ends
 	s.mu.Unlock()
-	if e == nil || r.Run == "" {
+	if ends == nil || r.Run == "" {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, outcomeWait)
 	defer cancel()
-	calls := store.Query{Run: r.Run, Kinds: []string{audit.Call}}
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		err := recordOf{e}.Entries(ctx, calls, func(entry *audit.Entry) error {
-			if entry.Call == r.Call {
-				text = outcomeText(entry)
-			}
-			return nil
-		})
-		if err != nil || text != "" {
-			return text
-		}
-		select {
-		case <-ctx.Done():
-			return ""
-		case <-time.After(pause):
-		}
+	entry, err := ends.Wait(ctx, r.Run, r.Call)
+	if err != nil {
+		return "" // nobody knows; the record's own trouble is told where it is written
 	}
+	return outcomeText(entry)
 }
 
 // outcomeText says how a call ended; "" is that it has not.

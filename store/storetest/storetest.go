@@ -35,6 +35,7 @@ func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 		{"text comes back as it was", anyText},
 		{"calls of a dead writer are found once", abandoned},
 		{"an approval is answered once", answeredOnce},
+		{"answers are read for many questions at once", manyAnswers},
 		{"an approval is used once", usedOnce},
 		{"many are asked and answered at once", manyAtOnce},
 		{"an approval ends", approvalEnds},
@@ -403,6 +404,39 @@ func answeredOnce(t *testing.T, open opener) {
 	must(t, err)
 	if a.Validated == nil || a.AnsweredBy == "" || a.AnsweredAt.IsZero() {
 		t.Fatalf("the answer is not kept: %+v", a)
+	}
+}
+
+func manyAnswers(t *testing.T, open opener) {
+	d, e := open(nil), open(nil)
+	ends := time.Now().Add(time.Hour)
+	var ids []string
+	for i := range 6 {
+		id := fmt.Sprint("q", i)
+		ids = append(ids, id)
+		propose(t, d, id, ends)
+	}
+	must(t, d.Answer(t.Context(), "q1", "sha256:ab", true, "anna", json.RawMessage(`{"yes":1}`)))
+	must(t, d.Answer(t.Context(), "q2", "sha256:ab", false, "anna", nil))
+	must(t, d.Withdraw(t.Context(), "q3"))
+	for i := range 1000 {
+		ids = append(ids, fmt.Sprint("nobody asked ", i))
+	}
+	got, err := e.Answers(t.Context(), ids)
+	must(t, err)
+	yes, no := true, false
+	want := map[string]store.AnswerTo{
+		"q0": {}, "q1": {Validated: &yes, Answer: json.RawMessage(`{"yes":1}`)}, "q2": {Validated: &no}, "q3": {Withdrawn: true}, "q4": {}, "q5": {},
+	}
+	for id := range want {
+		g, w := got[id], want[id]
+		if (g.Validated == nil) != (w.Validated == nil) || g.Validated != nil && *g.Validated != *w.Validated ||
+			string(g.Answer) != string(w.Answer) || g.Withdrawn != w.Withdrawn {
+			t.Errorf("%s: got %+v, want %+v", id, g, w)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("got %d answers, want %d", len(got), len(want))
 	}
 }
 

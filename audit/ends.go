@@ -1,0 +1,136 @@
+package audit
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/store"
+)
+
+// The pauses between two looks at the record of a run whose calls have not ended.
+const shortestLook, longestLook = 50 * time.Millisecond, 250 * time.Millisecond
+
+// Ends waits for the ends of calls, which it finds in the record. However many calls of a run are waited for, one reader
+// looks for all of them. Its methods may be called by many goroutines.
+type Ends struct {
+	// Entries reads the record, see [Entries]. It is set before the first use.
+	Entries func(ctx context.Context, q store.Query, f func(*Entry) error) error
+
+	mu   sync.Mutex
+	runs map[string]*endsOf
+}
+
+// An endsOf is what is waited for of one run.
+type endsOf struct {
+	calls map[int][]chan end
+	added chan struct{} // receives when a call was added
+	stop  func()        // ends the reader
+}
+
+type end struct {
+	entry *Entry
+	err   error
+}
+
+// Wait returns the entry that says how a call ended: its State is OK, Failed, Refused, Unknown or NotSent. The error is
+// that of the context, or of reading the record.
+func (e *Ends) Wait(ctx context.Context, run string, call int) (*Entry, error) {
+	ch := make(chan end, 1)
+	defer e.add(run, call, ch)()
+	select {
+	case got := <-ch:
+		return got.entry, got.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// add has a call looked for until remove is called.
+func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runs == nil {
+		e.runs = map[string]*endsOf{}
+	}
+	of := e.runs[run]
+	if of == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		of = &endsOf{calls: map[int][]chan end{}, added: make(chan struct{}, 1), stop: stop}
+		e.runs[run] = of
+		go e.look(ctx, run, of)
+	}
+	of.calls[call] = append(of.calls[call], ch)
+	select {
+	case of.added <- struct{}{}:
+	default: // the reader has not looked since the last one
+	}
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		of.calls[call] = slices.DeleteFunc(of.calls[call], func(c chan end) bool { return c == ch })
+		if len(of.calls[call]) == 0 {
+			delete(of.calls, call)
+		}
+		if len(of.calls) == 0 && e.runs[run] == of {
+			of.stop()
+			delete(e.runs, run)
+		}
+	}
+}
+
+// look reads the entries of a run until nobody waits for its calls.
+func (e *Ends) look(ctx context.Context, run string, of *endsOf) {
+	for pause := shortestLook; ; pause = min(2*pause, longestLook) {
+		err := e.Entries(ctx, store.Query{Run: run, Kinds: []string{Call}}, func(entry *Entry) error {
+			if ended(entry.State) {
+				e.tell(of, entry.Call, end{entry: entry})
+			}
+			return nil
+		})
+		if err != nil {
+			e.fail(run, of, err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-of.added:
+			pause = shortestLook / 2 // doubled before the next look
+			continue
+		case <-time.After(pause):
+		}
+	}
+}
+
+func ended(state string) bool {
+	return slices.Contains([]string{OK, Failed, Refused, Unknown, NotSent}, state)
+}
+
+func (e *Ends) tell(of *endsOf, call int, got end) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	of.tell(call, got)
+}
+
+// tell is called with the lock held.
+func (of *endsOf) tell(call int, got end) {
+	for _, ch := range of.calls[call] {
+		ch <- got
+	}
+	delete(of.calls, call)
+}
+
+// fail tells all who wait that the record cannot be read. The next who waits begins anew.
+func (e *Ends) fail(run string, of *endsOf, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for call := range of.calls {
+		of.tell(call, end{err: err})
+	}
+	if e.runs[run] == of {
+		of.stop()
+		delete(e.runs, run)
+	}
+}

@@ -1,0 +1,162 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/store"
+)
+
+// answeredAgain is how often stored answers are looked for although there was no news of one.
+const answeredAgain = 5 * time.Second
+
+// An awaiting waits for the answers to stored questions: however many are waited for, each news of the database is one
+// look at it. The zero value waits for none.
+type awaiting struct {
+	mu    sync.Mutex
+	by    map[string][]chan reply // by question
+	added chan struct{}           // receives when there is a question to look for; nil while nobody looks
+}
+
+// A reply is the answer to a question, or why there will be none.
+type reply struct {
+	yes    bool
+	answer json.RawMessage
+	err    error
+}
+
+// Answered waits for the answer to a question.
+func (s *storedQuestions) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
+	db, err := s.db(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	got, stop := s.awaiting.wait(db, id)
+	defer stop()
+	select {
+	case a := <-got:
+		return a.yes, a.answer, a.err
+	case <-ctx.Done():
+		return false, nil, context.Cause(ctx)
+	}
+}
+
+// wait has a question looked for until stop is called. The channel receives once.
+func (w *awaiting) wait(db *store.DB, id string) (got <-chan reply, stop func()) {
+	ch := make(chan reply, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by == nil {
+		w.by = map[string][]chan reply{}
+	}
+	w.by[id] = append(w.by[id], ch)
+	if w.added == nil {
+		w.added = make(chan struct{}, 1)
+		go w.look(db, w.added)
+	}
+	w.wake()
+	return ch, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.by[id] = slices.DeleteFunc(w.by[id], func(c chan reply) bool { return c == ch })
+		if len(w.by[id]) == 0 {
+			delete(w.by, id)
+		}
+		if len(w.by) == 0 {
+			w.wake() // nobody needs to look any more
+		}
+	}
+}
+
+// wake is called with the lock held.
+func (w *awaiting) wake() {
+	select {
+	case w.added <- struct{}{}:
+	default: // it has not looked since the last one, or nobody looks
+	}
+}
+
+// look looks at the database after each news of it, until nothing is waited for.
+func (w *awaiting) look(db *store.DB, added <-chan struct{}) {
+	changed, stop := db.Watch(store.Approvals)
+	defer stop()
+	again := time.NewTicker(answeredAgain)
+	defer again.Stop()
+	for {
+		ids := w.ids()
+		if ids == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), storeWait)
+		all, err := db.Answers(ctx, ids)
+		cancel()
+		if err == nil { // else the database is away, and may come back
+			for _, id := range ids {
+				w.tell(id, all)
+			}
+		}
+		select {
+		case <-added:
+		case <-again.C:
+		case _, open := <-changed:
+			if !open {
+				w.close()
+				return
+			}
+		}
+	}
+}
+
+// ids are the questions that are waited for. Nil is that there are none, and that whoever looks may go.
+func (w *awaiting) ids() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.by) == 0 {
+		w.added = nil
+		return nil
+	}
+	return slices.Collect(maps.Keys(w.by))
+}
+
+// tell tells those who wait for a question what became of it, if something has.
+func (w *awaiting) tell(id string, all map[string]store.AnswerTo) {
+	a, there := all[id]
+	var is reply
+	switch {
+	case !there:
+		is.err = fmt.Errorf("question %s: %w", id, store.ErrNotFound)
+	case a.Validated != nil:
+		is.yes, is.answer = *a.Validated, a.Answer
+	case a.Withdrawn:
+		is.err = approvals.ErrTaken
+	default:
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.send(id, is)
+}
+
+// send is called with the lock held.
+func (w *awaiting) send(id string, is reply) {
+	for _, ch := range w.by[id] {
+		ch <- is
+	}
+	delete(w.by, id)
+}
+
+// close tells all who wait that there will be no answer.
+func (w *awaiting) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range w.by {
+		w.send(id, reply{err: ErrClosed})
+	}
+	w.added = nil
+}
