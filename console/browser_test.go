@@ -55,20 +55,34 @@ func newBrowser(t *testing.T) *browser {
 		cancel()
 	})
 	b := &browser{t: t, ctx: ctx}
-	// An error of the script, or something that the policy of the page forbids, is a failure whenever it comes.
-	if err := chromedp.Listen(ctx, func(event any) {
+	b.complains()
+	return b
+}
+
+// complains makes an error of the script, or something that the policy of the page forbids, a failure whenever it comes.
+func (b *browser) complains() {
+	b.t.Helper()
+	if err := chromedp.Listen(b.ctx, func(event any) {
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:
-			t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+			b.t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 		case *log.EventEntryAdded:
 			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation && e.Entry.Level == log.EntryLevelError {
-				t.Errorf("the browser complained: %s", e.Entry.Text)
+				b.t.Errorf("the browser complained: %s", e.Entry.Text)
 			}
 		}
 	}); err != nil {
-		t.Fatalf("starting %s: %v", path, err)
+		b.t.Fatalf("starting the browser: %v", err)
 	}
-	return b
+}
+
+// noScript turns the script of the page off. Expressions are evaluated all the same.
+func (b *browser) noScript() {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func (b *browser) do(what string, steps ...chromedp.Action[chromedp.Void]) {
@@ -406,12 +420,7 @@ func TestManyTabs(t *testing.T) {
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
 	tabs := []*browser{b}
 	for range 7 {
-		ctx, cancel := chromedp.NewContext(b.ctx)
-		t.Cleanup(cancel)
-		tab := &browser{t: t, ctx: ctx}
-		if _, err := chromedp.Run(ctx, chromedp.Location()); err != nil { // opens the tab, which lives as long as its context
-			t.Fatal(err)
-		}
+		tab := b.tab()
 		tab.do("another tab", chromedp.Navigate(w.origin+"/"))
 		tabs = append(tabs, tab)
 	}
@@ -437,4 +446,23 @@ func TestManyTabs(t *testing.T) {
 	tabs[1].settle()
 	tabs[1].do("deny", chromedp.Click(chromedp.CSS(`article.ask button.no`)))
 	answerOf(t, answers)
+}
+
+// The script of a page that waits for its turn to hear the news can be turned off, as a browser does to a page that it leaves:
+// nothing is thrown.
+func TestAPageThatWaitsForTheNewsCanBeLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := newBrowser(t)
+	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.until("it hears the news", `document.getElementById("link").textContent.startsWith("Live")`)
+	tab := b.tab()
+	tab.complains()
+	tab.do("another tab", chromedp.Navigate(w.origin+"/"))
+	tab.until("it hears the news from the first", `document.getElementById("link").textContent.startsWith("Live")`)
+	tab.noScript()
+	b.do("leave the page whose turn it is", chromedp.Navigate("about:blank"))
+	tab.until("the other tab has its turn", `(navigator.locks.query().then((all) => {
+		window.locksLeft = all.held.length + all.pending.length;
+	}), window.locksLeft === 0)`)
 }

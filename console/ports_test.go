@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
@@ -250,9 +249,7 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Path = "/console" })
 	n := newNeighbour(t)
 	b := newBrowser(t)
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-		t.Fatal(err)
-	}
+	b.noScript()
 	link := w.c.Link(anna)
 	b.do("come over a link from elsewhere", chromedp.Navigate(w.origin+"/console/rules?profile=p&allow=x__y"), chromedp.WaitVisible(chromedp.CSS("#secret")))
 	b.do("log in", chromedp.SendKeys(chromedp.CSS("#secret"), link), chromedp.Click(chromedp.CSS("form.login button")))

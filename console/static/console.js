@@ -140,7 +140,8 @@
     return new Promise(() => {}); // for as long as the page is open
   };
   others.postMessage({ hello: true });
-  if (navigator.locks) navigator.locks.request("codemode " + base, follow);
+  // A browser refuses the lock to pages that may store nothing, and when it grants one to a page whose script it has stopped.
+  if (navigator.locks) navigator.locks.request("codemode " + base, follow).catch(follow);
   else follow();
 
   setInterval(() => {
