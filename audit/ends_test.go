@@ -72,6 +72,7 @@ func TestEndsGivesUp(t *testing.T) {
 		if _, err := ends.Wait(ctx, "r_1", 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a call that never ends: %v", err)
 		}
+		synctest.Wait() // nobody reads any more
 		failure = broken
 		for range 2 { // the second one begins anew
 			if _, err := ends.Wait(t.Context(), "r_1", 1); !errors.Is(err, broken) {
