@@ -107,20 +107,27 @@ const (
 	dumpLeast = 16 << 10
 )
 
-// add counts n bytes and collects if there are many. One caller at a time does.
+// add counts n bytes and collects if there are many. One caller at a time does, and looks again afterwards: others may have added
+// some meanwhile, and none may come after them.
 func (d *dump) add(n int) {
 	if n < dumpLeast {
 		return
 	}
-	if d.bytes.Add(int64(n)) < dumpSize || !d.one.TryLock() {
-		return
+	d.bytes.Add(int64(n))
+	for d.full() && d.one.TryLock() {
+		d.bytes.Store(0)
+		debug.FreeOSMemory()
+		d.one.Unlock()
 	}
-	defer d.one.Unlock()
+}
+
+// full reports whether there is so much garbage that it is collected, for the size of the heap.
+func (d *dump) full() bool {
+	n := d.bytes.Load()
+	if n < dumpSize {
+		return false
+	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	if d.bytes.Load() < int64(live[0].Value.Uint64()/dumpShare) {
-		return
-	}
-	d.bytes.Store(0)
-	debug.FreeOSMemory()
+	return n >= int64(live[0].Value.Uint64()/dumpShare)
 }

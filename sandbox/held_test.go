@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -82,5 +83,20 @@ func TestAnsweredOnce(t *testing.T) {
 	}
 	if r.held != 0 {
 		t.Errorf("%d bytes are still counted as held", r.held)
+	}
+}
+
+// Garbage that comes while other garbage is collected is collected after it: it does not lie until a later run leaves some.
+func TestGarbageOfManyCallsAtOnceIsCollected(t *testing.T) {
+	for range 20 {
+		var d dump
+		var done sync.WaitGroup
+		for range 16 { // the calls under way of a run that has ended
+			done.Go(func() { d.add(1 << 20) })
+		}
+		done.Wait()
+		if d.full() {
+			t.Fatalf("%d bytes of garbage are left", d.bytes.Load())
+		}
 	}
 }

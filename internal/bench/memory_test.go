@@ -4,9 +4,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
 )
 
 // memorySpare is how much more than its limit a run may make the process hold:
@@ -21,8 +27,10 @@ var holders = []string{
 	"b06_argument_flood.js", "b06_argument_flood_parallel.js", "b06_room_for_arguments.js", "b12_megabytes_back.js",
 }
 
-// A process that runs them one after the other, each twice, never holds more
-// than it did before plus the limit of one run and a little.
+// A process that runs them one after the other, each twice, never holds more than it did before plus the limit of one run and a
+// little. A run does not wait for the calls that it gives up, which hold their arguments until their goroutines have ended: on a busy
+// machine that is when the next run has begun. The test waits for them between runs, as it measures one run, and collects no garbage
+// there, as runs have to see to theirs.
 func TestMemoryOfARun(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector's own memory is a multiple of the program's")
@@ -37,9 +45,10 @@ func TestMemoryOfARun(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryOfARun$", "-test.v")
 	cmd.Env = append(os.Environ(), "CODEMODE_MEMORY_TEST=1")
 	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Count(string(out), "KiB more") != len(holders) {
+	if err != nil || strings.Count(string(out), "KiB more") != 2*len(holders) {
 		t.Errorf("%v\n%s", err, out)
 	}
+	t.Logf("%s", out)
 }
 
 // measureMemory is the other process.
@@ -48,25 +57,47 @@ func measureMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: time.Second}
-	base := 0
+	engine, err := sandbox.New(t.Context(), sandbox.Options{Wasm: guest(t), CacheDir: cache(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close(t.Context())
+	r := &isolation{
+		engine: engine, limits: IsolationOptions{CPU: time.Second}.limits(), reader: &analysis.Reader{},
+		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
+	}
+	r.limits.Wall = time.Minute // a busy machine must not end a run before it holds what it can
+	goroutines, base := runtime.NumGoroutine(), 0
+	limit := int(r.limits.Memory>>10) + memorySpare
 	for i, name := range append([]string{"s23_undefined.js"}, holders...) {
 		s, err := all.Filter(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Isolation(t.Context(), o, s)
-		if err != nil {
-			t.Fatal(err)
+		debug.FreeOSMemory() // what other cases left: each begins with the same
+		for range 2 {
+			resetPeak()
+			v := r.once(t.Context(), s.Cases[0])
+			_, peak := resident()
+			awaitGoroutines(t, goroutines)
+			if i == 0 {
+				base = peak // the process, and a run that needs nothing
+				continue
+			}
+			fmt.Printf("%s: %d KiB more (%s)\n", name, peak-base, v.outcome)
+			if peak-base > limit {
+				t.Errorf("%s made the process hold %d KiB more, want at most %d", name, peak-base, limit)
+			}
 		}
-		peak := r.Cases[0].PeakKiB
-		if i == 0 {
-			base = peak // the process, and a run that needs nothing
-			continue
-		}
-		fmt.Printf("%s: %d KiB more\n", name, peak-base)
-		if limit := int(o.limits().Memory>>10) + memorySpare; peak-base > limit {
-			t.Errorf("%s made the process hold %d KiB more, want at most %d", name, peak-base, limit)
+	}
+}
+
+// awaitGoroutines waits until at most n are left.
+func awaitGoroutines(t *testing.T, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines are left, want at most %d", runtime.NumGoroutine(), n)
 		}
 	}
 }
