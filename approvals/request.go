@@ -39,7 +39,8 @@ type Request struct {
 	Sources []Source        // where they come from, as far as it is known
 
 	// Edit says that a person may answer with other arguments, over a channel that can take them, and what is wrong with some;
-	// nil means that they may not. It is called from many goroutines.
+	// nil means that they may not. An error that has a method Pointer() string says where, by JSON Pointer. It is called from many
+	// goroutines.
 	Edit func(args json.RawMessage) error `json:"-"`
 	// Input is the tool's JSON Schema of its arguments, for a form to change them with; nil is none.
 	Input json.RawMessage `json:",omitempty"`

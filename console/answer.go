@@ -59,6 +59,8 @@ type Result struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 	Note  string `json:"note,omitempty"` // what else was done
+	// Pointer is the place in other arguments that Error is about, as a JSON Pointer; absent is all of them.
+	Pointer string `json:"pointer,omitempty"`
 
 	// Outcome is how the call ended, as the record has it, if it was waited for: ok, error, refused, unknown.
 	Outcome string          `json:"outcome,omitempty"`
@@ -133,7 +135,11 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		c.noteOwn(ctx, s, a)
 		return fail(http.StatusForbidden, "%s", approvals.Words(err.Error()))
 	default:
-		return fail(http.StatusUnprocessableEntity, "%s", approvals.Words(err.Error()))
+		wrong := fail(http.StatusUnprocessableEntity, "%s", approvals.Words(err.Error()))
+		if place, ok := errors.AsType[placed](err); ok {
+			wrong.Pointer = place.Pointer()
+		}
+		return wrong
 	}
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil}
 	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && !done.inquiry {
@@ -146,6 +152,12 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		c.await(ctx, a.request, min(wait, longestWait), &done)
 	}
 	return done
+}
+
+// A placed error says where in arguments something is wrong.
+type placed interface {
+	error
+	Pointer() string
 }
 
 // noteOwn records that somebody tried to answer what somebody else has to.

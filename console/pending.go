@@ -38,6 +38,7 @@ type Asked struct {
 	Offers  []Offer         `json:"offers"`            // the ways of saying yes
 	Inquiry *Inquiry        `json:"inquiry,omitempty"` // it is not about a call: a program asks something
 	Args    json.RawMessage `json:"args,omitempty"`    // with GET /api/pending/ID, when they may be changed
+	Input   json.RawMessage `json:"input,omitempty"`   // with Args: the tool's JSON Schema of them, as its server wrote it
 }
 
 // An Offer is a way of saying yes. What is remembered is good for Uses calls, 0 being any number, and for Length; an answer may
@@ -300,6 +301,7 @@ type askView struct {
 	Ask      *asked
 	Proposal bool   // a rule can be proposed
 	Args     string // to be changed
+	Fields   []*field
 	Problem  string
 	Reason   string
 	Edit     bool // the form for other arguments is open
@@ -322,7 +324,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	one.shownArgs = showArgs(a.request, true)
 	v := &askView{frame: c.frame(r, s, "waiting", a.Tool), Ask: &one}
 	if a.Editable {
-		v.Args = editable(a.request.Args)
+		v.Args, v.Fields = editable(a.request.Args), fieldsOf(a.request.Input)
 	}
 	v.Proposal = c.admin(s.person) && a.Inquiry == nil && a.request.Profile != ""
 	return v
@@ -356,7 +358,7 @@ func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) {
 	one := a.Asked
 	one.Text = approvals.Text(a.request, approvals.RenderOptions{Width: small, Full: true, Reveal: true})
 	if one.Editable {
-		one.Args = slices.Clone(a.request.Args)
+		one.Args, one.Input = slices.Clone(a.request.Args), slices.Clone(a.request.Input)
 	}
 	writeJSON(w, http.StatusOK, one)
 }

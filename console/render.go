@@ -140,7 +140,7 @@ func readJSON(r *http.Request, to any) error {
 
 // static serves the script, the style and the picture.
 func static(w http.ResponseWriter, r *http.Request) {
-	kinds := map[string]string{"console.js": "text/javascript; charset=utf-8", "login.js": "text/javascript; charset=utf-8", "console.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+	kinds := map[string]string{"console.js": "text/javascript; charset=utf-8", "edit.js": "text/javascript; charset=utf-8", "login.js": "text/javascript; charset=utf-8", "console.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 	name := r.PathValue("file")
 	if kinds[name] == "" {
 		http.Error(w, "there is nothing under that path", http.StatusNotFound)

@@ -82,6 +82,9 @@ func (e *ArgumentError) Error() string {
 	return msg
 }
 
+// Pointer says where, for those who show it at that place.
+func (e *ArgumentError) Pointer() string { return e.Path }
+
 // A ToolFailure is an upstream's own statement that its tool failed.
 type ToolFailure struct {
 	Message string

@@ -163,8 +163,9 @@
     const results = got.results || [{ ok: false, error: got.error }];
     const failed = results.filter((r) => !r.ok);
     say(got.said || got.error, failed.length > 0);
-    const problem = (form.closest("details.edit") || form.closest(".ask") || form).querySelector(".problem");
+    const problem = form.closest("details.edit") ? $("edit-problem") : (form.closest(".ask") || form).querySelector(".problem");
     if (problem) problem.textContent = failed.length ? got.said || got.error : "";
+    if (failed.length) form.dispatchEvent(new CustomEvent("refused", { detail: failed[0] }));
     if (got.next) { location.assign(got.next); return; }
     if (failed.length === 0) next(form.closest(".ask"), results.map((r) => r.id));
     await refresh();
