@@ -84,7 +84,7 @@ func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
 func (e *Ends) look(ctx context.Context, run string, of *endsOf) {
 	for pause := shortestLook; ; pause = min(2*pause, longestLook) {
 		err := e.Entries(ctx, store.Query{Run: run, Kinds: []string{Call}}, func(entry *Entry) error {
-			if ended(entry.State) {
+			if Ended(entry.State) {
 				e.tell(of, entry.Call, end{entry: entry})
 			}
 			return nil
@@ -104,7 +104,8 @@ func (e *Ends) look(ctx context.Context, run string, of *endsOf) {
 	}
 }
 
-func ended(state string) bool {
+// Ended reports whether a call in that state has ended: nothing more will be recorded of it.
+func Ended(state string) bool {
 	return slices.Contains([]string{OK, Failed, Refused, Unknown, NotSent}, state)
 }
 

@@ -68,8 +68,9 @@ type Result struct {
 	Why     string          `json:"why,omitempty"`   // it did not give a value: a sentence, made visible
 
 	status  int
-	inquiry bool // it was no call
-	asked   *approvals.Request
+	inquiry bool               // it was no call
+	about   *approvals.Request // what was answered; nil if it was not
+	asked   *approvals.Request // the same, of a call that was allowed and that the record tells the end of
 }
 
 // longestWait is how long a front end may wait for a call, formWait how long the page waits for those that it has allowed.
@@ -141,7 +142,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		}
 		return wrong
 	}
-	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil}
+	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil, about: a.request}
 	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && !done.inquiry {
 		done.asked = a.request
 	}
@@ -210,10 +211,7 @@ func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Dur
 	if err != nil {
 		return // it has not ended yet, or nobody can tell
 	}
-	done.Outcome, done.Why = e.State, word(e.Detail)
-	if e.Result != nil {
-		done.Value = e.Result.Redacted
-	}
+	done.tell(e)
 }
 
 // readAnswer reads an answer that comes as JSON; where it cannot, it says so to the client.
@@ -372,11 +370,15 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, a
 	waiting, cancel := context.WithTimeout(r.Context(), formWait)
 	defer cancel()
 	for i := range results {
-		switch x := &results[i]; {
-		case wantsJSON(r): // a script goes on at once
-			x.asked = nil
-		case x.asked != nil && x.Outcome == "":
+		// The script of the list shows there what becomes of a call. A page that is left for the list says it on the way.
+		if x := &results[i]; x.asked != nil && x.Outcome == "" && (!wantsJSON(r) || form.Get("from") == "whole") {
 			c.await(waiting, x.asked, formWait, x)
+		}
+	}
+	s.keepAnswered(results, strings.HasPrefix(form.Get("decision"), "allow"), c.rooms.now())
+	if wantsJSON(r) && form.Get("from") != "whole" {
+		for i := range results {
+			results[i].asked = nil
 		}
 	}
 	if wantsJSON(r) {

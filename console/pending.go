@@ -285,12 +285,13 @@ func groups(all []*asked) []*group {
 
 type pendingView struct {
 	frame
-	Groups []*group
+	Groups   []*group
+	Answered []*answeredView
 }
 
 func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session) {
 	all := c.pending(s)
-	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all)}
+	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all), Answered: c.answered(r, s)}
 	v.Title = fmt.Sprintf("%d waiting", len(all))
 	v.Refresh = len(all) == 0
 	c.render(w, "pending", v)

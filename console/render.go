@@ -32,6 +32,7 @@ func parse() map[string]*template.Template {
 		"heading": func(name string) string { return approvals.Heading(&approvals.Request{Name: name}) },
 		"one":     func(v any, a *asked) askIn { return askIn{v, a, false} },
 		"whole":   func(v any, a *asked) askIn { return askIn{v, a, true} },
+		"in":      func(v any, one *answeredView) givenIn { return givenIn{v, one} },
 		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
 	}
 	all := map[string]*template.Template{}
@@ -45,6 +46,12 @@ func parse() map[string]*template.Template {
 type rowsIn struct {
 	Page any
 	Rows []row
+}
+
+// givenIn is an answer inside of a page.
+type givenIn struct {
+	Page any
+	One  *answeredView
 }
 
 // askIn is a question inside of a page.

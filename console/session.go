@@ -37,12 +37,13 @@ type session struct {
 	born   time.Time
 	seat   *approvals.Seat
 
-	mu      sync.Mutex
-	changes []*waiting // that want a proof
-	last    time.Time  // when something was asked for, or a page was open
-	streams int
-	notices []notice
-	ended   chan struct{} // closed at the end
+	mu       sync.Mutex
+	changes  []*waiting // that want a proof
+	last     time.Time  // when something was asked for, or a page was open
+	streams  int
+	notices  []notice
+	answered []*answered   // lately, oldest first
+	ended    chan struct{} // closed at the end
 }
 
 // A notice is something to be said on the page that somebody is sent to, and on no other: pages are loaded for other reasons too.

@@ -63,7 +63,8 @@
   const merge = (page) => {
     const fresh = page.getElementById("pending");
     if (!fresh) return;
-    const before = new Map([...list.children].map((s) => [s.dataset.mark, s]));
+    mergeAnswered(page);
+    const before = new Map([...list.children].filter((s) => s.matches(".group")).map((s) => [s.dataset.mark, s]));
     const wanted = [...fresh.children];
     const marks = new Set(wanted.map((s) => s.dataset.mark));
     if (before.size === wanted.length && wanted.every((s) => before.has(s.dataset.mark))) return;
@@ -73,7 +74,12 @@
     const sections = wanted.map((s) => before.get(s.dataset.mark) || document.importNode(s, true));
     sections.forEach(here);
     for (const [mark, section] of before) if (!marks.has(mark)) section.remove();
-    sections.forEach((s, i) => { if (list.children[i] !== s) list.insertBefore(s, list.children[i] || null); });
+    let place = list.firstElementChild;
+    for (const s of sections) {
+      while (place && place.matches(".given")) place = place.nextElementSibling; // answers stay where they were given
+      if (place === s) place = s.nextElementSibling;
+      else list.insertBefore(s, place);
+    }
     let added = 0;
     for (const ask of list.querySelectorAll(".ask")) if (!known.has(ask.id)) { ask.classList.add("new"); added++; }
     for (const box of list.querySelectorAll("input[form=batch]")) if (checked.has(box.value)) box.checked = true;
@@ -84,15 +90,48 @@
     if (added) say(added === 1 ? "A program asks." : added + " calls wait for an answer.", false, true);
   };
 
-  let loading = false, again = false;
+  // mergeAnswered shows what becomes of answers: of those that were given here in the place of their cards, of others below.
+  const mergeAnswered = (page) => {
+    const fresh = page.getElementById("answered"), height = list.offsetHeight;
+    const wanted = [...fresh.querySelectorAll(".given")];
+    for (const old of document.querySelectorAll(".given")) if (!wanted.some((g) => g.id === old.id)) old.remove();
+    let previous = null;
+    for (const g of wanted) {
+      const old = $(g.id), now = old && old.dataset.mark === g.dataset.mark ? old : document.importNode(g, true);
+      const card = g.dataset.for.split(" ").map($).find((ask) => ask && list.contains(ask));
+      if (now !== old) {
+        here(now);
+        if (old) old.replaceWith(now);
+        else if (card) card.closest(".group").before(now);
+        else if (previous) previous.after(now);
+        else $("answered").querySelector(".all-given").prepend(now);
+        if (!now.matches(".open")) say(now.querySelector("p").textContent, false, true);
+      }
+      if (!list.contains(now)) previous = now;
+    }
+    if (list.offsetHeight !== height) changed();
+    follows();
+  };
+  // follows looks again while it is not known what became of an answer, less and less often. The server says when it gives up.
+  let pause = 0, looking = 0;
+  const follows = () => {
+    clearTimeout(looking);
+    if (!document.querySelector(".given.open")) { pause = 0; return; }
+    pause = Math.min(5000, pause ? pause * 1.5 : 150);
+    looking = setTimeout(refresh, pause);
+  };
+
+  let loading = false, again = false, sending = 0; // nothing moves while an answer is on its way
   const refresh = async () => {
     if (!list) return;
-    if (loading) { again = true; return; }
+    if (loading || sending) { again = true; return; }
     loading = true;
     try {
       do {
         again = false;
-        merge(await load());
+        const page = await load();
+        if (sending) return;
+        merge(page);
       } while (again);
     } catch (e) {
       if (e.message === "401") anew();
@@ -154,6 +193,10 @@
   // Answers.
 
   const send = async (form, fields) => {
+    sending++;
+    try { await give(form, fields); } finally { sending--; await refresh(); }
+  };
+  const give = async (form, fields) => {
     const answer = await fetch(form.action, {
       method: "POST", body: fields, redirect: "error",
       headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
@@ -167,8 +210,8 @@
     if (problem) problem.textContent = failed.length ? got.said || got.error : "";
     if (failed.length) form.dispatchEvent(new CustomEvent("refused", { detail: failed[0] }));
     if (got.next) { location.assign(got.next); return; }
+    pause = 0;
     if (failed.length === 0) next(form.closest(".ask"), results.map((r) => r.id));
-    await refresh();
   };
 
   document.addEventListener("submit", (e) => {
@@ -336,6 +379,7 @@
   });
   document.addEventListener("focusin", (e) => { const ask = e.target.closest && e.target.closest(".ask"); if (ask) current = ask.id; });
 
+  if (list) follows();
   choose();
   count(Number($("count").textContent));
 })();

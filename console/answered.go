@@ -1,0 +1,241 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+const (
+	// maxAnswered is how many answers of a session are shown with what became of them, and answeredFor for how long. Who wants
+	// more reads the history.
+	maxAnswered, answeredFor = 12, 15 * time.Minute
+	// maxShownValue bounds what is shown of what a call gave, in bytes; the page of the run has it all.
+	maxShownValue = 2000
+)
+
+// An answered is one answer that somebody gave on the pages of a session, to one question or to several of one run.
+type answered struct {
+	ids       []string
+	time      time.Time
+	principal string // for whom the calls are made
+	tool      string // or "one program", if they are calls of several
+	run       string // "" where nothing is to be learned of them
+	allowed   bool
+	inquiry   bool
+	calls     []answeredCall
+	results   map[int]*Result // by number of a call: how it ended, as far as that is known. The session's mutex guards it
+}
+
+// An answeredCall is one call of an answer.
+type answeredCall struct {
+	number  int
+	summary string
+}
+
+// keepAnswered keeps answers that counted, to be shown with what becomes of them.
+func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
+	byRun := map[string]*answered{}
+	calls := map[string][]*approvals.Request{}
+	var all []*answered
+	for _, x := range results {
+		if !x.OK || x.about == nil {
+			continue
+		}
+		run := x.about.Run
+		a := byRun[run]
+		if a == nil {
+			a = &answered{time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.inquiry, results: map[int]*Result{}}
+			a.tool = approvals.Heading(x.about)
+			byRun[run] = a
+			all = append(all, a)
+		}
+		if a.tool != approvals.Heading(x.about) {
+			a.tool = "one program"
+		}
+		a.ids, calls[run] = append(a.ids, x.ID), append(calls[run], x.about)
+		a.calls = append(a.calls, answeredCall{x.about.Call, approvals.Summary(x.about)})
+		if x.asked != nil {
+			a.run = run
+			if x.Outcome != "" {
+				a.results[x.about.Call] = &x
+			}
+		}
+	}
+	for run, a := range byRun {
+		if len(a.calls) == 1 {
+			continue
+		}
+		for i, row := range approvals.Rows(calls[run]) {
+			a.calls[i].summary = row
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = append(s.answered, all...)
+	s.answered = s.answered[max(0, len(s.answered)-maxAnswered):]
+}
+
+// An answeredView is an answer as a page shows it.
+type answeredView struct {
+	ID, For string // of its element, and of the questions
+	Mark    string // changes when it is shown otherwise
+	Class   string // of the worst of its calls: open, bad, good, or plainly
+	State   string
+	Summary string
+	Time    time.Time
+	Run     string      // whose page says more; "" if this person does not see that
+	Why     string      // of one call
+	Value   []span      // what one call gave
+	Calls   []endedView // if they are several
+	Closed  bool        // all of them came to the same
+}
+
+// An endedView is one call of an answer.
+type endedView struct {
+	Class, State, Summary, Why string
+}
+
+// answered lists what somebody has answered lately, newest first, with what the record says of it.
+func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
+	now := c.rooms.now()
+	s.mu.Lock()
+	s.answered = slices.DeleteFunc(s.answered, func(a *answered) bool { return now.Sub(a.time) > answeredFor })
+	all := slices.Clone(s.answered)
+	s.mu.Unlock()
+	slices.Reverse(all)
+	for _, a := range all {
+		c.lookUp(r.Context(), s, a)
+		list = append(list, c.showAnswered(s, a))
+	}
+	return list
+}
+
+// lookUp learns from the record how calls of an answer ended.
+func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
+	s.mu.Lock()
+	missing := a.run != "" && len(a.results) < len(a.calls)
+	s.mu.Unlock()
+	if !missing {
+		return
+	}
+	ended, err := c.ended(ctx, a.run)
+	if err != nil {
+		return // the next look may tell
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range a.calls {
+		if got := ended[call.number]; got != nil {
+			a.results[call.number] = got
+		}
+	}
+}
+
+// ended reads from the record how the calls of a run ended, by their numbers.
+func (c *Console) ended(ctx context.Context, run string) (map[int]*Result, error) {
+	ended := map[int]*Result{}
+	err := c.options.Record.Entries(ctx, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
+		if audit.Ended(e.State) {
+			ended[e.Call] = &Result{}
+			ended[e.Call].tell(e)
+		}
+		return nil
+	})
+	return ended, err
+}
+
+// tell says how a call ended, as an entry has it.
+func (x *Result) tell(e *audit.Entry) {
+	x.Outcome, x.Why = e.State, word(e.Detail)
+	if e.Result != nil {
+		x.Value = e.Result.Redacted
+	}
+}
+
+// showAnswered makes an answer ready for a page.
+func (c *Console) showAnswered(s *session, a *answered) *answeredView {
+	v := &answeredView{ID: "given-" + a.ids[0], For: strings.Join(a.ids, " "), Time: a.time}
+	if sees := c.sees(s.person); a.run != "" && (slices.Contains(sees, "") || slices.Contains(sees, a.principal)) {
+		v.Run = a.run
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	count := map[string]int{}
+	var states []string
+	for _, call := range a.calls {
+		x := endedView{Summary: call.summary}
+		x.State, x.Class = a.state(call.number)
+		if got := a.results[call.number]; got != nil {
+			x.Why = got.Why
+		}
+		if count[x.State]++; count[x.State] == 1 {
+			states = append(states, x.State)
+		}
+		v.Calls = append(v.Calls, x)
+	}
+	slices.SortStableFunc(states, func(x, y string) int { return cmp.Compare(count[y], count[x]) })
+	for _, class := range []string{"plainly", "good", "bad", "open"} {
+		if slices.ContainsFunc(v.Calls, func(x endedView) bool { return x.Class == class }) {
+			v.Class = class
+		}
+	}
+	if len(v.Calls) == 1 {
+		one := v.Calls[0]
+		v.State, v.Summary, v.Why, v.Calls = one.State, one.Summary, one.Why, nil
+		if got := a.results[a.calls[0].number]; got != nil && got.Outcome == audit.OK {
+			v.Value = shownValue(got.Value)
+		}
+	} else {
+		v.State, v.Closed = states[0], len(states) == 1
+		if !v.Closed {
+			var counts []string
+			for _, state := range states {
+				counts = append(counts, fmt.Sprintf("%d %s", count[state], state))
+			}
+			v.State = strings.Join(counts, ", ")
+		}
+		v.Summary = fmt.Sprintf("%d calls of %s", len(v.Calls), a.tool)
+	}
+	v.Mark = fmt.Sprint(len(a.results), " ", v.State)
+	return v
+}
+
+// state says in a few words what became of a call, and of which class that is.
+func (a *answered) state(call int) (state, class string) {
+	got := a.results[call]
+	switch {
+	case a.inquiry && a.allowed:
+		return "answered", "good"
+	case a.inquiry:
+		return "not answered", "plainly"
+	case !a.allowed:
+		return "denied", "plainly"
+	case a.run == "":
+		return "allowed", "good"
+	case got == nil:
+		return "under way", "open"
+	case got.Outcome == audit.OK:
+		return stateWord(audit.OK), "good"
+	case got.Outcome == audit.Refused:
+		return "refused after all", "bad"
+	}
+	return stateWord(got.Outcome), "bad"
+}
+
+// shownValue is what a call gave, if it is short enough to be shown beside others.
+func shownValue(value json.RawMessage) []span {
+	if len(value) == 0 || len(value) > maxShownValue || string(value) == "null" {
+		return nil
+	}
+	return lines(editable(value))
+}
