@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/fair"
@@ -117,6 +118,7 @@ type Evaluator struct {
 	grants   *grants
 	journal  *Journal // nil when Options.Recorder or RecordDir is set
 	keeper   *keeper  // its record is nil unless RecordDir is set
+	ends     audit.Ends
 	asks     askCounter
 	parked   *waitingRuns
 	texts    textBudget
@@ -214,6 +216,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	})
 	recorder := o.Recorder
 	e.keeper = &keeper{e: e}
+	e.ends.Entries = e.entries
 	switch {
 	case recorder != nil:
 	case o.RecordDir != "":

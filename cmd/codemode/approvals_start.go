@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/audit"
 )
 
 const responderHelp = `When a question comes and no "codemode approvals" is running, "codemode serve" can open
@@ -60,7 +59,6 @@ type summoner struct {
 
 	mu        sync.Mutex
 	evaluator *codemode.Evaluator // nil until there is one
-	ends      *audit.Ends         // of its calls
 	opened    time.Time
 	said      map[string]bool
 }
@@ -73,7 +71,7 @@ func newSummoner(state string, log *slog.Logger) *summoner {
 func (s *summoner) follow(e *codemode.Evaluator) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.evaluator, s.ends = e, &audit.Ends{Entries: recordOf{e}.Entries}
+	s.evaluator = e
 }
 
 // A responderSetting is the key "responder".

@@ -1,0 +1,61 @@
+package codemode
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
+)
+
+// becameWait is how long [Evaluator.Became] waits.
+const becameWait = 10 * time.Minute
+
+// Became waits until the record says how a call ended that a person allowed, and says it in a few words. It gives "" if
+// the record does not say so before ctx ends, or if there is no record. It is made for [approvals.Queue.Outcome].
+func (e *Evaluator) Became(ctx context.Context, r *approvals.Request) string {
+	if r.Run == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, becameWait)
+	defer cancel()
+	entry, err := e.ends.Wait(ctx, r.Run, r.Call)
+	if err != nil {
+		return "" // nobody knows; the record's own trouble is told where it is written
+	}
+	return becameText(entry)
+}
+
+// entries reads the record.
+func (e *Evaluator) entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
+	db, err := e.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return audit.Entries(ctx, db, q, f)
+}
+
+// becameText says how a call ended.
+func becameText(e *audit.Entry) string {
+	why := ""
+	for _, words := range []string{e.Reason, e.Detail} {
+		if words != "" {
+			why += ": " + words
+		}
+	}
+	switch e.State {
+	case audit.OK:
+		return fmt.Sprintf("done in %v", (time.Duration(e.MS * float64(time.Millisecond))).Round(time.Millisecond))
+	case audit.Failed:
+		return "failed" + why
+	case audit.Refused:
+		return "refused after all" + why
+	case audit.Unknown:
+		return "sent, and nobody knows whether it happened" + why
+	case audit.NotSent:
+		return "not sent" + why
+	}
+	return ""
+}
