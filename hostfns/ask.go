@@ -35,7 +35,7 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 	case q.refusal != nil:
 		return ctx, q.refusal
 	case ctx.Err() != nil:
-		return ctx, r.runEnded(a) // a late yes counts for nothing
+		return ctx, runEnded(c) // a late yes counts for nothing
 	case a.answer.How == "" && a.decision.Verdict == Allow:
 		return ctx, nil // since it waited
 	}
@@ -148,7 +148,7 @@ func (r *Run) release(ctx context.Context, c *call, a *admission, asked Decision
 		case errors.Is(err, ErrTooLate):
 			return denied(a.tool.Name, ReasonTimeout, "a person allowed it: "+err.Error()+"; call it again", d.Rule)
 		case ctx.Err() != nil:
-			return r.runEnded(a)
+			return runEnded(c)
 		default:
 			r.gate.deps.Log.Error("a person's yes could not be used", "run", r.info.ID, "call", c.Call, "tool", a.tool.Name, "error", err)
 			return denied(a.tool.Name, ReasonDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", d.Rule)
@@ -159,9 +159,7 @@ func (r *Run) release(ctx context.Context, c *call, a *admission, asked Decision
 
 const detailRunEnded = "the run ended first"
 
-func (r *Run) runEnded(a *admission) *Exception {
-	return denied(a.tool.Name, ReasonCanceled, detailRunEnded, "")
-}
+func runEnded(c *call) *Exception { return denied(c.Tool, ReasonCanceled, detailRunEnded, "") }
 
 // remember keeps a refusal for the rest of the run, and counts those of people.
 // What is refused in one round counts once: it is one no to one question, and

@@ -74,11 +74,13 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (context.Contex
 	a := &admission{}
 	defer r.arrived(c)
 	refuse := func(x *Exception, by string) (context.Context, *admission, error) {
-		r.recordRefusal(ctx, c, a, x, by)
-		return nil, nil, x
+		return nil, nil, r.refuse(ctx, c, a, x, by)
 	}
 	var err error
 	if a.tool, err = r.find(ctx, in.Name); err != nil {
+		if ctx.Err() != nil { // it may be that it was not found in time
+			return refuse(runEnded(c), "error")
+		}
 		return refuse(r.notFound(ctx, in.Name, err), "error")
 	}
 	if in.resource && !a.tool.Resource {
@@ -96,7 +98,7 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (context.Contex
 	if a.tool.Validate != nil {
 		if err := a.tool.Validate(ctx, a.args); err != nil {
 			if ctx.Err() != nil {
-				return refuse(r.runEnded(a), "error")
+				return refuse(runEnded(c), "error")
 			}
 			return refuse(asInvalid(a.tool.Name, err), "error")
 		}
@@ -111,8 +113,7 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (context.Contex
 func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission, before bool) (context.Context, *admission, error) {
 	ctx, x := r.ask(ctx, c, in, a, before)
 	if x != nil {
-		r.recordRefusal(ctx, c, a, x, a.decider())
-		return nil, nil, x
+		return nil, nil, r.refuse(ctx, c, a, x, a.decider())
 	}
 	return r.authorise(ctx, c, a)
 }
@@ -120,9 +121,7 @@ func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission,
 // authorise is the last step before a call is sent: that it is has to be on record.
 func (r *Run) authorise(ctx context.Context, c *call, a *admission) (context.Context, *admission, error) {
 	if ctx.Err() != nil {
-		x := r.runEnded(a)
-		r.recordRefusal(ctx, c, a, x, "error")
-		return nil, nil, x
+		return nil, nil, r.refuse(ctx, c, a, runEnded(c), "error")
 	}
 	if err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); err != nil {
 		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", a.tool.Name, "error", err)
@@ -194,7 +193,7 @@ func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMe
 	}
 	if !r.update(c, sent) {
 		outcome = OutcomeNotSent
-		return nil, r.runEnded(a)
+		return nil, runEnded(c)
 	}
 	timeout := cmp.Or(a.tool.Timeout, r.info.CallTimeout)
 	sending, cancel := withClock(ctx, timeout, c.pause)
@@ -234,37 +233,42 @@ func (r *Run) finish(c *call, sent time.Time, err error) {
 		if !sent.IsZero() {
 			c.Took = time.Since(sent)
 		}
-		x, ok := errors.AsType[*Exception](err)
-		if err == nil {
-			c.State = Done
-			return
-		}
-		c.State, c.Detail = Failed, err.Error()
-		if !ok {
-			return
-		}
-		c.Detail = x.Message
-		switch x.Class {
-		case ToolCallDenied:
-			c.State = Refused
-			c.Reason, _ = x.Props["reason"].(string)
-			c.Detail, _ = x.Props["detail"].(string)
-			if c.Reason == ReasonCanceled && !c.sent && c.Detail == detailRunEnded {
-				c.State = NotStarted
-			}
-		case UpstreamFailure:
-			c.Reason, c.State = OutcomeUnknown, Unknown
-			if x.Props["outcome"] == OutcomeNotSent {
-				c.Reason, c.State = OutcomeNotSent, NotStarted
-			}
-		case ToolNotFound, InvalidArguments, InvalidResult, ToolErrorClass:
-			c.Reason = x.Class
-		default: // an internal error
-			if c.sent {
-				c.State = Unknown
-			}
-		}
+		c.became(err)
 	})
+}
+
+// became enters how a call ended. The caller holds the lock of the run.
+func (c *call) became(err error) {
+	x, ok := errors.AsType[*Exception](err)
+	if err == nil {
+		c.State = Done
+		return
+	}
+	c.State, c.Detail = Failed, err.Error()
+	if !ok {
+		return
+	}
+	c.Detail = x.Message
+	switch x.Class {
+	case ToolCallDenied:
+		c.State = Refused
+		c.Reason, _ = x.Props["reason"].(string)
+		c.Detail, _ = x.Props["detail"].(string)
+		if c.Reason == ReasonCanceled && !c.sent && c.Detail == detailRunEnded {
+			c.State = NotStarted
+		}
+	case UpstreamFailure:
+		c.Reason, c.State = OutcomeUnknown, Unknown
+		if x.Props["outcome"] == OutcomeNotSent {
+			c.Reason, c.State = OutcomeNotSent, NotStarted
+		}
+	case ToolNotFound, InvalidArguments, InvalidResult, ToolErrorClass:
+		c.Reason = x.Class
+	default: // an internal error
+		if c.sent {
+			c.State = Unknown
+		}
+	}
 }
 
 // left tells those who wait for a call that a person allowed that it is over.

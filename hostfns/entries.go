@@ -77,6 +77,16 @@ func (a *admission) decider() string {
 	return a.answer.How
 }
 
+// refuse enters that a call is not made, in the run's list and then in the record, and returns what the program is told. Where the
+// run has ended over the call, that is why it is not made, whatever else was found since: so whoever sent the program was told.
+func (r *Run) refuse(ctx context.Context, c *call, a *admission, x *Exception, by string) *Exception {
+	if !r.update(c, func() { c.became(x) }) {
+		x, by = runEnded(c), "error"
+	}
+	r.recordRefusal(ctx, c, a, x, by)
+	return x
+}
+
 // recordRefusal writes why a call did not happen. If it cannot be written the
 // call still does not happen, so the error only goes to the log.
 func (r *Run) recordRefusal(ctx context.Context, c *call, a *admission, x *Exception, by string) {

@@ -206,13 +206,14 @@ func (r *Run) End() []Report {
 	r.ended = true
 	reports := make([]Report, 0, len(r.calls))
 	for _, c := range r.calls {
-		if !c.over {
-			c.over = true
+		switch {
+		case c.over, c.State != "": // how it ended is known
+		case c.sent:
+			c.State, c.Detail = Unknown, "the run ended before the upstream answered"
+		default:
 			c.State, c.Detail = NotStarted, detailRunEnded
-			if c.sent {
-				c.State, c.Detail = Unknown, "the run ended before the upstream answered"
-			}
 		}
+		c.over = true
 		reports = append(reports, c.Report)
 	}
 	sortReports(reports)

@@ -334,7 +334,7 @@ func (r *Run) settled(q *asked) bool {
 		switch {
 		case q.refusal != nil:
 		case q.ctx.Err() != nil:
-			q.refusal = r.runEnded(a)
+			q.refusal = runEnded(c)
 		case a.decision.Verdict == Deny:
 			q.refusal = r.denial(a)
 		case a.decision.Verdict == Allow:
