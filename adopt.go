@@ -40,8 +40,8 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 	for {
 		rows, err := db.ParkedRuns(ctx)
 		for _, row := range rows {
-			if !e.mayGoOn(row, db.Fleet()) {
-				continue
+			if e.draining.Load() || !e.mayGoOn(row, db.Fleet()) {
+				continue // it may be one that this process has just left to another
 			}
 			switch e.turnOf(ctx, db, row) {
 			case goesOn:
@@ -174,9 +174,15 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 	x, done, err := e.revive(ctx, db, row, guests)
 	if err == nil {
 		defer done()
+	}
+	if e.draining.Load() || ctx.Err() != nil { // whatever the error is: this process ends
+		e.giveBack(db, row)
+		return
+	}
+	if err == nil {
 		err = db.Begin(ctx, row)
-		if errors.Is(err, store.ErrTaken) {
-			return
+		if errors.Is(err, store.ErrTaken) || err != nil && ctx.Err() != nil {
+			return // another has it, or will
 		}
 	}
 	if err != nil {
@@ -188,6 +194,16 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 	e.recordParked(x, "resumed", "a person has answered; it goes on in another process than it began in")
 	result, err := x.revived(guests, row.Image)
 	_ = x.end(result, err) // for whoever asks, see Ended
+}
+
+// giveBack lets another process have a run that this one has claimed and not begun to go on with. If that cannot be noted, they find
+// out with the end of this process.
+func (e *Evaluator) giveBack(db *store.DB, row *store.ParkedRun) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), storeWait)
+	defer cancel()
+	if err := db.GiveBack(ctx, row); err != nil {
+		e.log.Warn("a run that waits for a person could not be given back at the end of this process", "run", row.Run, "error", err)
+	}
 }
 
 // revive makes an execution of what is kept of a run. Nothing has happened yet when it returns.

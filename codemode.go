@@ -151,6 +151,8 @@ type Evaluator struct {
 	ctx    context.Context // ends when Close begins; it is no call's context
 	cancel context.CancelCauseFunc
 
+	draining atomic.Bool // Drain was called
+
 	mu          sync.Mutex
 	closed      bool
 	running     sync.WaitGroup // evaluations and background work; added to under mu

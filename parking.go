@@ -330,9 +330,10 @@ func (x *execution) leave(ctx context.Context) bool {
 }
 
 // Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their
-// questions stay open. Without a database there is no other place, and they end with the Evaluator. It is
-// called before [Evaluator.Close], and before the connections of clients are closed.
+// questions stay open. Without a database there is no other place, and they end with the Evaluator. From then on it
+// goes on with no run of another process. It is called before [Evaluator.Close], and before the connections of clients are closed.
 func (e *Evaluator) Drain(ctx context.Context) {
+	e.draining.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	e.mu.Lock()

@@ -67,7 +67,7 @@ func TestUpstreamRecordAndWhatIsToldAgree(t *testing.T) {
 				}
 				if len(s.problems) > 0 {
 					failed++
-					t.Errorf("schedule %d, -seed %d:\n  %s", n+1, s.seed, strings.Join(s.problems, "\n  "))
+					t.Errorf("schedule %d, -seed %d:\n  %s", n+1, s.seed, strings.Join(append(s.problems, s.notes...), "\n  "))
 				}
 				if (n+1)%500 == 0 {
 					t.Logf("%d schedules at %v", n+1, time.Now().Format(time.TimeOnly))
@@ -152,6 +152,7 @@ type schedule struct {
 	said     []*said
 	happened map[string]int
 	problems []string
+	notes    []string
 	closing  sync.WaitGroup
 }
 
@@ -511,6 +512,7 @@ func (s *schedule) run() {
 		}
 		s.event()
 	}
+	s.note("settling")
 	s.settle()
 	stop()
 	people.Wait()
@@ -518,7 +520,22 @@ func (s *schedule) run() {
 		s.terminate(r)
 	}
 	s.closing.Wait()
+	s.sweep()
 	s.check()
+}
+
+// sweep has processes begin that find what those that were killed left open in the record: each looks after the chain that it takes.
+func (s *schedule) sweep() {
+	for range s.happened["restart: SIGKILL"] + 1 {
+		s.start()
+	}
+	for r := s.take(); r != nil; r = s.take() {
+		if err := r.e.RecordEntry(s.ctx, audit.Entry{Kind: audit.Notice, State: "swept"}); err != nil {
+			s.wrong("%v", err)
+		}
+		s.closing.Go(func() { s.terminate(r) })
+	}
+	s.closing.Wait()
 }
 
 func (s *schedule) allLeft() <-chan struct{} {
@@ -532,10 +549,20 @@ func (s *schedule) allLeft() <-chan struct{} {
 	return left
 }
 
+// note keeps what happens, for whoever reads why a schedule failed.
+func (s *schedule) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = append(s.notes, time.Now().Format("05.000 ")+fmt.Sprintf(format, args...))
+}
+
 // event is one thing that happens.
 func (s *schedule) event() {
 	d := draw{s.dice}
-	switch d.IntN(12) {
+	what := d.IntN(12)
+	s.note("event %d", what)
+	defer s.note("event %d is over", what)
+	switch what {
 	case 0, 1:
 		first := d.chance(50) // the next one is there before the last one goes
 		if first {
@@ -679,6 +706,7 @@ func (s *schedule) visit(c *client) {
 			s.count("client: came back")
 			resp, err = r.e.Rejoin(ctx, c.run, codemode.Request{Principal: c.principal, Channels: channels})
 		}
+		s.note("client %d: %v", c.n, err)
 		lost := r.dead.Load() || ctx.Err() != nil
 		switch {
 		case lost, errors.Is(err, approvals.ErrLeaving), !first && errors.Is(err, codemode.ErrClosed):

@@ -119,6 +119,13 @@ func (s *schedule) check() {
 	s.history(r, runs)
 	s.terminate(r)
 	s.verify()
+	if len(s.problems) > 0 {
+		for _, run := range runs {
+			for _, e := range run.entries {
+				s.note("%s, chain %d: %s %s call %d %s %s %s, %v", e.Time.Local().Format("05.000"), e.Chain, run.id, e.Kind, e.Call, e.State, e.Reason, e.Detail, e.DecidedBy)
+			}
+		}
+	}
 }
 
 // readRecord reads what the record says of the runs.
@@ -221,7 +228,7 @@ func (s *schedule) oneCall(c *recordedCall) {
 		bad("it has %d beginnings, %d ends and %d refusals", len(c.running), len(c.ends), len(c.refused))
 	case len(c.ends) > 0 && len(c.running) == 0:
 		bad("it has an end and no beginning")
-	case (final == audit.Running || final == audit.Pending || final == "") && !killed:
+	case final == audit.Running, (final == audit.Pending || final == "") && !killed:
 		bad("it has no end, and no process was killed")
 	case final == audit.Unknown && args.How != "lost" && !s.cut(c.run.client) && c.run.ends[0].State == audit.OK:
 		bad("nothing happened that would leave this open: %s", c.ends[0].Detail)
@@ -342,8 +349,11 @@ func (s *schedule) oneRun(run *recordedRun) {
 		if strings.Contains(e.Detail, "the run ended while it waited for a person") {
 			s.count("run: ended for want of its process")
 		}
-		var data struct{ Calls map[hostfns.State]int }
+		data := struct{ Calls map[hostfns.State]int }{map[hostfns.State]int{}}
 		_ = json.Unmarshal(e.Data, &data)
+		if e.Reason == "abandoned" {
+			continue // by whoever found that its process is gone, and knows of no calls
+		}
 		for n := range run.calls {
 			if run.calls[n].final() == audit.OK {
 				data.Calls[hostfns.Done]--

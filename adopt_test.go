@@ -1,0 +1,167 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/store"
+)
+
+// watchedEngine tells of what an Evaluator does with runs of other processes.
+type watchedEngine struct {
+	*sandbox.Engine
+	resumed atomic.Int64
+	hash    func() // called before Hash, if set
+}
+
+func (w *watchedEngine) Hash() string {
+	if w.hash != nil {
+		w.hash()
+	}
+	return w.Engine.Hash()
+}
+
+func (w *watchedEngine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h sandbox.Host) (*sandbox.Run, error) {
+	w.resumed.Add(1)
+	return w.Engine.Resume(ctx, image, lookup, h)
+}
+
+// leaves has runs wait in e until its process is told to stop, and returns them.
+func leaves(t *testing.T, e *codemode.Evaluator, runs int) map[string]string {
+	t.Helper()
+	var over sync.WaitGroup
+	for i := range runs {
+		over.Go(func() {
+			_, err := e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(fmt.Sprint(i)), Principal: fmt.Sprint("local:", i)})
+			if !errors.Is(err, approvals.ErrLeaving) {
+				t.Errorf("its client is told %v, want that it goes on elsewhere", err)
+			}
+		})
+	}
+	all := parked(t, e, runs)
+	e.Drain(t.Context())
+	over.Wait()
+	return all
+}
+
+// withEngine gives evaluators one engine, as processes that are started anew have one key.
+func withEngine(t *testing.T) (*watchedEngine, func(*codemode.Options)) {
+	t.Helper()
+	engine, err := scheduleEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watchedEngine{Engine: engine}
+	return w, func(o *codemode.Options) { o.Engine = w }
+}
+
+// A process that was told to stop does not go on with the runs that it has just left to others.
+func TestAProcessThatStopsTakesUpNoRuns(t *testing.T) {
+	const runs = 8
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	watched, first := withEngine(t)
+	stops, q := newReplica(t, dir, first)
+	defer stops.Close(context.WithoutCancel(t.Context()))
+	all := leaves(t, stops, runs)
+	before := watched.resumed.Load()
+	ctx, stop := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { answer(ctx, t, q, "") }) // at its page, which is open yet
+	defer answering.Wait()
+	defer stop()
+	db, err := stops.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the answers", func() bool {
+		asked, err := db.Pending(t.Context(), "")
+		return err == nil && len(asked) == 0
+	})
+	_, other := withEngine(t)
+	next, _ := newReplica(t, dir, other)
+	defer next.Close(context.WithoutCancel(t.Context()))
+	for principal, run := range all {
+		if got := ended(t, next, run); got.Failed || !strings.Contains(got.Text, "1 2 3 4") {
+			t.Errorf("the run of %s ended so:\n%s", principal, got.Text)
+		}
+	}
+	if n := watched.resumed.Load() - before; n > 0 {
+		t.Errorf("it took up %d runs after it was told to stop", n)
+	}
+}
+
+// A process that is told to stop while it takes up a run leaves it to another, which goes on with it.
+func TestARunSurvivesAProcessThatStopsWhileItTakesItUp(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	_, first := withEngine(t)
+	began, _ := newReplica(t, dir, first)
+	all := leaves(t, began, 1)
+	if err := began.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answers, q := newReplica(t, dir, first, func(o *codemode.Options) { o.GoOn = false })
+	defer answers.Close(context.WithoutCancel(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { answer(ctx, t, q, "") })
+	defer answering.Wait()
+	defer stop()
+
+	watched, second := withEngine(t)
+	takes, goesOn := make(chan struct{}), make(chan struct{})
+	watched.hash = sync.OnceFunc(func() { close(takes); <-goesOn })
+	stops, _ := newReplica(t, dir, second)
+	<-takes
+	stops.Drain(t.Context())
+	closed := make(chan error, 1)
+	go func() { closed <- stops.Close(context.WithoutCancel(t.Context())) }()
+	eventually(t, "the process stops", func() bool {
+		_, err := stops.Eval(t.Context(), codemode.Request{Code: "1"})
+		return errors.Is(err, codemode.ErrClosed)
+	})
+	close(goesOn)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+
+	_, third := withEngine(t)
+	next, _ := newReplica(t, dir, third)
+	defer next.Close(context.WithoutCancel(t.Context()))
+	if got := ended(t, next, all["local:0"]); got.Failed || !strings.Contains(got.Text, "1 2 3 4") {
+		t.Errorf("it ended so:\n%s", got.Text)
+	}
+	if got := endsOf(t, next, all["local:0"]); len(got) != 1 {
+		t.Errorf("by the record it ended so: %v", got)
+	}
+}
+
+// endsOf is what the record says of the end of a run.
+func endsOf(t *testing.T, e *codemode.Evaluator, run string) (ends []string) {
+	t.Helper()
+	db, err := e.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Run}}, func(entry *audit.Entry) error {
+		if !slices.Contains([]string{audit.Running, audit.Parked, "resumed"}, entry.State) {
+			ends = append(ends, entry.State+": "+entry.Detail)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return ends
+}
