@@ -271,30 +271,6 @@ func (x *execution) revived(engine parker, image []byte) (*sandbox.Result, error
 	return x.drive(engine, guest)
 }
 
-// bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks.
-func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
-	run := row.Run
-	var state savedRun
-	_ = json.Unmarshal(row.State, &state) // then there is nothing to tell
-	r := state.Request.request()
-	x := &execution{e: e, request: r, resp: &Response{Run: run, name: cmp.Or(r.Name, "program.ts"), source: r.Code, limit: DefaultTextBytes}}
-	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
-		x.resp.Calls = restored.End()
-	}
-	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
-	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: "the run ended while it waited for a person: " + why}
-	e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
-	if err := e.grants.endRun(ctx, run, true); err != nil {
-		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)
-	}
-	if err := db.WithdrawRun(ctx, run); err != nil {
-		e.log.Warn("questions of a run that ended could not be closed", "run", run, "error", err)
-	}
-	if err := db.Finish(ctx, row, x.outcome(failure)); err != nil {
-		e.log.Error("how a run ended could not be kept for its client", "run", run, "error", err)
-	}
-}
-
 // guestHash is that of the guest that programs run in here.
 func (e *Evaluator) guestHash() string {
 	if engine, err := e.engine(); err == nil {

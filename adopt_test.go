@@ -165,3 +165,95 @@ func endsOf(t *testing.T, e *codemode.Evaluator, run string) (ends []string) {
 	}
 	return ends
 }
+
+// What a run did in a process that died is told as the record has it, though what was kept of the run is older.
+func TestWhatARunDidBeforeItsProcessDiedIsTold(t *testing.T) {
+	up := newEffects(t)
+	dir := fleetFolder(t, &performed{url: up.url}, `"codemode.db"`)
+	_, with := withEngine(t)
+	first, _ := newReplica(t, dir, with)
+	over := make(chan error, 1)
+	go func() {
+		_, err := first.Eval(t.Context(), codemode.Request{Principal: "local:0", EveryCall: true, Code: `
+			await Promise.all([codemode.up__second({n: 1, how: "ok"}), codemode.up__second({n: 2, how: "hold"})]);`})
+		over <- err
+	}()
+	run := parked(t, first, 1)["local:0"]
+	first.Drain(t.Context())
+	if err := <-over; !errors.Is(err, approvals.ErrLeaving) {
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	dies, q := newReplica(t, dir, with)
+	ctx, stop := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { answer(ctx, t, q, "") })
+	db, err := dies.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "one call is done, and the other under way", func() bool {
+		states := map[string]bool{}
+		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
+			states[fmt.Sprint(e.Call, e.State)] = true
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return states["1ok"] && states["2running"]
+	})
+	if err := db.Close(); err != nil { // from now on it is as if its process were gone
+		t.Fatal(err)
+	}
+	stop()
+	answering.Wait()
+	defer dies.Close(context.WithoutCancel(t.Context()))
+	defer close(up.hold)
+
+	next, _ := newReplica(t, dir, with)
+	defer next.Close(context.WithoutCancel(t.Context()))
+	got := ended(t, next, run)
+	for _, want := range []string{"calls: 2 (1 done, 1 unknown)", "1. up__second done", "2. up__second unknown"} {
+		if !got.Failed || !strings.Contains(got.Text, want) {
+			t.Errorf("it is told so, without %q:\n%s", want, got.Text)
+		}
+	}
+}
+
+// The calls that still wait when a run ends for want of its process are not made, which the record says, and with it the page.
+func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	_, with := withEngine(t)
+	first, _ := newReplica(t, dir, with)
+	run := leaves(t, first, 1)["local:0"]
+	db, err := first.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.WithdrawRun(t.Context(), run); err != nil { // as if nobody had answered in time
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, _ := newReplica(t, dir, with)
+	defer next.Close(context.WithoutCancel(t.Context()))
+	got := ended(t, next, run)
+	if db, err = next.Store(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	last := map[int]string{}
+	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
+		last[e.Call] = e.State + " " + e.Reason
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.Text, "2 not started") || last[2] != "refused canceled" || last[3] != "refused canceled" {
+		t.Errorf("the record says %v, and its client is told\n%s", last, got.Text)
+	}
+}

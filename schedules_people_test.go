@@ -27,7 +27,8 @@ import (
 
 // effects is what the upstream of all schedules did: its own log.
 type effects struct {
-	url string
+	url  string
+	hold chan struct{} // closed to let go of what is done as "hold"
 
 	mu  sync.Mutex
 	all map[uint64][]*effect // by schedule
@@ -67,8 +68,11 @@ func (u *effects) do(tool string, raw json.RawMessage) effectArgs {
 	u.mu.Lock()
 	u.all[args.S] = append(u.all[args.S], x)
 	u.mu.Unlock()
-	if args.How == "slow" {
+	switch args.How {
+	case "slow":
 		time.Sleep(150 * time.Millisecond)
+	case "hold":
+		<-u.hold
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -77,7 +81,7 @@ func (u *effects) do(tool string, raw json.RawMessage) effectArgs {
 }
 
 func newEffects(t *testing.T) *effects {
-	u := &effects{all: map[uint64][]*effect{}}
+	u := &effects{all: map[uint64][]*effect{}, hold: make(chan struct{})}
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	for _, name := range []string{"first", "second", "third"} {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -157,9 +157,10 @@ func (r *Run) release(ctx context.Context, c *call, a *admission, asked Decision
 	return nil
 }
 
-const detailRunEnded = "the run ended first"
+// RunEnded is the detail of a call that is not made because its run has ended.
+const RunEnded = "the run ended first"
 
-func runEnded(c *call) *Exception { return denied(c.Tool, ReasonCanceled, detailRunEnded, "") }
+func runEnded(c *call) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
 
 // remember keeps a refusal for the rest of the run, and counts those of people.
 // What is refused in one round counts once: it is one no to one question, and

@@ -254,7 +254,7 @@ func (c *call) became(err error) {
 		c.State = Refused
 		c.Reason, _ = x.Props["reason"].(string)
 		c.Detail, _ = x.Props["detail"].(string)
-		if c.Reason == ReasonCanceled && !c.sent && c.Detail == detailRunEnded {
+		if c.Reason == ReasonCanceled && !c.sent && c.Detail == RunEnded {
 			c.State = NotStarted
 		}
 	case UpstreamFailure:

@@ -211,7 +211,7 @@ func (r *Run) End() []Report {
 		case c.sent:
 			c.State, c.Detail = Unknown, "the run ended before the upstream answered"
 		default:
-			c.State, c.Detail = NotStarted, detailRunEnded
+			c.State, c.Detail = NotStarted, RunEnded
 		}
 		c.over = true
 		reports = append(reports, c.Report)

@@ -522,8 +522,8 @@ func TestWhatAnEndedRunReports(t *testing.T) {
 		want := []Report{
 			{Call: 1, Tool: "fs__read", State: Done},
 			{Call: 2, Tool: "pay__send", State: Unknown, Detail: "the run ended before the upstream answered"},
-			{Call: 3, Tool: "fs__write", State: NotStarted, Detail: detailRunEnded},
-			{Call: 4, Tool: "fs__write", State: NotStarted, Detail: detailRunEnded},
+			{Call: 3, Tool: "fs__write", State: NotStarted, Detail: RunEnded},
+			{Call: 4, Tool: "fs__write", State: NotStarted, Detail: RunEnded},
 		}
 		for _, got := range [][]Report{reports, r.End()} {
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Report{}, "Took")); diff != "" {

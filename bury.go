@@ -1,0 +1,108 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/store"
+)
+
+// bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks.
+func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait) // a process that stops does not leave it half done
+	defer cancel()
+	run := row.Run
+	var state savedRun
+	_ = json.Unmarshal(row.State, &state) // then there is nothing to tell
+	r := state.Request.request()
+	x := &execution{e: e, request: r, resp: &Response{Run: run, name: cmp.Or(r.Name, "program.ts"), source: r.Code, limit: DefaultTextBytes}}
+	x.resp.everyCall = r.EveryCall
+	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
+		x.resp.Calls = restored.End()
+	}
+	if err := e.sinceParked(ctx, db, x.resp); err != nil {
+		e.log.Error("what a run did after it was parked cannot be read", "run", run, "error", err)
+	}
+	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
+	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: "the run ended while it waited for a person: " + why}
+	e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
+	if err := e.grants.endRun(ctx, run, true); err != nil {
+		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)
+	}
+	if err := db.WithdrawRun(ctx, run); err != nil {
+		e.log.Warn("questions of a run that ended could not be closed", "run", run, "error", err)
+	}
+	if err := db.Finish(ctx, row, x.outcome(failure)); err != nil {
+		e.log.Error("how a run ended could not be kept for its client", "run", run, "error", err)
+	}
+}
+
+// sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of calls that wait
+// for a person yet the record says then that they are not made.
+func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Response) error {
+	if e.keeper.record == nil {
+		return nil
+	}
+	last := map[int]*audit.Entry{} // of each call
+	calls := store.Query{Run: resp.Run, Kinds: []string{audit.Call}}
+	if err := audit.Entries(ctx, db, calls, func(entry *audit.Entry) error {
+		if before := last[entry.Call]; before == nil || entry.State != audit.Pending {
+			last[entry.Call] = entry
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for n, entry := range last {
+		at := slices.IndexFunc(resp.Calls, func(c hostfns.Report) bool { return c.Call == n })
+		switch {
+		case at < 0:
+			resp.Calls = append(resp.Calls, recordedReport(entry))
+		case resp.Calls[at].State == hostfns.NotStarted:
+			resp.Calls[at] = recordedReport(entry)
+		}
+		if entry.State == audit.Pending {
+			e.add(ctx, audit.Entry{
+				Kind: audit.Call, State: audit.Refused, Run: entry.Run, Call: entry.Call, Principal: entry.Principal, Client: entry.Client,
+				Session: entry.Session, Role: entry.Role, Script: entry.Script, Profile: entry.Profile, ProfileDigest: entry.ProfileDigest,
+				Server: entry.Server, Tool: entry.Tool, ToolDefinition: entry.ToolDefinition, Verdict: entry.Verdict, Risk: entry.Risk,
+				Reason: hostfns.ReasonCanceled, Detail: hostfns.RunEnded, DecidedBy: &audit.DecidedBy{How: "error"},
+			})
+		}
+	}
+	slices.SortFunc(resp.Calls, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })
+	return nil
+}
+
+// recordedReport is what became of a call, by its last entry.
+func recordedReport(e *audit.Entry) hostfns.Report {
+	c := hostfns.Report{Call: e.Call, Tool: e.Tool, Took: time.Duration(e.MS * float64(time.Millisecond)), Detail: e.Detail}
+	if by := e.DecidedBy; by != nil && e.State != audit.Refused && (by.How == "person" || by.How == "grant") {
+		c.Approved = by.How
+		if by.Channel != "" {
+			c.Approved += ", " + by.Channel
+		}
+	}
+	switch e.State {
+	case audit.OK:
+		c.State = hostfns.Done
+	case audit.Failed:
+		c.State, c.Reason = hostfns.Failed, hostfns.ToolErrorClass
+	case audit.Running, audit.Unknown:
+		c.State, c.Reason, c.Detail = hostfns.Unknown, hostfns.OutcomeUnknown, "its process ended before the upstream answered; it may have happened"
+	case audit.Refused:
+		if c.State, c.Reason = hostfns.Refused, e.Reason; e.Reason != hostfns.ReasonCanceled || e.Detail != hostfns.RunEnded {
+			return c
+		}
+		fallthrough
+	default:
+		c.State, c.Reason, c.Detail = hostfns.NotStarted, "", hostfns.RunEnded
+	}
+	return c
+}
