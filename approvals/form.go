@@ -137,6 +137,7 @@ type formSchema struct {
 const (
 	decisionField = "decision"
 	allField      = "same_for_all"
+	refuseField   = "refuse"
 	reasonField   = "reason"
 )
 
@@ -161,6 +162,11 @@ func fields(calls []*Request, shown []Rendering) []field {
 		}
 		f.offered = choices(those, seen)
 		all = append(all, f)
+	}
+	if len(calls) > 1 && len(all) == 1 && len(all[0].offered) > 1 { // else the plan goes with the decision for all
+		if g := planOf(calls); g != nil {
+			all[0].offered = append(all[0].offered, choice{planValue, g.Text()})
+		}
 	}
 	return all
 }
@@ -191,7 +197,7 @@ func Form(r *Request, style FormStyle) (message string, schema json.RawMessage) 
 }
 
 // FormAll is a round of calls as one elicitation. Several calls have a decision each, decision_1 and so on, and one that is the
-// same for all. This pairs with ReadFormAll.
+// same for all. More than MaxDecisions share decisions, and a text names those of them to refuse. This pairs with ReadFormAll.
 func FormAll(calls []*Request, style FormStyle) (message string, schema json.RawMessage) {
 	if len(calls) == 1 && calls[0].Inquiry != nil {
 		return inquiryForm(calls[0], style)
@@ -224,6 +230,11 @@ func FormAll(calls []*Request, style FormStyle) (message string, schema json.Raw
 		p.offer(f.offered, style)
 		s.Required = append(s.Required, f.name)
 		s.Properties = append(s.Properties, namedProperty{f.name, p})
+	}
+	if takesExceptions(all) {
+		s.Properties = append(s.Properties, namedProperty{refuseField, property{
+			Type: "string", Title: "Except these calls, which are refused: their numbers, such as 3, 7-9 (empty for none)", MaxLength: maxExceptions,
+		}})
 	}
 	s.Properties = append(s.Properties, namedProperty{reasonField, property{Type: "string", Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
 	schema, err := json.Marshal(s)
@@ -264,8 +275,8 @@ type Result struct {
 	Err   error
 }
 
-// ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision and the one for
-// all differ, the refusal counts.
+// ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision, the one for
+// all and the list of calls to refuse differ, the refusal counts.
 func ReadFormAll(calls []*Request, action string, content map[string]any) []Result {
 	if len(calls) == 1 && calls[0].Inquiry != nil {
 		return []Result{readInquiry(calls[0], action, content)}
@@ -295,7 +306,7 @@ func ReadFormAll(calls []*Request, action string, content map[string]any) []Resu
 	}
 	_, shown := renderAll(calls, RenderOptions{Markdown: true})
 	all := fields(calls, shown)
-	known := map[string]bool{reasonField: true, allField: len(all) > 1}
+	known := map[string]bool{reasonField: true, allField: len(all) > 1, refuseField: takesExceptions(all)}
 	for _, f := range all {
 		known[f.name] = true
 	}
@@ -310,6 +321,19 @@ func ReadFormAll(calls []*Request, action string, content map[string]any) []Resu
 	words, ok := reason.(string)
 	if given && (!ok || utf8.RuneCountInString(words) > MaxWords) && wrong == nil {
 		wrong = unclear("the reason is not a text of at most %d characters", MaxWords).Err
+	}
+	var excepted []int
+	if list, given := content[refuseField]; given && known[refuseField] {
+		text, isText := list.(string)
+		var err error
+		if !isText || utf8.RuneCountInString(text) > maxExceptions {
+			err = fmt.Errorf("it is not a text of at most %d characters", maxExceptions)
+		} else {
+			excepted, err = exceptions(calls, text)
+		}
+		if err != nil && wrong == nil {
+			wrong = unclear("the list of calls to refuse: %w", err).Err
+		}
 	}
 	said := false // yes, to anything
 	for _, f := range all {
@@ -345,6 +369,9 @@ func ReadFormAll(calls []*Request, action string, content map[string]any) []Resu
 		}
 		for _, c := range f.calls {
 			results[c] = x
+			if slices.Contains(excepted, c) {
+				results[c] = refusal
+			}
 		}
 	}
 	refuses := func(x Result) bool { return x.Err == nil && x.Reply.Decision == Refuse }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,5 +81,39 @@ func TestC2FiveQuestionsOfOneMomentAreOneForm(t *testing.T) {
 			}
 			check(t, h, c)
 		})
+	}
+}
+
+// A form about twelve calls has one decision for them and takes exceptions, in both generations of the protocol: what is named
+// is refused, the rest is done. A list that names no call of the form allows none.
+func TestAFormOfTwelveCallsTakesExceptions(t *testing.T) {
+	const program = `
+		const attempt = async i => { try { await codemode.filesystem__write_file({path: i + ".md", content: "x"}); return "ok" } catch (e) { return "no" } };
+		return (await Promise.all([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(attempt))).join(" ");`
+	const config = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}}}`
+	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+		for list, want := range map[string]string{
+			"3, 7-9": "ok ok no ok ok ok no no no ok ok ok",
+			"":       "ok ok ok ok ok ok ok ok ok ok ok ok",
+			"13":     "no no no no no no no no no no no no",
+		} {
+			t.Run(version+" "+list, func(t *testing.T) {
+				h := open(t, config, server.Options{})
+				c := h.connect(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision_1": "allow_once", "refuse": list}}, nil
+				}, version)
+				if text, failed := c.eval("codemode_eval_p", program); failed || !strings.HasPrefix(text, `"`+want+`"`) {
+					t.Errorf("got\n%s", text)
+				}
+				for i, word := range strings.Fields(want) {
+					if name := strconv.Itoa(i+1) + ".md"; h.holds(name) != (word == "ok") {
+						t.Errorf("%s is written: %t, and the program was told %q", name, h.holds(name), word)
+					}
+				}
+				if asked := c.questions(); len(asked) != 1 || !strings.Contains(asked[0], `: path: "12.md"`) {
+					t.Errorf("%d forms:\n%s", len(asked), strings.Join(asked, "\n"))
+				}
+			})
+		}
 	}
 }
