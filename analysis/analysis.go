@@ -86,7 +86,21 @@ type Call struct {
 	Outline *Outline `json:"outline,omitempty"`
 	// Repeats says that it stands in a loop or a function, or is passed on, and so may be made more than once.
 	Repeats bool `json:"repeats,omitempty"`
+	// Times says how often it may be made.
+	Times Times `json:"times,omitempty"`
+	// Stage orders the calls: once a call of a later stage has been made, no call of this one comes any more. Calls of one
+	// loop have one stage. 0 says that it may be made at any time.
+	Stage int `json:"stage,omitempty"`
 }
+
+// Times says how often a call that stands in the text may be made, as far as the text shows.
+type Times string
+
+const (
+	Often    Times = ""         // again and again, or nobody knows
+	Once     Times = "once"     // at most once
+	Together Times = "together" // perhaps several times, and all of them at one moment: the program awaits nothing in between
+)
 
 // Lookup maps a place in [Program.JS] to the text that was submitted. A line
 // of JS ends with a line feed and its columns are bytes, as QuickJS counts

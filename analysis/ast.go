@@ -65,6 +65,7 @@ const (
 	flagShort                      // opProperty: {name}
 	flagPattern                    // opMember: stands for a name bound by a pattern
 	flagOptional                   // opMember, opIndex, opCall: ?.
+	flagAwait                      // opFor, opForIn: for await
 )
 
 // A node is a piece of a program. Positions are byte offsets.

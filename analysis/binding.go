@@ -8,6 +8,9 @@ type binding struct {
 	reads   int   // uses of a member of the object it holds
 	other   int   // uses that may change that object, or lose sight of it
 
+	declared int   // how many functions declare it
+	body     *node // the function it holds, if that is looked at where it is used: there is one use
+
 	asked    bool // value and text are worked out, or just being
 	worked   worth
 	known    string
@@ -24,6 +27,9 @@ func (b *binding) frozen() bool { return b.other == 0 }
 // whole says whether the object it holds stays as it was written, down to the
 // objects inside.
 func (b *binding) whole() bool { return b.other == 0 && b.reads == 0 }
+
+// usedOnce says whether the name of a function is used in one place.
+func (b *binding) usedOnce() bool { return b.other == 1 && b.reads == 0 }
 
 // text returns the text it is known to hold.
 func (b *binding) text() (string, bool) {

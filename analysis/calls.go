@@ -10,6 +10,8 @@ type walker struct {
 	budget  int   // for the JSON of arguments
 	pending []pending
 	many    int // loops and functions around what is looked at
+	moment  moment
+	held    []*binding // of functions that are looked at where they are used
 }
 
 // A found call has positions in the JavaScript.
@@ -20,6 +22,8 @@ type found struct {
 	args        json.RawMessage
 	outline     *Outline // when args is nil
 	repeats     bool
+	times       Times
+	stage       int
 }
 
 // A pending tool was given a name, and is a value if nobody uses the name.
@@ -35,10 +39,19 @@ func search(body *node) *walker {
 	if only := single(body); only != nil && only.op == opExpr {
 		if f := only.a; f.op == opFunc || f.op == opCall && f.a.op == opFunc {
 			w.many-- // it is the program, and runs once
+			w.moment.awaited, w.moment.program = f, f
 		}
 		w.lost(w.value(only.a)) // its value is the program's
 	} else {
 		w.statements(body.list)
+	}
+	for len(w.held) > 0 { // nobody uses them, or only they themselves
+		b := w.held[0]
+		w.held = w.held[1:]
+		if n := b.body; n != nil {
+			b.body = nil
+			w.function(n, anytime)
+		}
 	}
 	for _, p := range w.pending {
 		if !p.bind.reported {
@@ -50,7 +63,7 @@ func search(body *node) *walker {
 
 // found notes a call. outline is asked for what args does not know.
 func (w *walker) found(v worth, how string, args json.RawMessage, outline func() *Outline) {
-	f := found{v.name, how, v.start, v.last, args, nil, w.many > 0 || how == Value}
+	f := found{name: v.name, how: how, start: v.start, last: v.last, args: args, repeats: w.many > 0 || how == Value}
 	if args == nil {
 		f.outline = outline()
 	}
@@ -110,11 +123,11 @@ func (w *walker) statement(n *node) {
 		w.statement(n.c)
 	case opFor:
 		w.statement(n.a)
-		w.many++
-		w.statement(n.b)
-		w.statement(n.c)
-		w.statement(n.d)
-		w.many--
+		w.loop(func() {
+			w.statement(n.b)
+			w.statement(n.c)
+			w.statement(n.d)
+		})
 	case opForIn:
 		if n.a.op == opVar {
 			w.defaults(n.a.list[0].a)
@@ -122,19 +135,23 @@ func (w *walker) statement(n *node) {
 			w.defaults(n.a)
 		}
 		w.lost(w.value(n.b))
-		w.many++
-		w.statement(n.d)
-		w.many--
+		w.loop(func() {
+			if n.is(flagAwait) {
+				w.moment.waits++
+			}
+			w.statement(n.d)
+		})
 	case opLoop:
-		w.many++
-		v := w.value(n.a)
-		if n.name == "with" {
-			w.lost(v)
-		}
-		w.statement(n.d)
-		w.many--
+		w.loop(func() {
+			v := w.value(n.a)
+			if n.name == "with" {
+				w.lost(v)
+			}
+			w.statement(n.d)
+		})
 	case opReturn, opThrow:
 		if n.a != nil {
+			w.moment.awaited = n.a
 			w.lost(w.value(n.a))
 		}
 	case opTry:

@@ -290,3 +290,61 @@ func TestCallsThatRepeat(t *testing.T) {
 		})
 	}
 }
+
+// Where a call may still come is told apart from where all of its calls are there at once, or over: a plan offers what can come.
+func TestCallsThatCanStillCome(t *testing.T) {
+	for _, tt := range []struct {
+		why, program string
+		times        []Times
+		stages       []int
+	}{
+		{"one after the other", "await codemode.a__b({}); return codemode.a__c({})", []Times{Once, Once}, []int{1, 2}},
+		{"an argument comes first", "await codemode.a__b({x: await codemode.a__c({})})", []Times{Once, Once}, []int{2, 1}},
+		{"an awaited loop", "for (const x of await codemode.a__list({})) await codemode.a__b({x}); await codemode.a__c({})", []Times{Once, Often, Once}, []int{1, 2, 3}},
+		{"a loop that awaits nothing", "const all = []; for (const x of input) all.push(codemode.a__b({x})); await Promise.all(all)", []Times{Together}, []int{1}},
+		{"a loop that awaits afterwards", "for (const x of input) { const p = codemode.a__b({x}); await p }", []Times{Often}, []int{1}},
+		{"a loop over what comes", "for await (const x of input) codemode.a__b({x})", []Times{Often}, []int{1}},
+		{"all at once", "await Promise.all(input.map(x => codemode.a__b({x}))); await codemode.a__c({})", []Times{Together, Once}, []int{1, 2}},
+		{"all at once, awaited inside", "await Promise.all(input.map(async x => { const r = await codemode.a__b({x}); return r }))", []Times{Together}, []int{1}},
+		{"one after another of each", "await Promise.all(input.map(async x => { await codemode.a__b({x}); await codemode.a__c({x}) }))", []Times{Together, Often}, []int{1, 0}},
+		{"an argument that is awaited", "await Promise.all(input.map(async x => codemode.a__b({x: await codemode.a__c({x})})))", []Times{Often, Together}, []int{0, 1}},
+		{"in chunks", "for (const c of input) await Promise.all(c.map(x => codemode.a__b({x})))", []Times{Often}, []int{1}},
+		{"a callback within a callback", "await Promise.all(input.map(l => Promise.all(l.map(x => codemode.a__b({x})))))", []Times{Together}, []int{1}},
+		{"a loop within a callback", "await Promise.all(input.map(async l => { for (const x of l) await codemode.a__b({x}) }))", []Times{Often}, []int{1}},
+		{"Array.from", "await Promise.all(Array.from({length: 3}, (_, i) => codemode.a__b({i})))", []Times{Together}, []int{1}},
+		{"a chain", "await input.reduce((p, x) => p.then(() => codemode.a__b({x})), Promise.resolve())", []Times{Often}, []int{0}},
+		{"the tool itself as a callback", "await Promise.all(input.map(codemode.a__b))", []Times{Together}, []int{1}},
+		{"passed on", "later(codemode.a__b)", []Times{Often}, []int{0}},
+		{"a function as a callback", "const one = async x => codemode.a__b({x}); await Promise.all(input.map(one))", []Times{Together}, []int{1}},
+		{"a function called in a callback", "async function one(x) { return await codemode.a__b({x}) } await Promise.all(input.map(x => one(x)))", []Times{Together}, []int{1}},
+		{"a function used twice", "const one = async x => codemode.a__b({x}); await one(1); await one(2)", []Times{Often}, []int{0}},
+		{"a function that calls itself", "const one = async x => { await codemode.a__b({x}); await one(x) }", []Times{Often}, []int{0}},
+		{"a function that nobody calls", "const one = async x => codemode.a__b({x}); await codemode.a__c({})", []Times{Often, Once}, []int{0, 1}},
+		{"a main function", "async function main() { await codemode.a__b({}); await codemode.a__c({}) } return await main()", []Times{Once, Once}, []int{1, 2}},
+		{"a main function in a loop", "async function main() { await codemode.a__b({}) } for (;;) await main()", []Times{Often}, []int{1}},
+		{"a function that is not awaited", "const run = async () => { await codemode.a__b({}); await codemode.a__c({}) }; const p = run(); await codemode.a__d({}); await p",
+			[]Times{Once, Once, Once}, []int{1, 0, 2}},
+		{"a function called at once", "await (async () => { await codemode.a__b({}); await codemode.a__c({}) })()", []Times{Once, Once}, []int{1, 2}},
+		{"a program that is a function", "async () => { await codemode.a__b({}); for (const x of input) await codemode.a__c({x}) }", []Times{Once, Often}, []int{1, 2}},
+		{"a timer", "setTimeout(() => codemode.a__b({}), 10); await codemode.a__c({})", []Times{Often, Once}, []int{0, 1}},
+		{"a method", "class C { m() { return codemode.a__b({}) } } await new C().m()", []Times{Often}, []int{0}},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			p, problems := Compile("p.ts", tt.program)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			var times []Times
+			var stages []int
+			for _, c := range p.Calls {
+				times, stages = append(times, c.Times), append(stages, c.Stage)
+			}
+			if diff := cmp.Diff(tt.times, times); diff != "" {
+				t.Errorf("times (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.stages, stages); diff != "" {
+				t.Errorf("stages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -136,6 +136,8 @@ func (p *Program) list(w *walker) {
 			Args:     f.args,
 			Outline:  f.outline,
 			Repeats:  f.repeats,
+			Times:    f.times,
+			Stage:    f.stage,
 		})
 	}
 	slices.SortStableFunc(p.Calls, func(a, b Call) int { return comparePositions(a.Position, b.Position) })

@@ -117,7 +117,9 @@ func (p *parser) header() *node {
 
 func (p *parser) loop(n *node) {
 	p.next()
-	p.accept("await")
+	if p.accept("await") {
+		n.flags |= flagAwait
+	}
 	p.expect("(")
 	n.op = opFor
 	switch {

@@ -98,10 +98,13 @@ func (r *resolver) lexical(s *scope, n *node, own map[string]bool) {
 		r.declare(s, n.a.name, &binding{unknown: true})
 	case n.op == opFunc && n.is(flagStmt) && n.a != nil:
 		if own[n.a.name] {
-			r.lookup(n.a.name).unknown = true
+			n.a.bind = r.lookup(n.a.name)
+			n.a.bind.unknown = true
 		} else {
-			r.declare(s, n.a.name, &binding{unknown: true})
+			n.a.bind = &binding{unknown: true}
+			r.declare(s, n.a.name, n.a.bind)
 		}
+		n.a.bind.declared++
 	}
 }
 

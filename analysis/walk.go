@@ -24,15 +24,12 @@ func (w *walker) value(n *node) worth {
 	case opAssign:
 		return w.assign(n)
 	case opFunc:
-		w.many++
-		defer func() { w.many-- }()
-		for _, p := range n.list {
-			w.defaults(p)
-		}
-		if n.b.op == opBlock {
-			w.statements(n.b.list)
-		} else {
-			w.lost(w.value(n.b))
+		switch {
+		case n.is(flagStmt) && n.a != nil && n.a.bind != nil && n.a.bind.declared == 1 && n.a.bind.writes == 0 && w.hold(n.a.bind, n):
+		case n == w.moment.program:
+			w.function(n, awaited)
+		default:
+			w.function(n, anytime)
 		}
 	case opClass:
 		w.value(n.b)
@@ -57,8 +54,12 @@ func (w *walker) value(n *node) worth {
 		w.lost(w.value(n.a))
 	case opYield:
 		w.lost(w.value(n.a))
+		w.moment.waits++
 	case opAwait:
-		return w.value(n.a)
+		w.moment.awaited = n.a
+		v := w.value(n.a)
+		w.moment.waits++
+		return v
 	case opCond:
 		w.value(n.a)
 		w.lost(w.value(n.b))
@@ -114,7 +115,19 @@ func (w *walker) index(n *node) worth {
 }
 
 func (w *walker) call(n *node) worth {
-	v := w.value(n.a)
+	how := called
+	if w.moment.awaited == n {
+		how = awaited
+	}
+	w.moment.awaited = nil
+	body := w.release(n.a)
+	var v worth
+	if body == nil && n.op == opCall && n.a.op == opFunc {
+		body = n.a
+	} else {
+		v = w.value(n.a)
+	}
+	from := len(w.calls)
 	if (n.a.op == opMember && n.a.name == "constructor") && v.nature == other {
 		w.dynamic = append(w.dynamic, n.a.last) // of a function, it is Function
 	}
@@ -136,11 +149,39 @@ func (w *walker) call(n *node) worth {
 	case evaluator:
 		w.lost(v)
 	}
+	own := len(w.calls) > from // the call itself was found, and is made after its arguments are known
 	w.value(n.b)
-	for _, e := range list {
-		w.lost(w.value(e))
+	for i, e := range list {
+		w.argument(n, i, e)
+	}
+	if body != nil {
+		w.function(body, how)
+	}
+	if own && w.calls[from].how != Value {
+		w.made(from)
 	}
 	return worth{}
+}
+
+// argument looks into an argument of a call.
+func (w *walker) argument(n *node, i int, e *node) {
+	if !forEach(n, i) || e == nil {
+		w.lost(w.value(e))
+		return
+	}
+	if f := w.release(e); f != nil {
+		w.function(f, callback)
+		return
+	}
+	if e.op == opFunc {
+		w.function(e, callback)
+		return
+	}
+	v, from := w.value(e), len(w.calls)
+	w.lost(v)
+	if v.nature == tool && len(w.calls) > from {
+		w.made(from)
+	}
 }
 
 // args returns the JSON of argument i of a call if the text shows it.

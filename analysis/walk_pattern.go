@@ -30,6 +30,9 @@ func (w *walker) target(n *node) {
 
 // bind looks at a value that gets a name, or is taken apart by a pattern.
 func (w *walker) bind(target, n *node) {
+	if b := target.bind; target.op == opName && b != nil && b.constant() && b.init == n && w.hold(b, n) {
+		return
+	}
 	v := w.value(n)
 	if target.op == opName {
 		if b := target.bind; b != nil && b.constant() && b.init == n {
