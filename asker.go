@@ -149,10 +149,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 			return
 		}
 	}
-	var plan []*approvals.Grant
-	if !a.asked && len(a.before) == 0 {
-		plan = a.plan(qs[0].Run, qs[0].Profile)
-	}
+	offers := !a.asked && len(a.before) == 0
 	a.asked = true
 	a.put.Store(true)
 	defer a.e.asks.begin(time.Now(), a.policy.owner)()
@@ -179,7 +176,8 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 		numbers = append(numbers, q.Call)
 		calls = append(calls, r)
 	}
-	if plan = a.rest(plan, calls); len(plan) > 0 {
+	if offers {
+		plan := a.plan(qs[0].Run, qs[0].Profile, calls)
 		for _, r := range calls {
 			r.Plan = plan
 		}

@@ -19,12 +19,18 @@ import (
 // maxTextCalls is how many calls a program's text may show for a plan to be made of it.
 const maxTextCalls = 200
 
-// plan makes the grants for the calls that the program's text shows.
-func (a *asker) plan(run, profile string) []*approvals.Grant {
+// A planned is a call of the program's text, with the grant that would answer for it.
+type planned struct {
+	grant *approvals.Grant
+	call  analysis.Call
+}
+
+// foresee makes a grant for each call that the program's text shows and that would be asked about.
+func (a *asker) foresee(run, profile string) []planned {
 	if a.program == nil || len(a.program.Calls) > maxTextCalls {
 		return nil
 	}
-	var lines []*approvals.PlannedCall
+	var all []planned
 	f, done := newForesight(context.Background(), a.e, a.policy)
 	defer done()
 	f.look(a.program)
@@ -44,18 +50,16 @@ func (a *asker) plan(run, profile string) []*approvals.Grant {
 		if foreseen.Verdict != hostfns.Ask.String() || foreseen.Refused() {
 			continue
 		}
-		if line := a.line(f, c, &foreseen, before, run, profile); line != nil {
-			lines = merge(lines, line)
+		line := a.line(f, c, &foreseen, before, run, profile)
+		if line == nil {
+			continue
 		}
-	}
-	var grants []*approvals.Grant
-	for _, line := range lines {
 		// What nobody may allow beforehand is asked about when it comes.
 		if g, err := approvals.PlanGrants([]approvals.PlannedCall{*line}, run, 0, a.policy.now()); err == nil {
-			grants = append(grants, g...)
+			all = append(all, planned{g[0], c})
 		}
 	}
-	return grants
+	return all
 }
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
@@ -75,34 +79,52 @@ func (a *asker) line(f *foresight, c analysis.Call, foreseen *PlannedCall, befor
 	d := a.policy.Decide(tool, foreseen.Args, before)
 	line := &approvals.PlannedCall{
 		Call:     a.request(&hostfns.Question{Run: run, Profile: profile, Tool: tool, Args: shown, Decision: d}),
-		Envelope: envelope, Count: 1,
+		Envelope: envelope, Count: 1, At: c.Line,
 	}
-	if c.Repeats {
-		line.Count = approvals.RunUses
+	if c.Times != analysis.Once {
+		line.Count, line.Further = approvals.RunUses, true
 	}
 	return line
 }
 
-// merge adds a line to a plan, or its count to the line that says the same.
-func merge(lines []*approvals.PlannedCall, line *approvals.PlannedCall) []*approvals.PlannedCall {
-	for _, had := range lines {
-		if had.Call.Key() == line.Call.Key() && had.Envelope.Equal(&line.Envelope) {
-			had.Count = min(had.Count+line.Count, approvals.RunUses)
-			return lines
+// plan makes the grants for the calls that can still come while people are asked about the calls of now. More than a person
+// would read is no plan.
+func (a *asker) plan(run, profile string, now []*approvals.Request) []*approvals.Grant {
+	all := a.foresee(run, profile)
+	made := func(r *approvals.Request) func(planned) bool {
+		return func(p planned) bool { return p.grant.Covers(r, a.policy.now()) }
+	}
+	reached := 0 // the stage of the program that it is in at least
+	for _, r := range now {
+		if i := slices.IndexFunc(all, made(r)); i >= 0 { // those that may be made at any time have stage 0
+			first := all[i].call.Stage
+			for _, p := range all[i:] {
+				if made(r)(p) {
+					first = min(first, p.call.Stage)
+				}
+			}
+			reached = max(reached, first)
 		}
 	}
-	return append(lines, line)
+	all = slices.DeleteFunc(all, func(p planned) bool { return p.call.Stage > 0 && p.call.Stage < reached })
+	for _, r := range now {
+		if i := slices.IndexFunc(all, func(p planned) bool { return p.call.Times == analysis.Once && made(r)(p) }); i >= 0 {
+			all = slices.Delete(all, i, i+1)
+		} else if a.Gathers() { // all of its calls are in the same form
+			all = slices.DeleteFunc(all, func(p planned) bool { return p.call.Times == analysis.Together && made(r)(p) })
+		}
+	}
+	return grantsOf(all)
 }
 
-// rest takes the calls that are asked about now out of a plan: what is left comes
-// after them. More than a person would read is no plan.
-func (a *asker) rest(plan []*approvals.Grant, now []*approvals.Request) []*approvals.Grant {
-	for _, r := range now {
-		if i := slices.IndexFunc(plan, func(g *approvals.Grant) bool { return g.Covers(r, a.policy.now()) }); i >= 0 {
-			if plan[i].Uses--; plan[i].Uses == 0 {
-				plan = slices.Delete(plan, i, i+1)
-			}
+// grantsOf makes a plan of its lines: those that say the same are one.
+func grantsOf(all []planned) (plan []*approvals.Grant) {
+	for _, p := range all {
+		if i := slices.IndexFunc(plan, p.grant.Same); i >= 0 {
+			plan[i].Add(p.grant)
+			continue
 		}
+		plan = append(plan, p.grant)
 	}
 	if len(plan) > approvals.MaxPlan {
 		return nil

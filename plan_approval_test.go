@@ -56,7 +56,7 @@ func TestN2PlanApproval(t *testing.T) {
 	if want := [][]string{{`write_file{"path":"a.md","content":"1"}`}, {`write_file{"path":"c.md","content":"3"}`}, {`write_file{"path":"b.md","content":"4"}`}}; !cmp.Equal(want, d.forms) {
 		t.Errorf("asked about %v", d.forms)
 	}
-	for _, part := range []string{"filesystem.write_file, at most 2 times, with", `/path "b.md"`, `/content "2"`, "filesystem.write_file, at most 50 times, with", `/path "log.md"`, "any /content"} {
+	for _, part := range []string{"filesystem.write_file, at most 2 times, with", `/path "b.md"`, `/content "2"`, "filesystem.write_file, further calls of line 6 (50 at most), with", `/path "log.md"`, "any /content"} {
 		if !strings.Contains(d.texts[0], part) {
 			t.Errorf("%q is not in the question:\n%s", part, d.texts[0])
 		}
@@ -165,6 +165,60 @@ func TestN2WhatIsNoPlan(t *testing.T) {
 			value[int](t, e, "p", tt.program, d)
 			if lines != tt.plan {
 				t.Errorf("a plan of %d lines, want %d:\n%s", lines, tt.plan, d.texts[0])
+			}
+		})
+	}
+}
+
+// A plan is offered for calls that can still come, and says of which line where nobody knows how many: what is all there with the
+// first question, or lies behind it, is no plan.
+func TestAPlanIsOfferedForCallsThatCanStillCome(t *testing.T) {
+	const write = "codemode.filesystem__write_file"
+	offFor := strings.Replace(fmt.Sprintf(remembersRuns, ""), `"remember"`, `"ask": {"batch": false}, "remember"`, 1)
+	for why, tt := range map[string]struct {
+		config, program string
+		want            []string // the lines of the plan, in their order; none is no plan
+	}{
+		"all of them are there": {"", `await Promise.all([1, 2, 3, 4, 5].map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`, nil},
+		"all of them are there, in a function of its own": {"", `const one = async i => await ` + write + `({path: "a.md", content: "x" + i});
+			await Promise.all([1, 2, 3, 4, 5].map(one)); return 1`, nil},
+		"all of them are there, and one comes after": {"", `await Promise.all([1, 2].map(i => ` + write + `({path: "a.md", content: "x" + i})));
+			await ` + write + `({path: "log.md", content: "x"}); return 1`, []string{`filesystem.write_file, once, with`}},
+		"all of them come later": {"", `await ` + write + `({path: "log.md", content: "x"});
+			await Promise.all([1, 2].map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`, []string{`filesystem.write_file, further calls of line 2 (50 at most), with`}},
+		"one after the other": {"", `for (const i of [1, 2, 3])
+			await ` + write + `({path: "a.md", content: "x" + i});
+			return 1`, []string{`filesystem.write_file, further calls of line 2 (50 at most), with`}},
+		"in chunks": {"", `for (const c of [[1, 2], [3]]) await Promise.all(c.map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`,
+			[]string{`filesystem.write_file, further calls of line 1 (50 at most), with`}},
+		"a loop that is over": {"", `for (const i of []) await ` + write + `({path: "a.md", content: "x" + i});
+			await ` + write + `({path: "log.md", content: "x"}); return 1`, nil},
+		"a branch that was not taken": {"", `if (input) await ` + write + `({path: "a.md", content: "x"});
+			await ` + write + `({path: "b.md", content: "x"}); return 1`, nil},
+		"two loops that say the same": {"", `for (const i of [1]) await ` + write + `({path: "a.md", content: i + ""});
+			for (const i of [1]) await ` + write + `({path: "a.md", content: i + ""}); return 1`,
+			[]string{`filesystem.write_file, further calls of lines 1 and 2 (50 at most), with`}},
+		"one by one": {offFor, `await Promise.all([1, 2, 3].map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`,
+			[]string{`filesystem.write_file, further calls of line 1 (50 at most), with`}},
+		"more than may be under way": {strings.Replace(fmt.Sprintf(remembersRuns, ""), `"remember"`, `"limits": {"inFlight": 1}, "remember"`, 1),
+			`await Promise.all([1, 2, 3].map(i => ` + write + `({path: "a.md", content: "x" + i}))); return 1`, nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			config := tt.config
+			if config == "" {
+				config = fmt.Sprintf(remembersRuns, "")
+			}
+			e := open(t, config)
+			d := &desk{answer: allow}
+			value[int](t, e, "p", tt.program, d)
+			var got []string
+			for line := range strings.Lines(d.texts[0]) {
+				if i := strings.Index(line, "filesystem.write_file, "); i >= 0 {
+					got = append(got, strings.TrimSpace(line[i:]))
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q:\n%s", got, tt.want, d.texts[0])
 			}
 		})
 	}

@@ -84,6 +84,11 @@ type Grant struct {
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 
+	// Of a line of a plan: Further says that nobody knows how many of its calls will come, and Uses only bounds them; At are the
+	// lines of the program's text where they stand.
+	Further bool  `json:"further,omitempty"`
+	At      []int `json:"at,omitempty"`
+
 	// Lines are what a grant for a plan consists of; it covers nothing by itself, see [Grant.All].
 	Lines []*Grant `json:"lines,omitempty"`
 
@@ -302,7 +307,7 @@ func (g *Grant) Allows() string {
 func (g *Grant) Text() string {
 	var b strings.Builder
 	if g.Scope == ForPlan {
-		return fmt.Sprintf("Allow this and the plan: %s of this run, as listed above", count(g.planned(), "more call", "more calls"))
+		return fmt.Sprintf("Allow this and the plan: %s of this run, as listed above", g.planned())
 	}
 	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())
 	switch g.Scope {

@@ -92,6 +92,10 @@ type PlannedCall struct {
 	Call     *Request // what the call is bound to; its arguments are those of the text, and null where it has none
 	Envelope Envelope
 	Count    int
+	// Further says that nobody knows how many calls will come, and Count only bounds them. At is the line of the program's text
+	// where they stand; 0 is unknown.
+	Further bool
+	At      int
 }
 
 // PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is made: a
@@ -126,7 +130,10 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 			g.Expires = now.Add(length)
 		}
 		envelope := line.Envelope
-		g.Coverage, g.Digest, g.Values, g.Envelope, g.Uses = CoverEnvelope, "", nil, &envelope, line.Count
+		g.Coverage, g.Digest, g.Values, g.Envelope, g.Uses, g.Further = CoverEnvelope, "", nil, &envelope, line.Count, line.Further
+		if line.At > 0 {
+			g.At = []int{line.At}
+		}
 		grants = append(grants, g)
 	}
 	return grants, nil
@@ -249,12 +256,57 @@ func (g *Grant) All() []*Grant {
 	return all
 }
 
-func (g *Grant) planned() int {
+// planned says how many calls a plan is for: "2 more calls, and the further calls of line 7".
+func (g *Grant) planned() string {
 	n := 0
+	var parts []string
+	var at []int
+	elsewhere := false
 	for _, line := range g.Lines {
-		n += line.Uses
+		switch {
+		case !line.Further:
+			n += line.Uses
+		case len(line.At) == 0:
+			elsewhere = true
+		}
+		if line.Further {
+			at = append(at, line.At...)
+		}
 	}
-	return n
+	if n > 0 {
+		parts = append(parts, count(n, "more call", "more calls"))
+	}
+	if len(at) > 0 && !elsewhere {
+		slices.Sort(at)
+		parts = append(parts, "the further calls of "+spans("line", slices.Compact(at)))
+	} else if len(at) > 0 || elsewhere {
+		parts = append(parts, "further calls")
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// Times says how many calls a line of a plan is for.
+func (g *Grant) Times() string {
+	switch {
+	case g.Further && len(g.At) > 0:
+		return fmt.Sprintf("further calls of %s (%d at most)", spans("line", g.At), g.Uses)
+	case g.Further:
+		return fmt.Sprintf("further calls (%d at most)", g.Uses)
+	case g.Uses == 1:
+		return "once"
+	}
+	return fmt.Sprintf("at most %d times", g.Uses)
+}
+
+// Same reports whether two lines of a plan are about the same calls.
+func (g *Grant) Same(other *Grant) bool {
+	return g.Key() == other.Key() && g.Run == other.Run && g.Envelope != nil && other.Envelope != nil && g.Envelope.Equal(other.Envelope)
+}
+
+// Add has a line of a plan stand for another one's calls as well.
+func (g *Grant) Add(other *Grant) {
+	g.Uses, g.Further = min(g.Uses+other.Uses, RunUses), g.Further || other.Further
+	g.At = slices.Compact(slices.Sorted(slices.Values(slices.Concat(g.At, other.At))))
 }
 
 // plan shows what can be allowed with this call. Nothing of it is cut: what is allowed has been read.
@@ -268,11 +320,7 @@ func (q *question) plan() {
 	q.wrapped("You can allow these calls with it, which the program's text shows next. Each is decided again when it is made, and whatever is not as it stands here is asked about:")
 	for i, g := range q.request.Plan {
 		q.newline(margin + 2)
-		times := "once"
-		if g.Uses != 1 {
-			times = fmt.Sprintf("at most %d times", g.Uses)
-		}
-		q.put(fmt.Sprintf("%2d. %s, %s, with", i+1, Heading(&Request{Name: g.Name}), times))
+		q.put(fmt.Sprintf("%2d. %s, %s, with", i+1, Heading(&Request{Name: g.Name}), g.Times()))
 		q.indent = margin + 6
 		for _, v := range g.Envelope.Fixed {
 			q.newline(margin + 6)

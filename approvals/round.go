@@ -100,31 +100,34 @@ func (ns numbering) row(calls []*Request, i int) string {
 }
 
 // numbers names calls by their numbers: "call 3", "calls 1 to 4 and 7".
-func numbers(calls []int) string {
-	var spans []string
-	for i := 0; i < len(calls); {
+func numbers(calls []int) string { return spans("call", calls) }
+
+// spans names things by their numbers, which ascend.
+func spans(thing string, all []int) string {
+	var parts []string
+	for i := 0; i < len(all); {
 		j := i
-		for j+1 < len(calls) && calls[j+1] == calls[j]+1 {
+		for j+1 < len(all) && all[j+1] == all[j]+1 {
 			j++
 		}
 		switch j - i {
 		case 0:
-			spans = append(spans, fmt.Sprint(calls[i]))
+			parts = append(parts, fmt.Sprint(all[i]))
 		case 1:
-			spans = append(spans, fmt.Sprint(calls[i]), fmt.Sprint(calls[j]))
+			parts = append(parts, fmt.Sprint(all[i]), fmt.Sprint(all[j]))
 		default:
-			spans = append(spans, fmt.Sprintf("%d to %d", calls[i], calls[j]))
+			parts = append(parts, fmt.Sprintf("%d to %d", all[i], all[j]))
 		}
 		i = j + 1
 	}
-	last := len(spans) - 1
+	last := len(parts) - 1
 	switch {
-	case len(calls) == 1:
-		return "call " + spans[0]
+	case len(all) == 1:
+		return thing + " " + parts[0]
 	case last == 0:
-		return "calls " + spans[0]
+		return thing + "s " + parts[0]
 	}
-	return "calls " + strings.Join(spans[:last], ", ") + " and " + spans[last]
+	return thing + "s " + strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 // RenderAll shows calls as one question, see [Render].
