@@ -48,6 +48,9 @@ func Powers(o Options, cfg *profiles.Config) ([]protect.Place, error) {
 		return places, nil
 	}
 	for _, f := range cfg.Files {
+		if f.Standing == profiles.Environment {
+			continue // it has the name of a variable
+		}
 		if filepath.IsAbs(f.File) || exists(f.File) { // else it is only a name for messages
 			add(f.File, "the "+f.Standing.String())
 		}

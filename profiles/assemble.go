@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -11,7 +12,7 @@ func (b *builder) assemble() {
 	c := b.config
 	c.parts = append(slices.Clip(b.before), &fileRules{
 		FileInfo: c.Files[len(c.Files)-1], src: b.t.src, written: b.written, order: b.order,
-		defaultProfile: b.defaultName, floor: b.floorName, limits: b.fileLimits, expose: b.exposed, overlays: b.writtenOverlays,
+		defaultProfile: b.defaultName, floor: b.floorName, limits: b.fileLimits, expose: b.exposed, overlays: b.writtenOverlays, variables: b.variables,
 	})
 	b.trusted = b.trustedServers()
 	b.settle()
@@ -34,8 +35,13 @@ func (b *builder) assemble() {
 			c.Default = p.defaultProfile
 		}
 	}
+	b.surrounding = c.environment()
 	b.floors()
 	c.profiles = map[string]*Profile{}
+	if b.alone = c.environmentAlone(); b.alone {
+		c.Default = cmp.Or(c.Default, EnvironmentProfile)
+		c.profiles[EnvironmentProfile] = b.complete(EnvironmentProfile)
+	}
 	for _, p := range c.parts {
 		for name := range maps.Keys(p.written) {
 			if c.profiles[name] == nil && p.Standing != Untrusted {
@@ -74,7 +80,7 @@ func (b *builder) trustedServers() map[string]bool {
 	return trusted
 }
 
-// floors makes a layer of the floor of each file that names one.
+// floors makes a layer of the floor of each file that names one, and one of the environment.
 func (b *builder) floors() {
 	for i, p := range b.config.parts {
 		if p.floor == "" {
@@ -87,6 +93,10 @@ func (b *builder) floors() {
 				break
 			}
 		}
+	}
+	if w := b.surrounding; w != nil {
+		b.floorLayers = append(b.floorLayers, &layer{Profile: b.effective(w), what: environmentLayer})
+		b.floorsWritten = append(b.floorsWritten, w)
 	}
 }
 
@@ -107,6 +117,9 @@ func (b *builder) complete(name string) *Profile {
 		default:
 			own = append(own, w)
 		}
+	}
+	if name == EnvironmentProfile && b.alone {
+		own = append(own, b.surrounding)
 	}
 	switch {
 	case len(own) == 0:

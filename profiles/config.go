@@ -161,15 +161,28 @@ func read(file string, data []byte) (*reader, error) {
 // parseSource checks one file that builds on those before it.
 func parseSource(s Source, base *Config) (*Config, error) {
 	file, data := s.File, s.Data
-	r, problems := read(file, data)
-	if problems != nil {
-		return nil, problems
+	var r *reader
+	if s.Standing == Environment {
+		r = &reader{file: file, t: tree{src: string(data)}}
+	} else {
+		var problems error
+		if r, problems = read(file, data); problems != nil {
+			return nil, problems
+		}
 	}
 	c := &Config{Path: file, Digest: digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
 	b := builder{reader: r, config: c, standing: s.Standing, written: map[string]*written{}}
 	b.inherit(base)
-	b.read()
+	if s.Standing == Environment {
+		if base == nil {
+			c.Path = environmentPath
+		}
+		b.variable()
+		b.finish()
+	} else {
+		b.read()
+	}
 	if len(r.problems) > 0 {
 		sortProblems(r.problems)
 		return nil, r.problems

@@ -18,6 +18,8 @@ type builder struct {
 	written  map[string]*written // the profiles as the file has them
 	order    []*written
 
+	variables *written // of a variable of the environment
+
 	defaultName, floorName       string
 	exposed                      []string
 	fileLimits                   Limits
@@ -32,6 +34,8 @@ type builder struct {
 	bounds, caps  Limits // of files that the user's limits cannot exceed
 	floorLayers   []*layer
 	floorsWritten []*written // what the floors are made of
+	surrounding   *written   // what variables of the environment say, nil if none is set
+	alone         bool       // they are the configuration
 }
 
 // read reads a file as far as its standing goes.

@@ -15,7 +15,10 @@ type Files struct {
 	User     string // the user's own
 	Project  string // came with a project: only tightens, unless Trust says that it is trusted
 	Overlays string // nothing but overlays, written by an admin page
-	Trust    string // which project files are trusted, see [Trust]
+
+	Environment []Source // variables, as [ReadEnvironment] gives them; without User and Managed they are the configuration
+
+	Trust string // which project files are trusted, see [Trust]
 }
 
 // Load reads and checks the files. The error is [Problems] if they can be read and must
@@ -46,9 +49,9 @@ func (f Files) LoadWith(path string, data []byte) (*Config, error) {
 	return ParseAll(append(sources, Source{File: path, Data: data, Standing: Narrowing})...)
 }
 
-// None reports whether no file is named that could say anything.
+// None reports whether there is no file, and no variable, that could say anything.
 func (f Files) None() bool {
-	return f.Managed == "" && f.User == "" && f.Project == "" && f.Overlays == ""
+	return f.Managed == "" && f.User == "" && f.Project == "" && f.Overlays == "" && len(f.Environment) == 0
 }
 
 // all gives the paths that are named.
@@ -108,7 +111,9 @@ func (f Files) readWith(project []byte) ([]Source, error) {
 		sources = append(sources, Source{File: path, Data: data, Standing: standing})
 		return nil
 	}
-	return sources, errors.Join(add(f.Managed, Managed), add(f.User, User), add(f.Project, Untrusted), add(f.Overlays, Narrowing))
+	failed := errors.Join(add(f.Managed, Managed), add(f.User, User))
+	sources = append(sources, f.Environment...)
+	return sources, errors.Join(failed, add(f.Project, Untrusted), add(f.Overlays, Narrowing))
 }
 
 // joined tells whether anything of the sources has changed.

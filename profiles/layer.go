@@ -38,9 +38,14 @@ func (p *Profile) under(layers ...*layer) *Profile {
 		q.noFallback = q.noFallback || l.noFallback
 		q.preflight = q.preflight || l.preflight
 		q.redact = q.redact.joinLayer(l.redact)
-		if l.what == floorLayer {
+		switch l.what {
+		case floorLayer:
 			q.limits, q.ask = q.limits.stricter(l.ownLimits), q.ask.stricter(l.ask)
-		} else {
+		case environmentLayer: // which says nothing of asking but how long a question waits
+			if q.ask.Timeout != 0 || l.ask.Timeout < usualTimeout {
+				q.ask.Timeout = least(q.ask.Timeout, l.ask.Timeout)
+			}
+		default:
 			q.caps, q.ask = q.caps.stricter(l.ownLimits), q.ask.stricter(l.ask.narrowing(q.ask))
 		}
 		parts = append(parts, []byte("\n"+l.what+" "+l.digest))

@@ -13,6 +13,12 @@ func (b *builder) warn() {
 		b.doubt(b.order[0].pos, len(b.order[0].name)+2, `set "defaultProfile", or name in "expose" what should be listed`,
 			"codemode_eval is unrestricted and is listed beside stricter profiles")
 	}
+	if w := b.variables; w != nil {
+		b.warnNames(w)
+		if b.alone {
+			b.shadows(w, c.profiles[w.name])
+		}
+	}
 	for _, w := range b.order {
 		p := c.profiles[w.name]
 		if p == nil {
@@ -26,12 +32,16 @@ func (b *builder) warn() {
 			b.doubt(w.pos, len(w.name)+2, `name in "expose" what should be listed`,
 				"the floor %q is listed as a tool of its own, %s", w.name, toolPrefix+w.name)
 		}
-		for _, rules := range w.lists {
-			for _, r := range rules {
-				b.names(r)
-			}
-		}
+		b.warnNames(w)
 		b.shadows(w, p)
+	}
+}
+
+func (b *builder) warnNames(w *written) {
+	for _, rules := range w.lists {
+		for _, r := range rules {
+			b.names(r)
+		}
 	}
 }
 

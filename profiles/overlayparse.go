@@ -150,7 +150,7 @@ func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 	}
 	lay(named, "")
 	for _, l := range named.layers {
-		if l.what != floorLayer { // which binds whatever the overlay is laid over
+		if l.what != floorLayer && l.what != environmentLayer { // which bind whatever the overlay is laid over
 			lay(l.Profile, l.mute)
 		}
 	}

@@ -29,11 +29,19 @@ func (b *builder) shadows(w *written, p *Profile) {
 		if by := denies.covering(r); by != nil {
 			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about", r.label(), b.whereIs(by.pos))
 		} else if by := asks.covering(r); by != nil && r.list == allowlist && !by.soft {
-			b.withoutEffect(r, `give the ask rule "unlessAllowed": true`, "the rule %q has no effect: %s asks about all it is about", r.label(), b.whereIs(by.pos))
+			b.withoutEffect(r, b.softening(), "the rule %q has no effect: %s asks about all it is about", r.label(), b.whereIs(by.pos))
 		} else if by := floor.covering(r); by != nil {
 			b.withoutEffect(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (%s)", r.label(), b.whereIs(by.pos))
 		}
 	}
+}
+
+// softening says how an allow rule comes before an ask rule about the same tools.
+func (b *builder) softening() string {
+	if b.variables != nil {
+		return unmatchedVariable + "=ask, in place of the ask rule, asks about what no list names"
+	}
+	return `give the ask rule "unlessAllowed": true`
 }
 
 func (b *builder) doubtRule(r *rule, hint, format string, args ...any) {

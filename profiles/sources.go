@@ -23,10 +23,13 @@ const (
 	Managed
 	// Narrowing is a file of nothing but overlays, as an admin page writes it.
 	Narrowing
+	// Environment is a variable of the environment, see [ReadEnvironment]. Beside a file of the user's or a managed one
+	// it only tightens.
+	Environment
 )
 
 func (s Standing) String() string {
-	return [...]string{"project file", "trusted project file", "user file", "managed file", "overlay file"}[s]
+	return [...]string{"project file", "trusted project file", "user file", "managed file", "overlay file", "environment"}[s]
 }
 
 // MarshalText writes a standing as people read it.
@@ -40,25 +43,36 @@ type Source struct {
 }
 
 // ParseAll checks files that hold together, and gives the configuration that comes of them.
-// They are given from the one that binds to those that are bound: managed, user, project,
+// They are given from the one that binds to those that are bound: managed, user, variables of the environment, project,
 // overlays. The error is [Problems] if one of them must not be used, and then none is.
 //
 // A profile that stands in several files is decided by all of them: the user's cannot
 // loosen the managed one, an untrusted project's cannot loosen either, and the rules of a
-// trusted project join the user's. Every floor binds every profile.
+// trusted project join the user's. Every floor binds every profile, and so do variables of the environment.
 func ParseAll(sources ...Source) (*Config, error) {
 	var c *Config
+	var wrong Problems // with variables, which are reported together
 	for i, s := range sources {
 		for _, before := range sources[:i] {
 			if before.File == s.File {
 				return nil, fmt.Errorf("the configuration %s is used twice, as %s and as %s: name it once", s.File, before.Standing, s.Standing)
 			}
 		}
+		if len(wrong) > 0 && s.Standing != Environment {
+			break
+		}
 		next, err := parseSource(s, c)
+		if some, ok := err.(Problems); ok && s.Standing == Environment {
+			wrong = append(wrong, some...)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		c = next
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
 	}
 	if c == nil {
 		return nil, errors.New("there is no configuration file")
@@ -84,6 +98,7 @@ type fileRules struct {
 	limits         Limits
 	expose         []string
 	overlays       []writtenOverlay
+	variables      *written // what a variable of the environment says, nil for a file
 }
 
 // inherit starts a configuration from the files before it.
@@ -120,6 +135,9 @@ func (b *builder) findBefore(name string) *written {
 			return w
 		}
 	}
+	if b.base != nil && name == EnvironmentProfile && b.base.environmentAlone() {
+		return b.base.environment()
+	}
 	return nil
 }
 
@@ -135,6 +153,9 @@ func (b *builder) profileNames() []string {
 				names = append(names, name)
 			}
 		}
+	}
+	if b.base != nil && b.base.environmentAlone() {
+		names = append(names, EnvironmentProfile)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

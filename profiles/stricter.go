@@ -59,6 +59,9 @@ func (a Asking) stricter(b Asking) Asking {
 	return a
 }
 
+// usualTimeout is how long a question waits where a profile says nothing, see DefaultTimeout in package approvals.
+const usualTimeout = 2 * time.Minute
+
 // usualMinHuman is what a refusal is judged by where a profile says nothing, see DefaultMinHuman in package approvals.
 const usualMinHuman = 300 * time.Millisecond
 

@@ -24,6 +24,8 @@ const (
 	FindingShadowed = "shadowed"          // other rules decide all that the rule is about
 	FindingCarry    = "read-and-send"     // a program may read and send without a question between
 	FindingWarning  = "warning"           // what loading the file warns of anyway
+
+	FindingEnvironment = "environment" // a variable of the environment decides too
 )
 
 // A Finding is something in the rules that probably does not do what its author meant.
@@ -44,6 +46,10 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 		}
 		l.found = append(l.found, Finding{Kind: kind, Problem: w})
 	}
+	variables, note := c.EnvironmentNote()
+	for _, name := range variables {
+		l.add(FindingEnvironment, true, Position{File: name, Line: 1, Column: 1}, "", "%s", note)
+	}
 	if len(tools) == 0 {
 		return l.found
 	}
@@ -55,6 +61,13 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 	for _, p := range c.parts {
 		for _, w := range p.order {
 			l.rules(w, c.profiles[w.name])
+		}
+		if w := p.variables; w != nil {
+			own := c.profiles[w.name]
+			if !c.environmentAlone() {
+				own = nil
+			}
+			l.rules(w, own)
 		}
 		for _, o := range p.overlays {
 			if o.rules != nil {

@@ -26,7 +26,8 @@ const configurationHelp = `Your configuration file is the first of:
   2. the file named by the environment variable CODEMODE_CONFIG
   3. codemode/codemode.json in your configuration folder
      (on Linux ~/.config/codemode/codemode.json), if it is there
-  4. none: only the built-in servers are there, and codemode_eval is unrestricted
+  4. none: the variables below are the configuration, as the profile environment; without
+     them too, only the built-in servers are there, and codemode_eval is unrestricted
 
 Others hold beside it:
 
@@ -46,6 +47,19 @@ never give any.
 
 The folder of the built-in filesystem must hold none of these files, there or not, nor
 the state, the cache, saved programs, or what starts a server: it is refused otherwise.
+
+Variables of the environment decide too:
+
+  CODEMODE_ALLOWLIST, CODEMODE_ASKLIST, CODEMODE_DENYLIST
+                                 patterns over tools, with commas or spaces between them
+  CODEMODE_UNMATCHED             deny, ask or allow: what becomes of the tools that no
+                                 list names; deny beside an allowlist, else allow
+  CODEMODE_ASK_TIMEOUT           how long a question waits, such as 90s
+  CODEMODE_STATE                 the folder for the record and what else is remembered,
+                                 as --state names it; it is named in full
+
+Beside your file or a managed one the first five bind every profile: they deny and ask
+more, and allow nothing that the files do not.
 
 CODEMODE_SESSION names the session that programs run in, such as one that was made on the page
 for a role (cms_...). docs/configuration.md explains every key; codemode profiles schema prints
@@ -82,7 +96,7 @@ func (s *setting) stateFolder() (string, error) {
 	}
 	dir, err := stateDir()
 	if err != nil {
-		return "", fmt.Errorf("%w; name one with --state", err)
+		return "", fmt.Errorf("%w; name one with --state or %s", err, stateVariable)
 	}
 	return dir, nil
 }
@@ -119,13 +133,19 @@ func usualFile() string {
 	return filepath.Join(dir, "codemode", "codemode.json")
 }
 
-// files finds all files that hold together.
+// files finds all files that hold together, and the variables that hold with them.
 func (s *setting) files() (profiles.Files, error) {
 	own, err := s.file()
 	if err != nil {
 		return profiles.Files{}, err
 	}
-	f := profiles.Files{User: own, Managed: managedFile(), Project: s.projectFile(own), Trust: trustStore()}
+	if _, _, err := namedState(); err != nil {
+		return profiles.Files{}, err // without its place, no project is trusted and no tool is known
+	}
+	f := profiles.Files{
+		User: own, Managed: managedFile(), Project: s.projectFile(own), Trust: trustStore(),
+		Environment: profiles.ReadEnvironment(os.Environ()),
+	}
 	if own != "" {
 		f.Overlays = filepath.Join(filepath.Dir(own), "overlays.json")
 	}
@@ -184,8 +204,10 @@ func (s *setting) protected() codemode.Protected {
 	if s.project != "none" {
 		add(cmp.Or(s.project, projectName), codemode.ProjectPlace)
 	}
-	if dir, err := stateDir(); err == nil {
-		add(dir, "the state of codemode")
+	for _, find := range []func() (string, error){stateDir, usualStateDir} {
+		if dir, err := find(); err == nil {
+			add(dir, "the state of codemode")
+		}
 	}
 	return p
 }
@@ -199,8 +221,35 @@ func trustStore() string {
 	return filepath.Join(dir, "trust", "projects.json")
 }
 
-// stateDir is where codemode keeps what it has to remember.
+// stateVariable names the folder of the state, where no flag does.
+const stateVariable = "CODEMODE_STATE"
+
+// namedState is the folder that stateVariable names; ok is false if it is not set.
+func namedState() (dir string, ok bool, err error) {
+	dir, ok = os.LookupEnv(stateVariable)
+	switch {
+	case !ok:
+		return "", false, nil
+	case dir == "":
+		return "", false, fmt.Errorf("%s is set, and is empty: unset it, or name the folder of the state in full", stateVariable)
+	case !filepath.IsAbs(dir):
+		return "", false, fmt.Errorf("%s is %q: name the folder in full, such as /home/you/codemode; it would be another one in each folder that codemode is started in", stateVariable, dir)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return "", false, fmt.Errorf("%s is %q, which is no folder: name one", stateVariable, dir)
+	}
+	return filepath.Clean(dir), true, nil
+}
+
+// stateDir is where codemode keeps what it has to remember, unless --state says otherwise.
 func stateDir() (string, error) {
+	if dir, ok, err := namedState(); ok || err != nil {
+		return dir, err
+	}
+	return usualStateDir()
+}
+
+func usualStateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "codemode"), nil
 	}
@@ -265,7 +314,11 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 		if o.Config, err = profiles.Parse("no configuration", []byte("{}")); err != nil {
 			return nil, usage(err)
 		}
-		log.Info("there is no configuration file: only built-in servers are there, and codemode_eval is unrestricted")
+		without := "codemode_eval is unrestricted"
+		if len(files.Environment) > 0 {
+			without = "what programs may do is in variables of the environment"
+		}
+		log.Info("there is no configuration file: only built-in servers are there, and " + without)
 		if _, err := os.Stat("codemode.json"); err == nil {
 			log.Warn("codemode.json in this folder is not read by itself, because a folder may have come from anybody; if it is yours, name it: --config codemode.json")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -98,7 +99,7 @@ func examine(ctx context.Context, s streams, set *setting, people *approvalsChec
 	if d.code == exitOK {
 		e, err := set.open(ctx, slog.New(slog.DiscardHandler))
 		if err != nil {
-			d.fail(exitUsage, "configuration", path, "the old rules go on holding where it is in use", "%v", err)
+			d.fail(exitUsage, "configuration", cmp.Or(path, "environment"), "the old rules go on holding where it is in use", "%v", err)
 		} else {
 			d.configuration(e, path)
 			d.powers(set, e)

@@ -29,6 +29,8 @@ func (d *diagnosis) file(set *setting) (path string) {
 	case err != nil:
 		d.fail(exitUsage, "configuration", "file", "", "%v", err)
 		return path
+	case path == "" && len(profiles.ReadEnvironment(os.Environ())) > 0:
+		return path // which says what programs may do
 	case path == "":
 		d.warn("configuration", "file", "codemode init writes one from what your other clients have",
 			"there is none: only built-in servers are there, and codemode_eval is unrestricted")
@@ -54,10 +56,19 @@ func (d *diagnosis) file(set *setting) (path string) {
 // configuration says that the file was read, and what is odd in it.
 func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 	cfg := e.Config()
-	if path == "" || cfg == nil {
+	if cfg == nil {
 		return
 	}
-	d.ok("configuration", path, "%s, %s", count(len(cfg.Servers), "server"), count(len(cfg.All()), "profile"))
+	variables, note := cfg.EnvironmentNote()
+	if note != "" {
+		d.ok("configuration", strings.Join(variables, ", "), "%s", note)
+	}
+	if path == "" && note == "" {
+		return
+	}
+	if path != "" {
+		d.ok("configuration", path, "%s, %s", count(len(cfg.Servers), "server"), count(len(cfg.All()), "profile"))
+	}
 	for _, w := range cfg.Warnings {
 		d.warn("configuration", fmt.Sprintf("%s:%d:%d", base(w.File), w.Line, w.Column), w.Hint, "%s", w.Message)
 	}
