@@ -42,7 +42,25 @@ func (e *Evaluator) configure(ctx context.Context) error {
 func (e *Evaluator) files() profiles.Files {
 	files := e.options.Files
 	files.User = cmp.Or(e.options.ConfigPath, files.User)
+	if files.Servers == nil {
+		files.Servers = CheckServers(e.options.Env)
+	}
 	return files
+}
+
+// CheckServers is for [profiles.Files]: it finds what is wrong with the servers of a file where the variables are those of env,
+// such as os.LookupEnv.
+func CheckServers(env func(string) (string, bool)) profiles.ServerCheck {
+	return func(name string, raw json.RawMessage) (wrong, doubts []profiles.ServerProblem) {
+		problems := func(all []upstream.Mistake) (list []profiles.ServerProblem) {
+			for _, m := range all {
+				list = append(list, profiles.ServerProblem(m))
+			}
+			return list
+		}
+		mistakes, odd := upstream.CheckServer(name, raw, env)
+		return problems(mistakes), problems(odd)
+	}
 }
 
 // reload takes a new version of the file. A version that must not be used
@@ -135,7 +153,9 @@ func (e *Evaluator) servers(cfg *profiles.Config) ([]upstream.Server, error) {
 			continue
 		}
 		for _, w := range warnings {
-			e.log.Warn("configuration", "at", s.Pos.String(), "server", s.Name, "problem", w)
+			if e.files().None() { // else they are among those of the files
+				e.log.Warn("configuration", "at", s.Pos.String(), "server", s.Name, "problem", w)
+			}
 		}
 		servers = append(servers, server)
 		taken[s.Name] = true

@@ -159,7 +159,7 @@ func read(file string, data []byte) (*reader, error) {
 }
 
 // parseSource checks one file that builds on those before it.
-func parseSource(s Source, base *Config) (*Config, error) {
+func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 	file, data := s.File, s.Data
 	var r *reader
 	if s.Standing == Environment {
@@ -172,7 +172,7 @@ func parseSource(s Source, base *Config) (*Config, error) {
 	}
 	c := &Config{Path: file, Digest: digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
-	b := builder{reader: r, config: c, standing: s.Standing, written: map[string]*written{}}
+	b := builder{reader: r, config: c, standing: s.Standing, written: map[string]*written{}, check: check}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {

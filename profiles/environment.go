@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 // EnvironmentProfile is the profile that variables of the environment make where there is no configuration file.
@@ -86,7 +88,7 @@ func meantVariable(name string) string {
 	for _, known := range environmentVariables {
 		words = append(words, strings.TrimPrefix(known, variablePrefix))
 	}
-	if near := nearest(word, words); near != "" {
+	if near := typos.Nearest(word, words); near != "" {
 		return variablePrefix + near
 	}
 	return ""

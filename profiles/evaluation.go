@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 func (b *builder) evaluation(n *node) {
@@ -96,7 +98,7 @@ func (b *builder) known(n *node, what string) bool {
 	}
 	names := b.profileNames()
 	hint := "there are no profiles"
-	if near := nearest(n.text, names); near != "" {
+	if near := typos.Nearest(n.text, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	} else if len(names) > 0 {
 		hint = "there are " + quotedList(names, "and")

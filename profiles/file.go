@@ -18,7 +18,8 @@ type builder struct {
 	written  map[string]*written // the profiles as the file has them
 	order    []*written
 
-	variables *written // of a variable of the environment
+	variables *written    // of a variable of the environment
+	check     ServerCheck // nil checks nothing
 
 	defaultName, floorName       string
 	exposed                      []string
@@ -208,6 +209,7 @@ func (b *builder) server(n *node) {
 		return
 	}
 	s := Server{Name: n.key, JSON: b.t.source(n), Pos: b.place(int(n.keyStart))}
+	b.checkServer(n, s.JSON)
 	if trust := b.t.member(n, "trustAnnotations"); trust != nil {
 		s.TrustAnnotations, _ = b.boolean(trust, "trustAnnotations")
 	}

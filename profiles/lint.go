@@ -3,6 +3,8 @@ package profiles
 import (
 	"fmt"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 // warn reports what is allowed but dangerous or without effect.
@@ -92,7 +94,7 @@ func (b *builder) serverDoubt(q *sequence) (message, hint string) {
 			return "", ""
 		}
 	}
-	if near := nearest(server, names); near != "" {
+	if near := typos.Nearest(server, names); near != "" {
 		return fmt.Sprintf("names the server %q, which is not configured", server), fmt.Sprintf("did you mean %q?", near)
 	}
 	return "", ""

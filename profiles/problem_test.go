@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 func TestProblemsRead(t *testing.T) {
@@ -82,7 +84,7 @@ func TestDidYouMean(t *testing.T) {
 		"denylst": "denylist", "denlyist": "denylist", "DENYLIST": "denylist", "denylists": "denylist", "asklst": "asklist",
 		"unmatchd": "unmatched", "qe": "eq", "x": "", "": "", "something": "", "lst": "", strings.Repeat("denylist", 20): "",
 	} {
-		if got := nearest(word, known); got != want {
+		if got := typos.Nearest(word, known); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 // The keys of this file concern the process as a whole: http, console, store and responder. They are handed on as
@@ -139,7 +141,7 @@ func (b *builder) reachable() {
 	for _, n := range b.namedProfiles {
 		if b.find(n.text) == nil {
 			hint := "define it, or remove it here"
-			if near := nearest(n.text, b.profileNames()); near != "" {
+			if near := typos.Nearest(n.text, b.profileNames()); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
 			b.doubt(b.place(int(n.start)), len(n.text)+2, hint, "there is no profile %q, so the token is good for nothing there", n.text)

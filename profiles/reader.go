@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 // A reader turns the tree of a configuration file into values and collects everything
@@ -188,7 +190,7 @@ func (r *reader) word(n *node, what string, words ...string) (string, bool) {
 		return "", false
 	}
 	hint := "write " + known
-	if near := nearest(n.text, words); near != "" {
+	if near := typos.Nearest(n.text, words); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	r.wrong(n, hint, "%s must be %s", what, known)

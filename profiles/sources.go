@@ -49,7 +49,10 @@ type Source struct {
 // A profile that stands in several files is decided by all of them: the user's cannot
 // loosen the managed one, an untrusted project's cannot loosen either, and the rules of a
 // trusted project join the user's. Every floor binds every profile, and so do variables of the environment.
-func ParseAll(sources ...Source) (*Config, error) {
+func ParseAll(sources ...Source) (*Config, error) { return ParseWith(nil, sources...) }
+
+// ParseWith is ParseAll with a check of the servers; nil checks nothing.
+func ParseWith(check ServerCheck, sources ...Source) (*Config, error) {
 	var c *Config
 	var wrong Problems // with variables, which are reported together
 	for i, s := range sources {
@@ -61,7 +64,7 @@ func ParseAll(sources ...Source) (*Config, error) {
 		if len(wrong) > 0 && s.Standing != Environment {
 			break
 		}
-		next, err := parseSource(s, c)
+		next, err := parseSource(s, c, check)
 		if some, ok := err.(Problems); ok && s.Standing == Environment {
 			wrong = append(wrong, some...)
 			continue

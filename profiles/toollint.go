@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 // A ToolInfo is a tool that rules can be checked against.
@@ -169,7 +171,7 @@ func (l *linter) dead(r *rule) {
 		for _, t := range l.tools {
 			names = append(names, t.name)
 		}
-		if near := nearest(r.patterns[i], names); near != "" {
+		if near := typos.Nearest(r.patterns[i], names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		net := r.list != allowlist && strings.HasPrefix(r.patterns[i], "*")

@@ -226,7 +226,7 @@ type parsed struct {
 // file as it was when it was last good. A project's file belongs to others, who must not be able to keep the user's own
 // change from coming into force by breaking theirs, nor to get rid of what theirs forbids.
 func (w *Watcher) read() ([]byte, *Config, error) {
-	data, c, err := w.parsed.of(w.files.readWith(nil))
+	data, c, err := w.parsed.of(w.files, nil)
 	if err == nil || w.last == nil {
 		return data, c, err
 	}
@@ -234,21 +234,22 @@ func (w *Watcher) read() ([]byte, *Config, error) {
 	if !ok {
 		return data, nil, err
 	}
-	again, c, failed := w.without.of(w.files.readWith(project))
+	again, c, failed := w.without.of(w.files, project)
 	if failed != nil { // it is another file that is broken, or another one too
 		return data, nil, err
 	}
 	return again, c, err
 }
 
-// of gives what sources mean.
-func (p *parsed) of(sources []Source, err error) ([]byte, *Config, error) {
+// of gives what files mean, as if the project's had that content, unless it is nil.
+func (p *parsed) of(f Files, project []byte) ([]byte, *Config, error) {
+	sources, err := f.readWith(project)
 	if err != nil {
 		return nil, nil, err
 	}
 	data := joined(sources)
 	if p.data == nil || !bytes.Equal(data, p.data) {
-		c, err := ParseAll(sources...)
+		c, err := ParseWith(f.Servers, sources...)
 		*p = parsed{data, c, err}
 	}
 	return data, p.config, p.err

@@ -14,4 +14,4 @@ func (p *Profile) Within(l Limits) *Profile {
 }
 
 // With gives the configuration with another file after its own ones, as [ParseAll] does.
-func (c *Config) With(s Source) (*Config, error) { return parseSource(s, c) }
+func (c *Config) With(s Source) (*Config, error) { return parseSource(s, c, nil) }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -18,15 +17,15 @@ func (p *entry) duration(key string, unit time.Duration) time.Duration {
 	}
 	var n float64
 	if json.Unmarshal(raw, &n) != nil {
-		p.fail("%q must be a number", key)
+		p.fail(key, "%q must be a number", key)
 	}
-	return p.span(key, n, unit)
+	return p.span([]string{key}, n, unit)
 }
 
-func (p *entry) span(key string, n float64, unit time.Duration) time.Duration {
+func (p *entry) span(path []string, n float64, unit time.Duration) time.Duration {
 	const most = 24 * time.Hour
 	if n < 0 {
-		p.fail("%q must not be negative", key)
+		p.failAt(path, "%q must not be negative", path[0])
 		return 0
 	}
 	if n > float64(most/unit) {
@@ -43,7 +42,7 @@ func (p *entry) flag(key string) bool {
 	}
 	var b bool
 	if json.Unmarshal(raw, &b) != nil {
-		p.fail("%q must be true or false", key)
+		p.fail(key, "%q must be true or false", key)
 	}
 	return b
 }
@@ -56,7 +55,7 @@ func (p *entry) text(key string) string {
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
-		p.fail("%q must be a string", key)
+		p.fail(key, "%q must be a string", key)
 	}
 	return s
 }
@@ -79,7 +78,7 @@ func (p *entry) list(key string) []string {
 	}
 	var l []string
 	if json.Unmarshal(raw, &l) != nil {
-		p.fail("%q must be a list of strings", key)
+		p.fail(key, "%q must be a list of strings", key)
 	}
 	return l
 }
@@ -105,11 +104,12 @@ func (p *entry) strings(key string) map[string]string {
 	}
 	var values map[string]json.RawMessage
 	if json.Unmarshal(raw, &values) != nil {
-		p.fail("%q must be an object of strings", key)
+		p.fail(key, "%q must be an object of strings", key)
 		return nil
 	}
 	out := map[string]string{}
-	for k, v := range values {
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		v := values[k]
 		var s string
 		switch {
 		case json.Unmarshal(v, &s) == nil && string(v) != "null":
@@ -117,7 +117,7 @@ func (p *entry) strings(key string) map[string]string {
 		case len(v) > 0 && (v[0] == '-' || '0' <= v[0] && v[0] <= '9') || string(v) == "true" || string(v) == "false":
 			out[k] = string(v)
 		default:
-			p.fail("%q: the value of %q must be a string", key, k)
+			p.failAt([]string{key, k}, "%q: the value of %q must be a string", key, k)
 		}
 	}
 	return out
@@ -142,25 +142,19 @@ func (p *entry) expandAll(list []string) []string {
 	return out
 }
 
-// meant names the key that was meant by one that is almost it.
-func (p *entry) meant(key string) string {
-	bare := func(s string) string {
-		return strings.TrimSuffix(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)), "s")
-	}
-	for _, k := range slices.Sorted(maps.Keys(p.used)) {
-		if bare(k) == bare(key) {
-			return fmt.Sprintf(" (did you mean %q?)", k)
-		}
-	}
-	return ""
+// warn notes something about the value of a key that has no effect, or another one than it seems.
+func (p *entry) warn(key, format string, args ...any) {
+	p.doubts = append(p.doubts, Mistake{[]string{key}, true, fmt.Sprintf(format, args...), ""})
 }
 
-func (p *entry) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf("server %q: "+format, append([]any{p.name}, args...)...))
+// fail notes that the value of a key is wrong.
+func (p *entry) fail(key, format string, args ...any) { p.failAt([]string{key}, format, args...) }
+
+func (p *entry) failAt(path []string, format string, args ...any) {
+	p.wrong = append(p.wrong, Mistake{path, false, fmt.Sprintf(format, args...), ""})
 }
 
-func (p *entry) fail(format string, args ...any) {
-	if p.err == nil {
-		p.err = fmt.Errorf(format, args...)
-	}
+// failed reports whether the value of a key is known to be wrong.
+func (p *entry) failed(key string) bool {
+	return slices.ContainsFunc(p.wrong, func(m Mistake) bool { return len(m.Path) > 0 && m.Path[0] == key })
 }

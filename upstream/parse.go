@@ -3,7 +3,6 @@ package upstream
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -22,23 +21,29 @@ import (
 // it sets [Server.Problem], so that the other servers of the file work. An
 // error means that the entry itself is wrong.
 func ParseServer(name string, raw json.RawMessage, env func(string) (string, bool)) (Server, []string, error) {
-	p := &entry{name: name, expander: expander{env: env}, used: map[string]bool{}}
-	if err := json.Unmarshal(raw, &p.keys); err != nil || p.keys == nil {
-		return Server{}, nil, fmt.Errorf("server %q: want an object such as {\"command\": \"npx\", \"args\": [\"-y\", \"package\"]}", name)
+	s, p := readEntry(name, raw, env)
+	var warnings []string
+	for _, m := range p.doubts {
+		warnings = append(warnings, fmt.Sprintf("server %q: %s", name, m.text()))
 	}
-	s := p.server()
-	if p.err != nil {
-		return Server{}, p.warnings, fmt.Errorf("server %q: %w", name, p.err)
-	}
-	for _, k := range slices.Sorted(maps.Keys(p.keys)) {
-		if !p.used[k] && !meaningless[k] {
-			p.warn("%q has no effect%s", k, p.meant(k))
-		}
+	if len(p.wrong) > 0 {
+		return Server{}, warnings, fmt.Errorf("server %q: %w", name, p.wrong)
 	}
 	if !s.Disabled && len(p.missing) > 0 {
 		s.Problem = fmt.Sprintf("server %q cannot be started: %s", name, strings.Join(p.missing, "; "))
 	}
-	return s, p.warnings, nil
+	return s, warnings, nil
+}
+
+func readEntry(name string, raw json.RawMessage, env func(string) (string, bool)) (Server, *entry) {
+	p := &entry{name: name, expander: expander{env: env}, used: map[string]bool{}}
+	if err := json.Unmarshal(raw, &p.keys); err != nil || p.keys == nil {
+		p.wrong = Mistakes{{nil, false, `want an object such as {"command": "npx", "args": ["-y", "package"]}`, ""}}
+		return Server{}, p
+	}
+	s := p.server()
+	p.unknown()
+	return s, p
 }
 
 // meaningless are keys of other clients that change nothing about what a
@@ -49,13 +54,15 @@ var meaningless = map[string]bool{
 	"outputValidation": true, // ours, and read elsewhere
 }
 
-// An entry is read key by key; the first mistake stands.
+// An entry is read key by key, and never stops at a mistake: whoever mends the file wants to see all of them.
 type entry struct {
-	name     string
-	keys     map[string]json.RawMessage
-	used     map[string]bool
-	warnings []string
-	err      error
+	name    string
+	keys    map[string]json.RawMessage
+	used    map[string]bool
+	wrong   Mistakes
+	doubts  []Mistake
+	lost    bool // how to reach the server is not known, so neither is which keys mean something
+	without bool // that is because nothing says it
 	expander
 }
 
@@ -74,14 +81,14 @@ func (p *entry) server() Server {
 		s.URL = p.expand(p.oneOf("httpUrl", "url", "serverUrl"))
 		s.Headers = p.headers()
 		s.OAuth = p.oauth()
-		if u, err := url.Parse(s.URL); err == nil {
-			s.SSEFirst = s.Transport == HTTP && p.keys["httpUrl"] == nil && path.Base(u.Path) == "sse"
-			if len(p.missing) == 0 && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-				p.fail("its url has to begin with http:// or https:// and a host")
-			}
-		} else {
-			p.fail("its url cannot be read: write http:// or https:// and a host")
-		}
+		p.address(&s)
+	default: // what is wrong is said all the same
+		p.list("args")
+		p.variables()
+		p.text("cwd")
+		p.text("envFile")
+		p.headers()
+		p.oauth()
 	}
 	s.Disabled = p.flag("disabled")
 	if p.keys["enabled"] != nil && !p.flag("enabled") {
@@ -95,39 +102,67 @@ func (p *entry) server() Server {
 	s.TrustAnnotations = p.flag("trustAnnotations")
 	p.times(&s)
 	if p.flag("trust") {
-		p.warn(`"trust" has no effect: what is allowed without asking is for the profiles to say`)
+		p.warn("trust", `"trust" has no effect: what is allowed without asking is for the profiles to say`)
 	}
 	if p.keys["headersHelper"] != nil {
 		p.used["headersHelper"] = true
-		p.warn(`"headersHelper" has no effect: no program is run for headers; log in with %s, or give the server an Authorization header`, loginCommand(p.name))
+		p.warn("headersHelper", `"headersHelper" has no effect: no program is run for headers; log in with %s, or give the server an Authorization header`, loginCommand(p.name))
 	}
-	if p.keys["sandbox"] != nil || p.keys["sandboxEnabled"] != nil {
-		p.used["sandbox"], p.used["sandboxEnabled"] = true, true
-		p.warn(`"sandbox" has no effect: the server's process is not confined`)
+	sandboxed := false
+	for _, key := range []string{"sandbox", "sandboxEnabled"} {
+		p.used[key] = true
+		if p.keys[key] != nil && !sandboxed {
+			p.warn(key, `"sandbox" has no effect: the server's process is not confined`)
+			sandboxed = true
+		}
 	}
 	return s
 }
 
+// address looks at the URL of a server.
+func (p *entry) address(s *Server) {
+	key := starting[1]
+	for _, k := range starting[1:] {
+		if p.keys[k] != nil {
+			key = k
+			break
+		}
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		p.fail(key, "its url cannot be read: write http:// or https:// and a host")
+		return
+	}
+	s.SSEFirst = s.Transport == HTTP && p.keys["httpUrl"] == nil && path.Base(u.Path) == "sse"
+	if len(p.missing) == 0 && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") && !p.failed(key) {
+		p.fail(key, "its url has to begin with http:// or https:// and a host")
+	}
+}
+
 func (p *entry) transport() Transport {
-	kind := p.text("type")
-	if kind == "" {
-		kind = p.text("transport")
+	key, kind := "type", p.text("type")
+	if kind == "" && !p.failed("type") {
+		key, kind = "transport", p.text("transport")
 	}
 	p.used["transport"] = true
+	if p.failed(key) {
+		p.lost = true
+		return ""
+	}
 	switch strings.ToLower(kind) {
 	case "stdio", "local":
 		if p.keys["command"] == nil {
-			p.fail("its type is %q, which needs a command", kind)
+			p.lost = true
+			p.fail(key, "its type is %q, which needs a command", kind)
+			return ""
 		}
 		return Stdio
 	case "http", "streamable-http", "streamablehttp", "streamable_http", "remote":
-		p.needsURL(kind)
-		return HTTP
+		return p.needsURL(key, kind, HTTP)
 	case "sse":
-		p.needsURL(kind)
-		return SSE
+		return p.needsURL(key, kind, SSE)
 	case "ws", "websocket":
-		p.fail("WebSocket servers (type %q) are not supported: use the server's http address", kind)
+		p.fail(key, "WebSocket servers (type %q) are not supported: use the server's http address", kind)
 	case "":
 		switch {
 		case p.keys["command"] != nil:
@@ -135,17 +170,21 @@ func (p *entry) transport() Transport {
 		case p.keys["httpUrl"] != nil, p.keys["url"] != nil, p.keys["serverUrl"] != nil:
 			return HTTP
 		}
-		p.fail(`it needs a "command" or a "url"`)
+		p.without = true
 	default:
-		p.fail(`its type %q is unknown: use "stdio", "http" or "sse"`, kind)
+		p.fail(key, `its type %q is unknown: use "stdio", "http" or "sse"`, kind)
 	}
+	p.lost = true
 	return ""
 }
 
-func (p *entry) needsURL(kind string) {
+func (p *entry) needsURL(key, kind string, t Transport) Transport {
 	if p.keys["httpUrl"] == nil && p.keys["url"] == nil && p.keys["serverUrl"] == nil {
-		p.fail(`its type is %q, which needs a "url"`, kind)
+		p.lost = true
+		p.fail(key, `its type is %q, which needs a "url"`, kind)
+		return ""
 	}
+	return t
 }
 
 // command is the command with its arguments: a string and args, or one list of all.
@@ -158,12 +197,15 @@ func (p *entry) command() []string {
 	} else if c := p.text("command"); c != "" {
 		line = []string{c}
 	}
-	if p.err == nil && (len(line) == 0 || line[0] == "") {
-		p.fail("its command is empty")
+	if !p.failed("command") && (len(line) == 0 || line[0] == "") {
+		p.fail("command", "its command is empty")
+	}
+	if len(line) == 0 {
+		p.list("args")
 		return nil
 	}
 	if len(line) == 1 && strings.ContainsAny(line[0], " \t") && p.keys["args"] == nil && !strings.ContainsAny(line[0], `/\`) {
-		p.warn("its command %q has spaces in it and is taken as the name of one program: put the arguments into \"args\"", line[0])
+		p.warn("command", "its command %q has spaces in it and is taken as the name of one program: put the arguments into \"args\"", line[0])
 	}
 	return append(line, p.list("args")...)
 }
@@ -172,24 +214,25 @@ func (p *entry) command() []string {
 // Codex takes over from its own environment.
 func (p *entry) variables() map[string]string {
 	vars := map[string]string{}
+	add := func(key, k, v string) {
+		vars[k] = v
+		if strings.EqualFold(k, ChildVariable) {
+			p.warn(key, "the variable %s has no effect: codemode sets it for every server", k)
+		}
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
+			p.failAt([]string{key, k}, "its environment has the impossible variable %q", k)
+		}
+	}
 	for _, key := range []string{"environment", "env"} {
 		for k, v := range inOrder(p.strings(key)) {
-			vars[k] = p.expandValue(v)
+			add(key, k, p.expandValue(v))
 		}
 	}
 	for _, name := range p.list("env_vars") {
 		if v, ok := p.env(name); ok {
-			vars[name] = v
+			add("env_vars", name, v)
 		} else {
 			p.miss("the variable %s is not set (env_vars)", name)
-		}
-	}
-	for k, v := range vars {
-		if strings.EqualFold(k, ChildVariable) {
-			p.warn("the variable %s has no effect: codemode sets it for every server", k)
-		}
-		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
-			p.fail("its environment has the impossible variable %q", k)
 		}
 	}
 	if len(vars) == 0 {
@@ -202,27 +245,30 @@ func (p *entry) variables() map[string]string {
 // the headers that Codex takes out of variables.
 func (p *entry) headers() http.Header {
 	h := http.Header{}
-	for _, key := range []string{"http_headers", "headers"} {
-		for k, v := range inOrder(p.strings(key)) {
-			h.Set(k, p.expandValue(v))
+	set := func(path []string, k, v string) {
+		h.Set(k, v)
+		if textproto.TrimString(k) != k || k == "" || strings.ContainsAny(k, " \t\r\n:\x00") || strings.ContainsAny(v, "\r\n\x00") {
+			p.failAt(path, "its header %q cannot be sent: a name has no spaces or colons, a value no line breaks", k)
 		}
 	}
-	fromEnv := func(header, prefix, name string) {
+	for _, key := range []string{"http_headers", "headers"} {
+		for k, v := range inOrder(p.strings(key)) {
+			set([]string{key, k}, k, p.expandValue(v))
+		}
+	}
+	fromEnv := func(path []string, header, prefix, name string) {
 		if v, ok := p.env(name); ok {
-			h.Set(header, prefix+v)
+			set(path, header, prefix+v)
 		} else {
 			p.miss("the variable %s is not set (for the header %s)", name, header)
 		}
 	}
 	for k, name := range inOrder(p.strings("env_http_headers")) {
-		fromEnv(k, "", name)
+		fromEnv([]string{"env_http_headers", k}, k, "", name)
 	}
-	if name := p.oneOf("bearer_token_env_var", "bearerTokenEnvVar"); name != "" {
-		fromEnv("Authorization", "Bearer ", name)
-	}
-	for k, values := range h {
-		if textproto.TrimString(k) != k || k == "" || strings.ContainsAny(k, " \t\r\n:\x00") || strings.ContainsAny(values[0], "\r\n\x00") {
-			p.fail("its header %q cannot be sent: a name has no spaces or colons, a value no line breaks", k)
+	for _, key := range []string{"bearerTokenEnvVar", "bearer_token_env_var"} { // the last one counts
+		if name := p.text(key); name != "" {
+			fromEnv([]string{key}, "Authorization", "Bearer ", name)
 		}
 	}
 	if len(h) == 0 {
@@ -243,7 +289,7 @@ func (p *entry) oauth() *OAuth {
 		}
 		in := &entry{name: p.name, used: map[string]bool{}, expander: expander{env: p.env}}
 		if json.Unmarshal(raw, &in.keys) != nil {
-			p.fail("%q must be an object", key)
+			p.fail(key, "%q must be an object", key)
 			return nil
 		}
 		o := &OAuth{
@@ -257,11 +303,11 @@ func (p *entry) oauth() *OAuth {
 		}
 		o.Port = int(in.duration("callbackPort", 1))
 		p.missing = append(p.missing, in.missing...)
-		if in.err != nil {
-			p.fail("%q: %v", key, in.err)
+		for _, m := range in.wrong {
+			p.failAt(append([]string{key}, m.Path...), "%q: %s", key, m.Message)
 		}
 		if o.Port > 65535 {
-			p.fail(`%q: "callbackPort" must be at most 65535`, key)
+			p.failAt([]string{key, "callbackPort"}, `%q: "callbackPort" must be at most 65535`, key)
 		}
 		return o
 	}
@@ -275,10 +321,10 @@ func (p *entry) times(s *Server) {
 		p.used["timeout"] = true
 		var parts map[string]float64
 		if json.Unmarshal(raw, &parts) != nil {
-			p.fail(`"timeout" must be milliseconds, or an object of them`)
+			p.fail("timeout", `"timeout" must be milliseconds, or an object of them`)
 		}
-		s.StartTimeout = p.span("timeout", parts["startup"], time.Millisecond)
-		s.Timeout = p.span("timeout", parts["execution"], time.Millisecond)
+		s.StartTimeout = p.span([]string{"timeout", "startup"}, parts["startup"], time.Millisecond)
+		s.Timeout = p.span([]string{"timeout", "execution"}, parts["execution"], time.Millisecond)
 	} else {
 		s.Timeout = p.duration("timeout", time.Millisecond)
 	}

@@ -144,7 +144,7 @@ func (s *setting) files() (profiles.Files, error) {
 	}
 	f := profiles.Files{
 		User: own, Managed: managedFile(), Project: s.projectFile(own), Trust: trustStore(),
-		Environment: profiles.ReadEnvironment(os.Environ()),
+		Environment: profiles.ReadEnvironment(os.Environ()), Servers: codemode.CheckServers(os.LookupEnv),
 	}
 	if own != "" {
 		f.Overlays = filepath.Join(filepath.Dir(own), "overlays.json")

@@ -22,7 +22,7 @@ func newDoctor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the configuration, the servers and the sandbox",
-		Long: `Reads the configuration, starts each server once, runs a program, and says what is
+		Long: `Reads the configuration, looks at the record, starts each server once, runs a program, and says what is
 wrong and what to do about it. Exit code 0: nothing is wrong, though there may be
 warnings; 2: the configuration must not be used; 5: a server or the sandbox does not work.
 
@@ -44,7 +44,7 @@ person's place.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	Check   string `json:"check"`   // configuration, permissions, server, profile, client, sandbox, cache or approvals
+	Check   string `json:"check"`   // configuration, permissions, record, server, profile, client, sandbox, cache or approvals
 	Subject string `json:"subject"` // what was checked
 	Level   string `json:"level"`   // ok, warning or failure
 	Text    string `json:"text"`
@@ -103,6 +103,7 @@ func examine(ctx context.Context, s streams, set *setting, people *approvalsChec
 		} else {
 			d.configuration(e, path)
 			d.powers(set, e)
+			d.record(ctx, set, e)
 			d.servers(ctx, e)
 			d.rules(ctx, e)
 			d.clients(e)

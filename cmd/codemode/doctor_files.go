@@ -85,12 +85,6 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 		if json.Unmarshal(server.JSON, &entry) == nil {
 			secrets += len(literalSecrets(entry))
 		}
-		_, warnings, err := upstream.ParseServer(server.Name, server.JSON, os.LookupEnv)
-		for _, w := range warnings {
-			if err == nil {
-				d.warn("configuration", server.Name, "", "%s", withoutName(w, server.Name))
-			}
-		}
 	}
 	if info, err := os.Stat(path); err == nil && secrets > 0 && info.Mode().Perm()&0o044 != 0 {
 		d.warn("permissions", path, "chmod go-r "+shellWord(path)+", or write ${NAME} in their place",
@@ -107,11 +101,6 @@ func machineProblems(cfg *profiles.Config) profiles.Problems {
 			all = append(all, some...)
 		} else if err != nil {
 			all = append(all, profiles.Problem{Position: profiles.Position{File: cfg.Path}, Message: err.Error()})
-		}
-	}
-	for _, s := range cfg.Servers {
-		if _, _, err := upstream.ParseServer(s.Name, s.JSON, os.LookupEnv); err != nil {
-			all = append(all, profiles.Problem{Position: s.Pos, Message: err.Error()})
 		}
 	}
 	_, err := codemode.PlaceRecord("", cfg, os.LookupEnv)

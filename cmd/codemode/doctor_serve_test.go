@@ -29,7 +29,23 @@ func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
   "key": "${NO_SUCH_B}"}}`, []string{":2:19", "NO_SUCH_A is not set", ":3:10", "NO_SUCH_B is not set"}, exitUsage},
 		"two servers": {`{"mcpServers": {
 "a": {"command": 7},
-"b": {"command": 8}}}`, []string{":2:1", ":3:1"}, 0},
+"b": {"command": 8}}}`, []string{":2:18", ":3:18"}, exitUsage},
+		"all of a server, beside a profile": {`{"mcpServers": {
+"a": {"command": "x", "args": "-y",
+  "env": {"A": "1",
+    "B": ["2"]},
+  "timeout": "30s", "disable": true,
+  "excludeTool": ["drop"]},
+"b": {"comand": "x"},
+"c": {"type": "carrier pigeon", "disabled": "yes"},
+"d": {"url": "ftp://d.example", "headers": {"A B": "x"}, "oauth": {"callbackPort": "x"}}},
+"evaluation": {"profiles": {"p": {"denylst": []}}}}`, []string{
+			":2:31", `server "a": "args" must be a list of strings`, ":4:10", `the value of "B" must be a string`, ":5:14", `"timeout" must be a number`,
+			":5:21", `did you mean "disabled"?`, ":6:3", `did you mean "excludeTools"?`, ":7:7", `did you mean "command"?`,
+			":8:15", "carrier pigeon", ":8:45", "true or false", ":9:14", "https://", ":9:52", "cannot be sent", ":9:84", "callbackPort",
+			":10:35", `did you mean "denylist"?`}, exitUsage},
+		"a variable that makes no URL": {`{"mcpServers": {
+"a": {"url": "${HOME}"}}}`, []string{":2:14", "https://"}, exitUsage},
 	} {
 		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), test.config)
 		for _, args := range [][]string{{"serve", "--http", "127.0.0.1:0"}, {"doctor"}, {"profiles", "lint", "--offline"}} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -173,7 +174,7 @@ func trust(s streams, set *setting, store, file, digest string) error {
 		}
 		sources = append(sources, f)
 	}
-	cfg, err := profiles.ParseAll(sources...)
+	cfg, err := profiles.ParseWith(codemode.CheckServers(os.LookupEnv), sources...)
 	if err != nil {
 		return usage(err) // it would not be used
 	}

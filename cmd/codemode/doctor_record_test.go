@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A record that codemode serve could not keep is a failure of doctor, which makes nothing by itself.
+func TestDoctorLooksAtTheRecord(t *testing.T) {
+	folder := t.TempDir()
+	file := write(t, filepath.Join(t.TempDir(), "file"), "no database, and no key")
+	for name, test := range map[string]struct {
+		store string
+		code  int
+		want  string
+	}{
+		"a folder in place of the database":  {`{"path": "` + folder + `"}`, exitInternal, folder},
+		"no database":                        {`{"path": "` + file + `"}`, exitInternal, file},
+		"below a file":                       {`{"path": "` + file + `/codemode.db"}`, exitUsage, file},
+		"a folder in place of the key":       {`{"key": "` + folder + `"}`, exitUsage, "reading the key of the record"},
+		"no key":                             {`{"key": "` + file + `"}`, exitUsage, "holds no key of a record"},
+		"checkpoints below a file":           {`{"checkpoints": {"file": "` + file + `/x"}}`, exitUsage, file},
+		"a database that nobody answers for": {`"postgres://127.0.0.1:1/x"`, exitInternal, "127.0.0.1"},
+		"a record that is not there yet":     {`{"path": "new/record.db"}`, exitOK, "it is made with the first run"},
+	} {
+		config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"store": `+test.store+`}`)
+		state := t.TempDir()
+		code, out := outOf(t, []string{"CODEMODE_STATE=" + state}, "doctor", "--config", config)
+		if code != test.code || !strings.Contains(out, test.want) {
+			t.Errorf("%s: exit code %d, want %d and %q\n%s", name, code, test.code, test.want, out)
+		}
+		if left, _ := os.ReadDir(state); len(left) > 0 {
+			t.Errorf("%s: doctor made %s", name, left[0].Name())
+		}
+	}
+}
