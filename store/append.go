@@ -266,13 +266,13 @@ func (c *Chain) appendPostgres(ctx context.Context, rows []Row, openFrom int64, 
 	if signed != nil && signed.Note != "" {
 		note, tree = &signed.Note, signed.Tree
 	}
-	written, err := c.db.exec(ctx, `WITH head AS (
+	written, err := c.db.perform(ctx, `WITH head AS (
 			UPDATE chains SET seq = $1, hash = $2, open_from = $3, beat = now(), checkpoint = COALESCE($19, checkpoint), tree = COALESCE($20, tree), tail = $21
 			WHERE number = $4 AND owner = $5 AND seq = $6 AND hash = $7 RETURNING number)
 		INSERT INTO entries (`+columns+`)
 		SELECT head.number, r.* FROM head, unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::bigint[],
 			$14::text[], $15::text[], $16::text[], $17::bytea[], $18::text[]) AS r`,
-		last.Seq, last.Hash[:], openFrom, c.head.Chain, c.name, c.head.Seq, c.head.Hash[:],
+		last.Seq, last.Hash[:], openFrom, c.head.Chain, *c.name.Load(), c.head.Seq, c.head.Hash[:],
 		seq, time, kind, state, run, call, principal, profile, tool, hash, body, note, tree, tailOf(signed))
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -61,7 +62,11 @@ type Chain struct {
 	sign   Signer   // nil signs nothing
 	signed Signed   // when it was claimed
 	lock   *os.File // SQLite: held by the process; nil for PostgreSQL
-	name   string   // PostgreSQL: the owner, as the database knows it
+
+	// PostgreSQL: the owner, as the database knows it. It changes after an append of which nobody knows whether it will be performed
+	// yet, see [Chain.fence].
+	name atomic.Pointer[string]
+	next string // that it was attempted to change to
 
 	stop   context.CancelFunc
 	beside sync.WaitGroup
@@ -171,7 +176,8 @@ func headOf(ctx context.Context, pool *sql.DB, n int64) (said, written Head, err
 }
 
 func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
-	c := &Chain{db: d, name: "w_" + rand.Text()}
+	c, name := &Chain{db: d}, newOwner()
+	c.name.Store(&name)
 	for {
 		var hash []byte
 		pool, done, err := d.use(ctx)
@@ -180,11 +186,11 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 		}
 		err = pool.QueryRowContext(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number =
 			(SELECT number FROM chains WHERE owner = '' OR beat < now() - $2::interval ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)
-			RETURNING number, seq, hash`, c.name, deadAfter.String()).Scan(&c.head.Chain, &c.head.Seq, &hash)
+			RETURNING number, seq, hash`, name, deadAfter.String()).Scan(&c.head.Chain, &c.head.Seq, &hash)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = pool.QueryRowContext(ctx, `INSERT INTO chains (number, seq, hash, open_from, owner)
 				SELECT COALESCE(max(number), 0) + 1, 0, $2, 1, $1 FROM chains ON CONFLICT DO NOTHING RETURNING number, seq, hash`,
-				c.name, make([]byte, 32)).Scan(&c.head.Chain, &c.head.Seq, &hash)
+				name, make([]byte, 32)).Scan(&c.head.Chain, &c.head.Seq, &hash)
 		}
 		done()
 		if errors.Is(err, sql.ErrNoRows) {
@@ -236,7 +242,7 @@ func (c *Chain) beat(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		if _, err := c.db.exec(ctx, `UPDATE chains SET beat = now() WHERE number = $1 AND owner = $2`, c.head.Chain, c.name); err != nil && ctx.Err() == nil {
+		if _, err := c.db.exec(ctx, `UPDATE chains SET beat = now() WHERE number = $1 AND owner = $2`, c.head.Chain, *c.name.Load()); err != nil && ctx.Err() == nil {
 			c.db.log.Debug("a sign of life did not reach the database", "error", err)
 		}
 	}
@@ -262,14 +268,18 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 			return err
 		}
 	}
+	begun := time.Now()
+	watch := time.AfterFunc(answerWait, func() { c.db.unheard(begun) })
 	if c.lock != nil {
 		err = c.appendFile(ctx, rows, openFrom, signed)
 	} else {
 		err = c.appendPostgres(ctx, rows, openFrom, signed)
 	}
+	watch.Stop()
 	if err != nil {
 		return explain(err)
 	}
+	c.db.heard()
 	last := rows[len(rows)-1]
 	c.head.Seq, c.head.Hash = last.Seq, last.Hash
 	return nil
@@ -292,13 +302,18 @@ func (c *Chain) Seal(ctx context.Context, s Signed) error {
 }
 
 // Check asks the database where the chain ends, after an append of rows that failed, and says whether they
-// are there after all. An end that is neither the one before nor the one behind them is [ErrFenced].
+// are there after all. If it says without an error that they are not, they never will be. An end that is neither the one before nor the
+// one behind them is [ErrFenced], and so is a chain that another process took over.
 func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
+	mine, err := c.fence(ctx)
+	if err != nil {
+		return false, explain(err)
+	}
 	_, written, err := c.db.headOf(ctx, c.head.Chain)
 	if err != nil {
 		return false, explain(err)
 	}
-	if written == c.head {
+	if mine && written == c.head {
 		return false, nil
 	}
 	if len(rows) > 0 {
@@ -310,13 +325,37 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if there && written.Seq == last.Seq {
+		if mine && there && written.Seq == last.Seq {
 			c.head = written
 			return true, nil
 		}
 	}
 	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq, ErrFenced)
 }
+
+// fence keeps what was sent to the database and not answered from being performed later: PostgreSQL goes on with what it has read, also
+// when whoever sent it is gone. An append names the owner, so it is void once the owner has another name. It reports whether the chain
+// is still this writer's. An attempt of which nobody knows what became of it is made again with the same name.
+func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
+	if c.lock != nil {
+		return true, nil
+	}
+	if c.next == "" {
+		c.next = newOwner()
+	}
+	n, err := c.db.perform(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2 AND owner IN ($1, $3)`, c.next, c.head.Chain, *c.name.Load())
+	if err != nil {
+		return false, err
+	}
+	if n == 1 {
+		name := c.next
+		c.name.Store(&name)
+		c.next = ""
+	}
+	return n == 1, nil
+}
+
+func newOwner() string { return "w_" + rand.Text() }
 
 // Release gives the chain back. The database has to be open still.
 func (c *Chain) Release(ctx context.Context) error {
@@ -332,6 +371,6 @@ func (c *Chain) release(ctx context.Context) error {
 		c.drop()
 		return c.lock.Close()
 	}
-	_, err := c.db.exec(ctx, `UPDATE chains SET owner = '' WHERE number = $1 AND owner = $2`, c.head.Chain, c.name)
+	_, err := c.db.exec(ctx, `UPDATE chains SET owner = '' WHERE number = $1 AND owner = $2`, c.head.Chain, *c.name.Load())
 	return err
 }

@@ -56,6 +56,7 @@ type DB struct {
 	watch   watchers
 	seal    seal
 	claims  claims
+	stall   stall
 	silent  atomic.Bool // for tests: this process gives no signs of life
 
 	// gate is held for reading while connections are used, and for writing to open the file anew: one that is
@@ -129,6 +130,7 @@ func (d *DB) Fleet() bool { return d.file == nil }
 
 // Close may be called twice. Chains have to be released before.
 func (d *DB) Close() error {
+	d.stall.close()
 	d.gate.Lock()
 	first := !d.closed
 	d.closed = true
@@ -217,56 +219,90 @@ func (d *DB) write(ctx context.Context) (done func(), err error) {
 	}
 }
 
+// turn is write for those who do not wait longer than [answerWait].
+func (d *DB) turn(ctx context.Context) (done func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errStalled)
+	defer cancel()
+	return d.write(ctx)
+}
+
 // exec performs one statement and returns how many rows it touched.
 func (d *DB) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	written, err := d.write(ctx)
+	return d.execWithin(ctx, answerWait, query, args...)
+}
+
+func (d *DB) execWithin(ctx context.Context, limit time.Duration, query string, args ...any) (n int64, err error) {
+	u, err := d.limited(ctx, limit)
 	if err != nil {
-		return 0, explain(err)
+		return 0, err
+	}
+	n, err = d.perform(u, query, args...)
+	return n, u.end(err)
+}
+
+// perform is exec without a limit of its own.
+func (d *DB) perform(ctx context.Context, query string, args ...any) (int64, error) {
+	written, err := d.turn(ctx)
+	if err != nil {
+		return 0, err
 	}
 	defer written()
 	pool, done, err := d.use(ctx)
 	if err != nil {
-		return 0, explain(err)
+		return 0, err
 	}
 	defer done()
 	result, err := pool.ExecContext(ctx, query, args...)
 	if err != nil {
-		return 0, explain(err)
+		return 0, err
 	}
-	n, err := result.RowsAffected()
-	return n, explain(err)
+	return result.RowsAffected()
 }
 
 // each calls f for every row of a query; scan is the row's own. f must not use the DB.
 func (d *DB) each(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
-	pool, done, err := d.use(ctx)
+	u, err := d.limited(ctx, answerWait)
 	if err != nil {
-		return explain(err)
+		return err
+	}
+	failed, err := d.query(u, f, query, args...)
+	if err = u.end(err); err != nil {
+		return err
+	}
+	return failed
+}
+
+// query is each without a limit for the whole. failed is the error of f.
+func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, args ...any) (failed, err error) {
+	pool, done, err := d.use(u)
+	if err != nil {
+		return nil, err
 	}
 	defer done()
-	rows, err := pool.QueryContext(ctx, query, args...)
+	rows, err := pool.QueryContext(u, query, args...)
 	if err != nil {
-		return explain(err)
+		return nil, err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
+	for u.step(rows.Next) {
+		if failed = f(rows.Scan); failed != nil {
+			return failed, nil
 		}
 	}
-	return explain(rows.Err())
+	return nil, rows.Err()
 }
 
 // once performs a statement that may touch one row, and tells with ErrTaken when it touched none.
 func (d *DB) once(ctx context.Context, query string, args ...any) error {
-	n, err := d.exec(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	if n == 0 {
+	return one(d.exec(ctx, query, args...))
+}
+
+// one is the error of a statement that may touch one row, and touched n.
+func one(n int64, err error) error {
+	if err == nil && n == 0 {
 		return ErrTaken
 	}
-	return nil
+	return err
 }
 
 func (d *DB) now() int64 { return d.options.Now().UnixMicro() }

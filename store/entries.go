@@ -278,9 +278,10 @@ func (d *DB) hold(ctx context.Context, n int64) (free func(), err error) {
 		}
 		return func() { lock.Close() }, nil
 	}
-	c := &Chain{db: d, head: Head{Chain: n}, name: "settling"}
+	c, name := &Chain{db: d, head: Head{Chain: n}}, "settling"
+	c.name.Store(&name)
 	held, err := d.exec(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2 AND (owner = '' OR beat < now() - $3::interval)`,
-		c.name, n, deadAfter.String())
+		name, n, deadAfter.String())
 	if held == 0 || err != nil {
 		return nil, err
 	}

@@ -55,6 +55,7 @@ const (
 	reasonDisk        = "the disk of the record reports errors"
 	reasonUnopened    = "the file of the record cannot be opened"
 	reasonUnreachable = "the database of the record cannot be reached"
+	reasonStalled     = "the record did not answer in time"
 	reasonOther       = "the record cannot be written"
 )
 
@@ -90,6 +91,8 @@ func reason(err error) string {
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
+		case pg.Code == "57014": // statement_timeout
+			return reasonStalled
 		case pg.Code == "53100":
 			return reasonFull
 		case pg.Code == "25006":
@@ -101,17 +104,17 @@ func reason(err error) string {
 		}
 		return reasonOther
 	}
+	if errors.Is(err, context.DeadlineExceeded) { // which is a net.Error too
+		return reasonStalled
+	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return reasonUnreachable
 	}
 	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) {
 		return reasonUnreachable
 	}
-	switch {
-	case errors.Is(err, fs.ErrPermission):
+	if errors.Is(err, fs.ErrPermission) {
 		return reasonReadOnly
-	case errors.Is(err, context.DeadlineExceeded):
-		return "the record did not answer in time"
 	}
 	return reasonOther
 }

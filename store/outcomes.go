@@ -36,7 +36,7 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	if p != nil {
 		d.claims.settle(p.Claim, false)
 	}
-	err := d.transact(ctx, func(tx *sql.Tx) error {
+	err := d.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if p == nil {
 			if err := dropWaiting(ctx, tx, o.Run); err != nil {
 				return err
@@ -126,25 +126,33 @@ func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcom
 }
 
 // transact performs f in one transaction.
-func (d *DB) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
-	written, err := d.write(ctx)
+func (d *DB) transact(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	u, err := d.limited(ctx, answerWait)
 	if err != nil {
-		return explain(err)
+		return err
+	}
+	return u.end(d.transaction(u, f))
+}
+
+func (d *DB) transaction(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	written, err := d.turn(ctx)
+	if err != nil {
+		return err
 	}
 	defer written()
 	pool, done, err := d.use(ctx)
 	if err != nil {
-		return explain(err)
+		return err
 	}
 	defer done()
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
-		return explain(err)
+		return err
 	}
-	if err := f(tx); err != nil {
-		return explain(errors.Join(err, tx.Rollback()))
+	if err := f(ctx, tx); err != nil {
+		return errors.Join(err, tx.Rollback())
 	}
-	return explain(tx.Commit())
+	return tx.Commit()
 }
 
 // onceIn is DB.once in a transaction.
@@ -153,9 +161,5 @@ func onceIn(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	n, err := result.RowsAffected()
-	if err == nil && n == 0 {
-		err = ErrTaken
-	}
-	return err
+	return one(result.RowsAffected())
 }

@@ -81,7 +81,7 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 		args = append(args, p.Claim, p.Round)
 	}
 	d.claims.settle(p.Claim, false)
-	if err := d.once(ctx, query, args...); err != nil {
+	if err := one(d.execWithin(ctx, parkWait, query, args...)); err != nil {
 		d.claims.settle(p.Claim, true)
 		d.claims.drop(claim)
 		return err

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// answerWait bounds one use of the database, or the wait for the next row of a query.
+	answerWait = 3 * time.Second
+	// parkWait is the same for a parked run, which may have many megabytes.
+	parkWait = 10 * time.Second
+	// probeWait bounds one look at whether a stalled database answers again, and probeEvery is the time between two.
+	probeWait  = time.Second
+	probeEvery = 100 * time.Millisecond
+)
+
+// errStalled refuses what the database takes too long for.
+var errStalled = &Error{reason: reasonStalled}
+
+// A stall begins when the database has answered nothing for [answerWait], whatever it was asked. While it lasts every use fails at once,
+// so that who makes several waits once, and one goroutine asks whether it is over. A row that somebody has locked makes no stall:
+// other uses are answered. The appends of a [Chain] are tried all the same; their writer has its own way.
+type stall struct {
+	mu   sync.Mutex
+	now  bool
+	over bool            // the database is closed
+	last time.Time       // when the database answered last
+	uses context.Context // ends when a stall begins, and when the database is closed
+	cut  context.CancelCauseFunc
+}
+
+// A use is one use of the database, as the context of what it does.
+type use struct {
+	context.Context
+	db     *DB
+	limit  time.Duration
+	cancel context.CancelCauseFunc
+	leave  func() bool // it does not end with others any more
+	timer  *time.Timer // nil without a limit
+	begun  time.Time   // the step that is under way
+}
+
+// limited begins a use of the database whose steps take no longer than limit; [use.end] ends it. A file is used by this process itself:
+// what takes its time there is at work, and what waits for its turn has [DB.turn]. A command that only reads has all the time
+// that it needs: it reads a whole record, and a person can stop it.
+func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
+	s := &d.stall
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over:
+		return nil, ErrClosed
+	case s.now:
+		return nil, errStalled
+	case s.uses == nil:
+		s.uses, s.cut = context.WithCancelCause(context.Background())
+	}
+	uses := s.uses
+	u := &use{db: d, limit: limit, begun: time.Now()}
+	u.Context, u.cancel = context.WithCancelCause(ctx)
+	u.leave = context.AfterFunc(uses, func() { u.cancel(context.Cause(uses)) })
+	if d.file == nil && !d.options.ReadOnly {
+		u.timer = time.AfterFunc(limit, func() { u.cancel(errStalled) })
+	}
+	return u, nil
+}
+
+// step does something that waits for the database, and has the whole limit.
+func (u *use) step(do func() bool) bool {
+	if u.timer == nil {
+		return do()
+	}
+	u.begun = time.Now()
+	u.timer.Reset(u.limit)
+	defer u.timer.Stop()
+	return do()
+}
+
+// end says how the use ended, and returns the error to give for it.
+func (u *use) end(err error) error {
+	cause := context.Cause(u)
+	if u.timer != nil {
+		u.timer.Stop()
+	}
+	u.leave()
+	u.cancel(nil)
+	switch {
+	case err == nil || cause == nil: // a database that cannot be reached says so, and is not stalled
+		u.db.heard()
+	case cause == errStalled:
+		u.db.unheard(u.begun)
+		return &Error{reason: reasonStalled, Err: err}
+	case errors.Is(cause, ErrClosed):
+		return ErrClosed
+	}
+	return explain(err)
+}
+
+// heard notes that the database answers.
+func (d *DB) heard() {
+	s := &d.stall
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now {
+		d.log.Info("the database answers again")
+	}
+	s.now, s.last = false, time.Now()
+}
+
+// unheard notes that what began at begun got no answer. If nothing else did since then, it is stalled.
+func (d *DB) unheard(begun time.Time) {
+	s := &d.stall
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.file != nil || s.now || s.over || s.last.After(begun) {
+		return
+	}
+	d.log.Warn("the database does not answer; what needs it is refused until it does")
+	s.now = true
+	if s.cut != nil {
+		s.cut(errStalled)
+	}
+	s.uses, s.cut = context.WithCancelCause(context.Background())
+	uses := s.uses
+	d.background(func() { d.probe(uses) })
+}
+
+// probe waits until the database answers again.
+func (d *DB) probe(ctx context.Context) {
+	for d.isStalled() {
+		if d.ping(ctx) == nil {
+			d.heard()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(probeEvery):
+		}
+	}
+}
+
+func (d *DB) ping(ctx context.Context) error {
+	pool, done, err := d.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, probeWait)
+	defer cancel()
+	return pool.PingContext(ctx)
+}
+
+func (d *DB) isStalled() bool {
+	s := &d.stall
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// close ends what waits for the database. It is called before the connections are closed.
+func (s *stall) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	if s.cut != nil {
+		s.cut(ErrClosed)
+	}
+}
