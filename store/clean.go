@@ -7,13 +7,13 @@ import (
 
 // Cleaned counts what [DB.Clean] removed.
 type Cleaned struct {
-	Approvals, Grants, Parked, Overlays, Outcomes int64
+	Approvals, Grants, Parked, Overlays, Outcomes, Keys int64
 }
 
 // Any reports whether anything was removed.
 func (c Cleaned) Any() bool { return c != Cleaned{} }
 
-// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago. The record is never
+// Clean removes approvals, grants, parked runs, overlays, outcomes and keys whose end came more than keep ago. The record is never
 // cleaned; what was removed belongs into it, which is the caller's part.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err error) {
 	before := d.now() - keep.Microseconds()
@@ -27,6 +27,7 @@ func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err erro
 		{Parked, `DELETE FROM parked WHERE expires < $1`, &c.Parked},
 		{Overlays, `DELETE FROM overlays WHERE expires < $1`, &c.Overlays},
 		{Outcomes, `DELETE FROM outcomes WHERE expires < $1`, &c.Outcomes},
+		{Keys, `DELETE FROM keys WHERE expires < $1`, &c.Keys},
 	} {
 		if *t.n, err = d.exec(ctx, t.query, before); err != nil {
 			return c, err

@@ -18,6 +18,7 @@ const (
 	Overlays  Table = "overlays"
 	Outcomes  Table = "outcomes"
 	Seats     Table = "seats"
+	Keys      Table = "keys" // is not watched
 )
 
 // pollEvery is how often changes that other processes made in an SQLite file are looked for.

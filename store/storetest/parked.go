@@ -509,3 +509,85 @@ func manyAtOnce(t *testing.T, open opener) {
 	}
 	wg.Wait()
 }
+
+// keyed has an idempotency key name one run, whoever asks at the same time, until some time after the run's end.
+func keyed(t *testing.T, open opener, silence func(*store.DB)) {
+	at := newClock()
+	d, e := open(at.Now), open(at.Now)
+	const id = "digest of the key"
+	begin := func(on *store.DB, run string) (*store.ParkedRun, error) {
+		p := parkedRun(at.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run, p.Image, p.Holder = run, nil, "host/1" })
+		return p, on.Enroll(t.Context(), &store.Key{ID: id, Request: "digest of " + run, Run: run}, p)
+	}
+	_, err := e.Keyed(t.Context(), id)
+	is(t, err, store.ErrNotFound)
+
+	var began sync.Map
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			on := []*store.DB{d, e}[i%2]
+			if p, err := begin(on, fmt.Sprint("r_", i)); err == nil {
+				began.Store(p, on)
+			} else {
+				is(t, err, store.ErrTaken)
+			}
+		})
+	}
+	all.Wait()
+	var first *store.ParkedRun
+	var by *store.DB
+	began.Range(func(p, on any) bool {
+		if first != nil {
+			t.Errorf("both %s and %s began", first.Run, p.(*store.ParkedRun).Run)
+		}
+		first, by = p.(*store.ParkedRun), on.(*store.DB)
+		return true
+	})
+	if first == nil {
+		t.Fatal("none of them began")
+	}
+	other := d
+	if by == d {
+		other = e
+	}
+	k, err := other.Keyed(t.Context(), id)
+	must(t, err)
+	if k.Run != first.Run || k.Request != "digest of "+first.Run {
+		t.Fatalf("the key names %+v, and %s began", k, first.Run)
+	}
+	if runs, _, err := other.ParkedSize(t.Context(), "", true); err != nil || runs != 0 {
+		t.Errorf("%d runs are taken for waiting (%v)", runs, err)
+	}
+	claimable(t, other)
+	_, err = other.Reap(t.Context(), first.Run, "host/2") // it lives
+	is(t, err, store.ErrTaken)
+	at.forward(100 * time.Hour)
+	_, err = begin(other, "r_again") // it goes on, for however long
+	is(t, err, store.ErrTaken)
+
+	dies(t, silence, at, by, other)
+	p, err := other.Reap(t.Context(), first.Run, "host/2")
+	must(t, err)
+	_, err = begin(other, "r_again") // its end is being written
+	is(t, err, store.ErrTaken)
+	must(t, other.Finish(t.Context(), p, &store.Outcome{Run: p.Run, State: "canceled", Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Hour)}))
+	is(t, by.Finish(t.Context(), first, &store.Outcome{Run: p.Run, State: "ok", Body: json.RawMessage(`{}`), Expires: at.Now()}), store.ErrTaken)
+	_, err = begin(other, "r_again") // it has ended
+	is(t, err, store.ErrTaken)
+	at.forward(time.Hour)
+	_, err = other.Keyed(t.Context(), id)
+	is(t, err, store.ErrNotFound)
+	again, err := begin(other, "r_again")
+	must(t, err)
+	must(t, other.Bind(t.Context(), &store.Key{ID: "another", Run: "r_unkeyed"}))
+	is(t, other.Bind(t.Context(), &store.Key{ID: "another", Run: "r_more"}), store.ErrTaken)
+
+	must(t, other.Finish(t.Context(), again, &store.Outcome{Run: again.Run, Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Hour)}))
+	at.forward(2 * time.Hour)
+	c, err := other.Clean(t.Context(), time.Minute)
+	must(t, err)
+	if c != (store.Cleaned{Outcomes: 2, Keys: 1}) {
+		t.Errorf("cleaned %+v, want the key of what has ended, and not that of a run that goes on", c)
+	}
+}

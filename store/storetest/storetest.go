@@ -51,6 +51,7 @@ func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 		{"a run has one outcome", outcomes},
 		{"the oldest outcomes make way", bounded},
 		{"outcomes are fetched until they are cleaned away", fetched},
+		{"an idempotency key names one run", func(t *testing.T, open opener) { keyed(t, open, silence) }},
 		{"a seat is taken until its process dies", func(t *testing.T, open opener) { seats(t, open, silence) }},
 		{"a question is withdrawn", withdrawn},
 		{"an answer with other arguments is one step", insteadOnce},
