@@ -40,7 +40,7 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 	for {
 		rows, err := db.ParkedRuns(ctx)
 		for _, row := range rows {
-			if e.draining.Load() || !e.mayGoOn(row, db.Fleet()) {
+			if e.draining() || !e.mayGoOn(row, db.Fleet()) {
 				continue // it may be one that this process has just left to another
 			}
 			switch e.turnOf(ctx, db, row) {
@@ -48,14 +48,14 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 				e.background(func() { e.goOn(ctx, db, row.Run) })
 			case ends:
 				if claimed, err := db.Unpark(ctx, row.Run, holder()); err == nil {
-					e.bury(ctx, db, claimed, "its client was gone, or nobody answered in time")
+					e.bury(ctx, db, claimed, waited+"its client was gone, or nobody answered in time")
 				}
 			}
 		}
 		orphans, err2 := db.Orphans(ctx)
 		for _, row := range orphans {
 			if reaped, err := db.Reap(ctx, row.Run, holder()); err == nil { // else another process does
-				e.bury(ctx, db, reaped, "the process that it ran in ended, or nobody answered in time")
+				e.bury(ctx, db, reaped, whyOrphaned(row))
 			}
 		}
 		if err = errors.Join(err, err2); err != nil && ctx.Err() == nil {
@@ -175,7 +175,7 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 	if err == nil {
 		defer done()
 	}
-	if e.draining.Load() || ctx.Err() != nil { // whatever the error is: this process ends
+	if e.draining() || ctx.Err() != nil { // whatever the error is: this process ends
 		e.giveBack(db, row)
 		return
 	}
@@ -187,10 +187,10 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 	}
 	if err != nil {
 		e.log.Error("a run whose process is gone cannot be gone on with", "run", run, "error", err)
-		e.bury(ctx, db, row, "its process is gone, and this one cannot go on with it: "+err.Error())
+		e.bury(ctx, db, row, waited+"its process is gone, and this one cannot go on with it: "+err.Error())
 		return
 	}
-	x.row = row
+	x.row, x.kept = row, true
 	e.recordParked(x, "resumed", "a person has answered; it goes on in another process than it began in")
 	result, err := x.revived(guests, row.Image)
 	_ = x.end(result, err) // for whoever asks, see Ended
@@ -269,6 +269,17 @@ func (x *execution) revived(engine parker, image []byte) (*sandbox.Result, error
 		go x.resume(c.ID) // ends when the call does; x.call announces it to Close
 	}
 	return x.drive(engine, guest)
+}
+
+// waited begins the words about the end of a run that nobody went on with.
+const waited = "the run ended while it waited for a person: "
+
+// whyOrphaned says why nobody can go on with a run.
+func whyOrphaned(row *store.ParkedRun) string {
+	if row.Phase == store.Going {
+		return "the process that the run was in ended before the run did; what it had done by then is listed, and the program was not run again"
+	}
+	return waited + "the process that it ran in ended, or nobody answered in time"
 }
 
 // guestHash is that of the guest that programs run in here.

@@ -13,7 +13,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks.
+// bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks. Why is a sentence.
 func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait) // a process that stops does not leave it half done
 	defer cancel()
@@ -30,7 +30,7 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 		e.log.Error("what a run did after it was parked cannot be read", "run", run, "error", err)
 	}
 	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
-	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: "the run ended while it waited for a person: " + why}
+	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
 	e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
 	if err := e.grants.endRun(ctx, run, true); err != nil {
 		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)

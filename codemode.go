@@ -148,10 +148,9 @@ type Evaluator struct {
 	engine func() (Engine, error) // makes the engine when it is first needed
 	own    atomic.Pointer[sandbox.Engine]
 
+	drain  chan struct{}   // closed when Drain begins
 	ctx    context.Context // ends when Close begins; it is no call's context
 	cancel context.CancelCauseFunc
-
-	draining atomic.Bool // Drain was called
 
 	mu          sync.Mutex
 	closed      bool
@@ -198,6 +197,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		saved:       map[string]*os.Root{},
 		executions:  map[*execution]bool{},
 		listed:      map[string]string{},
+		drain:       make(chan struct{}),
 		reading:     fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading),
 	}
 	if len(o.Worker) > 0 {

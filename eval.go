@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/store"
 )
 
 // A Request is one program to run.
@@ -45,6 +47,11 @@ type Request struct {
 	Tool string
 	// EveryCall says that [Response.Text] lists each call by itself, with its time.
 	EveryCall bool
+	// IdempotencyKey says which requests are one and the same: a second one gets the run that the first one began, in whatever
+	// process that shares the store. The same key with another program, input or profile is [ErrKeyReused]. Each principal has
+	// keys of their own. A key expires with the result of its run, a day after the run's end. It has up to [MaxIdempotencyKey]
+	// bytes of printable ASCII; "" is none. It needs [Options.RecordDir].
+	IdempotencyKey string
 	// Local says that the caller sits at this machine: links may name its files.
 	Local bool
 
@@ -84,6 +91,7 @@ type Response struct {
 
 	unreturned analysis.Position // where a value was computed that may have been meant as the program's
 
+	key    string // that its client can come back for it with
 	kept   *Ended // how the run ended in another process
 	source string // the program's text, for excerpts
 	name   string
@@ -143,6 +151,17 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	key, err := e.keyOf(&r)
+	if err != nil {
+		return nil, err
+	}
+	if key != nil {
+		if run, err := e.keyed(ctx, key); err != nil {
+			return nil, err
+		} else if run != "" {
+			return e.again(ctx, run, r)
+		}
+	}
 	if e.keeper.record != nil {
 		if err := e.texts.take(r.owner(), len(r.Code), time.Now()); err != nil {
 			return nil, err
@@ -177,8 +196,22 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	var row *store.ParkedRun
+	if key != nil {
+		row, err = e.enroll(ctx, key, &r, policy, resp.Run, engine)
+		if errors.Is(err, store.ErrTaken) {
+			return e.sameAs(ctx, key, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	x, done := e.newExecution(ctx, r, policy, program, resp, limits, engine)
 	defer done()
+	if row != nil {
+		x.row = row
+		x.follow(row)
+	}
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
 	x.run = e.gate.Run(x.info())
@@ -204,7 +237,7 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
 	}
-	resp.everyCall = r.EveryCall
+	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
 	ctx = context.WithValue(ctx, callerKey{}, r.Caller)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.calls, x.ended = context.WithCancelCause(x.ctx)
@@ -261,6 +294,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	x.run.Carry(x.carried)
 	resp.Calls = x.run.End()
 	if x.leaving() { // another process goes on with the run, under what was granted for it
+		resp.Calls = slices.DeleteFunc(resp.Calls, func(c hostfns.Report) bool { return c.State == hostfns.NotStarted }) // that one makes them
 	} else if err := e.grants.endRun(context.WithoutCancel(ctx), resp.Run, x.asking.adopted); err != nil {
 		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
 	}

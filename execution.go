@@ -34,8 +34,9 @@ type execution struct {
 	// carried is of the calls that a person has allowed: it outlives the program, but not those who wait for the run.
 	carried context.Context
 
-	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row
+	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
 	row     *store.ParkedRun // as the database has the run; nil if it does not
+	kept    bool             // an image of it was there
 
 	mu       sync.Mutex
 	guest    *sandbox.Run // nil while it is parked, and before it starts
@@ -304,6 +305,11 @@ func (x *execution) expect() {
 		select {
 		case <-time.After(parkAfter):
 			x.park()
+			if x.e.draining() {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+				defer cancel()
+				x.leave(ctx)
+			}
 		case <-x.calls.Done():
 		}
 	})

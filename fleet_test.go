@@ -44,7 +44,28 @@ type performed struct {
 
 	mu        sync.Mutex
 	each      map[string]int
-	now, most int // calls under way
+	now, most int    // calls under way
+	held      string // the tool of which calls are not answered
+}
+
+// hold has calls of a tool never be answered.
+func (p *performed) hold(tool string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = tool
+}
+
+// until waits until a tool was called.
+func (p *performed) until(t *testing.T, tool string) {
+	t.Helper()
+	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for what := range p.times() {
+			if strings.HasPrefix(what, tool+" ") {
+				return
+			}
+		}
+	}
+	t.Fatalf("%s was never called: %v", tool, p.times())
 }
 
 // atOnce is how many calls were under way at once, at most.
@@ -66,6 +87,7 @@ func (p *performed) times() map[string]int {
 
 func newPerformed(t *testing.T) *performed {
 	p := &performed{each: map[string]int{}}
+	ended := make(chan struct{})
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	for _, name := range []string{"first", "second", "third"} {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -73,7 +95,11 @@ func newPerformed(t *testing.T) *performed {
 			p.each[name+" "+string(r.Params.Arguments)]++
 			p.now++
 			p.most = max(p.most, p.now)
+			held := p.held == name
 			p.mu.Unlock()
+			if held {
+				<-ended
+			}
 			time.Sleep(5 * time.Millisecond)
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -83,6 +109,7 @@ func newPerformed(t *testing.T) *performed {
 	}
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(ended) }) // before the server waits for its handlers
 	p.url = server.URL
 	return p
 }
@@ -92,7 +119,7 @@ func fleetFolder(t *testing.T, up *performed, where string) string {
 	t.Helper()
 	dir := t.TempDir()
 	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": %s,
-		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"]}}}}`, up.url, where)
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"]}, "q": {"allowlist": ["up__*"]}}}}`, up.url, where)
 	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +153,8 @@ func TestReplica(t *testing.T) {
 	}
 	e, q := newReplica(t, dir)
 	switch role {
+	case "keyed":
+		go e.Eval(t.Context(), keyedRequest())
 	case "answers": // and so goes on with what its predecessors left
 		go func() {
 			for {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
@@ -21,6 +22,9 @@ import (
 
 // storeWait bounds how long parking and claiming wait for the database.
 const storeWait = 10 * time.Second
+
+// errPutAway ends a run in a process that stops, for another one to go on with it.
+var errPutAway = fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving)
 
 // errElsewhere ends a run in a process that another process has taken it from.
 var errElsewhere = fmt.Errorf("this process was taken for dead: %w", approvals.ErrLeaving)
@@ -164,15 +168,9 @@ func (x *execution) keep(image []byte) {
 		}
 		return
 	}
-	x.row = row
+	x.row, x.kept = row, true
 	x.e.recordParked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
-	x.e.background(func() {
-		select {
-		case <-row.Lost():
-			x.cancel(errElsewhere)
-		case <-x.calls.Done():
-		}
-	})
+	x.follow(row)
 }
 
 // roomWait bounds how long a run that is to be kept waits until earlier ones of its principal are gone from the database.
@@ -190,7 +188,7 @@ func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.Parke
 		if err != nil {
 			return cmp.Or(context.Cause(ctx), err)
 		}
-		if again := x.row != nil; again || runs < x.e.parked.count.Total() && bytes+int64(len(row.Image)+len(row.State)) <= x.e.parked.bytes.Total() {
+		if x.kept || runs < x.e.parked.count.Total() && bytes+int64(len(row.Image)+len(row.State)) <= x.e.parked.bytes.Total() {
 			return nil // one that is there already takes its own place
 		}
 		if x.e.endOldest(ctx, db, row.Principal, all) {
@@ -219,7 +217,7 @@ func (e *Evaluator) endOldest(ctx context.Context, db *store.DB, principal strin
 				continue
 			}
 			if taken, err := from.take(ctx, row.Run, holder()); err == nil {
-				e.bury(ctx, db, taken, errWaitedLongest.Error())
+				e.bury(ctx, db, taken, waited+errWaitedLongest.Error())
 				return true
 			}
 		}
@@ -311,6 +309,7 @@ func (x *execution) leave(ctx context.Context) bool {
 	}
 	db, err := x.e.Store(ctx)
 	if err == nil {
+		x.bindName(ctx, db)
 		err = db.GiveBack(ctx, x.row)
 	}
 	if err != nil {
@@ -319,7 +318,7 @@ func (x *execution) leave(ctx context.Context) bool {
 	}
 	row := x.row
 	x.row = nil
-	x.cancel(fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving))
+	x.cancel(errPutAway)
 	if x.leaving() {
 		return true
 	}
@@ -330,33 +329,46 @@ func (x *execution) leave(ctx context.Context) bool {
 }
 
 // Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their
-// questions stay open. Without a database there is no other place, and they end with the Evaluator. From then on it
-// goes on with no run of another process. It is called before [Evaluator.Close], and before the connections of clients are closed.
+// questions stay open. Without a database there is no other place, and they end with the Evaluator. So it is from then on with
+// every run that comes to wait; those that compute or wait for an upstream go on. From then on it goes on with no run of
+// another process. It is called before [Evaluator.Close], and before the connections of clients are closed.
 func (e *Evaluator) Drain(ctx context.Context) {
-	e.draining.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	e.mu.Lock()
-	var all []*execution
-	for x := range e.executions {
-		all = append(all, x)
+	if !e.draining() {
+		close(e.drain)
 	}
-	e.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, x := range all {
+	var leaving sync.WaitGroup
+	for x := range e.executions {
+		leaving.Go(func() {
 			x.mu.Lock()
 			waits := len(x.waits) > 0
 			x.mu.Unlock()
 			if waits {
 				x.leave(ctx)
 			}
-		}
+		})
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		leaving.Wait()
+		close(done)
 	}()
 	select {
 	case <-done:
 	case <-ctx.Done():
+	}
+}
+
+// draining reports whether [Evaluator.Drain] was called.
+func (e *Evaluator) draining() bool {
+	select {
+	case <-e.drain:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -378,8 +390,33 @@ func (x *execution) finish(failure error) {
 	}
 	if err != nil {
 		x.e.log.Error("the end of a run could not be kept for those who wait for it", "run", x.resp.Run, "error", err)
+		if row := x.row; row != nil && !errors.Is(err, store.ErrTaken) {
+			o := x.outcome(failure)
+			x.e.background(func() { x.e.finishLater(row, o) })
+		}
 	}
 	x.row = nil
+}
+
+// finishAgain is how often it is tried to keep how a run ended.
+const finishAgain = time.Second
+
+// finishLater keeps how a run ended when the database can be had again, or leaves it to another process to end the run.
+func (e *Evaluator) finishLater(row *store.ParkedRun, o *store.Outcome) {
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-time.After(finishAgain):
+		}
+		db, err := e.Store(e.ctx)
+		if err == nil {
+			err = db.Finish(e.ctx, row, o)
+		}
+		if err == nil || errors.Is(err, store.ErrTaken) {
+			return
+		}
+	}
 }
 
 // An Ended is how a run ended that had been parked: what its client would have been told.

@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -41,6 +43,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel(approvals.ErrLeaving)
+	draining := e.drain
 	put := map[string]bool{} // questions that the client has been asked
 	for {
 		ended, err := e.Ended(ctx, run, r.Principal)
@@ -59,6 +62,9 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 		}
 		if err != nil {
 			return nil, err
+		}
+		if e.draining() && (row.Phase == store.Waiting || row.Phase == store.Claimed) {
+			return &Response{Run: run, key: cmp.Or(r.IdempotencyKey, run)}, &sandbox.Error{Kind: sandbox.Canceled, Message: errPutAway.Error(), Err: errPutAway}
 		}
 		select { // questions of one moment come one after the other, and are to be one form
 		case <-time.After(togetherWait):
@@ -80,6 +86,8 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 			if !open {
 				return nil, ErrClosed
 			}
+		case <-draining:
+			draining = nil // once
 		case <-time.After(adoptEvery):
 		}
 	}

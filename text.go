@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -71,6 +72,9 @@ func (r *Response) failure(err error) string {
 		return "The program was not started.\n" + problems.Error()
 	}
 	ended, ok := errors.AsType[*sandbox.Error](err)
+	if errors.Is(err, approvals.ErrLeaving) {
+		return r.comeBack(err)
+	}
 	if !ok && r.Run == "" {
 		return "error: " + visible.Text(err.Error())
 	}
@@ -93,6 +97,16 @@ func (r *Response) failure(err error) string {
 		text += "\n  hint: " + absent[name]
 	}
 	return text
+}
+
+// comeBack tells the client of a run that another process goes on with how to get what it comes to.
+func (r *Response) comeBack(err error) string {
+	why := "waits for a person, and this process stops. The run goes on elsewhere, or here after a restart, when they have answered"
+	if errors.Is(err, errElsewhere) {
+		why = "is not this process's any more, which another one took for dead. That one goes on with the run, or has ended it"
+	}
+	return fmt.Sprintf("The run %s %s.\nTo get its result send the same request again, with the idempotency key %q: as the HTTP header Idempotency-Key, or as "+
+		"codemode/idempotencyKey in _meta. Sent without it, the program would run anew, and do again what it has done.", r.Run, why, r.key)
 }
 
 // absent says what to use instead of what other places have and programs here have not.

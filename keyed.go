@@ -1,0 +1,183 @@
+package codemode
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/store"
+)
+
+// A client that got no answer sends its request again, perhaps to another process that shares the store. With an idempotency key it
+// gets the run that the first request began. The key and the run are in the store before the program starts, claimed by the process
+// like a run that is parked. So each key begins one run, whatever dies when: of a process that died the run is ended by another one,
+// which tells from the record what it did.
+
+// ErrKeyReused refuses a request with the idempotency key of another one.
+var ErrKeyReused = errors.New("this idempotency key was used with another request before (another profile, program or input); nothing was run: take a new key for a new request")
+
+// MaxIdempotencyKey is how long an idempotency key may be, in bytes.
+const MaxIdempotencyKey = 255
+
+// checkKey says what is wrong with an idempotency key.
+func checkKey(key string) error {
+	if len(key) > MaxIdempotencyKey {
+		return fmt.Errorf("the idempotency key has %d bytes, the limit is %d", len(key), MaxIdempotencyKey)
+	}
+	for _, c := range key {
+		if c <= ' ' || c > '~' {
+			return errors.New("an idempotency key has letters, digits and punctuation of ASCII, and no spaces: a UUID is a good one")
+		}
+	}
+	return nil
+}
+
+// keyID is the row of a key. Each principal has keys of their own.
+func keyID(principal, key string) string { return digestOf([]string{principal, key}) }
+
+// digest tells requests apart that are to run different programs, or under different rules. Who sends one, over which connection,
+// and how its JSON is written make no difference.
+func (r *Request) digest() string {
+	same := saveRequest(r)
+	same.Name, same.Local, same.Client, same.Token, same.Role, same.EveryCall = "", false, "", "", "", false
+	if same.Script != "" {
+		same.Code = "" // it may have been saved anew
+	}
+	if !IsMadeSession(same.Session) {
+		same.Session = "" // of the protocol, which ends with the connection
+	}
+	same.Input = plainJSON(same.Input)
+	return digestOf(same)
+}
+
+func digestOf(v any) string {
+	js, _ := json.Marshal(v) // texts, and JSON that was checked
+	sum := sha256.Sum256(js)
+	return hex.EncodeToString(sum[:])
+}
+
+// plainJSON writes JSON without spaces and with sorted members; nil is what is no JSON.
+func plainJSON(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // or large numbers would be rounded
+	var v any
+	if len(raw) == 0 || d.Decode(&v) != nil {
+		return nil
+	}
+	js, _ := json.Marshal(v) // it was decoded
+	return js
+}
+
+// keyOf is the key of a request; nil if it has none.
+func (e *Evaluator) keyOf(r *Request) (*store.Key, error) {
+	if r.IdempotencyKey == "" {
+		return nil, nil
+	}
+	if err := checkKey(r.IdempotencyKey); err != nil {
+		return nil, err
+	}
+	if e.keeper.record == nil {
+		return nil, errors.New("an idempotency key needs a store, and this process has none")
+	}
+	return &store.Key{ID: keyID(r.Principal, r.IdempotencyKey), Request: r.digest()}, nil
+}
+
+// sameAs is for a request that came at the same time as another one with its key, and second.
+func (e *Evaluator) sameAs(ctx context.Context, key *store.Key, r Request) (*Response, error) {
+	run, err := e.keyed(ctx, key)
+	if err == nil && run == "" {
+		err = errors.New("not started: another request with this idempotency key was faster, and its result is not kept any more")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.again(ctx, run, r)
+}
+
+// keyed finds the run that an earlier request with the key began; "" is that there was none.
+func (e *Evaluator) keyed(ctx context.Context, key *store.Key) (run string, err error) {
+	db, err := e.Store(ctx)
+	if err != nil {
+		return "", fmt.Errorf("not started, because the store cannot say whether this idempotency key was used before: %w", err)
+	}
+	was, err := db.Keyed(ctx, key.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("not started, because the store cannot say whether this idempotency key was used before: %w", err)
+	case was.Request != key.Request:
+		return "", ErrKeyReused
+	}
+	return was.Run, nil
+}
+
+// again is what became of the run that an earlier request began.
+func (e *Evaluator) again(ctx context.Context, run string, r Request) (*Response, error) {
+	e.log.Info("a request came again, and gets the run that it began", "run", run)
+	response, err := e.Rejoin(ctx, run, r)
+	if errors.Is(err, ErrNoRun) {
+		err = fmt.Errorf("a request with this idempotency key began run %s, which has ended; its result is not kept any more, and the program was not run again", run)
+	}
+	return response, err
+}
+
+// enroll keeps the key and the run in the store, before the program starts. [store.ErrTaken] says that another request was faster.
+func (e *Evaluator) enroll(ctx context.Context, key *store.Key, r *Request, p *policy, run string, engine Engine) (*store.ParkedRun, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	gate, err := e.gate.Run(hostfns.RunInfo{ID: run}).Save()
+	if err != nil {
+		return nil, err
+	}
+	state, err := json.Marshal(savedRun{V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: e.rules(p)})
+	if err != nil {
+		return nil, err
+	}
+	row := &store.ParkedRun{
+		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, profileName(p)), State: state, Holder: holder(), Expires: time.Now().Add(endedKeep),
+	}
+	if guests, ok := engine.(parker); ok {
+		row.Guest = guests.Hash()
+	}
+	db, err := e.Store(ctx)
+	if err == nil {
+		key.Run = run
+		err = db.Enroll(ctx, key, row)
+	}
+	if err != nil && !errors.Is(err, store.ErrTaken) {
+		err = fmt.Errorf("not started, because its idempotency key could not be kept: %w", err)
+	}
+	return row, err
+}
+
+// follow ends the run here when another process has it.
+func (x *execution) follow(row *store.ParkedRun) {
+	x.e.background(func() {
+		select {
+		case <-row.Lost():
+			x.cancel(errElsewhere)
+		case <-x.calls.Done():
+		}
+	})
+}
+
+// bindName lets the client of a run that is given up come back for it, with the name of the run as its key.
+func (x *execution) bindName(ctx context.Context, db *store.DB) {
+	if x.request.IdempotencyKey != "" {
+		return
+	}
+	err := db.Bind(ctx, &store.Key{ID: keyID(x.request.Principal, x.resp.Run), Request: x.request.digest(), Run: x.resp.Run})
+	if err != nil && !errors.Is(err, store.ErrTaken) { // it was given up before
+		x.e.log.Warn("the client of a run cannot come back for it by its name", "run", x.resp.Run, "error", err)
+	}
+}
