@@ -351,7 +351,10 @@ func canceled(ended *sandbox.Error, cause error) error {
 		return ended
 	}
 	message := "the run was canceled"
-	if cause == errRefusals || cause == errWaitedLongest || cause == ErrClosed || errors.Is(cause, approvals.ErrLeaving) {
+	switch {
+	case cause == ErrClosed:
+		message = "codemode stopped before the run ended"
+	case cause == errRefusals, cause == errWaitedLongest, errors.Is(cause, approvals.ErrLeaving):
 		message = cause.Error()
 	}
 	return &sandbox.Error{Kind: sandbox.Canceled, Message: message, Err: cause}

@@ -306,9 +306,7 @@ func (x *execution) expect() {
 		case <-time.After(parkAfter):
 			x.park()
 			if x.e.draining() {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
-				defer cancel()
-				x.leave(ctx)
+				x.leave()
 			}
 		case <-x.calls.Done():
 		}

@@ -9,10 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/store"
 )

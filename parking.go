@@ -300,10 +300,12 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 func (x *execution) leaving() bool { return errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) }
 
 // leave gives the run up, for another process to go on with it. False means that it has to end here.
-func (x *execution) leave(ctx context.Context) bool {
+func (x *execution) leave() bool {
 	x.park() // now, if it is about to be
 	x.parking.Lock()
 	defer x.parking.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
+	defer cancel()
 	if x.row == nil || x.row.Phase != store.Claimed {
 		return false
 	}
@@ -329,12 +331,11 @@ func (x *execution) leave(ctx context.Context) bool {
 }
 
 // Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their
-// questions stay open. Without a database there is no other place, and they end with the Evaluator. So it is from then on with
-// every run that comes to wait; those that compute or wait for an upstream go on. From then on it goes on with no run of
-// another process. It is called before [Evaluator.Close], and before the connections of clients are closed.
+// questions stay open. Without a database there is no other place, and they end with the Evaluator. From then on each run that
+// comes to wait is left to others too, and no run of another process is taken up; runs that compute or wait for an upstream
+// go on. Drain returns when those that wait are put away, or ctx ends. It is called before [Evaluator.Close], and before the
+// connections of clients are closed.
 func (e *Evaluator) Drain(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, storeWait)
-	defer cancel()
 	e.mu.Lock()
 	if !e.draining() {
 		close(e.drain)
@@ -346,7 +347,7 @@ func (e *Evaluator) Drain(ctx context.Context) {
 			waits := len(x.waits) > 0
 			x.mu.Unlock()
 			if waits {
-				x.leave(ctx)
+				x.leave()
 			}
 		})
 	}

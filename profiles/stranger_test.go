@@ -39,7 +39,7 @@ var strangersKeys = map[string]strangersKey{
 	"scripts/**":                   {nothing, []string{`{"root": "evil", "allow": [{"folder": ".", "pattern": "*", "profile": "p"}]}`}},
 	"capacity/**":                  {nothing, []string{`{"guestMemory": "1048576MiB", "waitingRuns": 100000, "waitingMemory": "1048576MiB", "sessions": 100000, "requests": 100000, "programText": "1048576MiB"}`}},
 	"store/**":                     {nothing, []string{`"evil.db"`, `{"key": "evil"}`, `{"path": "evil.db", "url": 7, "checkpoints": {"webhook": "https://evil.example", "file": "evil", "log": true}}`, `{"collector": "https://evil.example", "keep": "0s", "durability": "normal"}`}},
-	"http/**":                      {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`, `{"tokens": [{"token": "${HOME}", "principal": "evil", "profiles": ["lax"]}], "hosts": ["evil.example"], "origins": ["https://evil.example"]}`}},
+	"http/**":                      {nothing, []string{`"0.0.0.0:1"`, `{"tokens": []}`, `{"tokens": [{"token": "${HOME}", "principal": "evil", "profiles": ["lax"]}], "hosts": ["evil.example"], "origins": ["https://evil.example"], "grace": "9h"}`}},
 	"console/**":                   {nothing, []string{`false`, `"127.0.0.1:1"`, `{"people": {"evil": {"rules": true, "answersFor": ["*"]}}}`, `{"address": "127.0.0.1:1", "origin": "https://evil.example", "idle": "100h", "life": "100h"}`}},
 	"responder/**":                 {nothing, []string{`"off"`, `{"command": ["evil"]}`, `{"start": "terminal", "command": ["evil"]}`}},
 	"outputValidation":             {tightens, []string{`"strict"`, `"warn"`, `"off"`}},

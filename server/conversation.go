@@ -93,10 +93,16 @@ func (s *Server) interactive(do handler) mcp.ToolHandler {
 		v := visitorOf(req)
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		if v != nil { // the SDK tells only when the client says so itself
-			defer context.AfterFunc(v.gone, func() { cancel(errClientGone) })()
-		}
 		modern := req.ProtocolVersion() >= stateless
+		asking, goesOn := ctx, !modern && keyed(req)
+		if v != nil { // the SDK tells only when the client says so itself
+			end := cancel
+			if goesOn { // the client comes back for it
+				asking, end = context.WithCancelCause(ctx)
+				defer end(nil)
+			}
+			defer context.AfterFunc(v.gone, func() { end(errClientGone) })()
+		}
 		if !modern || req.Params.RequestState == "" {
 			if err := s.mayBegin(req); err != nil { // the configuration may have changed since notice looked
 				return nil, err
@@ -109,7 +115,11 @@ func (s *Server) interactive(do handler) mcp.ToolHandler {
 		if v != nil {
 			v.stream.warm()
 		}
-		c := s.newConversation(req, &direct{call: ctx, request: req})
+		if v != nil {
+			s.work.begin()
+			defer s.work.end()
+		}
+		c := s.newConversation(req, &direct{call: asking, request: req, goesOn: goesOn})
 		defer c.report(ctx, req)()
 		return do(ctx, c), nil
 	}
@@ -174,6 +184,7 @@ func (cs *calls) end(because error, which func(*call) bool) {
 type direct struct {
 	call    context.Context // the client's answer travels in its stream
 	request *mcp.CallToolRequest
+	goesOn  bool // without the client, who comes back for it
 }
 
 func (d *direct) canAsk() bool { return canAsk(d.request) }
@@ -185,6 +196,9 @@ func (d *direct) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
 	f.shown()
 	var got answer
 	_, err := d.request.Session.Elicit(context.WithValue(asking, answerKey{}, &got), f.params)
+	if d.goesOn && d.call.Err() != nil {
+		<-ctx.Done() // the question stays open for when the client comes back
+	}
 	switch {
 	case asking.Err() != nil:
 		return nil, context.Cause(asking)

@@ -29,6 +29,8 @@ type exchange struct {
 	call   *call
 
 	conversation *conversation
+	keyed        bool   // a client that hung up comes back for it
+	moved        bool   // another process goes on with it; set before it ends
 	share        string // whose it is of the calls that may wait
 	release      func() // gives the memory of the request back; once
 
@@ -180,7 +182,7 @@ func (x *exchange) leg(ctx context.Context, round int) (*mcp.CallToolResult, err
 			x.mu.Lock()
 		case <-ctx.Done():
 			x.mu.Lock()
-			if x.legs == 1 && x.result == nil { // the client hung up, or said that it does not want the result any more
+			if x.legs == 1 && x.result == nil && !x.keyed { // the client hung up, or said that it does not want the result any more
 				x.call.cancel(context.Cause(ctx))
 			}
 			return nil, context.Cause(ctx)
@@ -221,6 +223,20 @@ func (x *exchange) leave() {
 	default:
 		x.timer.Reset(gotKept)
 	}
+}
+
+// moveOn is the answer to the leg of a run that another process goes on with, or this one after a restart: the client sends its
+// request again with the state, and waits there.
+func (x *exchange) moveOn(run string) *mcp.CallToolResult {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c := x.claims
+	c.Run, c.Round, c.Profile, c.Expires = run, 1, x.conversation.profile, time.Now().Add(stateLife).Unix()
+	if x.last != nil {
+		c.Round = x.last.round + 1
+	}
+	x.moved = true
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: x.all.sealer.seal(&c)}
 }
 
 // finish keeps the result for the leg that waits for it or for the next one.

@@ -101,7 +101,7 @@ func (xs *exchanges) open(req *mcp.CallToolRequest, bound *claims) (*claims, err
 }
 
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, bound claims) *exchange {
-	x := &exchange{all: xs, claims: bound, able: canAsk(req), changed: make(chan struct{})}
+	x := &exchange{all: xs, claims: bound, able: canAsk(req), keyed: keyed(req), changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, x)
 	x.call = &call{visitor: visitorOf(req)}
 	if x.share = bound.Principal; unchecked(req) {
@@ -138,10 +138,15 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 	x.call.cancel = cancel
 	x.timer = time.AfterFunc(parkLimit, x.expire)
 	done := xs.server.calls.begin(x.call)
+	xs.server.work.begin()
 	xs.going.Go(func() {
+		defer xs.server.work.end()
 		defer done()
 		defer cancel(nil)
 		x.finish(do(ctx, x.conversation))
+		if x.moved {
+			xs.drop(x)
+		}
 	})
 	return x, nil
 }

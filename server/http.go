@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -174,6 +175,15 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		status := bodyStatus(err)
 		http.Error(w, http.StatusText(status), status)
+		return
+	}
+	draining := h.server.work.begin()
+	v.answered = sync.OnceFunc(h.server.work.end)
+	defer v.answered()
+	if r.Method == http.MethodGet {
+		v.answered() // a stream of news
+	} else if draining && begins(body) {
+		refuseStopping(w)
 		return
 	}
 	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}

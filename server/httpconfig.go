@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/profiles"
@@ -24,6 +25,7 @@ import (
 type httpConfig struct {
 	tokens  map[string]*caller // by their fingerprints
 	hosts   []string           // names that a request may be for, beside those of this machine
+	grace   *time.Duration     // how long programs have to finish; nil says nothing
 	origins []string           // of pages that may send requests, beside our own
 }
 
@@ -59,6 +61,7 @@ func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfi
 		} `json:"tokens"`
 		Hosts   []string `json:"hosts"`
 		Origins []string `json:"origins"`
+		Grace   string   `json:"grace"`
 	}
 	d := json.NewDecoder(bytes.NewReader(cfg.HTTP))
 	d.DisallowUnknownFields()
@@ -77,6 +80,13 @@ func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfi
 		}
 		who := &caller{principal: cmp.Or(t.Principal, digest), reach: reach{all: t.Profiles == nil, names: t.Profiles}}
 		c.tokens[digest] = who
+	}
+	if file.Grace != "" {
+		grace, err := time.ParseDuration(file.Grace)
+		if err != nil || grace < 0 {
+			wrong = append(wrong, cfg.ProblemAt(fmt.Sprintf("%q is not a length of time such as 10s", file.Grace), "", "http", "grace"))
+		}
+		c.grace = &grace
 	}
 	if len(wrong) > 0 {
 		return nil, wrong

@@ -50,6 +50,9 @@ func (s *Server) declared(next mcp.MethodHandler) mcp.MethodHandler {
 		case "prompts", "resources", "logging", "completion":
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s", family)}
 		}
+		if v := visitorOf(req); v != nil && method == longLived {
+			v.answered()
+		}
 		if v := visitorOf(req); v != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
 			s.access.admit(ctx, v.share, v.principal, newcomer(req), v.address)
 		}

@@ -65,6 +65,7 @@ type Server struct {
 	access    *accessLog
 
 	calls calls
+	work  work // over HTTP
 
 	mu      sync.Mutex
 	tools   map[string]string           // the tools offered now, and a digest of what each stands for

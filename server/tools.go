@@ -182,6 +182,9 @@ func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) *
 	if response == nil {
 		return failed(err)
 	}
+	if x, ok := c.line.(*exchange); ok && response.Run != "" && errors.Is(err, approvals.ErrLeaving) {
+		return x.moveOn(response.Run)
+	}
 	result := &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: response.Text(err)}}}
 	for _, b := range response.Blocks {
 		content, err := contentOf(b.JSON)

@@ -23,6 +23,8 @@ type visitor struct {
 	stream *stream         // what is written back
 	body   *bodyHold       // the memory that the request takes
 	gone   context.Context // ends with the request
+
+	answered func() // says that the request needs no answer any more for the process to stop; may be called often
 }
 
 type visitorKey struct{}

@@ -24,8 +24,13 @@ func (s *Server) request(req *mcp.CallToolRequest, args arguments) (codemode.Req
 	if err != nil {
 		return codemode.Request{}, err
 	}
+	key, err := idempotencyKey(req)
+	if err != nil {
+		return codemode.Request{}, err
+	}
 	return codemode.Request{
-		Principal: s.principal(req), Fingerprint: fingerprint(req), Session: s.session(req), Client: clientName(req), Role: role,
+		IdempotencyKey: key,
+		Principal:      s.principal(req), Fingerprint: fingerprint(req), Session: s.session(req), Client: clientName(req), Role: role,
 		Preflight: strings.TrimSpace(preflight), Tool: req.Params.Name,
 		Unchecked: unchecked(req), EveryCall: everyCall,
 		Bound: s.options.Profile != "", Local: s.options.Local && visitorOf(req) == nil,

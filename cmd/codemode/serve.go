@@ -18,6 +18,7 @@ import (
 func newServe(s streams) *cobra.Command {
 	var set setting
 	var session, address, page string
+	var grace time.Duration
 	var fixtures bool
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -45,32 +46,44 @@ tokens every program on this machine may come in, and nobody from elsewhere. hos
 the names that a proxy in front of it is reached by, and origins the web pages that may
 send requests. A change takes effect at once.
 
+When it is told to stop (SIGTERM), /readyz answers 503 at once, and so do requests that
+would begin something, with Retry-After. Programs that run have --grace to finish, and
+their clients get their answers; runs that wait for a person are put away, to go on in
+another replica with the same store, or here after a restart. A second signal ends it at
+once. A client that sends a request again with the same Idempotency-Key gets the run that
+it began, at whatever replica. docs/serving.md says more.
+
 A session that a person makes on the page for a role (cms_...) narrows what runs in it, as the
 overlays for that role say, in every process with the same store: --session or the variable
 ` + sessionVariable + ` puts all clients of this process into it, and the HTTP header
 Codemode-Session those that send it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), s, &set, cmp.Or(session, os.Getenv(sessionVariable)), address, page, fixtures)
+			listen := &listening{address: address}
+			if cmd.Flags().Changed("grace") {
+				listen.grace = &grace
+			}
+			return serve(cmd.Context(), s, &set, cmp.Or(session, os.Getenv(sessionVariable)), listen, page, fixtures)
 		},
 	}
 	set.flags(cmd)
 	set.recordFlags(cmd)
 	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by, such as one that was made on the page for a role (cms_...)")
 	cmd.Flags().StringVar(&address, "http", "", "serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
+	cmd.Flags().DurationVar(&grace, "grace", defaultGrace, "how long programs have to finish over HTTP after the signal to stop; http.grace in the configuration if left out")
 	cmd.Flags().StringVar(&page, "console", "", "serve the page where people answer at this address, such as 127.0.0.1:7391; beside --http it is at /console without this")
 	cmd.Flags().BoolVar(&fixtures, "conformance-fixtures", false, "offer the tools that the conformance suites of MCP call")
 	_ = cmd.Flags().MarkHidden("conformance-fixtures") // it is there
 	return cmd
 }
 
-func serve(ctx context.Context, s streams, set *setting, session, address, page string, fixtures bool) error {
+func serve(ctx context.Context, s streams, set *setting, session string, listen *listening, page string, fixtures bool) error {
 	log := set.logger(s, slog.LevelInfo)
 	stop := set.awaitResponders(log)
 	defer stop()
 	set.goOn = true
 	var err error
-	if set.people, err = set.awaitPeople(s, page, address != ""); err != nil {
+	if set.people, err = set.awaitPeople(s, page, listen.address != ""); err != nil {
 		return err
 	}
 	set.worker = s.worker
@@ -85,20 +98,20 @@ func serve(ctx context.Context, s streams, set *setting, session, address, page 
 		}
 		defer stop()
 	}
-	if err := sessionHolds(ctx, e, session, address != ""); err != nil {
+	if err := sessionHolds(ctx, e, session, listen.address != ""); err != nil {
 		return errors.Join(err, closeEvaluator(ctx, e))
 	}
-	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	defer context.AfterFunc(ctx, func() { e.Drain(serving); end() })() // first what waits for people, then the connections
 	srv := server.New(e, server.Options{
 		Profile: set.profile, Principal: principal(), Session: session, Local: true, Version: version().Version, Log: log,
 		StateKey: e.DeriveKey("seal requestState"), Adopt: rejoin(e), Fixtures: fixtures,
 	})
 	defer srv.Close()
-	if address != "" {
-		err = serveHTTP(serving, set, e, srv, address, log)
+	if listen.address != "" {
+		err = serveHTTP(ctx, set, e, srv, listen, log)
 	} else {
+		serving, end := context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
+		defer context.AfterFunc(ctx, func() { putAway(serving, e); end() })() // first what waits for people, then the connection
 		err = srv.ServeStdio(serving, s.in, s.out)
 	}
 	if ctx.Err() != nil {
@@ -139,6 +152,13 @@ func rejoin(e *codemode.Evaluator) server.Adopter {
 		}
 		return response, err
 	}
+}
+
+// putAway gives runs that wait for a person up, as far as that is soon done.
+func putAway(ctx context.Context, e *codemode.Evaluator) {
+	ctx, cancel := context.WithTimeout(ctx, drainWait)
+	defer cancel()
+	e.Drain(ctx)
 }
 
 // stopWait is how long running programs have when a command ends.

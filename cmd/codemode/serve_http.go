@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/codemode-project/codemode"
@@ -35,16 +38,24 @@ const (
 	// headerWait and idleWait end connections on which nothing is sent.
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute
-	// drainWait is how long answers under way have when the process is told to stop.
+	// defaultGrace is how long programs under way have when the process is told to stop.
+	defaultGrace = 10 * time.Second
+	// drainWait is how long answers have after that to get to their clients.
 	drainWait = 10 * time.Second
 	// maxHeader is more than any client sends. A browser sends the page all cookies that other ports of this host have set for it, some
 	// 180 of 4 KiB: a smaller bound would let each of those ports lock people out of the page.
 	maxHeader = 1 << 20
 )
 
-// serveHTTP offers srv at an address until ctx ends.
-func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *server.Server, address string, log *slog.Logger) error {
-	address, err := listenAddress(address)
+// listening is what flags say about serving over HTTP.
+type listening struct {
+	address string         // "" is over stdio
+	grace   *time.Duration // nil is left to the configuration
+}
+
+// serveHTTP offers srv at an address until ctx ends, and then for as long as programs have to finish.
+func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *server.Server, listen *listening, log *slog.Logger) error {
+	address, err := listenAddress(listen.address)
 	if err != nil {
 		return usage(err)
 	}
@@ -68,7 +79,7 @@ func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *se
 	f := &front{set: set, evaluator: e, log: log, mux: http.NewServeMux(), url: "http://" + listener.Addr().String()}
 	f.mount(web)
 	front := &http.Server{
-		Handler: web.Guard(f.mux), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: probes(web, web.Guard(f.mux)), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	web.Protect(front)
 	ended := make(chan error, 1)
@@ -77,6 +88,7 @@ func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *se
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
+		drain(ctx, web, cmp.Or(listen.grace, web.Grace(), new(defaultGrace)), log)
 	}
 	web.Close() // what waits for people or for the next event ends, so that Shutdown can
 	for _, stop := range f.stopping {
@@ -92,6 +104,38 @@ func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *se
 		err = nil
 	}
 	return err
+}
+
+// drain lets programs finish, for as long as grace is, or until a second signal.
+func drain(ctx context.Context, web *server.HTTP, grace *time.Duration, log *slog.Logger) {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *grace)
+	defer cancel()
+	log.Info("stopping: nothing new is begun, and programs that run may finish; another signal ends them", "grace", *grace)
+	web.Drain(ctx)
+	if ctx.Err() != nil {
+		log.Warn("programs that have not finished are ended")
+	}
+}
+
+// probes answers whoever looks after the process, without a token and under any name: they say nothing but that.
+//
+//	/healthz  200 while the process serves
+//	/readyz   200 while it takes programs, 503 from the signal to stop on
+func probes(web *server.HTTP, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			next.ServeHTTP(w, r)
+		case r.URL.Path == "/healthz", r.URL.Path == "/readyz" && !web.Draining():
+			fmt.Fprintln(w, "ok")
+		case r.URL.Path == "/readyz":
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }
 
 // listenAddress completes an address: a port alone, and :port, are on loopback.

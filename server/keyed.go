@@ -1,0 +1,54 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Where a client says that requests are one and the same, see [codemode.Request.IdempotencyKey]. The header is that of
+// draft-ietf-httpapi-idempotency-key-header, a text in quotes, which may be left out. Beside other transports there is only _meta.
+const (
+	keyHeader = "Idempotency-Key"
+	keyMeta   = "codemode/idempotencyKey"
+)
+
+// idempotencyKey reads the key of a call; "" is none.
+func idempotencyKey(req *mcp.CallToolRequest) (string, error) {
+	var inMeta string
+	if v, ok := req.Params.Meta[keyMeta]; ok {
+		if inMeta, ok = v.(string); !ok || inMeta == "" {
+			return "", fmt.Errorf("%s in _meta has to be a text that is not empty", keyMeta)
+		}
+	}
+	var header http.Header
+	if req.Extra != nil {
+		header = req.Extra.Header
+	}
+	values := header.Values(keyHeader)
+	if len(values) == 0 {
+		return inMeta, nil
+	}
+	key := strings.TrimSpace(values[0])
+	if inner, ok := strings.CutPrefix(key, `"`); ok {
+		if key, ok = strings.CutSuffix(inner, `"`); !ok || strings.ContainsAny(key, `"\`) {
+			return "", fmt.Errorf(`the header %s has to be one text, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`, keyHeader)
+		}
+	}
+	switch {
+	case len(values) > 1 || key == "":
+		return "", fmt.Errorf(`the header %s has to be one text, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`, keyHeader)
+	case inMeta != "" && inMeta != key:
+		return "", errors.New("the idempotency keys in the header " + keyHeader + " and in _meta are not the same")
+	}
+	return key, nil
+}
+
+// keyed reports whether a client can come back for what a call began, so that the call need not end with the request.
+func keyed(req *mcp.CallToolRequest) bool {
+	key, err := idempotencyKey(req)
+	return err == nil && key != ""
+}
