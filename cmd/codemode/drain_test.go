@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -115,9 +116,12 @@ type said struct {
 	err    error
 }
 
+// messages numbers the messages of all of them.
+var messages atomic.Int64
+
 // post sends one message, with a key unless it is "".
 func (k *knocking) post(ctx context.Context, method string, params map[string]any, key string) said {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": messages.Add(1), "method": method, "params": params})
 	if err != nil {
 		return said{err: err}
 	}
