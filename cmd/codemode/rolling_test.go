@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,19 +26,43 @@ func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it restarts processes under load")
 	}
-	const clients, calls = 24, 4
-	restarts := 2
-	if os.Getenv("CODEMODE_LONG") != "" {
-		restarts = 20
+	file := func(*testing.T) string { return "codemode.db" }
+	postgres := func(t *testing.T) string { return pgtest.Start(t).URL("fleet") }
+	for _, row := range []struct {
+		name        string
+		store       func(*testing.T) string
+		killed      bool
+		usual, long int // restarts
+	}{
+		{"told to stop, PostgreSQL", postgres, false, 2, 20},
+		{"told to stop, a file", file, false, 1, 20},
+		{"killed, PostgreSQL", postgres, true, 0, 5},
+		{"killed, a file", file, true, 1, 20},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			restarts := row.usual
+			if os.Getenv("CODEMODE_LONG") != "" {
+				restarts = row.long
+			}
+			if restarts == 0 {
+				t.Skip("it takes ten seconds until a process is known to be dead: CODEMODE_LONG=1 runs it")
+			}
+			rollingRestart(t, row.store(t), restarts, row.killed)
+		})
 	}
+}
+
+// rollingRestart restarts two replicas under load. Of those that are killed the clients are told what their programs had done.
+func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
+	const clients, calls = 24, 4
 	up := newEffects(t, 20*time.Millisecond)
-	flags := append(up.replicas(t, pgtest.Start(t).URL("fleet")), "--grace", "1m")
+	flags := append(up.replicas(t, store), "--grace", "1m")
 	var replicas [2]atomic.Pointer[served]
 	for i := range replicas {
 		replicas[i].Store(serveOverHTTP(t, "127.0.0.1:0", nil, flags...))
 	}
 
-	var tasks, answers, retries, refused, cuts, broken atomic.Int64
+	var tasks, answers, told, retries, refused, cuts, broken atomic.Int64
 	load, stop := context.WithCancel(t.Context())
 	defer stop()
 	var all sync.WaitGroup
@@ -75,6 +101,12 @@ func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 						delete(sessions, s)
 					case got.status == http.StatusOK && !got.failed && strings.HasPrefix(got.text, `"`+task+`"`):
 						answers.Add(1)
+					case killed && got.status == http.StatusOK && got.failed && strings.Contains(got.text, "the process that the run was in ended before the run did"):
+						answers.Add(1)
+						told.Add(1)
+						if did := up.times(); !fits(got.text, task, did) {
+							t.Errorf("%s is told\n%s\nand it did %v", task, got.text, did)
+						}
 					default:
 						t.Errorf("%s: %+v", task, got)
 						return
@@ -95,8 +127,13 @@ func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 				time.Sleep(10 * time.Millisecond) // until there is load
 			}
 			old := replicas[i].Load()
-			old.signal()
-			old.exits()
+			if killed {
+				_ = old.cmd.Process.Kill()
+				<-old.ended
+			} else {
+				old.signal()
+				old.exits()
+			}
 			replicas[i].Store(serveOverHTTP(t, strings.TrimSuffix(strings.TrimPrefix(old.url, "http://"), "/mcp"), nil, flags...))
 		}
 	}
@@ -110,12 +147,12 @@ func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 			t.Errorf("%s was done %d times", what, n)
 		}
 	}
-	if want := int(tasks.Load()) * calls; len(done) != want {
+	if want := int(tasks.Load()) * calls; len(done) != want && !killed {
 		t.Errorf("%d effects were done, want %d", len(done), want)
 	}
 	lost := tasks.Load() - answers.Load()
-	t.Logf("%d rolling restarts of two replicas in %v: %d requests, %d answers, %d lost; %d effects, %d done twice; %d sent again: %d were refused as it was stopping, "+
-		"%d found nobody or were cut, %d gave up waiting", restarts, time.Since(started).Round(time.Second), tasks.Load(), answers.Load(), lost, len(done), twice,
+	t.Logf("%d rolling restarts of two replicas in %v: %d requests, %d answers, %d lost (%d say what was done before the process died); %d effects, %d done twice; %d sent again: %d were refused as it was stopping, "+
+		"%d found nobody or were cut, %d gave up waiting", restarts, time.Since(started).Round(time.Second), tasks.Load(), answers.Load(), lost, told.Load(), len(done), twice,
 		retries.Load(), refused.Load(), broken.Load(), cuts.Load())
 	if lost != 0 {
 		t.Errorf("%d answers were lost", lost)
@@ -126,4 +163,31 @@ func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 	for i := range replicas {
 		replicas[i].Load().end()
 	}
+}
+
+var (
+	doneCalls    = regexp.MustCompile(`up__do(?: x(\d+))? done`)
+	unknownCalls = regexp.MustCompile(`up__do(?: x(\d+))? unknown`)
+)
+
+// fits reports whether a text tells truly how many calls a task made: those that are done, and perhaps those of which nobody knows.
+func fits(text, task string, did map[string]int) bool {
+	count := func(in *regexp.Regexp) (n int) {
+		for _, found := range in.FindAllStringSubmatch(text, -1) {
+			each, err := strconv.Atoi(found[1])
+			if err != nil {
+				each = 1
+			}
+			n += each
+		}
+		return n
+	}
+	made := 0
+	for what := range did {
+		if strings.Contains(what, fmt.Sprintf("%q", task)) {
+			made++
+		}
+	}
+	done, unknown := count(doneCalls), count(unknownCalls)
+	return done <= made && made <= done+unknown
 }
