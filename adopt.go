@@ -276,7 +276,10 @@ const waited = "the run ended while it waited for a person: "
 
 // whyOrphaned says why nobody can go on with a run.
 func whyOrphaned(row *store.ParkedRun) string {
-	if row.Phase == store.Going {
+	var state savedRun
+	_ = json.Unmarshal(row.State, &state) // else nobody knows
+	calls, err := hostfns.Waiting(state.Gate)
+	if row.Phase == store.Going || err == nil && len(calls) == 0 { // also if another process died over writing this
 		return "the process that the run was in ended before the run did; what it had done by then is listed, and the program was not run again"
 	}
 	return waited + "the process that it ran in ended, or nobody answered in time"

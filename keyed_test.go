@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/store"
 )
 
 // stores are the two that processes share.
@@ -215,5 +217,41 @@ func TestARetryFindsARunThatWasPutAway(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A process is killed while it writes the end of a run whose process was killed. The client is told the same.
+func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	me, _ := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
+	defer me.Close(context.WithoutCancel(t.Context()))
+	db, err := me.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	up.hold("second")
+	first := startReplica(t, "keyed", dir)
+	up.until(t, "second")
+	_ = first.cmd.Process.Kill()
+	var orphans []*store.ParkedRun
+	for deadline := time.Now().Add(longWait); len(orphans) == 0; time.Sleep(20 * time.Millisecond) {
+		if orphans, err = db.Orphans(t.Context()); err != nil || time.Now().After(deadline) {
+			t.Fatalf("it is not found that the process died: %v", err)
+		}
+	}
+	if _, err := db.Reap(t.Context(), orphans[0].Run, "the one that is killed next"); err != nil {
+		t.Fatal(err)
+	}
+	if err := me.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	last, _ := newReplica(t, dir)
+	defer last.Close(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithTimeout(t.Context(), longWait)
+	defer cancel()
+	resp, err := last.Eval(ctx, keyedRequest())
+	if text := resp.Text(err); err == nil || !strings.Contains(text, "the process that the run was in ended") || !strings.Contains(text, "up__second unknown") {
+		t.Errorf("it is told %v\n%s", err, text)
 	}
 }

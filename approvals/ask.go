@@ -180,7 +180,9 @@ func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Optio
 			a.failed = d.propose(ctx, &copied, channels, o)
 		}
 	}
-	d.mine(copied.ID, !o.Borrowed)
+	if !again || !o.Borrowed { // one that is put again may be this process's, which asks another client
+		d.mine(copied.ID, !o.Borrowed)
+	}
 	return a
 }
 
@@ -300,7 +302,9 @@ func (a *ask) decide(ctx context.Context) Answer {
 	a.stop(fmt.Errorf("%s", answer.closing()))
 	a.shut()
 	a.withdraw(ctx, answer)
-	a.desk.mine(a.request.ID, false)
+	if !a.options.Borrowed {
+		a.desk.mine(a.request.ID, false)
+	}
 	answer.Tried, answer.Took = a.tried, cmp.Or(answer.Took, time.Since(a.asked))
 	if a.inquires() && !answer.Allowed {
 		answer.Detail = unanswered(&answer)

@@ -60,3 +60,32 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 		})
 	}
 }
+
+// A question that is put to another client of this process stays one that is asked here: a page does not show it twice.
+func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // nobody answers
+	d := &Desk{Book: &shared{Book: NewBook(time.Now)}}
+	own := d.open(t.Context(), request(Medium), nil, Options{Timeout: time.Minute})
+	again := d.open(t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
+	if again.request.ID != own.request.ID {
+		t.Fatalf("it is another question: %s, was %s", again.request.ID, own.request.ID)
+	}
+	if !d.asks(own.request.ID) {
+		t.Error("it is taken for another process's while it is put again")
+	}
+	again.decide(ctx)
+	if !d.asks(own.request.ID) {
+		t.Error("it is taken for another process's after it was put again")
+	}
+	own.decide(ctx)
+	if d.asks(own.request.ID) {
+		t.Error("it is still asked")
+	}
+	elsewhere := &Desk{Book: d.Book}
+	borrowed := elsewhere.open(t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
+	if elsewhere.asks(own.request.ID) {
+		t.Error("another process takes it for its own")
+	}
+	borrowed.decide(ctx)
+}

@@ -13,7 +13,7 @@ type Cleaned struct {
 // Any reports whether anything was removed.
 func (c Cleaned) Any() bool { return c != Cleaned{} }
 
-// Clean removes approvals, grants, parked runs, overlays, outcomes and keys whose end came more than keep ago. The record is never
+// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago, and keys that have expired. The record is never
 // cleaned; what was removed belongs into it, which is the caller's part.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err error) {
 	before := d.now() - keep.Microseconds()
@@ -29,7 +29,11 @@ func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err erro
 		{Outcomes, `DELETE FROM outcomes WHERE expires < $1`, &c.Outcomes},
 		{Keys, `DELETE FROM keys WHERE expires < $1`, &c.Keys},
 	} {
-		if *t.n, err = d.exec(ctx, t.query, before); err != nil {
+		end := before
+		if t.table == Keys {
+			end = d.now()
+		}
+		if *t.n, err = d.exec(ctx, t.query, end); err != nil {
 			return c, err
 		}
 		if *t.n > 0 {

@@ -368,3 +368,45 @@ func TestARunThatWaitsIsPutAwayAndComeBackFor(t *testing.T) {
 		}
 	}
 }
+
+// A call with a key goes on when its client's connection ends, and the client gets the answer when it comes back. Without one it
+// ends with its client.
+func TestACallWithAKeyGoesOnWithoutItsClient(t *testing.T) {
+	for version, modern := range generations {
+		for _, key := range []string{"", "7f0c"} {
+			t.Run(version+" "+key, func(t *testing.T) {
+				t.Parallel()
+				up := newEffects(t, 0)
+				s := serveOverHTTP(t, "0", nil, up.replicas(t, "codemode.db")...)
+				c := &knocking{t: t, s: s, modern: modern}
+				const program = `await codemode.up__wait({n: 1}); return (await codemode.up__do({n: 2})).n`
+				ctx, hangUp := context.WithCancel(t.Context())
+				answered := make(chan said, 1)
+				go func() { answered <- c.eval(ctx, program, key, "") }()
+				<-up.began
+				hangUp()
+				if got := <-answered; got.err == nil {
+					t.Fatalf("it has its answer already: %+v", got)
+				}
+				if key == "" {
+					up.end()
+					s.end() // what it did is recorded by then
+					up.once(t, 1)
+					return
+				}
+				go func() { answered <- c.eval(context.WithoutCancel(t.Context()), program, key, "") }()
+				for deadline := time.Now().Add(time.Minute); !strings.Contains(s.log.String(), "a request came again"); time.Sleep(10 * time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Fatalf("it did not come again:\n%s", s.log)
+					}
+				}
+				up.end()
+				if got := <-answered; got.err != nil || got.failed || !strings.HasPrefix(got.text, "2\n") {
+					t.Errorf("the answer is %+v", got)
+				}
+				up.once(t, 2)
+				s.end()
+			})
+		}
+	}
+}
