@@ -45,6 +45,8 @@ const (
 	// writtenWithin bounds how long whoever brings an entry waits for it. It is shorter than one attempt: a call is refused,
 	// and the attempt goes on, since its end tells when the database is back.
 	writtenWithin = 4 * time.Second
+	// undoWait bounds how long it is tried to say that a call was not made which could not be recorded.
+	undoWait = 500 * time.Millisecond
 	// firstRetry is when a batch that could not be written is tried again. Each failure doubles it, up to retryAfter.
 	firstRetry = 10 * time.Millisecond
 	retryAfter = 500 * time.Millisecond
@@ -181,6 +183,9 @@ func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
 	defer cancel()
 	it, err := r.put(ctx, e, entered)
+	if err != nil && e.asked() {
+		r.undo(e)
+	}
 	if err != nil || it == nil {
 		return err
 	}
@@ -197,6 +202,21 @@ func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
 	default:
 		it.gone = !it.stays
 		return context.Cause(ctx)
+	}
+}
+
+// notMade is an item that says that a call was not made whose running entry could not be kept.
+func (r *Record) notMade(e *Entry) *item {
+	end := r.prepare(e.notMade())
+	return &item{entry: end, draft: end.draft()}
+}
+
+// undo enters that a call was not made, if there is room for it.
+func (r *Record) undo(e Entry) {
+	ctx, cancel := context.WithTimeout(context.Background(), undoWait)
+	defer cancel()
+	if err := r.enqueue(ctx, r.notMade(&e)); err != nil {
+		r.log.Warn("the record does not say that a call was not made", "run", e.Run, "call", e.Call, "error", err)
 	}
 }
 

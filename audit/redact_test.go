@@ -223,6 +223,36 @@ func TestCheckpointsGoEverywhere(t *testing.T) {
 	}
 }
 
+// A call that people were asked about has an end in the record, also if it could not be recorded that it begins.
+func TestACallThatWasAskedAboutHasAnEndThoughItCouldNotBeRecorded(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		r, end := memory(t, nil)
+		if away { // as it is when the database is known to be away
+			r.mu.Lock()
+			r.down = errSlow
+			r.mu.Unlock()
+		}
+		for i := range 200 {
+			ctx, cancel := context.WithCancel(t.Context())
+			if cancel(); r.Write(ctx, Entry{Kind: Call, State: Running, Verdict: "ask", Run: "r_1", Call: i + 1}) == nil {
+				t.Fatal("it was recorded in no time")
+			}
+		}
+		r.mu.Lock()
+		r.down = nil
+		r.mu.Unlock()
+		states := map[int]string{}
+		for _, e := range end() {
+			states[e.Call] += e.State + " "
+		}
+		for n := 1; n <= 200; n++ {
+			if s := states[n]; s != "not_sent " && s != "running not_sent " {
+				t.Errorf("call %d, away %v: %q", n, away, s)
+			}
+		}
+	}
+}
+
 // TestCanceled gives up on entries at random moments: whatever got to the disk without being waited for is closed.
 func TestCanceled(t *testing.T) {
 	r, end := memory(t, nil)

@@ -207,10 +207,15 @@ func (w *writer) giveBack(batch []*item, err error) {
 	var keep []*item
 	for _, it := range slices.Concat(batch, r.queue) {
 		if it.done != nil {
-			if it.tell(err); !it.stays {
+			it.tell(err)
+			switch {
+			case it.stays:
+				it = it.later()
+			case it.entry != nil && it.entry.asked():
+				it = r.notMade(it.entry)
+			default:
 				continue
 			}
-			it = it.later()
 		}
 		switch {
 		case it.entry == nil:
@@ -430,7 +435,7 @@ func (w *writer) acknowledge(batch []*item) {
 		if it.done != nil {
 			w.told++
 		}
-		if it.gone && it.entry.Seq != 0 {
+		if it.gone && (it.entry.Seq != 0 || it.entry.asked()) {
 			late = append(late, it)
 			continue
 		}
@@ -440,18 +445,30 @@ func (w *writer) acknowledge(batch []*item) {
 	w.undo(late)
 }
 
-// undo writes that calls whose running entries are on the disk were not made.
+// undo writes that calls were not made whose running entries are on the disk, or about which people were asked.
 func (w *writer) undo(items []*item) {
 	for _, it := range items {
 		if e := it.entry; e.State == Running {
-			w.later(e.end(NotSent, "not_recorded_in_time", "it was recorded too late to be made, and was not made"))
+			w.later(e.notMade())
 		}
 	}
 }
 
+// asked reports whether e begins a call that people were asked about. The record says so, and so it has to say how the call ended,
+// also where e itself could not be kept.
+func (e *Entry) asked() bool { return e.Kind == Call && e.State == Running && e.Verdict == "ask" }
+
+// notMade is the entry that closes a running entry which was too late.
+func (e *Entry) notMade() Entry {
+	return e.end(NotSent, "not_recorded_in_time", "it could not be recorded in time to be made, and was not made")
+}
+
 // end is the entry that closes e.
 func (e *Entry) end(state, reason, detail string) Entry {
-	of, _ := json.Marshal(map[string]any{"of": map[string]any{"chain": e.Chain, "seq": e.Seq}}) // integers always can be
+	var of json.RawMessage
+	if e.Seq > 0 {
+		of, _ = json.Marshal(map[string]any{"of": map[string]any{"chain": e.Chain, "seq": e.Seq}}) // integers always can be
+	}
 	return Entry{
 		Kind: e.Kind, State: state, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client, Session: e.Session,
 		Profile: e.Profile, Server: e.Server, Tool: e.Tool, Reason: reason, Detail: detail, Data: of,
@@ -505,18 +522,18 @@ func (w *writer) resolve(ctx context.Context) error {
 	}
 	items, rows := w.unsure, w.rows
 	w.unsure, w.rows = nil, nil
-	if !there {
-		w.keep(withoutWaiters(items))
-	} else {
-		w.committed(rows, items)
-		var refused []*item
-		for _, it := range items {
-			if it.done != nil {
-				refused = append(refused, it)
-			}
+	var refused []*item
+	for _, it := range items {
+		if it.done != nil && (there || it.entry.asked()) {
+			refused = append(refused, it)
 		}
-		w.undo(refused)
 	}
+	if there {
+		w.committed(rows, items)
+	} else {
+		w.keep(withoutWaiters(items))
+	}
+	w.undo(refused)
 	if fenced {
 		w.drop()
 	}

@@ -123,7 +123,10 @@ func (r *Run) authorise(ctx context.Context, c *call, a *admission) (context.Con
 	if ctx.Err() != nil {
 		return nil, nil, r.refuse(ctx, c, a, runEnded(c), "error")
 	}
-	if err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); err != nil {
+	switch err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c, a)); {
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, runEnded(c) // what could not be recorded did not happen, which the recorder sees to
+	case err != nil:
 		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", a.tool.Name, "error", err)
 		return nil, nil, denied(a.tool.Name, ReasonDenied, unrecorded(err), "")
 	}
