@@ -1,0 +1,535 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tab is Chromium, with a person before it who answers.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	name string // of its pictures
+}
+
+func newTab(t *testing.T, name string) *tab {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium here to look at the page with (on Debian: apt-get install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("window-size", "1100,900"),
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil { // it waits for the browser's end, so that its folder can be removed
+			t.Logf("ending the browser: %v", err)
+		}
+		cancel()
+	})
+	b := &tab{t: t, ctx: ctx, name: name}
+	if err := chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			t.Errorf("the page threw: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+		case *log.EventEntryAdded:
+			if e.Entry.Source == log.EntrySourceSecurity || e.Entry.Source == log.EntrySourceViolation && e.Entry.Level == log.EntryLevelError {
+				t.Errorf("the browser complained: %s", e.Entry.Text)
+			}
+		}
+	}); err != nil {
+		t.Fatalf("starting %s: %v", path, err)
+	}
+	return b
+}
+
+func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.fail(what, err)
+	}
+}
+
+func (b *tab) click(what, where string) {
+	b.t.Helper()
+	b.do(what, chromedp.Click(chromedp.CSS(where)))
+}
+
+func (b *tab) fail(what string, why any) {
+	b.t.Helper()
+	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("location.pathname + '\\n' + document.body.innerText"))
+	b.picture("failure")
+	b.t.Fatalf("%s: %v; the page says:\n%s", what, why, text)
+}
+
+// until waits until an expression of JavaScript is true, whatever page is there meanwhile.
+func (b *tab) until(what, expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(45 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		yes, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		if err == nil && yes {
+			return
+		}
+		if time.Now().After(end) {
+			b.fail("it did not come to pass that "+what, err)
+		}
+	}
+}
+
+// says waits until an element has a text.
+func (b *tab) says(where, text string) {
+	b.t.Helper()
+	b.until(where+" says "+text, fmt.Sprintf(`(document.querySelector(%q)?.textContent || "").replace(/\s+/g, " ").includes(%q)`, where, text))
+}
+
+// settle waits until the page takes answers: what comes right after a change does not count.
+func (b *tab) settle() { time.Sleep(900 * time.Millisecond) }
+
+func (b *tab) noScript() {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// look holds that nothing runs out of a narrow screen nor of a wide one. For people it keeps pictures where CODEMODE_SCREENSHOTS
+// says, and has axe-core look where CODEMODE_AXE names the file axe.min.js of that package.
+func (b *tab) look(name string) {
+	b.t.Helper()
+	widths := []int64{390, 1440}
+	dark := []bool{false}
+	if os.Getenv("CODEMODE_SCREENSHOTS") != "" {
+		widths, dark = []int64{390, 768, 1280, 1440}, []bool{false, true}
+	}
+	for _, width := range widths {
+		b.do("size", chromedp.EmulateViewport(width, 900))
+		b.until(fmt.Sprintf("%s is no wider than %d", name, width), `document.documentElement.scrollWidth <= innerWidth`)
+		for _, on := range dark {
+			scheme := "light"
+			if on {
+				scheme = "dark"
+			}
+			features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+			if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+				b.t.Fatal(err)
+			}
+			b.accessible(fmt.Sprintf("%s at %d, %s", name, width, scheme))
+			b.picture(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+		}
+	}
+	b.do("size", chromedp.EmulateViewport(1100, 900))
+}
+
+func (b *tab) accessible(what string) {
+	b.t.Helper()
+	path := os.Getenv("CODEMODE_AXE")
+	if path == "" {
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](string(text)+`;axe.run().then((r) => r.violations.map(
+		(v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).join(", ")).join("\n"))`, chromedp.EvalAwaitPromise))
+	if err != nil || found != "" {
+		b.t.Errorf("%s: axe-core finds (%v)\n%s", what, err, found)
+	}
+}
+
+func (b *tab) picture(name string) {
+	b.t.Helper()
+	dir := os.Getenv("CODEMODE_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Errorf("a picture of %s: %v", name, err)
+		return
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, b.name+"-"+name+".png"), picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// link is a login link that codemode console prints.
+func (h *house) link(args ...string) string {
+	h.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		out, err := h.command(append([]string{"console"}, args...)...)
+		if err == nil && strings.Contains(out, "/login#") {
+			return strings.TrimSpace(out)
+		}
+		if time.Now().After(end) {
+			h.t.Fatalf("codemode console: %v: %s\n%s", err, out, h.log)
+		}
+	}
+}
+
+// enter logs in with a link.
+func (b *tab) enter(link string) {
+	b.t.Helper()
+	b.do("log in", chromedp.Navigate("about:blank"), chromedp.Navigate(link))
+	b.until("the page is there", `location.pathname.includes("/s/") && document.getElementById("pending") !== null`)
+	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
+}
+
+// writesFiles is a program that writes n files at once, and says of each what became of it.
+func writesFiles(name string, n int) string {
+	return fmt.Sprintf(`return (await Promise.all(Array.from({length: %d}, (_, i) => codemode.filesystem__write_file({path: "%s" + i + ".md", content: "x"})
+		.then(() => "written", (e) => e.reason)))).join()`, n, name)
+}
+
+const personsProfile = `{
+	"asklist": [{"id": "write", "tool": "filesystem__write_file", "reason": "changes files"},
+		{"id": "grave", "tool": "filesystem__edit_file", "risk": "high", "reason": "cannot be undone"}],
+	"allowlist": ["filesystem__*", "time__*"], "remember": {"scopes": ["run", "time"]}, "ask": {"edit": true, "timeout": "5m"},
+	"limits": {"asksPerMinute": 1000}}`
+
+// The whole way of a person at the page of a real process: one call, several with mixed answers, fifty at once, a long one of high
+// risk, other arguments with an error on the way, the page left and opened again, the process stopped and killed meanwhile. Each
+// time the page says what became of the call, and the program and the disk agree.
+func TestThePersonsWayWithAScript(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, personsProfile, "--console", "127.0.0.1:0")
+	client := h.connect()
+	b := newTab(t, "script")
+	link := h.link()
+	b.enter(link)
+	there := func(path string) bool {
+		_, err := os.Stat(filepath.Join(h.files, path))
+		return err == nil
+	}
+	cards := func(n int) {
+		t.Helper()
+		b.until(fmt.Sprintf("%d questions are there", n), fmt.Sprintf(`document.querySelectorAll(".ask").length === %d`, n))
+		b.settle()
+	}
+
+	answer := runs(t, client, writesAFile)
+	cards(1)
+	b.look("one")
+	b.click("allow it", `article.ask button.yes`)
+	b.says(".given.good .state", "done")
+	b.look("one-done")
+	if got := answerOf(t, answer); !strings.HasPrefix(got, `"written"`) || !there("a.md") {
+		t.Errorf("the program got %s", got)
+	}
+
+	answer = runs(t, client, writesFiles("mixed", 5))
+	cards(5)
+	b.look("five")
+	for left := 5; left > 0; left-- { // denies the second and the fourth
+		button := `.ask button.yes`
+		if left%2 == 0 {
+			button = `.ask button.no`
+		}
+		b.click("answer one of five", `#pending `+button)
+		cards(left - 1)
+	}
+	b.until("each says what became of it", `[...document.querySelectorAll("#pending .given .state")].slice(1).map((s) => s.textContent).join() === "done,denied,done,denied,done"`)
+	b.look("five-answered")
+	if got := answerOf(t, answer); !strings.HasPrefix(got, `"written,elicitation_declined,written,elicitation_declined,written"`) || there("mixed1.md") || !there("mixed4.md") {
+		t.Errorf("the program got %s", got)
+	}
+
+	answer = runs(t, client, writesFiles("many", 50))
+	cards(50)
+	b.look("fifty")
+	b.click("allow all", `.answers.all button.yes`)
+	b.until("all fifty are done", `[...document.querySelectorAll(".given.good .summary")].some((s) => s.textContent.startsWith("50 calls of filesystem.write_file"))`)
+	b.look("fifty-done")
+	if got := answerOf(t, answer); strings.Count(strings.SplitN(got, "\n", 2)[0], "written") != 50 || !there("many49.md") {
+		t.Errorf("the program got %s", got)
+	}
+
+	long := strings.Repeat("all of this has to be read. ", 70) + "the end"
+	answer = runs(t, client, fmt.Sprintf(`await codemode.filesystem__edit_file({path: "a.md", edits: [{oldText: "x", newText: %q}]}); return "edited"`, long))
+	cards(1)
+	b.look("grave")
+	b.until("the code is written in", `(() => {
+		const code = document.querySelector("article.ask input.code");
+		scrollTo(0, 0);
+		code.value = document.querySelector("label.code strong").textContent;
+		return true;
+	})()`)
+	b.do("a narrow screen", chromedp.EmulateViewport(390, 500))
+	b.settle()
+	b.until("allow it before it was read", `(() => { document.querySelector("article.ask button.yes").click(); return true; })()`)
+	b.says("#status", "has to be seen whole")
+	b.until("read on, screen by screen, and allow it at the end", `(() => {
+		if (document.querySelector(".ask") === null) return true;
+		if (performance.now() < (window.reads || 0)) return false;
+		window.reads = performance.now() + 250; // a person looks at a screen for a while
+		const texts = [...document.querySelectorAll(".ask .read")].filter((t) => t.offsetParent !== null);
+		if (texts.at(-1).getBoundingClientRect().bottom > innerHeight - 20) scrollBy(0, 300);
+		else document.querySelector("article.ask button.yes").click();
+		return false;
+	})()`)
+	b.do("a wide screen", chromedp.EmulateViewport(1100, 900))
+	b.until("it is done", `document.querySelectorAll(".ask").length === 0 && [...document.querySelectorAll(".given.good .summary")].some((s) => s.textContent.startsWith("filesystem.edit_file"))`)
+	if got := answerOf(t, answer); !strings.HasPrefix(got, `"edited"`) {
+		t.Errorf("the program got %s", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(h.files, "a.md")); err != nil || !strings.Contains(string(text), "the end") {
+		t.Errorf("the file is %s, %v", text, err)
+	}
+
+	answer = runs(t, client, writesAFile)
+	cards(1)
+	b.click("show it whole", `.more a`)
+	b.until("it is there", `document.querySelector("article.whole") !== null`)
+	b.click("change the arguments", `details.edit summary`)
+	write := func(field, text string) {
+		t.Helper()
+		b.until("write "+field, fmt.Sprintf(`(() => {
+			const c = document.querySelector('.field[data-at="/%s"] > textarea');
+			if (!c || c.closest("fieldset").disabled) return false;
+			c.focus();
+			c.value = %q;
+			c.dispatchEvent(new Event("input", { bubbles: true }));
+			return true;
+		})()`, field, text))
+	}
+	write("content", "changed by a person")
+	b.until("write a number for the path in the JSON", `(() => {
+		const c = document.getElementById("args");
+		c.value = c.value.replace('"a.md"', "7");
+		c.dispatchEvent(new Event("input", { bubbles: true }));
+		return true;
+	})()`)
+	b.settle()
+	b.click("send it", `details.edit button.yes`)
+	b.says(`.field[data-at="/path"] .problem`, "expected")
+	b.look("edit-error")
+	b.until("mend it", `(() => {
+		const c = document.getElementById("args");
+		c.value = c.value.replace("7", '"other.md"');
+		c.dispatchEvent(new Event("input", { bubbles: true }));
+		return true;
+	})()`)
+	b.click("send it", `details.edit button.yes`)
+	b.until("back at the list it says that it is done", `document.getElementById("answered") !== null && document.getElementById("status").textContent.includes("Done: filesystem.write_file")`)
+	b.look("edited")
+	if got := answerOf(t, answer); !strings.HasPrefix(got, `"written"`) || !there("other.md") {
+		t.Errorf("the program got %s", got)
+	}
+
+	at, err := chromedp.Run(b.ctx, chromedp.Location())
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs(t, client, `await codemode.time__now({}); `+writesFiles("kept", 1))
+	cards(1)
+	b.do("leave", chromedp.Navigate("about:blank"))
+	b.do("come back", chromedp.Navigate(page.Scheme+"://"+page.Host+page.Path))
+	cards(1)
+	asked, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(".ask").id`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := atThePage(t, h.environment).one().Run
+	h.parked(run)
+	h.args[len(h.args)-1] = page.Host // where the page was
+	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if err := h.cmd.Process.Signal(end); err != nil {
+			t.Fatal(err)
+		}
+		_ = client.Close() // waits for the process
+		b.says("#link", "Not connected")
+		b.look("gone-" + end.String())
+		client = h.connect()
+		b.until("the page asks for a login by itself", `document.querySelector("#secret") !== null`)
+		b.look("again-" + end.String())
+		b.enter(h.link())
+		b.until("the same question is there", fmt.Sprintf(`document.querySelector(".ask")?.id === %q`, asked))
+	}
+	b.settle()
+	b.click("allow it", `.ask button.yes`)
+	b.says(".given.good .state", "done")
+	h.ended(run)
+	if !there("kept0.md") {
+		t.Error("the call was not made")
+	}
+	b.do("history", chromedp.Navigate(page.Scheme+"://"+page.Host+"/history"))
+	b.until("the history has it", `document.querySelectorAll("tbody tr").length > 10`)
+	b.look("history")
+}
+
+// Beside MCP over HTTP, where clients have tokens of two principals: the operator sees what both ask, somebody else what they answer
+// for, and who runs no script gets through all the same.
+func TestThePersonsWayWithoutAScript(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, personsProfile, "--http", "127.0.0.1:0")
+	write(t, h.config, `{
+		"http": {"tokens": [{"token": "${TOKEN_CI}", "principal": "ci"}, {"token": "${TOKEN_ANNA}", "principal": "anna"}]},
+		"console": {"people": {"ben": {"answersFor": ["ci"]}}},
+		"evaluation": {"profiles": {"p": `+personsProfile+`}, "expose": ["p"]}}`)
+	const ci, anna = "cmt_ci_0123456789abcdef0123456789", "cmt_anna_0123456789abcdef0123456789"
+	h.environment = append(h.environment, "TOKEN_CI="+ci, "TOKEN_ANNA="+anna)
+	h.start()
+	b := newTab(t, "plain")
+	b.noScript()
+	link := h.link()
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := u.Scheme + "://" + u.Host
+	as := func(token string) *mcp.ClientSession {
+		t.Helper()
+		s := &served{t: t, url: origin + "/mcp"}
+		client, err := s.connect("2025-11-25", token, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Close() })
+		return client
+	}
+	of, for2 := as(ci), as(anna)
+
+	b.do("open the page", chromedp.Navigate(origin+"/console/login"))
+	b.look("login")
+	b.do("paste the link", chromedp.SendKeys(chromedp.CSS("#secret"), link))
+	b.click("log in", `form.login button`)
+	b.until("the page is there", `document.getElementById("pending") !== null`)
+	b.look("nothing")
+	home, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.dataset.base + "/"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(n int) {
+		t.Helper()
+		for end := time.Now().Add(45 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+			b.do("load the list", chromedp.Navigate(origin+home))
+			got, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".ask").length`))
+			if err == nil && got == n {
+				return
+			}
+			if time.Now().After(end) {
+				b.fail(fmt.Sprintf("%d questions, want %d", got, n), err)
+			}
+		}
+	}
+
+	first := runs(t, of, writesAFile)
+	second := runs(t, for2, strings.Replace(writesAFile, "a.md", "b.md", 1))
+	list(2)
+	b.until("it says for whom", `(() => {
+		const all = [...document.querySelectorAll(".ask .meta strong")].map((s) => s.textContent).sort();
+		return all.join() === "anna,ci";
+	})()`)
+	b.look("two")
+	ben := newTab(t, "ben")
+	ben.enter(h.link("--as", "ben"))
+	ben.until("somebody else sees what they answer for", `document.querySelectorAll(".ask").length === 1 && document.querySelector(".ask .meta strong").textContent === "ci"`)
+	ben.settle()
+	ben.click("allow it", `article.ask button.yes`)
+	ben.says(".given.good .state", "done")
+	ben.look("done")
+	list(1)
+	b.click("deny the other", `article.ask button.no`)
+	b.says("#status", "Denied")
+	b.says("#answered .given", "denied")
+	b.look("denied")
+	if one, two := answerOf(t, first), answerOf(t, second); !strings.HasPrefix(one, `"written"`) || !strings.Contains(two, "elicitation_declined") {
+		t.Errorf("the programs got\n%s\n%s", one, two)
+	}
+
+	first = runs(t, of, writesFiles("five", 5))
+	list(5)
+	b.click("choose one", `.row.ask:nth-of-type(2) input[type=checkbox]`)
+	b.click("and another", `.row.ask:nth-of-type(4) input[type=checkbox]`)
+	b.click("deny those", `#batch button.no:not(.sr)`)
+	b.says("#status", "Denied 2 calls")
+	list(3)
+	b.click("allow the others", `.answers.all button.yes`)
+	b.says("#status", "Allowed 3 calls")
+	b.says("#answered .given.good", "3 calls of filesystem.write_file")
+	b.look("five")
+	if got := answerOf(t, first); !strings.HasPrefix(got, `"written,elicitation_declined,written,elicitation_declined,written"`) {
+		t.Errorf("the program got %s", got)
+	}
+
+	first = runs(t, of, strings.Replace(writesAFile, "a.md", "c.md", 1))
+	list(1)
+	b.click("show it whole", `.more a`)
+	b.click("change the arguments", `details.edit summary`)
+	b.until("there is the JSON alone", `document.querySelector(".fields").hidden && document.getElementById("args").offsetParent !== null`)
+	set := func(to string) {
+		t.Helper()
+		js, err := json.Marshal(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.until("write JSON", `(() => { document.getElementById("args").value = `+string(js)+`; return true; })()`)
+		b.click("send it", `details.edit button.yes`)
+	}
+	set(`{"path": 7, "content": "x"}`)
+	b.says("#edit-problem", "/path: expected")
+	b.look("edit-error")
+	set(`{"path": "d.md", "content": "x"}`)
+	b.says("#status", "Done: filesystem.write_file")
+	if got := answerOf(t, first); !strings.HasPrefix(got, `"written"`) {
+		t.Errorf("the program got %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(h.files, "d.md")); err != nil {
+		t.Error(err)
+	}
+
+	long := strings.Repeat("all of this has to be read. ", 70) + "the end"
+	first = runs(t, of, fmt.Sprintf(`await codemode.filesystem__edit_file({path: "a.md", edits: [{oldText: "x", newText: %q}]}); return "edited"`, long))
+	list(1)
+	b.look("grave")
+	code, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector("label.code strong").textContent`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do("type the code", chromedp.SendKeys(chromedp.CSS(`article.ask input.code`), code))
+	b.click("allow it", `article.ask button.yes`)
+	b.says("#status", "Done: filesystem.edit_file")
+	if got := answerOf(t, first); !strings.HasPrefix(got, `"edited"`) {
+		t.Errorf("the program got %s", got)
+	}
+	b.click("log out", `form.who button:not([type=button])`)
+	b.until("the login is there", `document.querySelector("#secret") !== null`)
+}
