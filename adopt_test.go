@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
@@ -255,5 +258,79 @@ func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
 	}
 	if !strings.Contains(got.Text, "2 not started") || last[2] != "refused canceled" || last[3] != "refused canceled" {
 		t.Errorf("the record says %v, and its client is told\n%s", last, got.Text)
+	}
+}
+
+// What somebody answered while no process had the run, and the rules changed: a no stands, and a yes does not count for what it was
+// not said to, which the record says.
+func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
+	for _, test := range []struct {
+		name, lists string
+		refuses     bool
+		want        string
+		late        int
+	}{
+		{"no, and another reason to ask", `"allowlist": ["up__first"], "asklist": [{"tool": "up__*", "reason": "another one"}]`, true, "not for you", 0},
+		{"no, and it is allowed now", `"allowlist": ["up__*"]`, true, "not for you", 0},
+		{"yes, and another reason to ask", `"allowlist": ["up__first"], "asklist": [{"tool": "up__*", "reason": "another one"}]`, false, "1 2 3 4", 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			up := newPerformed(t)
+			dir := fleetFolder(t, up, `"codemode.db"`)
+			_, with := withEngine(t)
+			first, _ := newReplica(t, dir, with)
+			run := leaves(t, first, 1)["local:0"]
+			if err := first.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			people := func(q *approvals.Queue, refuse string) (stop func()) {
+				ctx, cancel := context.WithCancel(t.Context())
+				var answering sync.WaitGroup
+				answering.Go(func() { answer(ctx, t, q, refuse) })
+				return func() { cancel(); answering.Wait() }
+			}
+			refuse := "nobody"
+			if test.refuses {
+				refuse = "local:0"
+			}
+			answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
+			stop := people(q, refuse)
+			db, err := answers.Store(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the answers", func() bool {
+				asked, err := db.Pending(t.Context(), "")
+				return err == nil && len(asked) == 0
+			})
+			stop()
+			if err := answers.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db",
+				"evaluation": {"defaultProfile": "p", "profiles": {"p": {%s}}}}`, up.url, test.lists)
+			if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			next, q := newReplica(t, dir, with)
+			defer next.Close(context.WithoutCancel(t.Context()))
+			defer people(q, "nobody")() // they allow all that they are asked now
+			got := ended(t, next, run)
+			if !strings.Contains(got.Text, test.want) || test.refuses && len(up.times()) != 1 {
+				t.Errorf("done was %v, and it is told as\n%s", up.times(), got.Text)
+			}
+			if db, err = next.Store(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			late := 0
+			if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Approval}}, func(e *audit.Entry) error {
+				if e.State == hostfns.KindLate {
+					late++
+				}
+				return nil
+			}); err != nil || late != test.late {
+				t.Errorf("%d answers are recorded as too late (%v), want %d", late, err, test.late)
+			}
+		})
 	}
 }

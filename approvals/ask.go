@@ -33,6 +33,7 @@ type ask struct {
 	digest  string
 	expires time.Time
 	failed  error  // it cannot be asked
+	refused bool   // it has its answer, a no
 	over    func() // says that the yes which decided has been told
 
 	mu    sync.Mutex
@@ -169,10 +170,14 @@ func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Optio
 	if again && !copied.Time.IsZero() {
 		a.asked = copied.Time
 	}
-	if !again {
-		if !copied.Expires.IsZero() {
-			copied.ID = newID()
+	if !again && !copied.Expires.IsZero() {
+		if a.refused = a.answeredBefore(ctx); a.refused {
+			a.digest, a.expires, a.failed = copied.Digest, copied.Expires, nil
+			return a
 		}
+		copied.ID = newID()
+	}
+	if !again {
 		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as books keep times
 		if a.digest, a.failed = copied.binding(a.expires).Digest(); a.failed == nil {
 			copied.Digest, copied.Expires = a.digest, a.expires
@@ -184,6 +189,32 @@ func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Optio
 		d.mine(copied.ID, !o.Borrowed)
 	}
 	return a
+}
+
+// answeredBefore closes the question as it was before it became another one: while nobody went on with its run, the call or what decides
+// it has changed. If it has its answer, a no stands: it is brought, and reported. A yes was to something else, and is late.
+func (a *ask) answeredBefore(ctx context.Context) (refused bool) {
+	book, ok := a.desk.book().(SharedBook)
+	if !ok {
+		return false
+	}
+	reading, cancel := context.WithTimeout(ctx, farWait)
+	defer cancel()
+	if err := book.Withdraw(reading, a.request.ID); !errors.Is(err, ErrTaken) {
+		return false
+	}
+	got, err := a.inBook(reading, book)
+	if err != nil { // it was closed before
+		return false
+	}
+	if got.Decision != AllowOnce {
+		a.replies <- got
+		return true
+	}
+	if a.desk.Late != nil {
+		a.desk.Late(LateAnswer{Request: a.request, Channel: got.name, Reply: got.Reply, Took: time.Since(a.start)})
+	}
+	return false
 }
 
 func newID() string { return "q_" + rand.Text() }
@@ -335,7 +366,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 	last := time.NewTimer(maxTurns * a.options.Timeout)
 	defer timer.Stop()
 	defer last.Stop()
-	turns, away, taken := 0, map[int]string{}, false
+	turns, away, taken := 0, map[int]string{}, a.refused
 	for a.waiting > len(away) || taken {
 		select {
 		case <-ctx.Done():

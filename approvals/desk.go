@@ -121,7 +121,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 		var those []*ask
 		for _, a := range asks {
 			switch {
-			case a.failed != nil:
+			case a.failed != nil || a.refused:
 			case !mayAnswer(c, a.request.Risk):
 				a.tried = append(a.tried, Try{Channel: name, Outcome: TooWeak})
 			case !mayCarry(c, a.request):
@@ -142,7 +142,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 	}
 	if book, ok := d.book().(SharedBook); ok {
 		for _, a := range asks {
-			if a.failed == nil {
+			if a.failed == nil && !a.refused {
 				d.channels.Go(func() { a.follow(book) })
 			}
 		}

@@ -102,9 +102,18 @@ func (a *ask) withdraw(ctx context.Context, answer Answer) {
 
 // follow brings the answer that is in the book, whoever gave it.
 func (a *ask) follow(book SharedBook) {
-	yes, answer, err := book.Answered(a.inner, a.request.ID)
+	got, err := a.inBook(a.inner, book)
 	if err != nil {
 		return // the question is over, or the book cannot be read, which whoever answers here finds out
+	}
+	a.bring(got)
+}
+
+// inBook waits for the answer that is in the book.
+func (a *ask) inBook(ctx context.Context, book SharedBook) (reply, error) {
+	yes, answer, err := book.Answered(ctx, a.request.ID)
+	if err != nil {
+		return reply{}, err
 	}
 	var k kept
 	if json.Unmarshal(answer, &k) != nil {
@@ -115,7 +124,7 @@ func (a *ask) follow(book SharedBook) {
 	if yes || k.Edited != "" {
 		got.Decision = AllowOnce
 	}
-	a.bring(got)
+	return got, nil
 }
 
 // elsewhere is the answer that was given in another process.

@@ -337,7 +337,7 @@ func (r *Run) settled(q *asked) bool {
 			q.refusal = runEnded(c)
 		case a.decision.Verdict == Deny:
 			q.refusal = r.denial(a)
-		case a.decision.Verdict == Allow:
+		case a.decision.Verdict == Allow && !q.before: // else somebody may have refused it already
 			return true
 		}
 	}
