@@ -37,6 +37,9 @@ type asker struct {
 	display map[string]approvals.Display // by tool: what narrows the arguments that are shown; nil is nothing
 	asked   bool                         // a question of the run was put; only the first one offers the plan
 	planned atomic.Bool                  // the plan was given
+	hash    string                       // of the program's text
+	ahead   sync.Mutex
+	looked  bool // for what was allowed before the run; under ahead
 
 	put      atomic.Bool // a question was put
 	patience patience
@@ -83,7 +86,7 @@ func (e *Evaluator) newAsker(r *Request, p *policy, program *analysis.Program) *
 	if program == nil { // a question without a run
 		return a
 	}
-	a.preview, a.program = preview(program), program
+	a.preview, a.program, a.hash = preview(program), program, programHash(r.Code)
 	for _, c := range program.Calls {
 		a.trace.Written(c.Args)
 		if c.Outline != nil {
@@ -149,7 +152,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 			return
 		}
 	}
-	offers := !a.asked && len(a.before) == 0
+	offers := !a.asked && len(a.before) == 0 && !a.planned.Load()
 	a.asked = true
 	a.put.Store(true)
 	defer a.e.asks.begin(time.Now(), a.policy.owner)()
@@ -327,6 +330,7 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 	}
 	reading, cancel := context.WithTimeout(ctx, grantWait)
 	defer cancel()
+	a.foretold(reading, q)
 	g, err := approvals.Granted(reading, a.e.grants, r, a.policy.now())
 	if err != nil {
 		a.e.log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)

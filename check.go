@@ -43,6 +43,9 @@ type Plan struct {
 	OnlyHere bool   `json:"preflightOnlyHere,omitempty"`
 	Stale    string `json:"stale,omitempty"` // why the rules are not those of the file as it is now
 
+	// Asked is what came of [Evaluator.AllowPlan], for whoever calls it beside Check; nil if nobody did.
+	Asked *PlanAnswer `json:"asked,omitempty"`
+
 	tool string
 }
 

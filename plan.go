@@ -50,6 +50,9 @@ func (p *Plan) Text() string {
 		visible.Fprintf(&b, "\nReply to paste:\n  %s\n", p.Reply)
 	}
 	p.writeToken(&b)
+	if p.Asked != nil {
+		b.WriteString(p.Asked.Text())
+	}
 	return b.String()
 }
 

@@ -50,7 +50,7 @@ func choices(calls []*Request, shown []Rendering) []choice {
 	if len(calls) > 1 {
 		return append(offered, choice{allowValue, fmt.Sprintf("Allow these %d calls", len(calls))})
 	}
-	offered = append(offered, choice{allowValue, "Allow this call"})
+	offered = append(offered, choice{allowValue, calls[0].Yes()})
 	for _, g := range Offers(calls[0], time.Now()) {
 		offered = append(offered, choice{scopeValue + string(g.Scope), g.Text()})
 	}
@@ -59,7 +59,7 @@ func choices(calls []*Request, shown []Rendering) []choice {
 
 // Offers are the grants that a person may give with a yes to r.
 func Offers(r *Request, now time.Time) []*Grant {
-	if len(r.Terms.Scopes)+len(r.Plan) == 0 || !rememberable(r) {
+	if r.Ahead || len(r.Terms.Scopes)+len(r.Plan) == 0 || !rememberable(r) {
 		return nil
 	}
 	var all []*Grant

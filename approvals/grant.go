@@ -136,6 +136,9 @@ func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGra
 // fit. A plan is given as it is.
 func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
 	scope, length := w.Scope, w.Length
+	if r.Ahead {
+		return nil, fmt.Errorf("%w: it is good for one run as it is", ErrNotOffered)
+	}
 	if scope == ForPlan {
 		if length != 0 || w.Uses != 0 {
 			return nil, fmt.Errorf("%w: a plan is allowed as it was shown", ErrNotOffered)
@@ -286,6 +289,9 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 
 // Allows says in one line which calls g allows, for lists. For how many and until when is said by its fields.
 func (g *Grant) Allows() string {
+	if g.Scope == ForPlan && g.Name == PlanTool {
+		return g.aheadText()
+	}
 	if g.Scope == ForPlan {
 		return g.Text()
 	}

@@ -65,6 +65,10 @@ func Summary(r *Request) string {
 		p.text(characters(r.Inquiry.Question), nil)
 		return p.b.String()
 	}
+	if r.Ahead {
+		p.put("plan of the program " + shortDigest(r.Definition) + ": " + (&Grant{Lines: r.Plan}).planned())
+		return p.b.String()
+	}
 	p.put(Heading(r))
 	if len(r.Args) == 0 || !json.Valid(r.Args) || r.Args[space(r.Args, 0)] != '{' || empty(object(r.Args)) {
 		p.arguments(r.Args, 0)

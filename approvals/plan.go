@@ -318,6 +318,12 @@ func (q *question) plan() {
 	q.limits, q.masker = whole, newMasker(q.request.Display, q.options.Reveal)
 	q.newline(margin)
 	q.wrapped("You can allow these calls with it, which the program's text shows next. Each is decided again when it is made, and whatever is not as it stands here is asked about:")
+	q.lines()
+	q.limits, q.cut = limits, cut
+}
+
+// lines shows the calls of a plan.
+func (q *question) lines() {
 	for i, g := range q.request.Plan {
 		q.newline(margin + 2)
 		q.put(fmt.Sprintf("%2d. %s, %s, with", i+1, Heading(&Request{Name: g.Name}), g.Times()))
@@ -341,7 +347,6 @@ func (q *question) plan() {
 			q.put(" no arguments")
 		}
 	}
-	q.limits, q.cut = limits, cut
 }
 
 // PlanText is a plan as a person is asked to approve it, one line each.

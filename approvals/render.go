@@ -43,6 +43,9 @@ func Render(r *Request, o RenderOptions) Rendering {
 	if r.Inquiry != nil {
 		return renderInquiry(r, o)
 	}
+	if r.Ahead {
+		return renderAhead(r, o)
+	}
 	tries, masks := budgets(r, o), newMasker(r.Display, o.Reveal)
 	for i, l := range tries {
 		q := newQuestion(r, o, l, masks)

@@ -87,7 +87,7 @@ func describe(o Open, width int) Asked {
 		ID: r.ID, Digest: r.Digest, Heading: Heading(r), Summary: Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
 		Whole: !shown.Cut && shown.Masked == 0, Unseen: grave(r.Risk) && !shown.Complete,
 		Since: o.Since, Ends: r.Expires,
-		Offers: []Offer{{Once, "Allow this call"}},
+		Offers: []Offer{{Once, r.Yes()}},
 	}
 	if r.Inquiry != nil {
 		a.Offers, a.Inquiry = nil, r.Inquiry.rendered()

@@ -47,7 +47,7 @@ func ExportCalls(ctx context.Context, w io.Writer, db *store.DB, q store.Query) 
 		return out.Write(r.cells())
 	}
 	err = Entries(ctx, db, q, func(e *Entry) error {
-		if e.Kind != Call {
+		if e.Kind != Call || e.Tool == ahead && e.Server == "" {
 			return nil
 		}
 		of := id{e.Run, e.Call}

@@ -37,17 +37,22 @@ type Summary struct {
 
 	// Questions are what programs asked in their own words, by how that ended. They approve nothing, so no rule counts them.
 	Questions map[string]int `json:"questions,omitempty"`
+	// Plans are what people were asked to allow before a program ran, by how that ended. No rule asked.
+	Plans map[string]int `json:"plans,omitempty"`
 }
 
 // inquiry is the tool of a question that a program asks in its own words. It belongs to no server.
 const inquiry = "ask_user"
+
+// ahead is the tool of a question whether the calls of a program are allowed before it runs. It belongs to no server either.
+const ahead = "plan"
 
 // late is the state of an answer that came when its question was decided otherwise, which was counted.
 const late = "late_answer"
 
 // Summarise counts the entries that fit q.
 func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, error) {
-	s := &Summary{Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}}
+	s := &Summary{Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}, Plans: map[string]int{}}
 	rules := map[[2]string]*Friction{}
 	err := Entries(ctx, db, q, func(e *Entry) error {
 		s.Entries++
@@ -60,6 +65,8 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 			s.Calls[e.State]++
 		case e.Kind == Approval && e.Tool == inquiry && e.Server == "":
 			s.Questions[e.State]++
+		case e.Kind == Approval && e.Tool == ahead && e.Server == "":
+			s.Plans[e.State]++
 		case e.Kind == Approval && e.State != late:
 			rule := Rule{}
 			if len(e.Rules) > 0 {

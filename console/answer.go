@@ -143,7 +143,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		return wrong
 	}
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil, about: a.request}
-	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && !done.inquiry {
+	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && !done.inquiry && !a.request.Ahead {
 		done.asked = a.request
 	}
 	if said.Propose != "" {
@@ -195,7 +195,7 @@ func (c *Console) propose(ctx context.Context, s *session, a *asked, exact bool)
 
 // await waits for the end of a call.
 func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Duration, done *Result) {
-	if c.options.Record == nil || r.Run == "" || r.Inquiry != nil {
+	if c.options.Record == nil || r.Run == "" || r.Inquiry != nil || r.Ahead {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
@@ -278,7 +278,7 @@ func (c *Console) withProposal(
 		return nil
 	case !c.changesRules(w, r, s):
 		return nil
-	case a.Inquiry != nil || !said.proposes():
+	case a.Inquiry != nil || a.request.Ahead || !said.proposes():
 		c.fail(w, r, http.StatusUnprocessableEntity, errNoProposal)
 		return nil
 	}

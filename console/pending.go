@@ -110,6 +110,9 @@ type asked struct {
 	request           *approvals.Request
 }
 
+// Yes are the words of the button that allows it.
+func (a *asked) Yes() string { return a.request.Yes() }
+
 // shownArgs are the arguments for screens of either kind, and what there is to say beside them. An inquiry has the question in
 // their place.
 type shownArgs struct {
@@ -196,7 +199,7 @@ func describe(o approvals.Open) *asked {
 			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
 			Tool: approvals.Heading(r), Summary: approvals.Summary(r), Text: full.Text, Risk: word(cmp.Or(r.Risk, approvals.Medium)), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
 			NeedsCode: grave(r.Risk), MustSee: grave(r.Risk) && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
-			Offers: []Offer{{Scope: approvals.Once, Text: "Allow this call"}}, Inquiry: inquiryOf(r),
+			Offers: []Offer{{Scope: approvals.Once, Text: r.Yes()}}, Inquiry: inquiryOf(r),
 		},
 		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
 	}
@@ -327,7 +330,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	if a.Editable {
 		v.Args, v.Fields = editable(a.request.Args), fieldsOf(a.request.Input)
 	}
-	v.Proposal = c.admin(s.person) && a.Inquiry == nil && a.request.Profile != ""
+	v.Proposal = c.admin(s.person) && a.Inquiry == nil && !a.request.Ahead && a.request.Profile != ""
 	return v
 }
 

@@ -115,7 +115,7 @@ func parseEntry(line string) (e entry, err error) {
 
 func (e *entry) call() (c PastCall, ok bool) {
 	verdict, ok := map[string]Verdict{"deny": Deny, "ask": Ask, "allow": Allow}[e.Verdict]
-	if !ok || e.Tool == "" || e.Tool == "ask_user" && e.Server == "" { // a question of a program is no call
+	if !ok || e.Tool == "" || (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" { // a question of a program, or about one, is no call
 		return c, false
 	}
 	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict, Rule: e.Rule}

@@ -27,8 +27,8 @@ var (
 	moreSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},"input":{},"preflight":{"type":"string"},"listCalls":{"type":"boolean"},` +
 		`"role":{"type":"string"}},"required":["code"],"additionalProperties":false}`)
 	checkSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},` +
-		`"profile":{"type":"string","description":"left out, that of codemode_eval"},"script":{"type":"string","description":"the name of a saved program, instead of code"}},` +
-		`"additionalProperties":false}`)
+		`"profile":{"type":"string","description":"left out, that of codemode_eval"},"script":{"type":"string","description":"a saved program, instead of code"},` +
+		`"ask":{"type":"boolean"}},"additionalProperties":false}`)
 	searchSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, with commas: read a file, create an issue"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":200,"description":"20 if left out"}},"additionalProperties":false}`)
 	getSchema = json.RawMessage(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"description":"of tools (fs__read_file) or servers (fs)"}},` +
@@ -37,14 +37,15 @@ var (
 	evalArguments   = argumentsOf(evalSchema)
 	scriptArguments = argumentsOf(scriptSchema)
 	askArguments    = argumentsOf(askSchema)
+	checkArguments  = argumentsOf(checkSchema)
 )
 
 // helpers are the tools that run no program.
 func (s *Server) helpers() []helper {
 	return []helper{
-		{"codemode_check", "Check a program", "Says what a program would do without running it: mistakes, each call in its text with verdict (allow, ask, deny) and rule, what to change, and a pre-flight token.", checkSchema, s.check},
+		{checkTool, "Check a program", "Says what a program would do without running it: mistakes, each call with verdict (allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.", checkSchema, s.check},
 		{"search_tools", "Search the tools", "Start here: finds the tools that a task needs, on all servers at once, and declares them in TypeScript, with what the rules say about them and who can be asked. Without a query, all tools.", searchSchema, s.search},
-		{"get_tools", "Describe tools", "Declares tools of which the name or the server is known, with all that their servers say.", getSchema, s.get},
+		{"get_tools", "Describe tools", "Declares tools by name or server, with all that their servers say.", getSchema, s.get},
 	}
 }
 
@@ -97,7 +98,7 @@ func (s *Server) offer() {
 		want[h.name] = ""
 		if _, ok := s.tools[h.name]; !ok {
 			s.mcp.AddTool(&mcp.Tool{Name: h.name, Title: h.title, Description: h.description, InputSchema: h.schema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, text(h.schema, h.handle))
+				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, s.handlerOf(h))
 		}
 	}
 	s.offerFixtures(want)
@@ -117,6 +118,24 @@ func (s *Server) offer() {
 		s.mcp.RemoveTools(gone...)
 	}
 	s.tools = want
+}
+
+// handlerOf is the handler of a helper. A check that asks people takes the way of what may wait for them.
+func (s *Server) handlerOf(h helper) mcp.ToolHandler {
+	answer := text(h.schema, h.handle)
+	if h.name != checkTool {
+		return answer
+	}
+	asking := s.interactive(s.checkAndAsk)
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		args, err := readArguments(req.Params.Arguments, checkArguments)
+		if err == nil {
+			if ask, err := args.flag("ask"); err == nil && ask {
+				return asking(ctx, req)
+			}
+		}
+		return answer(ctx, req)
+	}
 }
 
 // hasRetired reports whether a tool only takes calls back that are under way.

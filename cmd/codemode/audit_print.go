@@ -252,6 +252,7 @@ func summaryText(s *audit.Summary) string {
 	counts("calls by how they ended", s.Calls)
 	counts("refused calls by reason", s.Refused)
 	counts("questions of programs (ask_user) by how they ended", s.Questions)
+	counts("plans of programs that people were asked about before the run, by how that ended", s.Plans)
 	if len(s.Rules) == 0 {
 		return b.String()
 	}

@@ -110,3 +110,47 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 		})
 	}
 }
+
+// What a person allows with codemode check --ask is good for one codemode run of that program, where nobody can be asked.
+func TestAPlanIsAllowedWithACheck(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", testCache())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	config := filepath.Join(t.TempDir(), "codemode.json")
+	rules := `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "remember": {"scopes": ["run"]}}}}}`
+	if err := os.WriteFile(config, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const program = `for (const i of [1, 2]) await codemode.filesystem__write_file({path: i + ".md", content: "x"}); return "all"`
+	root := t.TempDir()
+	args := []string{"--config", config, "--profile", "p", "--root", root, "-e", program}
+	keys, terminal := openTerminal(t)
+	var out, err screen
+	done := make(chan int, 1)
+	go func() {
+		done <- runMain(t, streams{in: terminal, out: &out, err: &err}, append([]string{"check", "--ask"}, args...)...)
+	}()
+	code := -1
+	for code < 0 { // what is typed before the question is shown is thrown away
+		select {
+		case code = <-done:
+		case <-time.After(100 * time.Millisecond):
+			if strings.Contains(err.String(), "Type yes to allow") {
+				keys.WriteString("yes\n")
+			}
+		}
+	}
+	if code != exitOK || !strings.Contains(out.String(), "A person allowed these calls for one run of this program") ||
+		!strings.Contains(err.String(), "1. filesystem.write_file, further calls of line 1 (50 at most), with") {
+		t.Fatalf("exit code %d\n%s\n%s", code, out.String(), err.String())
+	}
+	if _, missing := os.Stat(filepath.Join(root, "1.md")); missing == nil {
+		t.Fatal("the check has run the program")
+	}
+	for _, want := range []int{exitOK, exitProgram} { // the second run is not allowed any more
+		var out, err bytes.Buffer
+		code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &err}, append([]string{"run"}, args...)...)
+		if (code == exitOK) != (want == exitOK) {
+			t.Errorf("exit code %d\n%s\n%s", code, out.String(), err.String())
+		}
+	}
+}

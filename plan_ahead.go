@@ -1,0 +1,210 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// A person can allow the plan of a program before it runs (POLICY.md N2): with a check of it, and not in the middle of the run. What
+// they allow is good for one run of the very same text, for the same principal, under the profile as it is, and is gone as soon as
+// the token of a check would be. It is kept where grants are, listed and revoked with them.
+
+// A PlanAnswer is what became of the question whether the plan of a program is allowed.
+type PlanAnswer struct {
+	Allowed bool      `json:"allowed"`
+	Calls   []string  `json:"calls,omitempty"` // what was asked about, a line each
+	Until   time.Time `json:"until,omitzero"`  // with Allowed: by when the program has to be run
+	By      string    `json:"by,omitempty"`
+	Channel string    `json:"channel,omitempty"`
+	Reason  string    `json:"reason,omitempty"` // else: elicitation_declined, timeout, no_approver ...; "" if nobody was asked
+	Detail  string    `json:"detail,omitempty"` // a sentence
+}
+
+// Text tells whoever sent the program.
+func (a *PlanAnswer) Text() string {
+	switch {
+	case a.Allowed:
+		text := fmt.Sprintf("\nA person allowed these calls for one run of this program, byte for byte, until %s:\n", a.Until.Format("15:04:05 MST"))
+		for _, c := range a.Calls {
+			text += "  - " + visible.Line(c) + "\n"
+		}
+		return text
+	case a.Reason == "":
+		return "\nNobody was asked to allow the calls beforehand: " + visible.Line(a.Detail) + ".\n"
+	}
+	return "\nThe calls were not allowed beforehand (" + a.Reason + "): " + visible.Line(a.Detail) + ".\n"
+}
+
+// AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's text shows and
+// that would be asked about. What cannot be allowed beforehand (denied, of a high risk, not shown whole, under a profile that does
+// not let answers be remembered for a run) is left out, and asked about when it comes. It waits for the answer. An error means that
+// nobody was asked because the request is not right: a program that cannot run is [Problems].
+func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.running.Done()
+	policy, _, err := e.prepare(&r)
+	if err != nil {
+		return nil, err
+	}
+	profile := policy.profile()
+	if limits, _ := e.limits(profile); len(r.Code) > limits.ProgramBytes {
+		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
+	}
+	program, problems, err := e.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, Problems(problems)
+	}
+	if len(program.Calls) > 0 {
+		e.ready(ctx, checkWait)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })()
+	return e.newAsker(&r, policy, program).allowPlan(ctx, newRunID(), cmp.Or(r.Profile, profileName(policy)))
+}
+
+// allowPlan puts the question that stands for a run that has not begun.
+func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, error) {
+	nobody := func(why string) (*PlanAnswer, error) { return &PlanAnswer{Detail: why}, nil }
+	profile := a.policy.profile()
+	if profile == nil {
+		return nobody("nothing is configured")
+	}
+	plan := a.plan(run, name, nil)
+	if len(plan) == 0 {
+		return nobody("no call of its text would be asked about that people may allow for a run")
+	}
+	if a.principal == "" && a.session == "" {
+		return nobody("nobody knows for whom the program is run")
+	}
+	channels := a.through(profile.Ask())
+	if len(channels) == 0 {
+		return nobody("there is no means of asking a person here")
+	}
+	if limit := a.exhausted(profile, hostfns.Counters{}); limit != "" {
+		return nobody(limit)
+	}
+	r := &approvals.Request{
+		Profile: name, ProfileDigest: profile.Digest(), Risk: approvals.Medium, Principal: a.principal, Session: a.session,
+		Preview: a.preview, Code: approvals.NewCode(), Run: run, Time: time.Now(),
+	}
+	if err := r.Foretell(a.hash, plan); err != nil {
+		return nil, err
+	}
+	until := a.policy.now().Add(a.e.preflightLife())
+	if _, err := r.DraftAhead(until, a.policy.now()); err != nil {
+		return nobody("it cannot be shown whole")
+	}
+	return a.putPlan(ctx, profile, r, channels)
+}
+
+// putPlan asks, and keeps and records what is answered.
+func (a *asker) putPlan(ctx context.Context, profile *profiles.Profile, r *approvals.Request, channels []approvals.Channel) (*PlanAnswer, error) {
+	entry := hostfns.Entry{
+		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: a.principal, Session: a.session, Client: a.client,
+		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: hostfns.Ask.String(), Risk: r.Risk,
+		Proposed: r.Args, Shown: r.Args,
+	}
+	if err := a.e.recorder.Record(ctx, entry); err != nil {
+		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
+	}
+	asking := profile.Ask()
+	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
+	over := a.e.asks.begin(time.Now(), a.policy.owner)
+	told := a.tellCaller([]*approvals.Request{r}, channels, time.Now().Add(timeout))
+	got := a.e.desk.Ask(ctx, r, channels, approvals.Options{
+		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly, Await: asking.Awaits(expects(channels), false),
+	})
+	told()
+	over()
+	answer := &PlanAnswer{Reason: got.Code, Detail: got.Detail, By: got.By, Channel: got.Channel}
+	var given *approvals.Grant
+	if got.Allowed {
+		var err error
+		if given, err = a.keepPlan(ctx, r, got); err != nil {
+			answer.Reason, answer.Detail = hostfns.ReasonDenied, "a person allowed it, and that could not be kept: "+err.Error()
+		}
+	}
+	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, answer.Reason
+	entry.DecidedBy, entry.Channel, entry.By, entry.Waited, entry.Words = got.How, got.Channel, got.By, got.Took, got.Reason
+	entry.Proposed, entry.Shown = nil, nil
+	if given != nil {
+		entry.Grant, entry.Scope = given.ID, string(given.Scope)
+	}
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
+	defer cancel()
+	if err := a.e.recorder.Record(recording, entry); err != nil {
+		if given != nil { // what is not on record does not count
+			err = errors.Join(err, a.e.grants.Revoke(recording, given.ID))
+		}
+		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
+	}
+	if given != nil {
+		answer.Allowed, answer.Until = true, given.Expires
+	}
+	for _, g := range r.Plan {
+		answer.Calls = append(answer.Calls, g.Allows()+", "+g.Times())
+	}
+	return answer, nil
+}
+
+// keepPlan gives what a person has allowed. A profile that has changed meanwhile is another one.
+func (a *asker) keepPlan(ctx context.Context, r *approvals.Request, got approvals.Answer) (*approvals.Grant, error) {
+	now := *r
+	now.ProfileDigest = a.policy.digest()
+	if err := a.e.desk.Use(ctx, got.Ticket, &now); err != nil {
+		return nil, err
+	}
+	g, err := r.DraftAhead(a.policy.now().Add(a.e.preflightLife()), a.policy.now())
+	if err != nil {
+		return nil, err
+	}
+	g.By, g.Channel = got.By, got.Channel
+	return g, a.e.grants.Give(ctx, g)
+}
+
+// foretold takes over for the run what a person allowed before it began, once.
+func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
+	if a.program == nil || a.adopted {
+		return
+	}
+	a.ahead.Lock()
+	defer a.ahead.Unlock()
+	if a.looked {
+		return
+	}
+	key := approvals.AheadKey(a.principal, q.Profile, q.Decision.ProfileDigest, a.hash)
+	grants, err := a.e.grants.For(ctx, key)
+	if err != nil {
+		a.e.log.Error("what was allowed before the run could not be read, so a person is asked", "run", q.Run, "error", err)
+		return
+	}
+	a.looked = true
+	for _, g := range grants {
+		lines := g.For(q.Run, a.session)
+		if len(lines) == 0 || !a.policy.now().Before(g.Expires) || a.e.grants.Spend(ctx, g.ID) != nil {
+			continue // it is another session's, over, or another run was faster
+		}
+		for _, line := range lines {
+			if err := a.e.grants.Give(ctx, line); err != nil {
+				a.e.log.Error("what was allowed before the run could not be kept, so a person is asked", "run", q.Run, "error", err)
+				return
+			}
+		}
+		a.planned.Store(true)
+		return
+	}
+}
