@@ -67,14 +67,13 @@ func (r *Run) awaitMemory(size int) bool {
 	more := steps(r.needs(size, r.held) - r.reserved)
 	r.mu.Unlock()
 	g.mem.unwatch()
-	g.turns.give() // it does not compute meanwhile
-	began := now()
+	g.pause(now())
+	g.turns.give()
 	ctx, cancel := context.WithTimeout(r.parent, patience)
 	err := e.memory.Acquire(ctx, owner, more)
 	cancel()
 	g.turns.take(owner, g.turn)
-	g.began = now()
-	g.entered += g.began - began
+	g.compute()
 	if err != nil {
 		return false
 	}

@@ -24,15 +24,15 @@ type guest struct {
 	do    api.Function // nil: see prepare
 	stack [4]uint64    // arguments and results of a call into the guest
 
-	run     *Run          // whom it serves
-	clock   time.Duration // what its monotonic clock counts from
-	entered time.Duration
-	left    time.Duration
-	began   time.Duration // when it was its turn last
-	turns   *turns
-	turn    chan struct{} // tells that it is its turn
-	wake    chan struct{} // of runs: a wake-up that comes too late is one too many for the next
-	waste   bool          // trapped
+	run   *Run          // whom it serves
+	clock time.Duration // what its monotonic clock counts from
+	began time.Duration // when it began to compute last; see compute
+	ran   time.Duration // the thread's clock then
+	left  time.Duration
+	turns *turns
+	turn  chan struct{} // tells that it is its turn
+	wake  chan struct{} // of runs: a wake-up that comes too late is one too many for the next
+	waste bool          // trapped
 }
 
 type guestKey struct{}
@@ -103,16 +103,15 @@ func (g *guest) call(what uint64, args ...uint64) error {
 // is the guest that computes.
 func (g *guest) enter() {
 	g.turns.take(g.run.program.Owner, g.turn)
-	g.entered = now()
-	g.began = g.entered
+	g.compute()
 	g.mem.watch()
-	g.setClock(g.entered)
+	g.setClock(g.began)
 }
 
 func (g *guest) leave() {
 	g.mem.watched()
 	g.left = now()
-	g.run.cpu += g.left - g.entered
+	g.pause(g.left)
 	g.turns.give()
 }
 

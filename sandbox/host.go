@@ -20,13 +20,13 @@ func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	t := now()
 	if t-g.began > slice {
 		g.mem.unwatch()
+		g.pause(t)
 		g.turns.pass(g.run.program.Owner, g.turn)
-		g.began = now()
-		g.entered += g.began - t // it did not compute meanwhile
+		g.compute()
 		t = g.began
 	}
 	g.setClock(t)
-	if g.run.mustStop(t, g.run.cpu+t-g.entered) {
+	if g.run.mustStop(t, g.used(t)) {
 		panic(errStop)
 	}
 }

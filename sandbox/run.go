@@ -271,7 +271,7 @@ func (r *Run) loop(g *guest) (*Result, error) {
 			return r.failed(g, err)
 		}
 		g.enter()
-		if !r.mustStop(g.entered, r.cpu) { // a guest that were taken over need not report in, and could be woken for ever
+		if !r.mustStop(g.began, r.cpu) { // a guest that were taken over need not report in, and could be woken for ever
 			err = r.proceed(g, answers)
 		} else {
 			err = errStop

@@ -29,7 +29,8 @@ type Program struct {
 
 // Limits bound one run. A zero field means the default.
 type Limits struct {
-	// CPU is the time the guest may compute; waiting for calls and timers does not count.
+	// CPU is the processor time that the guest may use; waiting for calls, for timers and while others have the processor does not
+	// count. Where threads have no clock (only Linux has one here), what other processes compute between two turns of the guest does.
 	CPU time.Duration
 	// Wall is the time from the start to the result, except what the Host
 	// takes out of it with [Call.Pause].
@@ -139,7 +140,7 @@ type Line struct {
 
 // Usage is what a run took.
 type Usage struct {
-	CPU    time.Duration // time the guest computed
+	CPU    time.Duration // processor time the guest used; of short runs the time that passed
 	Wall   time.Duration // start to end, without what was paused
 	Memory int64         // the guest memory's size at its largest, in bytes
 	Calls  int
