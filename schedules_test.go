@@ -715,6 +715,9 @@ func (s *schedule) visit(c *client) {
 			}
 		case !first && errors.Is(err, codemode.ErrNoRun), first && resp.Run == "":
 			return // there is nothing to be told
+		case resp == nil:
+			s.wrong("client %d, at first %v: no answer, and %v", c.n, first, err)
+			return
 		default:
 			c.run, c.resp, c.err = resp.Run, resp, err
 			return
