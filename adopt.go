@@ -280,7 +280,8 @@ func whyOrphaned(row *store.ParkedRun) string {
 	_ = json.Unmarshal(row.State, &state) // else nobody knows
 	calls, err := hostfns.Waiting(state.Gate)
 	if row.Phase == store.Going || err == nil && len(calls) == 0 { // also if another process died over writing this
-		return "the process that the run was in ended before the run did; what it had done by then is listed, and the program was not run again"
+		return "the process that the run was in ended before the run did; what it had done by then is listed, " +
+			"and the program was not run again"
 	}
 	return waited + "the process that it ran in ended, or nobody answered in time"
 }

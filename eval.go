@@ -47,10 +47,10 @@ type Request struct {
 	Tool string
 	// EveryCall says that [Response.Text] lists each call by itself, with its time.
 	EveryCall bool
-	// IdempotencyKey says which requests are one and the same: a second one gets the run that the first one began, in whatever
-	// process that shares the store. The same key with another program, input or profile is [ErrKeyReused]. Each principal has
-	// keys of their own. A key expires with the result of its run, a day after the run's end. It has up to [MaxIdempotencyKey]
-	// bytes of printable ASCII; "" is none. It needs [Options.RecordDir].
+	// IdempotencyKey says which requests are one and the same: a second one gets the run that the first one began, in
+	// whatever process that shares the store. The same key with another program, input or profile is [ErrKeyReused].
+	// Each principal has keys of their own. A key expires a day after the end of its run. It has up to
+	// [MaxIdempotencyKey] bytes of printable ASCII; "" is none. It needs [Options.RecordDir].
 	IdempotencyKey string
 	// Local says that the caller sits at this machine: links may name its files.
 	Local bool
@@ -294,7 +294,8 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	x.run.Carry(x.carried)
 	resp.Calls = x.run.End()
 	if x.leaving() { // another process goes on with the run, under what was granted for it
-		resp.Calls = slices.DeleteFunc(resp.Calls, func(c hostfns.Report) bool { return c.State == hostfns.NotStarted }) // that one makes them
+		later := func(c hostfns.Report) bool { return c.State == hostfns.NotStarted } // that one makes them
+		resp.Calls = slices.DeleteFunc(resp.Calls, later)
 	} else if err := e.grants.endRun(context.WithoutCancel(ctx), resp.Run, x.asking.adopted); err != nil {
 		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
 	}

@@ -119,7 +119,9 @@ func fleetFolder(t *testing.T, up *performed, where string) string {
 	t.Helper()
 	dir := t.TempDir()
 	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": %s,
-		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"]}, "q": {"allowlist": ["up__*"]}}}}`, up.url, where)
+		"evaluation": {"defaultProfile": "p", "profiles": {
+			"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"]},
+			"q": {"allowlist": ["up__*"]}}}}`, up.url, where)
 	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A client that got no answer sends its request again, perhaps to another process that shares the store. With an idempotency key it
-// gets the run that the first request began. The key and the run are in the store before the program starts, claimed by the process
-// like a run that is parked. So each key begins one run, whatever dies when: of a process that died the run is ended by another one,
-// which tells from the record what it did.
+// A client that got no answer sends its request again, perhaps to another process that shares the store. With an
+// idempotency key it gets the run that the first request began. The key and the run are in the store before the
+// program starts, claimed by the process like a run that is parked. So each key begins one run, whatever dies when:
+// of a process that died the run is ended by another one, which tells from the record what it did.
 
 // ErrKeyReused refuses a request with the idempotency key of another one.
-var ErrKeyReused = errors.New("this idempotency key was used with another request before (another profile, program or input); nothing was run: take a new key for a new request")
+var ErrKeyReused = errors.New("this idempotency key was used with another request before (another profile, program " +
+	"or input); nothing was run: take a new key for a new request")
 
 // MaxIdempotencyKey is how long an idempotency key may be, in bytes.
 const MaxIdempotencyKey = 255
@@ -33,7 +34,7 @@ func checkKey(key string) error {
 	}
 	for _, c := range key {
 		if c <= ' ' || c > '~' {
-			return errors.New("an idempotency key has letters, digits and punctuation of ASCII, and no spaces: a UUID is a good one")
+			return errors.New("an idempotency key has letters, digits and punctuation of ASCII, and no spaces: take a UUID")
 		}
 	}
 	return nil
@@ -42,8 +43,8 @@ func checkKey(key string) error {
 // keyID is the row of a key. Each principal has keys of their own.
 func keyID(principal, key string) string { return digestOf([]string{principal, key}) }
 
-// digest tells requests apart that are to run different programs, or under different rules. Who sends one, over which connection,
-// and how its JSON is written make no difference.
+// digest tells requests apart that are to run different programs, or under different rules. Who sends one, over
+// which connection, and how its JSON is written make no difference.
 func (r *Request) digest() string {
 	same := saveRequest(r)
 	same.Name, same.Local, same.Client, same.Token, same.Role, same.EveryCall = "", false, "", "", "", false
@@ -93,7 +94,7 @@ func (e *Evaluator) keyOf(r *Request) (*store.Key, error) {
 func (e *Evaluator) sameAs(ctx context.Context, key *store.Key, r Request) (*Response, error) {
 	run, err := e.keyed(ctx, key)
 	if err == nil && run == "" {
-		err = errors.New("not started: another request with this idempotency key was faster, and its result is not kept any more")
+		err = errors.New("not started: another request with this idempotency key was faster, and its result is gone")
 	}
 	if err != nil {
 		return nil, err
@@ -105,18 +106,22 @@ func (e *Evaluator) sameAs(ctx context.Context, key *store.Key, r Request) (*Res
 func (e *Evaluator) keyed(ctx context.Context, key *store.Key) (run string, err error) {
 	db, err := e.Store(ctx)
 	if err != nil {
-		return "", fmt.Errorf("not started, because the store cannot say whether this idempotency key was used before: %w", err)
+		return "", unasked(err)
 	}
 	was, err := db.Keyed(ctx, key.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("not started, because the store cannot say whether this idempotency key was used before: %w", err)
+		return "", unasked(err)
 	case was.Request != key.Request:
 		return "", ErrKeyReused
 	}
 	return was.Run, nil
+}
+
+func unasked(err error) error {
+	return fmt.Errorf("not started, because the store cannot say whether this idempotency key was used before: %w", err)
 }
 
 // again is what became of the run that an earlier request began.
@@ -124,25 +129,32 @@ func (e *Evaluator) again(ctx context.Context, run string, r Request) (*Response
 	e.log.Info("a request came again, and gets the run that it began", "run", run)
 	response, err := e.Rejoin(ctx, run, r)
 	if errors.Is(err, ErrNoRun) {
-		err = fmt.Errorf("a request with this idempotency key began run %s, which has ended; its result is not kept any more, and the program was not run again", run)
+		err = fmt.Errorf("a request with this idempotency key began run %s, which has ended; its result is not kept any "+
+			"more, and the program was not run again", run)
 	}
 	return response, err
 }
 
-// enroll keeps the key and the run in the store, before the program starts. [store.ErrTaken] says that another request was faster.
-func (e *Evaluator) enroll(ctx context.Context, key *store.Key, r *Request, p *policy, run string, engine Engine) (*store.ParkedRun, error) {
+// enroll keeps the key and the run in the store, before the program starts. [store.ErrTaken] says that another
+// request was faster.
+func (e *Evaluator) enroll(
+	ctx context.Context, key *store.Key, r *Request, p *policy, run string, engine Engine,
+) (*store.ParkedRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	gate, err := e.gate.Run(hostfns.RunInfo{ID: run}).Save()
 	if err != nil {
 		return nil, err
 	}
-	state, err := json.Marshal(savedRun{V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: e.rules(p)})
+	state, err := json.Marshal(savedRun{
+		V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: e.rules(p),
+	})
 	if err != nil {
 		return nil, err
 	}
 	row := &store.ParkedRun{
-		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, profileName(p)), State: state, Holder: holder(), Expires: time.Now().Add(endedKeep),
+		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, profileName(p)), State: state,
+		Holder: holder(), Expires: time.Now().Add(endedKeep),
 	}
 	if guests, ok := engine.(parker); ok {
 		row.Guest = guests.Hash()
@@ -174,8 +186,9 @@ func (x *execution) bindName(ctx context.Context, db *store.DB) {
 	if x.request.IdempotencyKey != "" {
 		return
 	}
-	err := db.Bind(ctx, &store.Key{ID: keyID(x.request.Principal, x.resp.Run), Request: x.request.digest(), Run: x.resp.Run})
+	run := x.resp.Run
+	err := db.Bind(ctx, &store.Key{ID: keyID(x.request.Principal, run), Request: x.request.digest(), Run: run})
 	if err != nil && !errors.Is(err, store.ErrTaken) { // it was given up before
-		x.e.log.Warn("the client of a run cannot come back for it by its name", "run", x.resp.Run, "error", err)
+		x.e.log.Warn("the client of a run cannot come back for it by its name", "run", run, "error", err)
 	}
 }

@@ -188,7 +188,8 @@ func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.Parke
 		if err != nil {
 			return cmp.Or(context.Cause(ctx), err)
 		}
-		if x.kept || runs < x.e.parked.count.Total() && bytes+int64(len(row.Image)+len(row.State)) <= x.e.parked.bytes.Total() {
+		bytes += int64(len(row.Image) + len(row.State))
+		if x.kept || runs < x.e.parked.count.Total() && bytes <= x.e.parked.bytes.Total() {
 			return nil // one that is there already takes its own place
 		}
 		if x.e.endOldest(ctx, db, row.Principal, all) {

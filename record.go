@@ -221,7 +221,10 @@ func (k *keeper) clean(ctx context.Context) {
 			k.e.log.Warn("what ended long ago could not be removed from the store", "error", err)
 		}
 		if c.Any() {
-			data, _ := json.Marshal(map[string]any{"approvals": c.Approvals, "grants": c.Grants, "parked": c.Parked, "overlays": c.Overlays, "outcomes": c.Outcomes, "keys": c.Keys, "keep": k.place.Keep.String()}) // numbers always can be
+			data, _ := json.Marshal(map[string]any{ // numbers always can be
+				"approvals": c.Approvals, "grants": c.Grants, "parked": c.Parked, "overlays": c.Overlays,
+				"outcomes": c.Outcomes, "keys": c.Keys, "keep": k.place.Keep.String(),
+			})
 			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned", Detail: "what ended long ago was removed from the store", Data: data})
 		}
 	}

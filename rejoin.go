@@ -64,7 +64,8 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 			return nil, err
 		}
 		if e.draining() && (row.Phase == store.Waiting || row.Phase == store.Claimed) {
-			return &Response{Run: run, key: cmp.Or(r.IdempotencyKey, run)}, &sandbox.Error{Kind: sandbox.Canceled, Message: errPutAway.Error(), Err: errPutAway}
+			err := &sandbox.Error{Kind: sandbox.Canceled, Message: errPutAway.Error(), Err: errPutAway}
+			return &Response{Run: run, key: cmp.Or(r.IdempotencyKey, run)}, err
 		}
 		select { // questions of one moment come one after the other, and are to be one form
 		case <-time.After(togetherWait):

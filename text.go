@@ -101,12 +101,15 @@ func (r *Response) failure(err error) string {
 
 // comeBack tells the client of a run that another process goes on with how to get what it comes to.
 func (r *Response) comeBack(err error) string {
-	why := "waits for a person, and this process stops. The run goes on elsewhere, or here after a restart, when they have answered"
+	why := "waits for a person, and this process stops. The run goes on elsewhere, or here after a restart, when they " +
+		"have answered"
 	if errors.Is(err, errElsewhere) {
-		why = "is not this process's any more, which another one took for dead. That one goes on with the run, or has ended it"
+		why = "is not this process's any more, which another one took for dead. That one goes on with the run, or has " +
+			"ended it"
 	}
-	return fmt.Sprintf("The run %s %s.\nTo get its result send the same request again, with the idempotency key %q: as the HTTP header Idempotency-Key, or as "+
-		"codemode/idempotencyKey in _meta. Sent without it, the program would run anew, and do again what it has done.", r.Run, why, r.key)
+	return fmt.Sprintf("The run %s %s.\nTo get its result send the same request again, with the idempotency key %q: as "+
+		"the HTTP header Idempotency-Key, or as codemode/idempotencyKey in _meta. Sent without it, the program runs anew, "+
+		"and does again what it has done.", r.Run, why, r.key)
 }
 
 // absent says what to use instead of what other places have and programs here have not.

@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode"
 )
 
-// work counts what has to come to its end before the process may stop: requests over HTTP that get an answer, and calls that go on
-// without one.
+// work counts what has to come to its end before the process may stop: requests over HTTP that get an answer, and
+// calls that go on without one.
 type work struct {
 	mu       sync.Mutex
 	n        int
@@ -51,9 +51,10 @@ func (w *work) drain() <-chan struct{} {
 	return idle
 }
 
-// Drain prepares for the end of the process: from now on new programs and new sessions are refused with 503 and Retry-After. Programs
-// that run go on, and their clients get their answers; runs that wait for a person are put away, and their clients are told how
-// to come back. When ctx ends, what still runs is ended, and its clients are told what it did. It is called once, before Close.
+// Drain prepares for the end of the process: from now on new programs and new sessions are refused with 503 and
+// Retry-After. Programs that run go on, and their clients get their answers; runs that wait for a person are put
+// away, and their clients are told how to come back. When ctx ends, what still runs is ended, and its clients are
+// told what it did. It is called once, before Close.
 func (h *HTTP) Drain(ctx context.Context) {
 	idle := h.server.work.drain()
 	h.server.evaluator.Drain(ctx)
@@ -84,10 +85,12 @@ func (h *HTTP) Grace() *time.Duration { return h.config.Load().grace }
 func refuseStopping(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	w.Header().Set("Connection", "close") // the next one finds another process, or this one after a restart
-	http.Error(w, "this server is stopping, and takes no new programs and sessions; nothing was run: send the request again", http.StatusServiceUnavailable)
+	const why = "this server is stopping, and takes no new programs and sessions; nothing was run: send the request again"
+	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// begins reports whether a request begins something, or comes back for something that waits: calls of tools, and new sessions.
+// begins reports whether a request begins something, or comes back for something that waits: calls of tools, and new
+// sessions.
 func begins(body []byte) bool {
 	type message struct {
 		Method string `json:"method"`

@@ -182,7 +182,8 @@ func (x *exchange) leg(ctx context.Context, round int) (*mcp.CallToolResult, err
 			x.mu.Lock()
 		case <-ctx.Done():
 			x.mu.Lock()
-			if x.legs == 1 && x.result == nil && !x.keyed { // the client hung up, or said that it does not want the result any more
+			// The client hung up, or said that it does not want the result any more.
+			if x.legs == 1 && x.result == nil && !x.keyed {
 				x.call.cancel(context.Cause(ctx))
 			}
 			return nil, context.Cause(ctx)
@@ -225,8 +226,8 @@ func (x *exchange) leave() {
 	}
 }
 
-// moveOn is the answer to the leg of a run that another process goes on with, or this one after a restart: the client sends its
-// request again with the state, and waits there.
+// moveOn is the answer to the leg of a run that another process goes on with, or this one after a restart: the client
+// sends its request again with the state, and waits there.
 func (x *exchange) moveOn(run string) *mcp.CallToolResult {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -84,7 +84,8 @@ func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfi
 	if file.Grace != "" {
 		grace, err := time.ParseDuration(file.Grace)
 		if err != nil || grace < 0 {
-			wrong = append(wrong, cfg.ProblemAt(fmt.Sprintf("%q is not a length of time such as 10s", file.Grace), "", "http", "grace"))
+			why := fmt.Sprintf("%q is not a length of time such as 10s", file.Grace)
+			wrong = append(wrong, cfg.ProblemAt(why, "", "http", "grace"))
 		}
 		c.grace = &grace
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Where a client says that requests are one and the same, see [codemode.Request.IdempotencyKey]. The header is that of
-// draft-ietf-httpapi-idempotency-key-header, a text in quotes, which may be left out. Beside other transports there is only _meta.
+// Where a client says that requests are one and the same, see [codemode.Request.IdempotencyKey]. The header is that
+// of draft-ietf-httpapi-idempotency-key-header, a text in quotes, which may be left out. Beside other transports
+// there is only _meta.
 const (
 	keyHeader = "Idempotency-Key"
 	keyMeta   = "codemode/idempotencyKey"

@@ -18,8 +18,9 @@ func TestWhereAnIdempotencyKeyStands(t *testing.T) {
 	call := func(header []string, meta string) string {
 		t.Helper()
 		n++
-		k := knock{body: fmt.Sprintf(`{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": {"name": "codemode_eval", "arguments": {"code": "return Math.random()"}%s}}`, 100+n, meta),
-			header: map[string]string{"Mcp-Session-Id": session}}
+		const message = `{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": {
+			"name": "codemode_eval", "arguments": {"code": "return Math.random()"}%s}}`
+		k := knock{body: fmt.Sprintf(message, 100+n, meta), header: map[string]string{"Mcp-Session-Id": session}}
 		if len(header) > 0 {
 			k.header["Idempotency-Key"] = header[0]
 		}

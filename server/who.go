@@ -29,9 +29,8 @@ func (s *Server) request(req *mcp.CallToolRequest, args arguments) (codemode.Req
 		return codemode.Request{}, err
 	}
 	return codemode.Request{
-		IdempotencyKey: key,
-		Principal:      s.principal(req), Fingerprint: fingerprint(req), Session: s.session(req), Client: clientName(req), Role: role,
-		Preflight: strings.TrimSpace(preflight), Tool: req.Params.Name,
+		IdempotencyKey: key, Principal: s.principal(req), Fingerprint: fingerprint(req), Session: s.session(req),
+		Client: clientName(req), Role: role, Preflight: strings.TrimSpace(preflight), Tool: req.Params.Name,
 		Unchecked: unchecked(req), EveryCall: everyCall,
 		Bound: s.options.Profile != "", Local: s.options.Local && visitorOf(req) == nil,
 	}, nil

@@ -13,8 +13,8 @@ type Cleaned struct {
 // Any reports whether anything was removed.
 func (c Cleaned) Any() bool { return c != Cleaned{} }
 
-// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago, and keys that have expired. The record is never
-// cleaned; what was removed belongs into it, which is the caller's part.
+// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago, and keys that
+// have expired. The record is never cleaned; what was removed belongs into it, which is the caller's part.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err error) {
 	before := d.now() - keep.Microseconds()
 	for _, t := range []struct {

@@ -48,7 +48,8 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 			o.Run, o.Principal, o.State, d.seal.close(append([]byte{}, o.Body...), Outcomes, o.Run, "body"), d.now(), o.Expires.UnixMicro()); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE keys SET expires = $1 WHERE run = $2`, o.Expires.UnixMicro(), o.Run); err != nil {
+		_, err := tx.ExecContext(ctx, `UPDATE keys SET expires = $1 WHERE run = $2`, o.Expires.UnixMicro(), o.Run)
+		if err != nil {
 			return err
 		}
 		return makeRoom(ctx, tx, o)

@@ -196,7 +196,8 @@ func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
 	return d.parked(ctx, claimable, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
 }
 
-// ParkedSize counts the parked runs of a principal that have an image, and the bytes that they take; all is of everybody's.
+// ParkedSize counts the parked runs of a principal that have an image, and the bytes that they take; all is of
+// everybody's.
 func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, bytes int64, err error) {
 	where, args := `octet_length(image) > 0 AND principal = $1`, []any{principal}
 	if all {

@@ -35,7 +35,7 @@ func newEffects(t *testing.T, takes time.Duration) *effects {
 	u := &effects{done: map[string]int{}, began: make(chan string, 100), finish: make(chan struct{}), takes: takes}
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	for _, name := range []string{"do", "wait", "ask"} {
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		do := func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			what := name + " " + string(r.Params.Arguments)
 			u.mu.Lock()
 			u.done[what]++
@@ -47,9 +47,12 @@ func newEffects(t *testing.T, takes time.Duration) *effects {
 				time.Sleep(u.takes)
 			}
 			return &mcp.CallToolResult{StructuredContent: r.Params.Arguments}, nil
-		})
+		}
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, do)
 	}
-	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	t.Cleanup(u.end)
 	u.url = server.URL
@@ -94,9 +97,9 @@ func (u *effects) once(t *testing.T, want int) {
 // replicas are what processes have in common that are replicas of each other.
 func (u *effects) replicas(t *testing.T, store string) (flags []string) {
 	state := t.TempDir()
-	config := write(t, filepath.Join(state, "codemode.json"), fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": %q,
-		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__do", "up__wait"], "asklist": ["up__ask"]}}}}`, u.url, store))
-	return []string{"--config", config, "--state", state}
+	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": %q,
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__do", "up__wait"]}}}}`, u.url, store)
+	return []string{"--config", write(t, filepath.Join(state, "codemode.json"), config), "--state", state}
 }
 
 // A knocking sends requests as the oldest clients do: one POST each.
@@ -190,7 +193,10 @@ func (k *knocking) eval(ctx context.Context, code, key, state string) said {
 			params["requestState"] = state
 		}
 	} else if k.session == "" {
-		got := k.post(ctx, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "knocking", "version": "1"}}, "")
+		got := k.post(ctx, "initialize", map[string]any{
+			"protocolVersion": "2025-11-25", "capabilities": map[string]any{},
+			"clientInfo": map[string]any{"name": "knocking", "version": "1"},
+		}, "")
 		if got.err != nil || got.status != http.StatusOK {
 			return got
 		}
@@ -223,7 +229,7 @@ func (s *served) signal() {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); s.probe("/readyz") != http.StatusServiceUnavailable; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); s.probe("/readyz") == http.StatusOK; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("it is still ready:\n%s", s.log)
 		}
@@ -243,8 +249,8 @@ func (s *served) exits() {
 	}
 }
 
-// Told to stop, the process is not ready at once; a program that runs finishes, and its client gets the answer; new programs and
-// sessions are refused with 503 and Retry-After.
+// Told to stop, the process is not ready at once; a program that runs finishes, and its client gets the answer; new
+// programs and sessions are refused with 503 and Retry-After.
 func TestToldToStopItLetsProgramsFinish(t *testing.T) {
 	for version, modern := range generations {
 		t.Run(version, func(t *testing.T) {
@@ -260,7 +266,7 @@ func TestToldToStopItLetsProgramsFinish(t *testing.T) {
 			}
 			answered := make(chan said, 1)
 			go func() {
-				answered <- c.eval(context.WithoutCancel(t.Context()), `return await codemode.up__wait({n: 1})`, "", "")
+				answered <- c.eval(context.WithoutCancel(t.Context()), `return (await codemode.up__wait({n: 1})).n`, "", "")
 			}()
 			<-up.began
 			s.signal()
@@ -271,12 +277,13 @@ func TestToldToStopItLetsProgramsFinish(t *testing.T) {
 				"a program":     c.eval(t.Context(), `return await codemode.up__do({n: 2})`, "", ""),
 				"a new session": (&knocking{t: t, s: s}).eval(t.Context(), `return 1`, "", ""),
 			} {
-				if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || !strings.Contains(got.text, "this server is stopping") {
-					t.Errorf("%s got %d %q: %s (%v)", what, got.status, got.header.Get("Retry-After"), got.text, got.err)
+				after, told := got.header.Get("Retry-After"), strings.Contains(got.text, "this server is stopping")
+				if got.status != http.StatusServiceUnavailable || after == "" || !told {
+					t.Errorf("%s got %d %q: %s (%v)", what, got.status, after, got.text, got.err)
 				}
 			}
 			up.end()
-			if got := <-answered; got.err != nil || got.failed || !strings.Contains(got.text, `"n": 1`) && !strings.Contains(got.text, `"n":1`) {
+			if got := <-answered; got.err != nil || got.failed || !strings.HasPrefix(got.text, "1\n") {
 				t.Errorf("the answer is %+v", got)
 			}
 			s.exits()
@@ -287,15 +294,16 @@ func TestToldToStopItLetsProgramsFinish(t *testing.T) {
 
 // A second signal ends what runs, and so does the end of the grace. The client is told what was done.
 func TestASecondSignalAndTheGraceEndPrograms(t *testing.T) {
-	for name, flags := range map[string][]string{"a second signal": {"--grace", "5m"}, "the grace is over": {"--grace", "100ms"}} {
+	for name, grace := range map[string]string{"a second signal": "5m", "the grace is over": "100ms"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			up := newEffects(t, 0)
-			s := serveOverHTTP(t, "0", nil, append(up.replicas(t, "codemode.db"), flags...)...)
+			s := serveOverHTTP(t, "0", nil, append(up.replicas(t, "codemode.db"), "--grace", grace)...)
 			c := &knocking{t: t, s: s, modern: true}
 			answered := make(chan said, 1)
 			go func() {
-				answered <- c.eval(context.WithoutCancel(t.Context()), `await codemode.up__do({n: 1}); return await codemode.up__wait({n: 2})`, "", "")
+				const program = `await codemode.up__do({n: 1}); return await codemode.up__wait({n: 2})`
+				answered <- c.eval(context.WithoutCancel(t.Context()), program, "", "")
 			}()
 			<-up.began
 			if name == "a second signal" {
@@ -305,7 +313,8 @@ func TestASecondSignalAndTheGraceEndPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := <-answered
-			if got.err != nil || !got.failed || !strings.Contains(got.text, "up__wait unknown") || !strings.Contains(got.text, "up__do done") {
+			told := strings.Contains(got.text, "up__wait unknown") && strings.Contains(got.text, "up__do done")
+			if got.err != nil || !got.failed || !told {
 				t.Errorf("the answer is %+v", got)
 			}
 			s.exits()
@@ -314,8 +323,8 @@ func TestASecondSignalAndTheGraceEndPrograms(t *testing.T) {
 	}
 }
 
-// A run that waits for a person is put away, and its client is told how to come back: with the requestState, with its key, or with
-// the name of the run.
+// A run that waits for a person is put away, and its client is told how to come back: with the requestState, with
+// its key, or with the name of the run.
 func TestARunThatWaitsIsPutAwayAndComeBackFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts several processes")
@@ -324,10 +333,10 @@ func TestARunThatWaitsIsPutAwayAndComeBackFor(t *testing.T) {
 		for _, key := range []string{"", "7f0c"} {
 			t.Run(version+" "+key, func(t *testing.T) {
 				t.Parallel()
-				h := newHouse(t, `{"allowlist": ["up__do"], "asklist": ["up__ask"], "ask": {"timeout": "5m"}}`)
-				up := newEffects(t, 0)
-				write(t, h.config, fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "evaluation": {"defaultProfile": "p",
-					"profiles": {"p": {"allowlist": ["up__do"], "asklist": ["up__ask"], "ask": {"timeout": "5m"}}}}}`, up.url))
+				const profile = `{"allowlist": ["up__do"], "asklist": ["up__ask"], "ask": {"timeout": "5m"}}`
+				h, up := newHouse(t, profile), newEffects(t, 0)
+				write(t, h.config, fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}},
+					"evaluation": {"defaultProfile": "p", "profiles": {"p": %s}}}`, up.url, profile))
 				start := func() *served {
 					return serveOverHTTP(t, "0", h.environment, "--config", h.config, "--grace", "5m")
 				}
@@ -369,8 +378,8 @@ func TestARunThatWaitsIsPutAwayAndComeBackFor(t *testing.T) {
 	}
 }
 
-// A call with a key goes on when its client's connection ends, and the client gets the answer when it comes back. Without one it
-// ends with its client.
+// A call with a key goes on when its client's connection ends, and the client gets the answer when it comes back.
+// Without one it ends with its client.
 func TestACallWithAKeyGoesOnWithoutItsClient(t *testing.T) {
 	for version, modern := range generations {
 		for _, key := range []string{"", "7f0c"} {
@@ -395,7 +404,8 @@ func TestACallWithAKeyGoesOnWithoutItsClient(t *testing.T) {
 					return
 				}
 				go func() { answered <- c.eval(context.WithoutCancel(t.Context()), program, key, "") }()
-				for deadline := time.Now().Add(time.Minute); !strings.Contains(s.log.String(), "a request came again"); time.Sleep(10 * time.Millisecond) {
+				again := func() bool { return strings.Contains(s.log.String(), "a request came again") }
+				for deadline := time.Now().Add(time.Minute); !again(); time.Sleep(10 * time.Millisecond) {
 					if time.Now().After(deadline) {
 						t.Fatalf("it did not come again:\n%s", s.log)
 					}

@@ -19,9 +19,10 @@ import (
 	"github.com/codemode-project/codemode/internal/pgtest"
 )
 
-// Two replicas behind one store are restarted one after the other, again and again, under load, by clients of both generations of the
-// protocol. Clients go to the other replica with the same idempotency key when they get no answer: because the connection was
-// refused or cut, the server is stopping, or they gave up waiting. No answer is lost, and no effect is done twice.
+// Two replicas behind one store are restarted one after the other, again and again, under load, by clients of both
+// generations of the protocol. Clients go to the other replica with the same idempotency key when they get no
+// answer: because the connection was refused or cut, the server is stopping, or they gave up waiting. No answer is
+// lost, and no effect is done twice.
 func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it restarts processes under load")
@@ -52,7 +53,11 @@ func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
 	}
 }
 
-// rollingRestart restarts two replicas under load. Of those that are killed the clients are told what their programs had done.
+// diedWithIt begins what the client of a run is told that died with its process.
+const diedWithIt = "the process that the run was in ended before the run did"
+
+// rollingRestart restarts two replicas under load. Of those that are killed the clients are told what their programs
+// had done.
 func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
 	const clients, calls = 24, 4
 	up := newEffects(t, 20*time.Millisecond)
@@ -72,7 +77,8 @@ func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
 			sessions := map[*served]string{}
 			for i := 0; load.Err() == nil; i++ {
 				task := fmt.Sprintf("task-%d-%d", n, i)
-				program := fmt.Sprintf(`for (let n = 0; n < %d; n++) await codemode.up__do({task: %[2]q, n}); return %[2]q`, calls, task)
+				program := fmt.Sprintf(`for (let n = 0; n < %d; n++) await codemode.up__do({task: %[2]q, n});
+					return %[2]q`, calls, task)
 				tasks.Add(1)
 				for attempt, deadline := random.IntN(2), time.Now().Add(2*time.Minute); ; attempt++ {
 					if time.Now().After(deadline) {
@@ -101,7 +107,7 @@ func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
 						delete(sessions, s)
 					case got.status == http.StatusOK && !got.failed && strings.HasPrefix(got.text, `"`+task+`"`):
 						answers.Add(1)
-					case killed && got.status == http.StatusOK && got.failed && strings.Contains(got.text, "the process that the run was in ended before the run did"):
+					case killed && got.status == http.StatusOK && got.failed && strings.Contains(got.text, diedWithIt):
 						answers.Add(1)
 						told.Add(1)
 						if did := up.times(); !fits(got.text, task, did) {
@@ -134,7 +140,8 @@ func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
 				old.signal()
 				old.exits()
 			}
-			replicas[i].Store(serveOverHTTP(t, strings.TrimSuffix(strings.TrimPrefix(old.url, "http://"), "/mcp"), nil, flags...))
+			address := strings.TrimSuffix(strings.TrimPrefix(old.url, "http://"), "/mcp")
+			replicas[i].Store(serveOverHTTP(t, address, nil, flags...))
 		}
 	}
 	stop()
@@ -151,9 +158,10 @@ func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
 		t.Errorf("%d effects were done, want %d", len(done), want)
 	}
 	lost := tasks.Load() - answers.Load()
-	t.Logf("%d rolling restarts of two replicas in %v: %d requests, %d answers, %d lost (%d say what was done before the process died); %d effects, %d done twice; %d sent again: %d were refused as it was stopping, "+
-		"%d found nobody or were cut, %d gave up waiting", restarts, time.Since(started).Round(time.Second), tasks.Load(), answers.Load(), lost, told.Load(), len(done), twice,
-		retries.Load(), refused.Load(), broken.Load(), cuts.Load())
+	t.Logf("%d rolling restarts of two replicas in %v: %d requests, %d answers, %d lost (%d say what was done before the "+
+		"process died); %d effects, %d done twice; %d sent again: %d were refused as it was stopping, %d found nobody or "+
+		"were cut, %d gave up waiting", restarts, time.Since(started).Round(time.Second), tasks.Load(), answers.Load(),
+		lost, told.Load(), len(done), twice, retries.Load(), refused.Load(), broken.Load(), cuts.Load())
 	if lost != 0 {
 		t.Errorf("%d answers were lost", lost)
 	}
@@ -170,7 +178,8 @@ var (
 	unknownCalls = regexp.MustCompile(`up__do(?: x(\d+))? unknown`)
 )
 
-// fits reports whether a text tells truly how many calls a task made: those that are done, and perhaps those of which nobody knows.
+// fits reports whether a text tells truly how many calls a task made: those that are done, and perhaps those of
+// which nobody knows.
 func fits(text, task string, did map[string]int) bool {
 	count := func(in *regexp.Regexp) (n int) {
 		for _, found := range in.FindAllStringSubmatch(text, -1) {

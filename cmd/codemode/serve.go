@@ -70,14 +70,17 @@ Codemode-Session those that send it.`,
 	set.recordFlags(cmd)
 	cmd.Flags().StringVar(&session, "session", "", "the session that overlays know this connection by, such as one that was made on the page for a role (cms_...)")
 	cmd.Flags().StringVar(&address, "http", "", "serve any number of clients over HTTP at this address, such as 127.0.0.1:8808, instead of one over stdio")
-	cmd.Flags().DurationVar(&grace, "grace", defaultGrace, "how long programs have to finish over HTTP after the signal to stop; http.grace in the configuration if left out")
+	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
+		"how long programs have to finish over HTTP after the signal to stop; http.grace in the configuration if left out")
 	cmd.Flags().StringVar(&page, "console", "", "serve the page where people answer at this address, such as 127.0.0.1:7391; beside --http it is at /console without this")
 	cmd.Flags().BoolVar(&fixtures, "conformance-fixtures", false, "offer the tools that the conformance suites of MCP call")
 	_ = cmd.Flags().MarkHidden("conformance-fixtures") // it is there
 	return cmd
 }
 
-func serve(ctx context.Context, s streams, set *setting, session string, listen *listening, page string, fixtures bool) error {
+func serve(
+	ctx context.Context, s streams, set *setting, session string, listen *listening, page string, fixtures bool,
+) error {
 	log := set.logger(s, slog.LevelInfo)
 	stop := set.awaitResponders(log)
 	defer stop()
@@ -111,7 +114,8 @@ func serve(ctx context.Context, s streams, set *setting, session string, listen 
 	} else {
 		serving, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
-		defer context.AfterFunc(ctx, func() { putAway(serving, e); end() })() // first what waits for people, then the connection
+		// First what waits for people, then the connection.
+		defer context.AfterFunc(ctx, func() { putAway(serving, e); end() })()
 		err = srv.ServeStdio(serving, s.in, s.out)
 	}
 	if ctx.Err() != nil {

@@ -54,7 +54,9 @@ type listening struct {
 }
 
 // serveHTTP offers srv at an address until ctx ends, and then for as long as programs have to finish.
-func serveHTTP(ctx context.Context, set *setting, e *codemode.Evaluator, srv *server.Server, listen *listening, log *slog.Logger) error {
+func serveHTTP(
+	ctx context.Context, set *setting, e *codemode.Evaluator, srv *server.Server, listen *listening, log *slog.Logger,
+) error {
 	address, err := listenAddress(listen.address)
 	if err != nil {
 		return usage(err)

@@ -571,8 +571,11 @@ func keyed(t *testing.T, open opener, silence func(*store.DB)) {
 	must(t, err)
 	_, err = begin(other, "r_again") // its end is being written
 	is(t, err, store.ErrTaken)
-	must(t, other.Finish(t.Context(), p, &store.Outcome{Run: p.Run, State: "canceled", Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Hour)}))
-	is(t, by.Finish(t.Context(), first, &store.Outcome{Run: p.Run, State: "ok", Body: json.RawMessage(`{}`), Expires: at.Now()}), store.ErrTaken)
+	outcome := func(p *store.ParkedRun) *store.Outcome {
+		return &store.Outcome{Run: p.Run, State: "ok", Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Hour)}
+	}
+	must(t, other.Finish(t.Context(), p, outcome(p)))
+	is(t, by.Finish(t.Context(), first, outcome(first)), store.ErrTaken)
 	_, err = begin(other, "r_again") // it has ended
 	is(t, err, store.ErrTaken)
 	at.forward(time.Hour)
@@ -583,7 +586,7 @@ func keyed(t *testing.T, open opener, silence func(*store.DB)) {
 	must(t, other.Bind(t.Context(), &store.Key{ID: "another", Run: "r_unkeyed"}))
 	is(t, other.Bind(t.Context(), &store.Key{ID: "another", Run: "r_more"}), store.ErrTaken)
 
-	must(t, other.Finish(t.Context(), again, &store.Outcome{Run: again.Run, Body: json.RawMessage(`{}`), Expires: at.Now().Add(time.Hour)}))
+	must(t, other.Finish(t.Context(), again, outcome(again)))
 	at.forward(2 * time.Hour)
 	c, err := other.Clean(t.Context(), time.Minute)
 	must(t, err)
