@@ -67,8 +67,11 @@ func (d draw) pick(n int, of func() string) string {
 	return strings.Join(all, ", ")
 }
 
-func (d draw) rule(list string) string {
+func (d draw) rule(list string, n int) string {
 	parts := []string{fmt.Sprintf(`"tool": %q`, d.pattern())}
+	if list == "allowlist" {
+		parts = append(parts, fmt.Sprintf(`"id": "a%d"`, n))
+	}
 	if d.chance(50) {
 		parts = append(parts, fmt.Sprintf(`"when": {"/%s": %s}`, d.of("a", "b", "a/x"), d.of(
 			`{"eq": "aa"}`, `{"prefix": "a"}`, `{"gte": "10"}`, `{"exists": true}`, `{"eq": "ab"}`, `{"in": ["aa", 1], "ifMissing": "match"}`)))
@@ -78,7 +81,7 @@ func (d draw) rule(list string) string {
 	}
 	switch {
 	case list == "asklist" && d.chance(40):
-		parts = append(parts, `"unlessAllowed": true`)
+		parts = append(parts, `"unlessAllowed": `+d.of("true", `["a0"]`, `["a1", "nobody"]`))
 	case list == "allowlist" && d.chance(20):
 		parts = append(parts, `"others": "none"`)
 	}
@@ -91,8 +94,9 @@ func (d draw) profile() string {
 		parts[0] = fmt.Sprintf(`"limits": {"refusals": 100000, %q: %d}`, d.of("calls", "asks", "repeat"), 1+d.IntN(8))
 	}
 	for i, list := range []string{"denylist", "asklist", "allowlist"} {
+		named := 0
 		if n := d.IntN(i + 2); n > 0 && (list != "denylist" || d.chance(40)) {
-			parts = append(parts, fmt.Sprintf("%q: [%s]", list, d.pick(n, func() string { return d.rule(list) })))
+			parts = append(parts, fmt.Sprintf("%q: [%s]", list, d.pick(n, func() string { named++; return d.rule(list, named-1) })))
 		}
 	}
 	if d.chance(70) {
@@ -157,7 +161,7 @@ func TestExplainCheckAndTheGateAgree(t *testing.T) {
 		config := fmt.Sprintf(`{"mcpServers": {"t": {"type": "http", "url": %q, "trustAnnotations": true}, "u": {"type": "http", "url": %q}},
 			"evaluation": {"floor": "p0", "profiles": {%s}, "overlays": [
 				{"id": "o1", "principal": "anna", "profile": "p1"}, {"id": "o2", "principal": "ben", "denylist": [%s], "tool": "u__*"}]}}`,
-			servers["t"].url, servers["u"].url, strings.Join(named, ",\n"), d.rule("denylist"))
+			servers["t"].url, servers["u"].url, strings.Join(named, ",\n"), d.rule("denylist", 0))
 		if seed%3 != 1 {
 			config = strings.Replace(config, `"floor": "p0", `, "", 1)
 		}

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -50,5 +52,42 @@ func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	}
 	if got := answerOf(t, answers)[0]; !got.Allowed || got.By != anna {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// effects are rules that say what a proposal would change.
+type effects struct {
+	*fakeRules
+	lines []string
+	err   error
+}
+
+func (e effects) Effect(context.Context, Proposal) ([]string, error) { return e.lines, e.err }
+
+// Before a rule is proposed, the page and the terminal that hands out the code say what it would change in other calls. One that would
+// have no effect is refused then, with the reason.
+func TestAProposalIsShownWithWhatItChanges(t *testing.T) {
+	rules := effects{fakeRules: &fakeRules{text: "{}\n"}, lines: []string{"of 9 recent calls (30 days) it changes 2 as proposed", "it also changes 1 of 9 recent calls:", "  ASK -> ALLOW: x__y (1 call)"}}
+	w := newWorld(t, func(o *Options) { o.Rules = rules })
+	v := w.login(anna)
+	shown := v.form("/rules/propose", "profile=p", "tool=x__y")
+	if shown.code != 403 || !strings.Contains(shown.body, "it also changes 1 of 9 recent calls:") || !strings.Contains(shown.body, "ASK -&gt; ALLOW: x__y (1 call)") {
+		t.Errorf("got %d\n%s", shown.code, shown.body)
+	}
+	w.ask(call())
+	a := v.pending()[0]
+	if res := v.form("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:any"); !strings.Contains(res.body, "ASK -&gt; ALLOW: x__y (1 call)") {
+		t.Errorf("with an answer: %d\n%s", res.code, res.body)
+	}
+	told := w.c.Confirm(anna)
+	if len(told) != 2 || !strings.Contains(strings.Join(told[0].Detail, "\n"), "it also changes 1 of 9 recent calls:") {
+		t.Errorf("the terminal is told %+v", told)
+	}
+
+	rules.err = errors.New("an allow rule would have no effect")
+	w = newWorld(t, func(o *Options) { o.Rules = rules })
+	v = w.login(anna)
+	if got := v.form("/rules/propose", "profile=p", "tool=x__y"); got.code != 422 || !strings.Contains(got.body, "would have no effect") || len(w.c.Confirm(anna)) != 0 {
+		t.Errorf("without effect: %d\n%s", got.code, got.body)
 	}
 }

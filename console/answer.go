@@ -283,7 +283,11 @@ func (c *Console) withProposal(
 		return nil
 	}
 	p := c.proposal(s, a, said.Propose == ProposeExact)
-	ch := p.proposing()
+	ch, err := c.proposing(r.Context(), p)
+	if err != nil {
+		c.fail(w, r, http.StatusUnprocessableEntity, "the rule cannot be proposed: "+approvals.Words(err.Error()))
+		return nil
+	}
 	ch.what, ch.do = "allow the call "+a.Summary+" once, and "+ch.what, do
 	return ch
 }

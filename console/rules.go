@@ -28,6 +28,13 @@ type Rules interface {
 	NewSession(role string, life time.Duration) (id string, expires time.Time, err error)
 }
 
+// Effects are Rules that know what a proposal would change.
+type Effects interface {
+	Rules
+	// Effect says in lines what the accepted proposal would change in recent calls. An error is why it would not be written.
+	Effect(ctx context.Context, p Proposal) (lines []string, err error)
+}
+
 // A RuleFile is one of the configuration files.
 type RuleFile struct {
 	Path     string
@@ -184,7 +191,11 @@ func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session
 	}
 	form := r.PostForm
 	p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person, Why: form.Get("why")}
-	ch := p.proposing()
+	ch, err := c.proposing(r.Context(), &p)
+	if err != nil {
+		c.againRules(w, r, s, "", err)
+		return nil
+	}
 	ch.do = func(w http.ResponseWriter, r *http.Request) {
 		file, err := c.options.Rules.Propose(r.Context(), p)
 		if err != nil {
@@ -221,6 +232,27 @@ func (p *Proposal) proposing() *change {
 		add("reason:    ", p.Why)
 	}
 	return ch
+}
+
+// proposing also says what the proposal would change in other calls.
+func (c *Console) proposing(ctx context.Context, p *Proposal) (*change, error) {
+	ch := p.proposing()
+	rules, ok := c.options.Rules.(Effects)
+	if !ok {
+		return ch, nil
+	}
+	lines, err := rules.Effect(ctx, *p)
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range lines {
+		what := "effect:    "
+		if i > 0 {
+			what = strings.Repeat(" ", len(what))
+		}
+		ch.detail = append(ch.detail, what+inLine(line))
+	}
+	return ch, nil
 }
 
 // makeSession makes a session for a role.

@@ -28,12 +28,16 @@ func (l *linter) carry(p *Profile) {
 
 // mayAllow reports whether some call of the tool is allowed without a question.
 func (p *Profile) mayAllow(t *lintTool) bool {
-	if !p.Visible(Call{Server: t.Server, Tool: t.Tool, Annotations: t.Annotations}) || p.firstOver(t) != nil {
+	var allows []*rule
+	for _, r := range p.rules {
+		if r.list == allowlist && r.matches(t.name, t.raw()) {
+			allows = append(allows, r)
+		}
+	}
+	if !p.Visible(Call{Server: t.Server, Tool: t.Tool, Annotations: t.Annotations}) || p.firstOver(t, allows) != nil {
 		return false
 	}
-	return p.unmatched == Allow || slices.ContainsFunc(p.rules, func(r *rule) bool {
-		return r.list == allowlist && r.matches(t.name, t.raw())
-	})
+	return p.unmatched == Allow || len(allows) > 0
 }
 
 // The words in the names of tools that send, and of tools that read.

@@ -89,6 +89,7 @@ type Reason struct {
 	Layer   string   // floor, or "overlay NAME" ...: the reason is not the profile's own
 	Floor   bool     // the reason belongs to the floor
 	Soft    bool     // an ask rule with unlessAllowed: an allow rule beats it
+	Unless  []string // an ask rule with unlessAllowed: the allow rules of these ids beat it
 
 	Conditions []Outcome // how each condition came out, for rules that have any
 }

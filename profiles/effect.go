@@ -1,9 +1,13 @@
 package profiles
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // A proposed allow rule may be beaten: by an ask rule, which goes before it, by the floor, by "raise". What is
@@ -41,14 +45,57 @@ func (p *Proposal) allows(c *Config) (bool, Decision) {
 	return false, f.Decision
 }
 
-// softened finds the ask rules that would beat the proposed allow rule, and writes each so that an allow rule beats it. It is an error where
-// that would let other calls through, or where something else stands in the way.
-func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) {
+// beating gives the ask rules that would beat the proposed allow rule.
+func (p *Proposal) beating(c *Config) ([]*rule, error) {
 	profile := c.Profile(p.Profile)
+	if profile == nil {
+		return nil, nil
+	}
 	call, _ := p.probe(c)
 	v := &view{call: call}
 	if bad := profile.prepare(v); bad != "" {
 		return nil, errors.New(bad)
+	}
+	var all []*rule
+	for _, j := range profile.judgements(v, nil) {
+		if r := j.rule; r.list == asklist && !r.soft && j.result != no && !(p.ID != "" && slices.Contains(r.unless, p.ID)) {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// exact reports whether an ask rule has to name the proposed rule: if it gave way to every allow rule, others would let more through.
+func (p *Profile) exact(ask *rule) bool { return len(ask.unless) > 0 || p.alsoAllowed(ask) != nil }
+
+// wantsName reports whether the proposed rule needs an id for ask rules to name it.
+func (p *Proposal) wantsName(c *Config) bool {
+	rules, err := p.beating(c)
+	return err == nil && slices.ContainsFunc(rules, c.Profile(p.Profile).exact)
+}
+
+// freeID is an id for the proposed rule that no other rule has.
+func (p *Proposal) freeID(c *Config) string {
+	taken := map[string]bool{}
+	for _, name := range c.All() {
+		for _, r := range c.Profile(name).rules {
+			taken[r.id] = true
+		}
+	}
+	id := p.Tool
+	for n := 2; taken[id]; n++ {
+		id = fmt.Sprintf("%s-%d", p.Tool, n)
+	}
+	return id
+}
+
+// softened writes each ask rule that would beat the proposed allow rule so that this rule beats it, and nothing else that did not. It is an
+// error where something else stands in the way.
+func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) {
+	profile := c.Profile(p.Profile)
+	rules, err := p.beating(c)
+	if err != nil {
+		return nil, err
 	}
 	t, bad := parseFile(strings.TrimPrefix(src, "\ufeff"))
 	if bad != nil {
@@ -56,17 +103,17 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 	}
 	mark := len(src) - len(t.src)
 	var all []replacement
-	for _, j := range profile.judgements(v, nil) {
-		r := j.rule
-		if r.list != asklist || r.soft || j.result == no {
-			continue
-		}
+	for _, r := range rules {
 		if r.pos.File != file {
 			return nil, fmt.Errorf("the rule %q at %s asks whatever is allowed here: change it there", r.label(), r.pos)
 		}
-		if other := profile.alsoAllowed(r); other != nil {
-			return nil, fmt.Errorf("the rule %q at %s asks whatever is allowed, and if it gave way to allow rules, the rule %q at %s would let through more than this call: narrow one of the two by hand",
-				r.label(), r.pos, other.label(), other.pos)
+		to := "true"
+		if profile.exact(r) {
+			ids, err := json.Marshal(append(slices.Clone(r.unless), p.ID))
+			if err != nil {
+				return nil, err
+			}
+			to = visible.JSON(string(ids))
 		}
 		found := false
 		n := &t.nodes[0]
@@ -81,7 +128,7 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 		for child := range t.children(n) {
 			if string(t.source(child)) == r.text {
 				found = true
-				all = append(all, replacement{mark + int(child.start), mark + int(child.end), soft(r.text)})
+				all = append(all, replacement{mark + int(child.start), mark + int(child.end), unlessAllowed(r.text, to)})
 			}
 		}
 		if !found {
@@ -91,12 +138,19 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 	return all, nil
 }
 
-// soft writes an ask rule so that an allow rule beats it.
-func soft(rule string) string {
-	if body, ok := strings.CutPrefix(strings.TrimSpace(rule), "{"); ok {
-		return `{"unlessAllowed":true,` + strings.TrimSpace(strings.ReplaceAll(body, "\n", " "))
+// unlessAllowed writes an ask rule with another "unlessAllowed".
+func unlessAllowed(rule, to string) string {
+	rule = strings.TrimSpace(strings.ReplaceAll(rule, "\n", " "))
+	body, ok := strings.CutPrefix(rule, "{")
+	if !ok {
+		return `{"tool":` + rule + `,"unlessAllowed":` + to + `}`
 	}
-	return `{"tool":` + strings.TrimSpace(rule) + `,"unlessAllowed":true}`
+	if t, bad := parseFile(rule); bad == nil {
+		if had := t.member(&t.nodes[0], "unlessAllowed"); had != nil {
+			return rule[:had.start] + to + rule[had.end:]
+		}
+	}
+	return `{"unlessAllowed":` + to + `,` + strings.TrimSpace(body)
 }
 
 // alsoAllowed gives an allow rule about tools of the ask rule, nil if there is none. One that could be about them counts.

@@ -368,6 +368,7 @@ func TestExplainSaysWhatWouldChangeIt(t *testing.T) {
 		"denylist": ["x__y", {"id": "etc", "tool": "a__*", "when": {"/p": {"under": "/etc"}}}],
 		"asklist": ["a__b"], "allowlist": ["ok__*", {"id": "mine", "tool": "a__c", "when": {"/owner": {"eq": "acme"}}}], "limits": {"calls": 9}}}}}`)
 	ask := parse(t, `{"evaluation": {"profiles": {"p": {"unmatched": "ask"}}}}`).Profile("p")
+	named := parse(t, `{"evaluation": {"profiles": {"p": {"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "unmatched": "allow"}}}}`).Profile("p")
 	soft := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"asklist": [{"tool": "b__*", "unlessAllowed": true}]}, "p": {
 		"asklist": [{"tool": "a__*", "unlessAllowed": true}, {"tool": "c__*", "when": {"/q": {"eq": 1}}, "unlessAllowed": true}],
 		"allowlist": ["x__*", "b__*", {"id": "mine", "tool": "*__set", "when": {"/p": {"eq": 1}}}]}}}}`).Profile("p")
@@ -383,6 +384,7 @@ func TestExplainSaysWhatWouldChangeIt(t *testing.T) {
 		{"no rule", c.Profile("p"), call("q-1 r", ``), `add "q_1__r" to the allowlist or the asklist of the profile "p" at codemode.json:1:128`},
 		{"a near miss", c.Profile("p"), call("a c", `{"p": "/x", "owner": "other"}`), "add \"a__c\" to the allowlist or the asklist of the profile \"p\" at codemode.json:1:128\nmake the rule \"mine\" at codemode.json:3:47 hold: not /owner {\"eq\":\"acme\"}"},
 		{"the floor's deny", c.Profile("p"), call("ok drop", ``), `remove or narrow the floor's rule "*__drop" at codemode.json:1:63`},
+		{"a named exception", named, call("a b", `{"p": "/x"}`), `make an allow rule of the id "x" hold: the rule "a__*" at codemode.json:1:48 gives way to it; or remove or narrow that`},
 		{"a soft ask, and an allow rule that is near", soft, call("a set", `{"p": 2}`), "allow \"a__set\": the rule \"a__*\" at codemode.json:2:15 gives way to an allow rule\nmake the rule \"mine\" at codemode.json:3:33 hold: not /p {\"eq\":1}"},
 		{"a soft ask, and no allow rule that is near", soft, call("a get", `{}`), `allow "a__get": the rule "a__*" at codemode.json:2:15 gives way to an allow rule`},
 		{"a soft ask of the floor", soft, call("b set", `{}`), `allow "b__set" beside it: the floor's rule "b__*" at codemode.json:1:62 gives way to an allow rule of its own profile only`},

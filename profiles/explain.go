@@ -95,12 +95,17 @@ func (p *Profile) change(r *Reason, tool string) string {
 		return fmt.Sprintf("allow %q beside it: %s gives way to an allow rule of its own profile only", tool, rule)
 	case r.Soft:
 		return fmt.Sprintf("allow %q: %s gives way to an allow rule", tool, rule)
+	case len(r.Unless) > 0 && r.Layer == "":
+		return fmt.Sprintf("make an allow rule of the id %s hold: %s gives way to it; or remove or narrow that", alternatives(r.Unless), rule)
 	case r.List == asklist.String():
 		return fmt.Sprintf("remove or narrow %s; or give it \"unlessAllowed\" and allow the tool", rule)
 	default:
 		return fmt.Sprintf("remove or narrow %s", rule)
 	}
 }
+
+// alternatives quotes names of which one will do.
+func alternatives(names []string) string { return quotedList(names, "or") }
 
 // unmet lists the conditions of a rule that do not hold.
 func unmet(r *Reason) string {
@@ -138,7 +143,7 @@ const (
 func (p *Profile) consider(v *view, all []Reason) []Reason {
 	for _, r := range p.rules {
 		if r.matches(v.canonical, v.raw) {
-			all = append(all, p.reason(v, judgement{r, r.judge(v)}))
+			all = append(all, p.reason(v, judgement{rule: r, result: r.judge(v)}))
 			continue
 		}
 		all = append(all, Reason{

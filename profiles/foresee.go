@@ -107,7 +107,8 @@ func (m may) each(f func(bool)) {
 func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason) {
 	open := may{notBe: true}
 	denied, hard, soft, allowed, doubt := open, open, open, open, open
-	for _, j := range p.judgements(v, nil) {
+	judged := p.judgements(v, nil)
+	for _, j := range judged {
 		r := j.rule
 		results := r.results(v, g, j.result)
 		if len(results) > 1 {
@@ -126,7 +127,10 @@ func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason
 		case r.soft:
 			soft.add(can(yes))
 		default:
-			hard.add(can(yes))
+			asks, must := can(yes)
+			beaten, surely := r.mayBeBeaten(v, g, judged)
+			hard.add(asks && !surely, must && !beaten)
+			soft.add(asks, must) // where it is beaten, an allow rule holds
 		}
 		doubt.add(can(unknown))
 	}
@@ -142,6 +146,19 @@ func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason
 		})
 	})
 	return possible, depends
+}
+
+// mayBeBeaten reports whether an allow rule that the ask rule names may hold, and whether one is sure to.
+func (r *rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool) {
+	for _, j := range judged {
+		if !r.excepts(j.rule) {
+			continue
+		}
+		results := j.rule.results(v, g, j.result)
+		holds := slices.Contains(results, yes)
+		can, must = can || holds, must || holds && len(results) == 1
+	}
+	return can, must
 }
 
 // conclude is the order of the lists: POLICY.md section 3, step 4.

@@ -1,9 +1,12 @@
 package profiles
 
+import "slices"
+
 // A judgement is how one rule that is about the tool came out for a call.
 type judgement struct {
 	rule   *rule
 	result result
+	beaten bool // an ask rule that an allow rule beats which it names
 }
 
 // A ruling is what the rules of one profile say about a call, before anything that only
@@ -43,7 +46,7 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 			denied = true
 		case j.rule.list == allowlist:
 			allowed = true
-		case j.rule.soft:
+		case j.rule.soft || j.beaten:
 			soft = true
 		default:
 			hard = true
@@ -81,10 +84,23 @@ func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 	}
 	for _, i := range found {
 		if r := p.rules[i]; r.matches(v.canonical, v.raw) {
-			judged = append(judged, judgement{r, r.judge(v)})
+			judged = append(judged, judgement{rule: r, result: r.judge(v)})
 		}
 	}
+	for i := range judged {
+		judged[i].beaten = judged[i].rule.beatenBy(judged)
+	}
 	return judged
+}
+
+// beatenBy reports whether an allow rule holds for the call that the ask rule names as an exception.
+func (r *rule) beatenBy(judged []judgement) bool {
+	return len(r.unless) > 0 && slices.ContainsFunc(judged, func(j judgement) bool { return j.result == yes && r.excepts(j.rule) })
+}
+
+// excepts reports whether the ask rule names an allow rule as an exception.
+func (r *rule) excepts(allow *rule) bool {
+	return allow.list == allowlist && allow.id != "" && slices.Contains(r.unless, allow.id)
 }
 
 // judge tells whether the rule, which is about the tool, holds for the call.

@@ -23,6 +23,8 @@ func TestRulesInVainAreFound(t *testing.T) {
 		{"in two lists", `"denylist": ["a__c"], "asklist": ["a__b"], "allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, `the rule "a__b" has no effect: line 1 asks about all it is about`},
 		{"with a condition, twice", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}, {"tool": "a__b", "when": {"/x": {"eq": 2}}}]`, ``},
 		{"of several patterns, twice", `"denylist": [{"tool": ["a__b", "a__c"]}, {"tool": ["a__b", "a__d"]}]`, ``},
+		{"an exception that is there", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": [{"id": "x", "tool": "a__b"}]`, ``},
+		{"an exception that is not there", `"asklist": [{"tool": "a__*", "unlessAllowed": ["y"]}], "allowlist": [{"id": "x", "tool": "b__b"}]`, `"y" in "unlessAllowed" is the id of no allow rule here`},
 		{"covered by a soft ask", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "allowlist": ["a__b"]`, ``},
 		{"an ask rule covered by an ask rule", `"asklist": ["a__*", "a__b"]`, ``},
 		{"covered by a rule with a condition", `"denylist": [{"tool": "a__*", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, ``},

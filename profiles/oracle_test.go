@@ -95,7 +95,11 @@ func oracleProfile(profiles object, name string, c Call) string {
 	}
 	every := func(object) bool { return true }
 	soft := func(o object) bool { return o["unlessAllowed"] == true }
-	hard := func(o object) bool { return !soft(o) }
+	hard := func(o object) bool {
+		named, _ := o["unlessAllowed"].([]any) // it gives way to these allow rules and to no others
+		excepted := slices.Contains(results("allowlist", func(o object) bool { return slices.Contains(named, o["id"]) && o["id"] != nil }), "true")
+		return !soft(o) && !excepted
+	}
 	denies := results("denylist", every)
 	if slices.Contains(denies, "true") {
 		return "deny"
@@ -600,6 +604,9 @@ func (m maker) rule(list string) any {
 	if list == "asklist" && m.chance(50) {
 		o["unlessAllowed"] = m.chance(80)
 	}
+	if list == "allowlist" && m.chance(40) {
+		o["id"] = fmt.Sprintf("id-%x", m.Uint64())
+	}
 	if list == "allowlist" && m.chance(15) {
 		o["until"] = pick(m, "2026-01-01T00:00:00Z", "2028-01-01T00:00:00Z")
 	}
@@ -622,6 +629,21 @@ func (m maker) profile(parents ...any) object {
 			}
 		}
 		o[list] = rules
+	}
+	asks, _ := o["asklist"].([]any)
+	allows, _ := o["allowlist"].([]any)
+	for _, ask := range asks {
+		rule, ok := ask.(object)
+		if !ok || !m.chance(60) {
+			continue
+		}
+		named := []any{"nobody"}
+		for _, allow := range allows {
+			if o, ok := allow.(object); ok && o["id"] != nil && m.chance(80) {
+				named = append(named, o["id"])
+			}
+		}
+		rule["unlessAllowed"] = named
 	}
 	if m.chance(40) {
 		o["unmatched"] = pick(m, "deny", "ask", "allow")

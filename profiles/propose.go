@@ -38,25 +38,35 @@ type Proposal struct {
 // An allow rule that the profile's own ask rules would beat is proposed together with a change of these. The error of
 // one that would have no effect for other reasons, or more effect than this, says what stands in the way.
 func Propose(file string, data []byte, p Proposal) ([]byte, error) {
-	return p.in(file, data, func(text []byte) (*Config, error) { return Parse(file, text) })
+	made, err := p.in(file, data, func(text []byte) (*Config, error) { return Parse(file, text) })
+	return made.text, err
+}
+
+// A placed is a proposal in its file.
+type placed struct {
+	text             []byte  // of the file
+	before, accepted *Config // as it holds now, and as it would hold
 }
 
 // in makes the proposal in a file. load reads the configuration with another text of the file.
-func (p Proposal) in(file string, data []byte, load func([]byte) (*Config, error)) ([]byte, error) {
+func (p Proposal) in(file string, data []byte, load func([]byte) (*Config, error)) (made placed, err error) {
 	if p.List == "" {
 		p.List = allowlist.String()
 	}
 	before, err := load(data)
 	if err != nil {
-		return nil, err
+		return made, err
+	}
+	if p.ID == "" && p.List == allowlist.String() && p.wantsName(before) {
+		p.ID = p.freeID(before)
 	}
 	rule, err := p.rule()
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	at, lines, err := p.place(string(data), rule)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	text := string(data)
 	note := ""
@@ -66,34 +76,39 @@ func (p Proposal) in(file string, data []byte, load func([]byte) (*Config, error
 	rules := edit{at, at, "\n" + strings.Join(lines, "\n") + "\n"}
 	accepted, err := load([]byte(edited(text, rules)))
 	if err != nil {
-		return nil, fmt.Errorf("the proposed rule would not be a good one: %w", err)
+		return made, fmt.Errorf("the proposed rule would not be a good one: %w", err)
 	}
 	comments := []edit{{at, at, p.comment(text[:at], lines, note)}}
 	if p.List == allowlist.String() {
-		more, err := p.effective(file, text, accepted, rules, load)
-		if err != nil {
-			return nil, err
+		var more []edit
+		if more, accepted, err = p.effective(file, text, accepted, rules, load); err != nil {
+			return made, err
 		}
 		comments = append(comments, more...)
 	}
 	after := []byte(edited(text, comments...))
-	return after, sameMeaning(before, after, load)
+	if err := sameMeaning(before, after, load); err != nil {
+		return made, err
+	}
+	return placed{after, before, accepted}, nil
 }
 
 // effective proves that the accepted proposal lets the call through. Where ask rules of the file would beat it, the result are the
-// comments that propose to change them.
-func (p *Proposal) effective(file, text string, accepted *Config, rules edit, load func([]byte) (*Config, error)) ([]edit, error) {
+// comments that propose to change them, and the configuration with these changes.
+func (p *Proposal) effective(
+	file, text string, accepted *Config, rules edit, load func([]byte) (*Config, error),
+) ([]edit, *Config, error) {
 	ok, decided := p.allows(accepted)
 	if ok {
-		return nil, nil
+		return nil, accepted, nil
 	}
 	before, err := load([]byte(text))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	softer, err := p.softened(file, text, before)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", p.noEffect(decided), err)
+		return nil, nil, fmt.Errorf("%w: %w", p.noEffect(decided), err)
 	}
 	edits, comments := []edit{rules}, []edit(nil)
 	for _, s := range softer {
@@ -102,12 +117,12 @@ func (p *Proposal) effective(file, text string, accepted *Config, rules edit, lo
 	}
 	now, err := load([]byte(edited(text, edits...)))
 	if err != nil {
-		return nil, fmt.Errorf("the proposed change of the asklist would not be a good one: %w", err)
+		return nil, nil, fmt.Errorf("the proposed change of the asklist would not be a good one: %w", err)
 	}
 	if ok, decided := p.allows(now); !ok {
-		return nil, p.noEffect(decided)
+		return nil, nil, p.noEffect(decided)
 	}
-	return comments, nil
+	return comments, now, nil
 }
 
 // instead words the proposal to write an ask rule anew.
@@ -156,14 +171,14 @@ func (p Proposal) write(path string, load func([]byte) (*Config, error)) error {
 	if err != nil {
 		return err
 	}
-	after, err := p.in(named, data, load)
+	made, err := p.in(named, data, load)
 	if err != nil {
 		return err
 	}
 	if again, err := readFile(path); err != nil || string(again) != string(data) {
 		return fmt.Errorf("%s was changed meanwhile: nothing was written", path)
 	}
-	return replace.File(path, after, info.Mode().Perm())
+	return replace.File(path, made.text, info.Mode().Perm())
 }
 
 // unmatchedWithout reports whether the profile lets through what no rule names, and only

@@ -143,7 +143,12 @@ func TestAProposalHasAnEffect(t *testing.T) {
 		{"any arguments", `"asklist": ["fs__*"]`, Proposal{Tool: "fs__write"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
 		{"another rule that asks about other arguments", `"asklist": [{"tool": "fs__*", "when": {"/path": {"eq": "b"}}}], "allowlist": []`, Proposal{Tool: "fs__write", Args: args},
 			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`}, ""},
-		{"beside an allow rule of everything", `"allowlist": ["*"], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args}, nil, "would let through more than this call"},
+		{"beside an allow rule of everything", `"allowlist": ["*"], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args},
+			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `ask fs__write {"path":"a","x":1}`, `ask fs__read`, `allow db__read`}, ""},
+		{"a second exception", `"allowlist": ["*", {"id": "one", "tool": "fs__list"}], "asklist": [{"tool": "fs__*", "unlessAllowed": ["one"]}]`, Proposal{Tool: "fs__write", Args: args},
+			[]string{`allow fs__write {"path":"a"}`, `ask fs__write {"path":"b"}`, `allow fs__list`, `ask fs__read`}, ""},
+		{"an exception with an id of its own", `"allowlist": ["*"], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write", ID: "mine"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
+		{"an exception whose id is taken", `"allowlist": ["*", {"id": "fs__write", "tool": "x__y"}], "asklist": ["fs__*"]`, Proposal{Tool: "fs__write"}, []string{`allow fs__write {"path":"b"}`, `ask fs__read`}, ""},
 		{"what is denied", `"denylist": ["fs__*"]`, Proposal{Tool: "fs__write", Args: args}, nil, `the rule "fs__*" of the denylist`},
 		{"what a rule cannot judge", `"denylist": [{"tool": "fs__*", "when": {"/file": {"eq": "x"}}}]`, Proposal{Tool: "fs__write", Args: args}, nil, "would have no effect"},
 	} {

@@ -41,7 +41,7 @@ func decisive(u *ruling, j judgement) bool {
 	case u.cause == byDeny:
 		return j.result == yes && j.rule.list == denylist
 	case u.cause == byAsk:
-		return j.result == yes && j.rule.list == asklist && !j.rule.soft
+		return j.result == yes && j.rule.list == asklist && !j.rule.soft && !j.beaten
 	case u.cause == bySoftAsk:
 		return j.result == yes // whatever else held would be the cause
 	case u.cause == byAllow:
@@ -57,7 +57,7 @@ func (p *Profile) reason(v *view, j judgement) Reason {
 	r := j.rule
 	reason := Reason{
 		Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile,
-		Result: j.result.String(), Text: r.reason, Soft: r.soft,
+		Result: j.result.String(), Text: r.reason, Soft: r.soft, Unless: r.unless,
 	}
 	if r.conditional() {
 		reason.Conditions = r.outcomes(v)

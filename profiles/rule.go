@@ -31,7 +31,8 @@ type rule struct {
 	when        []condition
 	annotations []hintIs
 	closed      bool      // others: "none"
-	soft        bool      // unlessAllowed
+	soft        bool      // unlessAllowed: any allow rule beats it
+	unless      []string  // unlessAllowed: the allow rules of these ids beat it
 	until       time.Time // zero = no end
 	risk        risk
 	reason      string

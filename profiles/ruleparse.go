@@ -108,7 +108,7 @@ func (b *builder) special(r *rule) []field {
 		}}
 	}
 	return []field{
-		only("unlessAllowed", func(n *node) { r.soft, _ = b.boolean(n, `"unlessAllowed"`) },
+		only("unlessAllowed", func(n *node) { b.exceptions(n, r) },
 			"it softens an ask rule; a deny rule cannot be softened", asklist),
 		only("others", func(n *node) {
 			word, _ := b.word(n, `"others"`, "any", "none")
@@ -126,6 +126,19 @@ func (b *builder) special(r *rule) []field {
 		}, "what is denied has no risk", asklist, allowlist),
 		only("remember", func(n *node) { r.remember = b.remembering(n) },
 			"only answers to an ask rule are remembered", asklist),
+	}
+}
+
+// exceptions reads which allow rules beat an ask rule: all, or those of some ids.
+func (b *builder) exceptions(n *node, r *rule) {
+	if n.kind != kindArray {
+		r.soft, _ = b.boolean(n, `"unlessAllowed"`)
+		return
+	}
+	for child := range b.elements(n, `"unlessAllowed"`, false) {
+		if id, ok := b.text(child, `an entry of "unlessAllowed"`); ok {
+			r.unless = append(r.unless, id)
+		}
 	}
 }
 

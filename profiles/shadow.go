@@ -1,6 +1,9 @@
 package profiles
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // shadows reports rules that are written in w and can never take effect, because of what
 // other rules of the same effective profile do first.
@@ -26,9 +29,14 @@ func (b *builder) shadows(w *written, p *Profile) {
 		if r.profile != w.name || r.pos.File != b.file || r.list == denylist {
 			continue
 		}
+		for _, id := range r.unless {
+			if !slices.ContainsFunc(p.rules, func(allow *rule) bool { return allow.list == allowlist && allow.id == id }) {
+				b.doubtRule(r, "give that id to an allow rule of the profile, or remove it", "%q in \"unlessAllowed\" is the id of no allow rule here", id)
+			}
+		}
 		if by := denies.covering(r); by != nil {
 			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about", r.label(), b.whereIs(by.pos))
-		} else if by := asks.covering(r); by != nil && r.list == allowlist && !by.soft {
+		} else if by := asks.covering(r); by != nil && r.list == allowlist && !by.soft && !by.excepts(r) {
 			b.withoutEffect(r, b.softening(), "the rule %q has no effect: %s asks about all it is about", r.label(), b.whereIs(by.pos))
 		} else if by := floor.covering(r); by != nil {
 			b.withoutEffect(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (%s)", r.label(), b.whereIs(by.pos))

@@ -234,7 +234,7 @@ func (l *linter) shadowed(r *rule, p *Profile, about []*lintTool) {
 	}
 	var by []string
 	for _, t := range about {
-		first := p.firstOver(t)
+		first := p.firstOver(t, []*rule{r})
 		if first == nil {
 			return
 		}
@@ -245,10 +245,10 @@ func (l *linter) shadowed(r *rule, p *Profile, about []*lintTool) {
 	l.add(FindingShadowed, false, r.pos, "remove it, or narrow the others", "the rule %q has no effect: other rules decide all it is about: %s", r.label(), few(by))
 }
 
-// firstOver finds a rule that denies or asks about every call of a tool, whatever is allowed.
-func (p *Profile) firstOver(t *lintTool) *rule {
+// firstOver finds a rule that denies or asks about every call of a tool, whatever the given allow rules say.
+func (p *Profile) firstOver(t *lintTool, allows []*rule) *rule {
 	for _, r := range p.rules {
-		if r.list != allowlist && !r.soft && !r.conditional() && r.matches(t.name, t.raw()) {
+		if r.list != allowlist && !r.soft && !slices.ContainsFunc(allows, r.excepts) && !r.conditional() && r.matches(t.name, t.raw()) {
 			return r
 		}
 	}

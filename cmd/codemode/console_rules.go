@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/store"
 )
 
 // rulesOf are the rules of an Evaluator, as the page shows and changes them.
@@ -105,18 +107,41 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 	return replace.File(path, text, info.Mode().Perm())
 }
 
-func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error) {
+// proposal is a rule for the user's file.
+func (r *rulesOf) proposal(p console.Proposal) (profiles.Files, profiles.Proposal, error) {
 	files, err := r.set.files()
+	if err == nil && files.User == "" {
+		err = errors.New("there is no configuration file of yours to propose it in")
+	}
+	return files, profiles.Proposal{
+		Profile: p.Profile, List: p.List, Tool: p.Tool, Args: p.Args, By: p.By, Why: p.Why, Time: time.Now(),
+	}, err
+}
+
+// Effect says what a proposal would change in recent calls. Their arguments are for whoever started the process, who can read the
+// record in any case.
+func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, error) {
+	files, proposal, err := r.proposal(p)
+	if err != nil {
+		return nil, err
+	}
+	past, unread := recentCalls(time.Now(), func(q store.Query, f func(*audit.Entry) error) error { return recordOf{r.e}.Entries(ctx, q, f) })
+	effect, err := files.Effect(proposal, past)
+	switch {
+	case err != nil:
+		return nil, err
+	case unread != nil:
+		return []string{"recent calls are not compared: the record cannot be read"}, nil
+	}
+	return effect.Lines(recentWords, p.By == who()), nil
+}
+
+func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error) {
+	files, proposal, err := r.proposal(p)
 	if err != nil {
 		return "", err
 	}
-	if files.User == "" {
-		return "", errors.New("there is no configuration file of yours to propose it in")
-	}
-	err = files.Propose(profiles.Proposal{
-		Profile: p.Profile, List: p.List, Tool: p.Tool, Args: p.Args, By: p.By, Why: p.Why, Time: time.Now(),
-	})
-	if err != nil {
+	if err = files.Propose(proposal); err != nil {
 		return "", fmt.Errorf("proposing a rule in %s: %w", files.User, err)
 	}
 	return files.User, nil

@@ -290,6 +290,9 @@ func ruleLine(r profiles.Reason) string {
 	if r.Soft {
 		line += ", unless allowed"
 	}
+	if len(r.Unless) > 0 {
+		line += ", unless allowed by " + strings.Join(r.Unless, " or ")
+	}
 	return line
 }
 
