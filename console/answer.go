@@ -70,6 +70,7 @@ type Result struct {
 	status  int
 	inquiry bool               // it was no call
 	about   *approvals.Request // what was answered; nil if it was not
+	edited  bool               // with other arguments than the program's
 	asked   *approvals.Request // the same, of a call that was allowed and that the record tells the end of
 }
 
@@ -145,6 +146,11 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil, about: a.request}
 	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && !done.inquiry && !a.request.Ahead {
 		done.asked = a.request
+	}
+	if said.Args != nil { // what was answered is the call with these
+		changed := *a.request
+		changed.Args = said.Args
+		done.about, done.edited = &changed, true
 	}
 	if said.Propose != "" {
 		done.Note = c.propose(ctx, s, a, said.Propose == ProposeExact)

@@ -32,6 +32,7 @@ type answered struct {
 	run       string // "" where nothing is to be learned of them
 	allowed   bool
 	inquiry   bool
+	edited    bool // a person changed the arguments
 	calls     []answeredCall
 	results   map[int]*Result // by number of a call: how it ended, as far as that is known. The session's mutex guards it
 }
@@ -54,7 +55,7 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 		run := x.about.Run
 		a := byRun[run]
 		if a == nil {
-			a = &answered{time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.inquiry, results: map[int]*Result{}}
+			a = &answered{time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.inquiry, edited: x.edited, results: map[int]*Result{}}
 			a.tool = approvals.Heading(x.about)
 			byRun[run] = a
 			all = append(all, a)
@@ -92,6 +93,7 @@ type answeredView struct {
 	Class   string // of the worst of its calls: open, bad, good, or plainly
 	State   string
 	Summary string
+	Edited  bool
 	Time    time.Time
 	Run     string      // whose page says more; "" if this person does not see that
 	Why     string      // of one call
@@ -164,7 +166,7 @@ func (x *Result) tell(e *audit.Entry) {
 
 // showAnswered makes an answer ready for a page.
 func (c *Console) showAnswered(s *session, a *answered) *answeredView {
-	v := &answeredView{ID: "given-" + a.ids[0], For: strings.Join(a.ids, " "), Time: a.time}
+	v := &answeredView{ID: "given-" + a.ids[0], For: strings.Join(a.ids, " "), Time: a.time, Edited: a.edited}
 	if sees := c.sees(s.person); a.run != "" && (slices.Contains(sees, "") || slices.Contains(sees, a.principal)) {
 		v.Run = a.run
 	}

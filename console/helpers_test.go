@@ -91,7 +91,7 @@ func (w *world) ask(calls ...*approvals.Request) <-chan []approvals.Answer {
 	// What keeps the question open until somebody comes.
 	desk := &w.desk
 	go func() {
-		answers <- desk.AskAll(w.t.Context(), calls, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
+		answers <- desk.AskAll(w.t.Context(), calls, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: 10 * time.Minute})
 	}()
 	w.until("the calls wait", func() bool { return w.waiting() == before+len(calls) })
 	return answers

@@ -243,6 +243,15 @@ type group struct {
 // Together reports whether the calls of a group are shown as one.
 func (g *group) Together() bool { return len(g.Asks) > 1 }
 
+// AtOnce reports whether the calls of a group are asked at the same moment for the same person, and wait as long.
+func (g *group) AtOnce() bool {
+	first := g.Asks[0]
+	return !slices.ContainsFunc(g.Asks, func(a *asked) bool {
+		return a.Principal != first.Principal || a.Profile != first.Profile ||
+			a.Since.Sub(first.Since).Abs() > time.Second || a.Expires.Sub(first.Expires).Abs() > time.Second
+	})
+}
+
 func groups(all []*asked) []*group {
 	var list []*group
 	at := map[string]*group{}
@@ -296,7 +305,6 @@ func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session
 	all := c.pending(s)
 	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all), Answered: c.answered(r, s)}
 	v.Title = fmt.Sprintf("%d waiting", len(all))
-	v.Refresh = len(all) == 0
 	c.render(w, "pending", v)
 }
 

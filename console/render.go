@@ -30,8 +30,9 @@ func parse() map[string]*template.Template {
 		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"word": word, "lines": lines, "short": short, "json": func(raw json.RawMessage) []span { return lines(editable(raw)) },
 		"heading": func(name string) string { return approvals.Heading(&approvals.Request{Name: name}) },
-		"one":     func(v any, a *asked) askIn { return askIn{v, a, false} },
-		"whole":   func(v any, a *asked) askIn { return askIn{v, a, true} },
+		"one":     func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
+		"row":     func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
+		"whole":   func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
 		"in":      func(v any, one *answeredView) givenIn { return givenIn{v, one} },
 		"table":   func(v any, rows []row) rowsIn { return rowsIn{v, rows} },
 	}
@@ -56,9 +57,10 @@ type givenIn struct {
 
 // askIn is a question inside of a page.
 type askIn struct {
-	Page  any
-	Ask   *asked
-	Whole bool // it is the page of this question
+	Page   any
+	Ask    *asked
+	Whole  bool // it is the page of this question
+	AtOnce bool // for whom and until when stands above all questions of its group
 }
 
 // A frame is what stands around every page.
@@ -74,7 +76,6 @@ type frame struct {
 	Admin   bool
 	Record  bool
 	Grants  bool
-	Refresh bool // the page is loaded anew by itself where there is no script
 }
 
 // frame begins a page.

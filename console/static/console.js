@@ -143,6 +143,10 @@
 
   const link = $("link");
   const connected = (yes) => {
+    const lost = document.documentElement.classList;
+    if (!yes && !lost.contains("lost")) say("The connection to codemode is lost. What waits is not shown as it is now, and this decides nothing.", true);
+    if (yes && lost.contains("lost")) say("Connected again.");
+    lost.toggle("lost", !yes);
     link.textContent = yes ? "Live: what programs ask appears by itself." : "Not connected: what is new does not appear.";
     link.classList.toggle("broken", !yes);
   };
@@ -184,7 +188,7 @@
   else follow();
 
   setInterval(() => {
-    for (const t of document.querySelectorAll(".ask time.age")) {
+    for (const t of document.querySelectorAll("#main time.age")) {
       const s = Math.max(0, Math.round((Date.now() - Date.parse(t.dateTime)) / 1000));
       t.textContent = s < 60 ? s + " s" : s < 3600 ? Math.floor(s / 60) + " min" : Math.floor(s / 3600) + " h";
     }
