@@ -13,42 +13,53 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A bar shows how far a measurement has come, on a terminal; elsewhere nothing.
+// A bar shows how far a measurement has come: on a terminal in a line that it draws anew, elsewhere in a line every some seconds.
 type bar struct {
-	out   io.Writer // nil: not a terminal
-	width int
+	out      io.Writer
+	terminal bool
+	width    int
+	now      func() time.Time
+	began    time.Time
 
 	mu   sync.Mutex
 	last time.Time
 }
 
 func newBar(w io.Writer) *bar {
+	b := &bar{out: w, now: time.Now, began: time.Now()}
 	f, ok := w.(*os.File)
-	if !ok || !isTerminal(f) {
-		return &bar{}
+	if b.terminal = ok && isTerminal(f); !b.terminal {
+		b.last = b.began // what takes less than lineEvery says nothing
+		return b
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < 40 {
-		width = 80
+	var err error
+	if b.width, _, err = term.GetSize(int(f.Fd())); err != nil || b.width < 40 {
+		b.width = 80
 	}
-	return &bar{out: w, width: width}
+	return b
 }
 
-// barEvery is how often a bar is drawn anew at most.
-const barEvery = 50 * time.Millisecond
+const (
+	barEvery  = 50 * time.Millisecond // how often a bar is drawn anew at most
+	lineEvery = 10 * time.Second      // how often there is a line where there is no terminal
+)
 
 // show may be called from several goroutines.
 func (b *bar) show(done, total int, what string) {
-	if b.out == nil {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
-	if now.Sub(b.last) < barEvery || total <= 0 {
+	now, every := b.now(), lineEvery
+	if b.terminal {
+		every = barEvery
+	}
+	if now.Sub(b.last) < every || total <= 0 {
 		return
 	}
 	b.last = now
+	if !b.terminal {
+		fmt.Fprintf(b.out, "codemode: %d of %d after %v: %s\n", done, total, now.Sub(b.began).Round(time.Second), visible.Line(what))
+		return
+	}
 	const cells = 20
 	full := min(cells*done/total, cells)
 	line := fmt.Sprintf("%s%s %d/%d  %s", strings.Repeat("#", full), strings.Repeat(".", cells-full), done, total, visible.Line(what))
@@ -59,7 +70,7 @@ func (b *bar) show(done, total int, what string) {
 }
 
 func (b *bar) clear() {
-	if b.out != nil {
+	if b.terminal {
 		fmt.Fprint(b.out, "\r\x1b[K")
 	}
 }

@@ -25,7 +25,13 @@ type IsolationOptions struct {
 	Busy int
 	// CPU is the time a program may compute; zero is 3 s, what suites are written for.
 	CPU time.Duration
-	// Progress is told of each case before it runs; nil tells nobody.
+	// Once runs each program once. Otherwise it runs twice in a row, and the second time has to end like the first: it gets the guest
+	// of the first, where something may be left.
+	Once bool
+	// Parallel is how many cases run at once of those that neither time nor memory decides about; zero is one for each processor.
+	// With Busy there is one.
+	Parallel int
+	// Progress is told of each case before it runs, by several goroutines; nil tells nobody.
 	Progress func(done, total int, file string)
 }
 
@@ -49,10 +55,11 @@ func (o IsolationOptions) limits() sandbox.Limits {
 	}
 }
 
-// Isolation runs a suite against this build: in the order of its manifest, in
-// this process, each program twice in a row, and after each case a program
-// that has to answer. The error is about what kept the suite from running; what
-// it found is in the report.
+// Isolation runs a suite against this build, in this process: each program twice in a row unless told otherwise, and after each case a
+// program that has to answer. First come the cases that neither time nor memory decides about, several at once, each in an engine that
+// no other case uses meanwhile. Then the others run alone, and of the first those that did not end as they should: what is reported
+// as wrong was wrong when it ran alone. Within both parts the order is that of the manifest, as is that of the report. The error is
+// about what kept the suite from running; what it found is in the report.
 func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationReport, error) {
 	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir})
 	if err != nil {
@@ -61,7 +68,10 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	defer engine.Close(context.WithoutCancel(ctx))
 	r := &isolation{
 		engine: engine, limits: o.limits(), reader: &analysis.Reader{},
-		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}),
+		gate: hostfns.NewGate(hostfns.Deps{Tools: tools{}, Recorder: tools{}, Sender: tools{}}), rounds: 2,
+	}
+	if o.Once {
+		r.rounds = 1
 	}
 	if len(o.Worker) > 0 {
 		r.reader.Workers = analysis.NewWorkers(nil, o.Worker...)
@@ -70,22 +80,31 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	if problem := r.probe(ctx); problem != "" {
 		return nil, fmt.Errorf("the sandbox does not work even before the first case: %s", problem)
 	}
-	report := &IsolationReport{Guest: engine.Hash()}
 	before, started := levels(), time.Now()
+	report := &IsolationReport{Guest: engine.Hash(), Started: started.UTC(), Cases: make([]CaseResult, len(s.Cases))}
+	done, err := r.atOnce(ctx, o, s, report.Cases)
+	if err != nil {
+		return nil, err
+	}
 	stop := r.keepBusy(ctx, o.Busy)
 	for i, c := range s.Cases {
-		if o.Progress != nil {
-			o.Progress(i, len(s.Cases), c.File)
+		if report.Cases[i].OK {
+			continue
 		}
+		if o.Progress != nil {
+			o.Progress(done, len(s.Cases), c.File)
+		}
+		done++
 		if o.Busy == 0 {
 			debug.FreeOSMemory() // so that a case's peak is its own
 		}
-		result := r.run(ctx, c)
+		resetPeak()
+		report.Cases[i] = r.run(ctx, c)
 		if ctx.Err() != nil {
 			stop()
 			return nil, context.Cause(ctx)
 		}
-		report.Cases = append(report.Cases, result)
+		_, report.Cases[i].PeakKiB = resident()
 	}
 	stop()
 	total := time.Since(started)
@@ -99,16 +118,75 @@ type isolation struct {
 	gate   *hostfns.Gate
 	limits sandbox.Limits
 	reader *analysis.Reader
+	rounds int // of each case
+}
+
+// atOnce runs the cases that can run beside others, and puts the results of those that ended as they should, which it counts, where
+// they belong.
+func (r *isolation) atOnce(ctx context.Context, o IsolationOptions, s *Suite, results []CaseResult) (done int, err error) {
+	if o.Parallel == 0 {
+		o.Parallel = runtime.GOMAXPROCS(0)
+	}
+	var left []int
+	for i, c := range s.Cases {
+		if !c.measured() {
+			left = append(left, i)
+		}
+	}
+	workers := min(o.Parallel, len(left))
+	if workers < 2 || o.Busy > 0 {
+		return 0, nil
+	}
+	var mu sync.Mutex
+	next := func() (i int, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(left) == 0 || ctx.Err() != nil {
+			return 0, false
+		}
+		i, left = left[0], left[1:]
+		if o.Progress != nil {
+			o.Progress(done, len(s.Cases), s.Cases[i].File)
+		}
+		return i, true
+	}
+	var wg sync.WaitGroup
+	for range workers {
+		engine, newErr := sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir})
+		if newErr != nil {
+			err = newErr
+			break
+		}
+		own := *r
+		own.engine = engine
+		wg.Go(func() {
+			defer engine.Close(context.WithoutCancel(ctx))
+			for i, ok := next(); ok; i, ok = next() {
+				if result := own.run(ctx, s.Cases[i]); result.Exact {
+					mu.Lock()
+					results[i] = result
+					done++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return done, err
 }
 
 // run judges one case.
-func (r *isolation) run(ctx context.Context, c *Case) CaseResult {
+func (r *isolation) run(ctx context.Context, c *Case) (result CaseResult) {
+	started := time.Now()
+	result = CaseResult{File: c.File, Class: c.Class, Expected: c.Outcome, OK: true, Exact: true, Started: started.UTC()}
+	defer func() { result.TookMS = ms(time.Since(started)) }()
 	for _, earlier := range c.before {
 		r.once(ctx, earlier)
 	}
-	resetPeak()
-	result := CaseResult{File: c.File, Class: c.Class, Expected: c.Outcome, OK: true, Exact: true}
-	for range 2 {
+	for range r.rounds {
 		result.add(c, r.once(ctx, c), r.limits.CPU)
 		if ctx.Err() != nil {
 			return result
@@ -118,7 +196,6 @@ func (r *isolation) run(ctx context.Context, c *Case) CaseResult {
 		result.Unhealthy = true
 		result.fail("afterwards a plain program did not answer: " + problem)
 	}
-	_, result.PeakKiB = resident()
 	return result
 }
 

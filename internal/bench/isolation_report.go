@@ -7,19 +7,21 @@ import (
 	"time"
 )
 
-// A CaseResult is how a case went. Of its two runs it has the worse figures.
+// A CaseResult is how a case went. Of its runs it has the worst figures.
 type CaseResult struct {
-	File        string  `json:"file"`
-	Class       string  `json:"class"`
-	Expected    Outcome `json:"expected"`
-	Got         Outcome `json:"got"`
-	OK          bool    `json:"ok"`    // every run ended in a way that the case accepts
-	Exact       bool    `json:"exact"` // and in the one it names first
-	MS          float64 `json:"ms"`
-	OvershootMS float64 `json:"overshoot_ms"` // beyond the limit for computing
-	Detail      string  `json:"detail"`
-	PeakKiB     int     `json:"peak_kib,omitempty"` // of the process, while the case ran
-	Unhealthy   bool    `json:"unhealthy,omitempty"`
+	File        string    `json:"file"`
+	Class       string    `json:"class"`
+	Expected    Outcome   `json:"expected"`
+	Got         Outcome   `json:"got"`
+	OK          bool      `json:"ok"`    // every run ended in a way that the case accepts
+	Exact       bool      `json:"exact"` // and in the one it names first
+	MS          float64   `json:"ms"`    // the longest run
+	Started     time.Time `json:"started"`
+	TookMS      float64   `json:"took_ms"`      // the whole case: its runs, what it comes after, and the plain program
+	OvershootMS float64   `json:"overshoot_ms"` // beyond the limit for computing
+	Detail      string    `json:"detail"`
+	PeakKiB     int       `json:"peak_kib,omitempty"` // of the process, while the case ran; 0 if others did
+	Unhealthy   bool      `json:"unhealthy,omitempty"`
 
 	overshoots []float64 // of the runs that reached the limit
 	runs       int
@@ -73,6 +75,7 @@ func shorten(s string) string {
 // An IsolationReport is what a suite found.
 type IsolationReport struct {
 	Guest   string           `json:"guest"` // sha256
+	Started time.Time        `json:"started"`
 	Cases   []CaseResult     `json:"cases"`
 	Summary IsolationSummary `json:"summary"`
 }

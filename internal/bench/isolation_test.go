@@ -226,6 +226,91 @@ func TestBusyMachine(t *testing.T) {
 	}
 }
 
+// Cases that neither time nor memory decides about run at once, the others alone; the report has all in the order of the list.
+func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
+	manifest, programs := []string{}, map[string]string{}
+	for i := range 12 {
+		name, outcome := fmt.Sprintf("%d.js", i), `"value"`
+		if i%3 == 0 {
+			outcome = `"value", "also": ["timeout"]`
+		}
+		manifest = append(manifest, fmt.Sprintf(`{"file": %q, "class": "c", "outcome": %s}`, name, outcome))
+		programs[name] = "return await codemode.echo(1)"
+	}
+	programs["1.js"] = "throw new Error('no')" // runs again alone
+	s := suite(t, "["+strings.Join(manifest, ",")+"]", programs)
+	var mu sync.Mutex
+	var told []string
+	r, err := Isolation(t.Context(), IsolationOptions{
+		Wasm: guest(t), CacheDir: cache(t), CPU: time.Minute, Parallel: 3,
+		Progress: func(done, total int, file string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if total != 12 || done < 0 || done >= total {
+				t.Errorf("progress was %d of %d", done, total)
+			}
+			told = append(told, file)
+		},
+	}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range r.Cases {
+		alone := i%3 == 0 || i == 1
+		if c.File != fmt.Sprintf("%d.js", i) || c.OK != (i != 1) || c.TookMS < c.MS || c.Started.Before(r.Started) {
+			t.Errorf("case %d is %+v", i, c)
+		}
+		if now, _ := resident(); now >= 0 && (c.PeakKiB > 0) != alone {
+			t.Errorf("%s: a peak of %d KiB, which is measured only alone", c.File, c.PeakKiB)
+		}
+	}
+	if len(told) != 13 || told[8] != "0.js" || told[9] != "1.js" {
+		t.Errorf("progress was told of %v, want those at once first, then the others, and 1.js twice", told)
+	}
+	if leaks := r.Summary.leaks(); len(leaks) > 0 {
+		t.Errorf("left over: %v", leaks)
+	}
+}
+
+// With Once each program runs once.
+func TestOnce(t *testing.T) {
+	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value"}]`, map[string]string{"a.js": "return 1"})
+	for _, once := range []bool{false, true} {
+		r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: time.Minute, Once: once}, s)
+		if err != nil || !r.Summary.Pass {
+			t.Fatalf("got %+v, %v", r, err)
+		}
+		if want := map[bool]int{false: 2, true: 1}[once]; r.Cases[0].runs != want {
+			t.Errorf("once %v: %d runs, want %d", once, r.Cases[0].runs, want)
+		}
+	}
+}
+
+// JUnit has the whole time of each case, the sum of a suite's cases, the time of all, and when each began.
+func TestTimesInJUnit(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	r := &IsolationReport{Started: began, Cases: []CaseResult{
+		{File: "a.js", Class: "c", OK: true, MS: 10, TookMS: 1500, Started: began.Add(2 * time.Second)},
+		{File: "b.js", Class: "c", OK: true, MS: 10, TookMS: 250, Started: began.Add(time.Second)},
+		{File: "c.js", Class: "d", OK: false, MS: 10, TookMS: 125, Started: began.Add(3 * time.Second)},
+	}}
+	r.Summary.TotalMS = 1600
+	var b bytes.Buffer
+	if err := r.Write(&b, "junit", false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<testsuites tests="4" failures="1" time="1.6" timestamp="2026-01-02T02:04:05Z">`,
+		`<testsuite name="c" tests="2" failures="0" time="1.75" timestamp="2026-01-02T02:04:06Z">`,
+		`<testsuite name="d" tests="1" failures="1" time="0.125" timestamp="2026-01-02T02:04:08Z">`,
+		`<testcase name="a.js" classname="c" time="1.5">`, `<testcase name="b.js" classname="c" time="0.25">`,
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("there is no %s in\n%s", want, &b)
+		}
+	}
+}
+
 func TestIsolationCanceled(t *testing.T) {
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -4,22 +4,31 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// The form of JUnit's reports that CI systems read.
+// The form of JUnit's reports that CI systems read. Times are in seconds. That of a suite is the sum of its cases, that of all is what
+// passed from begin to end: less, where cases ran at once. A timestamp is when the first case began, in UTC.
 type junitSuites struct {
-	XMLName xml.Name     `xml:"testsuites"`
-	Suites  []junitSuite `xml:"testsuite"`
+	XMLName   xml.Name     `xml:"testsuites"`
+	Tests     int          `xml:"tests,attr"`
+	Failures  int          `xml:"failures,attr"`
+	Time      float64      `xml:"time,attr"`
+	Timestamp string       `xml:"timestamp,attr"`
+	Suites    []junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Time     float64     `xml:"time,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Time      float64     `xml:"time,attr"`
+	Timestamp string      `xml:"timestamp,attr"`
+	Cases     []junitCase `xml:"testcase"`
+
+	started time.Time
 }
 
 type junitCase struct {
@@ -35,21 +44,31 @@ type junitFailure struct {
 }
 
 func (r *IsolationReport) writeJUnit(w io.Writer) error {
-	var suites junitSuites
+	suites := junitSuites{Time: round(r.Summary.TotalMS / 1000), Timestamp: timestamp(r.Started)}
 	at := map[string]int{}
 	for _, c := range r.Cases {
 		i, ok := at[c.Class]
 		if !ok {
 			i = len(suites.Suites)
 			at[c.Class] = i
-			suites.Suites = append(suites.Suites, junitSuite{Name: xmlText(c.Class)})
+			suites.Suites = append(suites.Suites, junitSuite{Name: xmlText(c.Class), started: c.Started})
 		}
-		suites.Suites[i].add(c.File, c.Class, c.MS/1000, c.OK, c.got(), c.Detail)
+		suite := &suites.Suites[i]
+		suite.add(c.File, c.Class, c.TookMS/1000, c.OK, c.got(), c.Detail)
+		if c.Started.Before(suite.started) {
+			suite.started = c.Started
+		}
 	}
-	process := junitSuite{Name: "process"}
+	process := junitSuite{Name: "process", started: r.Started}
 	leaks := r.Summary.leaks()
 	process.add("nothing is left over", "process", 0, len(leaks) == 0, "left over: "+strings.Join(leaks, ", "), "")
 	suites.Suites = append(suites.Suites, process)
+	for i := range suites.Suites {
+		s := &suites.Suites[i]
+		s.Timestamp = timestamp(s.started)
+		suites.Tests += s.Tests
+		suites.Failures += s.Failures
+	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -61,6 +80,8 @@ func (r *IsolationReport) writeJUnit(w io.Writer) error {
 	_, err := io.WriteString(w, "\n")
 	return err
 }
+
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func (s *junitSuite) add(name, class string, seconds float64, ok bool, message, text string) {
 	c := junitCase{Name: xmlText(name), Class: xmlText(class), Time: round(seconds)}

@@ -131,10 +131,29 @@ func (s *Suite) Filter(pattern string) (*Suite, error) {
 	return kept, nil
 }
 
+// Shard keeps the i-th of n parts of a suite, the first of which is 1: each n-th case, from the i-th on. The same suite has the same
+// parts each time, disjoint and together all of it. What a case comes after runs with it in each of them.
+func (s *Suite) Shard(i, n int) (*Suite, error) {
+	switch {
+	case n < 1 || i < 1 || i > n:
+		return nil, fmt.Errorf("there is no part %d of %d", i, n)
+	case i > len(s.Cases):
+		return nil, fmt.Errorf("part %d of %d is empty, as there are only %d cases", i, n, len(s.Cases))
+	}
+	part := &Suite{}
+	for at := i - 1; at < len(s.Cases); at += n {
+		part.Cases = append(part.Cases, s.Cases[at])
+	}
+	return part, nil
+}
+
 func matches(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }
+
+// measured reports whether time or memory decides about the case: then it runs alone.
+func (c *Case) measured() bool { return c.accepts(Timeout) || c.accepts(Memory) }
 
 // accepts reports whether an outcome is safe for the case.
 func (c *Case) accepts(o Outcome) bool { return o == c.Outcome || slices.Contains(c.Also, o) }

@@ -80,6 +80,38 @@ func TestFilterKeepsWhatACaseComesAfter(t *testing.T) {
 	}
 }
 
+// The parts of a suite are disjoint, the same each time, and together all of it.
+func TestShards(t *testing.T) {
+	all, err := LoadSuite(Attacks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 2, 7, len(all.Cases)} {
+		seen := map[string]bool{}
+		for i := 1; i <= n; i++ {
+			part, err := all.Shard(i, n)
+			again, err2 := all.Shard(i, n)
+			if err != nil || err2 != nil || len(part.Cases) < len(all.Cases)/n {
+				t.Fatalf("part %d of %d: %v, %v", i, n, err, err2)
+			}
+			for k, c := range part.Cases {
+				if seen[c.File] || again.Cases[k] != c {
+					t.Errorf("part %d of %d has %s, which another part has, or not each time", i, n, c.File)
+				}
+				seen[c.File] = true
+			}
+		}
+		if len(seen) != len(all.Cases) {
+			t.Errorf("%d parts have %d of %d cases", n, len(seen), len(all.Cases))
+		}
+	}
+	for _, wrong := range [][2]int{{0, 1}, {-1, 2}, {3, 2}, {1, 0}, {1, -1}, {len(all.Cases) + 1, len(all.Cases) + 1}} {
+		if part, err := all.Shard(wrong[0], wrong[1]); err == nil {
+			t.Errorf("Shard(%d, %d) gave %d cases", wrong[0], wrong[1], len(part.Cases))
+		}
+	}
+}
+
 func TestExpect(t *testing.T) {
 	for _, test := range []struct {
 		expect, value string
