@@ -171,7 +171,7 @@ type sessions struct {
 }
 
 // sessionWait bounds how long the store may take: nothing runs in a session that cannot be looked up.
-const sessionWait = 5 * time.Second
+const sessionWait = 4 * time.Second
 
 func (s *sessions) put(ctx context.Context, made Session) error {
 	key := Fingerprint(made.ID)

@@ -230,12 +230,25 @@ func (e *Evaluator) endOldest(ctx context.Context, db *store.DB, principal strin
 func (x *execution) unkept(db *store.DB) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
-	now, err := db.ParkedRun(ctx, x.resp.Run)
-	if x.row == nil {
-		return errors.Is(err, store.ErrNotFound)
+	absent := func() bool {
+		now, err := db.ParkedRun(ctx, x.resp.Run)
+		if x.row == nil {
+			return errors.Is(err, store.ErrNotFound)
+		}
+		return err == nil && now.Claim == x.row.Claim && now.Round == x.row.Round
 	}
-	return err == nil && now.Claim == x.row.Claim && now.Round == x.row.Round
+	if !absent() {
+		return false
+	}
+	select { // a database that answers again after a while may have what was sent before yet to do
+	case <-time.After(lateWrite):
+	case <-ctx.Done():
+	}
+	return absent()
 }
+
+// lateWrite is longer than a database takes that answers again to perform what it received when it did not.
+const lateWrite = time.Second
 
 func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, error) {
 	gate, err := x.run.Save()

@@ -75,18 +75,18 @@ func (r *round) came() (over func()) {
 // afterYeses waits until every yes that was given so far has been told, here or over a book that others share.
 func (a *ask) afterYeses(ctx context.Context) {
 	if book, ok := a.desk.book().(SharedBook); ok {
+		reading, cancel := context.WithTimeout(ctx, farWait)
+		defer cancel()
 		for _, other := range a.round.asks {
 			if other == a || other.failed != nil || other.isOver() {
 				continue
 			}
-			reading, cancel := context.WithTimeout(ctx, farWait)
 			if p, err := book.Find(reading, other.request.ID); err == nil && p.Allowed {
 				select {
 				case <-other.told:
 				case <-reading.Done():
 				}
 			}
-			cancel()
 		}
 	}
 	a.round.mu.Lock()
@@ -142,8 +142,19 @@ type move struct {
 // useWithin is how long a yes is good for after the last moment at which it can be given.
 const useWithin = time.Minute
 
-// open enters a question into the book.
-func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Options) *ask {
+// said is what a program and a person may read of an error: of one of the book, no names of files and hosts.
+func said(err error) string {
+	if known, ok := errors.AsType[interface {
+		error
+		Reason() string
+	}](err); ok {
+		return known.Reason()
+	}
+	return Words(err.Error())
+}
+
+// open enters a question into the book, before writing ends.
+func (d *Desk) open(ctx, writing context.Context, r *Request, channels []Channel, o Options) *ask {
 	copied := *r
 	copied.OtherOnly = o.OtherOnly
 	start := time.Now()
@@ -182,7 +193,7 @@ func (d *Desk) open(ctx context.Context, r *Request, channels []Channel, o Optio
 		if a.digest, a.failed = copied.binding(a.expires).Digest(); a.failed == nil {
 			copied.Digest, copied.Expires = a.digest, a.expires
 			d.mine(copied.ID, true) // before others can see it
-			a.failed = d.propose(ctx, &copied, channels, o)
+			a.failed = d.propose(writing, &copied, channels, o)
 		}
 	}
 	if !again || !o.Borrowed { // one that is put again may be this process's, which asks another client
@@ -326,7 +337,7 @@ func (a *ask) late(got reply) {
 func (a *ask) decide(ctx context.Context) Answer {
 	var answer Answer
 	if a.failed != nil {
-		answer = Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person cannot be asked about this call: " + Words(a.failed.Error())}
+		answer = Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person cannot be asked about this call: " + said(a.failed)}
 	} else {
 		answer = a.wait(ctx)
 	}
@@ -430,7 +441,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 				}
 				got.settled()
 				if !errors.Is(err, ErrTaken) {
-					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be kept: " + Words(err.Error())}
+					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be kept: " + said(err)}
 				}
 				a.late(got)
 				_, taken = a.desk.book().(SharedBook) // another process was faster; its answer is coming
@@ -446,7 +457,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 	answer := nobody(a.tried, a.request, a.options.Fallback && !a.inquires())
 	if answer.Allowed {
 		if err := a.desk.book().Answer(ctx, a.request.ID, a.digest, true, ByFallback, json.RawMessage(`{}`)); err != nil {
-			return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "the answer could not be kept: " + Words(err.Error())}
+			return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "the answer could not be kept: " + said(err)}
 		}
 		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
 	}

@@ -15,6 +15,8 @@ const (
 	DefaultMinHuman = 300 * time.Millisecond
 	// maxTurns bounds how long a question may wait for its turn in a channel, in units of the timeout.
 	maxTurns = 10
+	// bookWait bounds how long the questions of one moment may take to be entered into the book.
+	bookWait = 4 * time.Second
 )
 
 // Options say how long to ask and what an empty room means. The zero value refuses when nobody is there.
@@ -111,8 +113,10 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 	defer stop(nil)
 	asks := make([]*ask, len(calls))
 	round := newRound()
+	writing, cancel := context.WithTimeout(ctx, bookWait) // all of them: who asks waits for them together
+	defer cancel()
 	for i, r := range calls {
-		asks[i] = d.open(ctx, r, channels, o)
+		asks[i] = d.open(ctx, writing, r, channels, o)
 		asks[i].round = round
 	}
 	round.asks = asks

@@ -156,7 +156,7 @@ func TestAsk(t *testing.T) {
 }
 
 func TestANoBeatsAYesOfTheSameMoment(t *testing.T) {
-	a := (&Desk{}).open(t.Context(), &Request{}, make([]Channel, 3), Options{Timeout: time.Minute})
+	a := (&Desk{}).open(t.Context(), t.Context(), &Request{}, make([]Channel, 3), Options{Timeout: time.Minute})
 	a.waiting = 3
 	a.replies <- reply{source: source{name: "fast"}, Reply: Reply{Decision: AllowOnce}, took: time.Second}
 	a.replies <- reply{source: source{name: "also"}, Reply: Reply{Decision: AllowOnce}, took: time.Second}

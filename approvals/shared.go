@@ -137,7 +137,7 @@ func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
 	}
 	a.tried[len(a.tried)-1].Outcome = Yes
 	fail := func(err error) Answer {
-		return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be read: " + Words(err.Error())}
+		return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be read: " + said(err)}
 	}
 	if a.inquires() {
 		if err := a.request.Inquiry.answered(&got.Reply); err != nil {

@@ -47,9 +47,12 @@ const (
 	writtenWithin = 4 * time.Second
 	// undoWait bounds how long it is tried to say that a call was not made which could not be recorded.
 	undoWait = 500 * time.Millisecond
+	// slowAfter is how long an attempt takes before who comes meanwhile is refused at once. It is shorter than writtenWithin, and than
+	// what the store gives each other use: who was refused once does not wait again with the next entry.
+	slowAfter = 2500 * time.Millisecond
 	// firstRetry is when a batch that could not be written is tried again. Each failure doubles it, up to retryAfter.
 	firstRetry = 10 * time.Millisecond
-	retryAfter = 500 * time.Millisecond
+	retryAfter = 200 * time.Millisecond
 	// downAfter is how many attempts in a row fail before entries are refused without waiting for the next one.
 	downAfter = 3
 )
@@ -246,7 +249,7 @@ func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 
 // away says why the database cannot be written at the moment, as far as that is known; nil if it can. The caller holds mu.
 func (r *Record) away() error {
-	if r.down == nil && !r.began.IsZero() && time.Since(r.began) > writtenWithin {
+	if r.down == nil && !r.began.IsZero() && time.Since(r.began) > slowAfter {
 		return errSlow
 	}
 	return r.down
@@ -327,8 +330,20 @@ func (r *Record) Flush(ctx context.Context) error {
 	}
 }
 
-// DB gives the database once it is open; it may be closed with the Record only.
+// DB gives the database once it is open; it may be closed with the Record only. It returns within a few seconds, and at once while
+// the database is known to be away.
 func (r *Record) DB(ctx context.Context) (*store.DB, error) {
+	if db := r.db.get(); db != nil {
+		return db, nil
+	}
+	r.mu.Lock()
+	away := r.away()
+	r.mu.Unlock()
+	if away != nil {
+		return nil, away
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
+	defer cancel()
 	return r.db.wait(ctx)
 }
 
@@ -407,6 +422,16 @@ func (h *dbHolder) err() error {
 		return ErrClosed
 	}
 	return h.last
+}
+
+// get gives the database if it is open.
+func (h *dbHolder) get() *store.DB {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return nil
+	}
+	return h.db
 }
 
 func (h *dbHolder) wait(ctx context.Context) (*store.DB, error) {

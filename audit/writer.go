@@ -265,7 +265,7 @@ func (w *writer) failed(err error) {
 	if w.fails++; w.fails < downAfter {
 		return
 	}
-	w.fails = downAfter + 3 // where the wait is the longest
+	w.fails = downAfter + 2 // where the wait is the longest
 	w.r.mu.Lock()
 	first := w.r.down == nil
 	w.r.down = err

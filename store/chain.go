@@ -347,6 +347,7 @@ func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	c.db.heard()
 	if n == 1 {
 		name := c.next
 		c.name.Store(&name)

@@ -13,7 +13,7 @@ const (
 	// parkWait is the same for a parked run, which may have many megabytes.
 	parkWait = 10 * time.Second
 	// probeWait bounds one look at whether a stalled database answers again, and probeEvery is the time between two.
-	probeWait  = time.Second
+	probeWait  = 3 * time.Second
 	probeEvery = 100 * time.Millisecond
 )
 

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -141,6 +140,7 @@ type house struct {
 	log         *screen
 	transcript  *screen // all that crossed MCP, in both directions
 	cmd         *exec.Cmd
+	over        chan struct{} // closed when a process that start began has ended
 }
 
 func newHouse(t *testing.T, profile string, args ...string) *house {
@@ -182,8 +182,9 @@ func (h *house) start() {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	ended := sync.OnceFunc(func() { _ = cmd.Wait() })
-	h.t.Cleanup(func() { cmd.Process.Kill(); ended() })
+	h.cmd, h.over = cmd, make(chan struct{})
+	go func() { defer close(h.over); _ = cmd.Wait() }()
+	h.t.Cleanup(func() { cmd.Process.Kill(); <-h.over })
 	for end := time.Now().Add(30 * time.Second); !strings.Contains(h.log.String(), "codemode console opens it"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			h.t.Fatalf("no page was announced:\n%s", h.log)
