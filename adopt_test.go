@@ -334,3 +334,55 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 		})
 	}
 }
+
+// What a run waited for whose process died, and that nobody can go on with, is over: nobody is asked any more, and the record says so.
+func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
+	up := newEffects(t)
+	dir := fleetFolder(t, &performed{url: up.url}, `"codemode.db"`)
+	_, with := withEngine(t)
+	dies, _ := newReplica(t, dir, with)
+	go dies.Eval(t.Context(), codemode.Request{Principal: "local:0", Code: `
+		await Promise.all([codemode.up__second({n: 1}), codemode.up__first({n: 2, how: "hold"})]);`}) // the second one keeps it from being parked
+	db, err := dies.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := ""
+	eventually(t, "the question", func() bool {
+		asked, err := db.Pending(t.Context(), "")
+		if err == nil && len(asked) == 1 {
+			run = asked[0].Run
+		}
+		states := map[string]bool{}
+		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
+			states[e.State] = true
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return run != "" && states[audit.Pending] && states[audit.Running]
+	})
+	if err := db.Close(); err != nil { // from now on it is as if its process were gone
+		t.Fatal(err)
+	}
+	close(up.hold)
+	_ = dies.Close(context.WithoutCancel(t.Context())) // of course it complains
+	next, _ := newReplica(t, dir, with)
+	defer next.Close(context.WithoutCancel(t.Context()))
+	if db, err = next.Store(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the question", func() bool {
+		asked, err := db.Pending(t.Context(), "")
+		last := ""
+		if err == nil {
+			err = audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
+				if e.Call == 1 {
+					last = e.State + " " + e.Reason
+				}
+				return nil
+			})
+		}
+		return err == nil && len(asked) == 0 && last == "refused canceled"
+	})
+}

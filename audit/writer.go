@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -601,12 +602,19 @@ func (w *writer) settle(rows []*store.Row) error {
 		if live := w.open[openKey{e.Kind, e.Run, e.Call}]; live != 0 {
 			continue // a run that went on in this process
 		}
-		detail := "codemode ended before the answer came; it may have happened"
+		ends := []Entry{e.end(Unknown, "abandoned", "codemode ended before the answer came; it may have happened")}
 		if e.Kind == Run {
-			detail = "codemode ended before the run did"
+			ends[0].Detail = "codemode ended before the run did"
+			waited, err := w.waited(e.Run)
+			if err != nil {
+				return fmt.Errorf("looking for calls that waited for a person: %w", err)
+			}
+			ends = append(waited, ends...)
 		}
-		p := w.r.prepare(e.end(Unknown, "abandoned", detail))
-		batch = append(batch, &item{entry: p, draft: p.draft()})
+		for _, end := range ends {
+			p := w.r.prepare(end)
+			batch = append(batch, &item{entry: p, draft: p.draft()})
+		}
 	}
 	for len(batch) > 0 {
 		some := batch[:min(len(batch), maxBatch)]
@@ -621,6 +629,27 @@ func (w *writer) settle(rows []*store.Row) error {
 		batch = batch[len(some):]
 	}
 	return nil
+}
+
+// waited closes the questions of a run whose process died, and gives the ends of the calls that they are about.
+func (w *writer) waited(run string) (ends []Entry, err error) {
+	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
+	defer cancel()
+	last := map[int]*Entry{}
+	if err := Entries(ctx, w.db, store.Query{Run: run, Kinds: []string{Call}}, func(e *Entry) error {
+		if before := last[e.Call]; before == nil || e.State != Pending {
+			last[e.Call] = e
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Sorted(maps.Keys(last)) {
+		if e := last[n]; e.State == Pending {
+			ends = append(ends, e.end(Refused, "canceled", "codemode ended before a person answered"))
+		}
+	}
+	return ends, w.db.WithdrawRun(ctx, run)
 }
 
 // idle does what can wait until there is nothing to write.
