@@ -25,9 +25,11 @@ func (s *storedQuestions) Propose(ctx context.Context, p *approvals.Pending) err
 	if err != nil {
 		return err
 	}
-	return taken(db.Propose(ctx, &store.Approval{
-		ID: p.ID, Run: p.Run, Call: p.Call, Principal: p.Principal, Digest: p.Digest, Question: p.Question, Expires: p.Expires,
-	}))
+	return taken(db.Propose(ctx, proposed(p)))
+}
+
+func proposed(p *approvals.Pending) *store.Approval {
+	return &store.Approval{ID: p.ID, Run: p.Run, Call: p.Call, Principal: p.Principal, Digest: p.Digest, Question: p.Question, Expires: p.Expires}
 }
 
 func (s *storedQuestions) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
@@ -36,6 +38,16 @@ func (s *storedQuestions) Answer(ctx context.Context, id, digest string, yes boo
 		return err
 	}
 	return taken(db.Answer(ctx, id, digest, yes, by, answer))
+}
+
+func (s *storedQuestions) AnswerInstead(
+	ctx context.Context, id, digest, by string, no json.RawMessage, other *approvals.Pending, yes json.RawMessage,
+) error {
+	db, err := s.db(ctx)
+	if err != nil {
+		return err
+	}
+	return taken(db.AnswerInstead(ctx, id, digest, by, no, proposed(other), yes))
 }
 
 func (s *storedQuestions) Use(ctx context.Context, id, digest string) error {

@@ -547,12 +547,17 @@ type kept struct {
 }
 
 func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
-	js, err := json.Marshal(kept{Yes: yes, Channel: got.name, By: got.By, Given: time.Now(), Reason: Words(got.Reason), Scope: got.Scope, Length: got.Length, Uses: got.Uses,
-		Edited: edited, Selected: got.Selected, Text: got.Text})
+	js, err := got.keeps(yes, edited)
 	if err != nil {
 		return err
 	}
 	return a.desk.book().Answer(ctx, id, digest, yes, got.By, js)
+}
+
+// keeps is a reply as the book has it.
+func (r *reply) keeps(yes bool, edited string) (json.RawMessage, error) {
+	return json.Marshal(kept{Yes: yes, Channel: r.name, By: r.By, Given: time.Now(), Reason: Words(r.Reason), Scope: r.Scope, Length: r.Length, Uses: r.Uses,
+		Edited: edited, Selected: r.Selected, Text: r.Text})
 }
 
 func (a *ask) refuse(ctx context.Context, got reply) Answer {
@@ -589,14 +594,23 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 	if err != nil {
 		return answer, err
 	}
+	other.Digest, other.Expires = digest, a.expires
+	answer.Args = other.Args
+	answer.Ticket = &Ticket{id: other.ID, digest: digest, args: other.Args, expires: a.expires}
+	if book, ok := a.desk.book().(SharedBook); ok {
+		p, err1 := pendingOf(&other, nil, a.options)
+		no, err2 := got.keeps(false, other.ID)
+		yes, err3 := got.keeps(true, "")
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return answer, err
+		}
+		return answer, book.AnswerInstead(ctx, a.request.ID, a.digest, got.By, no, p, yes)
+	}
 	if err := a.keep(ctx, a.request.ID, a.digest, false, got, other.ID); err != nil {
 		return answer, err
 	}
-	other.Digest, other.Expires = digest, a.expires
 	if err := a.desk.propose(ctx, &other, nil, a.options); err != nil {
 		return answer, err
 	}
-	answer.Args = other.Args
-	answer.Ticket = &Ticket{id: other.ID, digest: digest, args: other.Args, expires: a.expires}
 	return answer, a.keep(ctx, other.ID, digest, true, got, "")
 }

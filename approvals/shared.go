@@ -24,6 +24,15 @@ const writtenVersion = 1
 
 // propose enters a question into the book.
 func (d *Desk) propose(ctx context.Context, r *Request, channels []Channel, o Options) error {
+	p, err := pendingOf(r, channels, o)
+	if err != nil {
+		return err
+	}
+	return d.book().Propose(ctx, p)
+}
+
+// pendingOf is a question for the book.
+func pendingOf(r *Request, channels []Channel, o Options) (*Pending, error) {
 	w := written{V: writtenVersion, Request: r, Channels: []string{}, MinHuman: o.MinHuman, Edits: r.Edit != nil}
 	for _, c := range channels {
 		if mayAnswer(c, r.Risk) && mayCarry(c, r) {
@@ -31,12 +40,7 @@ func (d *Desk) propose(ctx context.Context, r *Request, channels []Channel, o Op
 		}
 	}
 	question, err := json.Marshal(w)
-	if err != nil {
-		return err
-	}
-	return d.book().Propose(ctx, &Pending{
-		ID: r.ID, Run: r.Run, Call: r.Call, Principal: r.Principal, Digest: r.Digest, Question: question, Expires: r.Expires,
-	})
+	return &Pending{ID: r.ID, Run: r.Run, Call: r.Call, Principal: r.Principal, Digest: r.Digest, Question: question, Expires: r.Expires}, err
 }
 
 // ReadPending returns the question in a book as it was asked. The bytes must be of this user's own book: they are believed.

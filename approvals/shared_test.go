@@ -13,10 +13,13 @@ type shared struct {
 	Book
 	SharedBook // nil: what is not asked for here
 	withdrawn  int
+	instead    int // answers with other arguments
+	answered   int // other answers
 }
 
 func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Book.Propose(ctx, p) }
 func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
+	s.answered++
 	return s.Book.Answer(ctx, id, digest, yes, by, answer)
 }
 func (s *shared) Use(ctx context.Context, id, digest string) error {
@@ -26,6 +29,11 @@ func (s *shared) Use(ctx context.Context, id, digest string) error {
 func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage, error) {
 	<-ctx.Done()
 	return false, nil, ctx.Err()
+}
+
+func (s *shared) AnswerInstead(context.Context, string, string, string, json.RawMessage, *Pending, json.RawMessage) error {
+	s.instead++
+	return nil
 }
 
 func (s *shared) Withdraw(context.Context, string) error {
@@ -66,8 +74,8 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nobody answers
 	d := &Desk{Book: &shared{Book: NewBook(time.Now)}}
-	own := d.open(t.Context(), request(Medium), nil, Options{Timeout: time.Minute})
-	again := d.open(t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
+	own := d.open(t.Context(), t.Context(), request(Medium), nil, Options{Timeout: time.Minute})
+	again := d.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
 	if again.request.ID != own.request.ID {
 		t.Fatalf("it is another question: %s, was %s", again.request.ID, own.request.ID)
 	}
@@ -83,9 +91,33 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 		t.Error("it is still asked")
 	}
 	elsewhere := &Desk{Book: d.Book}
-	borrowed := elsewhere.open(t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
+	borrowed := elsewhere.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
 	if elsewhere.asks(own.request.ID) {
 		t.Error("another process takes it for its own")
 	}
 	borrowed.decide(ctx)
+}
+
+// A yes with other arguments is kept in one step: no process can die between the no to what was asked and the yes to the other.
+func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
+	book := &shared{Book: NewBook(time.Now)}
+	d := Desk{Book: book}
+	r := request(Medium)
+	r.Edit = func(json.RawMessage) error { return nil }
+	q := NewQueue("web")
+	seat := q.Sit("local:anna")
+	go func() {
+		<-seat.News()
+		for len(seat.Pending()) == 0 {
+			<-seat.News()
+		}
+		o := seat.Pending()[0].Request
+		if err := seat.Answer(o.ID, o.Digest, o.Code, Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":"/other"}`)}); err != nil {
+			t.Error(err)
+		}
+	}()
+	a := d.Ask(t.Context(), r, []Channel{q}, Options{})
+	if !a.Allowed || string(a.Args) != `{"path":"/other"}` || book.instead != 1 || book.answered != 0 {
+		t.Errorf("it came to %+v, kept in %d steps of one kind and %d of the other", a, book.instead, book.answered)
+	}
 }
