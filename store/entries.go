@@ -230,6 +230,9 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	if open, err = d.withoutEnd(ctx, open); err != nil {
 		return err
 	}
+	if open, err = d.withoutParked(ctx, open); err != nil {
+		return err
+	}
 	if len(open) > 0 {
 		if err := settle(open); err != nil {
 			return err
@@ -237,6 +240,18 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	}
 	_, err = d.exec(ctx, `UPDATE chains SET open_from = $1 WHERE number = $2 AND open_from < $1`, to+1, n)
 	return err
+}
+
+// withoutParked leaves out the beginnings of runs that are parked: whoever goes on with them says how they end.
+func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
+	parked := map[string]bool{}
+	err := d.each(ctx, func(scan func(...any) error) error {
+		var run string
+		err := scan(&run)
+		parked[run] = true
+		return err
+	}, `SELECT run FROM parked`)
+	return slices.DeleteFunc(begun, func(b *Row) bool { return b.Kind == "run" && parked[b.Run] }), err
 }
 
 // withoutEnd are those of the entries that begin a run or a call of which no later entry says what became of it, in whatever chain.

@@ -334,6 +334,16 @@ func abandoned(t *testing.T, open opener) {
 	if !slices.Equal(found, []int64{1}) {
 		t.Fatalf("found the open calls %v, want only that of entry 1, once", found)
 	}
+	// A run that is parked goes on, whatever the entries say that its writer had not written when it died.
+	c = claim(t, d)
+	begun := Row(c.Head(), 1, func(r *store.Row) { r.Kind, r.Run, r.Call, r.State = "run", "r_parked", 0, "running" })
+	must(t, c.Append(t.Context(), []store.Row{begun}, begun.Seq))
+	must(t, c.Release(t.Context()))
+	park(t, d, time.Now().Add(time.Hour), func(p *store.ParkedRun) { p.Run = "r_parked" })
+	found = nil
+	if must(t, e.Abandoned(t.Context(), settle)); found != nil {
+		t.Fatalf("a parked run was taken for abandoned: %v", found)
+	}
 	// The same for the next writer of the chain.
 	c = claim(t, d)
 	next := Row(c.Head(), 1, func(r *store.Row) { r.Call, r.State = 7, "running" })
