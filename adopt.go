@@ -20,6 +20,9 @@ import (
 // adoptEvery is how often it is looked for runs whose time is over; of answers and of deaths there is news.
 const adoptEvery = 30 * time.Second
 
+// stateResumed is the state of a run in the record that goes on in another process.
+const stateResumed = "resumed"
+
 // adopt goes on with the runs of processes that are gone, until ctx ends.
 func (e *Evaluator) adopt(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -191,7 +194,7 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	x.row, x.kept = row, true
-	e.recordParked(x, "resumed", "a person has answered; it goes on in another process than it began in")
+	e.recordParked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
 	result, err := x.revived(guests, row.Image)
 	_ = x.end(result, err) // for whoever asks, see Ended
 }

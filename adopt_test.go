@@ -171,6 +171,11 @@ func endsOf(t *testing.T, e *codemode.Evaluator, run string) (ends []string) {
 
 // What a run did in a process that died is told as the record has it, though what was kept of the run is older.
 func TestWhatARunDidBeforeItsProcessDiedIsTold(t *testing.T) {
+	t.Run("it had not ended", func(t *testing.T) { tellsWhatItDid(t, false) })
+	t.Run("its end was recorded, and its result not kept", func(t *testing.T) { tellsWhatItDid(t, true) })
+}
+
+func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	up := newEffects(t)
 	dir := fleetFolder(t, &performed{url: up.url}, `"codemode.db"`)
 	_, with := withEngine(t)
@@ -208,6 +213,13 @@ func TestWhatARunDidBeforeItsProcessDiedIsTold(t *testing.T) {
 		}
 		return states["1ok"] && states["2running"]
 	})
+	recorded := ""
+	if wasRecorded { // as its process writes it, right before it keeps the result
+		recorded = "it was done with"
+		if err := dies.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed, Reason: "threw", Detail: recorded}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := db.Close(); err != nil { // from now on it is as if its process were gone
 		t.Fatal(err)
 	}
@@ -219,10 +231,13 @@ func TestWhatARunDidBeforeItsProcessDiedIsTold(t *testing.T) {
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
 	got := ended(t, next, run)
-	for _, want := range []string{"calls: 2 (1 done, 1 unknown)", "1. up__second done", "2. up__second unknown"} {
+	for _, want := range []string{"calls: 2 (1 done, 1 unknown)", "1. up__second done", "2. up__second unknown", recorded} {
 		if !got.Failed || !strings.Contains(got.Text, want) {
 			t.Errorf("it is told so, without %q:\n%s", want, got.Text)
 		}
+	}
+	if got := endsOf(t, next, run); len(got) != 1 {
+		t.Errorf("by the record it ended so: %v", got)
 	}
 }
 

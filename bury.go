@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,12 +27,20 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
 		x.resp.Calls = restored.End()
 	}
-	if err := e.sinceParked(ctx, db, x.resp); err != nil {
+	end, err := e.sinceParked(ctx, db, x.resp)
+	if err != nil {
 		e.log.Error("what a run did after it was parked cannot be read", "run", run, "error", err)
 	}
 	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
-	e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
+	if end == nil {
+		e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
+	} else {
+		failure.Message = fmt.Sprintf("the run ended (%s), and its process did before the result was kept", cmp.Or(end.Reason, end.State))
+		if end.Detail != "" {
+			failure.Message += ": " + end.Detail
+		}
+	}
 	if err := e.grants.endRun(ctx, run, true); err != nil {
 		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)
 	}
@@ -44,20 +53,25 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 }
 
 // sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of calls that wait
-// for a person yet the record says then that they are not made.
-func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Response) error {
+// for a person yet the record says then that they are not made. end is the entry about the end of the run, nil if there is none.
+func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Response) (end *audit.Entry, err error) {
 	if e.keeper.record == nil {
-		return nil
+		return nil, nil
 	}
 	last := map[int]*audit.Entry{} // of each call
-	calls := store.Query{Run: resp.Run, Kinds: []string{audit.Call}}
-	if err := audit.Entries(ctx, db, calls, func(entry *audit.Entry) error {
+	if err := audit.Entries(ctx, db, store.Query{Run: resp.Run, Kinds: []string{audit.Call, audit.Run}}, func(entry *audit.Entry) error {
+		if entry.Kind == audit.Run {
+			if entry.State != audit.Running && entry.State != audit.Parked && entry.State != stateResumed {
+				end = entry
+			}
+			return nil
+		}
 		if before := last[entry.Call]; before == nil || entry.State != audit.Pending {
 			last[entry.Call] = entry
 		}
 		return nil
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	for n, entry := range last {
 		at := slices.IndexFunc(resp.Calls, func(c hostfns.Report) bool { return c.Call == n })
@@ -77,7 +91,7 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Respons
 		}
 	}
 	slices.SortFunc(resp.Calls, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })
-	return nil
+	return end, nil
 }
 
 // recordedReport is what became of a call, by its last entry.
