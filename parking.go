@@ -26,6 +26,9 @@ const storeWait = 10 * time.Second
 // errPutAway ends a run in a process that stops, for another one to go on with it.
 var errPutAway = fmt.Errorf("%w: %w", ErrClosed, approvals.ErrLeaving)
 
+// parkingWait bounds how long a run that ends waits until it is known whether it was kept.
+const parkingWait = 2 * time.Second
+
 // errElsewhere ends a run in a process that another process has taken it from.
 var errElsewhere = fmt.Errorf("this process was taken for dead: %w", approvals.ErrLeaving)
 
@@ -143,9 +146,14 @@ func (x *execution) keep(image []byte) {
 	if x.e.keeper.record == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(x.calls, storeWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.calls), storeWait)
 	defer cancel()
+	// A program that ends meanwhile does not cut the writing off, for then nobody would know whether the run is kept.
+	defer context.AfterFunc(x.calls, func() { time.AfterFunc(parkingWait, cancel) })()
 	row, err := x.saved(ctx, image)
+	if err == nil { // whoever goes on with the run takes the ends of its calls from the record
+		err = x.e.keeper.record.Flush(ctx)
+	}
 	var db *store.DB
 	if err == nil {
 		db, err = x.e.Store(ctx)
@@ -169,6 +177,9 @@ func (x *execution) keep(image []byte) {
 		return
 	}
 	x.row, x.kept = row, true
+	if x.calls.Err() != nil {
+		return // it has ended meanwhile, and drops what is kept of it
+	}
 	x.e.recordParked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
 	x.follow(row)
 }
