@@ -377,10 +377,10 @@ func (v *pageVisitor) look(ctx context.Context) {
 
 // answer answers one question, mostly as it should be.
 func (v *pageVisitor) answer(ctx context.Context, a console.Asked, yes bool, wait string) {
-	say := console.Answered{ID: a.ID, Digest: a.Digest, Decision: "deny", Reason: v.dice.of("", "not that"), Wait: wait}
+	say := console.Answered{ID: a.ID, Digest: a.Digest, Decision: "deny", Reason: "not that", Wait: wait}
 	x := &said{id: a.ID, yes: yes, channel: console.ChannelName}
 	if yes {
-		say.Decision, say.Code, say.Whole = "allow", a.Code, a.MustSee
+		say.Decision, say.Reason, say.Code, say.Whole = "allow", "", a.Code, a.MustSee
 		var whole console.Asked
 		switch {
 		case a.Editable && v.dice.chance(25):

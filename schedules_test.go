@@ -526,7 +526,21 @@ func (s *schedule) run() {
 
 // sweep has processes begin that find what those that were killed left open in the record: each looks after the chain that it takes.
 func (s *schedule) sweep() {
-	for range s.happened["restart: SIGKILL"] + 1 {
+	s.start()
+	r := s.anyReplica(s.dice)
+	if r == nil {
+		return
+	}
+	db, err := r.e.Store(s.ctx)
+	if err != nil {
+		s.wrong("the store: %v", err)
+		return
+	}
+	chains, err := db.Chains(s.ctx)
+	if err != nil {
+		s.wrong("the chains: %v", err)
+	}
+	for range chains {
 		s.start()
 	}
 	for r := s.take(); r != nil; r = s.take() {
@@ -709,7 +723,7 @@ func (s *schedule) visit(c *client) {
 		s.note("client %d: %v", c.n, err)
 		lost := r.dead.Load() || ctx.Err() != nil
 		switch {
-		case lost, errors.Is(err, approvals.ErrLeaving), !first && errors.Is(err, codemode.ErrClosed):
+		case lost, errors.Is(err, approvals.ErrLeaving), !first && resp == nil && !errors.Is(err, codemode.ErrNoRun):
 			if resp != nil && resp.Run != "" {
 				c.run = resp.Run // a server names it in what it gives the client to come back with
 			}

@@ -226,7 +226,7 @@ func (s *schedule) oneCall(c *recordedCall) {
 	switch final := c.final(); {
 	case len(c.running) > 1, len(c.ends) > 1, len(c.refused) > 1, len(c.refused) > 0 && len(c.running)+len(c.ends) > 0:
 		bad("it has %d beginnings, %d ends and %d refusals", len(c.running), len(c.ends), len(c.refused))
-	case len(c.ends) > 0 && len(c.running) == 0:
+	case len(c.ends) > 0 && len(c.running) == 0 && final != audit.NotSent:
 		bad("it has an end and no beginning")
 	case final == audit.Running, (final == audit.Pending || final == "") && !killed:
 		bad("it has no end, and no process was killed")
@@ -328,10 +328,9 @@ func (s *schedule) allowedBy(c *recordedCall, e *audit.Entry, text string) {
 
 // grantedBy holds that somebody had allowed more than a call, and that this one is among it.
 func (s *schedule) grantedBy(c *recordedCall, e *audit.Entry, killed bool) {
-	given := 0
-	_ = killed
+	given := 0 // a plan is several grants, whose names begin alike
 	for _, g := range c.run.entries {
-		if g.Kind == audit.Approval && g.State == audit.Allowed && g.DecidedBy.Grant == e.DecidedBy.Grant && g.DecidedBy.Scope != "" {
+		if g.Kind == audit.Approval && g.State == audit.Allowed && strings.HasPrefix(e.DecidedBy.Grant, g.DecidedBy.Grant) && g.DecidedBy.Scope != "" {
 			given++
 		}
 	}
@@ -459,11 +458,11 @@ func (t toldCall) agrees(c *recordedCall) bool {
 	case hostfns.Done:
 		return final == audit.OK
 	case hostfns.Refused:
-		return final == audit.Refused && reason == t.reason
+		return final == audit.Refused && reason == t.reason || final == audit.NotSent && t.reason == hostfns.ReasonDenied // it could not be recorded
 	case hostfns.Failed:
 		return final == audit.Failed || final == audit.Refused && reason == t.reason
 	case hostfns.Unknown:
-		return final == audit.Unknown || final == audit.Running || final == audit.OK || final == audit.Failed // it may have happened
+		return final == audit.Unknown || final == audit.OK || final == audit.Failed || final == audit.NotSent // nobody knew then
 	case hostfns.NotStarted:
 		return final == "" || final == audit.Pending || final == audit.NotSent || final == audit.Refused && reason == hostfns.ReasonCanceled
 	}
