@@ -140,7 +140,7 @@ func (q *Queue) may(by string, r *Request) bool { return q.May == nil || q.May(b
 // somebody reports whether somebody has a seat here who may answer a question. The caller holds q.mu.
 func (q *Queue) somebody(r *Request) bool {
 	for s := range q.seats {
-		if q.may(s.by, r) {
+		if q.may(s.by, r) && s.mayApprove(r) == nil {
 			return true
 		}
 	}
@@ -161,8 +161,17 @@ func (q *Queue) Present() int {
 }
 
 // Sit takes a seat for somebody who is called by in the record.
-func (q *Queue) Sit(by string) *Seat {
-	s := &Seat{queue: q, by: by, news: make(chan struct{}, 1), seen: map[string]bool{}}
+func (q *Queue) Sit(by string) *Seat { return q.sit(&Seat{by: by}) }
+
+// SitByToken takes a seat for somebody of whom nothing is known but that they have a token, which an agent may have got
+// hold of. Nobody approves a call of critical risk of their own from it, nor one of a principal of whom vouched does not
+// say that they answer for it; nil says it of nobody.
+func (q *Queue) SitByToken(by string, vouched func(principal string) bool) *Seat {
+	return q.sit(&Seat{by: by, token: true, vouched: vouched})
+}
+
+func (q *Queue) sit(s *Seat) *Seat {
+	s.queue, s.news, s.seen = q, make(chan struct{}, 1), map[string]bool{}
 	s.news <- struct{}{}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -183,6 +192,9 @@ type Seat struct {
 	queue *Queue
 	by    string
 	news  chan struct{}
+
+	token   bool // see SitByToken
+	vouched func(principal string) bool
 
 	mu   sync.Mutex
 	seen map[string]bool // questions that were shown whole, by ID
@@ -253,6 +265,11 @@ func (s *Seat) showAll(ids []string, o RenderOptions) (string, error) {
 var (
 	// ErrOwn says that the profile wants somebody else to answer than who asked for the run.
 	ErrOwn = errors.New("the profile wants somebody else to answer than who asked")
+	// ErrOwnCritical says that a token does not approve a call of critical risk of the principal that it belongs to: whoever
+	// made the call may have it.
+	ErrOwnCritical = errors.New("a token does not approve a call of critical risk of its own principal: log in to the page")
+	// ErrNotVouched says that a token does not approve a call of critical risk of this principal.
+	ErrNotVouched = errors.New("a token approves calls of critical risk of those alone for whom the configuration says that its principal answers: log in to the page")
 
 	errOtherDigest = errors.New("this is an answer to something else than what is asked")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
@@ -317,9 +334,25 @@ func (s *Seat) answerFar(it *item, r Reply) error {
 	return err
 }
 
+// mayApprove says why whoever has the seat can approve a call in no way; nil is that they can.
+func (s *Seat) mayApprove(r *Request) error {
+	switch {
+	case !s.token || r.Inquiry != nil || !grave(r.Risk) || r.Risk == High:
+		return nil
+	case r.Principal == "" || r.Principal == s.by:
+		return ErrOwnCritical
+	case s.vouched == nil || !s.vouched(r.Principal):
+		return ErrNotVouched
+	}
+	return nil
+}
+
 func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
 	if r.Inquiry != nil {
 		return r.Inquiry.answered(reply)
+	}
+	if err := s.mayApprove(r); err != nil {
+		return err
 	}
 	if grave(r.Risk) {
 		if code != r.Code || r.Code == "" {

@@ -134,7 +134,10 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	case errors.Is(err, approvals.ErrTaken):
 		return fail(http.StatusConflict, errGone)
 	case errors.Is(err, approvals.ErrOwn):
-		c.noteOwn(ctx, s, a)
+		c.noteRefused(ctx, s, a, "who asks for a call may not answer for it")
+		return fail(http.StatusForbidden, "%s", approvals.Words(err.Error()))
+	case errors.Is(err, approvals.ErrOwnCritical), errors.Is(err, approvals.ErrNotVouched):
+		c.noteRefused(ctx, s, a, err.Error())
 		return fail(http.StatusForbidden, "%s", approvals.Words(err.Error()))
 	default:
 		wrong := fail(http.StatusUnprocessableEntity, "%s", approvals.Words(err.Error()))
@@ -167,12 +170,12 @@ type placed interface {
 	Pointer() string
 }
 
-// noteOwn records that somebody tried to answer what somebody else has to.
-func (c *Console) noteOwn(ctx context.Context, s *session, a *asked) {
+// noteRefused records that somebody tried to answer what somebody else has to.
+func (c *Console) noteRefused(ctx context.Context, s *session, a *asked, why string) {
 	r := a.request
 	err := c.note(ctx, audit.Entry{
 		Kind: audit.Access, State: "refused", Client: "console", Principal: s.person, Run: r.Run, Call: r.Call, Profile: r.Profile, Server: r.Server, Tool: r.Name,
-		Detail: "who asks for a call may not answer for it",
+		Detail: why,
 	})
 	if err != nil {
 		c.log.Warn("a refused answer was not recorded", "error", err)

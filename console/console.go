@@ -46,6 +46,13 @@ type Options struct {
 	// Admin reports whether a person may see and change the rules. Nil is nobody.
 	Admin func(person string) bool
 
+	// Bearer finds out who sends a request with a bearer token and without a session, or says with which status it is
+	// refused, and why. It is asked for each request, and again while a stream of events is open. Nil refuses all.
+	Bearer func(r *http.Request, token string) (person string, status int, why string)
+	// Vouched reports whether the configuration names a principal, or all, as one that a person answers for besides
+	// themselves: their token approves calls of critical risk of those alone. Nil is nobody.
+	Vouched func(person, principal string) bool
+
 	Record Record           // history and runs
 	Grants approvals.Keeper // what was allowed for longer than a call
 	Rules  Rules            // files, overlays, sessions and proposals

@@ -43,6 +43,9 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 	for {
 		select {
 		case <-seat.News():
+			if !c.still(r, s) {
+				return
+			}
 			list, err := json.Marshal(c.listing(s))
 			if err != nil {
 				c.log.Error("the questions cannot be written as JSON", "error", err)
@@ -58,7 +61,10 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 		case <-beat.C:
 			now := c.rooms.now()
 			s.touch(now) // an open page is no idle session
-			if c.rooms.over(s, now) {
+			if !c.still(r, s) {
+				return
+			}
+			if !s.token && c.rooms.over(s, now) {
 				c.rooms.end(s)
 			}
 			if !send([]byte(": \n\n")) {

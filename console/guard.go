@@ -184,15 +184,17 @@ const (
 type route struct {
 	method, path string
 	power        power
+	token        bool    // a token that answers reaches it too, without a session
 	page         page    // nil where it widens
 	prepare      prepare // where it widens
 }
 
 // inside are all paths that a session has.
 func (c *Console) inside() []route {
-	get := func(path string, p page) route { return route{"GET", path, reads, p, nil} }
-	post := func(path string, w power, p page) route { return route{"POST", path, w, p, nil} }
-	wide := func(path string, p prepare) route { return route{"POST", path, widens, nil, p} }
+	get := func(path string, p page) route { return route{"GET", path, reads, false, p, nil} }
+	post := func(path string, w power, p page) route { return route{"POST", path, w, false, p, nil} }
+	wide := func(path string, p prepare) route { return route{"POST", path, widens, false, nil, p} }
+	token := func(x route) route { x.token = true; return x }
 	return []route{
 		get("/{$}", c.showPending),
 		get("/ask/{id}", c.showAsk),
@@ -210,13 +212,13 @@ func (c *Console) inside() []route {
 		post("/logout", narrows, c.logout),
 
 		get("/api/session", c.apiSession),
-		get("/api/pending", c.apiPending),
-		get("/api/pending/{id}", c.apiAsk),
-		get("/api/events", c.apiEvents),
-		get("/api/entries", c.apiEntries),
-		get("/api/grants", c.apiGrants),
-		post("/api/answer", answers, c.apiAnswer),
-		post("/api/grants/revoke", narrows, c.revoke),
+		token(get("/api/pending", c.apiPending)),
+		token(get("/api/pending/{id}", c.apiAsk)),
+		token(get("/api/events", c.apiEvents)),
+		token(get("/api/entries", c.apiEntries)),
+		token(get("/api/grants", c.apiGrants)),
+		token(post("/api/answer", answers, c.apiAnswer)),
+		token(post("/api/grants/revoke", narrows, c.revoke)),
 		wide("/api/answer/propose", c.apiAnswerAndPropose),
 	}
 }
@@ -235,7 +237,14 @@ func (c *Console) routes() http.Handler {
 		if x.method == http.MethodPost {
 			page = c.change(page)
 		}
-		after.HandleFunc(x.method+" "+x.path, c.forPerson(page))
+		person := c.forPerson(page)
+		after.HandleFunc(x.method+" "+x.path, func(w http.ResponseWriter, r *http.Request) {
+			if keyOf(r) == "" && isAPI(r) && bearer(r) != "" && c.options.Bearer != nil {
+				c.byToken(w, r, &x)
+				return
+			}
+			person(w, r)
+		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		below, ok := strings.CutPrefix(r.URL.Path, c.options.Path)

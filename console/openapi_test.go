@@ -63,11 +63,14 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := withTokens(t)
 	var want []string
 	for _, x := range w.c.inside() {
 		if strings.HasPrefix(x.path, "/api/") {
 			want = append(want, strings.ToLower(x.method)+" /s/{session}"+x.path)
+		}
+		if x.token {
+			want = append(want, strings.ToLower(x.method)+" "+x.path)
 		}
 	}
 	want = append(want, "post /login")
@@ -147,7 +150,28 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	if states := w.record.states("grant"); !slices.Contains(states, "revoked "+anna) {
 		t.Errorf("the record has %q", states)
 	}
-	// A token of an MCP client opens nothing.
+	// A program that answers by token.
+	byToken := func(path, method, under, body string) {
+		t.Helper()
+		o.check(t, path, strings.ToLower(method), w.byTokenOf(annasAnswers, method, under, body))
+	}
+	w.ask(of("anna"), of("anna", func(r *approvals.Request) { r.Call = 2; r.Risk = approvals.High }))
+	own := w.seenBy(annasAnswers)
+	byToken("/api/pending", "GET", "/api/pending", "")
+	byToken("/api/pending/{id}", "GET", "/api/pending/"+own[0].ID, "")
+	byToken("/api/pending/{id}", "GET", "/api/pending/q_none", "")
+	byToken("/api/entries", "GET", "/api/entries?limit=5", "")
+	byToken("/api/grants", "GET", "/api/grants", "")
+	byToken("/api/grants/revoke", "POST", "/api/grants/revoke", `{"grant": "g_none"}`)
+	for _, body := range []string{
+		`{"ids": 1}`, `{"id": "q_none", "digest": "x", "decision": "deny"}`, fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow"}`, own[1].ID, own[1].Digest),
+		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, own[0].ID, own[0].Digest),
+		fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "wait": "1ms"}`, own[0].ID, own[0].Digest),
+	} {
+		byToken("/api/answer", "POST", "/api/answer", body)
+	}
+	o.check(t, "/api/pending", "get", w.byTokenOf("a-token-of-an-mcp-client", "GET", "/api/pending", ""))
+	// A token opens no session.
 	stranger := &visitor{w: w, path: v.path}
 	o.check(t, in+"pending", "get", stranger.send("GET", "/api/pending", "", "Authorization: Bearer a-token-of-an-mcp-client"))
 }

@@ -32,6 +32,7 @@ const (
 // the queue is the one that answers; whether the person is there is up to other seats, one for each open page.
 type session struct {
 	person string
+	token  bool              // it is no login, see byToken; then it has no id and no csrf
 	id     [sha256.Size]byte // digest of the cookie's value
 	csrf   string
 	born   time.Time
@@ -86,11 +87,13 @@ type rooms struct {
 	sessions map[[sha256.Size]byte]*session  // by the digest of the key in their path
 	seats    map[*approvals.Seat]*time.Timer // those that are left after a while; nil while a stream holds one
 	readers  map[*session]*approvals.Seat    // of those who have asked for something lately
+	tokens   map[[sha256.Size]byte]*session  // of those who bring a token; see ofToken
 }
 
 func (r *rooms) init(c *Console) {
 	r.c, r.now = c, time.Now
 	r.sessions, r.seats, r.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
+	r.tokens = map[[sha256.Size]byte]*session{}
 }
 
 // enter makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests alone.
@@ -214,7 +217,7 @@ func (r *rooms) sit(s *session) (seat *approvals.Seat, left func()) {
 		return nil, nil
 	}
 	s.streams++
-	seat = r.c.queue.Sit(s.person)
+	seat = r.c.sit(s)
 	r.seats[seat] = nil
 	return seat, func() {
 		s.mu.Lock()
@@ -236,7 +239,7 @@ func (r *rooms) read(s *session) {
 	}
 	seat := r.readers[s]
 	if _, there := r.seats[seat]; !there {
-		seat = r.c.queue.Sit(s.person)
+		seat = r.c.sit(s)
 		r.readers[s], r.seats[seat] = seat, nil
 	}
 	r.leaveIn(seat, reading)

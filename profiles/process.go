@@ -56,7 +56,8 @@ func inEnvironment(text string) bool { return strings.Contains(text, "${") }
 //	"http": {
 //	  "tokens": [
 //	    { "token": "${ANNA_TOKEN}", "principal": "anna", "profiles": ["supervised"] },
-//	    { "token": "sha256:9f86d081...", "principal": "ci", "profiles": ["readonly"] }
+//	    { "token": "sha256:9f86d081...", "principal": "ci", "profiles": ["readonly"] },
+//	    { "token": "${ANNA_ANSWERS}", "principal": "anna", "answers": true }
 //	  ],
 //	  "hosts": ["codemode.example.com"],
 //	  "origins": ["https://codemode.example.com"]
@@ -94,7 +95,13 @@ func (b *builder) http(n *node) {
 }
 
 func (b *builder) token(n *node, seen map[string]int) {
+	var answersAt, profilesAt *node
 	ok := b.object(n, "a token", []field{
+		{"answers", func(n *node) {
+			if yes, _ := b.boolean(n, `"answers"`); yes {
+				answersAt = n
+			}
+		}},
 		{"token", func(n *node) {
 			text, ok := b.text(n, `"token"`)
 			if !ok {
@@ -120,6 +127,7 @@ func (b *builder) token(n *node, seen map[string]int) {
 			}
 		}},
 		{"profiles", func(n *node) {
+			profilesAt = n
 			if n.kind == kindArray && n.count == 0 {
 				b.wrong(n, `leave "profiles" out to allow all`, "with an empty list of profiles the token is good for nothing")
 				return
@@ -133,6 +141,12 @@ func (b *builder) token(n *node, seen map[string]int) {
 	})
 	if ok && b.t.member(n, "token") == nil {
 		b.wrong(n, `add "token": "${VARIABLE}"`, "an entry without a token")
+	}
+	if answersAt != nil && profilesAt != nil {
+		b.wrongKey(profilesAt, "remove it, or add another token for programs", `a token with "answers" runs no program, so it has no profiles`)
+	}
+	if ok && answersAt != nil && b.t.member(n, "principal") == nil {
+		b.wrongKey(answersAt, `add "principal": whose questions it answers`, `a token with "answers" and without a principal answers for nobody`)
 	}
 }
 

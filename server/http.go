@@ -305,6 +305,10 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 		if who == nil {
 			return unauthorized("unknown_token", "this token is not known")
 		}
+		if who.answers {
+			h.refuse(w, r, who.principal, http.StatusForbidden, "answers_only", answersOnly)
+			return nil, false
+		}
 		v.principal, v.reach = who.principal, who.reach
 		v.share = v.principal
 	default: // every program on this machine may come in

@@ -33,6 +33,7 @@ type httpConfig struct {
 type caller struct {
 	principal string
 	reach     reach
+	answers   bool // it answers questions on the page and runs nothing, see [Answerers]
 }
 
 // leastToken is the shortest token that is not guessed.
@@ -58,6 +59,7 @@ func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfi
 			Token     string   `json:"token"`
 			Principal string   `json:"principal"`
 			Profiles  []string `json:"profiles"`
+			Answers   bool     `json:"answers"`
 		} `json:"tokens"`
 		Hosts   []string `json:"hosts"`
 		Origins []string `json:"origins"`
@@ -78,7 +80,10 @@ func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfi
 			wrong = append(wrong, cfg.ProblemAt(err.Error(), "", "http", "tokens", i, "token"))
 			continue
 		}
-		who := &caller{principal: cmp.Or(t.Principal, digest), reach: reach{all: t.Profiles == nil, names: t.Profiles}}
+		who := &caller{principal: cmp.Or(t.Principal, digest), answers: t.Answers}
+		if !t.Answers {
+			who.reach = reach{all: t.Profiles == nil, names: t.Profiles}
+		}
 		c.tokens[digest] = who
 	}
 	if file.Grace != "" {

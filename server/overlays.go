@@ -17,7 +17,10 @@ var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // whom it is about narrows nothing, and says so nowhere else. env looks up the variables that tokens are in.
 func OverlaysForNobody(cfg *profiles.Config, env func(string) (string, bool)) profiles.Problems {
 	var file struct {
-		Tokens []struct{ Token, Principal string }
+		Tokens []struct {
+			Token, Principal string
+			Answers          bool
+		}
 	}
 	if len(cfg.HTTP) > 0 && json.Unmarshal(cfg.HTTP, &file) != nil {
 		return nil // which is said elsewhere
@@ -25,6 +28,9 @@ func OverlaysForNobody(cfg *profiles.Config, env func(string) (string, bool)) pr
 	known := []string{}
 	complete := true // every token is known
 	for _, t := range file.Tokens {
+		if t.Answers {
+			continue // it runs nothing that an overlay could be about
+		}
 		digest, err := tokenDigest(t.Token, env)
 		complete = complete && err == nil
 		known = append(known, t.Principal, digest)

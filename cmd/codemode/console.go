@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -93,6 +94,7 @@ type people struct {
 	streams streams
 	queue   *approvals.Queue
 	console *console.Console
+	tokens  *server.Answerers
 }
 
 // awaitPeople reads what the configuration and the flag say about the page, and makes its channel; nil is that there is
@@ -149,7 +151,7 @@ func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, 
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Grants: e.Grants(), Rules: &rulesOf{e, set}, Note: e.RecordEntry,
-		Idle: p.config.idle, Life: p.config.life, Log: log,
+		Idle: p.config.idle, Life: p.config.life, Log: log, Bearer: p.answerers(e, log).Admit, Vouched: p.config.vouched,
 	})
 	if err != nil {
 		return err
@@ -171,6 +173,18 @@ func (c *consoleConfig) may(person, principal string) bool {
 		return true
 	}
 	return principal != "" && slices.Contains(of, principal)
+}
+
+// vouched reports whether the configuration says in so many words that a person answers for a principal.
+func (c *consoleConfig) vouched(person, principal string) bool {
+	of := c.People[person].AnswersFor
+	return principal != "" && principal != person && (slices.Contains(of, "*") || slices.Contains(of, principal))
+}
+
+// answerers are the tokens that answer at the page.
+func (p *people) answerers(e *codemode.Evaluator, log *slog.Logger) *server.Answerers {
+	p.tokens = server.NewAnswerers(e, os.LookupEnv, log)
+	return p.tokens
 }
 
 // sees lists whose entries a person may see. Whoever started the process can read the record in any case.
@@ -202,14 +216,14 @@ func (p *people) listen(e *codemode.Evaluator, set *setting, log *slog.Logger) (
 	if err := p.open(e, set, "http://"+listener.Addr().String(), "", log); err != nil {
 		return nil, errors.Join(usage(err), listener.Close())
 	}
-	server := &http.Server{
+	front := &http.Server{
 		Handler: p.console.Handler(), ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := front.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("the page for people is gone", "error", err)
 		}
 	}()
@@ -217,10 +231,11 @@ func (p *people) listen(e *codemode.Evaluator, set *setting, log *slog.Logger) (
 	return func() {
 		noLinks()
 		p.console.Close()
+		defer p.tokens.Close()
 		stopping, cancel := context.WithTimeout(context.Background(), drainWait)
 		defer cancel()
-		if server.Shutdown(stopping) != nil {
-			server.Close()
+		if front.Shutdown(stopping) != nil {
+			front.Close()
 		}
 		<-ended
 	}, nil
@@ -244,7 +259,7 @@ func (f *front) mountConsole() {
 	f.mux.Handle(consolePath, p.console.Handler())
 	f.mux.Handle(consolePath+"/", p.console.Handler())
 	noLinks := p.offerLinks(f.set, f.log)
-	f.stopping = append(f.stopping, noLinks, p.console.Close)
+	f.stopping = append(f.stopping, noLinks, p.console.Close, p.tokens.Close)
 }
 
 // announce prints a login link where a person reads it, and nowhere else: what is not a terminal may be a log.

@@ -42,7 +42,9 @@ the key http of the configuration:
   }
 
 A token stands there as a variable or as the SHA-256 of it, never itself. Without
-tokens every program on this machine may come in, and nobody from elsewhere. hosts are
+tokens every program on this machine may come in, and nobody from elsewhere. A token with
+"answers": true runs nothing: with it a program answers, over the API of the page, what is
+asked for its principal (docs/rest.md). hosts are
 the names that a proxy in front of it is reached by, and origins the web pages that may
 send requests. A change takes effect at once.
 

@@ -1,0 +1,92 @@
+package console
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"strings"
+
+	"github.com/codemode-project/codemode/approvals"
+)
+
+// A program that answers for its principal has a bearer token and no login: no path, no cookie and, as no browser sends a
+// token by itself, no X-CSRF-Token. It reaches those routes that say so, all of them JSON.
+
+// bearer is the token that a request brings, "" if it brings none.
+func bearer(r *http.Request) string {
+	if len(r.Header.Values("Authorization")) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// byToken lets those in who bring a token that answers. x is the route without the key of a session.
+func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) {
+	person, status, why := c.options.Bearer(r, bearer(r))
+	if status != 0 {
+		if status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="codemode"`)
+		}
+		c.fail(w, r, status, why)
+		return
+	}
+	if !x.token {
+		c.fail(w, r, http.StatusForbidden, "a token answers questions and no more: log in, with the link that codemode console prints")
+		return
+	}
+	if x.method == http.MethodPost && mediaType(r) != "application/json" {
+		c.fail(w, r, http.StatusUnsupportedMediaType, "send JSON")
+		return
+	}
+	s := c.rooms.ofToken(person, bearer(r))
+	c.rooms.read(s)
+	x.page(w, r, s)
+}
+
+// still reports whether a request that goes on for long comes with a token that is good by now; a session ends by itself.
+func (c *Console) still(r *http.Request, s *session) bool {
+	if !s.token {
+		return true
+	}
+	person, status, _ := c.options.Bearer(r, bearer(r))
+	return status == 0 && person == s.person
+}
+
+// maxTokens bounds how many tokens are remembered with what their owners have seen; the others begin anew.
+const maxTokens = 256
+
+// ofToken is what a token has in place of a session: the same for each request, so that it is known what was seen whole.
+func (r *rooms) ofToken(person, token string) *session {
+	id := sha256.Sum256([]byte(person + "\x00" + token))
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.tokens[id]; s != nil {
+		s.touch(now)
+		return s
+	}
+	if len(r.tokens) >= maxTokens {
+		for _, s := range r.tokens {
+			delete(r.readers, s) // whose seat is left by itself
+		}
+		clear(r.tokens)
+	}
+	s := &session{person: person, token: true, born: now, last: now, ended: make(chan struct{})}
+	s.seat = r.c.sit(s)
+	s.seat.Leave()
+	r.tokens[id] = s
+	return s
+}
+
+// sit takes a seat for whoever a session belongs to.
+func (c *Console) sit(s *session) *approvals.Seat {
+	if !s.token {
+		return c.queue.Sit(s.person)
+	}
+	return c.queue.SitByToken(s.person, func(principal string) bool {
+		return c.options.Vouched != nil && c.options.Vouched(s.person, principal)
+	})
+}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// answersOnly is what a token that answers is told where programs run.
+const answersOnly = `this token answers questions on the page ("answers" in http.tokens) and runs no programs; they need a token of their own`
+
+// Answerers are the tokens of http.tokens that answer questions over the API of the page and run nothing. Its methods may
+// be called by many goroutines.
+type Answerers struct {
+	evaluator *codemode.Evaluator
+	env       func(string) (string, bool)
+	access    *accessLog
+	log       *slog.Logger
+
+	mu     sync.Mutex
+	config *profiles.Config // that tokens was read from
+	tokens map[string]*caller
+}
+
+// NewAnswerers finds them in the configuration of e, at each moment; env looks up the variables that tokens are in. End
+// it with Close. log may be nil.
+func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *slog.Logger) *Answerers {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Answerers{evaluator: e, env: env, access: newAccessLog(e.RecordAccess), log: log}
+}
+
+// Admit finds out whose token it is that a request brings, or says with which status the request is refused, and why. It
+// records that, like [HTTP] does.
+func (a *Answerers) Admit(r *http.Request, token string) (principal string, status int, why string) {
+	who := a.all()[codemode.Fingerprint(token)] // digests are compared, so how long it takes says nothing about a token
+	switch {
+	case who == nil:
+		a.access.refused(r.Context(), "", clientAddress(r), "unknown_token")
+		return "", http.StatusUnauthorized, "this token is not known"
+	case !who.answers:
+		a.access.refused(r.Context(), who.principal, clientAddress(r), "runs_only")
+		return "", http.StatusForbidden, `this token runs programs and answers nothing; one that answers has "answers": true in http.tokens`
+	}
+	a.access.admit(r.Context(), "answers for "+who.principal, who.principal, "the page's API", clientAddress(r))
+	return who.principal, 0, ""
+}
+
+// all are the tokens as they are now. While they cannot be read nobody answers with one.
+func (a *Answerers) all() map[string]*caller {
+	cfg := a.evaluator.Config()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cfg != a.config || a.tokens == nil {
+		a.config, a.tokens = cfg, map[string]*caller{}
+		read, err := readHTTP(cfg, a.env)
+		if err != nil {
+			a.log.Error("nobody answers with a token: http.tokens cannot be used", "problem", err)
+			return a.tokens
+		}
+		a.tokens = read.tokens
+	}
+	return a.tokens
+}
+
+// Close records what was only counted. It may be called twice.
+func (a *Answerers) Close() { a.access.flush() }
