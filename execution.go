@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -37,6 +38,8 @@ type execution struct {
 	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
 	row     *store.ParkedRun // as the database has the run; nil if it does not
 	kept    bool             // an image of it was there
+
+	given atomic.Bool // another process goes on with the run, or may
 
 	mu       sync.Mutex
 	guest    *sandbox.Run // nil while it is parked, and before it starts
@@ -157,6 +160,7 @@ func (x *execution) take(guest *sandbox.Run) {
 // answered later, so that the run can be parked meanwhile.
 func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
 	in := hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Progress: x.progress, Carried: x.carry}
+	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{c.ID}) }
 	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }
 	type outcome struct {
 		value json.RawMessage
@@ -226,6 +230,7 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 // resume goes on with a call that waited for a person in another process.
 func (x *execution) resume(id int) {
 	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry}
+	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{id}) }
 	in.Pause = func() func() { return x.pause(&pause{call: id}) }
 	in.Asking = func() func() { return x.wait(id) }
 	if !x.slot() {

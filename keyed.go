@@ -175,7 +175,7 @@ func (x *execution) follow(row *store.ParkedRun) {
 	x.e.background(func() {
 		select {
 		case <-row.Lost():
-			x.cancel(errElsewhere)
+			x.goElsewhere()
 		case <-x.calls.Done():
 		}
 	})

@@ -172,7 +172,7 @@ func (x *execution) keep(image []byte) {
 			x.e.log.Warn("a run that waits for a person could not be kept, so it would end with this process", "run", x.resp.Run, "error", err)
 		}
 		if db != nil && !errors.Is(err, store.ErrTaken) && !x.unkept(db) {
-			x.cancel(errElsewhere)
+			x.goElsewhere()
 		}
 		return
 	}
@@ -316,13 +316,22 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 		err = db.Begin(ctx, x.row)
 	}
 	if errors.Is(err, store.ErrTaken) {
-		x.cancel(errElsewhere)
+		x.goElsewhere()
 	}
 	return err
 }
 
+// goElsewhere ends what this process does with the run, which another one goes on with. Here it has no end then, also if it was
+// canceled before.
+func (x *execution) goElsewhere() {
+	x.given.Store(true)
+	x.cancel(errElsewhere)
+}
+
 // leaving reports whether another process goes on with the run. Its calls may hear of that later.
-func (x *execution) leaving() bool { return errors.Is(context.Cause(x.ctx), approvals.ErrLeaving) }
+func (x *execution) leaving() bool {
+	return x.given.Load() || errors.Is(context.Cause(x.ctx), approvals.ErrLeaving)
+}
 
 // leave gives the run up, for another process to go on with it. False means that it has to end here.
 func (x *execution) leave() bool {

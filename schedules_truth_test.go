@@ -435,7 +435,7 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 		switch {
 		case !x.yes && happened && !other:
 			s.wrong("%v: over %s somebody was told that their no is taken", c, x.channel)
-		case !x.yes && !happened && final != audit.Refused && s.happened["restart: SIGKILL"] == 0:
+		case !x.yes && !happened && final != audit.Refused && !other && s.happened["restart: SIGKILL"] == 0:
 			s.wrong("%v: a no over %s is not recorded", c, x.channel)
 		case x.yes && final == audit.Refused && c.refused[0].Reason == hostfns.ReasonDeclined && !other:
 			s.wrong("%v: over %s somebody was told that their yes is taken", c, x.channel)

@@ -1,7 +1,10 @@
 package hostfns
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"sync"
 	"testing"
 )
 
@@ -44,5 +47,49 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 				t.Errorf("it was recorded as %s %s, want %s", e.Kind, e.Reason, test.reason)
 			}
 		})
+	}
+}
+
+// Whatever a call goes on for that waited for a person, the run is claimed first: what is kept of it is older from then on.
+func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
+	for name, said := range map[string]Answer{"a person refuses": no, "a person allows": yes, "nobody answers": {How: "none", Code: ReasonTimeout}} {
+		w := newWorld()
+		w.decide, w.answer = verdict(Ask), answer(said)
+		claimed := 0
+		_, _ = w.run().Call(t.Context(), Invocation{ID: 1, Name: "fs__write", Args: json.RawMessage(`{}`), Claim: func(context.Context) error {
+			claimed = len(w.log)
+			return nil
+		}})
+		if claimed == 0 || claimed >= len(w.log) {
+			t.Errorf("%s: it was claimed after %d of %q", name, claimed, w.log)
+		}
+	}
+	w := newWorld() // the second is refused without an answer: the rules changed while it waited behind the first
+	w.answer = answer(yes)
+	decisions, claims := map[string]int{}, 0
+	var mu sync.Mutex
+	w.decide = func(_ *Tool, args json.RawMessage) Decision {
+		mu.Lock()
+		defer mu.Unlock()
+		if decisions[string(args)]++; string(args) == `{"n":2}` && decisions[string(args)] > 1 {
+			return Decision{Code: "limit"}
+		}
+		return Decision{Verdict: Ask, ProfileDigest: "p"}
+	}
+	r := w.run()
+	var both sync.WaitGroup
+	for id := 1; id <= 2; id++ {
+		both.Go(func() {
+			_, _ = r.Call(t.Context(), Invocation{ID: id, Name: "fs__write", Args: fmt.Appendf(nil, `{"n":%d}`, id), Claim: func(context.Context) error {
+				mu.Lock()
+				defer mu.Unlock()
+				claims++
+				return nil
+			}})
+		})
+	}
+	both.Wait()
+	if claims != 2 {
+		t.Errorf("the run was claimed for %d of 2 calls: %q", claims, w.log)
 	}
 }
