@@ -313,8 +313,9 @@ func TestC12AYesIsTakenOnce(t *testing.T) {
 	})
 }
 
-// ends is the context of calls that end with the first one that is refused, as with a program that does not catch that; carried outlives it.
-func ends(t *testing.T, r *Run, args ...string) (results []string, reports []Report) {
+// ends makes calls for a program that ends with the first refusal, as one does that catches nothing. It returns how each call ended, what
+// is reported at the end of the run, and when that was.
+func ends(t *testing.T, r *Run, args ...string) (results []string, reports []Report, ended time.Time) {
 	program, end := context.WithCancelCause(t.Context())
 	defer end(nil)
 	results = make([]string, len(args))
@@ -336,9 +337,9 @@ func ends(t *testing.T, r *Run, args ...string) (results []string, reports []Rep
 	case <-over:
 	}
 	r.Carry(t.Context())
-	reports = r.End()
+	reports, ended = r.End(), time.Now()
 	wg.Wait()
-	return results, reports
+	return results, reports, ended
 }
 
 // What a person allows is done, though a refusal beside it ends the program: it is sent before the program hears of the refusal, and
@@ -371,7 +372,7 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 			}
 			return yes
 		}}
-		got, reports := ends(t, w.ask(f), `{"a":1}`, `{"a":2}`, `{"a":3}`)
+		got, reports, _ := ends(t, w.ask(f), `{"a":1}`, `{"a":2}`, `{"a":3}`)
 		if !slices.Equal(got, []string{"ok", ReasonDeclined, "ok"}) {
 			t.Errorf("the calls ended so: %v", got)
 		}
@@ -414,9 +415,12 @@ func TestARunWaitsForApprovedCallsWithinTheirTime(t *testing.T) {
 			return yes
 		}}
 		start := time.Now()
-		got, reports := ends(t, w.ask(f, func(i *RunInfo) { i.CallTimeout = 7 * time.Second }), `{"a":1}`, `{"a":2}`)
-		if took := time.Since(start); reports[0].State != Unknown || took < 7*time.Second || took > 10*time.Second {
-			t.Errorf("call 1 is %s after %v: %v", reports[0].State, took, got)
+		got, reports, ended := ends(t, w.ask(f, func(i *RunInfo) { i.CallTimeout = 7 * time.Second }), `{"a":1}`, `{"a":2}`)
+		if took := ended.Sub(start); took < 7*time.Second || took > 10*time.Second {
+			t.Errorf("the run ended after %v, while a call that was allowed was under way: %v", took, got)
+		}
+		if reports[0].State != Unknown || !strings.Contains(reports[0].Detail, "no answer within 7s") {
+			t.Errorf("call 1 is reported as %s, %s", reports[0].State, reports[0].Detail)
 		}
 	})
 }
