@@ -382,35 +382,39 @@ func TestACriticalCallSaysWhereItIsApproved(t *testing.T) {
 	}
 }
 
-// What a person allows is done and recorded, though the refusal beside it ends the program.
+// What a person allows is done, told and recorded, though the refusal beside it ends the program while the server is still at it.
 func TestMixedAnswersAreCarriedOut(t *testing.T) {
-	for range 20 {
-		e := open(t, fmt.Sprintf(writing, ""))
-		d := &desk{answer: func(r *approvals.Request) approvals.Reply {
-			if strings.Contains(string(r.Args), "f2") {
-				return approvals.Reply{Reason: "not this one"}
-			}
-			return allow(r)
-		}}
-		r, err := eval(t, e, "p", `await Promise.all([1, 2, 3].map(n => codemode.filesystem__write_file({path: "f" + n + ".md", content: "x"})))`, d)
-		if err == nil || r == nil || len(r.Calls) != 3 {
-			t.Fatalf("got %v, %v", r, err)
+	up := newPerformed(t)
+	up.takes = 500 * time.Millisecond
+	e := open(t, fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "evaluation": {"profiles": {"p": {"asklist": ["up__second"]}}}}`, up.url))
+	d := &desk{answer: func(r *approvals.Request) approvals.Reply {
+		if string(r.Args) == `{"n":2}` {
+			return approvals.Reply{Reason: "not this one"}
 		}
-		for i, want := range []hostfns.State{hostfns.Done, hostfns.Refused, hostfns.Done} {
-			if c := r.Calls[i]; c.State != want {
-				t.Errorf("call %d is told as %s %s %s, want %s", c.Call, c.State, c.Reason, c.Detail, want)
-			}
+		return allow(r)
+	}}
+	r, err := eval(t, e, "p", `await Promise.all([1, 2, 3].map(n => codemode.up__second({n})))`, d)
+	if err == nil || len(r.Calls) != 3 {
+		t.Fatalf("got %v, %v", r, err)
+	}
+	for i, want := range []hostfns.State{hostfns.Done, hostfns.Refused, hostfns.Done} {
+		if c := r.Calls[i]; c.State != want {
+			t.Errorf("call %d is told as %s %s %s, want %s", c.Call, c.State, c.Reason, c.Detail, want)
 		}
-		last := map[int]string{}
-		for _, entry := range e.Journal().Entries() {
-			if entry.Call > 0 && (entry.Kind == hostfns.KindOutcome || entry.Kind == hostfns.KindRefused) {
-				last[entry.Call] = entry.Kind + " " + entry.Outcome + entry.Reason
-			}
+	}
+	if diff := cmp.Diff(map[string]int{`second {"n":1}`: 1, `second {"n":3}`: 1}, up.times()); diff != "" {
+		t.Errorf("the server did (-want +got):\n%s", diff)
+	}
+	record := map[int][]string{}
+	for _, entry := range e.Journal().Entries() {
+		if entry.Call > 0 && entry.Kind != hostfns.KindAsked && entry.Kind != hostfns.KindAnswer {
+			record[entry.Call] = append(record[entry.Call], strings.TrimSpace(entry.Kind+" "+entry.Outcome+entry.Reason))
 		}
-		want := map[int]string{1: "outcome ok", 2: "refused elicitation_declined", 3: "outcome ok"}
-		if diff := cmp.Diff(want, last); diff != "" {
-			t.Errorf("the record ends so (-want +got):\n%s", diff)
-		}
+	}
+	done := []string{"running", "outcome ok"}
+	want := map[int][]string{1: done, 2: {"refused elicitation_declined"}, 3: done}
+	if diff := cmp.Diff(want, record); diff != "" {
+		t.Errorf("the record has (-want +got):\n%s", diff)
 	}
 }
 

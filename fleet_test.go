@@ -40,7 +40,8 @@ const fleetProgram = `const kept = new Map([["first", (await codemode.up__first(
 
 // performed counts what an upstream did, by tool and arguments.
 type performed struct {
-	url string
+	url   string
+	takes time.Duration // for each call
 
 	mu        sync.Mutex
 	each      map[string]int
@@ -86,7 +87,7 @@ func (p *performed) times() map[string]int {
 }
 
 func newPerformed(t *testing.T) *performed {
-	p := &performed{each: map[string]int{}}
+	p := &performed{each: map[string]int{}, takes: 5 * time.Millisecond}
 	ended := make(chan struct{})
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	for _, name := range []string{"first", "second", "third"} {
@@ -100,7 +101,7 @@ func newPerformed(t *testing.T) *performed {
 			if held {
 				<-ended
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(p.takes)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.now--
