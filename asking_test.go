@@ -429,3 +429,38 @@ func TestTheLastQuestionThatALimitLetsPassCounts(t *testing.T) {
 		}
 	}
 }
+
+// A question waits for people who may be expected, even if nobody is there yet, unless the profile says otherwise; why nobody
+// answered is told as it was.
+func TestAQuestionWaitsForPeopleWhoAreExpected(t *testing.T) {
+	for _, test := range []struct {
+		why, absent string
+		expected    bool // there is a page or a terminal where somebody may come
+		reason      string
+	}{
+		{"a page where nobody is", "", true, "timeout"},
+		{"a page where nobody is, and the profile refuses", `, "absent": "refuse"`, true, "no_approver"},
+		{"no page and no terminal", "", false, "elicitation_unsupported"},
+		{"no page and no terminal, and the profile waits", `, "absent": "wait"`, false, "timeout"},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			q := approvals.NewQueue("web")
+			q.Where, q.Expects = "codemode console", func() bool { return test.expected }
+			e := open(t, fmt.Sprintf(writing, `, "ask": {"timeout": "300ms"`+test.absent+`}`))
+			var told []string
+			r, err := e.Eval(t.Context(), codemode.Request{
+				Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{says(approvals.Reply{}, approvals.ErrCannotAsk), q},
+				Caller: &codemode.Caller{Asked: func(about string, where []string, until time.Time) (over func()) {
+					told = append(told, fmt.Sprint(about, " ", where, " ", !until.IsZero()))
+					return func() {}
+				}},
+			})
+			if err != nil || string(r.Value) != `["`+test.reason+`"]` {
+				t.Errorf("got %s, %v, want %s", r.Value, err, test.reason)
+			}
+			if diff := cmp.Diff([]string{"filesystem.write_file [codemode console] true"}, told); diff != "" {
+				t.Errorf("the client is told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -340,6 +340,49 @@ func TestWhoIsThere(t *testing.T) {
 	w.until("the last page is closed for a while", func() bool { return w.queue.Present() == 0 })
 }
 
+// What became of a call that was allowed is told: to a front end that waits for it, and on the page that follows the answer.
+func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  audit.Entry
+		want Result
+		page string
+	}{
+		"done": {
+			audit.Entry{State: audit.OK, Result: &audit.Result{Redacted: json.RawMessage(`{"number":7}`)}},
+			Result{Outcome: "ok", Value: json.RawMessage(`{"number":7}`)}, "Allowed. Done: github.create_issue.",
+		},
+		"failed": {
+			audit.Entry{State: audit.Failed, Detail: "the repository is\u202e archived"},
+			Result{Outcome: "error", Why: `the repository is\u{202E} archived`},
+			`Allowed. Not done (error): github.create_issue: the repository is\u{202E} archived.`,
+		},
+		"not known yet": {audit.Entry{State: audit.Running}, Result{}, "Allowed. Under way: github.create_issue."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it may wait
+			w := newWorld(t)
+			v := w.login(anna)
+			end := test.end
+			end.Kind, end.Run, end.Call, end.Principal = audit.Call, "r_8f2k", 1, anna
+			if err := w.record.note(t.Context(), end); err != nil {
+				t.Fatal(err)
+			}
+			w.ask(call())
+			a := v.pending()[0]
+			got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Wait: "500ms"})
+			if code != 200 || !got.OK || got.Outcome != test.want.Outcome || string(got.Value) != string(test.want.Value) || got.Why != test.want.Why {
+				t.Errorf("got %d %+v, want %+v", code, got, test.want)
+			}
+			w.ask(call())
+			a = v.pending()[0]
+			said := v.form("/answer", "q="+a.ID+" "+a.Digest, "decision=allow once")
+			if page := v.get(strings.TrimPrefix(said.header.Get("Location"), v.path)).body; !strings.Contains(page, test.page) {
+				t.Errorf("the page lacks %q:\n%s", test.page, page)
+			}
+		})
+	}
+}
+
 // S2.5: without a script, too, arguments that are wrong come back with what is wrong, and what was written is not lost.
 func TestFormsWithoutAScript(t *testing.T) {
 	w := newWorld(t)

@@ -80,6 +80,19 @@ func thinks(d time.Duration) handler {
 	}
 }
 
+// A client is told at once until when a question waits, and where it can be answered.
+func TestProgressSaysWhereToAnswerAndUntilWhen(t *testing.T) {
+	asks := func(_ context.Context, c *conversation) *mcp.CallToolResult {
+		defer c.asked("pay.create", []string{"codemode console", "codemode approvals"}, time.Date(2026, 7, 1, 10, 45, 0, 0, time.UTC))()
+		time.Sleep(500 * time.Millisecond)
+		return &mcp.CallToolResult{}
+	}
+	const want = "0s waiting until 10:45:00 UTC for a person to decide about pay.create; the answer can be given codemode console or codemode approvals"
+	if reports, _, _ := told(t, asks); !slices.Equal(reports, []string{want}) {
+		t.Errorf("got the reports %q, want %q", reports, want)
+	}
+}
+
 // Clients that read a report together with the result take it for one of a call that is over.
 func TestNoReportComesWithTheResult(t *testing.T) {
 	for _, test := range []struct {
