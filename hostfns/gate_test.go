@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -741,5 +742,30 @@ func TestBlocks(t *testing.T) {
 	}
 	if n := r.Seen(); n != 7 {
 		t.Errorf("seen %d invocations, want 7", n)
+	}
+}
+
+// The document says what each reason means for a program, and that a refusal which comes in a few milliseconds is nobody's, for which
+// no fallback stands in.
+func TestTheDocumentHasEveryReason(t *testing.T) {
+	text, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := strings.Join(strings.Fields(string(text)), " ")
+	for _, reason := range []string{
+		ReasonDenied, ReasonBadArguments, ReasonLimit, ReasonPolicy, ReasonDeclined, ReasonUnsupported, ReasonNoApprover, ReasonTimeout, ReasonCanceled,
+	} {
+		if !strings.Contains(document, "`"+reason+"`") {
+			t.Errorf("docs/configuration.md does not say what %s is", reason)
+		}
+	}
+	for _, words := range []string{
+		"a client that declines by itself, after 5 ms for example, gives `no_approver` and not `elicitation_declined`",
+		"A refusal that came too fast is no such case, so the call stays refused",
+	} {
+		if !strings.Contains(document, words) {
+			t.Errorf("docs/configuration.md does not say: %s", words)
+		}
 	}
 }
