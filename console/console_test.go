@@ -480,6 +480,38 @@ func TestE4Grants(t *testing.T) {
 	}
 }
 
+// A person chooses on the page for how many calls and until when a yes is good, within what the profile lets them.
+func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
+	w := newWorld(t)
+	v := w.login(anna)
+	answers := w.ask(call(func(r *approvals.Request) {
+		r.Terms = approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun}, Default: time.Hour, Max: 8 * time.Hour}
+	}))
+	page := v.get("/").body
+	for _, field := range []string{`type="number" name="uses" min="1" max="50" value="50"`, `select name="length"`, `value="15m0s"`, `value="8h0m0s"`} {
+		if !strings.Contains(page, field) {
+			t.Errorf("the page lacks %s:\n%s", field, page)
+		}
+	}
+	a := v.pending()[0]
+	q, allow := "q="+a.ID+" "+a.Digest, "decision=allow run"
+	for choice, want := range map[[2]string]string{
+		{"uses=51", "length=1h"}: "50 is the most", {"uses=3", "length=9h"}: "longer than", {"uses=0", "length=1h"}: "number such as 10", {"uses=3", "length=soon"}: "length of time",
+	} {
+		if got := v.form("/answer", q, allow, choice[0], choice[1]); got.code != 422 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d, want %q in\n%s", choice, got.code, want, got.body)
+		}
+		untouched(t, w, answers)
+	}
+	if got := v.form("/answer", q, allow, "uses=3", "length=15m0s"); got.code != 303 {
+		t.Errorf("three calls: %d\n%s", got.code, got.body)
+	}
+	x := answerOf(t, answers)[0]
+	if g := x.Grant; g == nil || g.Uses != 3 || g.Expires.Sub(g.Created) != 15*time.Minute {
+		t.Errorf("got %+v", g)
+	}
+}
+
 // E9, S4.6, S4.7: rules are proposed, checked and saved by those who look after them; what cannot be recorded is not done.
 func TestRules(t *testing.T) {
 	w := newWorld(t)
