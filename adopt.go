@@ -109,7 +109,7 @@ func (e *Evaluator) turnOf(ctx context.Context, db *store.DB, row *store.ParkedR
 	var answered, asking bool
 	for _, a := range open {
 		answered = answered || a.Validated != nil
-		asking = asking || a.Withdrawn.IsZero() && a.Expires.After(time.Now())
+		asking = asking || stillAsks(a)
 	}
 	switch {
 	case answered || len(open) == 0:

@@ -159,6 +159,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 	defer a.patience.begin()()
 	var calls []*approvals.Request
 	var numbers []int
+	var left []time.Duration
 	fallback := false
 	for _, q := range qs {
 		fallback = fallback || q.Decision.Fallback
@@ -173,11 +174,14 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 		if was := a.before[q.Call]; was != nil {
 			r.ID, r.Code, r.Digest, r.Expires, r.Time = was.ID, was.Code, was.Digest, was.Expires, was.Time
 			r.Plan = was.Plan
-			timeout = max(timeout, time.Until(was.Expires))
+			left = append(left, time.Until(until(was)))
 			delete(a.before, q.Call)
 		}
 		numbers = append(numbers, q.Call)
 		calls = append(calls, r)
+	}
+	if len(left) == len(calls) { // they wait on, until when people were told
+		timeout = max(slices.Max(left), time.Nanosecond)
 	}
 	if offers {
 		plan := a.plan(qs[0].Run, qs[0].Profile, calls)

@@ -1,9 +1,11 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/store"
@@ -121,6 +123,20 @@ func pending(a *store.Approval) *approvals.Pending {
 		ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question, Created: a.Created, Expires: a.Expires.UTC(),
 		Allowed: a.Validated != nil && (*a.Validated || insteadOf(a) != ""),
 	}
+}
+
+// until is when the time to answer a question is over, as people were told when it was put. Expires is later: a yes may be used
+// for a while yet, and a question may have waited for its turn.
+func until(r *approvals.Request) time.Time { return cmp.Or(r.Until, r.Expires) }
+
+// stillAsks reports whether the time to answer a question in the book is not over. One that cannot be read has all that the book
+// gives it.
+func stillAsks(a *store.Approval) bool {
+	end := a.Expires
+	if r, err := approvals.ReadPending(pending(a)); err == nil {
+		end = until(r)
+	}
+	return a.Validated == nil && a.Withdrawn.IsZero() && end.After(time.Now())
 }
 
 // checkFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks

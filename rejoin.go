@@ -77,7 +77,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 		}
 		if len(calls) > 0 {
 			asking.Go(func() {
-				e.desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(calls[0].Expires), OtherOnly: calls[0].OtherOnly, Borrowed: true})
+				e.desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(until(calls[0])), OtherOnly: calls[0].OtherOnly, Borrowed: true})
 			})
 		}
 		select {
@@ -102,7 +102,7 @@ func (e *Evaluator) waiting(ctx context.Context, db *store.DB, run string, put m
 	}
 	var calls []*approvals.Request
 	for _, a := range asked {
-		if put[a.ID] || a.Validated != nil || !a.Withdrawn.IsZero() || !a.Expires.After(time.Now()) {
+		if put[a.ID] || !stillAsks(a) {
 			continue
 		}
 		put[a.ID] = true

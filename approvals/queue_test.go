@@ -325,6 +325,24 @@ func TestLeavingDecidesNothing(t *testing.T) {
 	}
 }
 
+// A terminal says until when a question waits, which is the end of its time-out and not that of what is bound to the yes.
+func TestATerminalIsToldUntilWhenAQuestionWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, q := &Desk{}, NewQueue("terminal")
+		seat := q.Sit("anna")
+		defer seat.Leave()
+		answer := make(chan Answer)
+		go func() { answer <- d.Ask(t.Context(), write("/a"), []Channel{q}, Options{Timeout: 3 * time.Minute}) }()
+		synctest.Wait()
+		if told := describe(seat.Pending()[0], 80); time.Until(told.Ends) != 3*time.Minute {
+			t.Errorf("it is told to wait for %v, and waits for 3m", time.Until(told.Ends))
+		}
+		if got := <-answer; got.Code != CodeTimeout || got.Took != 3*time.Minute {
+			t.Errorf("it waited for %v: %+v", got.Took, got)
+		}
+	})
+}
+
 // Of answers that come with one form the yeses take effect first, and each of a queue at once.
 func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ type Asked struct {
 	Whole   bool            `json:"whole"`          // nothing is left out of Text
 	Unseen  bool            `json:"unseen"`         // it has to be shown whole before it can be allowed
 	Since   time.Time       `json:"since"`
-	Ends    time.Time       `json:"ends,omitzero"` // when it is over
+	Ends    time.Time       `json:"ends,omitzero"` // until when it waits; zero while it waits for its turn elsewhere
 	Offers  []Offer         `json:"offers,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"` // when they may be changed
 	// Inquiry is the question of a program: then there is no call, and nothing to allow.
@@ -86,7 +86,7 @@ func describe(o Open, width int) Asked {
 	a := Asked{
 		ID: r.ID, Digest: r.Digest, Heading: Heading(r), Summary: Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
 		Whole: !shown.Cut && shown.Masked == 0, Unseen: grave(r.Risk) && !shown.Complete,
-		Since: o.Since, Ends: r.Expires,
+		Since: o.Since, Ends: r.Deadline(),
 		Offers: []Offer{{Once, r.Yes()}},
 	}
 	if r.Inquiry != nil {

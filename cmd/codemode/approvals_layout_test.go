@@ -64,15 +64,18 @@ func TestAnswersLeaveTheArgumentsInView(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprint(size.Width, "x", size.Height), func(t *testing.T) {
 			var five []approvals.Asked
+			until := time.Date(2026, 11, 21, 12, 4, 0, 0, time.UTC)
 			for n := range 5 {
-				five = append(five, pays(n+1, size.Width))
+				q := pays(n+1, size.Width)
+				q.Ends = until
+				five = append(five, q)
 			}
 			p := newTypist(t, five...)
 			p.screen.Update(size)
 			p.press("down", "down", "enter")
 			all := p.screen.options(p.screen.asked)
 			for i, o := range all {
-				p.shows("3 of 5", "pay.create", "medium risk", `to: "supplier 3"`, `value: "3.00"`)
+				p.shows("3 of 5", "pay.create", "medium risk", `to: "supplier 3"`, `value: "3.00"`, "until "+until.Local().Format(time.TimeOnly))
 				p.shows(fmt.Sprintf("answer %d of %d", i+1, len(all)))
 				text := strings.Join(strings.Fields(p.plainly()), " ")
 				if !strings.Contains(text, "> "+o.text) {

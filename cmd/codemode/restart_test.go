@@ -32,8 +32,12 @@ func TestARestartChangesNothingOfWhatIsTold(t *testing.T) {
 				_ = client.Close() // waits for the process
 				client = h.connect()
 				p = atThePage(t, h.environment)
-				if again := p.one(); again.ID != asked.ID {
+				again := p.one()
+				if again.ID != asked.ID {
 					t.Errorf("another question: %+v, was %+v", again, asked)
+				}
+				if longer := again.Expires.Sub(asked.Expires); longer.Abs() > time.Minute {
+					t.Errorf("its time is over %v later than was said before", longer)
 				}
 			}
 			if got := p.allow(p.one(), "20s"); !got.OK || got.Outcome != "ok" {
@@ -80,4 +84,21 @@ func (h *house) ended(run string) *store.Outcome {
 			h.t.Fatalf("the run did not end: %v; the log says:\n%s", err, h.log)
 		}
 	}
+}
+
+// The time of a question goes on while its process is gone, and is over when people were told that it is.
+func TestARestartGivesAQuestionNoMoreTime(t *testing.T) {
+	h := newHouse(t, `{"asklist": ["filesystem__*"], "ask": {"timeout": "5s"}}`, "--console", "127.0.0.1:0")
+	client := h.connect()
+	p := atThePage(t, h.environment)
+	runs(t, client, writesAFile)
+	asked := p.one()
+	h.parked(asked.Run)
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Close() // waits for the process
+	time.Sleep(time.Until(asked.Expires))
+	h.connect()
+	h.ended(asked.Run)
 }
