@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/profiles"
@@ -514,6 +517,34 @@ func TestConsoleConfiguration(t *testing.T) {
 	set.config = write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": false}`)
 	if p, err := set.awaitPeople(streams{}, "", true); p != nil || err != nil || len(set.channels) != 1 { // for pages of other processes
 		t.Errorf("switched off: %v %v", p, err)
+	}
+}
+
+// One rule says who answers for whom, on the page and in a terminal.
+func TestTheTerminalAnswersForWhomThePageDoes(t *testing.T) {
+	for _, people := range []string{`{}`, `{"ben": {"answersFor": ["ci"]}, "eve": {"answersFor": ["*"]}}`, fmt.Sprintf(`{%q: {"answersFor": ["ci"]}}`, who())} {
+		state, err := os.MkdirTemp("", "cm") // sockets have short paths
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(state)
+		set := setting{state: state, config: write(t, filepath.Join(t.TempDir(), "c.json"), `{"console": {"people": `+people+`}}`)}
+		defer set.awaitResponders(slog.New(slog.DiscardHandler))()
+		page, err := set.awaitPeople(streams{}, "127.0.0.1:0", false)
+		if err != nil || len(set.channels) < 2 {
+			t.Fatalf("%d channels, %v", len(set.channels), err)
+		}
+		terminal := set.channels[0].(*approvals.Queue)
+		for _, person := range []string{who(), "ben", "eve", "nobody"} {
+			for _, principal := range []string{"", who(), "ci", "anna"} {
+				if there, here := page.queue.May(person, principal), terminal.May(person, principal); there != here {
+					t.Errorf("people %s: %q answers for %q on the page: %v, in a terminal: %v", people, person, principal, there, here)
+				}
+			}
+		}
+		if own := who(); terminal.May(own, "anna") != !strings.Contains(people, own) || !terminal.May(own, "ci") {
+			t.Errorf("people %s: in a terminal whoever started the process answers for anna: %v, for ci: %v", people, terminal.May(own, "anna"), terminal.May(own, "ci"))
+		}
 	}
 }
 
