@@ -81,3 +81,18 @@ func TestASearchTellsPowersBeforeAProgram(t *testing.T) {
 		t.Errorf("a client that can ask, and one server:\n%s", text)
 	}
 }
+
+// A search without words keeps what the tool's description says of it: it names every tool, and declares them only where all have room.
+func TestASearchWithoutWordsNamesAllTools(t *testing.T) {
+	h := open(t, original, server.Options{})
+	c := h.connect(nil, "")
+	if list := c.listing(); !strings.Contains(list, "Without a query it names all tools.") {
+		t.Errorf("the description of search_tools says something else:\n%s", list)
+	}
+	text, _ := c.call("search_tools", nil)
+	for _, tool := range h.evaluator.ToolInfos() {
+		if !strings.Contains(text, tool.Server+"__"+tool.Tool) {
+			t.Errorf("%s of %s is missing from\n%s", tool.Tool, tool.Server, text)
+		}
+	}
+}

@@ -44,7 +44,7 @@ var (
 func (s *Server) helpers() []helper {
 	return []helper{
 		{checkTool, "Check a program", "Says what a program would do without running it: mistakes, each call with verdict (allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.", checkSchema, s.check},
-		{"search_tools", "Search the tools", "Start here: finds the tools that a task needs, on all servers at once, and declares them in TypeScript, with what the rules say about them and who can be asked. Without a query, all tools.", searchSchema, s.search},
+		{"search_tools", "Search the tools", "Start here: finds the tools that a task needs, on all servers at once, and declares them in TypeScript, with what the rules say about them and who can be asked. Without a query it names all tools.", searchSchema, s.search},
 		{"get_tools", "Describe tools", "Declares tools by name or server, with all that their servers say.", getSchema, s.get},
 	}
 }
