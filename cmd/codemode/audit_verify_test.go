@@ -564,6 +564,11 @@ func TestVerifyExports(t *testing.T) {
 	if code, text := k.verify(names...); code != exitOK || !strings.Contains(text, "what was written") {
 		t.Errorf("the files of --split: exit code %d\n%s", code, text)
 	}
+	for _, name := range names { // which holds only some of the entries of each chain
+		if code, text := k.verify(name); code != exitOK {
+			t.Errorf("%s alone: exit code %d\n%s", filepath.Base(name), code, text)
+		}
+	}
 	if code, text := k.verify(append(names, "--database")...); code != exitOK {
 		t.Errorf("with the record: exit code %d\n%s", code, text)
 	}
