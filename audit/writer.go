@@ -109,6 +109,9 @@ func (w *writer) take() (batch []*item, closing bool) {
 				r.mu.Unlock()
 				return nil, true
 			}
+			if n > maxBatch {
+				r.queue = waitedFirst(r.queue)
+			}
 			batch = r.queue[:min(n, maxBatch):min(n, maxBatch)]
 			if r.queue = r.queue[len(batch):]; len(r.queue) == 0 {
 				r.queue = nil
@@ -145,6 +148,27 @@ func (w *writer) take() (batch []*item, closing bool) {
 			r.mu.Unlock()
 		}
 	}
+}
+
+// waitedFirst puts the runs of which somebody waits for an entry before the others, each in its order: after an outage thousands of entries
+// may be in the queue, and calls that can be made again would wait for all of them.
+func waitedFirst(queue []*item) []*item {
+	waited := map[string]bool{}
+	for _, it := range queue {
+		if it.done != nil && it.entry != nil && it.entry.Run != "" {
+			waited[it.entry.Run] = true
+		}
+	}
+	sorted := make([]*item, 0, len(queue))
+	var rest []*item
+	for _, it := range queue {
+		if it.entry != nil && waited[it.entry.Run] {
+			sorted = append(sorted, it)
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	return append(sorted, rest...)
 }
 
 // tried reports whether there is no sense in another attempt at the end: the time is over, or the last one failed.

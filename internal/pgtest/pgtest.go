@@ -173,12 +173,13 @@ func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
+	_ = s.cmd.Process.Signal(sig) // first: once it has stopped it makes no more processes
 	parent := strconv.Itoa(s.cmd.Process.Pid)
 	out, err := exec.Command("ps", "-A", "-o", "ppid=,pid=").Output()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	pids := []int{s.cmd.Process.Pid}
+	var pids []int
 	for line := range strings.Lines(string(out)) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == parent {
 			if pid, err := strconv.Atoi(f[1]); err == nil {
