@@ -19,8 +19,8 @@ import (
 // burnerEnv makes this test binary a process that only computes.
 const burnerEnv = "CODEMODE_TEST_BURNS"
 
-// Thirty-two programs at once that each take 0.57 s of processor time succeed under the limit of 5 s, also beside other processes that
-// keep all processors busy; thirty-two that compute for ever are stopped.
+// Thirty-two programs at once that each take 0.57 s of processor time succeed under the limit of 5 s, also beside other
+// processes that keep all processors busy; thirty-two that compute for ever are stopped.
 func TestThirtyTwoProgramsComputeAtOnce(t *testing.T) {
 	if os.Getenv(burnerEnv) != "" {
 		for parent := os.Getppid(); os.Getppid() == parent; {
@@ -32,7 +32,8 @@ func TestThirtyTwoProgramsComputeAtOnce(t *testing.T) {
 	if os.Getenv("CODEMODE_LONG") == "" {
 		t.Skip("it takes minutes: CODEMODE_LONG=1; sandbox.TestTheCPULimitIsOfTheGuestsOwnTime is its small form")
 	}
-	const programs, takes, limit, endlessLimit, late = 32, 570 * time.Millisecond, 5 * time.Second, time.Second, 250 * time.Millisecond
+	const programs, takes, limit = 32, 570 * time.Millisecond, 5 * time.Second
+	const endlessLimit, late = time.Second, 250 * time.Millisecond
 	limited := func(cpu time.Duration) *codemode.Evaluator {
 		return open(t, fmt.Sprintf(`{"limits": {"cpu": %q, "wall": "1h"}}`, cpu), readInWorkers)
 	}
@@ -64,7 +65,8 @@ func TestThirtyTwoProgramsComputeAtOnce(t *testing.T) {
 			running.Go(func() { responses[i], ended[i] = run(e, code) })
 		}
 		running.Wait()
-		t.Logf("%d programs took %v; the process used %v, %v each", programs, time.Since(began), used()-before, (used()-before)/programs)
+		all := used() - before
+		t.Logf("%d programs took %v; the process used %v, %v each", programs, time.Since(began), all, all/programs)
 		for i, r := range responses {
 			judge(r, ended[i])
 		}

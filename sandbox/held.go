@@ -107,8 +107,8 @@ const (
 	dumpLeast = 16 << 10
 )
 
-// add counts n bytes and collects if there are many. One caller at a time does, and looks again afterwards: others may have added
-// some meanwhile, and none may come after them.
+// add counts n bytes and collects if there are many. One caller at a time does, and looks again afterwards: others may
+// have added some meanwhile, and none may come after them.
 func (d *dump) add(n int) {
 	if n < dumpLeast {
 		return

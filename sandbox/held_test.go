@@ -86,7 +86,8 @@ func TestAnsweredOnce(t *testing.T) {
 	}
 }
 
-// Garbage that comes while other garbage is collected is collected after it: it does not lie until a later run leaves some.
+// Garbage that comes while other garbage is collected is collected after it: it does not lie until a later run leaves
+// some.
 func TestGarbageOfManyCallsAtOnceIsCollected(t *testing.T) {
 	for range 20 {
 		var d dump

@@ -50,8 +50,8 @@ func processTime(t *testing.T) time.Duration {
 
 const computes = "let n = 0; for (let i = 0; i < 5e5; i++) n = (n * 31 + i) % 1000003; return n"
 
-// Programs that compute at once, beside other processes that do, are charged for no more than this process has used, and each gets
-// through although much more time passes than its limit.
+// Programs that compute at once, beside other processes that do, are charged for no more than this process has used,
+// and each gets through although much more time passes than its limit.
 func TestTheCPULimitIsOfTheGuestsOwnTime(t *testing.T) {
 	e := limited(t, 256<<20)
 	run := func(limit time.Duration) (time.Duration, error) {
@@ -95,7 +95,8 @@ func TestTheCPULimitIsOfTheGuestsOwnTime(t *testing.T) {
 	}
 }
 
-// A program that computes for longer than its limit is stopped however many do: not before its time, and none much later.
+// A program that computes for longer than its limit is stopped however many do: not before its time, and none much
+// later.
 func TestProgramsBeyondTheCPULimitAreStopped(t *testing.T) {
 	e := limited(t, 256<<20)
 	const limit, late = 50 * time.Millisecond, 250 * time.Millisecond

@@ -29,8 +29,9 @@ type Program struct {
 
 // Limits bound one run. A zero field means the default.
 type Limits struct {
-	// CPU is the processor time that the guest may use; waiting for calls, for timers and while others have the processor does not
-	// count. Where threads have no clock (only Linux has one here), what other processes compute between two turns of the guest does.
+	// CPU is the processor time that the guest may use; waiting for calls, for timers and while others have the
+	// processor does not count. Where threads have no clock (only Linux has one here), what other processes compute
+	// between two turns of the guest does.
 	CPU time.Duration
 	// Wall is the time from the start to the result, except what the Host
 	// takes out of it with [Call.Pause].

@@ -69,7 +69,8 @@ complete.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out != "" && !cmd.Flags().Changed("format") {
 				if format = reportFormats[filepath.Ext(out)]; format == "" {
-					return usage(fmt.Errorf("--out %s: the file has to end in .json, .xml (JUnit), .md or .txt, or --format has to say the form", out))
+					return usage(fmt.Errorf("--out %s: the name has to end in .json, .xml (JUnit), .md or .txt, "+
+						"or --format has to say the form", out))
 				}
 			}
 			if err := oneOf("format", format, bench.IsolationFormats); err != nil {
@@ -87,7 +88,8 @@ complete.`,
 			}
 			bar := newBar(s.err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
-				Wasm: codemode.Guest(), CacheDir: cacheDir(), Busy: busy, Once: once, Progress: bar.show, Worker: s.worker,
+				Wasm: codemode.Guest(), CacheDir: cacheDir(), Worker: s.worker,
+				Busy: busy, Once: once, Progress: bar.show,
 			}, suite)
 			bar.clear()
 			if err != nil {
@@ -109,10 +111,12 @@ complete.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "cases", "", "folder with another suite; the one in this binary is used without")
-	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.IsolationFormats, ", ")+"; without, the end of --out's name says it")
+	cmd.Flags().StringVar(&format, "format", "table",
+		strings.Join(bench.IsolationFormats, ", ")+"; without, the end of --out's name says it")
 	cmd.Flags().StringVar(&filter, "filter", "", "only cases whose file or class matches this pattern, such as 's04_*'")
 	cmd.Flags().BoolVar(&once, "once", false, "run each program once instead of twice in a row")
-	cmd.Flags().StringVar(&shard, "shard", "", "only one part of the cases: 2/3 is the second of three, which are disjoint and together all")
+	cmd.Flags().StringVar(&shard, "shard", "",
+		"only one part of the cases: 2/3 is the second of three, which are disjoint and together all")
 	cmd.Flags().StringVar(&out, "out", "", "write the report to this file when it is complete, and nothing to stdout")
 	cmd.Flags().IntVar(&busy, "busy", 0, "how many endless programs run beside the suite")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every case")

@@ -13,7 +13,8 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A bar shows how far a measurement has come: on a terminal in a line that it draws anew, elsewhere in a line every some seconds.
+// A bar shows how far a measurement has come: on a terminal in a line that it draws anew, elsewhere in a line every
+// some seconds.
 type bar struct {
 	out      io.Writer
 	terminal bool
@@ -57,7 +58,8 @@ func (b *bar) show(done, total int, what string) {
 	}
 	b.last = now
 	if !b.terminal {
-		fmt.Fprintf(b.out, "codemode: %d of %d after %v: %s\n", done, total, now.Sub(b.began).Round(time.Second), visible.Line(what))
+		took := now.Sub(b.began).Round(time.Second)
+		fmt.Fprintf(b.out, "codemode: %d of %d after %v: %s\n", done, total, took, visible.Line(what))
 		return
 	}
 	const cells = 20

@@ -149,7 +149,8 @@ func exampleSuite(t *testing.T) (help string, files map[string]string) {
 		t.Fatalf("there is no list in\n%s", help)
 	}
 	return help, map[string]string{
-		"attacks.json": help[from : to+2], "loop.js": "for (;;);", "plant.js": "return 1", "peek.js": `return "nothing"`,
+		"attacks.json": help[from : to+2],
+		"loop.js":      "for (;;);", "plant.js": "return 1", "peek.js": `return "nothing"`,
 	}
 }
 
@@ -161,7 +162,8 @@ func TestExampleInTheHelpOfBenchLoads(t *testing.T) {
 	}
 }
 
-// Each command in the help of bench isolation runs as it stands there, beside a folder my-attacks that is as the help describes it.
+// Each command in the help of bench isolation runs as it stands there, beside a folder my-attacks that is as the help
+// describes it.
 func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
 	help, files := exampleSuite(t)
 	dir := t.TempDir()
@@ -177,7 +179,8 @@ func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
 			continue
 		}
 		examples++
-		if code, out, problems := benchmark(t, append([]string{"isolation"}, strings.Fields(strings.ReplaceAll(rest, "'", ""))...)...); code != exitOK {
+		args := append([]string{"isolation"}, strings.Fields(strings.ReplaceAll(rest, "'", ""))...)
+		if code, out, problems := benchmark(t, args...); code != exitOK {
 			t.Errorf("%s: exit code %d\n%s%s", command, code, out, problems)
 		}
 	}
@@ -191,7 +194,9 @@ func TestBenchIsolationWritesItsReportToAFile(t *testing.T) {
 	suite := writeFiles(t, map[string]string{
 		"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "value", "expect": 2}]`, "a.js": "return 1 + 1",
 	})
-	bad := writeFiles(t, map[string]string{"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "denied"}]`, "a.js": "return 1"})
+	bad := writeFiles(t, map[string]string{
+		"attacks.json": `[{"file": "a.js", "class": "plain", "outcome": "denied"}]`, "a.js": "return 1",
+	})
 	for _, test := range []struct {
 		name string
 		args []string
@@ -209,7 +214,8 @@ func TestBenchIsolationWritesItsReportToAFile(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), test.file)
-			code, out, problems := benchmark(t, append([]string{"isolation", "--cases", suite, "--out", path}, test.args...)...)
+			args := append([]string{"isolation", "--cases", suite, "--out", path}, test.args...)
+			code, out, problems := benchmark(t, args...)
 			text, err := os.ReadFile(path)
 			if code != test.code || err != nil || !strings.HasPrefix(string(text), test.want) || out != "" {
 				t.Errorf("got exit code %d, %v, stdout %q, stderr %q, and the file\n%s", code, err, out, problems, text)
@@ -229,7 +235,8 @@ func TestBenchIsolationWritesItsReportToAFile(t *testing.T) {
 		"no name":                  "",
 		"no folder":                filepath.Join(t.TempDir(), "no", "report.json"),
 	} {
-		if code, out, problems := benchmark(t, "isolation", "--cases", suite, "--out", path); code != exitUsage || out != "" || !strings.Contains(problems, "--out") {
+		code, out, problems := benchmark(t, "isolation", "--cases", suite, "--out", path)
+		if code != exitUsage || out != "" || !strings.Contains(problems, "--out") {
 			t.Errorf("%s: got exit code %d, %q, %q", name, code, out, problems)
 		}
 	}
@@ -248,8 +255,9 @@ func TestBenchIsolationWritesItsReportToAFile(t *testing.T) {
 // The shards of a suite are disjoint and together all of it; other values are errors.
 func TestBenchIsolationShards(t *testing.T) {
 	suite := writeFiles(t, map[string]string{
-		"attacks.json": `[{"file": "a.js", "outcome": "value"}, {"file": "b.js", "outcome": "value"}, {"file": "c.js", "outcome": "value", "after": "a.js"}]`,
-		"a.js":         "return 1", "b.js": "return 1", "c.js": "return 1",
+		"attacks.json": `[{"file": "a.js", "outcome": "value"}, {"file": "b.js", "outcome": "value"},
+			{"file": "c.js", "outcome": "value", "after": "a.js"}]`,
+		"a.js": "return 1", "b.js": "return 1", "c.js": "return 1",
 	})
 	seen := map[string]int{}
 	for _, shard := range []string{"1/2", "2/2"} {

@@ -24,7 +24,7 @@ const exitCodes = `Exit codes
 
   0    the program finished; the check found nothing that would be denied
   1    the program cannot run (a syntax error), or threw something that it did not catch
-       for profiles lint, test and diff: something was found, or is otherwise
+       for profiles lint, test and diff, and for bench: something was found, or is otherwise
   2    the command was used wrongly, or the configuration must not be used
   3    the program ended because a call was denied or refused, or was not started
        because it has to be checked first;

@@ -25,11 +25,11 @@ type IsolationOptions struct {
 	Busy int
 	// CPU is the time a program may compute; zero is 3 s, what suites are written for.
 	CPU time.Duration
-	// Once runs each program once. Otherwise it runs twice in a row, and the second time has to end like the first: it gets the guest
-	// of the first, where something may be left.
+	// Once runs each program once. Otherwise it runs twice in a row, and the second time has to end like the first: it
+	// gets the guest of the first, where something may be left.
 	Once bool
-	// Parallel is how many cases run at once of those that neither time nor memory decides about; zero is one for each processor.
-	// With Busy there is one.
+	// Parallel is how many cases run at once of those that neither time nor memory decides about; zero is one for each
+	// processor. With Busy there is one.
 	Parallel int
 	// Progress is told of each case before it runs, by several goroutines; nil tells nobody.
 	Progress func(done, total int, file string)
@@ -55,11 +55,12 @@ func (o IsolationOptions) limits() sandbox.Limits {
 	}
 }
 
-// Isolation runs a suite against this build, in this process: each program twice in a row unless told otherwise, and after each case a
-// program that has to answer. First come the cases that neither time nor memory decides about, several at once, each in an engine that
-// no other case uses meanwhile. Then the others run alone, and of the first those that did not end as they should: what is reported
-// as wrong was wrong when it ran alone. Within both parts the order is that of the manifest, as is that of the report. The error is
-// about what kept the suite from running; what it found is in the report.
+// Isolation runs a suite against this build, in this process: each program twice in a row unless told otherwise, and
+// after each case a program that has to answer. First come the cases that neither time nor memory decides about,
+// several at once, each in an engine that no other case uses meanwhile. Then the others run alone, and of the first
+// those that did not end as they should: what is reported as wrong was wrong when it ran alone. Within both parts the
+// order is that of the manifest, as is that of the report. The error is about what kept the suite from running; what it
+// found is in the report.
 func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationReport, error) {
 	engine, err := sandbox.New(ctx, sandbox.Options{Wasm: o.Wasm, CacheDir: o.CacheDir})
 	if err != nil {
@@ -121,9 +122,11 @@ type isolation struct {
 	rounds int // of each case
 }
 
-// atOnce runs the cases that can run beside others, and puts the results of those that ended as they should, which it counts, where
-// they belong.
-func (r *isolation) atOnce(ctx context.Context, o IsolationOptions, s *Suite, results []CaseResult) (done int, err error) {
+// atOnce runs the cases that can run beside others, and puts the results of those that ended as they should, which it
+// counts, where they belong.
+func (r *isolation) atOnce(
+	ctx context.Context, o IsolationOptions, s *Suite, results []CaseResult,
+) (done int, err error) {
 	if o.Parallel == 0 {
 		o.Parallel = runtime.GOMAXPROCS(0)
 	}
@@ -181,7 +184,8 @@ func (r *isolation) atOnce(ctx context.Context, o IsolationOptions, s *Suite, re
 // run judges one case.
 func (r *isolation) run(ctx context.Context, c *Case) (result CaseResult) {
 	started := time.Now()
-	result = CaseResult{File: c.File, Class: c.Class, Expected: c.Outcome, OK: true, Exact: true, Started: started.UTC()}
+	result = CaseResult{File: c.File, Class: c.Class, Expected: c.Outcome, OK: true, Exact: true}
+	result.Started = started.UTC()
 	defer func() { result.TookMS = ms(time.Since(started)) }()
 	for _, earlier := range c.before {
 		r.once(ctx, earlier)

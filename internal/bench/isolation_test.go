@@ -226,7 +226,8 @@ func TestBusyMachine(t *testing.T) {
 	}
 }
 
-// Cases that neither time nor memory decides about run at once, the others alone; the report has all in the order of the list.
+// Cases that neither time nor memory decides about run at once, the others alone; the report has all in the order of
+// the list.
 func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 	manifest, programs := []string{}, map[string]string{}
 	for i := range 12 {
@@ -276,7 +277,8 @@ func TestCasesRunAtOnceWhereNothingIsMeasured(t *testing.T) {
 func TestOnce(t *testing.T) {
 	s := suite(t, `[{"file": "a.js", "class": "c", "outcome": "value"}]`, map[string]string{"a.js": "return 1"})
 	for _, once := range []bool{false, true} {
-		r, err := Isolation(t.Context(), IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: time.Minute, Once: once}, s)
+		o := IsolationOptions{Wasm: guest(t), CacheDir: cache(t), CPU: time.Minute, Once: once}
+		r, err := Isolation(t.Context(), o, s)
 		if err != nil || !r.Summary.Pass {
 			t.Fatalf("got %+v, %v", r, err)
 		}

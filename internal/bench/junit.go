@@ -9,8 +9,9 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// The form of JUnit's reports that CI systems read. Times are in seconds. That of a suite is the sum of its cases, that of all is what
-// passed from begin to end: less, where cases ran at once. A timestamp is when the first case began, in UTC.
+// The form of JUnit's reports that CI systems read. Times are in seconds. That of a suite is the sum of its cases, that
+// of all is what passed from begin to end: less, where cases ran at once. A timestamp is when the first case began, in
+// UTC.
 type junitSuites struct {
 	XMLName   xml.Name     `xml:"testsuites"`
 	Tests     int          `xml:"tests,attr"`

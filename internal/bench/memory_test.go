@@ -27,10 +27,10 @@ var holders = []string{
 	"b06_argument_flood.js", "b06_argument_flood_parallel.js", "b06_room_for_arguments.js", "b12_megabytes_back.js",
 }
 
-// A process that runs them one after the other, each twice, never holds more than it did before plus the limit of one run and a
-// little. A run does not wait for the calls that it gives up, which hold their arguments until their goroutines have ended: on a busy
-// machine that is when the next run has begun. The test waits for them between runs, as it measures one run, and collects no garbage
-// there, as runs have to see to theirs.
+// A process that runs them one after the other, each twice, never holds more than it did before plus the limit of one
+// run and a little. A run does not wait for the calls that it gives up, which hold their arguments until their
+// goroutines have ended: on a busy machine that is when the next run has begun. The test waits for them between runs,
+// as it measures one run, and collects no garbage there, as runs have to see to theirs.
 func TestMemoryOfARun(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector's own memory is a multiple of the program's")

@@ -131,8 +131,8 @@ func (s *Suite) Filter(pattern string) (*Suite, error) {
 	return kept, nil
 }
 
-// Shard keeps the i-th of n parts of a suite, the first of which is 1: each n-th case, from the i-th on. The same suite has the same
-// parts each time, disjoint and together all of it. What a case comes after runs with it in each of them.
+// Shard keeps the i-th of n parts of a suite, the first of which is 1: each n-th case, from the i-th on. The same suite
+// has the same parts each time, disjoint and together all of it. What a case comes after runs with it in each of them.
 func (s *Suite) Shard(i, n int) (*Suite, error) {
 	switch {
 	case n < 1 || i < 1 || i > n:
