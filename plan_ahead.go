@@ -13,9 +13,10 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// A person can allow the plan of a program before it runs (POLICY.md N2): with a check of it, and not in the middle of the run. What
-// they allow is good for one run of the very same text, for the same principal, under the profile as it is, and is gone as soon as
-// the token of a check would be. It is kept where grants are, listed and revoked with them.
+// A person can allow the plan of a program before it runs (POLICY.md N2): with a check of it, and not in the middle
+// of the run. What they allow is good for one run of the very same text, for the same principal, under the profile as
+// it is, and is gone as soon as the token of a check would be. It is kept where grants are, listed and revoked with
+// them.
 
 // A PlanAnswer is what became of the question whether the plan of a program is allowed.
 type PlanAnswer struct {
@@ -24,15 +25,18 @@ type PlanAnswer struct {
 	Until   time.Time `json:"until,omitzero"`  // with Allowed: by when the program has to be run
 	By      string    `json:"by,omitempty"`
 	Channel string    `json:"channel,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // else: elicitation_declined, timeout, no_approver ...; "" if nobody was asked
-	Detail  string    `json:"detail,omitempty"` // a sentence
+	// Reason and Detail, a sentence, say why it is not Allowed: elicitation_declined, timeout, no_approver ...; without a
+	// Reason nobody was asked.
+	Reason string `json:"reason,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // Text tells whoever sent the program.
 func (a *PlanAnswer) Text() string {
 	switch {
 	case a.Allowed:
-		text := fmt.Sprintf("\nA person allowed these calls for one run of this program, byte for byte, until %s:\n", a.Until.Format("15:04:05 MST"))
+		text := fmt.Sprintf("\nA person allowed these calls for one run of this program, byte for byte, until %s:\n",
+			a.Until.Format("15:04:05 MST"))
 		for _, c := range a.Calls {
 			text += "  - " + visible.Line(c) + "\n"
 		}
@@ -43,10 +47,11 @@ func (a *PlanAnswer) Text() string {
 	return "\nThe calls were not allowed beforehand (" + a.Reason + "): " + visible.Line(a.Detail) + ".\n"
 }
 
-// AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's text shows and
-// that would be asked about. What cannot be allowed beforehand (denied, of a high risk, not shown whole, under a profile that does
-// not let answers be remembered for a run) is left out, and asked about when it comes. It waits for the answer. An error means that
-// nobody was asked because the request is not right: a program that cannot run is [Problems].
+// AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's
+// text shows and that would be asked about. What cannot be allowed beforehand (denied, of a high risk, not shown
+// whole, under a profile that does not let answers be remembered for a run) is left out, and asked about when it
+// comes. It waits for the answer. An error means that nobody was asked because the request is not right: a program
+// that cannot run is [Problems].
 func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
@@ -98,8 +103,9 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, e
 		return nobody(limit)
 	}
 	r := &approvals.Request{
-		Profile: name, ProfileDigest: profile.Digest(), Risk: approvals.Medium, Principal: a.principal, Session: a.session,
-		Preview: a.preview, Code: approvals.NewCode(), Run: run, Time: time.Now(),
+		Profile: name, ProfileDigest: profile.Digest(), Risk: approvals.Medium,
+		Principal: a.principal, Session: a.session, Preview: a.preview,
+		Code: approvals.NewCode(), Run: run, Time: time.Now(),
 	}
 	if err := r.Foretell(a.hash, plan); err != nil {
 		return nil, err
@@ -112,10 +118,13 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, e
 }
 
 // putPlan asks, and keeps and records what is answered.
-func (a *asker) putPlan(ctx context.Context, profile *profiles.Profile, r *approvals.Request, channels []approvals.Channel) (*PlanAnswer, error) {
+func (a *asker) putPlan(
+	ctx context.Context, profile *profiles.Profile, r *approvals.Request, channels []approvals.Channel,
+) (*PlanAnswer, error) {
 	entry := hostfns.Entry{
-		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: a.principal, Session: a.session, Client: a.client,
-		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: hostfns.Ask.String(), Risk: r.Risk,
+		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run,
+		Principal: a.principal, Session: a.session, Client: a.client, Profile: r.Profile,
+		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: hostfns.Ask.String(), Risk: r.Risk,
 		Proposed: r.Args, Shown: r.Args,
 	}
 	if err := a.e.recorder.Record(ctx, entry); err != nil {
@@ -126,7 +135,8 @@ func (a *asker) putPlan(ctx context.Context, profile *profiles.Profile, r *appro
 	over := a.e.asks.begin(time.Now(), a.policy.owner)
 	told := a.tellCaller([]*approvals.Request{r}, channels, time.Now().Add(timeout))
 	got := a.e.desk.Ask(ctx, r, channels, approvals.Options{
-		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly, Await: asking.Awaits(expects(channels), false),
+		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
+		Await: asking.Awaits(expects(channels), false),
 	})
 	told()
 	over()
@@ -135,11 +145,13 @@ func (a *asker) putPlan(ctx context.Context, profile *profiles.Profile, r *appro
 	if got.Allowed {
 		var err error
 		if given, err = a.keepPlan(ctx, r, got); err != nil {
-			answer.Reason, answer.Detail = hostfns.ReasonDenied, "a person allowed it, and that could not be kept: "+err.Error()
+			answer.Reason = hostfns.ReasonDenied
+			answer.Detail = "a person allowed it, and that could not be kept: " + err.Error()
 		}
 	}
 	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, answer.Reason
-	entry.DecidedBy, entry.Channel, entry.By, entry.Waited, entry.Words = got.How, got.Channel, got.By, got.Took, got.Reason
+	entry.DecidedBy, entry.Channel, entry.By = got.How, got.Channel, got.By
+	entry.Waited, entry.Words = got.Took, got.Reason
 	entry.Proposed, entry.Shown = nil, nil
 	if given != nil {
 		entry.Grant, entry.Scope = given.ID, string(given.Scope)
@@ -189,7 +201,7 @@ func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
 	key := approvals.AheadKey(a.principal, q.Profile, q.Decision.ProfileDigest, a.hash)
 	grants, err := a.e.grants.For(ctx, key)
 	if err != nil {
-		a.e.log.Error("what was allowed before the run could not be read, so a person is asked", "run", q.Run, "error", err)
+		a.e.log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)
 		return
 	}
 	a.looked = true
@@ -200,7 +212,7 @@ func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
 		}
 		for _, line := range lines {
 			if err := a.e.grants.Give(ctx, line); err != nil {
-				a.e.log.Error("what was allowed before the run could not be kept, so a person is asked", "run", q.Run, "error", err)
+				a.e.log.Error("keeping what was allowed before the run failed", "run", q.Run, "error", err)
 				return
 			}
 		}

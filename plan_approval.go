@@ -87,8 +87,8 @@ func (a *asker) line(f *foresight, c analysis.Call, foreseen *PlannedCall, befor
 	return line
 }
 
-// plan makes the grants for the calls that can still come while people are asked about the calls of now. More than a person
-// would read is no plan.
+// plan makes the grants for the calls that can still come while people are asked about the calls of now. More than a
+// person would read is no plan.
 func (a *asker) plan(run, profile string, now []*approvals.Request) []*approvals.Grant {
 	all := a.foresee(run, profile)
 	made := func(r *approvals.Request) func(planned) bool {
@@ -108,10 +108,13 @@ func (a *asker) plan(run, profile string, now []*approvals.Request) []*approvals
 	}
 	all = slices.DeleteFunc(all, func(p planned) bool { return p.call.Stage > 0 && p.call.Stage < reached })
 	for _, r := range now {
-		if i := slices.IndexFunc(all, func(p planned) bool { return p.call.Times == analysis.Once && made(r)(p) }); i >= 0 {
+		fits := func(times analysis.Times) func(planned) bool {
+			return func(p planned) bool { return p.call.Times == times && made(r)(p) }
+		}
+		if i := slices.IndexFunc(all, fits(analysis.Once)); i >= 0 {
 			all = slices.Delete(all, i, i+1)
 		} else if a.Gathers() { // all of its calls are in the same form
-			all = slices.DeleteFunc(all, func(p planned) bool { return p.call.Times == analysis.Together && made(r)(p) })
+			all = slices.DeleteFunc(all, fits(analysis.Together))
 		}
 	}
 	return grantsOf(all)

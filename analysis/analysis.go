@@ -88,8 +88,8 @@ type Call struct {
 	Repeats bool `json:"repeats,omitempty"`
 	// Times says how often it may be made.
 	Times Times `json:"times,omitempty"`
-	// Stage orders the calls: once a call of a later stage has been made, no call of this one comes any more. Calls of one
-	// loop have one stage. 0 says that it may be made at any time.
+	// Stage orders the calls: once a call of a later stage has been made, no call of this one comes any more. Calls
+	// of one loop have one stage. 0 says that it may be made at any time.
 	Stage int `json:"stage,omitempty"`
 }
 
@@ -99,7 +99,7 @@ type Times string
 const (
 	Often    Times = ""         // again and again, or nobody knows
 	Once     Times = "once"     // at most once
-	Together Times = "together" // perhaps several times, and all of them at one moment: the program awaits nothing in between
+	Together Times = "together" // perhaps several times, all of them at one moment: nothing is awaited in between
 )
 
 // Lookup maps a place in [Program.JS] to the text that was submitted. A line

@@ -1,7 +1,8 @@
 package analysis
 
 // When calls are made, as far as the text shows: whether one that was not made yet may still come. A reader who sees
-// Promise.all(list.map(...)) knows that all of its calls are there at once, and of a loop that awaits each that more may follow.
+// Promise.all(list.map(...)) knows that all of its calls are there at once, and of a loop that awaits each that more
+// may follow.
 
 // A moment is where a walker is in the course of the program.
 type moment struct {
@@ -108,6 +109,15 @@ func (w *walker) function(n *node, how running) {
 	m.stage = stage
 }
 
+// holdDeclared is hold for a declaration.
+func (w *walker) holdDeclared(n *node) bool {
+	if !n.is(flagStmt) || n.a == nil || n.a.bind == nil {
+		return false
+	}
+	b := n.a.bind
+	return b.declared == 1 && b.writes == 0 && w.hold(b, n)
+}
+
 // hold puts off looking into a function that has a name and is used in one place, until that place.
 func (w *walker) hold(b *binding, n *node) bool {
 	if b == nil || n.op != opFunc || !b.usedOnce() {
@@ -130,8 +140,8 @@ func (w *walker) release(n *node) *node {
 
 // eaches are the methods that call a function for each of a list before they return.
 var eaches = map[string]bool{
-	"map": true, "forEach": true, "flatMap": true, "filter": true, "find": true, "findIndex": true, "some": true, "every": true,
-	"reduce": true, "reduceRight": true,
+	"map": true, "forEach": true, "flatMap": true, "filter": true, "find": true, "findIndex": true,
+	"some": true, "every": true, "reduce": true, "reduceRight": true,
 }
 
 // forEach reports whether argument i of a call is a function that it calls for each of a list.

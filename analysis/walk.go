@@ -25,7 +25,7 @@ func (w *walker) value(n *node) worth {
 		return w.assign(n)
 	case opFunc:
 		switch {
-		case n.is(flagStmt) && n.a != nil && n.a.bind != nil && n.a.bind.declared == 1 && n.a.bind.writes == 0 && w.hold(n.a.bind, n):
+		case w.holdDeclared(n): // until it is used
 		case n == w.moment.program:
 			w.function(n, awaited)
 		default:

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// PlanTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no server.
+// PlanTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no
+// server.
 const PlanTool = "plan"
 
-// Foretell makes r, which says for whom and under what a program is to run, the question that lets people allow plan before it
-// does. program is the digest of its text. The lines of the plan are for r.Run, as they are for a question in the middle of a run.
+// Foretell makes r, which says for whom and under what a program is to run, the question that lets people allow plan
+// before it does. program is the digest of its text. The lines of the plan are for r.Run, as they are for a question
+// in the middle of a run.
 func (r *Request) Foretell(program string, plan []*Grant) error {
 	type line struct {
 		Tool string                     `json:"tool"`
@@ -38,8 +40,8 @@ func (r *Request) Foretell(program string, plan []*Grant) error {
 	return nil
 }
 
-// DraftAhead makes the grant of a yes to a question that was made by Foretell: good for one run, and gone at until or before. It
-// covers no call by itself; [Grant.For] gives what does.
+// DraftAhead makes the grant of a yes to a question that was made by Foretell: good for one run, and gone at until or
+// before. It covers no call by itself; [Grant.For] gives what does.
 func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 	if !r.Ahead || r.Principal == "" && r.Session == "" {
 		return nil, fmt.Errorf("%w: nobody knows for whom the program is run", ErrNotOffered)
@@ -72,7 +74,9 @@ func (g *Grant) For(run, session string) []*Grant {
 
 // AheadKey is the Key of grants for a program that were given ahead.
 func AheadKey(principal, profile, profileDigest, program string) string {
-	r := Request{Principal: principal, Profile: profile, ProfileDigest: profileDigest, Name: PlanTool, Definition: program}
+	r := Request{
+		Principal: principal, Profile: profile, ProfileDigest: profileDigest, Name: PlanTool, Definition: program,
+	}
 	return r.Key()
 }
 
@@ -113,7 +117,8 @@ func renderAhead(r *Request, o RenderOptions) Rendering {
 	q.fact("code", r.Code)
 	from := q.b.Len()
 	q.newline(margin)
-	q.wrapped("In one run of it these calls need no further question. Each is decided again when it is made, and whatever is not as it stands here is asked about:")
+	q.wrapped("In one run of it these calls need no further question. Each is decided again when it is made, " +
+		"and whatever is not as it stands here is asked about:")
 	q.lines()
 	q.args = q.b.String()[from:]
 	q.total, q.sum = len(r.Args), r.Args

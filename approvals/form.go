@@ -197,7 +197,8 @@ func Form(r *Request, style FormStyle) (message string, schema json.RawMessage) 
 }
 
 // FormAll is a round of calls as one elicitation. Several calls have a decision each, decision_1 and so on, and one that is the
-// same for all. More than MaxDecisions share decisions, and a text names those of them to refuse. This pairs with ReadFormAll.
+// same for all. More than MaxDecisions share decisions, and a text names those of them to refuse. This pairs with
+// ReadFormAll.
 func FormAll(calls []*Request, style FormStyle) (message string, schema json.RawMessage) {
 	if len(calls) == 1 && calls[0].Inquiry != nil {
 		return inquiryForm(calls[0], style)
@@ -233,7 +234,8 @@ func FormAll(calls []*Request, style FormStyle) (message string, schema json.Raw
 	}
 	if takesExceptions(all) {
 		s.Properties = append(s.Properties, namedProperty{refuseField, property{
-			Type: "string", Title: "Except these calls, which are refused: their numbers, such as 3, 7-9 (empty for none)", MaxLength: maxExceptions,
+			Type: "string", MaxLength: maxExceptions,
+			Title: "Except these calls, which are refused: their numbers, such as 3, 7-9 (empty for none)",
 		}})
 	}
 	s.Properties = append(s.Properties, namedProperty{reasonField, property{Type: "string", Title: "Reason if refused (the program sees it)", MaxLength: MaxWords}})
@@ -275,8 +277,8 @@ type Result struct {
 	Err   error
 }
 
-// ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision, the one for
-// all and the list of calls to refuse differ, the refusal counts.
+// ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision, the
+// one for all and the list of calls to refuse differ, the refusal counts.
 func ReadFormAll(calls []*Request, action string, content map[string]any) []Result {
 	if len(calls) == 1 && calls[0].Inquiry != nil {
 		return []Result{readInquiry(calls[0], action, content)}

@@ -84,8 +84,8 @@ type Grant struct {
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 
-	// Of a line of a plan: Further says that nobody knows how many of its calls will come, and Uses only bounds them; At are the
-	// lines of the program's text where they stand.
+	// Of a line of a plan: Further says that nobody knows how many of its calls will come, and Uses only bounds them;
+	// At are the lines of the program's text where they stand.
 	Further bool  `json:"further,omitempty"`
 	At      []int `json:"at,omitempty"`
 

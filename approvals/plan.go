@@ -92,8 +92,8 @@ type PlannedCall struct {
 	Call     *Request // what the call is bound to; its arguments are those of the text, and null where it has none
 	Envelope Envelope
 	Count    int
-	// Further says that nobody knows how many calls will come, and Count only bounds them. At is the line of the program's text
-	// where they stand; 0 is unknown.
+	// Further says that nobody knows how many calls will come, and Count only bounds them. At is the line of the
+	// program's text where they stand; 0 is unknown.
 	Further bool
 	At      int
 }
@@ -130,7 +130,8 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 			g.Expires = now.Add(length)
 		}
 		envelope := line.Envelope
-		g.Coverage, g.Digest, g.Values, g.Envelope, g.Uses, g.Further = CoverEnvelope, "", nil, &envelope, line.Count, line.Further
+		g.Coverage, g.Digest, g.Values, g.Envelope = CoverEnvelope, "", nil, &envelope
+		g.Uses, g.Further = line.Count, line.Further
 		if line.At > 0 {
 			g.At = []int{line.At}
 		}
@@ -300,7 +301,8 @@ func (g *Grant) Times() string {
 
 // Same reports whether two lines of a plan are about the same calls.
 func (g *Grant) Same(other *Grant) bool {
-	return g.Key() == other.Key() && g.Run == other.Run && g.Envelope != nil && other.Envelope != nil && g.Envelope.Equal(other.Envelope)
+	return g.Key() == other.Key() && g.Run == other.Run &&
+		g.Envelope != nil && other.Envelope != nil && g.Envelope.Equal(other.Envelope)
 }
 
 // Add has a line of a plan stand for another one's calls as well.

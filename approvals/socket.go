@@ -266,7 +266,8 @@ func (s *served) listen(ctx context.Context) error {
 				t.Error = Words(answered.Error())
 			}
 			err = s.tell(t)
-			if outcome := s.seat.queue.Outcome; answered == nil && said.Yes && outcome != nil && asked.request.Inquiry == nil && !asked.request.Ahead {
+			isCall := answered == nil && asked.request.Inquiry == nil && !asked.request.Ahead
+			if outcome := s.seat.queue.Outcome; said.Yes && outcome != nil && isCall {
 				s.outcomes.Go(func() {
 					if text := outcome(ctx, asked.request); text != "" {
 						_ = s.tell(&Told{Kind: "outcome", ID: said.ID, Text: Words(text)}) // whoever answered may be gone

@@ -44,7 +44,8 @@ type Summary struct {
 // inquiry is the tool of a question that a program asks in its own words. It belongs to no server.
 const inquiry = "ask_user"
 
-// ahead is the tool of a question whether the calls of a program are allowed before it runs. It belongs to no server either.
+// ahead is the tool of a question whether the calls of a program are allowed before it runs. It belongs to no server
+// either.
 const ahead = "plan"
 
 // late is the state of an answer that came when its question was decided otherwise, which was counted.
@@ -52,7 +53,9 @@ const late = "late_answer"
 
 // Summarise counts the entries that fit q.
 func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, error) {
-	s := &Summary{Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}, Plans: map[string]int{}}
+	s := &Summary{
+		Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}, Plans: map[string]int{},
+	}
 	rules := map[[2]string]*Friction{}
 	err := Entries(ctx, db, q, func(e *Entry) error {
 		s.Entries++

@@ -147,7 +147,8 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		return wrong
 	}
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil, about: a.request}
-	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && !done.inquiry && !a.request.Ahead {
+	isCall := !done.inquiry && !a.request.Ahead
+	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && isCall {
 		done.asked = a.request
 	}
 	if said.Args != nil { // what was answered is the call with these

@@ -31,7 +31,8 @@ type Rules interface {
 // Effects are Rules that know what a proposal would change.
 type Effects interface {
 	Rules
-	// Effect says in lines what the accepted proposal would change in recent calls. An error is why it would not be written.
+	// Effect says in lines what the accepted proposal would change in recent calls. An error is why it would not be
+	// written.
 	Effect(ctx context.Context, p Proposal) (lines []string, err error)
 }
 

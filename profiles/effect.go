@@ -58,14 +58,17 @@ func (p *Proposal) beating(c *Config) ([]*rule, error) {
 	}
 	var all []*rule
 	for _, j := range profile.judgements(v, nil) {
-		if r := j.rule; r.list == asklist && !r.soft && j.result != no && !(p.ID != "" && slices.Contains(r.unless, p.ID)) {
+		r := j.rule
+		named := p.ID != "" && slices.Contains(r.unless, p.ID)
+		if r.list == asklist && !r.soft && !named && j.result != no {
 			all = append(all, r)
 		}
 	}
 	return all, nil
 }
 
-// exact reports whether an ask rule has to name the proposed rule: if it gave way to every allow rule, others would let more through.
+// exact reports whether an ask rule has to name the proposed rule: if it gave way to every allow rule, others would
+// let more through.
 func (p *Profile) exact(ask *rule) bool { return len(ask.unless) > 0 || p.alsoAllowed(ask) != nil }
 
 // wantsName reports whether the proposed rule needs an id for ask rules to name it.
@@ -89,8 +92,8 @@ func (p *Proposal) freeID(c *Config) string {
 	return id
 }
 
-// softened writes each ask rule that would beat the proposed allow rule so that this rule beats it, and nothing else that did not. It is an
-// error where something else stands in the way.
+// softened writes each ask rule that would beat the proposed allow rule so that this rule beats it, and nothing else
+// that did not. It is an error where something else stands in the way.
 func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) {
 	profile := c.Profile(p.Profile)
 	rules, err := p.beating(c)
@@ -128,7 +131,8 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 		for child := range t.children(n) {
 			if string(t.source(child)) == r.text {
 				found = true
-				all = append(all, replacement{mark + int(child.start), mark + int(child.end), unlessAllowed(r.text, to)})
+				start, end := mark+int(child.start), mark+int(child.end)
+				all = append(all, replacement{start, end, unlessAllowed(r.text, to)})
 			}
 		}
 		if !found {

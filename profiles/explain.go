@@ -96,16 +96,14 @@ func (p *Profile) change(r *Reason, tool string) string {
 	case r.Soft:
 		return fmt.Sprintf("allow %q: %s gives way to an allow rule", tool, rule)
 	case len(r.Unless) > 0 && r.Layer == "":
-		return fmt.Sprintf("make an allow rule of the id %s hold: %s gives way to it; or remove or narrow that", alternatives(r.Unless), rule)
+		return fmt.Sprintf("make an allow rule of the id %s hold: %s gives way to it; or remove or narrow that",
+			quotedList(r.Unless, "or"), rule)
 	case r.List == asklist.String():
 		return fmt.Sprintf("remove or narrow %s; or give it \"unlessAllowed\" and allow the tool", rule)
 	default:
 		return fmt.Sprintf("remove or narrow %s", rule)
 	}
 }
-
-// alternatives quotes names of which one will do.
-func alternatives(names []string) string { return quotedList(names, "or") }
 
 // unmet lists the conditions of a rule that do not hold.
 func unmet(r *Reason) string {

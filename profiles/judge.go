@@ -95,7 +95,8 @@ func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 
 // beatenBy reports whether an allow rule holds for the call that the ask rule names as an exception.
 func (r *rule) beatenBy(judged []judgement) bool {
-	return len(r.unless) > 0 && slices.ContainsFunc(judged, func(j judgement) bool { return j.result == yes && r.excepts(j.rule) })
+	return len(r.unless) > 0 &&
+		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == yes && r.excepts(j.rule) })
 }
 
 // excepts reports whether the ask rule names an allow rule as an exception.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// An Effect says which past calls a proposal would have decided otherwise, once it is accepted. Limits are left out, as in
-// [Profile.Replay].
+// An Effect says which past calls a proposal would have decided otherwise, once it is accepted. Limits are left out,
+// as in [Profile.Replay].
 type Effect struct {
 	Calls  int     // that were decided by the rules before and after
 	Own    int     // those that change and that the proposal is about: its tool, and its arguments if it has some
@@ -27,8 +27,8 @@ type Shift struct {
 	Args          json.RawMessage // of the first of them; nil where the record does not keep them
 }
 
-// Effect says what the proposal would have changed in past calls. The errors are those of [Files.Propose]: what would be refused has
-// no effect.
+// Effect says what the proposal would have changed in past calls. The errors are those of [Files.Propose]: what would
+// be refused has no effect.
 func (f Files) Effect(p Proposal, past []PastCall) (*Effect, error) {
 	data, err := readFile(f.User)
 	if err != nil {
@@ -37,7 +37,9 @@ func (f Files) Effect(p Proposal, past []PastCall) (*Effect, error) {
 	return p.effect(f.User, data, func(text []byte) (*Config, error) { return f.LoadWith(f.User, text) }, past)
 }
 
-func (p Proposal) effect(file string, data []byte, load func([]byte) (*Config, error), past []PastCall) (*Effect, error) {
+func (p Proposal) effect(
+	file string, data []byte, load func([]byte) (*Config, error), past []PastCall,
+) (*Effect, error) {
 	made, err := p.in(file, data, load)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,8 @@ func (p Proposal) effect(file string, data []byte, load func([]byte) (*Config, e
 		case pattern.match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args)):
 			e.Own++
 		default:
-			e.shift(Shift{Profile: c.Profile, Tool: c.Tool, Was: before.Verdicts, Is: after.Verdicts, Args: c.Args}, c.Refused)
+			s := Shift{Profile: c.Profile, Tool: c.Tool, Was: before.Verdicts, Is: after.Verdicts, Args: c.Args}
+			e.shift(s, c.Refused)
 		}
 	}
 	slices.SortStableFunc(e.Others, func(a, b Shift) int { return b.Count - a.Count })
@@ -95,8 +98,8 @@ func sameJSON(a, b json.RawMessage) bool {
 // mostShifts is how many ways of changing are listed, and shownArgs how much of the arguments is.
 const mostShifts, shownArgs = 10, 100
 
-// Lines say the effect in words, for a person who is about to accept. The calls were made in the time that over names: "30 days".
-// Arguments of past calls are for those who may read the record.
+// Lines say the effect in words, for a person who is about to accept. The calls were made in the time that over
+// names: "30 days". Arguments of past calls are for those who may read the record.
 func (e *Effect) Lines(over string, arguments bool) []string {
 	if e.Calls == 0 {
 		return []string{fmt.Sprintf("the record of the last %s has no calls to compare with", over)}
@@ -143,5 +146,6 @@ func (s *Shift) text() string {
 	if s.Refused > 0 {
 		count += fmt.Sprintf(", %d refused by a person", s.Refused)
 	}
-	return fmt.Sprintf("%s -> %s: %s%s%s (%s)", strings.ToUpper(VerdictsText(s.Was)), strings.ToUpper(VerdictsText(s.Is)), s.Tool, args, under, count)
+	was, is := strings.ToUpper(VerdictsText(s.Was)), strings.ToUpper(VerdictsText(s.Is))
+	return fmt.Sprintf("%s -> %s: %s%s%s (%s)", was, is, s.Tool, args, under, count)
 }

@@ -115,7 +115,8 @@ func parseEntry(line string) (e entry, err error) {
 
 func (e *entry) call() (c PastCall, ok bool) {
 	verdict, ok := map[string]Verdict{"deny": Deny, "ask": Ask, "allow": Allow}[e.Verdict]
-	if !ok || e.Tool == "" || (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" { // a question of a program, or about one, is no call
+	question := (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" // of a program, or about one: no call
+	if !ok || e.Tool == "" || question {
 		return c, false
 	}
 	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict, Rule: e.Rule}

@@ -30,8 +30,10 @@ func (b *builder) shadows(w *written, p *Profile) {
 			continue
 		}
 		for _, id := range r.unless {
-			if !slices.ContainsFunc(p.rules, func(allow *rule) bool { return allow.list == allowlist && allow.id == id }) {
-				b.doubtRule(r, "give that id to an allow rule of the profile, or remove it", "%q in \"unlessAllowed\" is the id of no allow rule here", id)
+			is := func(allow *rule) bool { return allow.list == allowlist && allow.id == id }
+			if !slices.ContainsFunc(p.rules, is) {
+				b.doubtRule(r, "give that id to an allow rule of the profile, or remove it",
+					"%q in \"unlessAllowed\" is the id of no allow rule here", id)
 			}
 		}
 		if by := denies.covering(r); by != nil {

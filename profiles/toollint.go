@@ -248,7 +248,8 @@ func (l *linter) shadowed(r *rule, p *Profile, about []*lintTool) {
 // firstOver finds a rule that denies or asks about every call of a tool, whatever the given allow rules say.
 func (p *Profile) firstOver(t *lintTool, allows []*rule) *rule {
 	for _, r := range p.rules {
-		if r.list != allowlist && !r.soft && !slices.ContainsFunc(allows, r.excepts) && !r.conditional() && r.matches(t.name, t.raw()) {
+		gives := r.soft || slices.ContainsFunc(allows, r.excepts)
+		if r.list != allowlist && !gives && !r.conditional() && r.matches(t.name, t.raw()) {
 			return r
 		}
 	}

@@ -31,7 +31,8 @@ func (s *Server) check(ctx context.Context, req *mcp.CallToolRequest, a argument
 	return plan.Text(), nil
 }
 
-// checkAndAsk is check for a program whose calls people are to allow before it runs. Nobody is asked about one that would be refused.
+// checkAndAsk is check for a program whose calls people are to allow before it runs. Nobody is asked about one that
+// would be refused.
 func (s *Server) checkAndAsk(ctx context.Context, c *conversation) *mcp.CallToolResult {
 	args, err := readArguments(c.request.Params.Arguments, checkArguments)
 	if err != nil {

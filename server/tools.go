@@ -27,8 +27,8 @@ var (
 	moreSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},"input":{},"preflight":{"type":"string"},"listCalls":{"type":"boolean"},` +
 		`"role":{"type":"string"}},"required":["code"],"additionalProperties":false}`)
 	checkSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},` +
-		`"profile":{"type":"string","description":"left out, that of codemode_eval"},"script":{"type":"string","description":"a saved program, instead of code"},` +
-		`"ask":{"type":"boolean"}},"additionalProperties":false}`)
+		`"profile":{"type":"string","description":"left out, that of codemode_eval"},` +
+		`"script":{"type":"string","description":"a saved program, instead of code"},"ask":{"type":"boolean"}},"additionalProperties":false}`)
 	searchSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, with commas: read a file, create an issue"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":200,"description":"20 if left out"}},"additionalProperties":false}`)
 	getSchema = json.RawMessage(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"description":"of tools (fs__read_file) or servers (fs)"}},` +
@@ -43,8 +43,10 @@ var (
 // helpers are the tools that run no program.
 func (s *Server) helpers() []helper {
 	return []helper{
-		{checkTool, "Check a program", "Says what a program would do without running it: mistakes, each call with verdict (allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.", checkSchema, s.check},
-		{"search_tools", "Search the tools", "Start here: finds the tools that a task needs, on all servers at once, and declares them in TypeScript, with what the rules say about them and who can be asked. Without a query it names all tools.", searchSchema, s.search},
+		{checkTool, "Check a program", "Says what a program would do without running it: mistakes, each call with verdict " +
+			"(allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.", checkSchema, s.check},
+		{"search_tools", "Search the tools", "Start here: finds the tools that a task needs, on all servers at once, and declares " +
+			"them in TypeScript, with what the rules say about them and who can be asked. Without a query it names all tools.", searchSchema, s.search},
 		{"get_tools", "Describe tools", "Declares tools by name or server, with all that their servers say.", getSchema, s.get},
 	}
 }

@@ -118,14 +118,16 @@ func (r *rulesOf) proposal(p console.Proposal) (profiles.Files, profiles.Proposa
 	}, err
 }
 
-// Effect says what a proposal would change in recent calls. Their arguments are for whoever started the process, who can read the
-// record in any case.
+// Effect says what a proposal would change in recent calls. Their arguments are for whoever started the process, who
+// can read the record in any case.
 func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, error) {
 	files, proposal, err := r.proposal(p)
 	if err != nil {
 		return nil, err
 	}
-	past, unread := recentCalls(time.Now(), func(q store.Query, f func(*audit.Entry) error) error { return recordOf{r.e}.Entries(ctx, q, f) })
+	past, unread := recentCalls(time.Now(), func(q store.Query, f func(*audit.Entry) error) error {
+		return recordOf{r.e}.Entries(ctx, q, f)
+	})
 	effect, err := files.Effect(proposal, past)
 	switch {
 	case err != nil:

@@ -14,7 +14,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A proposal is compared with the calls of recentDays, the latest of them if there are more than recentEntries entries about calls.
+// A proposal is compared with the calls of recentDays, the latest of them if there are more than recentEntries
+// entries about calls.
 const (
 	recentDays    = 30
 	recentEntries = 20_000
@@ -23,9 +24,13 @@ const (
 var recentWords = fmt.Sprintf("%d days", recentDays)
 
 // recentCalls reads the calls of the last days, the oldest first, from a record.
-func recentCalls(now time.Time, entries func(q store.Query, f func(*audit.Entry) error) error) ([]profiles.PastCall, error) {
+func recentCalls(
+	now time.Time, entries func(q store.Query, f func(*audit.Entry) error) error,
+) ([]profiles.PastCall, error) {
 	var lines [][]byte
-	q := store.Query{Kinds: []string{audit.Call}, Since: now.AddDate(0, 0, -recentDays), Newest: true, Limit: recentEntries}
+	q := store.Query{
+		Kinds: []string{audit.Call}, Since: now.AddDate(0, 0, -recentDays), Newest: true, Limit: recentEntries,
+	}
 	if err := entries(q, func(e *audit.Entry) error {
 		lines = append(lines, e.Line())
 		return nil
@@ -52,5 +57,7 @@ func (r *reading) recent(ctx context.Context) ([]profiles.PastCall, error) {
 		return nil, fmt.Errorf("opening the record: %w", err)
 	}
 	defer db.Close()
-	return recentCalls(time.Now(), func(q store.Query, f func(*audit.Entry) error) error { return audit.Entries(ctx, db, q, f) })
+	return recentCalls(time.Now(), func(q store.Query, f func(*audit.Entry) error) error {
+		return audit.Entries(ctx, db, q, f)
+	})
 }
