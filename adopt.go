@@ -174,6 +174,10 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 	if err != nil {
 		return // somebody else has it
 	}
+	if end, err := e.recordedEnd(ctx, db, run); err == nil && end != nil {
+		e.bury(ctx, db, row, end.Detail)
+		return
+	}
 	x, done, err := e.revive(ctx, db, row, guests)
 	if err == nil {
 		defer done()

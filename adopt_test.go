@@ -401,3 +401,37 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 		return err == nil && len(asked) == 0 && last == "refused canceled"
 	})
 }
+
+// A run whose end is recorded does not go on, though its process died before it dropped what was kept.
+func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
+	up := newPerformed(t)
+	dir := fleetFolder(t, up, `"codemode.db"`)
+	_, with := withEngine(t)
+	first, q := newReplica(t, dir, with)
+	run := leaves(t, first, 1)["local:0"]
+	if err := first.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed, Reason: "canceled", Detail: "its client left"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { answer(ctx, t, q, "") })
+	db, err := first.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the answers", func() bool {
+		asked, err := db.Pending(t.Context(), "")
+		return err == nil && len(asked) == 0
+	})
+	stop()
+	answering.Wait()
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, _ := newReplica(t, dir, with)
+	defer next.Close(context.WithoutCancel(t.Context()))
+	got := ended(t, next, run)
+	if did := up.times(); len(did) != 1 || !strings.Contains(got.Text, "its client left") || len(endsOf(t, next, run)) != 1 {
+		t.Errorf("done was %v, the record has %v, and it is told as\n%s", did, endsOf(t, next, run), got.Text)
+	}
+}

@@ -27,7 +27,10 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
 		x.resp.Calls = restored.End()
 	}
-	end, err := e.sinceParked(ctx, db, x.resp)
+	end, err := e.recordedEnd(ctx, db, run)
+	if err == nil {
+		err = e.sinceParked(ctx, db, x.resp)
+	}
 	if err != nil {
 		e.log.Error("what a run did after it was parked cannot be read", "run", run, "error", err)
 	}
@@ -52,26 +55,34 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	}
 }
 
-// sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of calls that wait
-// for a person yet the record says then that they are not made. end is the entry about the end of the run, nil if there is none.
-func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Response) (end *audit.Entry, err error) {
+// recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what it keeps.
+func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
 	if e.keeper.record == nil {
 		return nil, nil
 	}
-	last := map[int]*audit.Entry{} // of each call
-	if err := audit.Entries(ctx, db, store.Query{Run: resp.Run, Kinds: []string{audit.Call, audit.Run}}, func(entry *audit.Entry) error {
-		if entry.Kind == audit.Run {
-			if entry.State != audit.Running && entry.State != audit.Parked && entry.State != stateResumed {
-				end = entry
-			}
-			return nil
+	err = audit.Entries(ctx, db, store.Query{Run: run, Kinds: []string{audit.Run}}, func(entry *audit.Entry) error {
+		if entry.State != audit.Running && entry.State != audit.Parked && entry.State != stateResumed {
+			end = entry
 		}
+		return nil
+	})
+	return end, err
+}
+
+// sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of calls that wait
+// for a person yet the record says then that they are not made.
+func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Response) error {
+	if e.keeper.record == nil {
+		return nil
+	}
+	last := map[int]*audit.Entry{} // of each call
+	if err := audit.Entries(ctx, db, store.Query{Run: resp.Run, Kinds: []string{audit.Call}}, func(entry *audit.Entry) error {
 		if before := last[entry.Call]; before == nil || entry.State != audit.Pending {
 			last[entry.Call] = entry
 		}
 		return nil
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	for n, entry := range last {
 		at := slices.IndexFunc(resp.Calls, func(c hostfns.Report) bool { return c.Call == n })
@@ -91,7 +102,7 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Respons
 		}
 	}
 	slices.SortFunc(resp.Calls, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })
-	return end, nil
+	return nil
 }
 
 // recordedReport is what became of a call, by its last entry.
