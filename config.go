@@ -48,8 +48,8 @@ func (e *Evaluator) files() profiles.Files {
 	return files
 }
 
-// CheckServers is for [profiles.Files]: it finds what is wrong with the servers of a file where the variables are those of env,
-// such as os.LookupEnv.
+// CheckServers is for [profiles.Files]: it finds what is wrong with the servers of a file where the variables are those
+// of env, such as os.LookupEnv.
 func CheckServers(env func(string) (string, bool)) profiles.ServerCheck {
 	return func(name string, raw json.RawMessage) (wrong, doubts []profiles.ServerProblem) {
 		problems := func(all []upstream.Mistake) (list []profiles.ServerProblem) {

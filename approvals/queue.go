@@ -163,9 +163,9 @@ func (q *Queue) Present() int {
 // Sit takes a seat for somebody who is called by in the record.
 func (q *Queue) Sit(by string) *Seat { return q.sit(&Seat{by: by}) }
 
-// SitByToken takes a seat for somebody of whom nothing is known but that they have a token, which an agent may have got
-// hold of. Nobody approves a call of critical risk of their own from it, nor one of a principal of whom vouched does not
-// say that they answer for it; nil says it of nobody.
+// SitByToken takes a seat for somebody of whom nothing is known but that they have a token, which an agent may have
+// got hold of. It approves no call of critical risk of their own, and one of another principal only where vouched says
+// that they answer for that one; nil says it of none.
 func (q *Queue) SitByToken(by string, vouched func(principal string) bool) *Seat {
 	return q.sit(&Seat{by: by, token: true, vouched: vouched})
 }
@@ -265,11 +265,12 @@ func (s *Seat) showAll(ids []string, o RenderOptions) (string, error) {
 var (
 	// ErrOwn says that the profile wants somebody else to answer than who asked for the run.
 	ErrOwn = errors.New("the profile wants somebody else to answer than who asked")
-	// ErrOwnCritical says that a token does not approve a call of critical risk of the principal that it belongs to: whoever
-	// made the call may have it.
-	ErrOwnCritical = errors.New("a token does not approve a call of critical risk of its own principal: log in to the page")
+	// ErrOwnCritical says that a token does not approve a call of critical risk of its own principal: whoever made the
+	// call may have it.
+	ErrOwnCritical = errors.New("a token approves no call of critical risk of its own principal: log in to the page")
 	// ErrNotVouched says that a token does not approve a call of critical risk of this principal.
-	ErrNotVouched = errors.New("a token approves calls of critical risk of those alone for whom the configuration says that its principal answers: log in to the page")
+	ErrNotVouched = errors.New("a token approves a call of critical risk only where the configuration says that " +
+		"its principal answers for who asks: log in to the page")
 
 	errOtherDigest = errors.New("this is an answer to something else than what is asked")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")

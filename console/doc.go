@@ -30,8 +30,8 @@
 //	GET  /api/grants    {"grants": [...]}: newest first
 //	POST /api/grants/revoke  {"grant": "g_..."}
 //
-// A program that answers with a token ([Options.Bearer]) has /api/pending, /api/events, /api/answer, /api/entries and /api/grants
-// without a path, a cookie and X-CSRF-Token, and nothing else.
+// A program that answers with a token ([Options.Bearer]) has /api/pending, /api/events, /api/answer, /api/entries and
+// /api/grants without a path, a cookie and X-CSRF-Token, and nothing else.
 //
 // docs/rest.md and docs/openapi.json describe all of it.
 //
@@ -53,8 +53,8 @@
 //     which goes to whoever started the process. Answering, revoking and looking want none.
 //   - Wrong secrets and codes cost the right ones nothing. They are too long to be guessed.
 //   - Who has no session sees nothing. A session ends when no page was open for [Options.Idle], and after [Options.Life] in any case.
-//   - A token opens no session. It approves no call of critical risk of its own principal, and none of another one unless
-//     [Options.Vouched] says so.
+//   - A token opens no session. It approves no call of critical risk of its own principal, and none of another one
+//     unless [Options.Vouched] says so.
 //   - A person sees and answers what they may answer for ([Options.May]), and for everything else it is as if it were not there.
 //   - Nothing is changed by a GET, nor by a request that another site could have made: Host, Origin, Sec-Fetch-Site and a token
 //     are checked, and pages run no script and load nothing but what comes with this package.

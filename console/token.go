@@ -8,8 +8,8 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 )
 
-// A program that answers for its principal has a bearer token and no login: no path, no cookie and, as no browser sends a
-// token by itself, no X-CSRF-Token. It reaches those routes that say so, all of them JSON.
+// A program that answers for its principal has a bearer token and no login: no path, no cookie and, as no browser sends
+// a token by itself, no X-CSRF-Token. It reaches those routes that say so, all of them JSON.
 
 // bearer is the token that a request brings, "" if it brings none.
 func bearer(r *http.Request) string {
@@ -34,7 +34,8 @@ func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) {
 		return
 	}
 	if !x.token {
-		c.fail(w, r, http.StatusForbidden, "a token answers questions and no more: log in, with the link that codemode console prints")
+		const why = "a token answers questions and no more: log in, with the link that codemode console prints"
+		c.fail(w, r, http.StatusForbidden, why)
 		return
 	}
 	if x.method == http.MethodPost && mediaType(r) != "application/json" {
@@ -46,7 +47,7 @@ func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) {
 	x.page(w, r, s)
 }
 
-// still reports whether a request that goes on for long comes with a token that is good by now; a session ends by itself.
+// still reports whether a request that goes on for long has a token that is good by now; a session ends by itself.
 func (c *Console) still(r *http.Request, s *session) bool {
 	if !s.token {
 		return true
@@ -58,7 +59,7 @@ func (c *Console) still(r *http.Request, s *session) bool {
 // maxTokens bounds how many tokens are remembered with what their owners have seen; the others begin anew.
 const maxTokens = 256
 
-// ofToken is what a token has in place of a session: the same for each request, so that it is known what was seen whole.
+// ofToken is what a token has in place of a session: the same for each request, so that what was seen whole is known.
 func (r *rooms) ofToken(person, token string) *session {
 	id := sha256.Sum256([]byte(person + "\x00" + token))
 	now := r.now()

@@ -12,7 +12,8 @@ func (b *builder) assemble() {
 	c := b.config
 	c.parts = append(slices.Clip(b.before), &fileRules{
 		FileInfo: c.Files[len(c.Files)-1], src: b.t.src, written: b.written, order: b.order,
-		defaultProfile: b.defaultName, floor: b.floorName, limits: b.fileLimits, expose: b.exposed, overlays: b.writtenOverlays, variables: b.variables,
+		defaultProfile: b.defaultName, floor: b.floorName, limits: b.fileLimits, expose: b.exposed,
+		overlays: b.writtenOverlays, variables: b.variables,
 	})
 	b.trusted = b.trustedServers()
 	b.settle()

@@ -30,31 +30,35 @@ const (
 	timeoutVariable   = "CODEMODE_ASK_TIMEOUT"
 )
 
-var environmentVariables = []string{denylistVariable, asklistVariable, unmatchedVariable, timeoutVariable, allowlistVariable}
+var environmentVariables = []string{
+	denylistVariable, asklistVariable, unmatchedVariable, timeoutVariable, allowlistVariable,
+}
 
 // variablePrefix begins the names of our variables.
 const variablePrefix = "CODEMODE_"
 
 // otherVariables are those that say something else.
 var otherVariables = []string{
-	"CODEMODE_CONFIG", "CODEMODE_MANAGED", "CODEMODE_SESSION", "CODEMODE_STATE", "CODEMODE_RESPONDER", "CODEMODE_RESPONDER_COMMAND",
-	"CODEMODE_PREFLIGHT_SECRET", "CODEMODE_CHILD",
+	"CODEMODE_CONFIG", "CODEMODE_MANAGED", "CODEMODE_SESSION", "CODEMODE_STATE", "CODEMODE_RESPONDER",
+	"CODEMODE_RESPONDER_COMMAND", "CODEMODE_PREFLIGHT_SECRET", "CODEMODE_CHILD",
 }
 
 // variableSynonyms are words that spelling alone does not lead back from.
 var variableSynonyms = map[string]string{
-	"DENY": denylistVariable, "DENIED": denylistVariable, "BLOCK": denylistVariable, "BLOCKLIST": denylistVariable, "BLACKLIST": denylistVariable,
-	"ASK": asklistVariable, "CONFIRM": asklistVariable, "ALLOW": allowlistVariable, "ALLOWED": allowlistVariable, "WHITELIST": allowlistVariable,
+	"DENY": denylistVariable, "DENIED": denylistVariable, "BLOCK": denylistVariable, "BLOCKLIST": denylistVariable,
+	"BLACKLIST": denylistVariable, "ASK": asklistVariable, "CONFIRM": asklistVariable,
+	"ALLOW": allowlistVariable, "ALLOWED": allowlistVariable, "WHITELIST": allowlistVariable,
 	"DEFAULT": unmatchedVariable, "TIMEOUT": timeoutVariable,
 }
 
-// ReadEnvironment gives what the variables of environ say about calls, for [Files.Environment]. environ has NAME=VALUE as
-// os.Environ gives them. A variable that is almost one of them is among the sources too, so that [ParseAll] reports it: a
-// list that is not read would forbid nothing.
+// ReadEnvironment gives what the variables of environ say about calls, for [Files.Environment]. environ has NAME=VALUE
+// as os.Environ gives them. A variable that is almost one of them is among the sources too, so that [ParseAll] reports
+// it: a list that is not read would forbid nothing.
 func ReadEnvironment(environ []string) []Source {
 	values := map[string]string{}
 	for _, v := range environ {
-		if name, value, ok := strings.Cut(v, "="); ok && (slices.Contains(environmentVariables, name) || meantVariable(name) != "") {
+		name, value, ok := strings.Cut(v, "=")
+		if ok && (slices.Contains(environmentVariables, name) || meantVariable(name) != "") {
 			values[name] = value
 		}
 	}
@@ -108,9 +112,9 @@ func (b *builder) variable() {
 		}
 	}
 	n := whole(value)
-	switch {
-	case meantVariable(b.file) != "":
-		b.wrong(n, fmt.Sprintf("did you mean %s? if it is another program's, give it another name", meantVariable(b.file)),
+	switch meant := meantVariable(b.file); {
+	case meant != "":
+		b.wrong(n, fmt.Sprintf("did you mean %s? if it is another program's, give it another name", meant),
 			"codemode knows no variable %s, and would do without what it says", b.file)
 		return
 	case !utf8.ValidString(value):
@@ -235,7 +239,9 @@ func (c *Config) EnvironmentNote() (variables []string, note string) {
 	case len(variables) == 0:
 		return nil, ""
 	case c.environmentAlone():
-		return variables, fmt.Sprintf("the environment is the configuration, as the profile %q, which codemode_eval has", EnvironmentProfile)
+		return variables, fmt.Sprintf("the environment is the configuration, as the profile %q, which codemode_eval has",
+			EnvironmentProfile)
 	}
-	return variables, "the environment binds every profile beside the files: it denies and asks more, and allows nothing that they do not"
+	return variables, "the environment binds every profile beside the files: " +
+		"it denies and asks more, and allows nothing that they do not"
 }

@@ -16,8 +16,9 @@ type Files struct {
 	Project  string // came with a project: only tightens, unless Trust says that it is trusted
 	Overlays string // nothing but overlays, written by an admin page
 
-	Servers     ServerCheck // of the servers in all files; nil checks nothing
-	Environment []Source    // variables, as [ReadEnvironment] gives them; without User and Managed they are the configuration
+	Servers ServerCheck // of the servers in all files; nil checks nothing
+	// Environment are variables, as [ReadEnvironment] gives them; without User and Managed they are the configuration.
+	Environment []Source
 
 	Trust string // which project files are trusted, see [Trust]
 }

@@ -143,10 +143,12 @@ func (b *builder) token(n *node, seen map[string]int) {
 		b.wrong(n, `add "token": "${VARIABLE}"`, "an entry without a token")
 	}
 	if answersAt != nil && profilesAt != nil {
-		b.wrongKey(profilesAt, "remove it, or add another token for programs", `a token with "answers" runs no program, so it has no profiles`)
+		b.wrongKey(profilesAt, "remove it, or add another token for programs",
+			`a token with "answers" runs no program, so it has no profiles`)
 	}
 	if ok && answersAt != nil && b.t.member(n, "principal") == nil {
-		b.wrongKey(answersAt, `add "principal": whose questions it answers`, `a token with "answers" and without a principal answers for nobody`)
+		b.wrongKey(answersAt, `add "principal": whose questions it answers`,
+			`a token with "answers" and without a principal answers for nobody`)
 	}
 }
 

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// A ServerCheck finds what is wrong with an entry of mcpServers, and what has no effect in it. raw is standard JSON. What
-// servers are is not known here; who starts them brings the check, so that their mistakes are reported with all others.
+// A ServerCheck finds what is wrong with an entry of mcpServers, and what has no effect in it. raw is standard JSON.
+// What servers are is not known here; who starts them brings the check, so that their mistakes are reported with all
+// others.
 type ServerCheck func(name string, raw json.RawMessage) (wrong, doubts []ServerProblem)
 
 // A ServerProblem is something about an entry of mcpServers.

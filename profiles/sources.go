@@ -29,7 +29,9 @@ const (
 )
 
 func (s Standing) String() string {
-	return [...]string{"project file", "trusted project file", "user file", "managed file", "overlay file", "environment"}[s]
+	return [...]string{
+		"project file", "trusted project file", "user file", "managed file", "overlay file", "environment",
+	}[s]
 }
 
 // MarshalText writes a standing as people read it.

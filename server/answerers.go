@@ -10,10 +10,14 @@ import (
 )
 
 // answersOnly is what a token that answers is told where programs run.
-const answersOnly = `this token answers questions on the page ("answers" in http.tokens) and runs no programs; they need a token of their own`
+const answersOnly = `this token answers questions on the page ("answers" in http.tokens) and runs no programs; ` +
+	`they need a token of their own`
 
-// Answerers are the tokens of http.tokens that answer questions over the API of the page and run nothing. Its methods may
-// be called by many goroutines.
+// runsOnly is what any other token is told where questions are answered.
+const runsOnly = `this token runs programs and answers nothing; one that answers has "answers": true in http.tokens`
+
+// Answerers are the tokens of http.tokens that answer questions over the API of the page and run nothing. Its methods
+// may be called by many goroutines.
 type Answerers struct {
 	evaluator *codemode.Evaluator
 	env       func(string) (string, bool)
@@ -34,8 +38,8 @@ func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *s
 	return &Answerers{evaluator: e, env: env, access: newAccessLog(e.RecordAccess), log: log}
 }
 
-// Admit finds out whose token it is that a request brings, or says with which status the request is refused, and why. It
-// records that, like [HTTP] does.
+// Admit finds out whose token it is that a request brings, or says with which status the request is refused, and why.
+// It records that, like [HTTP] does.
 func (a *Answerers) Admit(r *http.Request, token string) (principal string, status int, why string) {
 	who := a.all()[codemode.Fingerprint(token)] // digests are compared, so how long it takes says nothing about a token
 	switch {
@@ -44,7 +48,7 @@ func (a *Answerers) Admit(r *http.Request, token string) (principal string, stat
 		return "", http.StatusUnauthorized, "this token is not known"
 	case !who.answers:
 		a.access.refused(r.Context(), who.principal, clientAddress(r), "runs_only")
-		return "", http.StatusForbidden, `this token runs programs and answers nothing; one that answers has "answers": true in http.tokens`
+		return "", http.StatusForbidden, runsOnly
 	}
 	a.access.admit(r.Context(), "answers for "+who.principal, who.principal, "the page's API", clientAddress(r))
 	return who.principal, 0, ""

@@ -48,7 +48,8 @@ func CheckServer(name string, raw json.RawMessage, env func(string) (string, boo
 
 // narrowing are the keys that take something away from a server. Misspelt, they would leave it there.
 var narrowing = []string{
-	"disabled", "enabled", "includeTools", "enabled_tools", "enabledTools", "tools", "excludeTools", "disabled_tools", "disabledTools",
+	"disabled", "enabled", "includeTools", "enabled_tools", "enabledTools", "tools",
+	"excludeTools", "disabled_tools", "disabledTools",
 }
 
 // starting are the keys of which a server needs one.
@@ -65,11 +66,12 @@ func (p *entry) unknown() {
 		if meant != "" {
 			hint = "did you mean " + strconv.Quote(meant) + "?"
 		}
+		no := strconv.Quote(k) + " is no key of a server, and "
 		switch {
 		case slices.Contains(narrowing, meant):
-			p.wrong = append(p.wrong, Mistake{[]string{k}, true, strconv.Quote(k) + " is no key of a server, and would take nothing away from it", hint})
+			p.wrong = append(p.wrong, Mistake{[]string{k}, true, no + "would take nothing away from it", hint})
 		case p.without && slices.Contains(starting, meant):
-			p.wrong = append(p.wrong, Mistake{[]string{k}, true, strconv.Quote(k) + " is no key of a server, and " + needsOne, hint})
+			p.wrong = append(p.wrong, Mistake{[]string{k}, true, no + needsOne, hint})
 			p.without = false
 		case !p.lost:
 			p.doubts = append(p.doubts, Mistake{[]string{k}, true, strconv.Quote(k) + " has no effect", hint})

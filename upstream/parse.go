@@ -106,7 +106,8 @@ func (p *entry) server() Server {
 	}
 	if p.keys["headersHelper"] != nil {
 		p.used["headersHelper"] = true
-		p.warn("headersHelper", `"headersHelper" has no effect: no program is run for headers; log in with %s, or give the server an Authorization header`, loginCommand(p.name))
+		p.warn("headersHelper", `"headersHelper" has no effect: no program is run for headers; log in with %s, `+
+			`or give the server an Authorization header`, loginCommand(p.name))
 	}
 	sandboxed := false
 	for _, key := range []string{"sandbox", "sandboxEnabled"} {
@@ -205,7 +206,8 @@ func (p *entry) command() []string {
 		return nil
 	}
 	if len(line) == 1 && strings.ContainsAny(line[0], " \t") && p.keys["args"] == nil && !strings.ContainsAny(line[0], `/\`) {
-		p.warn("command", "its command %q has spaces in it and is taken as the name of one program: put the arguments into \"args\"", line[0])
+		p.warn("command", "its command %q has spaces in it and is taken as the name of one program: "+
+			"put the arguments into \"args\"", line[0])
 	}
 	return append(line, p.list("args")...)
 }
@@ -247,7 +249,8 @@ func (p *entry) headers() http.Header {
 	h := http.Header{}
 	set := func(path []string, k, v string) {
 		h.Set(k, v)
-		if textproto.TrimString(k) != k || k == "" || strings.ContainsAny(k, " \t\r\n:\x00") || strings.ContainsAny(v, "\r\n\x00") {
+		impossible := textproto.TrimString(k) != k || k == "" || strings.ContainsAny(k, " \t\r\n:\x00")
+		if impossible || strings.ContainsAny(v, "\r\n\x00") {
 			p.failAt(path, "its header %q cannot be sent: a name has no spaces or colons, a value no line breaks", k)
 		}
 	}

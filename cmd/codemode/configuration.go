@@ -231,9 +231,10 @@ func namedState() (dir string, ok bool, err error) {
 	case !ok:
 		return "", false, nil
 	case dir == "":
-		return "", false, fmt.Errorf("%s is set, and is empty: unset it, or name the folder of the state in full", stateVariable)
+		return "", false, fmt.Errorf("%s is set, and is empty: unset it, or name the folder in full", stateVariable)
 	case !filepath.IsAbs(dir):
-		return "", false, fmt.Errorf("%s is %q: name the folder in full, such as /home/you/codemode; it would be another one in each folder that codemode is started in", stateVariable, dir)
+		return "", false, fmt.Errorf("%s is %q: name the folder in full, such as /home/you/codemode; "+
+			"it would be another one in each folder that codemode is started in", stateVariable, dir)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return "", false, fmt.Errorf("%s is %q, which is no folder: name one", stateVariable, dir)

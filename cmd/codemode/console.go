@@ -151,7 +151,8 @@ func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, 
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Grants: e.Grants(), Rules: &rulesOf{e, set}, Note: e.RecordEntry,
-		Idle: p.config.idle, Life: p.config.life, Log: log, Bearer: p.answerers(e, log).Admit, Vouched: p.config.vouched,
+		Idle: p.config.idle, Life: p.config.life, Log: log,
+		Bearer: p.answerers(e, log).Admit, Vouched: p.config.vouched,
 	})
 	if err != nil {
 		return err

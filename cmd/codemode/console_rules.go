@@ -58,7 +58,8 @@ func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
 	}
 	for _, v := range files.Environment {
 		list = append(list, console.RuleFile{
-			Path: v.File, Standing: "A variable of the environment, which is set where codemode is started", Text: string(v.Data), Digest: profiles.Digest(v.Data),
+			Path: v.File, Standing: "A variable of the environment, which is set where codemode is started",
+			Text: string(v.Data), Digest: profiles.Digest(v.Data),
 		})
 	}
 	return list, stale

@@ -44,7 +44,7 @@ person's place.`,
 
 // A finding is the outcome of one check.
 type finding struct {
-	Check   string `json:"check"`   // configuration, permissions, record, server, profile, client, sandbox, cache or approvals
+	Check   string `json:"check"`   // configuration, permissions, record, server, profile, client, sandbox, cache, approvals
 	Subject string `json:"subject"` // what was checked
 	Level   string `json:"level"`   // ok, warning or failure
 	Text    string `json:"text"`
@@ -99,7 +99,8 @@ func examine(ctx context.Context, s streams, set *setting, people *approvalsChec
 	if d.code == exitOK {
 		e, err := set.open(ctx, slog.New(slog.DiscardHandler))
 		if err != nil {
-			d.fail(exitUsage, "configuration", cmp.Or(path, "environment"), "the old rules go on holding where it is in use", "%v", err)
+			const hint = "the old rules go on holding where it is in use"
+			d.fail(exitUsage, "configuration", cmp.Or(path, "environment"), hint, "%v", err)
 		} else {
 			d.configuration(e, path)
 			d.powers(set, e)
