@@ -40,8 +40,8 @@ func newKept(t *testing.T) *keptRecord {
 
 func (k *keptRecord) path(name string) string { return filepath.Join(k.dir, name) }
 
-// write has writers that run at the same time write some entries each.
-func (k *keptRecord) write(writers, entries int) {
+// write has writers that run at the same time write some entries each, of these kinds in turn; none is calls.
+func (k *keptRecord) write(writers, entries int, kinds ...string) {
 	k.t.Helper()
 	place, err := codemode.PlaceRecord(k.dir, nil, func(string) (string, bool) { return "", false })
 	if err != nil {
@@ -63,7 +63,11 @@ func (k *keptRecord) write(writers, entries int) {
 			if n == 0 || n == entries-1 {
 				add = r.Write
 			}
-			if err := add(k.t.Context(), audit.Entry{Kind: audit.Call, State: audit.OK, Run: "r_1", Call: n + 1, Tool: "fs__read", Detail: "as it was"}); err != nil {
+			kind := audit.Call
+			if len(kinds) > 0 {
+				kind = kinds[n%len(kinds)]
+			}
+			if err := add(k.t.Context(), audit.Entry{Kind: kind, State: audit.OK, Run: "r_1", Call: n + 1, Tool: "fs__read", Detail: "as it was"}); err != nil {
 				k.t.Fatal(err)
 			}
 		}
@@ -552,6 +556,7 @@ func TestPublicToolsReadCheckpoints(t *testing.T) {
 // TestVerifyExports: what export writes is what verify takes, also in three files in a folder that is not there yet.
 func TestVerifyExports(t *testing.T) {
 	k := newKept(t)
+	k.write(2, 7, audit.Policy, audit.Call, audit.Access) // what one file has is missing in the others
 	split := filepath.Join(t.TempDir(), "a", "b")
 	var out, errs screen
 	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "export", "--state", k.dir, "--split", split); code != exitOK {
