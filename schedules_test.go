@@ -705,10 +705,8 @@ func (s *schedule) visit(c *client) {
 	}
 	for first := true; ; first = false {
 		r := s.anyReplica(c.dice)
-		if r == nil {
+		for ; r == nil; r = s.anyReplica(c.dice) {
 			time.Sleep(5 * time.Millisecond) // a process is about to start
-			first = !first
-			continue
 		}
 		var resp *codemode.Response
 		var err error
