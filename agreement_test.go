@@ -185,6 +185,11 @@ func TestExplainCheckAndTheGateAgree(t *testing.T) {
 			t.Errorf("only %d of %d calls were %s: the rules are too alike", seen[verdict], compared, verdict)
 		}
 	}
+	for _, by := range []string{"denylist", "asklist", "allowlist", "unmatched", "raise", "mark", "limits", "the floor", "an overlay"} {
+		if seen["by "+by] < compared/500 {
+			t.Errorf("only %d of %d calls were decided by %s", seen["by "+by], compared, by)
+		}
+	}
 }
 
 // agree compares the three on one program, and returns how many calls it had.
@@ -222,10 +227,11 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *profiles.Config, st
 		shown := slices.ContainsFunc(calls, func(o aCall) bool { return o.written && o.tool.full() == c.tool.full() && o.args == c.args })
 		counters.Calls, counters.Repeat = i, made[key]
 		made[key]++
-		explained := profile.Explain(profiles.Call{
+		decision := profile.Explain(profiles.Call{
 			Server: c.tool.server, Tool: c.tool.name, Args: json.RawMessage(c.args), Annotations: known.Annotations, Time: now,
 			Tainted: tainted && !shown, Counters: counters,
-		}).Decision.Verdict.String()
+		}).Decision
+		explained := decision.Verdict.String()
 		got, report := "allow", hostfns.Report{State: hostfns.Refused, Detail: "the limit of calls"}
 		if i < len(ran.Calls) {
 			report = ran.Calls[i]
@@ -248,6 +254,9 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *profiles.Config, st
 			return i
 		}
 		seen[got]++
+		for _, by := range deciders(decision) {
+			seen["by "+by]++
+		}
 		certain = certain && len(checked) == 1
 		if got == "ask" {
 			counters.Asks++
@@ -257,4 +266,19 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *profiles.Config, st
 		}
 	}
 	return len(calls)
+}
+
+// deciders are what decided a call, each once.
+func deciders(d profiles.Decision) (all []string) {
+	for _, r := range d.Reasons {
+		all = append(all, r.List)
+		switch {
+		case r.Floor:
+			all = append(all, "the floor")
+		case strings.HasPrefix(r.Layer, "overlay"):
+			all = append(all, "an overlay")
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -544,9 +544,9 @@ func (s *schedule) sweep() {
 		s.start()
 	}
 	for r := s.take(); r != nil; r = s.take() {
-		if err := r.e.RecordEntry(s.ctx, audit.Entry{Kind: audit.Notice, State: "swept"}); err != nil {
-			s.wrong("%v", err)
-		}
+		s.until("a process writes to the record", func() bool { // after it has looked at its chain
+			return r.e.RecordEntry(s.ctx, audit.Entry{Kind: audit.Notice, State: "swept"}) == nil
+		})
 		s.closing.Go(func() { s.terminate(r) })
 	}
 	s.closing.Wait()

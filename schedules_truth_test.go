@@ -39,7 +39,7 @@ type recordedRun struct {
 type recordedCall struct {
 	run                    *recordedRun
 	n                      int
-	pending                int
+	pending                []*audit.Entry
 	answers, late          []*audit.Entry
 	running, ends, refused []*audit.Entry
 	questions              []*store.Approval // of the database, not of the record
@@ -54,7 +54,7 @@ func (c *recordedCall) final() string {
 		return audit.Refused
 	case len(c.running) > 0:
 		return audit.Running
-	case c.pending > 0:
+	case len(c.pending) > 0:
 		return audit.Pending
 	}
 	return ""
@@ -70,7 +70,7 @@ func (c *recordedCall) String() string {
 
 // args are those that the call was made with, or was to be made with.
 func (c *recordedCall) args() (tool string, args effectArgs, text string) {
-	for _, e := range slices.Concat(c.running, c.refused, c.ends) {
+	for _, e := range slices.Concat(c.running, c.refused, c.pending) {
 		if e.Args != nil && e.Args.Redacted != nil {
 			_ = json.Unmarshal(e.Args.Redacted, &args)
 			return e.Tool, args, sorted(e.Args.Redacted)
@@ -171,7 +171,7 @@ func (s *schedule) readRecord(db *store.DB) map[string]*recordedRun {
 			c.answers = append(c.answers, e)
 		case e.Kind != audit.Call:
 		case e.State == audit.Pending:
-			c.pending++
+			c.pending = append(c.pending, e)
 		case e.State == audit.Running:
 			c.running = append(c.running, e)
 		case e.State == audit.Refused:
@@ -540,10 +540,12 @@ func (s *schedule) program(c *client, run *recordedRun) {
 		program[fmt.Sprint(v.N, " ", state)]++
 	}
 	for _, report := range c.resp.Calls {
-		if run.calls[report.Call] == nil {
-			continue
+		was := run.calls[report.Call]
+		if was == nil || len(was.running)+len(was.refused)+len(was.pending) == 0 {
+			s.count("model: the record has no arguments, so its program is not asked")
+			return // it could not be recorded, and was not made
 		}
-		_, args, text := run.calls[report.Call].args()
+		_, args, text := was.args()
 		state := toldCall{string(report.State), report.Reason}
 		if report.State == hostfns.Done {
 			state.reason = text
