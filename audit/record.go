@@ -293,6 +293,7 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 		r.mu.Unlock()
 		select {
 		case <-r.space:
+		case <-time.After(spaceAgain): // that the database is away is no news
 		case <-r.ended:
 			return ErrClosed
 		case <-ctx.Done():
@@ -300,6 +301,9 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 		}
 	}
 }
+
+// spaceAgain is how often who waits for room in the queue looks whether there is any sense in it.
+const spaceAgain = 100 * time.Millisecond
 
 // lose counts an entry for which there is no room. The caller holds mu.
 func (r *Record) lose(it *item) {

@@ -55,9 +55,7 @@ func (w *writer) run() {
 	defer close(r.ended)
 	w.open, w.ends = map[openKey]int64{}, map[openKey]bool{}
 	w.sweep = time.Now().Add(sweepEvery / 10) // not in the way of the first program
-	if err := w.ensure(r.ctx); err != nil {
-		w.failed(err)
-	}
+	w.start()
 	for {
 		w.gather()
 		batch, closing := w.take()
@@ -71,6 +69,14 @@ func (w *writer) run() {
 		w.idle()
 	}
 	w.end()
+}
+
+// start opens the database. It has all the time that a migration takes; calls are refused meanwhile.
+func (w *writer) start() {
+	defer w.begin()()
+	if err := w.ensure(w.r.ctx); err != nil {
+		w.failed(err)
+	}
 }
 
 // gather lets those come who were told a moment ago that their last entry is on the disk, and are about to
@@ -203,6 +209,7 @@ func (it *item) tell(err error) {
 
 // write puts a batch on the disk, or back into the queue, or refuses it to those who wait.
 func (w *writer) write(batch []*item) (ok bool) {
+	defer w.begin()()
 	unsure, err := w.try(batch)
 	if errors.Is(err, store.ErrFenced) { // begin another chain, once
 		w.drop()
@@ -313,20 +320,25 @@ func (w *writer) wrote() {
 	w.tellLost()
 }
 
-// begin notes when an attempt begins, for those who come meanwhile. end notes that it has ended.
+// begin notes when an attempt begins, for those who come meanwhile. end notes that it has ended, and what came of it is known by then. An
+// attempt that is part of another one ends with it.
 func (w *writer) begin() (end func()) {
-	set := func(at time.Time) {
-		w.r.mu.Lock()
-		defer w.r.mu.Unlock()
-		w.r.began = at
+	r := w.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.began.IsZero() {
+		return func() {}
 	}
-	set(time.Now())
-	return func() { set(time.Time{}) }
+	r.began = time.Now()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.began = time.Time{}
+	}
 }
 
 // try writes a batch. unsure says that it is not known whether it got to the disk, and that the writer remembers it.
 func (w *writer) try(batch []*item) (unsure bool, err error) {
-	defer w.begin()()
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
 	if err := w.ensure(ctx); err != nil {

@@ -69,7 +69,7 @@ func (d *DB) answered(id, digest string, yes bool, by string, answer json.RawMes
 // of it happens or nothing. The errors are those of [DB.Answer] and [DB.Propose].
 func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Approval, yes json.RawMessage) error {
 	defer d.changed(Approvals)
-	err := d.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error {
 		if err := onceIn(ctx, tx, answering, d.answered(id, digest, false, by, no)...); err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	if p != nil {
 		d.claims.settle(p.Claim, false)
 	}
-	err := d.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := d.transact(ctx, parkWait, func(ctx context.Context, tx *sql.Tx) error {
 		if p == nil {
 			if err := dropWaiting(ctx, tx, o.Run); err != nil {
 				return err
@@ -129,9 +129,9 @@ func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcom
 	return all, err
 }
 
-// transact performs f in one transaction.
-func (d *DB) transact(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
-	u, err := d.limited(ctx, answerWait)
+// transact performs f in one transaction, which takes no longer than limit.
+func (d *DB) transact(ctx context.Context, limit time.Duration, f func(ctx context.Context, tx *sql.Tx) error) error {
+	u, err := d.limited(ctx, limit)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 const (
 	// answerWait bounds one use of the database, or the wait for the next row of a query.
 	answerWait = 3 * time.Second
-	// parkWait is the same for a parked run, which may have many megabytes.
+	// parkWait is the same for a parked run and for how one ended, which may have many megabytes.
 	parkWait = 10 * time.Second
 	// probeWait bounds one look at whether a stalled database answers again, and probeEvery is the time between two.
 	probeWait  = 3 * time.Second
