@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxAnswered is how many answers of a session are shown with what became of them, and answeredFor for how long. Who wants
-	// more reads the history.
+	// maxAnswered is how many answers of a session are shown with what became of them, and answeredFor for how long.
+	// Who wants more reads the history.
 	maxAnswered, answeredFor = 12, 15 * time.Minute
 	// maxShownValue bounds what is shown of what a call gave, in bytes; the page of the run has it all.
 	maxShownValue = 2000
@@ -55,7 +55,10 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 		run := x.about.Run
 		a := byRun[run]
 		if a == nil {
-			a = &answered{time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.inquiry, edited: x.edited, results: map[int]*Result{}}
+			a = &answered{
+				time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.inquiry, edited: x.edited,
+				results: map[int]*Result{},
+			}
 			a.tool = approvals.Heading(x.about)
 			byRun[run] = a
 			all = append(all, a)

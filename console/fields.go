@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A field is one place in the arguments of a tool, as the form shows it that changes them. Its texts are visible characters, but
-// for Pointer and the values of options, which are data.
+// A field is one place in the arguments of a tool, as the form shows it that changes them. Its texts are visible
+// characters, but for Pointer and the values of options, which are data.
 type field struct {
 	ID       int    // unique on its page
 	Pointer  string // JSON Pointer; the item of a list has that of the list
