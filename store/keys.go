@@ -23,7 +23,7 @@ func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
 		return err
 	}
 	state := d.seal.closeText(p.State, Parked, p.Run, "state")
-	err = d.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error {
 		if err := d.bind(ctx, tx, k); err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
 // Bind keeps a key for a run that is under way without one. [ErrTaken] says that the key names another run, or the
 // run has one.
 func (d *DB) Bind(ctx context.Context, k *Key) error {
-	return d.transact(ctx, func(ctx context.Context, tx *sql.Tx) error { return d.bind(ctx, tx, k) })
+	return d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error { return d.bind(ctx, tx, k) })
 }
 
 func (d *DB) bind(ctx context.Context, tx *sql.Tx, k *Key) error {
