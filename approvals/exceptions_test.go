@@ -124,6 +124,24 @@ func TestHighRiskIsAllowedTogetherOnlyAsShown(t *testing.T) {
 	}
 }
 
+// The button says how many calls come where that is known, and of which lines where it is not.
+func TestThePlanSaysOfWhichLines(t *testing.T) {
+	once, loop, other := &Grant{Uses: 2}, &Grant{Uses: 50, Further: true, At: []int{7}}, &Grant{Uses: 50, Further: true, At: []int{3, 4, 5}}
+	for _, row := range []struct {
+		lines []*Grant
+		want  string
+	}{
+		{[]*Grant{once}, "Allow this and the plan: 2 more calls of this run, as listed above"},
+		{[]*Grant{loop}, "Allow this and the plan for this run: the further calls of line 7, as listed above"},
+		{[]*Grant{once, loop, other}, "Allow this and the plan for this run: 2 more calls, and the further calls of lines 3 to 5 and 7, as listed above"},
+		{[]*Grant{loop, {Uses: 50, Further: true}}, "Allow this and the plan for this run: further calls, as listed above"},
+	} {
+		if got := (&Grant{Scope: ForPlan, Lines: row.lines}).Text(); got != row.want {
+			t.Errorf("got %q, want %q", got, row.want)
+		}
+	}
+}
+
 // A form of many similar calls has one decision, and offers the plan with it that its text shows.
 func TestAFormOfManySimilarCallsOffersThePlan(t *testing.T) {
 	r := planned(t)

@@ -313,6 +313,9 @@ func (g *Grant) Allows() string {
 func (g *Grant) Text() string {
 	var b strings.Builder
 	if g.Scope == ForPlan {
+		if slices.ContainsFunc(g.Lines, func(line *Grant) bool { return line.Further }) {
+			return fmt.Sprintf("Allow this and the plan for this run: %s, as listed above", g.planned())
+		}
 		return fmt.Sprintf("Allow this and the plan: %s of this run, as listed above", g.planned())
 	}
 	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())

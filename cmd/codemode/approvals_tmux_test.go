@@ -223,7 +223,7 @@ func TestResponderInTmux(t *testing.T) {
 			p.see("1 question", "filesystem.write_file", `path: "today.md"`, "You can allow these calls with it", `/path "log.md"`)
 			shot("2-question")
 			p.press("Enter")
-			p.see("Refuse, and say why", "Allow this call", "Change the arguments", "Allow this and the plan: 50 more calls of this run")
+			p.see("Refuse, and say why", "Allow this call", "Change the arguments", "Allow this and the plan for this run: the further calls")
 			shot("3-answers")
 			p.press("Down", "Down", "Down", "Down", "Down")
 			p.see("> Allow this and the plan")
