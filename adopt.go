@@ -203,13 +203,14 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 	_ = x.end(result, err) // for whoever asks, see Ended
 }
 
-// giveBack lets another process have a run that this one has claimed and not begun to go on with. If that cannot be noted, they find
-// out with the end of this process.
+// giveBack lets another process have a run that this one has claimed and not begun to go on with. If that cannot be
+// noted, they find out with the end of this process.
 func (e *Evaluator) giveBack(db *store.DB, row *store.ParkedRun) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), storeWait)
 	defer cancel()
 	if err := db.GiveBack(ctx, row); err != nil {
-		e.log.Warn("a run that waits for a person could not be given back at the end of this process", "run", row.Run, "error", err)
+		e.log.Warn("a run that waits for a person could not be given back at the end of this process", "run", row.Run,
+			"error", err)
 	}
 }
 

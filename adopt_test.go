@@ -35,7 +35,8 @@ func (w *watchedEngine) Hash() string {
 	return w.Engine.Hash()
 }
 
-func (w *watchedEngine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h sandbox.Host) (*sandbox.Run, error) {
+func (w *watchedEngine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int),
+	h sandbox.Host) (*sandbox.Run, error) {
 	w.resumed.Add(1)
 	return w.Engine.Resume(ctx, image, lookup, h)
 }
@@ -46,7 +47,8 @@ func leaves(t *testing.T, e *codemode.Evaluator, runs int) map[string]string {
 	var over sync.WaitGroup
 	for i := range runs {
 		over.Go(func() {
-			_, err := e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(fmt.Sprint(i)), Principal: fmt.Sprint("local:", i)})
+			_, err := e.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage(fmt.Sprint(i)),
+				Principal: fmt.Sprint("local:", i)})
 			if !errors.Is(err, approvals.ErrLeaving) {
 				t.Errorf("its client is told %v, want that it goes on elsewhere", err)
 			}
@@ -158,12 +160,13 @@ func endsOf(t *testing.T, e *codemode.Evaluator, run string) (ends []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Run}}, func(entry *audit.Entry) error {
-		if !slices.Contains([]string{audit.Running, audit.Parked, "resumed"}, entry.State) {
-			ends = append(ends, entry.State+": "+entry.Detail)
-		}
-		return nil
-	}); err != nil {
+	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Run}},
+		func(entry *audit.Entry) error {
+			if !slices.Contains([]string{audit.Running, audit.Parked, "resumed"}, entry.State) {
+				ends = append(ends, entry.State+": "+entry.Detail)
+			}
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	return ends
@@ -205,10 +208,11 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	}
 	eventually(t, "one call is done, and the other under way", func() bool {
 		states := map[string]bool{}
-		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
-			states[fmt.Sprint(e.Call, e.State)] = true
-			return nil
-		}); err != nil {
+		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
+			func(e *audit.Entry) error {
+				states[fmt.Sprint(e.Call, e.State)] = true
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		return states["1ok"] && states["2running"]
@@ -216,7 +220,8 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	recorded := ""
 	if wasRecorded { // as its process writes it, right before it keeps the result
 		recorded = "it was done with"
-		if err := dies.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed, Reason: "threw", Detail: recorded}); err != nil {
+		if err := dies.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+			Reason: "threw", Detail: recorded}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -231,7 +236,8 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
 	got := ended(t, next, run)
-	for _, want := range []string{"calls: 2 (1 done, 1 unknown)", "1. up__second done", "2. up__second unknown", recorded} {
+	for _, want := range []string{"calls: 2 (1 done, 1 unknown)", "1. up__second done", "2. up__second unknown",
+		recorded} {
 		if !got.Failed || !strings.Contains(got.Text, want) {
 			t.Errorf("it is told so, without %q:\n%s", want, got.Text)
 		}
@@ -241,7 +247,8 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	}
 }
 
-// The calls that still wait when a run ends for want of its process are not made, which the record says, and with it the page.
+// The calls that still wait when a run ends for want of its process are not made, which the record says, and with it
+// the page.
 func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
 	up := newPerformed(t)
 	dir := fleetFolder(t, up, `"codemode.db"`)
@@ -265,10 +272,11 @@ func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := map[int]string{}
-	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
-		last[e.Call] = e.State + " " + e.Reason
-		return nil
-	}); err != nil {
+	if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
+		func(e *audit.Entry) error {
+			last[e.Call] = e.State + " " + e.Reason
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.Text, "2 not started") || last[2] != "refused canceled" || last[3] != "refused canceled" {
@@ -276,8 +284,8 @@ func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
 	}
 }
 
-// What somebody answered while no process had the run, and the rules changed: a no stands, and a yes does not count for what it was
-// not said to, which the record says.
+// What somebody answered while no process had the run, and the rules changed: a no stands, and a yes does not count for
+// what it was not said to, which the record says.
 func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 	for _, test := range []struct {
 		name, lists string
@@ -285,9 +293,12 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 		want        string
 		late        int
 	}{
-		{"no, and another reason to ask", `"allowlist": ["up__first"], "asklist": [{"tool": "up__*", "reason": "another one"}]`, true, "not for you", 0},
+		{"no, and another reason to ask",
+			`"allowlist": ["up__first"], "asklist": [{"tool": "up__*", "reason": "another one"}]`, true,
+			"not for you", 0},
 		{"no, and it is allowed now", `"allowlist": ["up__*"]`, true, "not for you", 0},
-		{"yes, and another reason to ask", `"allowlist": ["up__first"], "asklist": [{"tool": "up__*", "reason": "another one"}]`, false, "1 2 3 4", 2},
+		{"yes, and another reason to ask",
+			`"allowlist": ["up__first"], "asklist": [{"tool": "up__*", "reason": "another one"}]`, false, "1 2 3 4", 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			up := newPerformed(t)
@@ -338,26 +349,29 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			late := 0
-			if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Approval}}, func(e *audit.Entry) error {
-				if e.State == hostfns.KindLate {
-					late++
-				}
-				return nil
-			}); err != nil || late != test.late {
+			if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Approval}},
+				func(e *audit.Entry) error {
+					if e.State == hostfns.KindLate {
+						late++
+					}
+					return nil
+				}); err != nil || late != test.late {
 				t.Errorf("%d answers are recorded as too late (%v), want %d", late, err, test.late)
 			}
 		})
 	}
 }
 
-// What a run waited for whose process died, and that nobody can go on with, is over: nobody is asked any more, and the record says so.
+// What a run waited for whose process died, and that nobody can go on with, is over: nobody is asked any more, and the
+// record says so.
 func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 	up := newEffects(t)
 	dir := fleetFolder(t, &performed{url: up.url}, `"codemode.db"`)
 	_, with := withEngine(t)
 	dies, _ := newReplica(t, dir, with)
+	// The second call keeps the run from being parked.
 	go dies.Eval(t.Context(), codemode.Request{Principal: "local:0", Code: `
-		await Promise.all([codemode.up__second({n: 1}), codemode.up__first({n: 2, how: "hold"})]);`}) // the second one keeps it from being parked
+		await Promise.all([codemode.up__second({n: 1}), codemode.up__first({n: 2, how: "hold"})]);`})
 	db, err := dies.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -369,10 +383,11 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 			run = asked[0].Run
 		}
 		states := map[string]bool{}
-		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
-			states[e.State] = true
-			return nil
-		}); err != nil {
+		if err := audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
+			func(e *audit.Entry) error {
+				states[e.State] = true
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		return run != "" && states[audit.Pending] && states[audit.Running]
@@ -391,12 +406,13 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 		asked, err := db.Pending(t.Context(), "")
 		last := ""
 		if err == nil {
-			err = audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}}, func(e *audit.Entry) error {
-				if e.Call == 1 {
-					last = e.State + " " + e.Reason
-				}
-				return nil
-			})
+			err = audit.Entries(t.Context(), db, store.Query{Run: run, Kinds: []string{audit.Call}},
+				func(e *audit.Entry) error {
+					if e.Call == 1 {
+						last = e.State + " " + e.Reason
+					}
+					return nil
+				})
 		}
 		return err == nil && len(asked) == 0 && last == "refused canceled"
 	})
@@ -409,7 +425,8 @@ func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
 	_, with := withEngine(t)
 	first, q := newReplica(t, dir, with)
 	run := leaves(t, first, 1)["local:0"]
-	if err := first.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed, Reason: "canceled", Detail: "its client left"}); err != nil {
+	if err := first.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+		Reason: "canceled", Detail: "its client left"}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -431,7 +448,8 @@ func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
 	got := ended(t, next, run)
-	if did := up.times(); len(did) != 1 || !strings.Contains(got.Text, "its client left") || len(endsOf(t, next, run)) != 1 {
+	if did := up.times(); len(did) != 1 || !strings.Contains(got.Text, "its client left") || len(endsOf(t, next,
+		run)) != 1 {
 		t.Errorf("done was %v, the record has %v, and it is told as\n%s", did, endsOf(t, next, run), got.Text)
 	}
 }

@@ -185,7 +185,8 @@ func TestExplainCheckAndTheGateAgree(t *testing.T) {
 			t.Errorf("only %d of %d calls were %s: the rules are too alike", seen[verdict], compared, verdict)
 		}
 	}
-	for _, by := range []string{"denylist", "asklist", "allowlist", "unmatched", "raise", "mark", "limits", "the floor", "an overlay"} {
+	for _, by := range []string{"denylist", "asklist", "allowlist", "unmatched", "raise", "mark", "limits",
+		"the floor", "an overlay"} {
 		if seen["by "+by] < compared/500 {
 			t.Errorf("only %d of %d calls were decided by %s", seen["by "+by], compared, by)
 		}

@@ -31,7 +31,8 @@ func (s *storedQuestions) Propose(ctx context.Context, p *approvals.Pending) err
 }
 
 func proposed(p *approvals.Pending) *store.Approval {
-	return &store.Approval{ID: p.ID, Run: p.Run, Call: p.Call, Principal: p.Principal, Digest: p.Digest, Question: p.Question, Expires: p.Expires}
+	return &store.Approval{ID: p.ID, Run: p.Run, Call: p.Call, Principal: p.Principal, Digest: p.Digest,
+		Question: p.Question, Expires: p.Expires}
 }
 
 func (s *storedQuestions) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {

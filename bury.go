@@ -16,14 +16,16 @@ import (
 
 // bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks. Why is a sentence.
 func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait) // a process that stops does not leave it half done
+	// A process that stops does not leave it half done.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	run := row.Run
 	var state savedRun
 	_ = json.Unmarshal(row.State, &state) // then there is nothing to tell
 	r := state.Request.request()
-	x := &execution{e: e, request: r, resp: &Response{Run: run, name: cmp.Or(r.Name, "program.ts"), source: r.Code, limit: DefaultTextBytes}}
-	x.resp.everyCall = r.EveryCall
+	x := &execution{e: e, request: r, resp: &Response{
+		Run: run, name: cmp.Or(r.Name, "program.ts"), source: r.Code, limit: DefaultTextBytes, everyCall: r.EveryCall,
+	}}
 	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
 		x.resp.Calls = restored.End()
 	}
@@ -39,7 +41,8 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	if end == nil {
 		e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
 	} else {
-		failure.Message = fmt.Sprintf("the run ended (%s), and its process did before the result was kept", cmp.Or(end.Reason, end.State))
+		failure.Message = fmt.Sprintf("the run ended (%s), and its process did before the result was kept",
+			cmp.Or(end.Reason, end.State))
 		if end.Detail != "" {
 			failure.Message += ": " + end.Detail
 		}
@@ -55,7 +58,8 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	}
 }
 
-// recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what it keeps.
+// recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what
+// it keeps.
 func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
 	if e.keeper.record == nil {
 		return nil, nil
@@ -69,19 +73,20 @@ func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (
 	return end, err
 }
 
-// sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of calls that wait
-// for a person yet the record says then that they are not made.
+// sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of
+// calls that wait for a person yet the record says then that they are not made.
 func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Response) error {
 	if e.keeper.record == nil {
 		return nil
 	}
 	last := map[int]*audit.Entry{} // of each call
-	if err := audit.Entries(ctx, db, store.Query{Run: resp.Run, Kinds: []string{audit.Call}}, func(entry *audit.Entry) error {
-		if before := last[entry.Call]; before == nil || entry.State != audit.Pending {
-			last[entry.Call] = entry
-		}
-		return nil
-	}); err != nil {
+	if err := audit.Entries(ctx, db, store.Query{Run: resp.Run, Kinds: []string{audit.Call}},
+		func(entry *audit.Entry) error {
+			if before := last[entry.Call]; before == nil || entry.State != audit.Pending {
+				last[entry.Call] = entry
+			}
+			return nil
+		}); err != nil {
 		return err
 	}
 	for n, entry := range last {
@@ -93,12 +98,11 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Respons
 			resp.Calls[at] = recordedReport(entry)
 		}
 		if entry.State == audit.Pending {
-			e.add(ctx, audit.Entry{
-				Kind: audit.Call, State: audit.Refused, Run: entry.Run, Call: entry.Call, Principal: entry.Principal, Client: entry.Client,
-				Session: entry.Session, Role: entry.Role, Script: entry.Script, Profile: entry.Profile, ProfileDigest: entry.ProfileDigest,
-				Server: entry.Server, Tool: entry.Tool, ToolDefinition: entry.ToolDefinition, Verdict: entry.Verdict, Risk: entry.Risk,
-				Reason: hostfns.ReasonCanceled, Detail: hostfns.RunEnded, DecidedBy: &audit.DecidedBy{How: "error"},
-			})
+			closed := *entry // as it was asked, without its place in the record
+			closed.Chain, closed.Seq, closed.Prev, closed.Hash, closed.Time = 0, 0, "", "", time.Time{}
+			closed.State, closed.Reason, closed.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
+			closed.Args, closed.DecidedBy = nil, &audit.DecidedBy{How: "error"}
+			e.add(ctx, closed)
 		}
 	}
 	slices.SortFunc(resp.Calls, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })
@@ -107,7 +111,8 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Respons
 
 // recordedReport is what became of a call, by its last entry.
 func recordedReport(e *audit.Entry) hostfns.Report {
-	c := hostfns.Report{Call: e.Call, Tool: e.Tool, Took: time.Duration(e.MS * float64(time.Millisecond)), Detail: e.Detail}
+	c := hostfns.Report{Call: e.Call, Tool: e.Tool, Took: time.Duration(e.MS * float64(time.Millisecond)),
+		Detail: e.Detail}
 	if by := e.DecidedBy; by != nil && e.State != audit.Refused && (by.How == "person" || by.How == "grant") {
 		c.Approved = by.How
 		if by.Channel != "" {
@@ -120,12 +125,13 @@ func recordedReport(e *audit.Entry) hostfns.Report {
 	case audit.Failed:
 		c.State, c.Reason = hostfns.Failed, hostfns.ToolErrorClass
 	case audit.Running, audit.Unknown:
-		c.State, c.Reason, c.Detail = hostfns.Unknown, hostfns.OutcomeUnknown, "its process ended before the upstream answered; it may have happened"
+		c.State, c.Reason, c.Detail = hostfns.Unknown, hostfns.OutcomeUnknown,
+			"its process ended before the upstream answered; it may have happened"
 	case audit.Refused:
-		if c.State, c.Reason = hostfns.Refused, e.Reason; e.Reason != hostfns.ReasonCanceled || e.Detail != hostfns.RunEnded {
-			return c
+		c.State, c.Reason = hostfns.Refused, e.Reason
+		if e.Reason == hostfns.ReasonCanceled && e.Detail == hostfns.RunEnded {
+			c.State, c.Reason = hostfns.NotStarted, ""
 		}
-		fallthrough
 	default:
 		c.State, c.Reason, c.Detail = hostfns.NotStarted, "", hostfns.RunEnded
 	}

@@ -321,8 +321,8 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 	return err
 }
 
-// goElsewhere ends what this process does with the run, which another one goes on with. Here it has no end then, also if it was
-// canceled before.
+// goElsewhere ends what this process does with the run, which another one goes on with. Here it has no end then, also
+// if it was canceled before.
 func (x *execution) goElsewhere() {
 	x.given.Store(true)
 	x.cancel(errElsewhere)

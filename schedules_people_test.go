@@ -84,14 +84,17 @@ func newEffects(t *testing.T) *effects {
 	u := &effects{all: map[uint64][]*effect{}, hold: make(chan struct{})}
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	for _, name := range []string{"first", "second", "third"} {
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context,
+			r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if args := u.do(name, r.Params.Arguments); args.How == "fail" {
-				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "it failed, as it was told to"}}}, nil
+				return &mcp.CallToolResult{IsError: true,
+					Content: []mcp.Content{&mcp.TextContent{Text: "it failed, as it was told to"}}}, nil
 			}
 			return &mcp.CallToolResult{StructuredContent: r.Params.Arguments}, nil
 		})
 	}
-	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -104,7 +107,8 @@ func newEffects(t *testing.T) *effects {
 				Arguments json.RawMessage
 			}
 		}
-		if json.Unmarshal(body, &call) == nil && call.Method == "tools/call" && bytes.Contains(call.Params.Arguments, []byte(`"how":"lost"`)) {
+		if json.Unmarshal(body, &call) == nil && call.Method == "tools/call" && bytes.Contains(call.Params.Arguments,
+			[]byte(`"how":"lost"`)) {
 			u.do(call.Params.Name, call.Params.Arguments)
 			panic(http.ErrAbortHandler)
 		}
@@ -412,8 +416,8 @@ func (v *pageVisitor) answer(ctx context.Context, a console.Asked, yes bool, wai
 	}
 }
 
-// bothTaken judges that two answers to one question were taken. It happens when the process left its run to another one after it took
-// the first and before it used it: that one is late then, and the question is open yet.
+// bothTaken judges that two answers to one question were taken. It happens when the process left its run to another one
+// after it took the first and before it used it: that one is late then, and the question is open yet.
 func (s *schedule) bothTaken(x *said) {
 	s.mu.Lock()
 	left := s.happened["restart: SIGTERM"]+s.happened["restart: SIGKILL"] > 0
@@ -498,7 +502,8 @@ func (v *pageVisitor) batch(ctx context.Context, all []console.Asked) {
 	}
 }
 
-// atTerminal is somebody who looks at the socket of some process with codemode approvals, answers for a while, and ends it.
+// atTerminal is somebody who looks at the socket of some process with codemode approvals, answers for a while, and ends
+// it.
 func (s *schedule) atTerminal(ctx context.Context, dice *rand.Rand) {
 	for ctx.Err() == nil {
 		s.think(ctx, dice)
@@ -571,7 +576,8 @@ func (s *schedule) respond(ctx context.Context, r *replica, to *approvals.Respon
 
 // inTheRecord is what the words of the terminal are in the record.
 func inTheRecord(words string) string {
-	for says, state := range map[string]string{"done": "ok", "failed": "error", "refused after all": "refused", "sent, and nobody knows": "unknown", "not sent": "not_sent"} {
+	for says, state := range map[string]string{"done": "ok", "failed": "error", "refused after all": "refused",
+		"sent, and nobody knows": "unknown", "not sent": "not_sent"} {
 		if strings.HasPrefix(words, says) {
 			return state
 		}

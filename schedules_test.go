@@ -27,13 +27,17 @@ import (
 )
 
 var (
-	schedules       = flag.Int("schedules", 24, "random schedules after which upstream, record and what was told must agree")
-	scheduleSeed    = flag.Uint64("seed", 0, "the seed of the first schedule, the next one has the next seed; 0 is one by chance")
-	schedulesAtOnce = flag.Int("at-once", 8, "schedules that are under way at once: most of the time each waits for people")
-	scheduleLog     = flag.Bool("schedule-log", false, "print what the processes of a schedule log")
+	schedules = flag.Int("schedules", 24,
+		"random schedules after which upstream, record and what was told must agree")
+	scheduleSeed = flag.Uint64("seed", 0,
+		"the seed of the first schedule, the next one has the next seed; 0 is one by chance")
+	schedulesAtOnce = flag.Int("at-once", 8,
+		"schedules that are under way at once: most of the time each waits for people")
+	scheduleLog = flag.Bool("schedule-log", false, "print what the processes of a schedule log")
 )
 
-// Whatever happens around runs: of every call the upstream, the record, and what page, REST, terminal and model were told agree.
+// Whatever happens around runs: of every call the upstream, the record, and what page, REST, terminal and model were
+// told agree.
 func TestUpstreamRecordAndWhatIsToldAgree(t *testing.T) {
 	seed := *scheduleSeed
 	if seed == 0 {
@@ -67,7 +71,8 @@ func TestUpstreamRecordAndWhatIsToldAgree(t *testing.T) {
 				}
 				if len(s.problems) > 0 {
 					failed++
-					t.Errorf("schedule %d, -seed %d:\n  %s", n+1, s.seed, strings.Join(append(s.problems, s.notes...), "\n  "))
+					t.Errorf("schedule %d, -seed %d:\n  %s", n+1, s.seed, strings.Join(append(s.problems, s.notes...),
+						"\n  "))
 				}
 				if (n+1)%500 == 0 {
 					t.Logf("%d schedules at %v", n+1, time.Now().Format(time.TimeOnly))
@@ -93,12 +98,16 @@ func TestUpstreamRecordAndWhatIsToldAgree(t *testing.T) {
 // mustHappen is what a schedule that leaves it out would not be one.
 var mustHappen = []string{
 	"call: done", "call: refused", "call: failed", "call: unknown", "call: not started",
-	"answer: form", "answer: form, mixed", "answer: page, REST", "answer: page, batch", "answer: terminal", "answer: with other arguments",
+	"answer: form", "answer: form, mixed", "answer: page, REST", "answer: page, batch", "answer: terminal",
+	"answer: with other arguments",
 	"answer: remembered", "answer: late", "answer: twice", "answer: to another digest",
-	"channel: page opened", "channel: page left", "channel: terminal opened", "channel: terminal left", "channel: client without a form",
-	"restart: SIGTERM", "restart: SIGKILL", "run: parked", "run: went on in another process", "run: ended for want of its process",
+	"channel: page opened", "channel: page left", "channel: terminal opened", "channel: terminal left",
+	"channel: client without a form",
+	"restart: SIGTERM", "restart: SIGKILL", "run: parked", "run: went on in another process",
+	"run: ended for want of its process",
 	"policy: rule", "policy: another digest", "policy: profile removed", "policy: profile back", "policy: broken file",
-	"refused: elicitation_declined", "refused: timeout", "refused: policy_changed", "refused: denied", "refused: canceled",
+	"refused: elicitation_declined", "refused: timeout", "refused: policy_changed", "refused: denied",
+	"refused: canceled",
 	"grant: used", "grant: revoked", "client: left", "client: came back",
 }
 
@@ -111,8 +120,8 @@ var scheduleEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
 	return sandbox.New(context.Background(), sandbox.Options{Wasm: wasm, CacheDir: cacheDir()})
 })
 
-// scheduledProgram makes calls in steps, those of a step at once, and returns what it was told of each. In a strict step the first
-// call that fails ends it.
+// scheduledProgram makes calls in steps, those of a step at once, and returns what it was told of each. In a strict
+// step the first call that fails ends it.
 const scheduledProgram = `const tools = {
 		first: a => codemode.up__first(a), second: a => codemode.up__second(a), third: a => codemode.up__third(a)};
 	const told = [];
@@ -126,8 +135,8 @@ const scheduledProgram = `const tools = {
 	for (const step of input.steps) await Promise.all(step.map(c => make(c, c.n)));
 	return told`
 
-// A schedule is what happens around a few runs, by chance: people who answer over several channels, processes that end and begin,
-// rules that change, clients that go and come back.
+// A schedule is what happens around a few runs, by chance: people who answer over several channels, processes that end
+// and begin, rules that change, clients that go and come back.
 type schedule struct {
 	seed   uint64
 	engine *sandbox.Engine
@@ -192,7 +201,8 @@ type client struct {
 }
 
 func newSchedule(engine *sandbox.Engine, up *effects, seed uint64) *schedule {
-	s := &schedule{seed: seed, engine: engine, up: up, dice: rand.New(rand.NewPCG(seed, 0)), happened: map[string]int{}, log: slog.New(slog.DiscardHandler)}
+	s := &schedule{seed: seed, engine: engine, up: up, dice: rand.New(rand.NewPCG(seed, 0)),
+		happened: map[string]int{}, log: slog.New(slog.DiscardHandler)}
 	if *scheduleLog {
 		s.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
@@ -236,7 +246,8 @@ func (s *schedule) draw() {
 	s.slow = time.Duration([]int{20, 60, 400, 700}[d.IntN(4)]) * time.Millisecond
 	for n := range 1 + d.IntN(3) {
 		c := &client{
-			n: n + 1, principal: fmt.Sprintf("%s-%d", d.of("anna", "ben"), s.seed), profile: d.of("p", "p", "q"), everyCall: d.chance(50), dice: s.newDice(),
+			n: n + 1, principal: fmt.Sprintf("%s-%d", d.of("anna", "ben"), s.seed), profile: d.of("p", "p", "q"),
+			everyCall: d.chance(50), dice: s.newDice(),
 			leave: make(chan struct{}), over: make(chan struct{}),
 		}
 		if d.chance(50) {
@@ -271,7 +282,8 @@ func (s *schedule) steps(d draw, run int) json.RawMessage {
 			if n++; n > 1 && d.chance(5) {
 				n-- // the same call once more
 			}
-			step = append(step, one{d.of("first", "second", "second", "second", "third"), n, d.of("ok", "ok", "ok", "ok", "slow", "fail", "lost"), strict})
+			step = append(step, one{d.of("first", "second", "second", "second", "third"), n, d.of("ok", "ok", "ok",
+				"ok", "slow", "fail", "lost"), strict})
 		}
 		input.Steps = append(input.Steps, step)
 	}
@@ -298,10 +310,13 @@ func (s *schedule) config() string {
 		if name == "q" && s.others {
 			ask += `, "approver": "other"`
 		}
-		named = append(named, fmt.Sprintf(`%q: {"allowlist": ["up__first"], %s"asklist": [{"tool": "up__second", "reason": "remark %d"}, {"tool": "up__third", "risk": "high"}],
-			"ask": {%s}, "limits": %s, "remember": {"scopes": ["run", "count", "time"], "args": "any"}}`, name, deny, p.remark, ask, s.limits))
+		named = append(named, fmt.Sprintf(`%q: {"allowlist": ["up__first"], %s
+			"asklist": [{"tool": "up__second", "reason": "remark %d"}, {"tool": "up__third", "risk": "high"}],
+			"ask": {%s}, "limits": %s, "remember": {"scopes": ["run", "count", "time"], "args": "any"}}`,
+			name, deny, p.remark, ask, s.limits))
 	}
-	return fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db", "evaluation": {"profiles": {%s}}}`, s.up.url, strings.Join(named, ",\n"))
+	return fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db",
+		"evaluation": {"profiles": {%s}}}`, s.up.url, strings.Join(named, ",\n"))
 }
 
 // write changes the policy, and waits until every process knows of it.
@@ -334,7 +349,10 @@ func (s *schedule) write(change func(p *scheduledPolicy)) {
 		}
 		return r.e.Config().Profile(fmt.Sprintf("v%d", now.version)) != nil
 	}
-	s.until("every process knows the configuration", func() bool { return !slices.ContainsFunc(s.living(), func(r *replica) bool { return !known(r) }) })
+	s.until("every process knows the configuration", func() bool {
+		return !slices.ContainsFunc(s.living(),
+			func(r *replica) bool { return !known(r) })
+	})
 	if now.removed != "" && now.removed != before.removed && !now.broken {
 		s.mu.Lock()
 		s.absences = append(s.absences, absence{profile: now.removed, known: time.Now()})
@@ -388,12 +406,16 @@ func (s *schedule) newReplica(goOn bool) (*replica, error) {
 	terminal.Outcome = func(ctx context.Context, asked *approvals.Request) string { return r.e.Became(ctx, asked) }
 	var err error
 	if r.e, err = codemode.New(s.ctx, codemode.Options{
-		ConfigPath: filepath.Join(s.dir, "codemode.json"), RecordDir: s.dir, Engine: s.engine, GoOn: goOn, Channels: []approvals.Channel{web, terminal}, Log: s.log,
+		ConfigPath: filepath.Join(s.dir, "codemode.json"), RecordDir: s.dir, Engine: s.engine, GoOn: goOn,
+		Channels: []approvals.Channel{web, terminal}, Log: s.log,
 	}); err != nil {
 		return nil, err
 	}
 	r.page, err = console.New(console.Options{
-		Queue: web, Origins: []string{pageOrigin}, May: mayFor, Sees: func(person string) ([]string, bool) { return nil, person == operator },
+		Queue: web, Origins: []string{pageOrigin}, May: mayFor, Sees: func(person string) ([]string,
+			bool) {
+			return nil, person == operator
+		},
 		Record: recordFor{r.e}, Grants: r.e.Grants(), Note: r.e.RecordEntry,
 	})
 	if err != nil {
@@ -455,7 +477,8 @@ func (s *schedule) terminate(r *replica) {
 	}
 }
 
-// kill is what SIGKILL does: from now on nothing that the process does reaches the database, and what it tells reaches nobody.
+// kill is what SIGKILL does: from now on nothing that the process does reaches the database, and what it tells reaches
+// nobody.
 func (s *schedule) kill(r *replica) {
 	db, err := r.e.Store(s.ctx)
 	if err != nil {
@@ -524,7 +547,8 @@ func (s *schedule) run() {
 	s.check()
 }
 
-// sweep has processes begin that find what those that were killed left open in the record: each looks after the chain that it takes.
+// sweep has processes begin that find what those that were killed left open in the record: each looks after the chain
+// that it takes.
 func (s *schedule) sweep() {
 	s.start()
 	r := s.anyReplica(s.dice)
@@ -712,7 +736,8 @@ func (s *schedule) visit(c *client) {
 		var err error
 		if first {
 			resp, err = r.e.Eval(ctx, codemode.Request{
-				Profile: c.profile, Code: scheduledProgram, Input: c.input, Principal: c.principal, Session: c.session(), Channels: channels, EveryCall: c.everyCall,
+				Profile: c.profile, Code: scheduledProgram, Input: c.input, Principal: c.principal,
+				Session: c.session(), Channels: channels, EveryCall: c.everyCall,
 			})
 		} else {
 			s.count("client: came back")

@@ -122,7 +122,8 @@ func (s *schedule) check() {
 	if len(s.problems) > 0 {
 		for _, run := range runs {
 			for _, e := range run.entries {
-				s.note("%s, chain %d: %s %s call %d %s %s %s, %v", e.Time.Local().Format("05.000"), e.Chain, run.id, e.Kind, e.Call, e.State, e.Reason, e.Detail, e.DecidedBy)
+				s.note("%s, chain %d: %s %s call %d %s %s %s, %v", e.Time.Local().Format("05.000"), e.Chain, run.id,
+					e.Kind, e.Call, e.State, e.Reason, e.Detail, e.DecidedBy)
 			}
 		}
 	}
@@ -290,7 +291,8 @@ func (s *schedule) allowedBy(c *recordedCall, e *audit.Entry, text string) {
 			continue
 		}
 		used++
-		asked, err := approvals.ReadPending(&approvals.Pending{ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question, Expires: a.Expires})
+		asked, err := approvals.ReadPending(&approvals.Pending{ID: a.ID, Run: a.Run, Call: a.Call,
+			Principal: a.Principal, Digest: a.Digest, Question: a.Question, Expires: a.Expires})
 		if err != nil || sorted(asked.Args) != text {
 			s.wrong("%v: made with %s, allowed were %+v (%v)", c, text, asked, err)
 			continue
@@ -305,7 +307,8 @@ func (s *schedule) allowedBy(c *recordedCall, e *audit.Entry, text string) {
 			if x.args == "" {
 				return x.id == a.ID
 			}
-			return sorted([]byte(x.args)) == text && slices.ContainsFunc(c.questions, func(q *store.Approval) bool { return q.ID == x.id })
+			return sorted([]byte(x.args)) == text && slices.ContainsFunc(c.questions,
+				func(q *store.Approval) bool { return q.ID == x.id })
 		}) {
 			s.wrong("%v: nobody allowed %s over %s", c, text, e.DecidedBy.Channel)
 		}
@@ -319,7 +322,10 @@ func (s *schedule) allowedBy(c *recordedCall, e *audit.Entry, text string) {
 		}
 		for _, x := range s.said {
 			in := func(t time.Time) bool { return t.After(was.known) && (was.back.IsZero() || t.Before(was.back)) }
-			if x.yes && slices.ContainsFunc(c.questions, func(q *store.Approval) bool { return q.ID == x.id && !q.AnsweredAt.Before(was.known) }) && in(x.at) && in(e.Time) {
+			if x.yes && slices.ContainsFunc(c.questions, func(q *store.Approval) bool {
+				return q.ID == x.id &&
+					!q.AnsweredAt.Before(was.known)
+			}) && in(x.at) && in(e.Time) {
 				s.wrong("%v: it was allowed and sent when its profile was not there any more", c)
 			}
 		}
@@ -330,11 +336,15 @@ func (s *schedule) allowedBy(c *recordedCall, e *audit.Entry, text string) {
 func (s *schedule) grantedBy(c *recordedCall, e *audit.Entry, killed bool) {
 	given := 0 // a plan is several grants, whose names begin alike
 	for _, g := range c.run.entries {
-		if g.Kind == audit.Approval && g.State == audit.Allowed && strings.HasPrefix(e.DecidedBy.Grant, g.DecidedBy.Grant) && g.DecidedBy.Scope != "" {
+		if g.Kind == audit.Approval && g.State == audit.Allowed && strings.HasPrefix(e.DecidedBy.Grant,
+			g.DecidedBy.Grant) && g.DecidedBy.Scope != "" {
 			given++
 		}
 	}
-	if given == 0 && !killed && !slices.ContainsFunc(s.said, func(x *said) bool { return x.yes && x.scope == approvals.ForTime }) {
+	if given == 0 && !killed && !slices.ContainsFunc(s.said, func(x *said) bool {
+		return x.yes &&
+			x.scope == approvals.ForTime
+	}) {
 		s.wrong("%v: nobody gave the grant %s", c, e.DecidedBy.Grant)
 	}
 }
@@ -359,7 +369,8 @@ func (s *schedule) oneRun(run *recordedRun) {
 			}
 		}
 		if data.Calls[hostfns.Done] != 0 && data.Calls[hostfns.Done]+data.Calls[hostfns.Unknown] < 0 {
-			s.wrong("run %s: its end counts %d calls fewer as done than the record has (%s)", run.id, -data.Calls[hostfns.Done], e.Data)
+			s.wrong("run %s: its end counts %d calls fewer as done than the record has (%s)", run.id,
+				-data.Calls[hostfns.Done], e.Data)
 		}
 	}
 }
@@ -385,7 +396,8 @@ func (s *schedule) upstream(runs map[string]*recordedRun) {
 	maps.Copy(all, sure)
 	for what := range all {
 		if did[what] < sure[what] || did[what] > sure[what]+perhaps[what] {
-			s.wrong("%s was done %d times; by the record %d times for certain and %d times perhaps", what, did[what], sure[what], perhaps[what])
+			s.wrong("%s was done %d times; by the record %d times for certain and %d times perhaps", what, did[what],
+				sure[what], perhaps[what])
 		}
 	}
 }
@@ -458,13 +470,17 @@ func (t toldCall) agrees(c *recordedCall) bool {
 	case hostfns.Done:
 		return final == audit.OK
 	case hostfns.Refused:
-		return final == audit.Refused && reason == t.reason || final == audit.NotSent && t.reason == hostfns.ReasonDenied // it could not be recorded
+		// it could not be recorded
+		return final == audit.Refused && reason == t.reason || final == audit.NotSent &&
+			t.reason == hostfns.ReasonDenied
 	case hostfns.Failed:
 		return final == audit.Failed || final == audit.Refused && reason == t.reason
 	case hostfns.Unknown:
-		return final == audit.Unknown || final == audit.OK || final == audit.Failed || final == audit.NotSent // nobody knew then
+		// nobody knew then
+		return final == audit.Unknown || final == audit.OK || final == audit.Failed || final == audit.NotSent
 	case hostfns.NotStarted:
-		return final == "" || final == audit.Pending || final == audit.NotSent || final == audit.Refused && reason == hostfns.ReasonCanceled
+		return final == "" || final == audit.Pending || final == audit.NotSent || final == audit.Refused &&
+			reason == hostfns.ReasonCanceled
 	}
 	return false
 }
@@ -489,7 +505,8 @@ func (s *schedule) model(c *client, runs map[string]*recordedRun) {
 		t := toldCall{string(report.State), report.Reason}
 		s.count("call: " + t.state)
 		if !t.agrees(run.calls[report.Call]) {
-			s.wrong("run %s, call %d: the model was told %+v, and %v", run.id, report.Call, report, run.calls[report.Call])
+			s.wrong("run %s, call %d: the model was told %+v, and %v", run.id, report.Call, report,
+				run.calls[report.Call])
 		}
 		if in, ok := told[report.Call]; ok && in != t {
 			s.wrong("run %s, call %d: told as %+v, and in the text as %+v", run.id, report.Call, t, in)
@@ -559,8 +576,9 @@ func (s *schedule) program(c *client, run *recordedRun) {
 
 var (
 	aTally = regexp.MustCompile(`(?m)^calls: (\d+) \(([^)]*)\)`)
-	aLine  = regexp.MustCompile(`(?m)^  ([0-9][0-9, -]*)\. (\S+)(?: x\d+)? (done|refused|failed|unknown|not started)(.*)$`)
-	aWhy   = regexp.MustCompile(`\(([A-Za-z_]+)\)(?::|$)`)
+	aLine  = regexp.MustCompile(`(?m)^  ([0-9][0-9, -]*)\. (\S+)(?: x\d+)? ` +
+		`(done|refused|failed|unknown|not started)(.*)$`)
+	aWhy = regexp.MustCompile(`\(([A-Za-z_]+)\)(?::|$)`)
 )
 
 // toldIn reads what a text says of calls, and holds it against the record.
@@ -614,7 +632,8 @@ func (s *schedule) kept(r *replica, runs map[string]*recordedRun) {
 		s.count("model: text kept for who comes back")
 		s.toldIn(run, ended.Text, "who comes back")
 		if c := run.client; c.resp != nil && c.run == run.id && c.resp.Text(c.err) != ended.Text {
-			s.wrong("run %s: its client was told\n%s\nand who comes back is told\n%s", run.id, c.resp.Text(c.err), ended.Text)
+			s.wrong("run %s: its client was told\n%s\nand who comes back is told\n%s", run.id, c.resp.Text(c.err),
+				ended.Text)
 		}
 	}
 }

@@ -202,8 +202,9 @@ func (d *Desk) open(ctx, writing context.Context, r *Request, channels []Channel
 	return a
 }
 
-// answeredBefore closes the question as it was before it became another one: while nobody went on with its run, the call or what decides
-// it has changed. If it has its answer, a no stands: it is brought, and reported. A yes was to something else, and is late.
+// answeredBefore closes the question as it was before it became another one: while nobody went on with its run, the
+// call or what decides it has changed. If it has its answer, a no stands: it is brought, and reported. A yes was to
+// something else, and is late.
 func (a *ask) answeredBefore(ctx context.Context) (refused bool) {
 	book, ok := a.desk.book().(SharedBook)
 	if !ok {
@@ -556,7 +557,8 @@ func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, 
 
 // keeps is a reply as the book has it.
 func (r *reply) keeps(yes bool, edited string) (json.RawMessage, error) {
-	return json.Marshal(kept{Yes: yes, Channel: r.name, By: r.By, Given: time.Now(), Reason: Words(r.Reason), Scope: r.Scope, Length: r.Length, Uses: r.Uses,
+	return json.Marshal(kept{Yes: yes, Channel: r.name, By: r.By, Given: time.Now(), Reason: Words(r.Reason),
+		Scope: r.Scope, Length: r.Length, Uses: r.Uses,
 		Edited: edited, Selected: r.Selected, Text: r.Text})
 }
 

@@ -42,9 +42,10 @@ type SharedBook interface {
 	Book
 	// Answered waits until the question has its answer, whoever gave it, and returns what Answer was given.
 	Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error)
-	// AnswerInstead answers a question with another one: a no to it, and a yes to other, which nobody has proposed. All of it happens
-	// or nothing.
-	AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Pending, yes json.RawMessage) error
+	// AnswerInstead answers a question with another one: a no to it, and a yes to other, which nobody has proposed. All
+	// of it happens or nothing.
+	AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Pending,
+		yes json.RawMessage) error
 	// Withdraw closes a question that needs no answer any more.
 	Withdraw(ctx context.Context, id string) error
 	// Find returns a question, answered or not.

@@ -40,7 +40,8 @@ func pendingOf(r *Request, channels []Channel, o Options) (*Pending, error) {
 		}
 	}
 	question, err := json.Marshal(w)
-	return &Pending{ID: r.ID, Run: r.Run, Call: r.Call, Principal: r.Principal, Digest: r.Digest, Question: question, Expires: r.Expires}, err
+	return &Pending{ID: r.ID, Run: r.Run, Call: r.Call, Principal: r.Principal, Digest: r.Digest, Question: question,
+		Expires: r.Expires}, err
 }
 
 // ReadPending returns the question in a book as it was asked. The bytes must be of this user's own book: they are believed.

@@ -31,7 +31,8 @@ func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage,
 	return false, nil, ctx.Err()
 }
 
-func (s *shared) AnswerInstead(context.Context, string, string, string, json.RawMessage, *Pending, json.RawMessage) error {
+func (s *shared) AnswerInstead(context.Context, string, string, string, json.RawMessage, *Pending,
+	json.RawMessage) error {
 	s.instead++
 	return nil
 }
@@ -112,7 +113,8 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 			<-seat.News()
 		}
 		o := seat.Pending()[0].Request
-		if err := seat.Answer(o.ID, o.Digest, o.Code, Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":"/other"}`)}); err != nil {
+		if err := seat.Answer(o.ID, o.Digest, o.Code, Reply{Decision: AllowOnce,
+			Args: json.RawMessage(`{"path":"/other"}`)}); err != nil {
 			t.Error(err)
 		}
 	}()

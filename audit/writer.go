@@ -491,8 +491,8 @@ func (w *writer) undo(items []*item) {
 	}
 }
 
-// asked reports whether e begins a call that people were asked about. The record says so, and so it has to say how the call ended,
-// also where e itself could not be kept.
+// asked reports whether e begins a call that people were asked about. The record says so, and so it has to say how the
+// call ended, also where e itself could not be kept.
 func (e *Entry) asked() bool { return e.Kind == Call && e.State == Running && e.Verdict == "ask" }
 
 // notMade is the entry that closes a running entry which was too late.
@@ -504,7 +504,8 @@ func (e *Entry) notMade() Entry {
 func (e *Entry) end(state, reason, detail string) Entry {
 	var of json.RawMessage
 	if e.Seq > 0 {
-		of, _ = json.Marshal(map[string]any{"of": map[string]any{"chain": e.Chain, "seq": e.Seq}}) // integers always can be
+		// integers always can be
+		of, _ = json.Marshal(map[string]any{"of": map[string]any{"chain": e.Chain, "seq": e.Seq}})
 	}
 	return Entry{
 		Kind: e.Kind, State: state, Run: e.Run, Call: e.Call, Principal: e.Principal, Client: e.Client, Session: e.Session,

@@ -27,7 +27,8 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 		<-q.answered // at the latest when ctx ends
 		if in.Claim != nil {
 			if err := in.Claim(ctx); err != nil && ctx.Err() == nil {
-				q.refusal = denied(a.tool.Name, ReasonCanceled, "the store of runs could not be asked who goes on with this one", "")
+				q.refusal = denied(a.tool.Name, ReasonCanceled,
+					"the store of runs could not be asked who goes on with this one", "")
 			}
 		}
 		r.update(c, func() { c.asking = nil })

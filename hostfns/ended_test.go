@@ -50,16 +50,19 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 	}
 }
 
-// Whatever a call goes on for that waited for a person, the run is claimed first: what is kept of it is older from then on.
+// Whatever a call goes on for that waited for a person, the run is claimed first: what is kept of it is older from then
+// on.
 func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
-	for name, said := range map[string]Answer{"a person refuses": no, "a person allows": yes, "nobody answers": {How: "none", Code: ReasonTimeout}} {
+	for name, said := range map[string]Answer{"a person refuses": no, "a person allows": yes,
+		"nobody answers": {How: "none", Code: ReasonTimeout}} {
 		w := newWorld()
 		w.decide, w.answer = verdict(Ask), answer(said)
 		claimed := 0
-		_, _ = w.run().Call(t.Context(), Invocation{ID: 1, Name: "fs__write", Args: json.RawMessage(`{}`), Claim: func(context.Context) error {
-			claimed = len(w.log)
-			return nil
-		}})
+		_, _ = w.run().Call(t.Context(), Invocation{ID: 1, Name: "fs__write", Args: json.RawMessage(`{}`),
+			Claim: func(context.Context) error {
+				claimed = len(w.log)
+				return nil
+			}})
 		if claimed == 0 || claimed >= len(w.log) {
 			t.Errorf("%s: it was claimed after %d of %q", name, claimed, w.log)
 		}
@@ -80,12 +83,13 @@ func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
 	var both sync.WaitGroup
 	for id := 1; id <= 2; id++ {
 		both.Go(func() {
-			_, _ = r.Call(t.Context(), Invocation{ID: id, Name: "fs__write", Args: fmt.Appendf(nil, `{"n":%d}`, id), Claim: func(context.Context) error {
-				mu.Lock()
-				defer mu.Unlock()
-				claims++
-				return nil
-			}})
+			_, _ = r.Call(t.Context(), Invocation{ID: id, Name: "fs__write", Args: fmt.Appendf(nil, `{"n":%d}`, id),
+				Claim: func(context.Context) error {
+					mu.Lock()
+					defer mu.Unlock()
+					claims++
+					return nil
+				}})
 		})
 	}
 	both.Wait()

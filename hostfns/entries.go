@@ -77,8 +77,9 @@ func (a *admission) decider() string {
 	return a.answer.How
 }
 
-// refuse enters that a call is not made, in the run's list and then in the record, and returns what the program is told. Where the
-// run has ended over the call, that is why it is not made, whatever else was found since: so whoever sent the program was told.
+// refuse enters that a call is not made, in the run's list and then in the record, and returns what the program is
+// told. Where the run has ended over the call, that is why it is not made, whatever else was found since: so whoever
+// sent the program was told.
 func (r *Run) refuse(ctx context.Context, c *call, a *admission, x *Exception, by string) *Exception {
 	if !r.update(c, func() { c.became(x) }) {
 		x, by = runEnded(c), "error"

@@ -211,8 +211,8 @@ type Invocation struct {
 	// wait so, [Run.Save] can save it.
 	Asking func() (asked func())
 
-	// Claim is asked when the call is about to go on that waited for a person, for whatever reason: an error says that the run
-	// is not this process's any more, and that nothing may come of the call here. Nil is none.
+	// Claim is asked when the call is about to go on that waited for a person, for whatever reason: an error says that
+	// the run is not this process's any more, and that nothing may come of the call here. Nil is none.
 	Claim func(ctx context.Context) error
 
 	// Carried gives what a call goes on under once a person has allowed it: it outlives the program. Nil is the

@@ -227,7 +227,8 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	if err != nil {
 		return err
 	}
-	if open, err = d.withoutParked(ctx, open); err != nil { // first: the end of a run is written before it is not parked any more
+	// first: the end of a run is written before it is not parked any more
+	if open, err = d.withoutParked(ctx, open); err != nil {
 		return err
 	}
 	if open, err = d.withoutEnd(ctx, open); err != nil {
