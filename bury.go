@@ -98,8 +98,8 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Respons
 			resp.Calls[at] = recordedReport(entry)
 		}
 		if entry.State == audit.Pending {
-			closed := *entry // as it was asked, without its place in the record
-			closed.Chain, closed.Seq, closed.Prev, closed.Hash, closed.Time = 0, 0, "", "", time.Time{}
+			closed := *entry
+			closed.Time = time.Time{} // now
 			closed.State, closed.Reason, closed.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
 			closed.Args, closed.DecidedBy = nil, &audit.DecidedBy{How: "error"}
 			e.add(ctx, closed)

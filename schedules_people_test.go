@@ -393,13 +393,13 @@ func (v *pageVisitor) answer(ctx context.Context, a console.Asked, yes bool, wai
 			}
 			say.Args = edited(whole.Args, v.dice.Rand)
 			x.args = string(say.Args)
-		case len(a.Offers) > 1 && v.dice.chance(25):
+		case len(a.Offers) > 1 && v.dice.chance(40):
 			x.scope = a.Offers[1+v.dice.IntN(len(a.Offers)-1)].Scope
 			say.Scope = x.scope
 		}
 	}
 	wrong := false
-	if !v.s.eager.Load() && v.dice.chance(5) {
+	if !v.s.eager.Load() && v.dice.chance(10) {
 		say.Digest, wrong = "sha256:"+strings.Repeat("0", 64), true
 		v.s.count("answer: to another digest")
 	}

@@ -597,11 +597,12 @@ func (s *schedule) note(format string, args ...any) {
 // event is one thing that happens.
 func (s *schedule) event() {
 	d := draw{s.dice}
-	what := d.IntN(12)
+	what := d.IntN(14)
 	s.note("event %d", what)
 	defer s.note("event %d is over", what)
 	switch what {
 	case 0, 1:
+		s.awaitParked()
 		first := d.chance(50) // the next one is there before the last one goes
 		if first {
 			s.start()
@@ -614,6 +615,7 @@ func (s *schedule) event() {
 			s.start()
 		}
 	case 2, 3:
+		s.awaitParked()
 		if r := s.take(); r != nil {
 			s.count("restart: SIGKILL")
 			s.kill(r)
@@ -649,8 +651,26 @@ func (s *schedule) event() {
 			c.left = true
 			close(c.leave)
 		}
-	case 11:
+	default:
 		s.revoke()
+	}
+}
+
+// awaitParked waits a little, at times, for a run to be put away: a restart means most then.
+func (s *schedule) awaitParked() {
+	r := s.anyReplica(s.dice)
+	if r == nil || s.dice.IntN(2) == 0 {
+		return
+	}
+	db, err := r.e.Store(s.ctx)
+	if err != nil {
+		s.wrong("the store: %v", err)
+		return
+	}
+	for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if runs, _, err := db.ParkedSize(s.ctx, "", true); err != nil || runs > 0 {
+			return
+		}
 	}
 }
 

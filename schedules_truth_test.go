@@ -251,10 +251,6 @@ func (s *schedule) oneCall(c *recordedCall) {
 			if !s.saidFor(c, false) && !strings.Contains(e.Detail, "refused before in this run") {
 				bad("nobody said no")
 			}
-		case hostfns.ReasonTimeout:
-			if s.saidFor(c, true) && !strings.Contains(s.ask, "120ms") {
-				bad("it was allowed, and there was time")
-			}
 		}
 	}
 	for _, e := range c.running {
@@ -449,7 +445,9 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 			s.wrong("%v: over %s somebody was told that their no is taken", c, x.channel)
 		case !x.yes && !happened && final != audit.Refused && !other && s.happened["restart: SIGKILL"] == 0:
 			s.wrong("%v: a no over %s is not recorded", c, x.channel)
-		case x.yes && final == audit.Refused && c.refused[0].Reason == hostfns.ReasonDeclined && !other:
+		case x.yes && final == audit.Refused && !other &&
+			slices.Contains([]string{hostfns.ReasonDeclined, hostfns.ReasonTimeout}, c.refused[0].Reason) &&
+			!strings.Contains(c.refused[0].Detail, "a person allowed it"):
 			s.wrong("%v: over %s somebody was told that their yes is taken", c, x.channel)
 		}
 	}
@@ -470,9 +468,8 @@ func (t toldCall) agrees(c *recordedCall) bool {
 	case hostfns.Done:
 		return final == audit.OK
 	case hostfns.Refused:
-		// it could not be recorded
-		return final == audit.Refused && reason == t.reason || final == audit.NotSent &&
-			t.reason == hostfns.ReasonDenied
+		unrecorded := (final == "" || final == audit.NotSent) && t.reason == hostfns.ReasonDenied // it could not be
+		return final == audit.Refused && reason == t.reason || unrecorded
 	case hostfns.Failed:
 		return final == audit.Failed || final == audit.Refused && reason == t.reason
 	case hostfns.Unknown:
