@@ -323,8 +323,8 @@ func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Ques
 	}
 }
 
-// grantWait is how long grants may take to be read before a person is asked. A store that does not answer says so before: then
-// the question cannot be kept either, and that is found out at once.
+// grantWait is how long grants may take to be read before a person is asked. A store that does not answer says so
+// before: then the question cannot be kept either, and that is found out at once.
 const grantWait = 4 * time.Second
 
 // Remembered answers a question from what people have allowed before.

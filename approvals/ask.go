@@ -338,7 +338,8 @@ func (a *ask) late(got reply) {
 func (a *ask) decide(ctx context.Context) Answer {
 	var answer Answer
 	if a.failed != nil {
-		answer = Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person cannot be asked about this call: " + said(a.failed)}
+		answer = Answer{How: ByNobody, Code: CodeNoApprover}
+		answer.Detail = "a person cannot be asked about this call: " + said(a.failed)
 	} else {
 		answer = a.wait(ctx)
 	}
@@ -442,7 +443,8 @@ func (a *ask) wait(ctx context.Context) Answer {
 				}
 				got.settled()
 				if !errors.Is(err, ErrTaken) {
-					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be kept: " + said(err)}
+					detail := "a person's yes could not be kept: " + said(err)
+					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: detail}
 				}
 				a.late(got)
 				_, taken = a.desk.book().(SharedBook) // another process was faster; its answer is coming

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// After an outage thousands of entries are in the queue. A call that is about to be made does not wait for those of other runs, and its run is
-// told of in order; who wants to know that all is on the disk waits for all.
+// After an outage thousands of entries are in the queue. A call that is about to be made does not wait for those of
+// other runs, and its run is told of in order; who wants to know that all is on the disk waits for all.
 func TestACallDoesNotWaitForTheEntriesOfOtherRuns(t *testing.T) {
 	entry := func(run string, call int, waits bool) *item {
 		it := &item{entry: &Entry{Run: run, Call: call}}
@@ -16,7 +16,10 @@ func TestACallDoesNotWaitForTheEntriesOfOtherRuns(t *testing.T) {
 		return it
 	}
 	flush := &item{done: make(chan error, 1)}
-	queue := []*item{entry("r_old", 1, false), entry("r_new", 1, false), entry("", 2, false), entry("r_old", 3, false), flush, entry("r_new", 4, true), entry("r_old", 5, false)}
+	queue := []*item{
+		entry("r_old", 1, false), entry("r_new", 1, false), entry("", 2, false), entry("r_old", 3, false), flush,
+		entry("r_new", 4, true), entry("r_old", 5, false),
+	}
 	before := slices.Clone(queue)
 	var order []int
 	for _, it := range waitedFirst(queue) {

@@ -47,8 +47,9 @@ const (
 	writtenWithin = 4 * time.Second
 	// undoWait bounds how long it is tried to say that a call was not made which could not be recorded.
 	undoWait = 500 * time.Millisecond
-	// slowAfter is how long an attempt takes before who comes meanwhile is refused at once. It is shorter than writtenWithin, and than
-	// what the store gives each other use: who was refused once does not wait again with the next entry.
+	// slowAfter is how long an attempt takes before who comes meanwhile is refused at once. It is shorter than
+	// writtenWithin, and than what the store gives each other use: who was refused once does not wait again with the
+	// next entry.
 	slowAfter = 2500 * time.Millisecond
 	// firstRetry is when a batch that could not be written is tried again. Each failure doubles it, up to retryAfter.
 	firstRetry = 10 * time.Millisecond
@@ -334,8 +335,8 @@ func (r *Record) Flush(ctx context.Context) error {
 	}
 }
 
-// DB gives the database once it is open; it may be closed with the Record only. It returns within a few seconds, and at once while
-// the database is known to be away.
+// DB gives the database once it is open; it may be closed with the Record only. It returns within a few seconds, and at
+// once while the database is known to be away.
 func (r *Record) DB(ctx context.Context) (*store.DB, error) {
 	if db := r.db.get(); db != nil {
 		return db, nil

@@ -156,8 +156,8 @@ func (w *writer) take() (batch []*item, closing bool) {
 	}
 }
 
-// waitedFirst puts the runs of which somebody waits for an entry before the others, each in its order: after an outage thousands of entries
-// may be in the queue, and calls that can be made again would wait for all of them.
+// waitedFirst puts the runs of which somebody waits for an entry before the others, each in its order: after an outage
+// thousands of entries may be in the queue, and calls that can be made again would wait for all of them.
 func waitedFirst(queue []*item) []*item {
 	waited := map[string]bool{}
 	for _, it := range queue {
@@ -320,8 +320,8 @@ func (w *writer) wrote() {
 	w.tellLost()
 }
 
-// begin notes when an attempt begins, for those who come meanwhile. end notes that it has ended, and what came of it is known by then. An
-// attempt that is part of another one ends with it.
+// begin notes when an attempt begins, for those who come meanwhile. end notes that it has ended, and what came of it is
+// known by then. An attempt that is part of another one ends with it.
 func (w *writer) begin() (end func()) {
 	r := w.r
 	r.mu.Lock()

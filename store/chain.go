@@ -63,8 +63,8 @@ type Chain struct {
 	signed Signed   // when it was claimed
 	lock   *os.File // SQLite: held by the process; nil for PostgreSQL
 
-	// PostgreSQL: the owner, as the database knows it. It changes after an append of which nobody knows whether it will be performed
-	// yet, see [Chain.fence].
+	// PostgreSQL: the owner, as the database knows it. It changes after an append of which nobody knows whether it will
+	// be performed yet, see [Chain.fence].
 	name atomic.Pointer[string]
 	next string // that it was attempted to change to
 
@@ -242,7 +242,9 @@ func (c *Chain) beat(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		if _, err := c.db.exec(ctx, `UPDATE chains SET beat = now() WHERE number = $1 AND owner = $2`, c.head.Chain, *c.name.Load()); err != nil && ctx.Err() == nil {
+		_, err := c.db.exec(ctx, `UPDATE chains SET beat = now() WHERE number = $1 AND owner = $2`,
+			c.head.Chain, *c.name.Load())
+		if err != nil && ctx.Err() == nil {
 			c.db.log.Debug("a sign of life did not reach the database", "error", err)
 		}
 	}
@@ -302,8 +304,8 @@ func (c *Chain) Seal(ctx context.Context, s Signed) error {
 }
 
 // Check asks the database where the chain ends, after an append of rows that failed, and says whether they
-// are there after all. If it says without an error that they are not, they never will be. An end that is neither the one before nor the
-// one behind them is [ErrFenced], and so is a chain that another process took over.
+// are there after all. If it says without an error that they are not, they never will be. An end that is neither the
+// one before nor the one behind them is [ErrFenced], and so is a chain that another process took over.
 func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 	mine, err := c.fence(ctx)
 	if err != nil {
@@ -333,9 +335,10 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq, ErrFenced)
 }
 
-// fence keeps what was sent to the database and not answered from being performed later: PostgreSQL goes on with what it has read, also
-// when whoever sent it is gone. An append names the owner, so it is void once the owner has another name. It reports whether the chain
-// is still this writer's. An attempt of which nobody knows what became of it is made again with the same name.
+// fence keeps what was sent to the database and not answered from being performed later: PostgreSQL goes on with what
+// it has read, also when whoever sent it is gone. An append names the owner, so it is void once the owner has another
+// name. It reports whether the chain is still this writer's. An attempt of which nobody knows what became of it is made
+// again with the same name.
 func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 	if c.lock != nil {
 		return true, nil
@@ -343,7 +346,8 @@ func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 	if c.next == "" {
 		c.next = newOwner()
 	}
-	n, err := c.db.perform(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2 AND owner IN ($1, $3)`, c.next, c.head.Chain, *c.name.Load())
+	n, err := c.db.perform(ctx, `UPDATE chains SET owner = $1, beat = now() WHERE number = $2 AND owner IN ($1, $3)`,
+		c.next, c.head.Chain, *c.name.Load())
 	if err != nil {
 		return false, err
 	}
@@ -372,6 +376,7 @@ func (c *Chain) release(ctx context.Context) error {
 		c.drop()
 		return c.lock.Close()
 	}
-	_, err := c.db.exec(ctx, `UPDATE chains SET owner = '' WHERE number = $1 AND owner = $2`, c.head.Chain, *c.name.Load())
+	_, err := c.db.exec(ctx, `UPDATE chains SET owner = '' WHERE number = $1 AND owner = $2`,
+		c.head.Chain, *c.name.Load())
 	return err
 }

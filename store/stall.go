@@ -20,9 +20,10 @@ const (
 // errStalled refuses what the database takes too long for.
 var errStalled = &Error{reason: reasonStalled}
 
-// A stall begins when the database has answered nothing for [answerWait], whatever it was asked. While it lasts every use fails at once,
-// so that who makes several waits once, and one goroutine asks whether it is over. A row that somebody has locked makes no stall:
-// other uses are answered. The appends of a [Chain] are tried all the same; their writer has its own way.
+// A stall begins when the database has answered nothing for [answerWait], whatever it was asked. While it lasts every
+// use fails at once, so that who makes several waits once, and one goroutine asks whether it is over. A row that
+// somebody has locked makes no stall: other uses are answered. The appends of a [Chain] are tried all the same; their
+// writer has its own way.
 type stall struct {
 	mu   sync.Mutex
 	now  bool
@@ -43,9 +44,9 @@ type use struct {
 	begun  time.Time   // the step that is under way
 }
 
-// limited begins a use of the database whose steps take no longer than limit; [use.end] ends it. A file is used by this process itself:
-// what takes its time there is at work, and what waits for its turn has [DB.turn]. A command that only reads has all the time
-// that it needs: it reads a whole record, and a person can stop it.
+// limited begins a use of the database whose steps take no longer than limit; [use.end] ends it. A file is used by this
+// process itself: what takes its time there is at work, and what waits for its turn has [DB.turn]. A command that only
+// reads has all the time that it needs: it reads a whole record, and a person can stop it.
 func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	s := &d.stall
 	s.mu.Lock()

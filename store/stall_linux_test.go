@@ -32,8 +32,8 @@ func silent(err error) bool {
 	return ok && known.Reason() == "the record did not answer in time"
 }
 
-// Who uses a database that does not answer is told so before long, and who uses it a hundred times does not wait a hundred times. When it
-// answers again, it is used again.
+// Who uses a database that does not answer is told so before long, and who uses it a hundred times does not wait a
+// hundred times. When it answers again, it is used again.
 func TestADatabaseThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 	server := pgtest.Start(t)
 	d := open(t, store.Options{URL: server.URL("silent")})
@@ -69,8 +69,9 @@ func TestADatabaseThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 	})
 }
 
-// PostgreSQL performs a statement that it has received, also when whoever sent it gave up long before. When [store.Chain.Check] has said
-// that rows are not there, they do not come any more: what they announced was refused meanwhile.
+// PostgreSQL performs a statement that it has received, also when whoever sent it gave up long before. When
+// [store.Chain.Check] has said that rows are not there, they do not come any more: what they announced was refused
+// meanwhile.
 func TestALateAppendIsVoid(t *testing.T) {
 	server := pgtest.Start(t)
 	d := open(t, store.Options{URL: server.URL("late")})
@@ -138,7 +139,8 @@ func TestALateAppendIsVoid(t *testing.T) {
 	if _, err := add(t.Context(), "second"); err != nil {
 		t.Errorf("appending afterwards: %v", err)
 	}
-	if out, err := server.SQL("late", `SELECT string_agg(tool, ' ' ORDER BY seq) FROM entries`); err != nil || out != "first second" {
+	out, err := server.SQL("late", `SELECT string_agg(tool, ' ' ORDER BY seq) FROM entries`)
+	if err != nil || out != "first second" {
 		t.Errorf("the record has %q, want first and second (%v)", out, err)
 	}
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/codemode-project/codemode/internal/pgtest"
 )
 
-// An outage is a record that cannot be written for a while. begin returns what the key "store" says, and how the outage begins and ends.
+// An outage is a record that cannot be written for a while. begin returns what the key "store" says, and how the outage
+// begins and ends.
 type outage struct {
 	name  string
 	begin func(t *testing.T) (store string, cut, mend func())
@@ -66,8 +67,8 @@ func fill(t *testing.T, path string) {
 	}
 }
 
-// bounds are how long an outage lasts, what is promised, and with how many clients: in the ordinary tests what a machine that is busy
-// with other things may take.
+// bounds are how long an outage lasts, what is promised, and with how many clients: in the ordinary tests what a
+// machine that is busy with other things may take.
 func bounds() (lasts, answer, recovery, grace time.Duration, clients []int) {
 	if os.Getenv("CODEMODE_LONG") != "" {
 		return 30 * time.Second, 5 * time.Second, time.Second, 10 * time.Second, []int{8, 64}
@@ -75,16 +76,18 @@ func bounds() (lasts, answer, recovery, grace time.Duration, clients []int) {
 	return 2 * time.Second, 20 * time.Second, 20 * time.Second, 30 * time.Second, []int{8}
 }
 
-// While the record cannot be written each call is answered or refused before long, also one that a person has to be asked about, and so
-// are the page and the list of tools. When it can be written again calls are made, and a process that is told to stop meanwhile does.
+// While the record cannot be written each call is answered or refused before long, also one that a person has to be
+// asked about, and so are the page and the list of tools. When it can be written again calls are made, and a process
+// that is told to stop meanwhile does.
 func TestWhoCallsIsAnsweredWhileTheRecordIsAway(t *testing.T) {
 	lasts, answer, recovery, grace, sizes := bounds()
 	for _, o := range outages(t) {
 		for _, clients := range sizes {
 			t.Run(fmt.Sprintf("%s, %d clients", o.name, clients), func(t *testing.T) {
 				store, cut, mend := o.begin(t)
-				h := newHouse(t, `{"asklist": ["filesystem__*"], "allowlist": ["time__*"]}`, "--http", "127.0.0.1:0")
-				write(t, h.config, fmt.Sprintf(`{"store": %q, "evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "allowlist": ["time__*"]}}, "expose": ["p"]}}`, store))
+				h := newHouse(t, `{}`, "--http", "127.0.0.1:0")
+				write(t, h.config, fmt.Sprintf(`{"store": %q, "evaluation": {"expose": ["p"], "profiles": {"p": {
+					"asklist": ["filesystem__*"], "allowlist": ["time__*"]}}}}`, store))
 				h.start()
 				load := &load{t: t, url: h.listens()}
 				page := atThePage(t, h.environment)
@@ -178,21 +181,24 @@ func (l *load) note(what string, begun time.Time, said string) {
 func (l *load) join(asks bool) {
 	what, program := "a call", `await codemode.time__now({}); return "done"`
 	if asks {
-		what, program = "a call that asks", `await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "done"`
+		what = "a call that asks"
+		program = `await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "done"`
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}, nil
 		},
 	})
-	transport := &mcp.StreamableClientTransport{Endpoint: l.url, HTTPClient: &http.Client{Transport: &http.Transport{}}, MaxRetries: -1}
+	own := &http.Client{Transport: &http.Transport{}}
+	transport := &mcp.StreamableClientTransport{Endpoint: l.url, HTTPClient: own, MaxRetries: -1}
 	c, err := client.Connect(l.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	l.watch(what, 10*time.Millisecond, func() {
 		begun, said := time.Now(), ""
-		res, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": program}})
+		call := &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{"code": program}}
+		res, err := c.CallTool(context.Background(), call)
 		if err != nil {
 			said = err.Error()
 		} else {
@@ -275,12 +281,14 @@ func (l *load) report(begun, mended time.Time, stopped, answer, recovery, grace 
 	}
 	slices.Sort(what)
 	for _, name := range what {
-		t.Logf("%s: longest %v; during the outage %d were made, %d refused", name, longest[name].Round(time.Millisecond), n[name][0], n[name][1])
+		t.Logf("%s: longest %v; during the outage %d were made, %d refused",
+			name, longest[name].Round(time.Millisecond), n[name][0], n[name][1])
 		if longest[name] > answer {
 			t.Errorf("%s took %v, want %v at most", name, longest[name], answer)
 			for _, c := range l.calls {
 				if took := c.done.Sub(c.begun); c.what == name && took > answer {
-					t.Logf("%v from %v after the beginning of the outage, and %v after its end: %s", took, c.begun.Sub(begun), c.begun.Sub(mended), c.said)
+					t.Logf("%v from %v after the beginning of the outage, and %v after its end: %s",
+						took, c.begun.Sub(begun), c.begun.Sub(mended), c.said)
 				}
 			}
 		}
