@@ -69,7 +69,7 @@ func (q *Queue) Edits() bool { return true }
 
 func (q *Queue) Inquires() bool { return true }
 
-func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
+func (q *Queue) Ask(ctx context.Context, r *Request) (got Reply, err error) {
 	it := &item{request: r, since: r.Time, reply: make(chan Reply, 1)}
 	if it.since.IsZero() { // else the questions of one moment are in the order of their calls
 		it.since = time.Now()
@@ -78,7 +78,15 @@ func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
 	q.items = append(q.items, it)
 	q.tell()
 	q.mu.Unlock()
-	defer q.remove(it)
+	// An answer that was taken is brought, also if the question ended at that moment: then it is late, and recorded so.
+	defer func() {
+		q.remove(it)
+		select {
+		case got = <-it.reply:
+			err = nil
+		default:
+		}
+	}()
 	var back func()
 	var coming <-chan time.Time
 	if q.Summon != nil && !q.attended(r) {
@@ -115,6 +123,7 @@ func (q *Queue) Ask(ctx context.Context, r *Request) (Reply, error) {
 func (q *Queue) remove(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	it.answered = true // whoever is about to answer it is told that it is too late
 	for i, x := range q.items {
 		if x == it {
 			q.items = append(q.items[:i:i], q.items[i+1:]...)

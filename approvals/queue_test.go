@@ -410,3 +410,33 @@ func (s sheet) AskAll(context.Context, []*Request) (all []Result, err error) {
 	}
 	return all, nil
 }
+
+// Whoever was told that an answer is taken finds it in the record, also if the question ended at that moment.
+func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
+	for range 50 { // each is lost with even chances by a queue that looks at one of the two alone
+		late := make(chan LateAnswer, 1)
+		q := NewQueue("web")
+		d := Desk{Late: func(l LateAnswer) { late <- l }}
+		seat := q.Sit("local:anna")
+		ctx, cancel := context.WithCancel(t.Context())
+		answered := make(chan Answer, 1)
+		go func() { answered <- d.Ask(ctx, request(Medium), []Channel{q}, Options{Await: true}) }()
+		for len(seat.Pending()) == 0 {
+			<-seat.News()
+		}
+		q.mu.Lock()
+		q.presence() // Ask goes round, as far as the lock
+		it := q.items[0]
+		it.answered = true // as Seat.Answer does
+		it.reply <- Reply{Decision: AllowOnce, By: "local:anna"}
+		cancel()
+		q.mu.Unlock()
+		got := <-answered
+		if err := d.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !got.Allowed && len(late) != 1 {
+			t.Fatalf("it came to %+v, and %d answers are late", got, len(late))
+		}
+	}
+}
