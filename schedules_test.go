@@ -27,11 +27,11 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 24,
+	schedules = flag.Int("schedules", 12,
 		"random schedules after which upstream, record and what was told must agree")
 	scheduleSeed = flag.Uint64("seed", 0,
 		"the seed of the first schedule, the next one has the next seed; 0 is one by chance")
-	schedulesAtOnce = flag.Int("at-once", 8,
+	schedulesAtOnce = flag.Int("at-once", 2,
 		"schedules that are under way at once: most of the time each waits for people")
 	scheduleLog = flag.Bool("schedule-log", false, "print what the processes of a schedule log")
 )
