@@ -106,6 +106,11 @@ func (b *builder) variable() {
 	lines := func(l list) {
 		w.has[l] = true
 		for _, n := range words(value) {
+			if strings.ContainsAny(n.text, "\"'`") { // no tool has such a name: the rule would be about nothing, silently
+				b.wrong(n, "write the patterns without quotes and brackets, with commas between them: github__get_*, files__*",
+					"a quotation mark in a pattern of %s", b.file)
+				continue
+			}
 			r := &rule{list: l, pos: b.place(int(n.start)), profile: w.name, text: strconv.Quote(n.text)}
 			b.pattern(n, r)
 			w.lists[l] = append(w.lists[l], r)

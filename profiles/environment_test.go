@@ -107,6 +107,8 @@ func TestS39AMalformedVariableIsAnErrorThatNamesIt(t *testing.T) {
 		{"CODEMODE_ASKLIST=s__a s__[", []string{"CODEMODE_ASKLIST:1:6:"}},
 		{"CODEMODE_ALLOWLIST=s__{a", []string{"CODEMODE_ALLOWLIST:1:1:", "close it with }"}},
 		{`CODEMODE_DENYLIST={"tool": "s__a"}`, []string{"CODEMODE_DENYLIST:1:1:"}},
+		{`CODEMODE_DENYLIST=["s__a", "s__b"]`, []string{"CODEMODE_DENYLIST:1:1: a quotation mark", "without quotes"}},
+		{`CODEMODE_ASKLIST=s__b 's__a'`, []string{"CODEMODE_ASKLIST:1:6: a quotation mark", "without quotes"}},
 		{"CODEMODE_DENYLIST=", []string{"CODEMODE_DENYLIST:1:1: CODEMODE_DENYLIST is set, and is empty", "unset it"}},
 		{"CODEMODE_ALLOWLIST= , ", []string{"is empty", "CODEMODE_UNMATCHED=deny"}},
 		{"CODEMODE_UNMATCHED=dny", []string{"CODEMODE_UNMATCHED:1:1: CODEMODE_UNMATCHED must be", `did you mean "deny"?`}},
