@@ -29,6 +29,10 @@ type Caller struct {
 	// client itself, and until when. over is called when that is decided. Nil wants to know nothing.
 	Asked func(about string, where []string, until time.Time) (over func())
 
+	// Waits is told each time that the program calls a tool: from then on the run waits for others. It must not block. Nil wants to
+	// know nothing.
+	Waits func()
+
 	// Meta goes along with the run's calls in _meta, such as traceparent.
 	Meta map[string]any
 }

@@ -159,6 +159,9 @@ func (x *execution) take(guest *sandbox.Run) {
 // host joins the sandbox to the Gate. A call that waits for a person is
 // answered later, so that the run can be parked meanwhile.
 func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
+	if caller := x.request.Caller; caller != nil && caller.Waits != nil {
+		caller.Waits()
+	}
 	in := hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Progress: x.progress, Carried: x.carry}
 	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{c.ID}) }
 	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }

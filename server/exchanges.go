@@ -69,6 +69,9 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 	}
 	if v := visitorOf(req); v != nil {
 		v.stream.warm()
+		if req.Params.RequestState != "" {
+			v.waits() // for a run that is under way
+		}
 	}
 	defer x.conversation.report(ctx, req)()
 	result, err := x.leg(ctx, round)

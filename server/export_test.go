@@ -1,12 +1,17 @@
 package server
 
-import "github.com/codemode-project/codemode/internal/fair"
+import (
+	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
+)
 
 // Shrink makes what clients share small, for tests. It is called before the first request.
 func (h *HTTP) Shrink(requests, bodies, sessions, connections int64) {
 	small := &shares{
 		requests: fair.New("requests at once", requests, 0), bodies: fair.New("memory for requests", bodies, 0),
 		sessions: fair.New("sessions", sessions, 0), connections: fair.New("connections", connections, 0),
+		turns: h.shares.turns, turnLength: h.shares.turnLength,
 	}
 	*h.shares = *small
 	h.connections.budget = small.connections
@@ -16,3 +21,6 @@ func (h *HTTP) Shrink(requests, bodies, sessions, connections int64) {
 func (h *HTTP) Shared() [4]int64 {
 	return [4]int64{h.shares.requests.Used(), h.shares.bodies.Used(), h.shares.sessions.Used(), h.shares.connections.Used()}
 }
+
+// LongTurns has a turn last until it is given back. It is called before the first request.
+func (h *HTTP) LongTurns() { h.shares.turnLength = time.Hour }

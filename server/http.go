@@ -186,6 +186,15 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		refuseStopping(w)
 		return
 	}
+	if r.Method == http.MethodPost {
+		if v.waits, err = h.shares.turn(r.Context(), v.share); err != nil {
+			if full := fair.IsFull(err); full != nil {
+				refuseFull(w, full)
+			}
+			return // or else the client is gone
+		}
+		defer v.waits()
+	}
 	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	defer s.end()
 	v.stream = s
@@ -293,7 +302,7 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 		h.refuse(w, r, "", http.StatusUnauthorized, state, detail)
 		return nil, false
 	}
-	v := &visitor{server: h.server, visits: h.visits, address: clientAddress(r)}
+	v := &visitor{server: h.server, visits: h.visits, address: clientAddress(r), waits: func() {}}
 	token := bearerToken(r.Header)
 	switch needs, _ := h.NeedsToken(); {
 	case needs && token == "":

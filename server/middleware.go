@@ -52,6 +52,7 @@ func (s *Server) declared(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		if v := visitorOf(req); v != nil && method == longLived {
 			v.answered()
+			v.waits()
 		}
 		if v := visitorOf(req); v != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
 			s.access.admit(ctx, v.share, v.principal, newcomer(req), v.address)

@@ -24,7 +24,11 @@ const answerWait = 5 * time.Minute
 
 // caller is the client as the evaluator gets to know it.
 func (c *conversation) caller() *codemode.Caller {
-	return &codemode.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: trace(c.request.Params.Meta)}
+	caller := &codemode.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: trace(c.request.Params.Meta)}
+	if v := visitorOf(c.request); v != nil {
+		caller.Waits = v.waits
+	}
+	return caller
 }
 
 // asked keeps what people are asked for progress reports, until over is called.

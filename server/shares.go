@@ -2,8 +2,12 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"net/http"
+	"runtime"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
 )
@@ -22,7 +26,9 @@ const (
 
 // shares are what the clients of one [HTTP] share.
 type shares struct {
-	requests, bodies, sessions, connections *fair.Budget
+	requests, bodies, sessions, connections, turns *fair.Budget
+
+	turnLength time.Duration
 }
 
 // newShares makes them for so many sessions, and requests at once; 0 is as many as usual.
@@ -32,7 +38,30 @@ func newShares(sessions, requests int) *shares {
 		bodies:      fair.New("memory for requests", maxBodies, 0),
 		sessions:    fair.New("sessions", int64(cmp.Or(sessions, maxSessions)), 0),
 		connections: fair.New("connections", int64(max(requests, maxConnections)), 0),
+		turns:       fair.New("turns", int64(max(4, turnsPerProcessor*runtime.GOMAXPROCS(0))), cmp.Or(requests, maxRequests)),
+		turnLength:  turnLength,
 	}
+}
+
+const (
+	// turnsPerProcessor is how many requests are worked on at once for each processor.
+	turnsPerProcessor = 2
+	// turnLength is how long a turn is at most. What takes longer waits for something, or its program takes its turns with others in
+	// the sandbox.
+	turnLength = 10 * time.Millisecond
+)
+
+// turn waits until a request may be worked on, from its decoding to its answer or to the first tool that its program calls. Without
+// turns Go would serve whoever sends most: of 1,001 requests at once each gets a thousandth. Owners take turns, so the request of one
+// waits for those that are being worked on, not for those that another one has in the queue. over ends the turn, and may be called
+// often; the error is the cause of ctx.
+func (s *shares) turn(ctx context.Context, owner string) (over func(), err error) {
+	if err := s.turns.Acquire(ctx, owner, 1); err != nil {
+		return nil, err
+	}
+	end := sync.OnceFunc(func() { s.turns.Release(owner, 1) })
+	timer := time.AfterFunc(s.turnLength, end)
+	return func() { timer.Stop(); end() }, nil
 }
 
 // retryAfter is how long a client is told to wait when a share is used up, in seconds.

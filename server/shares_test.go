@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -335,5 +337,37 @@ func TestCallersWithoutCheckedTokensAreOnePrincipal(t *testing.T) {
 				t.Errorf("the other caller hears: %s", text)
 			}
 		})
+	}
+}
+
+// Point 48 of issue 15: a program that waits for a person or a tool keeps nobody from a turn.
+func TestS48WhatWaitsHasNoTurn(t *testing.T) {
+	h := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`, server.Options{})
+	web, err := h.server.HTTP(server.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.LongTurns()
+	listener := httptest.NewServer(web)
+	t.Cleanup(func() {
+		web.Close()
+		listener.Close()
+	})
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		asked, answer := make(chan bool, 100), make(chan bool)
+		slow := func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			asked <- true
+			<-answer
+			return says("decline", nil)(ctx, p)
+		}
+		all := sync.WaitGroup{}
+		for range 4*runtime.GOMAXPROCS(0) + 4 { // more than there are turns
+			c := h.connectHTTPOn(listener.URL+server.Path, slow, version)
+			all.Go(func() { c.eval("codemode_eval_p", `await codemode.filesystem.write_file({path: "c.md", content: "c"})`) })
+			<-asked
+		}
+		h.connectHTTPOn(listener.URL+server.Path, nil, version).want("codemode_eval_p", "return 40 + 2", "42")
+		close(answer)
+		all.Wait()
 	}
 }

@@ -24,6 +24,7 @@ type visitor struct {
 	body   *bodyHold       // the memory that the request takes
 	gone   context.Context // ends with the request
 
+	waits    func() // says that the request waits for others than this process; may be called often
 	answered func() // says that the request needs no answer any more for the process to stop; may be called often
 }
 
