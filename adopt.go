@@ -274,7 +274,7 @@ func (x *execution) revived(engine parker, image []byte) (*sandbox.Result, error
 	}
 	x.take(guest)
 	for _, c := range guest.Open() {
-		go x.resume(c.ID) // ends when the call does; x.call announces it to Close
+		x.e.running.Go(func() { x.resume(c.ID) }) // ends when the call does, which Close waits for
 	}
 	return x.drive(engine, guest)
 }

@@ -178,7 +178,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	if !x.slot() {
 		return nil, context.Cause(ctx)
 	}
-	go func() { // ends when the call does; x.call announces it to Close
+	x.e.running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
 		defer func() { <-x.slots }()
 		growStack()
 		value, err := x.call(x.calls, in, x.run.Call)
@@ -188,7 +188,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 		default:
 			done <- outcome{value, err}
 		}
-	}()
+	})
 	select {
 	case o := <-done:
 		return o.value, o.err
@@ -216,10 +216,6 @@ func keep(*[12 << 10]byte) {}
 // call puts a call through the Gate. One that outlives its run is waited for
 // by Close, so that what became of it is recorded.
 func (x *execution) call(ctx context.Context, in hostfns.Invocation, through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
-	if err := x.e.enter(); err != nil {
-		return nil, err
-	}
-	defer x.e.running.Done()
 	value, err := through(ctx, in)
 	if thrown, ok := errors.AsType[*hostfns.Exception](err); ok {
 		return nil, &sandbox.Throw{Class: thrown.Class, Message: thrown.Message, Props: thrown.Props}

@@ -223,9 +223,7 @@ func (a *ask) answeredBefore(ctx context.Context) (refused bool) {
 		a.replies <- got
 		return true
 	}
-	if a.desk.Late != nil {
-		a.desk.Late(LateAnswer{Request: a.request, Channel: got.name, Reply: got.Reply, Took: time.Since(a.start)})
-	}
+	a.tooLate(got)
 	return false
 }
 
@@ -328,8 +326,16 @@ func (a *ask) bring(got reply) {
 	}
 }
 
+// late has an answer recorded as one, unless another process has done so, or counts it.
 func (a *ask) late(got reply) {
-	if got.kept == nil && got.err == nil && a.desk.Late != nil {
+	if got.kept == nil && got.err == nil {
+		a.tooLate(got)
+	}
+}
+
+// tooLate has an answer recorded that decides nothing.
+func (a *ask) tooLate(got reply) {
+	if a.desk.Late != nil {
 		a.desk.Late(LateAnswer{Request: a.request, Channel: got.name, Reply: got.Reply, Took: time.Since(a.start)})
 	}
 }
@@ -345,7 +351,7 @@ func (a *ask) decide(ctx context.Context) Answer {
 	}
 	a.stop(fmt.Errorf("%s", answer.closing()))
 	a.shut()
-	a.withdraw(ctx, answer)
+	answer = a.withdraw(ctx, answer)
 	if !a.options.Borrowed {
 		a.desk.mine(a.request.ID, false)
 	}
@@ -410,11 +416,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 		case got := <-a.replies:
 			if got.kept != nil {
 				a.over = got.over
-				answer := a.elsewhere(ctx, got)
-				if given := got.kept.Given; !given.IsZero() {
-					answer.Took = max(0, given.Sub(a.asked)) // clocks of two machines may differ
-				}
-				return answer
+				return a.elsewhere(ctx, got)
 			}
 			a.waiting--
 			delete(away, got.n)

@@ -93,16 +93,28 @@ func (d *Desk) asks(id string) bool {
 // ErrLeaving is the cause of a context that ends because this process gives the run up, for another one to go on with it.
 var ErrLeaving = errors.New("another process goes on with the run")
 
-// withdraw closes a question that ended without an answer, for those who look at it elsewhere.
-func (a *ask) withdraw(ctx context.Context, answer Answer) {
+// withdraw closes a question that ended without an answer, for those who look at it elsewhere. If somebody has answered it there
+// since, that counts while the run lives: they were told that their answer is taken.
+func (a *ask) withdraw(ctx context.Context, answer Answer) Answer {
 	book, ok := a.desk.book().(SharedBook)
 	stays := a.options.Borrowed || a.options.Leaving != nil && a.options.Leaving()
 	if !ok || a.failed != nil || stays || answer.How != ByNobody {
-		return
+		return answer
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farWait)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), farWait)
 	defer cancel()
-	_ = book.Withdraw(ctx, a.request.ID) // it ends by itself too
+	if !errors.Is(book.Withdraw(closing, a.request.ID), ErrTaken) {
+		return answer // closed, or it ends by itself
+	}
+	got, err := a.inBook(closing, book)
+	switch {
+	case err != nil: // it was closed before
+		return answer
+	case ctx.Err() != nil:
+		a.tooLate(got)
+		return answer
+	}
+	return a.elsewhere(ctx, got)
 }
 
 // follow brings the answer that is in the book, whoever gave it.
@@ -133,7 +145,12 @@ func (a *ask) inBook(ctx context.Context, book SharedBook) (reply, error) {
 }
 
 // elsewhere is the answer that was given in another process.
-func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
+func (a *ask) elsewhere(ctx context.Context, got reply) (answer Answer) {
+	defer func() {
+		if given := got.kept.Given; !given.IsZero() {
+			answer.Took = max(0, given.Sub(a.asked)) // clocks of two machines may differ
+		}
+	}()
 	a.tried = append(a.tried, Try{Channel: got.name, Outcome: No, Took: time.Since(a.start)})
 	if got.Decision != AllowOnce {
 		a.shut()
@@ -155,7 +172,7 @@ func (a *ask) elsewhere(ctx context.Context, got reply) Answer {
 			return fail(err)
 		}
 	}
-	answer := a.yes(got)
+	answer = a.yes(got)
 	answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
 	if got.kept.Edited == "" {
 		return answer

@@ -15,6 +15,8 @@ type shared struct {
 	withdrawn  int
 	instead    int // answers with other arguments
 	answered   int // other answers
+
+	atTheEnd, taken *Reply // given in another process just before the question is withdrawn
 }
 
 func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Book.Propose(ctx, p) }
@@ -27,6 +29,9 @@ func (s *shared) Use(ctx context.Context, id, digest string) error {
 }
 
 func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage, error) {
+	if s.taken != nil {
+		return s.taken.Decision == AllowOnce, s.asKept(), nil
+	}
 	<-ctx.Done()
 	return false, nil, ctx.Err()
 }
@@ -39,7 +44,19 @@ func (s *shared) AnswerInstead(context.Context, string, string, string, json.Raw
 
 func (s *shared) Withdraw(context.Context, string) error {
 	s.withdrawn++
-	return nil
+	if s.atTheEnd == nil {
+		return nil
+	}
+	s.taken = s.atTheEnd
+	return ErrTaken
+}
+
+func (s *shared) asKept() json.RawMessage {
+	js, err := (&reply{Reply: *s.taken, source: source{name: "web"}}).keeps(s.taken.Decision == AllowOnce, "")
+	if err != nil {
+		panic(err)
+	}
+	return js
 }
 
 // Whoever looks at a question in another process need not answer any more once it has ended without an answer, unless that is
@@ -65,6 +82,40 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 			d.Ask(t.Context(), request(Medium), []Channel{row.channel}, row.options)
 			if book.withdrawn != row.want {
 				t.Errorf("%s: it was withdrawn %d times, want %d", row.why, book.withdrawn, row.want)
+			}
+		})
+	}
+}
+
+// Who answers in another process in the moment in which the question ends here is told that the answer is taken: then it counts,
+// or the record says that it came too late.
+func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
+	for _, row := range []struct {
+		why     string
+		given   Reply
+		gone    bool // nobody waits for the run any more
+		allowed bool
+		code    string
+		late    int
+	}{
+		{"a yes", Reply{Decision: AllowOnce, By: "op"}, false, true, "", 0},
+		{"a no", Reply{By: "op", Reason: "not now"}, false, false, CodeDeclined, 0},
+		{"a yes to a run that has ended", Reply{Decision: AllowOnce, By: "op"}, true, false, CodeCanceled, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			late := 0
+			d := Desk{Book: &shared{Book: NewBook(time.Now), atTheEnd: &row.given}, Late: func(LateAnswer) { late++ }}
+			ctx, cancel := context.WithCancel(t.Context())
+			if row.gone {
+				time.AfterFunc(ms/2, cancel)
+			}
+			defer cancel()
+			got := d.Ask(ctx, request(Medium), []Channel{fake{name: "n", after: -1}}, Options{Timeout: ms})
+			if got.Allowed != row.allowed || got.Code != row.code || late != row.late {
+				t.Errorf("%s: %+v, and %d late answers", row.why, got, late)
+			}
+			if row.allowed && (got.Ticket == nil || got.Channel != "web" || got.By != "op") {
+				t.Errorf("%s: it cannot be used: %+v", row.why, got)
 			}
 		})
 	}
