@@ -363,7 +363,9 @@ func TestS48WhatWaitsHasNoTurn(t *testing.T) {
 		all := sync.WaitGroup{}
 		for range 4*runtime.GOMAXPROCS(0) + 4 { // more than there are turns
 			c := h.connectHTTPOn(listener.URL+server.Path, slow, version)
-			all.Go(func() { c.eval("codemode_eval_p", `await codemode.filesystem.write_file({path: "c.md", content: "c"})`) })
+			all.Go(func() {
+				c.eval("codemode_eval_p", `await codemode.filesystem.write_file({path: "c.md", content: "c"})`)
+			})
 			<-asked
 		}
 		h.connectHTTPOn(listener.URL+server.Path, nil, version).want("codemode_eval_p", "return 40 + 2", "42")
