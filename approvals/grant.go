@@ -121,6 +121,23 @@ func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant
 	return r.Draft(Wish{Scope: scope, Length: length}, now)
 }
 
+// ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and "5 15m".
+func ReadLimits(text string) (uses int, length time.Duration, err error) {
+	for _, word := range strings.Fields(text) {
+		n, notNumber := strconv.Atoi(word)
+		d, notTime := time.ParseDuration(word)
+		switch {
+		case notNumber == nil && n > 0 && uses == 0:
+			uses = n
+		case notNumber != nil && notTime == nil && d > 0 && length == 0:
+			length = d
+		default:
+			return 0, 0, fmt.Errorf("%s is neither a number of calls nor a time such as 15m", Quote(word))
+		}
+	}
+	return uses, length, nil
+}
+
 // MostUses is how many calls a person may allow at once with a grant of that scope.
 func (s Scope) MostUses() int {
 	if s == ForPlan {

@@ -258,7 +258,7 @@ func (s *served) listen(ctx context.Context) error {
 			t := &Told{Kind: "answered", ID: said.ID}
 			reply := Reply{Reason: said.Reason}
 			if said.Yes {
-				reply = Reply{Decision: AllowOnce, Scope: said.Scope, Args: said.Args, Selected: said.Selected, Text: said.Text}
+				reply = Reply{Decision: AllowOnce, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args, Selected: said.Selected, Text: said.Text}
 			}
 			asked, _ := s.seat.find(said.ID)
 			answered := s.seat.Answer(said.ID, said.Digest, said.Code, reply)

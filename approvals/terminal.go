@@ -246,7 +246,7 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 		if err != nil {
 			return Reply{}, err
 		}
-		meant, scope := scoped(rest, offers)
+		meant, wish, wrong := wished(rest, offers)
 		hint := "Please type yes or no."
 		switch {
 		case word == "n" || word == "no":
@@ -260,8 +260,16 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 			continue
 		case approves(word, meant, code) && grave(r.Risk) && !shown.Complete:
 			hint = "Please type show first: a call of this risk has to be seen whole."
+		case approves(word, meant, code) && wrong != nil:
+			hint = wrong.Error() + "."
 		case approves(word, meant, code):
-			return Reply{Decision: AllowOnce, Scope: scope, Typed: true}, nil
+			if wish.Scope != "" {
+				_, wrong = r.Draft(wish, time.Now())
+			}
+			if wrong == nil {
+				return Reply{Decision: AllowOnce, Scope: wish.Scope, Uses: wish.Uses, Length: wish.Length, Typed: true}, nil
+			}
+			hint = wrong.Error() + "."
 		case code != "":
 			hint = fmt.Sprintf("Please type yes %s or no.", code)
 		}
@@ -314,18 +322,19 @@ func approves(word, rest, code string) bool {
 	return (word == "y" || word == "yes") && rest == code || word == code && rest == ""
 }
 
-// scoped takes the last word off a line if it says for how long a yes is meant, as one of the offers.
-func scoped(line string, offers []*Grant) (rest string, scope Scope) {
-	rest, last := "", line
-	if i := strings.LastIndexByte(line, ' '); i >= 0 {
-		rest, last = strings.TrimSpace(line[:i]), line[i+1:]
-	}
-	for _, g := range offers {
-		if Scope(last) == g.Scope {
-			return rest, g.Scope
+// wished takes the words off a line that say what a yes is remembered for: one of the offers, and behind it how far it goes, see
+// [ReadLimits]. An error says what is wrong with that.
+func wished(line string, offers []*Grant) (rest string, w Wish, err error) {
+	words := strings.Fields(line)
+	for i, word := range words {
+		if !slices.ContainsFunc(offers, func(g *Grant) bool { return Scope(word) == g.Scope }) {
+			continue
 		}
+		w.Scope = Scope(word)
+		w.Uses, w.Length, err = ReadLimits(strings.Join(words[i+1:], " "))
+		return strings.Join(words[:i], " "), w, err
 	}
-	return line, ""
+	return line, w, nil
 }
 
 func prompt(code string, shown Rendering, offers []*Grant) string {
@@ -336,6 +345,9 @@ func prompt(code string, shown Rendering, offers []*Grant) string {
 	var remember strings.Builder
 	for _, g := range offers {
 		fmt.Fprintf(&remember, "  %s %s: %s\n", yes, g.Scope, g.Text())
+	}
+	if slices.ContainsFunc(offers, func(g *Grant) bool { return g.Scope != ForPlan }) {
+		remember.WriteString("  (a number of calls or a time may follow, such as 5, 15m, or 5 15m)\n")
 	}
 	more := ""
 	if shown.Cut || shown.Masked > 0 {

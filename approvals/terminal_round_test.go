@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A round at a terminal: what is typed at each prompt, and what that says about three calls: y, n, ? for no clear answer.
@@ -84,15 +85,24 @@ func TestGrantsAtATerminal(t *testing.T) {
 		allow  bool
 		scope  Scope
 		reason string
+		uses   int
+		length time.Duration
 	}{
-		{"once", nil, []string{"yes"}, true, "", ""},
-		{"for the run", nil, []string{"yes run"}, true, ForRun, ""},
-		{"for a time", nil, []string{"y time"}, true, ForTime, ""},
-		{"for ever is not offered", nil, []string{"yes always", "no"}, false, "", ""},
-		{"nothing is offered", nothing, []string{"yes run", "yes"}, true, "", ""},
-		{"a high risk with its code", high, []string{"yes run", "yes 7f3a run"}, true, ForRun, ""},
-		{"a high risk is not allowed for a time", high, []string{"yes 7f3a time", "no"}, false, "", ""},
-		{"a reason may end like an offer", nil, []string{"no never in this run"}, false, "", "never in this run"},
+		{"once", nil, []string{"yes"}, true, "", "", 0, 0},
+		{"for the run", nil, []string{"yes run"}, true, ForRun, "", 0, 0},
+		{"for a time", nil, []string{"y time"}, true, ForTime, "", 0, 0},
+		{"for ever is not offered", nil, []string{"yes always", "no"}, false, "", "", 0, 0},
+		{"nothing is offered", nothing, []string{"yes run", "yes"}, true, "", "", 0, 0},
+		{"a high risk with its code", high, []string{"yes run", "yes 7f3a run"}, true, ForRun, "", 0, 0},
+		{"for the next calls of the run, fewer of them", nil, []string{"yes run 3"}, true, ForRun, "", 3, 0},
+		{"for a shorter time", nil, []string{"yes time 5m"}, true, ForTime, "", 0, 5 * time.Minute},
+		{"for a shorter time and few calls", high, []string{"yes 7f3a run 2 90s"}, true, ForRun, "", 2, 90 * time.Second},
+		{"for longer than the profile lets it", nil, []string{"yes time 400h", "yes time 5m"}, true, ForTime, "", 0, 5 * time.Minute},
+		{"for more calls than may be", nil, []string{"yes run 51", "no"}, false, "", "", 0, 0},
+		{"for what is neither", nil, []string{"yes run twice", "yes run 2 2", "yes run 0", "yes run -5m", "no"}, false, "", "", 0, 0},
+		{"limits without an offer", nil, []string{"yes 5", "no"}, false, "", "", 0, 0},
+		{"a high risk is not allowed for a time", high, []string{"yes 7f3a time", "no"}, false, "", "", 0, 0},
+		{"a reason may end like an offer", nil, []string{"no never in this run"}, false, "", "never in this run", 0, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -101,7 +111,8 @@ func TestGrantsAtATerminal(t *testing.T) {
 				test.change(r)
 			}
 			reply, shown, err := sitting(t, r, test.typed...)
-			if err != nil || (reply.Decision == AllowOnce) != test.allow || reply.Scope != test.scope || reply.Reason != test.reason {
+			if err != nil || (reply.Decision == AllowOnce) != test.allow || reply.Scope != test.scope || reply.Reason != test.reason ||
+				reply.Uses != test.uses || reply.Length != test.length {
 				t.Errorf("got %+v, %v\n%s", reply, err, shown)
 			}
 			if offered := strings.Contains(shown, "run: Allow fs.write with"); offered != (len(r.Terms.Scopes) > 0) {

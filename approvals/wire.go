@@ -71,6 +71,8 @@ type Said struct {
 	Scope  Scope           `json:"scope,omitempty"`
 	Reason string          `json:"reason,omitempty"`
 	Code   string          `json:"code,omitempty"`
+	Uses   int             `json:"uses,omitempty"`   // with a scope: for how many calls; 0 is what is offered
+	Length time.Duration   `json:"length,omitempty"` // with a scope: for how long; 0 is what is offered
 	Args   json.RawMessage `json:"args,omitempty"`
 
 	Selected []int  `json:"selected,omitempty"` // with Yes: the answer to an Inquiry

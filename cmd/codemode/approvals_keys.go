@@ -39,7 +39,7 @@ func (s *approvalsScreen) key(k tea.KeyPressMsg) tea.Cmd {
 		s.choose(name, i)
 	case answering:
 		return s.pick(name)
-	case reasoning, coding, writing:
+	case reasoning, coding, writing, limiting:
 		s.typing(k)
 	}
 	return nil
@@ -154,6 +154,10 @@ func (s *approvalsScreen) pick(key string) tea.Cmd {
 		s.enter(choosing)
 	case "s":
 		s.show(it)
+	case "l":
+		if o.limited() {
+			s.enter(limiting)
+		}
 	case "space":
 		if o.kind == "tick" {
 			s.reply(it, o)
@@ -170,13 +174,34 @@ func (s *approvalsScreen) pick(key string) tea.Cmd {
 			}
 		case "allow":
 			if s.seenEnough(it, o) {
-				s.allow(it, approvals.Said{Scope: o.Scope})
+				s.allow(it, approvals.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
 			}
 		default:
 			s.reply(it, o)
 		}
 	}
 	return nil
+}
+
+// limited reports whether a person may choose how far a yes goes.
+func (o option) limited() bool {
+	return o.kind == "allow" && o.Scope != "" && o.Scope != approvals.Once && o.Scope != approvals.ForPlan
+}
+
+// limit gives the yes that was chosen, for as many calls and as long as was typed.
+func (s *approvalsScreen) limit(it item) {
+	uses, length, err := approvals.ReadLimits(s.typed)
+	if err != nil {
+		s.notice, s.typed = err.Error()+".", ""
+		return
+	}
+	o := s.options(it)[s.answer]
+	if !s.seenEnough(it, o) {
+		s.mode = answering
+		return
+	}
+	s.uses, s.length = uses, length
+	s.allow(it, approvals.Said{Scope: o.Scope, Uses: uses, Length: length})
 }
 
 // seenEnough reports whether a yes may be given. All of a call of high risk, of a plan and of a batch has to have been
@@ -235,6 +260,8 @@ func (s *approvalsScreen) typing(k tea.KeyPressMsg) {
 			s.send(it, approvals.Said{Reason: s.typed})
 		case writing:
 			s.wrote(it)
+		case limiting:
+			s.limit(it)
 		default:
 			s.coded(it)
 		}
@@ -284,7 +311,7 @@ func (s *approvalsScreen) coded(it item) {
 	if s.edited {
 		said.Args = []byte(s.drafts[w.ID])
 	} else {
-		said.Scope = s.options(it)[s.answer].Scope
+		said.Scope, said.Uses, said.Length = s.options(it)[s.answer].Scope, s.uses, s.length
 	}
 	s.send(it, said)
 }

@@ -47,6 +47,8 @@ type approvalsScreen struct {
 	drafts map[string]string // arguments that a person wrote, by ID of the question
 	editor textarea.Model    // with the draft of the question that is answered
 	edited bool              // a yes is to the draft
+	uses   int               // a yes is good for so many calls; 0 is as many as offered
+	length time.Duration     // a yes is good for so long; 0 is as long as offered
 
 	sent     map[string]bool // questions whose answers are on their way
 	outcomes []*outcome      // of answers, the latest last
@@ -70,6 +72,7 @@ const (
 	reasoning             // why it is refused
 	coding                // the code that a yes needs
 	writing               // an answer to a program's question
+	limiting              // for how many calls and how long a yes is good
 	editing               // other arguments
 )
 
@@ -254,6 +257,9 @@ func (s *approvalsScreen) enter(m mode) {
 	s.mode, s.typed, s.since = m, "", s.now()
 	if m == choosing {
 		s.edited = false
+	}
+	if m == choosing || m == answering {
+		s.uses, s.length = 0, 0
 	}
 }
 

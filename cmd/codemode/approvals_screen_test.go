@@ -124,6 +124,17 @@ func TestApprovalsKeys(t *testing.T) {
 		{"allow", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []approvals.Said{answer(1, yes)}},
 		{"allow for the run", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
 		{"not beyond the last answer", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
+		{"allow for the run, for fewer calls and a shorter time", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5 15m", "enter"},
+			[]approvals.Said{answer(1, func(s *approvals.Said) {
+				s.Yes, s.Scope, s.Uses, s.Length = true, approvals.ForRun, 5, 15*time.Minute
+			})}},
+		{"allow for the run, as offered after all", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5", "esc", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
+		{"what is no limit is not sent", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five", "enter"}, nil},
+		{"once has no limits", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"}, []approvals.Said{answer(1, yes)}},
+		{"a high risk within limits", []approvals.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2", "enter", "7f3a", "enter"},
+			[]approvals.Said{answer(1, func(s *approvals.Said) {
+				s.Yes, s.Scope, s.Uses, s.Code = true, approvals.ForRun, 2, "7f3a"
+			})}},
 		{"esc goes back", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"}, []approvals.Said{answer(1, no)}},
 		{"the second question", []approvals.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"}, []approvals.Said{answer(2, yes)}},
 		{"up and down", []approvals.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter", "enter"}, []approvals.Said{answer(2, no)}},

@@ -246,6 +246,8 @@ func (s *approvalsScreen) answers() []string {
 		w := it.one()
 		risk, code := visible.Line(w.Risk), visible.Line(w.Code)
 		return ask(fmt.Sprintf("Risk %s. Type the code of this question, %s, to choose: %s", risk, code, what))
+	case limiting:
+		return ask("For how many calls, and for how long: 5, 15m, or 5 15m. Enter alone: as offered:")
 	case writing:
 		with := ""
 		if len(s.ticked) > 0 {
@@ -294,6 +296,8 @@ func (s *approvalsScreen) help(chosen int) string {
 		return "ctrl+s allow with these arguments  esc back"
 	case s.mode == answering && !it.batch && it.one().Inquiry != nil && it.one().Inquiry.Multiple:
 		return "up/down  space tick  enter on the last sends  esc back"
+	case s.mode == answering && s.options(s.asked)[min(s.answer, len(s.options(s.asked))-1)].limited():
+		return show + "up/down  enter answer  l limit it  page up/down  esc back"
 	case s.mode == answering:
 		return show + "up/down  enter answer  page up/down  esc back"
 	case s.mode != choosing:
