@@ -362,6 +362,65 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 	}
 }
 
+// A person has allowed all calls of a tool for the run, and then refuses one that waits, where nobody has the run: it is refused when
+// the run goes on, whatever was granted.
+func TestANoCountsMoreThanAGrant(t *testing.T) {
+	up := newPerformed(t)
+	dir := t.TempDir()
+	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db",
+		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["up__first"],
+			"asklist": ["up__second", "up__third"], "remember": {"scopes": ["run"]}}}}}`, up.url)
+	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, with := withEngine(t)
+	first, q := newReplica(t, dir, with)
+	ended1 := make(chan error, 1)
+	go func() {
+		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage("0"), Principal: "local:0"})
+		ended1 <- err
+	}()
+	say := func(q *approvals.Queue, call int, reply approvals.Reply) {
+		t.Helper()
+		seat := q.Sit("local:anna")
+		defer seat.Leave()
+		eventually(t, fmt.Sprintf("call %d to be asked about", call), func() bool {
+			for _, o := range seat.Pending() {
+				if o.Request.Call == call {
+					return seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply) == nil
+				}
+			}
+			return false
+		})
+	}
+	say(q, 2, approvals.Reply{Decision: approvals.AllowOnce, Scope: approvals.ForRun})
+	up.until(t, "second")
+	run := parked(t, first, 1)["local:0"]
+	first.Drain(t.Context())
+	if err := <-ended1; !errors.Is(err, approvals.ErrLeaving) {
+		t.Errorf("its client is told %v, want that it goes on elsewhere", err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
+	say(q, 3, approvals.Reply{Reason: "not this one"})
+	if err := answers.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, _ := newReplica(t, dir, with)
+	defer next.Close(context.WithoutCancel(t.Context()))
+	got, seconds := ended(t, next, run), 0
+	for what, n := range up.times() {
+		if strings.HasPrefix(what, "second ") {
+			seconds += n
+		}
+	}
+	if !strings.Contains(got.Text, "not this one") || seconds != 1 {
+		t.Errorf("done was %v, and it is told as\n%s", up.times(), got.Text)
+	}
+}
+
 // What a run waited for whose process died, and that nobody can go on with, is over: nobody is asked any more, and the
 // record says so.
 func TestQuestionsEndWithARunThatIsLost(t *testing.T) {

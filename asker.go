@@ -30,6 +30,7 @@ type asker struct {
 	trace     *approvals.Trace
 	claim     func(ctx context.Context, calls []int) error // see [execution.claim]
 	leaving   func() bool                                  // see [execution.leaving]
+	mu        sync.Mutex                                   // guards before
 	before    map[int]*approvals.Request                   // by call: what was asked in another process
 	adopted   bool                                         // the run began in another process, and people see it wherever they are
 
@@ -152,7 +153,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 			return
 		}
 	}
-	offers := !a.asked && len(a.before) == 0 && !a.planned.Load()
+	offers := !a.asked && !a.hasEarlier() && !a.planned.Load()
 	a.asked = true
 	a.put.Store(true)
 	defer a.e.asks.begin(time.Now(), a.policy.owner)()
@@ -171,11 +172,11 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 				r.Input = q.Tool.Input
 			}
 		}
-		if was := a.before[q.Call]; was != nil {
+		if was := a.earlier(q.Call); was != nil {
 			r.ID, r.Code, r.Digest, r.Expires, r.Time = was.ID, was.Code, was.Digest, was.Expires, was.Time
 			r.Plan = was.Plan
 			left = append(left, time.Until(until(was)))
-			delete(a.before, q.Call)
+			a.putAgain(q.Call)
 		}
 		numbers = append(numbers, q.Call)
 		calls = append(calls, r)
@@ -252,6 +253,26 @@ func expects(channels []approvals.Channel) bool {
 		}
 		return false
 	})
+}
+
+// earlier is the question about a call that another process has put, and this one has not; nil is none.
+func (a *asker) earlier(call int) *approvals.Request {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.before[call]
+}
+
+func (a *asker) hasEarlier() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.before) > 0
+}
+
+// putAgain notes that this process has taken over such a question.
+func (a *asker) putAgain(call int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.before, call)
 }
 
 // unreachable reports whether a client could show no form, and nobody was anywhere else.
@@ -342,6 +363,12 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 	}
 	if g == nil {
 		return hostfns.Answer{}, false
+	}
+	if was := a.earlier(q.Call); was != nil {
+		if !a.e.desk.WithdrawUnanswered(reading, was.ID) {
+			return hostfns.Answer{}, false // a person has answered it since: that counts, and a no above all
+		}
+		a.putAgain(q.Call)
 	}
 	return hostfns.Answer{Allowed: true, How: "grant", Channel: g.Channel, Grant: g.ID}, true
 }

@@ -117,6 +117,21 @@ func (a *ask) withdraw(ctx context.Context, answer Answer) Answer {
 	return a.elsewhere(ctx, got)
 }
 
+// WithdrawUnanswered closes a question that another process has put, because its call needs no answer any more. It reports false
+// if the question has an answer, or if nobody can tell.
+func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
+	book, ok := d.book().(SharedBook)
+	if !ok {
+		return false
+	}
+	err := book.Withdraw(ctx, id)
+	if !errors.Is(err, ErrTaken) {
+		return err == nil
+	}
+	_, _, err = book.Answered(ctx, id)
+	return err != nil && ctx.Err() == nil // it was closed before
+}
+
 // follow brings the answer that is in the book, whoever gave it.
 func (a *ask) follow(book SharedBook) {
 	got, err := a.inBook(a.inner, book)
