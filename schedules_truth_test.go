@@ -229,6 +229,8 @@ func (s *schedule) oneCall(c *recordedCall) {
 		bad("it has %d beginnings, %d ends and %d refusals", len(c.running), len(c.ends), len(c.refused))
 	case len(c.ends) > 0 && len(c.running) == 0 && final != audit.NotSent:
 		bad("it has an end and no beginning")
+	case final == "" && c.run.parked && len(c.late) > 0 && len(c.answers) == 0:
+		s.count("call: asked about where the run had been left") // its program makes it anew where the run goes on
 	case final == audit.Running, (final == audit.Pending || final == "") && !killed:
 		bad("it has no end, and no process was killed")
 	case final == audit.Unknown && args.How != "lost" && !s.cut(c.run.client) && c.run.ends[0].State == audit.OK:
