@@ -152,6 +152,7 @@ type schedule struct {
 	limits  string
 	slow    time.Duration // how long people think, at most
 	others  bool          // profile q wants somebody else to answer than who asked
+	away    bool          // the store did not answer in time, as the record tells; it counts in check alone
 	eager   atomic.Bool   // from now on people answer all there is, at once
 
 	mu       sync.Mutex
