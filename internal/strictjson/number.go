@@ -1,0 +1,105 @@
+package strictjson
+
+import (
+	"strconv"
+	"strings"
+)
+
+// longExponent is how many digits an exponent may have, without leading zeros: a limit that RFC 8259, section 6, lets an
+// implementation set. It lets exponents be counted with 64 bits.
+const longExponent = 15
+
+// longNumber is a length up to which a number without an exponent is surely within the range of a double.
+const longNumber = 300
+
+// word reads null, true or false.
+func (p *parser) word() (Kind, bool) {
+	n := p.wordLength()
+	kind := Missing
+	switch p.src[p.at : p.at+n] {
+	case "null":
+		kind = Null
+	case "true":
+		kind = True
+	case "false":
+		kind = False
+	default:
+		p.notAValue()
+		return Missing, false
+	}
+	p.at += n
+	return kind, true
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func (p *parser) wordLength() int {
+	n := 0
+	for p.at+n < len(p.src) && isWord(p.src[p.at+n]) {
+		n++
+	}
+	return n
+}
+
+// number reads a number exactly as RFC 8259, section 6, has it.
+func (p *parser) number() bool {
+	start, exponent := p.at, -1
+	if p.peek() == '-' {
+		p.at++
+	}
+	switch {
+	case p.peek() == '0':
+		p.at++
+	case !p.digits():
+		return p.notANumber(start)
+	}
+	if p.peek() == '.' {
+		p.at++
+		if !p.digits() {
+			return p.notANumber(start)
+		}
+	}
+	if c := p.peek(); c == 'e' || c == 'E' {
+		p.at++
+		if c := p.peek(); c == '+' || c == '-' {
+			p.at++
+		}
+		exponent = p.at
+		if !p.digits() {
+			return p.notANumber(start)
+		}
+	}
+	if c := p.peek(); c == '.' || isWord(c) {
+		return p.notANumber(start)
+	}
+	if exponent >= 0 || p.at-start > longNumber {
+		return p.inRange(start, exponent)
+	}
+	return true
+}
+
+func (p *parser) digits() bool {
+	start := p.at
+	for p.at < len(p.src) && p.src[p.at] >= '0' && p.src[p.at] <= '9' {
+		p.at++
+	}
+	return p.at > start
+}
+
+// inRange refuses numbers that are too large, of which exponent is where the exponent's digits begin, -1 if it has none.
+func (p *parser) inRange(start, exponent int) bool {
+	if exponent >= 0 && len(strings.TrimLeft(p.src[exponent:p.at], "0")) > longExponent {
+		p.fail(start, p.at-start, "a number with an exponent of more than 15 digits", "")
+		return false
+	}
+	if p.AllowHugeNumbers {
+		return true
+	}
+	if _, err := strconv.ParseFloat(p.src[start:p.at], 64); err != nil {
+		p.fail(start, p.at-start, "a number that is out of range", "the largest is 1.7976931348623157e308; write a larger one as text")
+		return false
+	}
+	return true
+}
