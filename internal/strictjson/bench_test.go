@@ -3,8 +3,6 @@ package strictjson
 import (
 	"strings"
 	"testing"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // texts are arguments of calls as programs pass them.
@@ -26,27 +24,6 @@ func BenchmarkParse(b *testing.B) {
 			for b.Loop() {
 				if _, err := Parse(text.text, Options{}); err != nil {
 					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkTokens is what jsontext takes to read the tokens, without keeping any: the least that a reader built on it
-// would take.
-func BenchmarkTokens(b *testing.B) {
-	for _, text := range texts {
-		b.Run(text.name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(text.text)))
-			r, d := strings.NewReader(text.text), new(jsontext.Decoder)
-			for b.Loop() {
-				r.Reset(text.text)
-				d.Reset(r)
-				for {
-					if _, err := d.ReadToken(); err != nil {
-						break
-					}
 				}
 			}
 		})

@@ -25,6 +25,7 @@ type Options struct {
 
 const (
 	defaultDepth = 64
+	firstRoom    = 256     // nodes that are made room for before it is known how dense a text is
 	maxLength    = 1 << 30 // bytes of a text; offsets have 32 bits
 )
 
@@ -45,7 +46,7 @@ func parse(src string, o Options, longest int) (Value, error) {
 	p := parser{tree: t, Options: o}
 	if len(src) > longest {
 		p.fail(0, 0, "longer than 1 GiB", "")
-	} else if room := min(4+len(src)/16, 1024); room > len(t.few) {
+	} else if room := min(4+len(src)/12, firstRoom); room > len(t.few) {
 		t.nodes = make([]node, 0, room)
 	}
 	p.whole()
@@ -64,6 +65,16 @@ type parser struct {
 	builder strings.Builder // of tree.decoded
 	blank   bool            // something was left out: white space, a comment, a trailing comma
 	err     *SyntaxError
+}
+
+// add appends a node. Where there is no room, it makes room for as many as there would be if the rest of the text were
+// like what was read, but not for more than four times as many.
+func (p *parser) add(n node) {
+	if have := len(p.nodes); have == cap(p.nodes) {
+		expected := int(float64(have) * 1.1 * float64(len(p.src)) / float64(p.at+1))
+		p.nodes = append(make([]node, 0, min(max(expected, 2*have), 4*have)), p.nodes...)
+	}
+	p.nodes = append(p.nodes, n)
 }
 
 // whole reads the whole text.
@@ -159,7 +170,7 @@ func (p *parser) value(n node) bool {
 	}
 	n.end = int32(p.at)
 	n.after = int32(len(p.nodes) + 1)
-	p.nodes = append(p.nodes, n)
+	p.add(n)
 	return ok
 }
 
@@ -171,7 +182,7 @@ func (p *parser) container(n node, bracket byte) bool {
 	}
 	closing := bracket + 2 // in ASCII, } and ] come two after { and [
 	open, index := p.at, int32(len(p.nodes))
-	p.nodes = append(p.nodes, n)
+	p.add(n)
 	if p.depth++; p.depth > p.MaxDepth {
 		p.tooDeep()
 		return false

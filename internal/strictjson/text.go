@@ -64,6 +64,7 @@ func plainFrom(s string, i int) int {
 // decode reads the rest of a string from its first escape on.
 func (p *parser) decode(open int) (escaped int32, ok bool) {
 	from := p.builder.Len()
+	p.builder.Grow(p.roughLength(open))
 	p.builder.WriteString(p.src[open+1 : p.at])
 	for {
 		start := p.at
@@ -79,51 +80,86 @@ func (p *parser) decode(open int) (escaped int32, ok bool) {
 		switch c := p.src[p.at]; {
 		case c == '"':
 			p.at++
-			p.decoded = p.builder.String()
-			if !utf8.ValidString(p.decoded[from:]) {
-				p.notUTF8(open)
-				return 0, false
-			}
-			if p.escaped == nil {
-				p.escaped = make([]span, 1, 4)
-			}
-			p.escaped = append(p.escaped, span{int32(from), int32(p.builder.Len())})
-			return int32(len(p.escaped) - 1), true
+			return p.keepText(open, from)
 		case c < ' ':
 			p.controlInText(open)
 			return 0, false
 		}
-		r, length := p.escape()
-		if length == 0 {
+		if !p.escape() {
 			return 0, false
 		}
-		p.builder.WriteRune(r)
-		p.at += length
 	}
 }
 
-// escape decodes the escape at the current place; length is 0 if there is no such escape (RFC 8259, section 7).
-func (p *parser) escape() (r rune, length int) {
-	rest := p.src[p.at:]
-	if len(rest) >= 2 {
-		if i := strings.IndexByte(`"\/bfnrt`, rest[1]); i >= 0 {
-			return rune("\"\\/\b\f\n\r\t"[i]), 2
+// roughLength is how long a string is up to the first quote without a backslash before it, which is mostly its end.
+func (p *parser) roughLength(open int) int {
+	for end := open; ; {
+		i := strings.IndexByte(p.src[end+1:], '"')
+		if end += 1 + i; i < 0 || p.src[end-1] != '\\' {
+			return max(end-open, 0)
 		}
 	}
+}
+
+// keepText keeps the text that was decoded from a string.
+func (p *parser) keepText(open, from int) (escaped int32, ok bool) {
+	p.decoded = p.builder.String()
+	if !utf8.ValidString(p.decoded[from:]) {
+		p.notUTF8(open)
+		return 0, false
+	}
+	if p.escaped == nil {
+		p.escaped = make([]span, 1, 8)
+	}
+	p.escaped = append(p.escaped, span{int32(from), int32(len(p.decoded))})
+	return int32(len(p.escaped) - 1), true
+}
+
+// escape decodes the escape at the current place (RFC 8259, section 7).
+func (p *parser) escape() bool {
+	rest := p.src[p.at:]
+	c := byte(0)
+	if len(rest) > 1 {
+		c = rest[1]
+	}
+	switch c {
+	case '"', '\\', '/':
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	default:
+		return p.unicodeEscape(rest)
+	}
+	p.builder.WriteByte(c)
+	p.at += 2
+	return true
+}
+
+func (p *parser) unicodeEscape(rest string) bool {
 	r, ok := hexEscape(rest)
-	switch {
-	case !ok:
+	if !ok {
 		p.noSuchEscape()
-		return 0, 0
-	case !utf16.IsSurrogate(r):
-		return r, 6
+		return false
 	}
-	low, ok := hexEscape(rest[6:])
-	if pair := utf16.DecodeRune(r, low); ok && pair != utf8.RuneError {
-		return pair, 12
+	p.at += 6
+	if utf16.IsSurrogate(r) {
+		low, _ := hexEscape(rest[6:])
+		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+			p.at -= 6
+			p.halfPair()
+			return false
+		}
+		p.at += 6
 	}
-	p.halfPair()
-	return 0, 0
+	p.builder.WriteRune(r)
+	return true
 }
 
 func hexEscape(s string) (rune, bool) {
