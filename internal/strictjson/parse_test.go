@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -55,6 +56,28 @@ func manyMembers(n int) string {
 		fmt.Fprintf(&b, `,"m%d":0`, i)
 	}
 	return "{" + b.String()[1:]
+}
+
+// Strings are read eight bytes at a time: whatever byte stands wherever in a string, we and the standard library agree,
+// except about UTF-8.
+func TestEveryByteInEveryPlace(t *testing.T) {
+	for length := range 20 {
+		for at := range length {
+			for c := range 256 {
+				text := []byte(`"` + strings.Repeat("a", length) + `"`)
+				text[1+at] = byte(c)
+				v, err := Parse(text, Options{})
+				var want string
+				wrong := json.Unmarshal(text, &want)
+				if c >= 0x80 {
+					wrong = strconv.ErrSyntax
+				}
+				if (err == nil) != (wrong == nil) || err == nil && v.Text() != want {
+					t.Fatalf("%q: got %q, %v, want %q, %v", text, v.Text(), err, want, wrong)
+				}
+			}
+		}
+	}
 }
 
 func TestCommentsAndTrailingCommas(t *testing.T) {
