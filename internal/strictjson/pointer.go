@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // EscapeToken writes a name as a token of a JSON Pointer: ~ as ~0 and / as ~1 (RFC 6901, section 3).
-func EscapeToken(name string) string { return AppendToken("", name)[1:] }
+func EscapeToken(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+}
 
 // AppendToken is the pointer to the member with that name of the object that pointer leads to, or to the element with
 // that index of an array: AppendToken("/a", "b/c") is "/a/b~1c". The pointer to a whole text is "".
-func AppendToken(pointer, name string) string {
-	return string(jsontext.Pointer(pointer).AppendToken(name))
-}
+func AppendToken(pointer, name string) string { return pointer + "/" + EscapeToken(name) }
 
 // Tokens takes a pointer apart: "/a/b~1c" is a and b/c, "" is none. It is an error if a pointer does not begin with /,
 // if a ~ is neither ~0 nor ~1, and if it is not UTF-8.
