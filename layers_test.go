@@ -20,7 +20,7 @@ var layers = map[string]struct {
 }{
 	// Leaves.
 	"sandbox":         {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
-	"analysis":        {outside: []string{"github.com/evanw/esbuild"}},
+	"analysis":        {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
 	"profiles":        {ours: []string{"internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":         {},
 	"upstream":        {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},

@@ -3,7 +3,8 @@ package analysis
 import (
 	"encoding/json"
 	"slices"
-	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // An Outline is as much of an argument as the text shows, where it does not
@@ -167,13 +168,8 @@ func (s *sketch) object(n *node, at string, flat bool) bool {
 		key := writer{}
 		key.string(name)
 		s.out = append(append(s.out, key.b...), ':')
-		s.value(v, at+"/"+pointerToken(name), flat)
+		s.value(v, strictjson.AppendToken(at, name), flat)
 	}
 	s.out = append(s.out, '}')
 	return true
-}
-
-// pointerToken writes a name as a part of a JSON Pointer.
-func pointerToken(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
