@@ -33,7 +33,7 @@ var layers = map[string]struct {
 	// What wires them.
 	".":            {ours: []string{"internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
 	"server":       {ours: []string{".", "profiles", "approvals", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
-	"console":      {ours: []string{"approvals", "audit", "store"}},
+	"console":      {ours: []string{"approvals", "audit", "store", "internal/strictjson"}},
 	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 

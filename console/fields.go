@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A field is one place in the arguments of a tool, as the form shows it that changes them. Its texts are visible
@@ -133,21 +135,19 @@ func (f *fielder) read(raw json.RawMessage) (s fieldSchema, ok bool) {
 
 // at is the value under a JSON Pointer, nil if there is none.
 func at(raw json.RawMessage, pointer string) json.RawMessage {
-	if pointer == "" {
-		return raw
+	tokens, err := strictjson.Tokens(pointer)
+	if err != nil {
+		return nil
 	}
-	for _, segment := range strings.Split(pointer, "/")[1:] {
+	for _, token := range tokens {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(raw, &object) != nil {
 			return nil
 		}
-		raw = object[unescaped.Replace(segment)]
+		raw = object[token]
 	}
 	return raw
 }
-
-// How JSON Pointers write ~ and / in a key.
-var escaped, unescaped = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
 
 // properties are the fields of an object.
 func (f *fielder) properties(s fieldSchema, pointer string, depth int) (fields []*field) {
@@ -155,7 +155,7 @@ func (f *fielder) properties(s fieldSchema, pointer string, depth int) (fields [
 		if f.n >= maxFields {
 			break
 		}
-		one := f.field(raw, pointer+"/"+escaped.Replace(key), depth+1)
+		one := f.field(raw, strictjson.AppendToken(pointer, key), depth+1)
 		one.Label, one.Required = word(key), slices.Contains(s.Required, key)
 		fields = append(fields, one)
 	}

@@ -100,6 +100,14 @@ func TestTheFormFollowsTheSchema(t *testing.T) {
 	}
 }
 
+// A reference that is not a JSON Pointer, such as an anchor, leads nowhere.
+func TestReferencesAreJSONPointers(t *testing.T) {
+	const schema = `{"properties": {"a": {"$ref": "#money"}, "b": {"$ref": "#/$defs/mo~ney"}}, "$defs": {"mo~ney": {"type": "string"}}}`
+	if got, want := sketch(fieldsOf(json.RawMessage(schema))), "/a other\n/b other\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // misplaced is an error at a place in arguments.
 type misplaced struct{ pointer, text string }
 
