@@ -22,7 +22,7 @@ var layers = map[string]struct {
 	"sandbox":         {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":        {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
 	"profiles":        {ours: []string{"internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
-	"catalog":         {},
+	"catalog":         {ours: []string{"internal/strictjson"}},
 	"upstream":        {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 	"hostfns":         {},

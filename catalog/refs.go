@@ -117,7 +117,7 @@ func (c *compiled) referred(s map[string]any) (any, bool) {
 	return pointed(c.root, pointer)
 }
 
-// pointerText undoes what pointerSteps does.
+// pointerText undoes what strictjson.EscapeToken does.
 var pointerText = strings.NewReplacer("~1", "/", "~0", "~")
 
 // pointed returns the schema that a JSON Pointer, as it stands in a URL, leads to.

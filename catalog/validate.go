@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Validate checks arguments against the tool's input schema. The error is an
@@ -100,7 +102,7 @@ func (p *position) pointer() string {
 		if p.index >= 0 {
 			steps = append(steps, strconv.Itoa(p.index))
 		} else {
-			steps = append(steps, escapePointer(p.key))
+			steps = append(steps, strictjson.EscapeToken(p.key))
 		}
 	}
 	var b strings.Builder
@@ -113,11 +115,6 @@ func (p *position) pointer() string {
 	}
 	return s
 }
-
-// pointerSteps is made once: to make it takes longer than a schema takes to check.
-var pointerSteps = strings.NewReplacer("~", "~0", "/", "~1")
-
-func escapePointer(key string) string { return pointerSteps.Replace(key) }
 
 // show describes a value in few words.
 func show(v any) string {
