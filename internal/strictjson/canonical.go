@@ -12,8 +12,9 @@ import (
 // canonicalDepth is how deep a text may nest whose canonical form is asked for: as deep as encoding/json reads.
 const canonicalDepth = 10_000
 
-// Canonical brings a JSON text into its canonical form; see [Value.AppendCanonical]. It accepts what [Parse] accepts, and
-// numbers beyond the range of a double and nesting up to 10,000 levels. The error is a [*SyntaxError].
+// Canonical brings a JSON text into its canonical form; see [Value.AppendCanonical]. It accepts what [Parse] accepts
+// without options, and also numbers beyond the range of a double and nesting up to 10,000 levels. The error is a
+// [*SyntaxError].
 func Canonical[Text ~string | ~[]byte](src Text) ([]byte, error) {
 	v, err := Parse(src, Options{MaxDepth: canonicalDepth, AllowHugeNumbers: true})
 	if err != nil {
@@ -29,11 +30,13 @@ func Canonical[Text ~string | ~[]byte](src Text) ([]byte, error) {
 //   - There is no white space.
 //   - Members are sorted by their names, as UTF-16 code units (RFC 8785, section 3.2.3).
 //   - Strings have the fewest escapes (RFC 8785, section 3.2.2.2).
-//   - A number has the layout of JavaScript's Number.prototype.toString, with all of its own significant digits.
-//     JCS instead takes the fewest digits that tell the nearest double from its neighbours. The two are the same
-//     for every number that JavaScript, or another writer of shortest doubles, has written, and for no other
-//     number: 1e2 is 100, 1.50 is 1.5, -0 is 0, 1e21 is 1e+21, and beside JCS 9007199254740993 stays as it is,
-//     and 1e400 is 1e+400.
+//   - A number has the layout of JavaScript's Number.prototype.toString and all of its own significant digits: 1e2 is
+//     100, 1.50 is 1.5, -0 is 0, 1e21 is 1e+21.
+//
+// JCS has the same layout, but takes the fewest digits that tell the nearest double from its neighbours. The two forms
+// are equal for every number that JavaScript, or any other writer of shortest doubles, has written. Where the fewest
+// digits would say another number, JCS rounds and this form does not: 9007199254740993 stays as it is, and 1e400 is
+// 1e+400.
 //
 // A value that was parsed with [Options.AllowDuplicates] and has duplicates has no canonical form: they are all
 // written.
@@ -185,7 +188,7 @@ func isShortInteger(s string) bool {
 }
 
 // decimal takes a number apart into 0.digits times ten to the power of point, without zeros at either end. Zero has no
-// digits. The exponent has few digits, see longExponent.
+// digits. The exponent fits: it has at most maxExponent digits.
 func decimal(room []byte, s string) (digits []byte, point int64) {
 	s = strings.TrimPrefix(s, "-")
 	if i := strings.IndexAny(s, "eE"); i >= 0 {

@@ -16,7 +16,7 @@ import (
 
 var seeds = []string{
 	`{"a":[1,2.5e3,"\u00e9",null]}`, `{"a":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[[[[]]]]`, `{"a":"\ud800"}`, ` [ true , false ] `, "\"\xff\"", `1e400`,
-	`{"\u0061":0,"a":0}`, `-0.0e-0`, `1e9999999999999999`, `[1,]`, "// c\n{/**/}", `{"a":1,/*`, manyMembers(14) + "}", strings.Repeat("[", 70) + strings.Repeat("]", 70), `"abcdefgh\n12345678é"`,
+	`{"\u0061":0,"a":0}`, `-0.0e-0`, `1e9999999999999999`, `20e999999999999999`, `[1,]`, "// c\n{/**/}", `{"a":1,/*`, manyMembers(14) + "}", strings.Repeat("[", 70) + strings.Repeat("]", 70), `"abcdefgh\n12345678é"`,
 }
 
 // FuzzParse compares with the standard library and with jsontext. What we accept, both accept with the same meaning,

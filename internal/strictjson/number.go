@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// longExponent is how many digits an exponent may have, without leading zeros: a limit that RFC 8259, section 6, lets an
-// implementation set. It lets exponents be counted with 64 bits.
-const longExponent = 15
+// maxExponent is how many digits an exponent may have, without leading zeros, as it is written and in canonical form.
+// RFC 8259, section 6, lets an implementation set such a limit. With it, 64 bits are enough for every exponent.
+const maxExponent = 15
 
-// longNumber is a length up to which a number without an exponent is surely within the range of a double.
-const longNumber = 300
+// safeLength is a length up to which a number without an exponent is within the range of a double.
+const safeLength = 300
 
 // word reads null, true or false.
 func (p *parser) word() (Kind, bool) {
@@ -74,7 +74,7 @@ func (p *parser) number() bool {
 	if c := p.peek(); c == '.' || isWord(c) {
 		return p.notANumber(start)
 	}
-	if exponent >= 0 || p.at-start > longNumber {
+	if exponent >= 0 || p.at-start > safeLength {
 		return p.inRange(start, exponent)
 	}
 	return true
@@ -88,18 +88,31 @@ func (p *parser) digits() bool {
 	return p.at > start
 }
 
-// inRange refuses numbers that are too large, of which exponent is where the exponent's digits begin, -1 if it has none.
+// inRange refuses a number that is too large. The digits of its exponent begin at exponent; -1 means that it has none.
 func (p *parser) inRange(start, exponent int) bool {
-	if exponent >= 0 && len(strings.TrimLeft(p.src[exponent:p.at], "0")) > longExponent {
-		p.fail(start, p.at-start, "a number with an exponent of more than 15 digits", "")
+	text := p.src[start:p.at]
+	if exponent >= 0 && longExponent(text, strings.TrimLeft(p.src[exponent:p.at], "0")) {
+		p.fail(start, len(text), "a number with an exponent of more than 15 digits", "")
 		return false
 	}
 	if p.AllowHugeNumbers {
 		return true
 	}
-	if _, err := strconv.ParseFloat(p.src[start:p.at], 64); err != nil {
-		p.fail(start, p.at-start, "a number that is out of range", "the largest is 1.7976931348623157e308; write a larger one as text")
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		hint := "the largest is 1.7976931348623157e308; write a larger one as text"
+		p.fail(start, len(text), "a number that is out of range", hint)
 		return false
 	}
 	return true
+}
+
+func longExponent(number, exponent string) bool {
+	if len(exponent) < maxExponent {
+		return false // other digits of the number, at most a GiB of them, do not make up for ten times as much
+	}
+	if len(exponent) > maxExponent {
+		return true
+	}
+	digits, point := decimal(nil, number)
+	return len(digits) > 0 && (point-1 >= 1e15 || point-1 <= -1e15)
 }

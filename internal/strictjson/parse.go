@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Options say what [Parse] accepts beside what the zero Options accept.
+// Options relax what [Parse] refuses. The zero Options are the strictest.
 type Options struct {
 	// Comments accepts // and /* */ comments wherever white space may stand, and a comma after the last member or
 	// element, as configuration files have them. Offsets are those of the text with its comments.
@@ -15,8 +15,8 @@ type Options struct {
 	// call themselves once for each level: keep it below 100,000.
 	MaxDepth int
 
-	// AllowDuplicates accepts members with the same name. All of them are in [Value.Members], for a reader that reports
-	// them in its own words. Nothing may be decided by such a value before.
+	// AllowDuplicates accepts members with the same name, for a reader that reports them in its own words. All of them
+	// are in [Value.Members]. Such a reader must refuse them itself.
 	AllowDuplicates bool
 
 	// AllowHugeNumbers accepts numbers beyond the range of a double, such as 1e400. JavaScript reads them as Infinity.
@@ -25,7 +25,7 @@ type Options struct {
 
 const (
 	defaultDepth = 64
-	firstRoom    = 256     // nodes that are made room for before it is known how dense a text is
+	firstRoom    = 256     // nodes to make room for at first, when nobody knows how dense a text is
 	maxLength    = 1 << 30 // bytes of a text; offsets have 32 bits
 )
 
@@ -67,8 +67,7 @@ type parser struct {
 	err     *SyntaxError
 }
 
-// add appends a node. Where there is no room, it makes room for as many as there would be if the rest of the text were
-// like what was read, but not for more than four times as many.
+// add appends a node. A full slice grows to what the text so far predicts for the whole text, but at most fourfold.
 func (p *parser) add(n node) {
 	if have := len(p.nodes); have == cap(p.nodes) {
 		expected := int(float64(have) * 1.1 * float64(len(p.src)) / float64(p.at+1))
@@ -174,7 +173,7 @@ func (p *parser) value(n node) bool {
 	return ok
 }
 
-// container reads an object or an array, of which n has the start and the bracket is the first byte.
+// container reads an object or an array, whose first byte is bracket. n has its start and its name.
 func (p *parser) container(n node, bracket byte) bool {
 	n.kind = Array
 	if bracket == '{' {

@@ -123,6 +123,8 @@ func TestOptions(t *testing.T) {
 		{"a number beyond a double", `[1e400]`, Options{}, "out of range"},
 		{"a number beyond a double may be kept", `[1e400]`, Options{AllowHugeNumbers: true}, ""},
 		{"exponents end at 15 digits also then", `1e1000000000000000`, Options{AllowHugeNumbers: true}, "more than 15 digits"},
+		{"and exponents whose canonical form has 16", `10e999999999999999`, Options{AllowHugeNumbers: true}, "more than 15 digits"},
+		{"in both directions", `0.1e-999999999999999`, Options{AllowHugeNumbers: true}, "more than 15 digits"},
 		{"and 15 digits are counted", `1e999999999999999`, Options{AllowHugeNumbers: true}, ""},
 		{"no option allows half a pair", `"\ud800"`, Options{true, 100, true, true}, "half a surrogate pair"},
 		{"nor what is not UTF-8", "\"\xff\"", Options{true, 100, true, true}, "not UTF-8"},

@@ -135,7 +135,8 @@ func insteadOf(word string) string {
 
 func (p *parser) afterTheEnd() {
 	if !p.foreign() {
-		p.fail(p.at, p.runeLength(), "text after the end of the value", "a closing bracket or brace earlier in the text may be one too many")
+		hint := "a closing bracket or brace earlier in the text may be one too many"
+		p.fail(p.at, p.runeLength(), "text after the end of the value", hint)
 	}
 }
 
@@ -159,7 +160,8 @@ func (p *parser) foreign() bool {
 	case r == '\ufeff':
 		p.fail(p.at, length, "a byte order mark", "save the file as UTF-8 without one")
 	case r < ' ' || r == 0x7f || r == '\u00a0' || r == '\u2028' || r == '\u2029':
-		p.fail(p.at, length, fmt.Sprintf("the character U+%04X outside of text", r), "JSON has no other white space than spaces, tabs and line ends")
+		message := fmt.Sprintf("the character U+%04X outside of text", r)
+		p.fail(p.at, length, message, "JSON has no other white space than spaces, tabs and line ends")
 	case r == '\u201c' || r == '\u201d' || r == '\u201e':
 		p.fail(p.at, length, "typographic quotes", `write straight ones: "..."`)
 	default:
