@@ -8,7 +8,8 @@
 //   - bytes that are not UTF-8 (RFC 8259, section 8.1) and half a surrogate pair (section 8.2, RFC 7493, section 2.1);
 //   - two members with the same name in one object (RFC 8259, section 4, RFC 7493, section 2.3), also if one of the
 //     names is written with escapes;
-//   - numbers that a double turns into infinity (RFC 8259, section 6), such as 1e400;
+//   - numbers that a double turns into infinity (RFC 8259, section 6), such as 1e400, and exponents of more than 15
+//     digits;
 //   - nesting deeper than 64 levels (RFC 8259, section 9), or than [Options] says.
 //
 // The result is a [Value], a handle to one place in the text. It keeps where everything stands, the order of members

@@ -88,7 +88,7 @@ func (v Value) node() *node {
 func (v Value) Kind() Kind { return v.node().kind }
 
 // Text is the text of a string with its escapes decoded, or a number as it is written. It is empty for other kinds.
-// It costs nothing to ask again.
+// Parse has decoded it, so Text does not allocate.
 func (v Value) Text() string {
 	switch n := v.node(); n.kind {
 	case String:
