@@ -23,6 +23,15 @@ type multiplexer struct {
 	environment []string
 }
 
+// inMemory is a folder for what a disk that stands still for seconds must not delay, where there is one; "" is the usual folder.
+func inMemory() string {
+	const shared = "/dev/shm"
+	if info, err := os.Stat(shared); err == nil && info.IsDir() {
+		return shared
+	}
+	return ""
+}
+
 func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -33,13 +42,18 @@ func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
+	state, err := os.MkdirTemp(inMemory(), "cm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(state) })
 	m := &multiplexer{t: t, socket: filepath.Join(home, "tmux")}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "TMUX") && !strings.HasPrefix(v, "CODEMODE_") && !strings.HasPrefix(v, "DISPLAY=") && !strings.HasPrefix(v, "WAYLAND_DISPLAY=") {
 			m.environment = append(m.environment, v)
 		}
 	}
-	m.environment = append(m.environment, asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "LC_ALL=C.UTF-8")
+	m.environment = append(m.environment, asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=", "LC_ALL=C.UTF-8")
 	m.run("new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-s", "main", "-n", "work", "--", "sleep", "600")
 	t.Cleanup(func() { _ = m.command("kill-server").Run() })
 	m.run("set-option", "-g", "default-terminal", "screen-256color")
