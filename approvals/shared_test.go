@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,10 @@ type shared struct {
 	instead    int // answers with other arguments
 	answered   int // other answers
 
-	atTheEnd, taken *Reply // given in another process just before the question is withdrawn
+	atTheEnd *Reply // given in another process just before the question is withdrawn
+
+	mu    sync.Mutex
+	taken *Reply // atTheEnd, from then on
 }
 
 func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Book.Propose(ctx, p) }
@@ -29,8 +33,11 @@ func (s *shared) Use(ctx context.Context, id, digest string) error {
 }
 
 func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage, error) {
-	if s.taken != nil {
-		return s.taken.Decision == AllowOnce, s.asKept(), nil
+	s.mu.Lock()
+	taken := s.taken
+	s.mu.Unlock()
+	if taken != nil {
+		return taken.Decision == AllowOnce, asKept(taken), nil
 	}
 	<-ctx.Done()
 	return false, nil, ctx.Err()
@@ -47,12 +54,14 @@ func (s *shared) Withdraw(context.Context, string) error {
 	if s.atTheEnd == nil {
 		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.taken = s.atTheEnd
 	return ErrTaken
 }
 
-func (s *shared) asKept() json.RawMessage {
-	js, err := (&reply{Reply: *s.taken, source: source{name: "web"}}).keeps(s.taken.Decision == AllowOnce, "")
+func asKept(r *Reply) json.RawMessage {
+	js, err := (&reply{Reply: *r, source: source{name: "web"}}).keeps(r.Decision == AllowOnce, "")
 	if err != nil {
 		panic(err)
 	}
