@@ -228,7 +228,7 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 
 // resume goes on with a call that waited for a person in another process.
 func (x *execution) resume(id int) {
-	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry}
+	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry, Put: x.asking.earlier(id) != nil}
 	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{id}) }
 	in.Pause = func() func() { return x.pause(&pause{call: id}) }
 	in.Asking = func() func() { return x.wait(id) }

@@ -219,5 +219,9 @@ type Invocation struct {
 	// context of the call.
 	Carried func() context.Context
 
+	// Put says, to [Run.Resume], that the process that the run was in has put the question about the call, perhaps
+	// after it saved the run.
+	Put bool
+
 	resource bool // of a server, see ReadResource
 }

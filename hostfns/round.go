@@ -38,7 +38,7 @@ type asked struct {
 	admission *admission
 	progress  func() (calls int, waiting bool)
 	waited    bool // behind another question
-	before    bool // it was asked by another process already
+	before    bool // it waited in another process already
 	answered  chan struct{}
 	closed    bool // answered is; under the run's lock
 
@@ -187,13 +187,7 @@ func (r *Run) put(round []*asked, gatherer Gatherer) {
 			continue
 		}
 		q.decided = q.admission.decision
-		r.mu.Lock()
-		if !q.call.before.Asked { // else it was asked before the run was saved
-			r.asks++
-			q.call.before.Asked = true
-		}
-		r.mu.Unlock()
-		if !q.before {
+		if !r.nowPut(q.call) {
 			r.note(q.ctx, KindAsked, q.call, q.admission)
 		}
 		open, questions = append(open, q), append(questions, r.question(q.call, q.admission))
@@ -220,6 +214,25 @@ func (r *Run) put(round []*asked, gatherer Gatherer) {
 		})
 	}()
 	<-first
+}
+
+// isPut reports whether people see the question about a call since before the run was saved. An equal call may have been refused
+// meanwhile, but who answers this one is told that the answer is taken.
+func (r *Run) isPut(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return c.before.Asked
+}
+
+// nowPut notes that people see the question about a call, and reports whether they did before.
+func (r *Run) nowPut(c *call) (before bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before = c.before.Asked; !before {
+		r.asks++
+		c.before.Asked = true
+	}
+	return before
 }
 
 // answered lets a call go on that has its answer. One that was refused goes on after all that were allowed so far have been
@@ -337,11 +350,11 @@ func (r *Run) settled(q *asked) bool {
 			q.refusal = runEnded(c)
 		case a.decision.Verdict == Deny:
 			q.refusal = r.denial(a)
-		case a.decision.Verdict == Allow && !q.before: // else somebody may have refused it already
+		case a.decision.Verdict == Allow && !r.isPut(c): // else somebody may have refused it already
 			return true
 		}
 	}
-	if q.refusal == nil {
+	if q.refusal == nil && !r.isPut(c) {
 		q.refusal = r.refusedBefore(a)
 	}
 	return q.refusal != nil || q.waited && r.remembered(q)

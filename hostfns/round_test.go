@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -469,4 +470,109 @@ func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 			t.Errorf("the calls took %v, want %v", took, want)
 		}
 	})
+}
+
+// A question that was put before the run was saved stays open where the run goes on, even if an equal call was refused
+// meanwhile: people still see it, and who answers it is told that the answer is taken. One that was not put yet is put then, or
+// refused like its equal.
+func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
+	for _, row := range []struct {
+		why    string
+		alone  bool           // one question after the other: the second was not put
+		put    bool           // or it was, after the run was saved
+		first  Answer         // given before the run is saved, to what is put together; else after
+		second Answer         // to what is put where the run goes on
+		want   map[int]string // by call
+		asked  int            // questions on record
+		again  int            // questions put where the run goes on
+	}{
+		{"a yes to the one that is open", false, false, no, yes, map[int]string{2: "ok"}, 2, 1},
+		{"a no to the one that is open", false, false, no, no, map[int]string{2: ReasonDeclined}, 2, 1},
+		{"the one before it is refused", true, false, Answer{}, no, map[int]string{1: ReasonDeclined, 2: ReasonDeclined}, 1, 1},
+		{"the one before it is refused, and people see the other", true, true, Answer{}, no, map[int]string{1: ReasonDeclined, 2: ReasonDeclined}, 1, 2},
+		{"the one before it is allowed", true, false, Answer{}, yes, map[int]string{1: "ok", 2: "ok"}, 2, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.decide = verdict(Ask)
+			notes := &noting{world: w}
+			gate := NewGate(Deps{Tools: w, Recorder: notes, Sender: w})
+			here := &parting{form: form{alone: row.alone, answer: func(*Question) Answer { return row.first }}}
+			r := gate.Run(RunInfo{ID: "r1", Policy: w, Asker: here})
+			ctx, end := context.WithCancel(t.Context())
+			var calls sync.WaitGroup
+			for id := 1; id <= 2; id++ {
+				calls.Go(func() {
+					_, _ = r.Call(ctx, Invocation{ID: id, Name: "fs__write", Args: json.RawMessage(`{"a":1}`)})
+				})
+				time.Sleep(time.Millisecond) // one after the other
+			}
+			time.Sleep(time.Second)
+			state, err := r.Save()
+			if err != nil {
+				t.Fatal(err)
+			}
+			onRecord := notes.asked
+			end()
+			calls.Wait()
+			notes.asked = onRecord // this process is gone
+
+			there := &form{alone: row.alone, answer: func(*Question) Answer { return row.second }}
+			again, err := gate.Restore(RunInfo{ID: "r1", Policy: w, Asker: there}, state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[int]string{}
+			var mu sync.Mutex
+			waiting, err := Waiting(state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range waiting {
+				calls.Go(func() {
+					_, err := again.Resume(t.Context(), Invocation{ID: id, Put: row.put})
+					mu.Lock()
+					defer mu.Unlock()
+					got[id] = "ok"
+					if x, ok := err.(*Exception); ok {
+						got[id] = fmt.Sprint(x.Props["reason"])
+					}
+				})
+				time.Sleep(time.Millisecond)
+			}
+			calls.Wait()
+			if !maps.Equal(got, row.want) || notes.asked != row.asked || len(slices.Concat(there.rounds...)) != row.again {
+				t.Errorf("%s: it came to %v, want %v; %d questions on record, want %d; put: %v", row.why, got, row.want, notes.asked, row.asked, there.rounds)
+			}
+		})
+	}
+}
+
+// A parting form has an answer to the first of several questions, and waits with all else until its process leaves.
+type parting struct{ form }
+
+func (p *parting) AskAll(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+	if len(qs) > 1 {
+		answered(0, p.answer(qs[0]))
+	}
+	<-ctx.Done()
+}
+
+func (p *parting) Ask(ctx context.Context, _ *Question) Answer {
+	<-ctx.Done()
+	return Answer{How: "none", Code: ReasonCanceled}
+}
+
+// A noting world counts the questions that are on record.
+type noting struct {
+	*world
+	asked int
+}
+
+func (n *noting) Note(_ context.Context, e Entry) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e.Kind == KindAsked {
+		n.asked++
+	}
 }

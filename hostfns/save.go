@@ -107,6 +107,9 @@ func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error
 	}
 	a := c.asking
 	c.pause = in.Pause
+	if in.Put {
+		r.nowPut(c)
+	}
 	return r.pass(c, func() (context.Context, *admission, error) { return r.approve(ctx, c, in, a, true) })
 }
 
