@@ -343,7 +343,7 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 			defer people(q, "nobody")() // they allow all that they are asked now
 			got := ended(t, next, run)
 			if !strings.Contains(got.Text, test.want) || test.refuses && len(up.times()) != 1 {
-				t.Errorf("done was %v, and it is told as\n%s", up.times(), got.Text)
+				t.Errorf("the upstream did %v, and the client was told\n%s", up.times(), got.Text)
 			}
 			if db, err = next.Store(t.Context()); err != nil {
 				t.Fatal(err)
@@ -417,7 +417,7 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 		}
 	}
 	if !strings.Contains(got.Text, "not this one") || seconds != 1 {
-		t.Errorf("done was %v, and it is told as\n%s", up.times(), got.Text)
+		t.Errorf("the upstream did %v, and the client was told\n%s", up.times(), got.Text)
 	}
 }
 
@@ -509,6 +509,6 @@ func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
 	got := ended(t, next, run)
 	if did := up.times(); len(did) != 1 || !strings.Contains(got.Text, "its client left") || len(endsOf(t, next,
 		run)) != 1 {
-		t.Errorf("done was %v, the record has %v, and it is told as\n%s", did, endsOf(t, next, run), got.Text)
+		t.Errorf("the upstream did %v, the record has %v, and the client was told\n%s", did, endsOf(t, next, run), got.Text)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
+	"github.com/codemode-project/codemode/store/storetest"
 )
 
 var (
@@ -497,22 +498,13 @@ func (s *schedule) kill(r *replica) {
 	})
 }
 
-// inMemory is a folder for what a disk that stands still for seconds must not delay, where there is one; "" is the usual folder.
-func inMemory() string {
-	const shared = "/dev/shm"
-	if info, err := os.Stat(shared); err == nil && info.IsDir() {
-		return shared
-	}
-	return ""
-}
-
 // run is one schedule, with the comparison at its end.
 func (s *schedule) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s.ctx = ctx
 	var err error
-	if s.dir, err = os.MkdirTemp(inMemory(), "schedule"); err != nil {
+	if s.dir, err = os.MkdirTemp(storetest.Memory(), "schedule"); err != nil {
 		s.wrong("%v", err)
 		return
 	}

@@ -123,7 +123,7 @@ func (q *Queue) Ask(ctx context.Context, r *Request) (got Reply, err error) {
 func (q *Queue) remove(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it.answered = true // whoever is about to answer it is told that it is too late
+	it.answered = true // an answer that is on its way is refused as too late
 	for i, x := range q.items {
 		if x == it {
 			q.items = append(q.items[:i:i], q.items[i+1:]...)

@@ -29,7 +29,7 @@ type writer struct {
 	open  map[openKey]int64 // the calls and runs that have no end yet, by their running entries
 	order []opened          // the same, oldest first, with some that have ended
 
-	unsure []*item     // a batch of which nobody knows whether it got to the disk
+	unsure []*item     // a batch that may or may not have got to the disk
 	rows   []store.Row // the same
 
 	told  int       // how many waited for the last batch
@@ -156,8 +156,8 @@ func (w *writer) take() (batch []*item, closing bool) {
 	}
 }
 
-// waitedFirst puts the runs of which somebody waits for an entry before the others, each in its order: after an outage
-// thousands of entries may be in the queue, and calls that can be made again would wait for all of them.
+// waitedFirst moves the entries of runs that wait for the record to the front. The entries of one run keep their order. After
+// an outage thousands of entries may be in the queue, and new calls would wait for all of them.
 func waitedFirst(queue []*item) []*item {
 	waited := map[string]bool{}
 	for _, it := range queue {
@@ -551,7 +551,7 @@ func (w *writer) ensure(ctx context.Context) error {
 	return nil
 }
 
-// resolve finds out what became of the batch of which nobody knows.
+// resolve finds out whether the unsure batch was written.
 func (w *writer) resolve(ctx context.Context) error {
 	there, err := w.chain.Check(ctx, w.rows)
 	fenced := errors.Is(err, store.ErrFenced)

@@ -63,8 +63,8 @@ type Chain struct {
 	signed Signed   // when it was claimed
 	lock   *os.File // SQLite: held by the process; nil for PostgreSQL
 
-	// PostgreSQL: the owner, as the database knows it. It changes after an append of which nobody knows whether it will
-	// be performed yet, see [Chain.fence].
+	// PostgreSQL: the owner, as the database knows it. It changes after an append that got no answer and that
+	// the database may perform yet, see [Chain.fence].
 	name atomic.Pointer[string]
 	next string // that it was attempted to change to
 
@@ -337,8 +337,8 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 
 // fence keeps what was sent to the database and not answered from being performed later: PostgreSQL goes on with what
 // it has read, also when whoever sent it is gone. An append names the owner, so it is void once the owner has another
-// name. It reports whether the chain is still this writer's. An attempt of which nobody knows what became of it is made
-// again with the same name.
+// name. It reports whether the chain is still this writer's. An attempt that got no answer
+// is repeated with the same name.
 func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 	if c.lock != nil {
 		return true, nil

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/store/storetest"
 )
 
 // A multiplexer is a tmux of its own, that knows nothing of the one the tests may run in.
@@ -21,15 +23,6 @@ type multiplexer struct {
 	t           *testing.T
 	socket      string
 	environment []string
-}
-
-// inMemory is a folder for what a disk that stands still for seconds must not delay, where there is one; "" is the usual folder.
-func inMemory() string {
-	const shared = "/dev/shm"
-	if info, err := os.Stat(shared); err == nil && info.IsDir() {
-		return shared
-	}
-	return ""
 }
 
 func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
@@ -42,7 +35,7 @@ func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	state, err := os.MkdirTemp(inMemory(), "cm")
+	state, err := os.MkdirTemp(storetest.Memory(), "cm")
 	if err != nil {
 		t.Fatal(err)
 	}
