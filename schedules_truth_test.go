@@ -462,16 +462,27 @@ func (s *schedule) answers(db *store.DB, runs map[string]*recordedRun) {
 		other := len(c.late) > 0 || slices.ContainsFunc(s.said, func(y *said) bool { return y != x && y.id == x.id })
 		switch {
 		case !x.yes && happened && !other:
-			s.wrong("%v: over %s somebody was told that their no is taken", c, x.channel)
+			s.wrong("%v: over %s somebody was told that their no is taken; %s", c, x.channel, inTheBook(x, a))
 		case !x.yes && !happened && final != audit.Refused && !other && s.happened["restart: SIGKILL"] == 0:
 			s.wrong("%v: a no over %s is not recorded", c, x.channel)
 		case s.away: // whether the answer was in time could not be found out
 		case x.yes && final == audit.Refused && !other &&
 			slices.Contains([]string{hostfns.ReasonDeclined, hostfns.ReasonTimeout}, c.refused[0].Reason) &&
 			!strings.Contains(c.refused[0].Detail, "a person allowed it"):
-			s.wrong("%v: over %s somebody was told that their yes is taken", c, x.channel)
+			s.wrong("%v: over %s somebody was told that their yes is taken; %s", c, x.channel, inTheBook(x, a))
 		}
 	}
+}
+
+// inTheBook is when an answer was given and what the book has of its question.
+func inTheBook(x *said, a *store.Approval) string {
+	const clock = "05.000"
+	answered := "nobody answered"
+	if a.Validated != nil {
+		answered = fmt.Sprintf("%s answered %t at %s: %s", a.AnsweredBy, *a.Validated, a.AnsweredAt.Format(clock), a.Answer)
+	}
+	return fmt.Sprintf("it was given at %s; in the book %s, asked at %s, withdrawn at %s", x.at.Format(clock), answered,
+		a.Created.Format(clock), a.Withdrawn.Format(clock))
 }
 
 // A toldCall is what a model was told of a call.

@@ -80,9 +80,9 @@ const (
 
 // judge is the one place that says what a reply amounts to.
 func judge(got reply, minHuman time.Duration) Outcome {
-	tooFast := got.took < minHuman
+	tooFast := got.took < minHuman && !got.checked
 	tooFastNo := tooFast
-	if minHuman <= 0 && !got.Typed {
+	if minHuman <= 0 && !got.Typed && !got.checked {
 		tooFastNo = got.took < DefaultMinHuman
 	}
 	switch err := got.err; {

@@ -156,7 +156,7 @@ func said(err error) string {
 // open enters a question into the book, before writing ends.
 func (d *Desk) open(ctx, writing context.Context, r *Request, channels []Channel, o Options) *ask {
 	copied := *r
-	copied.OtherOnly = o.OtherOnly
+	copied.OtherOnly, copied.minHuman = o.OtherOnly, o.MinHuman
 	start := time.Now()
 	if !o.Borrowed || copied.Until.IsZero() {
 		copied.Until = start.Add(o.Timeout)
@@ -328,10 +328,31 @@ func (a *ask) bring(got reply) {
 
 // late has an answer recorded as one, unless another process has done so, or counts it.
 func (a *ask) late(got reply) {
-	if got.kept == nil && got.err == nil {
+	if got.kept == nil && got.err == nil && !a.leftBehind(got) {
 		a.tooLate(got)
 	}
 }
+
+// leftBehind puts an answer into the book that came while this process leaves, for the process that goes on with the run. It
+// reports whether it is there.
+func (a *ask) leftBehind(got reply) bool {
+	if _, shared := a.desk.book().(SharedBook); !shared || !a.leaving() {
+		return false
+	}
+	ctx, cancel := unsaid(context.Background())
+	defer cancel()
+	switch a.judge(&got) {
+	case Yes:
+		_, err := a.allow(ctx, got)
+		return err == nil
+	case No:
+		return a.keep(ctx, a.request.ID, a.digest, false, got, "") == nil
+	}
+	return false
+}
+
+// leaving reports whether the question stays open for another process, which goes on with the run.
+func (a *ask) leaving() bool { return a.options.Leaving != nil && a.options.Leaving() }
 
 // tooLate has an answer recorded that decides nothing.
 func (a *ask) tooLate(got reply) {
@@ -493,6 +514,17 @@ func (a *ask) contradicted() (reply, bool) {
 
 // note judges a reply and remembers how its channel fared.
 func (a *ask) note(got *reply) Outcome {
+	outcome := a.judge(got)
+	t := Try{Channel: got.name, Outcome: outcome, Took: got.took}
+	if got.err != nil {
+		t.Error = Words(got.err.Error())
+	}
+	a.tried = append(a.tried, t)
+	return outcome
+}
+
+// judge says what a reply comes to. Of a yes that is none, it sets the error.
+func (a *ask) judge(got *reply) Outcome {
 	outcome := judge(*got, a.options.MinHuman)
 	if a.options.OtherOnly && (outcome == Yes || outcome == No) && (got.By == "" || got.By == a.request.Principal) {
 		outcome = Own
@@ -502,11 +534,6 @@ func (a *ask) note(got *reply) Outcome {
 			outcome = Unclear
 		}
 	}
-	t := Try{Channel: got.name, Outcome: outcome, Took: got.took}
-	if got.err != nil {
-		t.Error = Words(got.err.Error())
-	}
-	a.tried = append(a.tried, t)
 	return outcome
 }
 
@@ -526,13 +553,19 @@ func (a *ask) unwanted(got *reply) (err error) {
 		return fmt.Errorf("%w: the channel is not one for other arguments", ErrUnclear)
 	case got.Args != nil && remembered:
 		return fmt.Errorf("%w: an answer with other arguments is not remembered", ErrUnclear)
-	case got.Args != nil:
+	case got.Args != nil && !got.checked: // else the policy may have changed since, and whoever asked decides again
 		return a.request.Edit(got.Args)
+	case got.Args != nil:
 	case remembered:
 		got.grant, err = a.request.Draft(got.Wish(), time.Now())
 		return err
 	}
 	return nil
+}
+
+// unsaid is ctx for what has to be kept although ctx ends: whoever answered is told that it is.
+func unsaid(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), farWait)
 }
 
 // kept is an answer as the book has it.
@@ -569,6 +602,8 @@ func (r *reply) keeps(yes bool, edited string) (json.RawMessage, error) {
 func (a *ask) refuse(ctx context.Context, got reply) Answer {
 	a.shut() // a yes to it that comes now is late, and nobody waits for it
 	a.afterYeses(ctx)
+	ctx, cancel := unsaid(ctx)
+	defer cancel()
 	_ = a.keep(ctx, a.request.ID, a.digest, false, got, "") // a no stands, whether or not it can be kept
 	return declined(got)
 }
@@ -585,6 +620,8 @@ func (a *ask) yes(got reply) Answer {
 
 // allow keeps a yes. One with other arguments is a no to the question and a yes to another one.
 func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
+	ctx, cancel := unsaid(ctx)
+	defer cancel()
 	answer := a.yes(got)
 	if got.Args == nil {
 		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}

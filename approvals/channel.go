@@ -79,6 +79,8 @@ type Reply struct {
 	// The answer to an Inquiry, with AllowOnce: the options that were chosen, by their indexes from 0, and words.
 	Selected []int
 	Text     string
+
+	checked bool // by a [Seat]: whoever gave it has been told that it is taken
 }
 
 // Wish is the grant that r asks for.

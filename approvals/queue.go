@@ -41,6 +41,7 @@ type Queue struct {
 type item struct {
 	request  *Request
 	since    time.Time
+	shown    time.Time // here, or in the process that asks
 	answered bool
 	reply    chan Reply        // holds the one answer
 	far      func(Reply) error // answers a question of another process; nil for those of this one
@@ -70,9 +71,9 @@ func (q *Queue) Edits() bool { return true }
 func (q *Queue) Inquires() bool { return true }
 
 func (q *Queue) Ask(ctx context.Context, r *Request) (got Reply, err error) {
-	it := &item{request: r, since: r.Time, reply: make(chan Reply, 1)}
+	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan Reply, 1)}
 	if it.since.IsZero() { // else the questions of one moment are in the order of their calls
-		it.since = time.Now()
+		it.since = it.shown
 	}
 	q.mu.Lock()
 	q.items = append(q.items, it)
@@ -283,6 +284,7 @@ var (
 
 	errOtherDigest = errors.New("this is an answer to something else than what is asked")
 	errCode        = errors.New("a yes to a call of this risk needs the code of the question")
+	errTooFast     = errors.New("too fast")
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
 )
 
@@ -317,7 +319,10 @@ func (s *Seat) Answer(id, digest, code string, r Reply) error {
 			return err
 		}
 	}
-	r.By = s.by
+	if took, least := time.Since(it.shown), it.request.minHuman; took < least {
+		return fmt.Errorf("%w: the profile takes an answer within %v of the question for a program's; read it, and answer again", errTooFast, least)
+	}
+	r.By, r.checked = s.by, true
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	if it.answered {

@@ -440,3 +440,40 @@ func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 		}
 	}
 }
+
+// An answer that would not count is refused, so that nobody is told that it is taken; and one that was taken counts, although the
+// policy has changed since it was looked at.
+func TestWhatASeatTakesCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue("web")
+		seat := q.Sit("op")
+		r := request(Medium)
+		looked := 0
+		r.Edit = func(json.RawMessage) error {
+			if looked++; looked > 1 {
+				return errors.New("the profile changed")
+			}
+			return nil
+		}
+		done := make(chan Answer)
+		go func() { done <- (&Desk{}).Ask(t.Context(), r, []Channel{q}, Options{MinHuman: time.Second}) }()
+		synctest.Wait()
+		o := seat.Pending()[0].Request
+		answer := func() error {
+			return seat.Answer(o.ID, o.Digest, o.Code, Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":"/other"}`)})
+		}
+		time.Sleep(time.Second - 1)
+		looked = 0
+		if err := answer(); !errors.Is(err, errTooFast) || !strings.Contains(err.Error(), "within 1s") || len(seat.Pending()) != 1 {
+			t.Errorf("too fast: %v, and %d questions are open", err, len(seat.Pending()))
+		}
+		time.Sleep(1)
+		looked = 0
+		if err := answer(); err != nil {
+			t.Error(err)
+		}
+		if got := <-done; !got.Allowed || string(got.Args) != `{"path":"/other"}` {
+			t.Errorf("it came to %+v", got)
+		}
+	})
+}

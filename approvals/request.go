@@ -79,6 +79,8 @@ type Request struct {
 	Time      time.Time // when the question arose; not shown
 
 	Display Display
+
+	minHuman time.Duration // see [Options]; from the Desk
 }
 
 // Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a channel that

@@ -97,7 +97,7 @@ var ErrLeaving = errors.New("another process goes on with the run")
 // since, that counts while the run lives: they were told that their answer is taken.
 func (a *ask) withdraw(ctx context.Context, answer Answer) Answer {
 	book, ok := a.desk.book().(SharedBook)
-	stays := a.options.Borrowed || a.options.Leaving != nil && a.options.Leaving()
+	stays := a.options.Borrowed || a.leaving()
 	if !ok || a.failed != nil || stays || answer.How != ByNobody {
 		return answer
 	}
@@ -304,10 +304,11 @@ func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *Request, args j
 			continue
 		}
 		r := w.Request
+		r.minHuman = w.MinHuman
 		if edit != nil && w.Edits {
 			r.Edit = func(args json.RawMessage) error { return edit(r, args) }
 		}
-		all = append(all, &item{request: r, since: p.Created, far: func(reply Reply) error {
+		all = append(all, &item{request: r, since: p.Created, shown: p.Created, far: func(reply Reply) error {
 			ctx, cancel := context.WithTimeout(context.Background(), farWait)
 			defer cancel()
 			return d.answerFar(ctx, w, q, reply)

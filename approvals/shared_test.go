@@ -14,8 +14,10 @@ type shared struct {
 	Book
 	SharedBook // nil: what is not asked for here
 	withdrawn  int
-	instead    int // answers with other arguments
-	answered   int // other answers
+	instead    int  // answers with other arguments
+	answered   int  // other answers
+	kept       int  // of these, those that came to their end
+	refuses    bool // every answer: the question is over
 
 	atTheEnd *Reply // given in another process just before the question is withdrawn
 
@@ -26,6 +28,13 @@ type shared struct {
 func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Book.Propose(ctx, p) }
 func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
 	s.answered++
+	switch {
+	case s.refuses:
+		return ErrTaken
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	s.kept++
 	return s.Book.Answer(ctx, id, digest, yes, by, answer)
 }
 func (s *shared) Use(ctx context.Context, id, digest string) error {
@@ -182,4 +191,52 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 	if !a.Allowed || string(a.Args) != `{"path":"/other"}` || book.instead != 1 || book.answered != 0 {
 		t.Errorf("it came to %+v, kept in %d steps of one kind and %d of the other", a, book.instead, book.answered)
 	}
+}
+
+// Who answers in the moment in which this process leaves is told that the answer is taken: then the process that goes on with
+// the run finds it in the book. If the question is over there, it is late.
+func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
+	for _, row := range []struct {
+		why     string
+		given   Reply
+		leaving bool
+		over    bool // elsewhere
+		late    int
+	}{
+		{"a yes", Reply{Decision: AllowOnce, By: "op", checked: true}, true, false, 0},
+		{"a no", Reply{By: "op", checked: true}, true, false, 0},
+		{"a yes to a question that is over", Reply{Decision: AllowOnce, By: "op", checked: true}, true, true, 1},
+		{"a yes to a run that ends", Reply{Decision: AllowOnce, By: "op", checked: true}, false, false, 0},
+	} {
+		for _, when := range []time.Duration{-1, 0, 1} { // before the process leaves, with it, and after
+			synctest.Test(t, func(t *testing.T) {
+				late := 0
+				book := &shared{Book: NewBook(time.Now), refuses: row.over}
+				d := Desk{Book: book, Late: func(LateAnswer) { late++ }}
+				ctx, leave := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Second, func() { leave(ErrLeaving) })
+				channel := fake{name: "n", after: time.Second + when, reply: row.given, deaf: true}
+				d.Ask(ctx, request(Medium), []Channel{channel}, Options{Timeout: time.Minute, Leaving: func() bool { return row.leaving }})
+				if err := d.Wait(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if book.kept+late != 1 || row.leaving && late != row.late {
+					t.Errorf("%s, %v: the book has kept %d answers, and %d were late, want %d", row.why, when, book.kept, late, row.late)
+				}
+			})
+		}
+	}
+}
+
+// A no that a person gives while others of the form are still on their way is kept, also if this process leaves meanwhile.
+func TestANoIsKeptAlthoughTheProcessLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := &shared{Book: NewBook(time.Now)}
+		ctx, leave := context.WithCancelCause(t.Context())
+		a := (&Desk{Book: book}).open(ctx, ctx, request(Medium), nil, Options{Timeout: time.Minute})
+		leave(ErrLeaving)
+		if got := a.refuse(ctx, reply{source: source{name: "n"}}); got.Code != CodeDeclined || book.kept != 1 {
+			t.Errorf("it came to %+v, and the book has kept %d answers", got, book.kept)
+		}
+	})
 }
