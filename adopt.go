@@ -199,7 +199,7 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 	}
 	x.row, x.kept = row, true
 	e.recordParked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
-	result, err := x.revived(guests, row.Image)
+	result, err := x.revived(guests, row)
 	_ = x.end(result, err) // for whoever asks, see Ended
 }
 
@@ -266,17 +266,34 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 	return x, done, nil
 }
 
-// revived runs a run that was taken over to its end.
-func (x *execution) revived(engine parker, image []byte) (*sandbox.Result, error) {
-	guest, err := engine.Resume(x.ctx, image, x.program.Lookup, x.host)
+// revived runs a run that was taken over to its end. If that fails, its calls are closed with it.
+func (x *execution) revived(engine parker, row *store.ParkedRun) (*sandbox.Result, error) {
+	calls, err := waitingCalls(row)
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	x.take(guest)
-	for _, c := range guest.Open() {
-		x.e.running.Go(func() { x.resume(c.ID) }) // ends when the call does, which Close waits for
+	guest, err := engine.Resume(x.ctx, row.Image, x.program.Lookup, x.host)
+	if err != nil {
+		x.cancel(err)
+	} else {
+		x.take(guest)
+	}
+	for _, id := range calls {
+		x.e.running.Go(func() { x.resume(id) }) // ends when the call does, which Close waits for
+	}
+	if err != nil {
+		return &sandbox.Result{}, err
 	}
 	return x.drive(engine, guest)
+}
+
+// waitingCalls lists the calls of a saved run that wait for a person.
+func waitingCalls(row *store.ParkedRun) ([]int, error) {
+	var state savedRun
+	if err := json.Unmarshal(row.State, &state); err != nil {
+		return nil, err
+	}
+	return hostfns.Waiting(state.Gate)
 }
 
 // waited begins the words about the end of a run that nobody went on with.
@@ -284,9 +301,7 @@ const waited = "the run ended while it waited for a person: "
 
 // whyOrphaned says why nobody can go on with a run.
 func whyOrphaned(row *store.ParkedRun) string {
-	var state savedRun
-	_ = json.Unmarshal(row.State, &state) // else nobody knows
-	calls, err := hostfns.Waiting(state.Gate)
+	calls, err := waitingCalls(row)
 	if row.Phase == store.Going || err == nil && len(calls) == 0 { // also if another process died over writing this
 		return "the process that the run was in ended before the run did; what it had done by then is listed, " +
 			"and the program was not run again"

@@ -25,7 +25,8 @@ import (
 type watchedEngine struct {
 	*sandbox.Engine
 	resumed atomic.Int64
-	hash    func() // called before Hash, if set
+	hash    func()                      // called before Hash, if set
+	fails   func(context.Context) error // called before Resume, if set
 }
 
 func (w *watchedEngine) Hash() string {
@@ -38,6 +39,11 @@ func (w *watchedEngine) Hash() string {
 func (w *watchedEngine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int),
 	h sandbox.Host) (*sandbox.Run, error) {
 	w.resumed.Add(1)
+	if w.fails != nil {
+		if err := w.fails(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return w.Engine.Resume(ctx, image, lookup, h)
 }
 
@@ -268,7 +274,64 @@ func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
 	got := ended(t, next, run)
-	if db, err = next.Store(t.Context()); err != nil {
+	last := lastOf(t, next, run)
+	if !strings.Contains(got.Text, "2 not started") || last[2] != "refused canceled" || last[3] != "refused canceled" {
+		t.Errorf("the record says %v, and its client is told\n%s", last, got.Text)
+	}
+}
+
+// The same holds for a run that another process has taken over and cannot go on with.
+func TestCallsAreClosedWithARunThatCannotGoOn(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		up := newPerformed(t)
+		dir := fleetFolder(t, up, `"codemode.db"`)
+		watched, with := withEngine(t)
+		first, _ := newReplica(t, dir, with)
+		run := leaves(t, first, 1)["local:0"]
+		if err := first.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
+		defer answers.Close(context.WithoutCancel(t.Context()))
+		seat := q.Sit("local:anna")
+		eventually(t, "somebody answers", func() bool {
+			return slices.ContainsFunc(seat.Pending(), func(o approvals.Open) bool {
+				return seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, approvals.Reply{Decision: approvals.AllowOnce}) == nil
+			})
+		})
+		takes := make(chan struct{})
+		watched.fails = func(ctx context.Context) error {
+			close(takes)
+			if stops {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return errors.New("the image is of no use")
+		}
+		next, _ := newReplica(t, dir, with)
+		<-takes
+		if stops {
+			if err := next.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			defer next.Close(context.WithoutCancel(t.Context()))
+		}
+		if got := ended(t, answers, run); !got.Failed || !strings.Contains(got.Text, "2 not started") {
+			t.Errorf("the process stops: %v; its client is told\n%s", stops, got.Text)
+		}
+		eventually(t, "the record says of both calls that they are not made", func() bool {
+			last := lastOf(t, answers, run)
+			return last[2] == "refused canceled" && last[3] == "refused canceled"
+		})
+	}
+}
+
+// lastOf is what the record says of each call of a run at last.
+func lastOf(t *testing.T, e *codemode.Evaluator, run string) map[int]string {
+	t.Helper()
+	db, err := e.Store(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	last := map[int]string{}
@@ -279,9 +342,7 @@ func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
 		}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(got.Text, "2 not started") || last[2] != "refused canceled" || last[3] != "refused canceled" {
-		t.Errorf("the record says %v, and its client is told\n%s", last, got.Text)
-	}
+	return last
 }
 
 // What somebody answered while no process had the run, and the rules changed: a no stands, and a yes does not count for

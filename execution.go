@@ -232,9 +232,7 @@ func (x *execution) resume(id int) {
 	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{id}) }
 	in.Pause = func() func() { return x.pause(&pause{call: id}) }
 	in.Asking = func() func() { return x.wait(id) }
-	if !x.slot() {
-		return // the run has ended
-	}
+	x.slots <- struct{}{} // also if the run has ended, which is recorded of the call then
 	defer func() { <-x.slots }()
 	value, err := x.call(x.calls, in, x.run.Resume)
 	x.settle(id, value, err)

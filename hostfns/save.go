@@ -97,7 +97,7 @@ func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error
 	r.mu.Lock()
 	var c *call
 	for _, one := range r.calls {
-		if one.Call == in.ID && one.asking != nil && !one.over {
+		if one.Call == in.ID && one.asking != nil { // also if the run has ended since
 			c = one
 		}
 	}
