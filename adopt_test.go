@@ -254,10 +254,21 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 }
 
 // The calls that still wait when a run ends for want of its process are not made, which the record says, and with it
-// the page.
+// the page. One of them may wait for the question about the other.
 func TestCallsThatWaitAreClosedWithTheirRun(t *testing.T) {
+	for _, batch := range []string{"true", "false"} {
+		t.Run("batch "+batch, func(t *testing.T) { callsThatWaitAreClosed(t, `"ask": {"batch": `+batch+`}`) })
+	}
+}
+
+func callsThatWaitAreClosed(t *testing.T, ask string) {
 	up := newPerformed(t)
-	dir := fleetFolder(t, up, `"codemode.db"`)
+	dir := t.TempDir()
+	config := fmt.Sprintf(`{"mcpServers": {"up": {"type": "http", "url": %q}}, "store": "codemode.db", "evaluation": {"defaultProfile": "p",
+		"profiles": {"p": {"allowlist": ["up__first"], "asklist": ["up__second", "up__third"], %s}}}}`, up.url, ask)
+	if err := os.WriteFile(filepath.Join(dir, "codemode.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, with := withEngine(t)
 	first, _ := newReplica(t, dir, with)
 	run := leaves(t, first, 1)["local:0"]

@@ -29,14 +29,14 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
 		x.resp.Calls = restored.End()
 	}
+	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
 	end, err := e.recordedEnd(ctx, db, run)
 	if err == nil {
-		err = e.sinceParked(ctx, db, x.resp)
+		err = e.sinceParked(ctx, db, x)
 	}
 	if err != nil {
 		e.log.Error("what a run did after it was parked cannot be read", "run", run, "error", err)
 	}
-	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
 	if end == nil {
 		e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
@@ -74,8 +74,9 @@ func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (
 }
 
 // sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of
-// calls that wait for a person yet the record says then that they are not made.
-func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Response) error {
+// calls that wait yet, for a person or for their turn to be put to one, the record says then that they are not made.
+func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
+	resp := x.resp
 	if e.keeper.record == nil {
 		return nil
 	}
@@ -102,6 +103,15 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, resp *Respons
 			closed.Time = time.Time{} // now
 			closed.State, closed.Reason, closed.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
 			closed.Args, closed.DecidedBy = nil, &audit.DecidedBy{How: "error"}
+			e.add(ctx, closed)
+		}
+	}
+	for _, c := range resp.Calls {
+		if last[c.Call] == nil && c.State == hostfns.NotStarted {
+			closed := e.runEntry(resp, &x.request, x.policy)
+			closed.Kind, closed.Call, closed.Tool = audit.Call, c.Call, c.Tool
+			closed.State, closed.Reason, closed.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
+			closed.DecidedBy = &audit.DecidedBy{How: "error"}
 			e.add(ctx, closed)
 		}
 	}
