@@ -304,12 +304,7 @@ func TestCallsAreClosedWithARunThatCannotGoOn(t *testing.T) {
 		}
 		answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
 		defer answers.Close(context.WithoutCancel(t.Context()))
-		seat := q.Sit("local:anna")
-		eventually(t, "somebody answers", func() bool {
-			return slices.ContainsFunc(seat.Pending(), func(o approvals.Open) bool {
-				return seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, approvals.Reply{Decision: approvals.AllowOnce}) == nil
-			})
-		})
+		answersCall(t, q, 2, approvals.Reply{Decision: approvals.AllowOnce})
 		takes := make(chan struct{})
 		watched.fails = func(ctx context.Context) error {
 			close(takes)
@@ -336,6 +331,21 @@ func TestCallsAreClosedWithARunThatCannotGoOn(t *testing.T) {
 			return last[2] == "refused canceled" && last[3] == "refused canceled"
 		})
 	}
+}
+
+// says answers the question about a call, once it is put.
+func answersCall(t *testing.T, q *approvals.Queue, call int, reply approvals.Reply) {
+	t.Helper()
+	seat := q.Sit("local:anna")
+	defer seat.Leave()
+	eventually(t, fmt.Sprintf("call %d to be asked about", call), func() bool {
+		for _, o := range seat.Pending() {
+			if o.Request.Call == call {
+				return seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply) == nil
+			}
+		}
+		return false
+	})
 }
 
 // lastOf is what the record says of each call of a run at last.
@@ -452,20 +462,7 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 		_, err := first.Eval(t.Context(), codemode.Request{Code: fleetProgram, Input: json.RawMessage("0"), Principal: "local:0"})
 		ended1 <- err
 	}()
-	say := func(q *approvals.Queue, call int, reply approvals.Reply) {
-		t.Helper()
-		seat := q.Sit("local:anna")
-		defer seat.Leave()
-		eventually(t, fmt.Sprintf("call %d to be asked about", call), func() bool {
-			for _, o := range seat.Pending() {
-				if o.Request.Call == call {
-					return seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply) == nil
-				}
-			}
-			return false
-		})
-	}
-	say(q, 2, approvals.Reply{Decision: approvals.AllowOnce, Scope: approvals.ForRun})
+	answersCall(t, q, 2, approvals.Reply{Decision: approvals.AllowOnce, Scope: approvals.ForRun})
 	up.until(t, "second")
 	run := parked(t, first, 1)["local:0"]
 	first.Drain(t.Context())
@@ -476,7 +473,7 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
-	say(q, 3, approvals.Reply{Reason: "not this one"})
+	answersCall(t, q, 3, approvals.Reply{Reason: "not this one"})
 	if err := answers.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

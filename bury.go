@@ -90,6 +90,11 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, x *execution)
 		}); err != nil {
 		return err
 	}
+	notMade := func(entry audit.Entry) {
+		entry.State, entry.Reason, entry.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
+		entry.DecidedBy = &audit.DecidedBy{How: "error"}
+		e.add(ctx, entry)
+	}
 	for n, entry := range last {
 		at := slices.IndexFunc(resp.Calls, func(c hostfns.Report) bool { return c.Call == n })
 		switch {
@@ -100,19 +105,15 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, x *execution)
 		}
 		if entry.State == audit.Pending {
 			closed := *entry
-			closed.Time = time.Time{} // now
-			closed.State, closed.Reason, closed.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
-			closed.Args, closed.DecidedBy = nil, &audit.DecidedBy{How: "error"}
-			e.add(ctx, closed)
+			closed.Time, closed.Args = time.Time{}, nil // now
+			notMade(closed)
 		}
 	}
 	for _, c := range resp.Calls {
 		if last[c.Call] == nil && c.State == hostfns.NotStarted {
 			closed := e.runEntry(resp, &x.request, x.policy)
 			closed.Kind, closed.Call, closed.Tool = audit.Call, c.Call, c.Tool
-			closed.State, closed.Reason, closed.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
-			closed.DecidedBy = &audit.DecidedBy{How: "error"}
-			e.add(ctx, closed)
+			notMade(closed)
 		}
 	}
 	slices.SortFunc(resp.Calls, func(a, b hostfns.Report) int { return cmp.Compare(a.Call, b.Call) })

@@ -339,8 +339,7 @@ func (a *ask) leftBehind(got reply) bool {
 	if _, shared := a.desk.book().(SharedBook); !shared || !a.leaving() {
 		return false
 	}
-	ctx, cancel := unsaid(context.Background())
-	defer cancel()
+	ctx := context.Background()
 	switch a.judge(&got) {
 	case Yes:
 		_, err := a.allow(ctx, got)
@@ -553,9 +552,9 @@ func (a *ask) unwanted(got *reply) (err error) {
 		return fmt.Errorf("%w: the channel is not one for other arguments", ErrUnclear)
 	case got.Args != nil && remembered:
 		return fmt.Errorf("%w: an answer with other arguments is not remembered", ErrUnclear)
-	case got.Args != nil && !got.checked: // else the policy may have changed since, and whoever asked decides again
-		return a.request.Edit(got.Args)
+	case got.Args != nil && got.checked: // the policy may have changed since, and whoever asked decides again
 	case got.Args != nil:
+		return a.request.Edit(got.Args)
 	case remembered:
 		got.grant, err = a.request.Draft(got.Wish(), time.Now())
 		return err
@@ -563,8 +562,8 @@ func (a *ask) unwanted(got *reply) (err error) {
 	return nil
 }
 
-// unsaid is ctx for what has to be kept although ctx ends: whoever answered is told that it is.
-func unsaid(ctx context.Context) (context.Context, context.CancelFunc) {
+// keeping is a context for an answer that has to be kept although ctx ends: whoever gave it is told that it is taken.
+func keeping(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), farWait)
 }
 
@@ -584,7 +583,10 @@ type kept struct {
 	Text     string `json:"text,omitempty"`
 }
 
+// keep puts an answer into the book, also if ctx ends.
 func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
+	ctx, cancel := keeping(ctx)
+	defer cancel()
 	js, err := got.keeps(yes, edited)
 	if err != nil {
 		return err
@@ -602,8 +604,6 @@ func (r *reply) keeps(yes bool, edited string) (json.RawMessage, error) {
 func (a *ask) refuse(ctx context.Context, got reply) Answer {
 	a.shut() // a yes to it that comes now is late, and nobody waits for it
 	a.afterYeses(ctx)
-	ctx, cancel := unsaid(ctx)
-	defer cancel()
 	_ = a.keep(ctx, a.request.ID, a.digest, false, got, "") // a no stands, whether or not it can be kept
 	return declined(got)
 }
@@ -620,8 +620,6 @@ func (a *ask) yes(got reply) Answer {
 
 // allow keeps a yes. One with other arguments is a no to the question and a yes to another one.
 func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
-	ctx, cancel := unsaid(ctx)
-	defer cancel()
 	answer := a.yes(got)
 	if got.Args == nil {
 		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
@@ -647,6 +645,8 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return answer, err
 		}
+		ctx, cancel := keeping(ctx)
+		defer cancel()
 		return answer, book.AnswerInstead(ctx, a.request.ID, a.digest, got.By, no, p, yes)
 	}
 	if err := a.keep(ctx, a.request.ID, a.digest, false, got, other.ID); err != nil {

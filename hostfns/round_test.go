@@ -473,8 +473,7 @@ func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 }
 
 // A question that was put before the run was saved stays open where the run goes on, even if an equal call was refused
-// meanwhile: people still see it, and who answers it is told that the answer is taken. One that was not put yet is put then, or
-// refused like its equal.
+// meanwhile: people still see it and answer it. A question that was not put yet is put there, unless an equal call was refused.
 func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 	for _, row := range []struct {
 		why    string
