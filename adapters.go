@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
@@ -65,7 +63,7 @@ func (e *Evaluator) starting(name string) bool {
 // serverOf finds the server that a canonical name points at, if its tools are not known.
 func (e *Evaluator) serverOf(name string) (upstream.Status, bool) {
 	for _, s := range e.manager.Status() {
-		if strings.HasPrefix(name, catalog.Canonical(s.Name, "")) {
+		if strings.HasPrefix(name, call.Name(s.Name, "")) {
 			e.mu.Lock()
 			_, listed := e.listed[s.Name]
 			e.mu.Unlock()
@@ -213,101 +211,29 @@ func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters)
 	}
 }
 
-func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) hostfns.Decision {
+// Decide decides by the profile of this moment.
+func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) call.Decision {
 	profile, removed := p.current()
 	switch {
 	case profile == nil:
-		return hostfns.Decision{Detail: "nothing is configured, so nothing is allowed"}
-	case removed:
-		return hostfns.Decision{ // without a digest: what was approved before was approved under other rules
-			Detail: fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, so nothing is allowed any more", p.name),
-		}
+		return denial("nothing is configured, so nothing is allowed")
+	case removed: // without a digest: what was approved before was approved under other rules
+		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, so nothing is allowed any more", p.name))
 	}
 	c := p.call(t, args, n)
 	d := profile.Decide(c)
 	p.shadows.compare(p.e, profile, c, d)
-	out := hostfns.Decision{
-		Risk: d.Risk, Code: d.Code, ProfileDigest: profile.Digest(), AskTimeout: profile.Ask().Timeout,
-		Firm: d.Unknown || d.Floor || c.DefinitionChanged || raised(d),
-	}
-	out.Fallback = profile.Fallback() && !out.Firm && (d.Risk == approvals.Low || d.Risk == approvals.Medium)
-	if d.Verdict == profiles.Ask && len(d.Remember.Scopes) > 0 {
-		out.Remember = terms(d)
-	}
-	switch d.Verdict {
-	case profiles.Allow:
-		out.Verdict = hostfns.Allow
-	case profiles.Ask:
-		out.Verdict = hostfns.Ask
-	}
-	for _, r := range d.Reasons {
-		if text := reasonText(r); text != "" && !slices.Contains(out.Reasons, text) {
-			out.Reasons = append(out.Reasons, text)
-		}
-	}
-	if d.Verdict == profiles.Ask {
-		for _, text := range profiles.Warnings(t.Annotations) {
-			if !slices.ContainsFunc(d.Reasons, func(r profiles.Reason) bool { return r.Text == text }) {
-				out.Reasons = append(out.Reasons, text)
-			}
-		}
-	}
-	if len(d.Reasons) > 0 {
-		out.Rule, out.At, out.Layer = d.Reasons[0].Rule, place(d.Reasons[0].Pos), d.Reasons[0].Layer
-		if d.Reasons[0].List == "definition" {
-			out.How = hostfns.DefinitionChanged
-		}
-	}
-	out.Detail = detail(profile.Name(), d)
-	return out
+	return d
+}
+
+// denial is a decision that rests on no profile.
+func denial(why string) call.Decision {
+	return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: why}}}
 }
 
 func (p *policy) Hidden(t *hostfns.Tool) bool {
 	profile, removed := p.current()
 	return profile == nil || removed || !profile.Visible(p.call(t, nil, hostfns.Counters{}))
-}
-
-// raised reports whether a question stands for something else than the rules:
-// what the run has read, a limit, another definition. A fallback that answered it would undo that.
-func raised(d profiles.Decision) bool {
-	return len(d.Reasons) > 0 && slices.Contains([]string{"raise", "mark", "limits", "definition"}, d.Reasons[0].List)
-}
-
-// place is where a rule stands, without the folders around the file: programs
-// and prompts are told it, and where people keep their files is not their business.
-func place(pos profiles.Position) string {
-	if pos.Line == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", filepath.Base(pos.File), pos.Line)
-}
-
-func reasonText(r profiles.Reason) string {
-	at := place(r.Pos)
-	if r.Layer != "" && at != "" {
-		at += ", " + r.Layer
-	}
-	switch {
-	case r.Rule != "" && r.Text != "" && at != "":
-		return fmt.Sprintf("%s (rule %s, %s)", r.Text, r.Rule, at)
-	case r.Rule != "" && at != "":
-		return fmt.Sprintf("rule %s, %s", r.Rule, at)
-	case r.Text != "":
-		return r.Text
-	}
-	return r.Rule
-}
-
-// detail is what a program is told about a denial.
-func detail(profile string, d profiles.Decision) string {
-	if len(d.Reasons) == 0 {
-		return "no rule allows it"
-	}
-	text := reasonText(d.Reasons[0])
-	if profile != "" {
-		text = fmt.Sprintf("profile %s: %s", profile, text)
-	}
-	return text
 }
 
 // askCounter knows which questions of whom are open, and when the latest were

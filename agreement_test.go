@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -270,7 +271,7 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *profiles.Config, st
 }
 
 // deciders are what decided a call, each once.
-func deciders(d profiles.Decision) (all []string) {
+func deciders(d call.Decision) (all []string) {
 	for _, r := range d.Reasons {
 		all = append(all, r.List)
 		switch {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -92,7 +93,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 	args, _ := json.Marshal(inquiry) // strings always can be
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: q.Run, Call: q.Call, Principal: a.principal, Session: a.session, Client: a.client,
-		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: hostfns.Ask.String(), Risk: approvals.Low,
+		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: call.Ask.String(), Risk: approvals.Low,
 		Proposed: args, Shown: args,
 	}
 	if err := a.e.recorder.Record(ctx, entry); err != nil {

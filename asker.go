@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -142,7 +143,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 	channels := a.through(asking)
 	timeout := approvals.DefaultTimeout
 	for i, q := range qs {
-		if limit := q.Decision.AskTimeout; limit > 0 && (i == 0 || limit < timeout) {
+		if limit := q.Decision.Timeout; limit > 0 && (i == 0 || limit < timeout) {
 			timeout = limit
 		}
 	}
@@ -386,7 +387,7 @@ func (e *Evaluator) late(recorder hostfns.Recorder) func(approvals.LateAnswer) {
 		err := recorder.Record(ctx, hostfns.Entry{
 			Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
 			Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
-			Verdict: hostfns.Ask.String(), Risk: r.Risk, Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
+			Verdict: call.Ask.String(), Risk: r.Risk, Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
 			Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: approvals.Words(l.Reply.Reason),
 		})
 		if err != nil {
@@ -399,13 +400,13 @@ func (e *Evaluator) late(recorder hostfns.Recorder) func(approvals.LateAnswer) {
 func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{
 		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: (*a.e.identities.Load())[q.Tool.Server], Definition: q.Tool.Digest,
-		Profile: q.Profile, ProfileDigest: q.Decision.ProfileDigest, Risk: q.Decision.Risk, Rule: q.Decision.Rule, Reasons: q.Decision.Reasons,
+		Profile: q.Profile, ProfileDigest: q.Decision.Digest, Risk: string(q.Decision.Risk), Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
 		Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
 		Preview: a.preview, Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
 	}
-	if terms, ok := q.Decision.Remember.(approvals.Terms); ok {
-		r.Terms = terms
+	if len(q.Decision.Remember.Scopes) > 0 {
+		r.Terms = terms(q.Decision)
 	}
 	if profile := a.policy.profile(); profile != nil {
 		redact := profile.Redact()
@@ -418,8 +419,28 @@ func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	return r
 }
 
+// reasonTexts are why a person is asked: the reasons of the decision, and what the server itself says of its tool.
+func reasonTexts(q *hostfns.Question) []string {
+	var texts, said []string
+	add := func(text string) {
+		if text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	for _, r := range q.Decision.Reasons {
+		add(r.String())
+		said = append(said, r.Text)
+	}
+	for _, text := range profiles.Warnings(q.Tool.Annotations) {
+		if !slices.Contains(said, text) {
+			add(text)
+		}
+	}
+	return texts
+}
+
 // terms are what a profile lets people give with the answer to a question.
-func terms(d profiles.Decision) approvals.Terms {
+func terms(d call.Decision) approvals.Terms {
 	t := approvals.Terms{Default: d.Remember.Default, Max: d.Remember.Max, Args: approvals.Coverage(d.Remember.Args), Pointers: d.Pointers}
 	for _, scope := range d.Remember.Scopes {
 		t.Scopes = append(t.Scopes, approvals.Scope(scope))

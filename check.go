@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -71,7 +72,7 @@ type PlannedCall struct {
 	Problem  string          `json:"problem,omitempty"` // an unknown name, or arguments that do not fit
 	Nearest  []string        `json:"nearest,omitempty"`
 
-	pos profiles.Position // of the rule, with its file's whole path
+	pos call.Position // of the rule, with its file's whole path
 }
 
 // Verdicts that are not those of a policy.
@@ -83,7 +84,7 @@ const (
 // Refused reports whether the call is sure not to get through. A tool that the program
 // uses as a value is none: perhaps nobody calls it.
 func (c *PlannedCall) Refused() bool {
-	return c.How != analysis.Value && (c.Verdict == hostfns.Deny.String() || c.Verdict == VerdictUnknownTool || c.Problem != "")
+	return c.How != analysis.Value && (c.Verdict == call.Deny.String() || c.Verdict == VerdictUnknownTool || c.Problem != "")
 }
 
 // Denied counts the calls that are sure not to get through.
@@ -251,7 +252,7 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 		return planned
 	}
 	f.decide(&planned, t, c)
-	if planned.Verdict != hostfns.Deny.String() {
+	if planned.Verdict != call.Deny.String() {
 		planned.Problem = f.misfit(t, &planned)
 	}
 	f.count(&planned, t)
@@ -276,7 +277,8 @@ func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 		n.Repeat = f.seen[c.Tool+string(c.Args)]
 	}
 	d := f.policy.Decide(t, c.Args, n)
-	c.Verdict, c.Risk, c.Rule, c.At, c.Layer, c.Reason = d.Verdict.String(), d.Risk, d.Rule, d.At, d.Layer, d.Detail
+	lead := d.Lead()
+	c.Verdict, c.Risk, c.Rule, c.At, c.Layer, c.Reason = d.Verdict.String(), string(d.Risk), lead.Rule, lead.Pos.Short(), lead.Layer, d.Detail()
 	profile := f.policy.profile()
 	if profile == nil {
 		return
@@ -289,12 +291,12 @@ func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	if may && mayNot {
 		n.Tainted = true
 		either(&forecast, profile.Foresee(f.policy.call(t, c.Args, n), gaps),
-			profiles.Reason{List: "raise", Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
+			call.Reason{List: "raise", Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
 	}
 	if f.mayAsk > 0 {
 		n.Asks += f.mayAsk
 		either(&forecast, profile.Foresee(f.policy.call(t, c.Args, n), gaps),
-			profiles.Reason{List: "limits", Text: "it depends on how many questions the run has asked before"})
+			call.Reason{List: "limits", Text: "it depends on how many questions the run has asked before"})
 	}
 	if len(forecast.Verdicts) < 2 {
 		c.Reason = reasons(forecast.Decision)
@@ -305,12 +307,12 @@ func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 		c.Verdicts = append(c.Verdicts, v.String())
 	}
 	for _, r := range forecast.Depends {
-		c.Depends = append(c.Depends, reasonText(r))
+		c.Depends = append(c.Depends, r.String())
 	}
 }
 
 // either adds what a call may get under other circumstances, and what it depends on then.
-func either(forecast *profiles.Forecast, other profiles.Forecast, on profiles.Reason) {
+func either(forecast *profiles.Forecast, other profiles.Forecast, on call.Reason) {
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(forecast.Verdicts, other.Verdicts))))
 	if len(all) > len(forecast.Verdicts) {
 		forecast.Depends = append(forecast.Depends, on)
@@ -320,12 +322,12 @@ func either(forecast *profiles.Forecast, other profiles.Forecast, on profiles.Re
 
 // reasons puts what speaks for a decision into one line; the rule that decided
 // stands beside it.
-func reasons(d profiles.Decision) string {
+func reasons(d call.Decision) string {
 	var texts []string
 	for i, r := range d.Reasons {
 		text := r.Text
 		if i > 0 {
-			text = reasonText(r)
+			text = r.String()
 		}
 		if text != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
@@ -353,15 +355,15 @@ func (f *foresight) count(c *PlannedCall, t *hostfns.Tool) {
 	if c.Refused() {
 		return
 	}
-	if c.Verdict == hostfns.Ask.String() {
+	if c.Verdict == call.Ask.String() {
 		f.counters.Asks++
 	}
-	if slices.Contains(c.Verdicts, hostfns.Ask.String()) {
+	if slices.Contains(c.Verdicts, call.Ask.String()) {
 		f.mayAsk++
 	}
 	switch {
 	case t.Trusted:
-	case slices.Contains(c.Verdicts, hostfns.Deny.String()):
+	case slices.Contains(c.Verdicts, call.Deny.String()):
 		f.mayRead = true
 	default:
 		f.counters.Tainted = true

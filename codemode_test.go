@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
@@ -366,7 +367,7 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 	tightened := strings.Replace(original, `"denylist": [`, `"denylist": ["time__*", "filesystem__write_*", `, 1)
 	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
 		write(tightened)
-		for e.Config().Profile("supervised").Decide(profiles.Call{Server: "time", Tool: "now"}).Verdict != profiles.Deny {
+		for e.Config().Profile("supervised").Decide(profiles.Call{Server: "time", Tool: "now"}).Verdict != call.Deny {
 			select {
 			case <-changed:
 			case <-ctx.Done():

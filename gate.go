@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
@@ -129,7 +130,7 @@ func (g *Gate) describe(tools []GateTool) error {
 		of[t.Server] = append(of[t.Server], catalog.Tool{
 			Server: t.Server, Raw: t.Tool, Title: t.Title, Description: t.Description, Input: t.Input, Annotations: t.Annotations,
 		})
-		g.display[catalog.Canonical(t.Server, t.Tool)] = t.Display
+		g.display[call.Name(t.Server, t.Tool)] = t.Display
 	}
 	for server, list := range of {
 		for _, p := range g.tools.Replace(server, list) {
@@ -145,7 +146,7 @@ func (g *Gate) Run() string { return g.id }
 // Execute has do make a call, if it may be made, and returns what do does. An
 // error is [*DeniedError] if the call was refused, [*hostfns.ArgumentError] if its
 // arguments do not fit the tool, else that of do.
-func (g *Gate) Execute(ctx context.Context, call ToolCall, do Do) (json.RawMessage, error) {
+func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage, error) {
 	if do == nil {
 		panic("codemode: Execute needs a function that makes the call")
 	}
@@ -153,19 +154,19 @@ func (g *Gate) Execute(ctx context.Context, call ToolCall, do Do) (json.RawMessa
 		return nil, err
 	}
 	defer g.e.running.Done()
-	name := catalog.Canonical(call.Server, call.Tool)
+	name := call.Name(tc.Server, tc.Tool)
 	if cause := context.Cause(g.ctx); cause != nil {
 		return nil, g.over(name, cause)
 	}
-	if len(call.Args) == 0 {
-		call.Args = json.RawMessage("{}")
+	if len(tc.Args) == 0 {
+		tc.Args = json.RawMessage("{}")
 	}
-	p := &passing{call: call, name: name, do: do}
+	p := &passing{call: tc, name: name, do: do}
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, passingKey{}, p))
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })()
 	n := int(g.calls.Add(1))
-	value, err := g.run.Call(ctx, hostfns.Invocation{ID: n, Name: name, Args: call.Args})
+	value, err := g.run.Call(ctx, hostfns.Invocation{ID: n, Name: name, Args: tc.Args})
 	x, refused := errors.AsType[*hostfns.Exception](err)
 	switch {
 	case err == nil:
@@ -179,7 +180,7 @@ func (g *Gate) Execute(ctx context.Context, call ToolCall, do Do) (json.RawMessa
 	switch x.Class {
 	case hostfns.ToolCallDenied:
 		denied := &DeniedError{Tool: name, Reason: text("reason"), Detail: text("detail"), Rule: text("rule")}
-		g.e.log.Info("a call was refused", "run", g.id, "tool", name, "arguments", slog.StringValue(approvals.Shown(call.Args, g.display[name])), "reason", denied.Reason)
+		g.e.log.Info("a call was refused", "run", g.id, "tool", name, "arguments", slog.StringValue(approvals.Shown(tc.Args, g.display[name])), "reason", denied.Reason)
 		return nil, denied
 	case hostfns.InvalidArguments:
 		return nil, &hostfns.ArgumentError{Path: text("path"), Expected: text("expected"), Got: text("got")}

@@ -18,23 +18,25 @@ var layers = map[string]struct {
 	ours    []string
 	outside []string
 }{
+	"call": {}, // the words of a call, which every package may import
+
 	// Leaves.
 	"sandbox":         {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":        {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
-	"profiles":        {ours: []string{"internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
-	"catalog":         {ours: []string{"internal/strictjson"}},
+	"profiles":        {ours: []string{"call", "internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
+	"catalog":         {ours: []string{"call", "internal/strictjson"}},
 	"upstream":        {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"approvals":       {outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
-	"hostfns":         {},
+	"hostfns":         {ours: []string{"call"}},
 	"store":           {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
 	"audit":           {ours: []string{"internal/encoded", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
-	".":            {ours: []string{"internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
+	".":            {ours: []string{"call", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
 	"server":       {ours: []string{".", "profiles", "approvals", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
 	"console":      {ours: []string{"approvals", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"cmd/codemode": {ours: []string{".", "call", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

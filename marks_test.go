@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -93,10 +94,10 @@ func TestAMarkOnlyTightens(t *testing.T) {
 	for _, tt := range []struct {
 		profile string
 		value   any
-		want    profiles.Verdict
+		want    call.Verdict
 	}{
-		{"strict", "ask", profiles.Deny}, {"strict", "never", profiles.Allow},
-		{"asks", "never", profiles.Ask}, {"asks", "ask", profiles.Ask}, {"denies", "ask", profiles.Deny}, {"denies", false, profiles.Deny},
+		{"strict", "ask", call.Deny}, {"strict", "never", call.Allow},
+		{"asks", "never", call.Ask}, {"asks", "ask", call.Ask}, {"denies", "ask", call.Deny}, {"denies", false, call.Deny},
 	} {
 		d := cfg.Profile(tt.profile).Decide(profiles.Call{Server: "s", Tool: "t", Annotations: map[string]any{profiles.ApprovalMark: tt.value}})
 		if d.Verdict != tt.want {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
@@ -111,25 +112,25 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 }
 
 // foresee gives the verdicts that calls of a tool may get, whatever their arguments.
-func (e *Evaluator) foresee(policy *policy, profile *profiles.Profile, t *catalog.Tool) []profiles.Verdict {
-	call := policy.call(e.tool(t), nil, hostfns.Counters{})
-	if !profile.Visible(call) {
-		return []profiles.Verdict{profiles.Deny}
+func (e *Evaluator) foresee(policy *policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
+	c := policy.call(e.tool(t), nil, hostfns.Counters{})
+	if !profile.Visible(c) {
+		return []call.Verdict{call.Deny}
 	}
-	forecast := profile.Foresee(call, profiles.Gaps{Unknown: []string{""}})
+	forecast := profile.Foresee(c, profiles.Gaps{Unknown: []string{""}})
 	if len(forecast.Verdicts) < 2 {
-		return []profiles.Verdict{forecast.Decision.Verdict}
+		return []call.Verdict{forecast.Decision.Verdict}
 	}
 	return forecast.Verdicts
 }
 
-func (p *ServerRules) add(t *catalog.Tool, verdicts []profiles.Verdict) {
+func (p *ServerRules) add(t *catalog.Tool, verdicts []call.Verdict) {
 	switch {
 	case len(verdicts) > 1:
 		p.Depends = append(p.Depends, t.Raw)
-	case verdicts[0] == profiles.Allow:
+	case verdicts[0] == call.Allow:
 		p.Allowed++
-	case verdicts[0] == profiles.Ask:
+	case verdicts[0] == call.Ask:
 		p.Asked = append(p.Asked, t.Raw)
 	default:
 		p.Denied++

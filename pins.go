@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/profiles"
@@ -135,7 +136,7 @@ func (p *pins) observe(identity string, tools []catalog.Tool) (changed []string,
 	err = p.refresh()
 	for i := range tools {
 		t := &tools[i]
-		name, digest := catalog.Canonical(t.Server, t.Raw), t.Definition()
+		name, digest := call.Name(t.Server, t.Raw), t.Definition()
 		key := identity + " " + t.Raw
 		known := p.tools[key]
 		if known == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -96,7 +97,7 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 func (p *Plan) outcome() string {
 	asked := 0
 	for i := range p.Calls {
-		if !p.Calls[i].Refused() && p.Calls[i].Verdict == hostfns.Ask.String() {
+		if !p.Calls[i].Refused() && p.Calls[i].Verdict == call.Ask.String() {
 			asked++
 		}
 	}
@@ -131,16 +132,16 @@ func (c *PlannedCall) summary() string {
 			text += "; " + oneLine(d, detailRunes)
 		}
 	}
-	if c.Risk != "" && c.Verdict == hostfns.Ask.String() {
+	if c.Risk != "" && c.Verdict == call.Ask.String() {
 		text += ", risk " + c.Risk
 	}
-	if c.How == analysis.Value && c.Verdict != hostfns.Allow.String() {
+	if c.How == analysis.Value && c.Verdict != call.Allow.String() {
 		text += ", if it is called"
 	}
 	if source := c.source(); source != "" {
 		text += " (" + source + ")"
 	}
-	if c.Reason != "" && c.Verdict != hostfns.Allow.String() && !strings.HasPrefix(c.Reason, "the profile ") { // that goes without saying
+	if c.Reason != "" && c.Verdict != call.Allow.String() && !strings.HasPrefix(c.Reason, "the profile ") { // that goes without saying
 		text += ": " + oneLine(c.Reason, detailRunes)
 	}
 	if c.Problem != "" {
@@ -201,7 +202,7 @@ func (p *Plan) writeToken(b *strings.Builder) {
 
 // refused lists the calls that the rules are sure to refuse.
 func (p *Plan) refused() []PlannedCall {
-	return slices.DeleteFunc(slices.Clone(p.Calls), func(c PlannedCall) bool { return c.Verdict != hostfns.Deny.String() })
+	return slices.DeleteFunc(slices.Clone(p.Calls), func(c PlannedCall) bool { return c.Verdict != call.Deny.String() })
 }
 
 // advise fills in what could be changed, and by whom.
@@ -215,7 +216,7 @@ func (p *Plan) advise(saved bool) {
 			p.suggest("%s: there is no %s; did you mean %s?", at, tool, alternatives(c.Nearest))
 		case c.Verdict == VerdictUnknownTool:
 			p.suggest("%s: there is no %s; search_tools finds the tools that there are", at, tool)
-		case c.Verdict == hostfns.Deny.String():
+		case c.Verdict == call.Deny.String():
 			p.suggest("%s: leave %s out, or catch ToolCallDeniedError and go on without it", at, tool)
 			if request := c.request(p.Profile); c.Refused() && !seen[request] {
 				seen[request] = true
@@ -223,7 +224,7 @@ func (p *Plan) advise(saved bool) {
 			}
 		case c.Problem != "":
 			p.suggest("%s: %s; get_tools([%q]) shows what %s takes", at, oneLine(c.Problem, detailRunes), tool, tool)
-		case c.Verdict == VerdictDepends && c.Verdicts[0] == hostfns.Deny.String():
+		case c.Verdict == VerdictDepends && c.Verdicts[0] == call.Deny.String():
 			p.suggest("%s: write the arguments that the rules look at in the text, and the verdict of %s is known", at, tool)
 		}
 	}
@@ -265,15 +266,15 @@ func (p *Plan) reply() string {
 		c := &p.Calls[i]
 		tool := oneLine(c.Tool, 80)
 		switch {
-		case c.Verdict == hostfns.Deny.String() && !c.Refused(): // perhaps nobody calls it
-		case c.Verdict == hostfns.Deny.String() && !denied[tool]:
+		case c.Verdict == call.Deny.String() && !c.Refused(): // perhaps nobody calls it
+		case c.Verdict == call.Deny.String() && !denied[tool]:
 			denied[tool] = true
 			why := ""
 			if source := c.source(); source != "" {
 				why = " (" + source + ")"
 			}
 			refused = append(refused, tool+why)
-		case !c.Refused() && c.Verdict == hostfns.Ask.String() && !asked[tool]:
+		case !c.Refused() && c.Verdict == call.Ask.String() && !asked[tool]:
 			asked[tool] = true
 			questions = append(questions, tool)
 		case !c.Refused() && c.Verdict == VerdictDepends && !slices.Contains(perhaps, tool):
@@ -386,7 +387,7 @@ func unreturnedHint(at analysis.Position) string {
 func staleText(err error) string {
 	problem := "it cannot be used"
 	if problems, ok := errors.AsType[profiles.Problems](err); ok && len(problems) > 0 {
-		problem = place(problems[0].Position) + ": " + problems[0].Message
+		problem = problems[0].Position.Short() + ": " + problems[0].Message
 		if problems[0].Hint != "" {
 			problem += " (" + problems[0].Hint + ")"
 		}

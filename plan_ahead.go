@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
@@ -124,7 +125,7 @@ func (a *asker) putPlan(
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run,
 		Principal: a.principal, Session: a.session, Client: a.client, Profile: r.Profile,
-		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: hostfns.Ask.String(), Risk: r.Risk,
+		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: r.Risk,
 		Proposed: r.Args, Shown: r.Args,
 	}
 	if err := a.e.recorder.Record(ctx, entry); err != nil {
@@ -198,7 +199,7 @@ func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
 	if a.looked {
 		return
 	}
-	key := approvals.AheadKey(a.principal, q.Profile, q.Decision.ProfileDigest, a.hash)
+	key := approvals.AheadKey(a.principal, q.Profile, q.Decision.Digest, a.hash)
 	grants, err := a.e.grants.For(ctx, key)
 	if err != nil {
 		a.e.log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)

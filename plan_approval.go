@@ -7,6 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 )
 
@@ -47,7 +48,7 @@ func (a *asker) foresee(run, profile string) []planned {
 		_, clean := f.tainted(c)
 		before.Tainted = !clean
 		foreseen := f.call(c)
-		if foreseen.Verdict != hostfns.Ask.String() || foreseen.Refused() {
+		if foreseen.Verdict != call.Ask.String() || foreseen.Refused() {
 			continue
 		}
 		line := a.line(f, c, &foreseen, before, run, profile)

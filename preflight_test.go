@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 )
 
@@ -127,7 +128,7 @@ func TestPinsThatAreFull(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	changed := func(i int) bool {
-		return p.changed(catalog.Canonical("s", tools[i].Raw), tools[i].Definition(), p.now())
+		return p.changed(call.Name("s", tools[i].Raw), tools[i].Definition(), p.now())
 	}
 	if changed(0) || changed(1) || !changed(2) {
 		t.Errorf("asked about: %v %v %v", changed(0), changed(1), changed(2))

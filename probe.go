@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 )
 
@@ -36,7 +37,7 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 	}
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
-		Tool: r.Name, Verdict: hostfns.Ask.String(), Risk: r.Risk, Proposed: args, Shown: args,
+		Tool: r.Name, Verdict: call.Ask.String(), Risk: r.Risk, Proposed: args, Shown: args,
 	}
 	if err := e.recorder.Record(ctx, entry); err != nil {
 		return approvals.Answer{}, err

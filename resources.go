@@ -6,14 +6,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/upstream"
 )
 
 // resourceTool names what codemode.read_resource calls as far as policies are
 // concerned: <server>__read_resource.
-func resourceTool(server string) string { return catalog.Canonical(server, hostfns.ReadResource) }
+func resourceTool(server string) string { return call.Name(server, hostfns.ReadResource) }
 
 // resource returns the tool of that name that stands for reading a server's
 // resources, nil if there is no such server.

@@ -197,7 +197,7 @@ func (e *Evaluator) script(name string) (*savedProgram, error) {
 		}
 		pinned = rule
 	}
-	return refuse("its content is not what was allowed at %s: its SHA-256 is %s; a person has to look at it and allow it again", place(pinned.Pos), hash)
+	return refuse("its content is not what was allowed at %s: its SHA-256 is %s; a person has to look at it and allow it again", pinned.Pos.Short(), hash)
 }
 
 // readScript reads one plain file of bounded length.

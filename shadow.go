@@ -3,6 +3,7 @@ package codemode
 import (
 	"sync"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -12,7 +13,7 @@ type shadows struct {
 	noted sync.Map // what was noted: a call is decided several times on its way
 }
 
-func (s *shadows) compare(e *Evaluator, live *profiles.Profile, c profiles.Call, d profiles.Decision) {
+func (s *shadows) compare(e *Evaluator, live *profiles.Profile, c profiles.Call, d call.Decision) {
 	beside := live.Shadow()
 	if beside == nil {
 		return

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Catalog is the set of tools known now. All methods may be called at the
@@ -108,15 +110,15 @@ func (c *Catalog) place(server string, l *listing) {
 // newListing does what can be done without knowing the other servers.
 func newListing(server string, tools []Tool) *listing {
 	l := &listing{}
-	if name := canonical(server); name == "" || strings.Contains(name, separator) {
+	if name := call.Part(server); name == "" || strings.Contains(name, call.Separator) {
 		l.problems = append(l.problems, Problem{Server: server, Code: "bad_name", Message: fmt.Sprintf(
-			"server %q: its name must not be empty or contain %q, which parts a server from its tools; all its tools are withheld", server, separator)})
+			"server %q: its name must not be empty or contain %q, which parts a server from its tools; all its tools are withheld", server, call.Separator)})
 		l.index = newIndex(server, nil)
 		return l
 	}
 	room := newPatternRoom()
 	for _, t := range tools {
-		t.Server, t.Name = server, Canonical(server, t.Raw)
+		t.Server, t.Name = server, call.Name(server, t.Raw)
 		t.Digest = t.digest()
 		t.compiled, t.declared, t.outputs, t.learned = new(compiled), new(declared), new(outputs), new(learned)
 		if t.Raw == "" {
@@ -170,7 +172,7 @@ func (c *Catalog) build() *state {
 	servers := slices.Sorted(maps.Keys(c.servers))
 	sameServer := map[string]int{} // canonical server name to how many have it
 	for _, name := range servers {
-		sameServer[canonical(name)]++
+		sameServer[call.Part(name)]++
 	}
 	for _, name := range servers {
 		l := c.servers[name]
@@ -181,7 +183,7 @@ func (c *Catalog) build() *state {
 		}
 		for _, t := range l.tools {
 			switch other := s.byName[t.Name]; {
-			case s.collision[t.Name] != nil || sameServer[canonical(name)] > 1:
+			case s.collision[t.Name] != nil || sameServer[call.Part(name)] > 1:
 				s.collision[t.Name] = append(s.collision[t.Name], t)
 			case other != nil:
 				delete(s.byName, t.Name)
@@ -257,7 +259,7 @@ func (c *Catalog) Find(name string) (*Tool, error) {
 	if t := s.byName[name]; t != nil {
 		return t, nil
 	}
-	if t := s.byName[canonical(name)]; t != nil && t.Server+separator+t.Raw == name {
+	if t := s.byName[call.Part(name)]; t != nil && t.Server+call.Separator+t.Raw == name {
 		return t, nil
 	}
 	if s.collision[name] != nil {
@@ -272,8 +274,8 @@ func (c *Catalog) Has(name string) bool {
 	if s.byName[name] != nil || s.collision[name] != nil {
 		return true
 	}
-	t := s.byName[canonical(name)]
-	return t != nil && t.Server+separator+t.Raw == name
+	t := s.byName[call.Part(name)]
+	return t != nil && t.Server+call.Separator+t.Raw == name
 }
 
 // Tools returns all tools that can be called, sorted by name. The slice is the caller's.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/google/go-cmp/cmp"
 )
@@ -24,8 +25,8 @@ func TestCanonicalNames(t *testing.T) {
 		{"a", "line\nbreak", "a__line_break"},
 		{"a", "a\xffb", "a__a_b"},
 	} {
-		if got := catalog.Canonical(row.server, row.raw); got != row.want {
-			t.Errorf("Canonical(%q, %q) = %q, want %q", row.server, row.raw, got, row.want)
+		if got := call.Name(row.server, row.raw); got != row.want {
+			t.Errorf("call.Name(%q, %q) = %q, want %q", row.server, row.raw, got, row.want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // nearestMax is how many names an error offers; more would be noise to a model.
@@ -17,8 +19,8 @@ func (s *state) nearest(name string) []string {
 	if len(name) > 200 { // nobody meant that
 		return nil
 	}
-	wanted := strings.ToLower(canonical(name))
-	_, wantedTool, hasServer := strings.Cut(wanted, separator)
+	wanted := strings.ToLower(call.Part(name))
+	_, wantedTool, hasServer := strings.Cut(wanted, call.Separator)
 	if !hasServer {
 		wantedTool = wanted
 	}
@@ -30,7 +32,7 @@ func (s *state) nearest(name string) []string {
 	cells := 0
 	for _, t := range s.sorted {
 		whole := strings.ToLower(t.Name)
-		_, tool, _ := strings.Cut(whole, separator)
+		_, tool, _ := strings.Cut(whole, call.Separator)
 		limit := 1 + len(wanted)/4
 		if cells += len(wanted) * (2*limit + 1); cells > nearestCells {
 			break

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strings"
 )
 
 // A Tool is one tool of one upstream. It must not change once it is in a [Catalog].
@@ -29,26 +28,6 @@ type Tool struct {
 	declared *declared // what Declarations needs, set by Replace
 	outputs  *outputs  // what ValidateResult needs, set by Replace
 	learned  *learned  // what is known of results without a schema, set by Replace
-}
-
-// Canonical returns the name under which programs call the tool that the
-// server spells raw: <server>__<tool>, in which every character that could not
-// stand in a JavaScript name is replaced by an underscore.
-func Canonical(server, raw string) string {
-	return canonical(server) + separator + canonical(raw)
-}
-
-// separator parts the server from the tool; no server's canonical name may contain it.
-const separator = "__"
-
-func canonical(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '$':
-			return r
-		}
-		return '_'
-	}, s)
 }
 
 // digest is the SHA-256, in hexadecimal, of the canonical JSON of what the

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // reference returns the name of the type that is referred to, and sees to it
@@ -81,7 +83,7 @@ func (w *typeWriter) nameOf(ref string) string {
 	if last == "" {
 		last = w.part
 	}
-	name := typeName(w.tool + "_" + canonical(last))
+	name := typeName(w.tool + "_" + call.Part(last))
 	for first := name; w.taken[name] > 0; {
 		w.taken[first]++
 		name = fmt.Sprintf("%s_%d", first, w.taken[first])

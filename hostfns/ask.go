@@ -1,18 +1,19 @@
 package hostfns
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // ask puts an admitted call to a person. The run's clock stands still from the
 // moment the call waits. It returns no exception when the call may be sent: then a holds
 // the tool, the arguments and the decision of that moment, and the context is what the call
 // goes on under. A call that waited when its run was saved is decided anew first.
-func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, before bool) (context.Context, *Exception) {
+func (r *Run) ask(ctx context.Context, c *ongoing, in Invocation, a *admission, before bool) (context.Context, *Exception) {
 	if in.Pause != nil {
 		defer in.Pause()()
 	}
@@ -42,7 +43,7 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 		return ctx, q.refusal
 	case ctx.Err() != nil:
 		return ctx, runEnded(c) // a late yes counts for nothing
-	case a.answer.How == "" && a.decision.Verdict == Allow:
+	case a.answer.How == "" && a.decision.Verdict == call.Allow:
 		return ctx, nil // since it waited
 	}
 	if x := r.edited(ctx, c, a); x != nil {
@@ -60,14 +61,14 @@ func (r *Run) ask(ctx context.Context, c *call, in Invocation, a *admission, bef
 	return ctx, nil
 }
 
-func (r *Run) isApproved(c *call) bool {
+func (r *Run) isApproved(c *ongoing) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return c.done != nil
 }
 
 // edited puts the arguments that a person allowed in the place of those that the program gave.
-func (r *Run) edited(ctx context.Context, c *call, a *admission) *Exception {
+func (r *Run) edited(ctx context.Context, c *ongoing, a *admission) *Exception {
 	if a.answer.Args == nil {
 		return nil
 	}
@@ -84,7 +85,7 @@ func (r *Run) edited(ctx context.Context, c *call, a *admission) *Exception {
 }
 
 // check says what is wrong with other arguments for a call that a person is asked about.
-func (r *Run) check(c *call, a *admission) func(json.RawMessage) error {
+func (r *Run) check(c *ongoing, a *admission) func(json.RawMessage) error {
 	tool, before := a.tool, c.before
 	before.Asked = true
 	return func(raw json.RawMessage) error {
@@ -97,14 +98,14 @@ func (r *Run) check(c *call, a *admission) func(json.RawMessage) error {
 				return err
 			}
 		}
-		if d := r.decide(&call{before: before}, &admission{tool: tool, args: args}); d.Verdict == Deny {
-			return fmt.Errorf("it would be denied: %s", cmp.Or(d.Detail, "no rule allows it"))
+		if d := r.decide(&ongoing{before: before}, &admission{tool: tool, args: args}); d.Verdict == call.Deny {
+			return fmt.Errorf("it would be denied: %s", d.Detail())
 		}
 		return nil
 	}
 }
 
-func (r *Run) question(c *call, a *admission) *Question {
+func (r *Run) question(c *ongoing, a *admission) *Question {
 	return &Question{
 		Run: r.info.ID, Call: c.Call, Profile: r.info.Profile, Tool: a.tool, Args: a.args, Decision: a.decision, Check: r.check(c, a),
 	}
@@ -112,13 +113,13 @@ func (r *Run) question(c *call, a *admission) *Question {
 
 // refresh finds and decides a call once more. Another tool under the name it
 // was decided for undoes everything so far.
-func (r *Run) refresh(ctx context.Context, c *call, a *admission) *Exception {
+func (r *Run) refresh(ctx context.Context, c *ongoing, a *admission) *Exception {
 	now, err := r.gate.deps.Tools.Find(ctx, a.tool.Name)
 	if err != nil {
 		return denied(a.tool.Name, ReasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}
 	if now.Server != a.tool.Server || now.Raw != a.tool.Raw || now.Digest != a.tool.Digest {
-		a.answer, a.decision.How = Answer{}, DefinitionChanged // whatever the person said was about another tool
+		a.answer, a.redefined = Answer{}, true // whatever the person said was about another tool
 		return denied(a.tool.Name, ReasonPolicy, "the tool's definition changed while the call waited for a person; call it again", "")
 	}
 	a.tool = now
@@ -128,36 +129,37 @@ func (r *Run) refresh(ctx context.Context, c *call, a *admission) *Exception {
 
 // release decides an approved call again: an approval stands for what was
 // shown, so a stricter profile undoes it.
-func (r *Run) release(ctx context.Context, c *call, a *admission, asked Decision) *Exception {
+func (r *Run) release(ctx context.Context, c *ongoing, a *admission, asked call.Decision) *Exception {
 	if x := r.refresh(ctx, c, a); x != nil {
 		return x
 	}
 	d := a.decision
-	same := d.ProfileDigest != "" && d.ProfileDigest == asked.ProfileDigest
+	same := d.Digest != "" && d.Digest == asked.Digest
+	rule := d.Lead().Rule
 	switch {
-	case d.Verdict == Deny && same:
+	case d.Verdict == call.Deny && same:
 		return r.denial(a)
-	case d.Verdict == Deny:
-		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and denies it now", d.Rule)
-	case d.Verdict == Ask && riskRank(d.Risk) > riskRank(asked.Risk) && same && a.proposed != nil:
-		return denied(a.tool.Name, ReasonDenied, "with the arguments that a person wrote it is riskier than what they were asked about", d.Rule)
-	case d.Verdict == Ask && riskRank(d.Risk) > riskRank(asked.Risk):
-		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", d.Rule)
-	case d.Verdict == Ask && a.answer.How == "fallback" && !d.Fallback:
-		return denied(a.tool.Name, ReasonPolicy, "the profile changed and needs a person's answer now", d.Rule)
+	case d.Verdict == call.Deny:
+		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and denies it now", rule)
+	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0 && same && a.proposed != nil:
+		return denied(a.tool.Name, ReasonDenied, "with the arguments that a person wrote it is riskier than what they were asked about", rule)
+	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0:
+		return denied(a.tool.Name, ReasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", rule)
+	case d.Verdict == call.Ask && a.answer.How == "fallback" && !d.Fallback:
+		return denied(a.tool.Name, ReasonPolicy, "the profile changed and needs a person's answer now", rule)
 	}
 	if a.answer.Use != nil {
 		switch err := a.answer.Use(ctx, r.question(c, a)); {
 		case err == nil:
 		case errors.Is(err, ErrChanged):
-			return denied(a.tool.Name, ReasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", d.Rule)
+			return denied(a.tool.Name, ReasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
 		case errors.Is(err, ErrTooLate):
-			return denied(a.tool.Name, ReasonTimeout, "a person allowed it: "+err.Error()+"; call it again", d.Rule)
+			return denied(a.tool.Name, ReasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
 		case ctx.Err() != nil:
 			return runEnded(c)
 		default:
 			r.gate.deps.Log.Error("a person's yes could not be used", "run", r.info.ID, "call", c.Call, "tool", a.tool.Name, "error", err)
-			return denied(a.tool.Name, ReasonDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", d.Rule)
+			return denied(a.tool.Name, ReasonDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
 		}
 	}
 	return nil
@@ -166,12 +168,12 @@ func (r *Run) release(ctx context.Context, c *call, a *admission, asked Decision
 // RunEnded is the detail of a call that is not made because its run has ended.
 const RunEnded = "the run ended first"
 
-func runEnded(c *call) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
+func runEnded(c *ongoing) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
 
 // remember keeps a refusal for the rest of the run, and counts those of people.
 // What is refused in one round counts once: it is one no to one question, and
 // must not end the run over the calls that were allowed with it.
-func (r *Run) remember(c *call, a *admission, x *Exception, counted *bool) {
+func (r *Run) remember(c *ongoing, a *admission, x *Exception, counted *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refused[a.key()] = x
@@ -217,16 +219,4 @@ func refusalDetail(a Answer) string {
 		text = fmt.Sprintf("%s; the person's words: %s", text, a.Reason)
 	}
 	return text
-}
-
-func riskRank(risk string) int {
-	switch risk {
-	case "low", "":
-		return 0
-	case "medium":
-		return 1
-	case "high":
-		return 2
-	}
-	return 3 // critical, and whatever a newer profile may say
 }

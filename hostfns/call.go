@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // recordAfterwards bounds the writing of an outcome: it must still be written
@@ -40,7 +42,7 @@ func (r *Run) Call(ctx context.Context, in Invocation) (value json.RawMessage, e
 }
 
 // pass has a call admitted and sends it, and enters how it ended.
-func (r *Run) pass(c *call, admit func() (context.Context, *admission, error)) (value json.RawMessage, err error) {
+func (r *Run) pass(c *ongoing, admit func() (context.Context, *admission, error)) (value json.RawMessage, err error) {
 	start := time.Time{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -65,12 +67,14 @@ type admission struct {
 	tool     *Tool
 	args     json.RawMessage
 	proposed json.RawMessage // what the program gave, when a person allowed other arguments
-	decision Decision
+	decision call.Decision
 	answer   Answer // zero unless somebody had to be asked
+
+	redefined bool // since it was asked about, its name has become another tool's
 }
 
 // admit takes a call through everything that comes before sending it. It returns what the call goes on under.
-func (r *Run) admit(ctx context.Context, c *call, in Invocation) (context.Context, *admission, error) {
+func (r *Run) admit(ctx context.Context, c *ongoing, in Invocation) (context.Context, *admission, error) {
 	a := &admission{}
 	defer r.arrived(c)
 	refuse := func(x *Exception, by string) (context.Context, *admission, error) {
@@ -91,7 +95,7 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (context.Contex
 	}
 	r.count(c, a)
 	a.decision = r.decide(c, a)
-	if a.decision.Verdict == Deny {
+	if a.decision.Verdict == call.Deny {
 		return refuse(r.denial(a), decidedBy(a.decision))
 	}
 	// After the denials: the schema of a tool it may not use is none of the program's business.
@@ -103,14 +107,14 @@ func (r *Run) admit(ctx context.Context, c *call, in Invocation) (context.Contex
 			return refuse(asInvalid(a.tool.Name, err), "error")
 		}
 	}
-	if a.decision.Verdict == Ask {
+	if a.decision.Verdict == call.Ask {
 		return r.approve(ctx, c, in, a, false)
 	}
 	return r.authorise(ctx, c, a)
 }
 
 // approve asks about a call. before says that it waited when its run was saved.
-func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission, before bool) (context.Context, *admission, error) {
+func (r *Run) approve(ctx context.Context, c *ongoing, in Invocation, a *admission, before bool) (context.Context, *admission, error) {
 	ctx, x := r.ask(ctx, c, in, a, before)
 	if x != nil {
 		return nil, nil, r.refuse(ctx, c, a, x, a.decider())
@@ -119,7 +123,7 @@ func (r *Run) approve(ctx context.Context, c *call, in Invocation, a *admission,
 }
 
 // authorise is the last step before a call is sent: that it is has to be on record.
-func (r *Run) authorise(ctx context.Context, c *call, a *admission) (context.Context, *admission, error) {
+func (r *Run) authorise(ctx context.Context, c *ongoing, a *admission) (context.Context, *admission, error) {
 	if ctx.Err() != nil {
 		return nil, nil, r.refuse(ctx, c, a, runEnded(c), "error")
 	}
@@ -140,15 +144,15 @@ func (r *Run) find(ctx context.Context, name string) (*Tool, error) {
 	return r.gate.deps.Tools.Find(ctx, name)
 }
 
-func (r *Run) decide(c *call, a *admission) Decision {
+func (r *Run) decide(c *ongoing, a *admission) call.Decision {
 	if r.info.Policy == nil {
-		return Decision{Detail: "no policy is in force"}
+		return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: "no policy is in force"}}}
 	}
 	return r.info.Policy.Decide(a.tool, a.args, c.before)
 }
 
 // count notes that this very call is made once more.
-func (r *Run) count(c *call, a *admission) {
+func (r *Run) count(c *ongoing, a *admission) {
 	r.mu.Lock()
 	c.before.Repeat = r.seen[a.key()]
 	r.seen[a.key()]++
@@ -158,7 +162,7 @@ func (r *Run) count(c *call, a *admission) {
 
 // tally notes what people have been asked so far, and what has been read. The question about the call
 // itself is not among it, so that deciding again after the answer counts the same.
-func (r *Run) tally(c *call, a *admission) {
+func (r *Run) tally(c *ongoing, a *admission) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.before.Asks, c.before.Refusals = r.asks, r.refusals
@@ -167,7 +171,7 @@ func (r *Run) tally(c *call, a *admission) {
 }
 
 // read notices that words of a server are about to reach the program.
-func (r *Run) read(c *call, t *Tool, reply *Reply, err error) {
+func (r *Run) read(c *ongoing, t *Tool, reply *Reply, err error) {
 	if said := words(reply, err); said != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -179,12 +183,12 @@ func (r *Run) read(c *call, t *Tool, reply *Reply, err error) {
 func (a *admission) key() string { return a.tool.Name + "\x00" + digest(a.args) }
 
 func (r *Run) denial(a *admission) *Exception {
-	return denied(a.tool.Name, cmp.Or(a.decision.Code, ReasonDenied), a.decision.Detail, a.decision.Rule)
+	return denied(a.tool.Name, cmp.Or(a.decision.Code, ReasonDenied), a.decision.Detail(), a.decision.Lead().Rule)
 }
 
 // send performs an admitted call and records its outcome, also when the run
 // has ended in the meantime.
-func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMessage, failed error) {
+func (r *Run) send(ctx context.Context, c *ongoing, a *admission) (value json.RawMessage, failed error) {
 	start := time.Now()
 	outcome := OutcomeUnknown
 	defer func() { r.recordOutcome(ctx, c, a, outcome, value, failed, time.Since(start)) }()
@@ -228,7 +232,7 @@ func (r *Run) send(ctx context.Context, c *call, a *admission) (value json.RawMe
 }
 
 // finish enters how a call ended in the run's list.
-func (r *Run) finish(c *call, sent time.Time, err error) {
+func (r *Run) finish(c *ongoing, sent time.Time, err error) {
 	defer r.left(c)
 	r.update(c, func() {
 		c.over = true
@@ -241,7 +245,7 @@ func (r *Run) finish(c *call, sent time.Time, err error) {
 }
 
 // became enters how a call ended. The caller holds the lock of the run.
-func (c *call) became(err error) {
+func (c *ongoing) became(err error) {
 	x, ok := errors.AsType[*Exception](err)
 	if err == nil {
 		c.State = Done
@@ -275,7 +279,7 @@ func (c *call) became(err error) {
 }
 
 // left tells those who wait for a call that a person allowed that it is over.
-func (r *Run) left(c *call) {
+func (r *Run) left(c *ongoing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.done == nil {

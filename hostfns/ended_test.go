@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A run that ends while a call is being refused tells of that call what the record says of it.
@@ -28,7 +30,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 					<-goesOn
 				}
 			}
-			w.decide = func(*Tool, json.RawMessage) Decision { stop("decide"); return Decision{} }
+			w.decide = func(*Tool, json.RawMessage) call.Decision { stop("decide"); return call.Decision{} }
 			w.record = func(Entry) error { stop("record"); return nil }
 			r := w.run()
 			over := make(chan struct{})
@@ -56,7 +58,7 @@ func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
 	for name, said := range map[string]Answer{"a person refuses": no, "a person allows": yes,
 		"nobody answers": {How: "none", Code: ReasonTimeout}} {
 		w := newWorld()
-		w.decide, w.answer = verdict(Ask), answer(said)
+		w.decide, w.answer = verdict(call.Ask), answer(said)
 		claimed := 0
 		_, _ = w.run().Call(t.Context(), Invocation{ID: 1, Name: "fs__write", Args: json.RawMessage(`{}`),
 			Claim: func(context.Context) error {
@@ -71,13 +73,13 @@ func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
 	w.answer = answer(yes)
 	decisions, claims := map[string]int{}, 0
 	var mu sync.Mutex
-	w.decide = func(_ *Tool, args json.RawMessage) Decision {
+	w.decide = func(_ *Tool, args json.RawMessage) call.Decision {
 		mu.Lock()
 		defer mu.Unlock()
 		if decisions[string(args)]++; string(args) == `{"n":2}` && decisions[string(args)] > 1 {
-			return Decision{Code: "limit"}
+			return call.Decision{Code: "limit"}
 		}
-		return Decision{Verdict: Ask, ProfileDigest: "p"}
+		return call.Decision{Verdict: call.Ask, Digest: "p"}
 	}
 	r := w.run()
 	var both sync.WaitGroup

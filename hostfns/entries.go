@@ -6,17 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // entry describes a call as far as it has come.
-func (r *Run) entry(kind string, c *call, a *admission) Entry {
+func (r *Run) entry(kind string, c *ongoing, a *admission) Entry {
+	decided := a.decision.Lead()
 	e := Entry{
 		Time: time.Now(), Kind: kind,
 		Run: r.info.ID, Call: c.Call, Principal: r.info.Principal, Client: r.info.Client,
 		Session: r.info.Session, Role: r.info.Role, Script: r.info.Script,
-		Profile: r.info.Profile, ProfileDigest: a.decision.ProfileDigest,
-		Tool: c.Tool, Verdict: a.decision.Verdict.String(), Risk: a.decision.Risk,
-		Rule: a.decision.Rule, At: a.decision.At, Layer: a.decision.Layer,
+		Profile: r.info.Profile, ProfileDigest: a.decision.Digest,
+		Tool: c.Tool, Verdict: a.decision.Verdict.String(), Risk: string(a.decision.Risk),
+		Rule: decided.Rule, At: decided.Pos.Short(), Layer: decided.Layer,
 		DecidedBy: a.decider(), Channel: a.answer.Channel, By: a.answer.By, Grant: a.answer.Grant, Scope: a.answer.Scope, Waited: a.answer.Took,
 	}
 	if a.tool != nil {
@@ -47,13 +50,13 @@ func (r *Run) entry(kind string, c *call, a *admission) Entry {
 // DefinitionChanged is what decided a call whose tool is not the one that was reviewed, or asked about.
 const DefinitionChanged = "definition_changed"
 
-func decidedBy(d Decision) string {
+func decidedBy(d call.Decision) string {
 	switch {
-	case d.How != "":
-		return d.How
+	case d.Lead().List == "definition":
+		return DefinitionChanged
 	case d.Code == ReasonLimit:
 		return "limit"
-	case d.Rule != "":
+	case d.Lead().Rule != "":
 		return "rule"
 	}
 	return "default"
@@ -64,11 +67,14 @@ func decidedBy(d Decision) string {
 func (a *admission) decider() string {
 	switch a.answer.How {
 	case "":
+		if a.redefined {
+			return DefinitionChanged
+		}
 		return decidedBy(a.decision)
 	case "none":
 		switch {
-		case a.decision.How != "":
-			return a.decision.How
+		case a.redefined, a.decision.Lead().List == "definition":
+			return DefinitionChanged
 		case a.answer.Code == ReasonCanceled:
 			return "error"
 		}
@@ -80,7 +86,7 @@ func (a *admission) decider() string {
 // refuse enters that a call is not made, in the run's list and then in the record, and returns what the program is
 // told. Where the run has ended over the call, that is why it is not made, whatever else was found since: so whoever
 // sent the program was told.
-func (r *Run) refuse(ctx context.Context, c *call, a *admission, x *Exception, by string) *Exception {
+func (r *Run) refuse(ctx context.Context, c *ongoing, a *admission, x *Exception, by string) *Exception {
 	if !r.update(c, func() { c.became(x) }) {
 		x, by = runEnded(c), "error"
 	}
@@ -90,7 +96,7 @@ func (r *Run) refuse(ctx context.Context, c *call, a *admission, x *Exception, b
 
 // recordRefusal writes why a call did not happen. If it cannot be written the
 // call still does not happen, so the error only goes to the log.
-func (r *Run) recordRefusal(ctx context.Context, c *call, a *admission, x *Exception, by string) {
+func (r *Run) recordRefusal(ctx context.Context, c *ongoing, a *admission, x *Exception, by string) {
 	if r.leaves() {
 		return
 	}
@@ -108,7 +114,7 @@ func (r *Run) recordRefusal(ctx context.Context, c *call, a *admission, x *Excep
 	r.recordLate(ctx, e)
 }
 
-func (r *Run) recordOutcome(ctx context.Context, c *call, a *admission, outcome string, result json.RawMessage, failure error, took time.Duration) {
+func (r *Run) recordOutcome(ctx context.Context, c *ongoing, a *admission, outcome string, result json.RawMessage, failure error, took time.Duration) {
 	e := r.entry(KindOutcome, c, a)
 	e.Outcome, e.Took, e.Result = outcome, took, result
 	if failure != nil {
@@ -121,7 +127,7 @@ func (r *Run) recordOutcome(ctx context.Context, c *call, a *admission, outcome 
 func (r *Run) leaves() bool { return r.info.Leaving != nil && r.info.Leaving() }
 
 // note tells the recorder, if it wants to know, how a question comes along.
-func (r *Run) note(ctx context.Context, kind string, c *call, a *admission) {
+func (r *Run) note(ctx context.Context, kind string, c *ongoing, a *admission) {
 	noter, ok := r.gate.deps.Recorder.(Noter)
 	if !ok || r.leaves() {
 		return

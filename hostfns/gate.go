@@ -103,7 +103,7 @@ type Run struct {
 	open     bool     // a round of questions is under way
 	coming   int      // calls that are not decided yet
 	ended    bool
-	calls    []*call
+	calls    []*ongoing
 	seen     map[string]int        // how often each call was decided, by tool and arguments
 	refused  map[string]*Exception // refusals by a person or for want of one, likewise
 	asks     int
@@ -143,8 +143,8 @@ type Report struct {
 	Reads    bool          // it was sent, and the upstream says that its tool changes nothing
 }
 
-// call is one call on its way through the Gate.
-type call struct {
+// ongoing is one call on its way through the Gate.
+type ongoing struct {
 	Report
 	// Touched by the call's own goroutine only.
 	before  Counters // what happened before it
@@ -169,7 +169,7 @@ func (r *Run) Seen() int {
 
 // begin enters a call in the list, unless it is one of a host function; nil
 // means that the run is over.
-func (r *Run) begin(in Invocation) *call {
+func (r *Run) begin(in Invocation) *ongoing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -177,9 +177,9 @@ func (r *Run) begin(in Invocation) *call {
 	}
 	r.invoked++
 	if r.functions[in.Name] != nil || in.Name == AskUser {
-		return &call{}
+		return &ongoing{}
 	}
-	c := &call{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, pause: in.Pause, coming: true}
+	c := &ongoing{Report: Report{Call: in.ID, Tool: in.Name}, before: Counters{Calls: len(r.calls)}, pause: in.Pause, coming: true}
 	r.calls = append(r.calls, c)
 	r.coming++
 	return c
@@ -187,7 +187,7 @@ func (r *Run) begin(in Invocation) *call {
 
 // update changes a call under the lock. It reports false, and changes nothing,
 // when the run has been closed over the call.
-func (r *Run) update(c *call, change func()) bool {
+func (r *Run) update(c *ongoing, change func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.over {

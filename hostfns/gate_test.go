@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // world is everything around a Gate: what crosses its borders is written to log.
@@ -23,7 +25,7 @@ type world struct {
 	log   []string
 	tools map[string]*Tool
 
-	decide func(t *Tool, args json.RawMessage) Decision
+	decide func(t *Tool, args json.RawMessage) call.Decision
 	hidden func(t *Tool) bool
 	answer func(ctx context.Context, q *Question) Answer
 	record func(e Entry) error
@@ -56,9 +58,9 @@ func (w *world) Find(_ context.Context, name string) (*Tool, error) {
 	return nil, &NotFoundError{Name: name, Nearest: []string{"fs__read"}}
 }
 
-func (w *world) Decide(t *Tool, args json.RawMessage, _ Counters) Decision {
+func (w *world) Decide(t *Tool, args json.RawMessage, _ Counters) call.Decision {
 	if w.decide == nil {
-		return Decision{Verdict: Allow}
+		return call.Decision{Verdict: call.Allow}
 	}
 	d := w.decide(t, args)
 	w.note("decide %s %s: %v", t.Name, args, d.Verdict)
@@ -109,9 +111,9 @@ func (w *world) sent() int {
 	return n
 }
 
-func verdict(v Verdict) func(*Tool, json.RawMessage) Decision {
-	return func(*Tool, json.RawMessage) Decision {
-		return Decision{Verdict: v, Risk: "medium", Rule: "the-rule", At: "p.json:3"}
+func verdict(v call.Verdict) func(*Tool, json.RawMessage) call.Decision {
+	return func(*Tool, json.RawMessage) call.Decision {
+		return call.Decision{Verdict: v, Risk: call.Medium, Reasons: []call.Reason{{Rule: "the-rule", Pos: call.Position{File: "p.json", Line: 3}}}}
 	}
 }
 
@@ -147,7 +149,7 @@ func wantLog(t *testing.T, w *world, want ...string) {
 
 func TestOrderOfAnApprovedCall(t *testing.T) {
 	w := newWorld()
-	w.decide, w.answer = verdict(Ask), answer(yes)
+	w.decide, w.answer = verdict(call.Ask), answer(yes)
 	v, x := use(t, w.run(), 1, "fs__write", `{ "path": "a" }`)
 	if x != nil || string(v) != `"ok"` {
 		t.Fatalf("got %s, %v; want \"ok\"", v, x)
@@ -177,27 +179,29 @@ func TestRefusals(t *testing.T) {
 	}{
 		{
 			name:  "a denied call is recorded and not sent",
-			setup: func(w *world) { w.decide = verdict(Deny) },
+			setup: func(w *world) { w.decide = verdict(call.Deny) },
 			args:  `{}`, reason: "denied", rule: "the-rule",
 			log: []string{"decide fs__write {}: deny", "record refused denied"},
 		},
 		{
 			name: "a denial keeps its own code and words",
 			setup: func(w *world) {
-				w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Code: "limit", Detail: "20 asks"} }
+				w.decide = func(*Tool, json.RawMessage) call.Decision {
+					return call.Decision{Code: call.CodeLimit, Reasons: []call.Reason{{Text: "20 asks"}}}
+				}
 			},
 			args: `{}`, reason: "limit", detail: "20 asks",
 			log: []string{"decide fs__write {}: deny", "record refused limit"},
 		},
 		{
 			name:  "a person's no stops it, in the person's words",
-			setup: func(w *world) { w.decide, w.answer = verdict(Ask), answer(no) },
+			setup: func(w *world) { w.decide, w.answer = verdict(call.Ask), answer(no) },
 			args:  `{}`, reason: "elicitation_declined", rule: "the-rule", detail: "a person was asked and refused; the person's words: not today",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused elicitation_declined"},
 		},
 		{
 			name:  "an empty answer is a no by nobody",
-			setup: func(w *world) { w.decide, w.answer = verdict(Ask), answer(Answer{}) },
+			setup: func(w *world) { w.decide, w.answer = verdict(call.Ask), answer(Answer{}) },
 			args:  `{}`, reason: "no_approver", rule: "the-rule", detail: "it needs a person's approval and nobody could be asked",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "record refused no_approver"},
 		},
@@ -210,8 +214,8 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "a profile that tightens during the question wins over the yes",
 			setup: func(w *world) {
-				w.decide = verdict(Ask)
-				w.answer = func(context.Context, *Question) Answer { w.decide = verdict(Deny); return yes }
+				w.decide = verdict(call.Ask)
+				w.answer = func(context.Context, *Question) Answer { w.decide = verdict(call.Deny); return yes }
 			},
 			args: `{}`, reason: "policy_changed", rule: "the-rule", detail: "the profile changed while a person was asked and denies it now",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: deny", "record refused policy_changed"},
@@ -219,9 +223,9 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "a risk that rises during the question wins over the yes",
 			setup: func(w *world) {
-				w.decide = verdict(Ask)
+				w.decide = verdict(call.Ask)
 				w.answer = func(context.Context, *Question) Answer {
-					w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Risk: "critical"} }
+					w.decide = func(*Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Risk: "critical"} }
 					return yes
 				}
 			},
@@ -231,12 +235,14 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "a fallback that was withdrawn allows nothing",
 			setup: func(w *world) {
-				w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Fallback: true} }
+				w.decide = func(*Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Fallback: true} }
 				w.answer = func(context.Context, *Question) Answer {
-					w.decide = verdict(Ask)
+					w.decide = verdict(call.Ask)
 					return Answer{Allowed: true, How: "fallback"}
 				}
-				w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Risk: "medium", Fallback: true} }
+				w.decide = func(*Tool, json.RawMessage) call.Decision {
+					return call.Decision{Verdict: call.Ask, Risk: "medium", Fallback: true}
+				}
 			},
 			args: `{}`, reason: "policy_changed", rule: "the-rule", detail: "the profile changed and needs a person's answer now",
 			log: []string{"decide fs__write {}: ask", "ask fs__write {}", "decide fs__write {}: ask", "record refused policy_changed"},
@@ -244,7 +250,7 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "another tool under the same name is not what the person saw",
 			setup: func(w *world) {
-				w.decide = verdict(Ask)
+				w.decide = verdict(call.Ask)
 				w.answer = func(context.Context, *Question) Answer {
 					w.tools["fs__write"] = &Tool{Server: "fs", Raw: "write", Name: "fs__write", Digest: "d2"}
 					return yes
@@ -256,7 +262,7 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "a tool that goes away during the question is not called",
 			setup: func(w *world) {
-				w.decide = verdict(Ask)
+				w.decide = verdict(call.Ask)
 				w.answer = func(context.Context, *Question) Answer { delete(w.tools, "fs__write"); return yes }
 			},
 			args: `{}`, reason: "policy_changed", detail: "the tool disappeared while the call waited for a person",
@@ -307,7 +313,7 @@ func TestGateWithoutPowers(t *testing.T) {
 	if x == nil || x.Props["reason"] != "denied" {
 		t.Errorf("a run without a policy: got %v, want a denial", x)
 	}
-	w.decide = verdict(Ask)
+	w.decide = verdict(call.Ask)
 	_, x = use(t, gate.Run(RunInfo{Policy: w}), 1, "fs__read", `{}`)
 	if x == nil || x.Props["reason"] != "no_approver" {
 		t.Errorf("a run without an asker: got %v, want no_approver", x)
@@ -319,7 +325,7 @@ func TestGateWithoutPowers(t *testing.T) {
 
 func TestSameCallIsAskedOnceAfterARefusal(t *testing.T) {
 	w := newWorld()
-	w.decide, w.answer = verdict(Ask), answer(no)
+	w.decide, w.answer = verdict(call.Ask), answer(no)
 	r := w.run()
 	for id, args := range []string{`{"n":1}`, `{ "n": 1 }`, `{"n":2}`} {
 		if _, x := use(t, r, id+1, "fs__write", args); x.Props["reason"] != "elicitation_declined" {
@@ -341,7 +347,7 @@ func TestSameCallIsAskedOnceAfterARefusal(t *testing.T) {
 func TestTwoIdenticalCallsNeedTwoAnswers(t *testing.T) {
 	w := newWorld()
 	var asked, open int
-	w.decide = verdict(Ask)
+	w.decide = verdict(call.Ask)
 	w.answer = func(context.Context, *Question) Answer {
 		if open++; open > 1 {
 			t.Error("two questions of one run are open at once")
@@ -368,14 +374,14 @@ func TestSchemaComesAfterDenials(t *testing.T) {
 	w.tools["fs__write"].Validate = func(context.Context, json.RawMessage) error {
 		return &ArgumentError{Path: "/path", Expected: "string", Got: "number"}
 	}
-	w.decide, w.answer = verdict(Ask), answer(yes)
+	w.decide, w.answer = verdict(call.Ask), answer(yes)
 	_, x := use(t, w.run(), 1, "fs__write", `{"path":1}`)
 	want := &Exception{Class: InvalidArguments, Message: "fs__write: /path: expected string, got number",
 		Props: map[string]any{"toolName": "fs__write", "path": "/path", "expected": "string", "got": "number"}}
 	if diff := cmp.Diff(want, x); diff != "" {
 		t.Errorf("wrong arguments (-want +got):\n%s", diff)
 	}
-	w.decide = verdict(Deny)
+	w.decide = verdict(call.Deny)
 	if _, x = use(t, w.run(), 1, "fs__write", `{"path":1}`); x.Class != ToolCallDenied {
 		t.Errorf("a denied tool told its schema: %v", x)
 	}
@@ -491,14 +497,14 @@ func TestOutcomes(t *testing.T) {
 func TestWhatAnEndedRunReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = func(tool *Tool, _ json.RawMessage) Decision {
+		w.decide = func(tool *Tool, _ json.RawMessage) call.Decision {
 			switch tool.Name {
 			case "fs__write":
-				return Decision{Verdict: Ask}
+				return call.Decision{Verdict: call.Ask}
 			case "pay__send":
-				return Decision{Verdict: Allow}
+				return call.Decision{Verdict: call.Allow}
 			}
-			return Decision{Verdict: Allow}
+			return call.Decision{Verdict: call.Allow}
 		}
 		w.answer = func(ctx context.Context, q *Question) Answer {
 			<-ctx.Done()
@@ -551,7 +557,7 @@ func TestWhatAnEndedRunReports(t *testing.T) {
 
 func TestClockStopsWhileAPersonIsAwaited(t *testing.T) {
 	w := newWorld()
-	w.decide, w.answer = verdict(Ask), answer(yes)
+	w.decide, w.answer = verdict(call.Ask), answer(yes)
 	pause := func() func() {
 		w.note("pause")
 		return func() { w.note("resume") }
@@ -603,29 +609,29 @@ type counting struct {
 	seen *[]Counters
 }
 
-func (c counting) Decide(t *Tool, _ json.RawMessage, n Counters) Decision {
+func (c counting) Decide(t *Tool, _ json.RawMessage, n Counters) call.Decision {
 	*c.seen = append(*c.seen, n)
 	if t.Name == "fs__write" {
-		return Decision{Verdict: Ask}
+		return call.Decision{Verdict: call.Ask}
 	}
-	return Decision{Verdict: Allow}
+	return call.Decision{Verdict: call.Allow}
 }
 
 // While one question is open a second call waits; the profile changes meanwhile.
 func TestQueuedCallIsDecidedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		then Verdict
+		then call.Verdict
 		sent int
 		log  string
 	}{
-		{"a profile that denies by then", Deny, 0, "record refused denied"},
-		{"a profile that allows by then", Allow, 1, "record outcome ok"},
+		{"a profile that denies by then", call.Deny, 0, "record refused denied"},
+		{"a profile that allows by then", call.Allow, 1, "record outcome ok"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
-				w.decide = verdict(Ask)
+				w.decide = verdict(call.Ask)
 				open := make(chan struct{})
 				asked := 0
 				w.answer = func(context.Context, *Question) Answer {
@@ -652,7 +658,7 @@ func TestQueuedCallIsDecidedAgain(t *testing.T) {
 
 func TestRefusalsByPeopleAreReported(t *testing.T) {
 	w := newWorld()
-	w.decide, w.answer = verdict(Ask), answer(no)
+	w.decide, w.answer = verdict(call.Ask), answer(no)
 	var told []int
 	r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{Policy: w, Asker: w, Refused: func(n int) { told = append(told, n) }})
 	use(t, r, 1, "fs__write", `{"n":1}`)

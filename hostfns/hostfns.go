@@ -25,6 +25,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Tool is what the Gate needs to know of one tool at one moment.
@@ -66,7 +68,7 @@ type Finder interface {
 // Policy decides the calls of one run, each time against the profile of that
 // moment. It is called from many goroutines and must not wait.
 type Policy interface {
-	Decide(t *Tool, args json.RawMessage, n Counters) Decision
+	Decide(t *Tool, args json.RawMessage, n Counters) call.Decision
 	// Hidden says that no arguments whatever would get t past Decide; such a
 	// tool does not show up in what the program can discover.
 	Hidden(t *Tool) bool
@@ -114,45 +116,6 @@ type Reply struct {
 	Blocks map[string]json.RawMessage
 }
 
-// A Verdict is what a policy says about one call. The zero value denies.
-type Verdict int
-
-const (
-	Deny Verdict = iota
-	Ask
-	Allow
-)
-
-func (v Verdict) String() string {
-	switch v {
-	case Ask:
-		return "ask"
-	case Allow:
-		return "allow"
-	}
-	return "deny"
-}
-
-// A Decision is a verdict with what a program, a person and the record need to
-// understand it.
-type Decision struct {
-	Verdict Verdict
-	Risk    string   // low, medium, high or critical
-	Rule    string   // id of the rule that decided; "" means that none did
-	At      string   // where that rule stands, as file:line
-	Layer   string   // what narrows the profile and decided: floor, "overlay NAME"; "" is the profile itself
-	How     string   // what decided when it was neither a rule nor the default: definition_changed
-	Code    string   // why, for a deny: denied, bad_arguments or limit; "" means denied
-	Detail  string   // one sentence for the program
-	Reasons []string // for the person who is asked
-
-	ProfileDigest string
-	Fallback      bool          // allowed without an answer when nobody can be asked
-	Firm          bool          // a person has to answer: nothing that was allowed before does
-	AskTimeout    time.Duration // how long a person has; zero is the asker's default
-	Remember      any           // what the Policy tells the Asker about remembering the answer
-}
-
 // A Question is one call as it is put to a person.
 type Question struct {
 	Run      string
@@ -160,7 +123,7 @@ type Question struct {
 	Profile  string
 	Tool     *Tool
 	Args     json.RawMessage // the bytes that will be sent
-	Decision Decision
+	Decision call.Decision
 	// Check says what is wrong with other arguments that a person wants to allow instead.
 	Check func(args json.RawMessage) error
 }

@@ -26,7 +26,7 @@ func (e *ResultError) Error() string {
 
 // checkOutput holds a result against the tool's output schema. What does not
 // fit is noted, or, where the tool is strict, an exception.
-func (r *Run) checkOutput(ctx context.Context, c *call, t *Tool, reply *Reply) *Exception {
+func (r *Run) checkOutput(ctx context.Context, c *ongoing, t *Tool, reply *Reply) *Exception {
 	if t.ValidateOutput == nil {
 		return nil
 	}

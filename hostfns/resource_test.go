@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // withResources is a world whose server fs has resources.
 func withResources() (*world, *Run) {
 	w := newWorld()
-	w.decide = verdict(Allow)
+	w.decide = verdict(call.Allow)
 	w.tools["fs__read_resource"] = &Tool{Server: "fs", Raw: "read_resource", Name: "fs__read_resource", Digest: "resources/read", Resource: true}
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, ResourceTool: func(server string) string { return server + "__read_resource" }})
 	return w, gate.Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Asker: w})
@@ -40,11 +42,11 @@ func TestReadingAResourcePassesTheGate(t *testing.T) {
 
 func TestAResourceIsDeniedAndAskedAboutLikeATool(t *testing.T) {
 	w, r := withResources()
-	w.decide = verdict(Deny)
+	w.decide = verdict(call.Deny)
 	if _, x := use(t, r, 1, ReadResource, `["fs","file:///a.md"]`); x == nil || x.Class != ToolCallDenied || x.Props["toolName"] != "fs__read_resource" {
 		t.Errorf("denied: got %v", x)
 	}
-	w.decide, w.answer = verdict(Ask), answer(no)
+	w.decide, w.answer = verdict(call.Ask), answer(no)
 	if _, x := use(t, r, 2, ReadResource, `["fs","file:///a.md"]`); x == nil || x.Props["reason"] != ReasonDeclined {
 		t.Errorf("refused by a person: got %v", x)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // Questions of one run are put in rounds. A call that has to be asked about
@@ -34,7 +36,7 @@ type Rememberer interface {
 // An asked call waits for an answer.
 type asked struct {
 	ctx       context.Context
-	call      *call
+	call      *ongoing
 	admission *admission
 	progress  func() (calls int, waiting bool)
 	waited    bool // behind another question
@@ -43,7 +45,7 @@ type asked struct {
 	closed    bool // answered is; under the run's lock
 
 	// Set before answered is closed.
-	decided Decision // what was shown
+	decided call.Decision // what was shown
 	refusal *Exception
 }
 
@@ -58,7 +60,7 @@ const (
 )
 
 // arrived notes that a call is decided, and will join no round that it has not joined.
-func (r *Run) arrived(c *call) {
+func (r *Run) arrived(c *ongoing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.coming {
@@ -218,14 +220,14 @@ func (r *Run) put(round []*asked, gatherer Gatherer) {
 
 // isPut reports whether people see the question about a call since before the run was saved. An equal call may have been refused
 // meanwhile, but who answers this one is told that the answer is taken.
-func (r *Run) isPut(c *call) bool {
+func (r *Run) isPut(c *ongoing) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return c.before.Asked
 }
 
 // nowPut notes that people see the question about a call, and reports whether they did before.
-func (r *Run) nowPut(c *call) (before bool) {
+func (r *Run) nowPut(c *ongoing) (before bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if before = c.before.Asked; !before {
@@ -247,7 +249,7 @@ func (r *Run) answered(q *asked, answer Answer, counted *bool) {
 		return
 	}
 	if q.ctx.Err() == nil {
-		q.refusal = denied(a.tool.Name, cmp.Or(answer.Code, ReasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), a.decision.Rule)
+		q.refusal = denied(a.tool.Name, cmp.Or(answer.Code, ReasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), a.decision.Lead().Rule)
 		r.remember(q.call, a, q.refusal, counted)
 	}
 	if len(r.unsent()) == 0 {
@@ -275,7 +277,7 @@ func (r *Run) approved(q *asked) {
 }
 
 // unsent lists the calls that a person allowed and that are on their way to be sent.
-func (r *Run) unsent() (calls []*call) {
+func (r *Run) unsent() (calls []*ongoing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.calls {
@@ -290,7 +292,7 @@ func (r *Run) unsent() (calls []*call) {
 // until ctx ends. It is called when the program has ended, and with it the context of the calls that nobody has allowed.
 func (r *Run) Carry(ctx context.Context) {
 	r.mu.Lock()
-	var carried []*call
+	var carried []*ongoing
 	for _, c := range r.calls {
 		if c.done != nil && !c.over {
 			carried = append(carried, c)
@@ -348,9 +350,9 @@ func (r *Run) settled(q *asked) bool {
 		case q.refusal != nil:
 		case q.ctx.Err() != nil:
 			q.refusal = runEnded(c)
-		case a.decision.Verdict == Deny:
+		case a.decision.Verdict == call.Deny:
 			q.refusal = r.denial(a)
-		case a.decision.Verdict == Allow && !r.isPut(c): // else somebody may have refused it already
+		case a.decision.Verdict == call.Allow && !r.isPut(c): // else somebody may have refused it already
 			return true
 		}
 	}

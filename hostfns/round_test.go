@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A form is an asker that is put several questions at once, and remembers what it was asked.
@@ -90,7 +92,7 @@ func (w *world) ask(f *form, change ...func(*RunInfo)) *Run {
 func TestC2RoundsOfQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		f := &form{answer: func(q *Question) Answer {
 			if strings.Contains(string(q.Args), "no") {
 				return no
@@ -127,7 +129,7 @@ func TestQuestionsWaitForTheProgram(t *testing.T) {
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
-			w.decide = verdict(Ask)
+			w.decide = verdict(call.Ask)
 			f := &form{answer: func(*Question) Answer { return yes }}
 			r := w.ask(f)
 			start := time.Now()
@@ -159,11 +161,11 @@ func TestQuestionsWaitForTheProgram(t *testing.T) {
 func TestQuestionsWaitForCallsThatAreBeingDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = func(_ *Tool, args json.RawMessage) Decision {
+		w.decide = func(_ *Tool, args json.RawMessage) call.Decision {
 			if strings.Contains(string(args), "slow") {
 				time.Sleep(time.Second)
 			}
-			return Decision{Verdict: Ask}
+			return call.Decision{Verdict: call.Ask}
 		}
 		f := &form{answer: func(*Question) Answer { return yes }}
 		together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":"slow"}`)
@@ -178,7 +180,7 @@ func TestQuestionsWaitForCallsThatAreBeingDecided(t *testing.T) {
 func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		f := &form{alone: true, remembered: map[string]bool{`{"a":0}`: true}}
 		f.answer = func(q *Question) Answer {
 			if strings.Contains(string(q.Args), "no") {
@@ -205,7 +207,7 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 		if by["grant"] != 3 || by["person"] != 1 {
 			t.Errorf("decided by %v", by)
 		}
-		w.decide = func(*Tool, json.RawMessage) Decision { return Decision{Verdict: Ask, Firm: true} }
+		w.decide = func(*Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Firm: true} }
 		f.rounds = nil
 		if together(t.Context(), r, nil, `{"a":0}`); len(f.rounds) != 1 {
 			t.Error("a grant answers what a person has to")
@@ -217,7 +219,7 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		f := &form{answer: func(q *Question) Answer {
 			if strings.Contains(string(q.Args), "no") {
 				return no
@@ -245,7 +247,7 @@ func TestE8RefusalsOfOneRoundCountOnce(t *testing.T) {
 func TestRoundsThatEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		f := &form{answer: func(*Question) Answer { return yes }}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(500*time.Millisecond, cancel)
@@ -253,18 +255,18 @@ func TestRoundsThatEnd(t *testing.T) {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
 		var decided atomic.Int32
-		w.decide = func(*Tool, json.RawMessage) Decision {
+		w.decide = func(*Tool, json.RawMessage) call.Decision {
 			if decided.Add(1) > 2 {
 				panic("boom") // when the second call is decided again
 			}
-			return Decision{Verdict: Ask}
+			return call.Decision{Verdict: call.Ask}
 		}
 		f.answer = func(*Question) Answer { return yes }
 		r := w.ask(f)
 		if got := together(t.Context(), r, nil, `{"a":1}`, `{"a":2}`); w.sent() != 0 || strings.Contains(strings.Join(got, " "), "ok") {
 			t.Errorf("a policy that crashes: got %v, %d sent", got, w.sent())
 		}
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		f.answer = func(*Question) Answer { panic("boom") }
 		if got := together(t.Context(), w.ask(f), nil, `{"a":1}`, `{"a":2}`); !slices.Equal(got, []string{ReasonNoApprover, ReasonNoApprover}) || w.sent() != 0 {
 			t.Errorf("got %v, %d sent", got, w.sent())
@@ -275,7 +277,7 @@ func TestRoundsThatEnd(t *testing.T) {
 // C12: a yes is taken for the call as it is when it is released; what does not fit it is not sent.
 func TestC12AYesIsTakenOnce(t *testing.T) {
 	w := newWorld()
-	w.decide = verdict(Ask)
+	w.decide = verdict(call.Ask)
 	var used []string
 	f := &form{answer: func(*Question) Answer {
 		a := yes
@@ -348,7 +350,7 @@ func ends(t *testing.T, r *Run, args ...string) (results []string, reports []Rep
 func TestMixedAnswersAreCarriedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
 			select {
 			case <-time.After(20 * time.Second):
@@ -404,7 +406,7 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 func TestARunWaitsForApprovedCallsWithinTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -447,7 +449,7 @@ func (s *streaming) AskAll(ctx context.Context, qs []*Question, answered func(in
 func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = verdict(Ask)
+		w.decide = verdict(call.Ask)
 		s := &streaming{form: form{answer: func(*Question) Answer { return yes }}, each: time.Minute}
 		r := NewGate(Deps{Tools: w, Recorder: w, Sender: w}).Run(RunInfo{ID: "r1", Policy: w, Asker: s})
 		start := time.Now()
@@ -493,7 +495,7 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
-			w.decide = verdict(Ask)
+			w.decide = verdict(call.Ask)
 			notes := &noting{world: w}
 			gate := NewGate(Deps{Tools: w, Recorder: notes, Sender: w})
 			here := &parting{form: form{alone: row.alone, answer: func(*Question) Answer { return row.first }}}

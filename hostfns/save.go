@@ -69,7 +69,7 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	r := g.Run(info)
 	r.taint.size = mostTraced + 1 // what was answered before is not saved, so no value is known to come from a trusted server
 	for _, one := range s.Calls {
-		c := &call{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
+		c := &ongoing{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
 		if a := one.Asking; a != nil {
 			c.asking = &admission{tool: &Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}, args: a.Args}
 			c.coming = true // all of them are one round again
@@ -95,7 +95,7 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 // [Run.Call] would have. Of the invocation the name and the arguments do not count.
 func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	r.mu.Lock()
-	var c *call
+	var c *ongoing
 	for _, one := range r.calls {
 		if one.Call == in.ID && one.asking != nil { // also if the run has ended since
 			c = one

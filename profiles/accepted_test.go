@@ -99,8 +99,8 @@ func TestSchemaAcceptsTheExamples(t *testing.T) {
 func TestServersKeepTheirTextWithoutComments(t *testing.T) {
 	c := parse(t, "{\"mcpServers\": {\n  \"b\": { \"command\": \"x\", /* why */ \"args\": [ \"1e2\", 1e2, ], },\n  \"a-1\": {\"url\": \"http:\\/\\/x\", \"trustAnnotations\": true} }}")
 	want := []Server{
-		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2",1e2]}`), Pos: Position{"codemode.json", 2, 3}},
-		{Name: "a-1", JSON: []byte(`{"url":"http:\/\/x","trustAnnotations":true}`), Pos: Position{"codemode.json", 3, 3}, TrustAnnotations: true},
+		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2",1e2]}`), Pos: Position{File: "codemode.json", Line: 2, Column: 3}},
+		{Name: "a-1", JSON: []byte(`{"url":"http:\/\/x","trustAnnotations":true}`), Pos: Position{File: "codemode.json", Line: 3, Column: 3}, TrustAnnotations: true},
 	}
 	if diff := cmp.Diff(want, c.Servers); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)

@@ -3,6 +3,8 @@ package profiles
 import (
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // An area is a set of tools: those of one server or of all, whose names fit a shape.
@@ -37,7 +39,7 @@ var anything = shape{star: true}
 // exactly is the shape of one name as programs know it.
 func exactly(name string) shape {
 	var s shape
-	for _, c := range sanitise(name) {
+	for _, c := range call.Part(name) {
 		s.head = append(s.head, letters{of: string(c)})
 	}
 	return s
@@ -56,7 +58,7 @@ func wildcard(pattern string) shape {
 
 func anyCase(text string) []letters {
 	var all []letters
-	for _, c := range sanitise(text) {
+	for _, c := range call.Part(text) {
 		all = append(all, letters{of: bothCases(c)})
 	}
 	return all

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // An ExpectedCall is a call with what a profile should make of it: a row of a table.
@@ -95,18 +97,18 @@ func (c *ExpectedCall) read(verdict, rest string) (message, hint string) {
 // Call is the call of the row, for a configuration whose servers are known.
 func (c *Config) Call(tool string, args json.RawMessage) Call {
 	if server, name, ok := strings.Cut(tool, "."); ok && !strings.Contains(tool, "__") {
-		return Call{Server: server, Tool: name, Name: Canonical(server, name), Args: args}
+		return Call{Server: server, Tool: name, Name: call.Name(server, name), Args: args}
 	}
 	for _, s := range c.Servers {
 		if name, ok := strings.CutPrefix(tool, s.Name+"__"); ok {
-			return Call{Server: s.Name, Tool: name, Name: Canonical(s.Name, name), Args: args}
+			return Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: args}
 		}
-		if name, ok := strings.CutPrefix(tool, sanitise(s.Name)+"__"); ok {
-			return Call{Server: s.Name, Tool: name, Name: Canonical(s.Name, name), Args: args}
+		if name, ok := strings.CutPrefix(tool, call.Part(s.Name)+"__"); ok {
+			return Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: args}
 		}
 	}
 	server, name, _ := strings.Cut(tool, "__")
-	return Call{Server: server, Tool: name, Name: sanitise(tool), Args: args}
+	return Call{Server: server, Tool: name, Name: call.Part(tool), Args: args}
 }
 
 // A RowResult is a row and what the profile makes of it.
@@ -136,13 +138,13 @@ func (c *Config) try(row ExpectedCall) RowResult {
 	switch {
 	case r.Decision.Verdict != row.Verdict:
 		r.Failure = fmt.Sprintf("got %s, want %s", r.Decision.Verdict, row.Verdict)
-	case row.Rule != "" && !r.Decision.restsOn(row.Rule):
+	case row.Rule != "" && !restsOn(&r.Decision, row.Rule):
 		r.Failure = fmt.Sprintf("got %s as wanted, but not for the rule %q", r.Decision.Verdict, row.Rule)
 	}
 	return r
 }
 
-func (d *Decision) restsOn(rule string) bool {
+func restsOn(d *Decision, rule string) bool {
 	for _, r := range d.Reasons {
 		if r.Rule == rule {
 			return true

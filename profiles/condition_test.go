@@ -260,7 +260,7 @@ func TestConditions(t *testing.T) {
 				if l.wide {
 					want = row.wide
 				}
-				d := p.Decide(call("a b", row.args))
+				d := p.Decide(callOf("a b", row.args))
 				if d.Verdict != l.want[want] {
 					t.Errorf("got %s\nwant %s, because the condition is %c for %s", described(d), l.want[want], want, row.args)
 				}
@@ -298,7 +298,7 @@ func TestClosedAllow(t *testing.T) {
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			p := profile(t, `"allowlist": [`+fmt.Sprintf(rule, row.when)+`]`)
-			if d := p.Decide(call("a b", row.args)); d.Verdict != row.want {
+			if d := p.Decide(callOf("a b", row.args)); d.Verdict != row.want {
 				t.Errorf("got %s\nwant %s", described(d), row.want)
 			}
 		})
@@ -306,23 +306,23 @@ func TestClosedAllow(t *testing.T) {
 	t.Run("names are not places, and places no names", func(t *testing.T) {
 		for when, args := range map[string]string{`{"/f/": {"exists": true}}`: `{"f": [1]}`, `{"/*": {"exists": true}}`: `{"*": 1}`, `{"/f/0": {"exists": true}}`: `{"f": {"1": 1}}`} {
 			p := profile(t, `"allowlist": [{"tool": "a__b", "others": "none", "when": `+when+`}]`)
-			if got := p.Explain(call("a b", args)).Considered[0].Result; got != "false" {
+			if got := p.Explain(callOf("a b", args)).Considered[0].Result; got != "false" {
 				t.Errorf("%s with %s: got %s, want false", when, args, got)
 			}
 		}
 	})
 	t.Run("a rule that names no arguments", func(t *testing.T) {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "others": "none"}]`)
-		if d := p.Decide(call("a b", ``)); d.Verdict != Allow {
+		if d := p.Decide(callOf("a b", ``)); d.Verdict != Allow {
 			t.Errorf("without arguments: got %s, want allow", described(d))
 		}
-		if d := p.Decide(call("a b", `{"x": null}`)); d.Verdict != Deny {
+		if d := p.Decide(callOf("a b", `{"x": null}`)); d.Verdict != Deny {
 			t.Errorf("with an argument: got %s, want deny", described(d))
 		}
 	})
 	t.Run("any is the default and allows others", func(t *testing.T) {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}, "others": "any"}]`)
-		if d := p.Decide(call("a b", `{"x": 1, "y": 2}`)); d.Verdict != Allow {
+		if d := p.Decide(callOf("a b", `{"x": 1, "y": 2}`)); d.Verdict != Allow {
 			t.Errorf("got %s, want allow", described(d))
 		}
 	})
@@ -336,7 +336,7 @@ func TestHostsThatNotEveryoneReadsAlike(t *testing.T) {
 		{"//good.example/x", "unknown"}, {"file:///x", "unknown"}, {"mailto:a@good.example", "unknown"}, {"good.example", "unknown"},
 		{"https://a.wide.example", "true"}, {"https://wide.example", "false"}, {"https://.wide.example/", "unknown"}, {"https://xwide.example", "false"},
 	} {
-		x := p.Explain(call("a b", `{"u": `+quote(row.url)+`}`))
+		x := p.Explain(callOf("a b", `{"u": `+quote(row.url)+`}`))
 		if got := x.Considered[0].Result; got != row.want {
 			t.Errorf("%s: got %s, want %s", row.url, got, row.want)
 		}
@@ -349,7 +349,7 @@ func TestComparisonsOfValues(t *testing.T) {
 	kinds := map[string]string{"string": `"x"`, "number": `1 1.5`, "integer": `1`, "boolean": `true false`, "array": `[1] []`, "object": `{"a":"x"} {}`}
 	result := func(condition, value string) string {
 		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/v/0": `+condition+`}}]`)
-		return p.Explain(call("a b", `{"v": [`+value+`]}`)).Considered[0].Result
+		return p.Explain(callOf("a b", `{"v": [`+value+`]}`)).Considered[0].Result
 	}
 	for kind, of := range kinds {
 		for _, v := range values {
@@ -376,7 +376,7 @@ func TestEdgesOfComparisons(t *testing.T) {
 	} {
 		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": `+condition+`}}]`)
 		for i, value := range []string{"4", "5.0", `"6"`} {
-			if got := p.Explain(call("a b", `{"x": `+value+`}`)).Considered[0].Result; got != want[i] {
+			if got := p.Explain(callOf("a b", `{"x": `+value+`}`)).Considered[0].Result; got != want[i] {
 				t.Errorf("%s of %s: got %s, want %s", condition, value, got, want[i])
 			}
 		}
@@ -397,7 +397,7 @@ func TestEdgesOfComparisons(t *testing.T) {
 // written first says why.
 func TestTheFirstReasonIsKept(t *testing.T) {
 	p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": {"prefix": "a", "lt": "5"}, "/y": {"any": [{"prefix": "a"}, {"lt": "5"}]}}}]`)
-	d := p.Decide(call("a b", `{"x": [], "y": []}`))
+	d := p.Decide(callOf("a b", `{"x": [], "y": []}`))
 	if got := d.Reasons[0].Text; got != "the rule cannot be judged: /x is an array, not a string; /y is an array, not a string" {
 		t.Errorf("got %q", got)
 	}
@@ -412,7 +412,7 @@ func TestPathsThatLeadElsewhere(t *testing.T) {
 		{"a:/data", "a:/data/x", "true"}, {"Z:/data", "Z:/data/x", "true"}, {"z:/", "z:/x", "true"}, {"c:/data", "c:/data/../x", "false"},
 	} {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "when": {"/p": {"under": `+quote(row.folder)+`}}}]`)
-		if got := p.Explain(call("a b", `{"p": `+quote(row.path)+`}`)).Considered[0].Result; got != row.want {
+		if got := p.Explain(callOf("a b", `{"p": `+quote(row.path)+`}`)).Considered[0].Result; got != row.want {
 			t.Errorf("%q under %q: got %s, want %s", row.path, row.folder, got, row.want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // TestOnlyWhatDecidedIsAReason: rules that came out another way, or that another one outranks, are not named.
@@ -19,7 +21,7 @@ func TestOnlyWhatDecidedIsAReason(t *testing.T) {
 		{"an allow rule that cannot be judged", `"allowlist": [{"id": "yes", "tool": "a__*"}, {"id": "what", "tool": "a__*", "when": {"/x": {"eq": 1}}}]`, `{}`, "yes"},
 		{"only soft asks", `"asklist": [{"id": "one", "tool": "a__*", "unlessAllowed": true}, {"id": "two", "tool": "a__b", "unlessAllowed": true}]`, `{}`, "one two"},
 	} {
-		d := profile(t, row.body).Decide(call("a b", row.args))
+		d := profile(t, row.body).Decide(callOf("a b", row.args))
 		var got []string
 		for _, r := range d.Reasons {
 			got = append(got, r.Rule)
@@ -28,11 +30,11 @@ func TestOnlyWhatDecidedIsAReason(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", row.title, got, row.want)
 		}
 	}
-	d := profile(t, `"asklist": [{"tool": "a__*", "when": {"/x": {"eq": 1}}}]`).Decide(call("a b", `{}`))
+	d := profile(t, `"asklist": [{"tool": "a__*", "when": {"/x": {"eq": 1}}}]`).Decide(callOf("a b", `{}`))
 	if d.Verdict != Ask || d.Reasons[len(d.Reasons)-1].Text != "the rule cannot be judged: /x is missing" {
 		t.Errorf("an ask rule that cannot be judged: %s", described(d))
 	}
-	d = profile(t, `"asklist": [{"tool": "a__*", "risk": "low"}], "allowlist": ["a__b"]`).Decide(call("a b", `{}`))
+	d = profile(t, `"asklist": [{"tool": "a__*", "risk": "low"}], "allowlist": ["a__b"]`).Decide(callOf("a b", `{}`))
 	if d.Risk != "low" {
 		t.Errorf("a rule that asks says how much is at stake: %s", described(d))
 	}
@@ -60,7 +62,7 @@ func TestWhatProgramsMaySee(t *testing.T) {
 	p := c.Narrowed("p", Subject{Session: "s"}, now)
 	for tool, want := range map[string]bool{"my-fs w": false, "git log": true} {
 		server, name, _ := strings.Cut(tool, " ")
-		one := Call{Server: server, Tool: name, Name: Canonical(server, name)}
+		one := Call{Server: server, Tool: name, Name: call.Name(server, name)}
 		if p.Visible(one) != want || (p.Decide(one).Verdict == Allow) != want {
 			t.Errorf("under an overlay of some tools, %s: seen %t, %s", tool, p.Visible(one), p.Decide(one).Verdict)
 		}
@@ -192,7 +194,7 @@ func TestSmallParts(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"Ł": "_", "a-b": "a_b", "ǁa": "_a", "plain_9": "plain_9"} {
-		if got := sanitise(name); got != want {
+		if got := call.Part(name); got != want {
 			t.Errorf("%q: got %q", name, got)
 		}
 	}
@@ -210,7 +212,7 @@ func TestSmallParts(t *testing.T) {
 	if err == nil || err.(Problems)[0].Source != "maybe x" {
 		t.Errorf("the source of a row: %q", err)
 	}
-	long := Problem{Position: Position{"f", 1, 120}, Source: strings.Repeat("a", 120)}
+	long := Problem{Position: Position{File: "f", Line: 1, Column: 120}, Source: strings.Repeat("a", 120)}
 	if contains(long.String(), "...") {
 		t.Errorf("a line that fits is cut:\n%s", long)
 	}
@@ -220,7 +222,7 @@ func TestSmallParts(t *testing.T) {
 			t.Errorf("%s is offered: %t", tool, !want)
 		}
 	}
-	d := profile(t, `"denylist": [{"tool": "a__b", "when": {"/n": {"type": "integer"}}}]`).Decide(call("a b", `{"n": 1e99999999999}`))
+	d := profile(t, `"denylist": [{"tool": "a__b", "when": {"/n": {"type": "integer"}}}]`).Decide(callOf("a b", `{"n": 1e99999999999}`))
 	if d.Verdict == Deny {
 		t.Errorf("a number that nobody can write out is an integer: %s", described(d))
 	}
@@ -271,7 +273,7 @@ func TestMoreFindings(t *testing.T) {
 	if got := kinds(c.Lint(lintTools)); contains(got, FindingShadowed) {
 		t.Errorf("a floor about another tool: %s", got)
 	}
-	x := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"unmatched": "allow", "allowlist": [{"id": "floors", "tool": "a__b", "when": {"/x": {"eq": 1}}}]}, "p": {"asklist": [{"tool": "a__*", "unlessAllowed": true}]}}}}`).Profile("p").Explain(call("a b", `{}`))
+	x := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"unmatched": "allow", "allowlist": [{"id": "floors", "tool": "a__b", "when": {"/x": {"eq": 1}}}]}, "p": {"asklist": [{"tool": "a__*", "unlessAllowed": true}]}}}}`).Profile("p").Explain(callOf("a b", `{}`))
 	for _, change := range x.Changes {
 		if contains(change, "floors") {
 			t.Errorf("an allow rule of the floor does not beat a soft ask: %q", x.Changes)
@@ -289,13 +291,13 @@ func TestMoreFindings(t *testing.T) {
 func TestOutcomesThatAreRare(t *testing.T) {
 	odd := profile(t, `"denylist": [{"tool": "a__b", "when": {"/größe": {"eq": 5, "ifMissing": "noMatch"}}}]`)
 	for args, want := range map[string]Verdict{`{"size": 5}`: Allow, `{"größe": 5}`: Deny, `{"GRÖSSE": 5}`: Deny, `{"GRÖßE": 5}`: Deny, `{"größe": 1e99999999999}`: Allow} {
-		if d := odd.Decide(call("a b", args)); d.Verdict != want {
+		if d := odd.Decide(callOf("a b", args)); d.Verdict != want {
 			t.Errorf("%s: %s", args, described(d))
 		}
 	}
 	for constant, value := range map[string]string{`{"k": 1e99999999999}`: `{"k": 1}`, `{"k": 1}`: `{"k": 1e99999999999}`} {
 		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": `+constant+`}}}]`)
-		if d := p.Decide(call("a b", `{"x": `+value+`}`)); d.Verdict != Allow {
+		if d := p.Decide(callOf("a b", `{"x": `+value+`}`)); d.Verdict != Allow {
 			t.Errorf("%s is %s: %s", value, constant, described(d))
 		}
 	}
@@ -305,7 +307,7 @@ func TestOutcomesThatAreRare(t *testing.T) {
 		}
 	}
 	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}, "p": {"denylist": ["a__b"]}}}}`)
-	one := call("a b", `{}`)
+	one := callOf("a b", `{}`)
 	one.Tainted = true
 	if d := c.Profile("p").Decide(one); d.Verdict != Deny || d.Floor {
 		t.Errorf("what the profile denies is not raised by the floor: %s", described(d))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // TestOriginalPlan is POLICY.md A1 and FEATURES.md S0.3 to S0.5: the original plan's file
@@ -27,7 +29,7 @@ func TestOriginalPlan(t *testing.T) {
 		{"supervised", "other x", Allow},
 		{"", "filesystem delete_a", Allow}, // no defaultProfile: the base tool is unrestricted
 	} {
-		if d := c.Profile(row.profile).Decide(call(row.tool, `{}`)); d.Verdict != row.want {
+		if d := c.Profile(row.profile).Decide(callOf(row.tool, `{}`)); d.Verdict != row.want {
 			t.Errorf("%s in %q: got %s\nwant %s", row.tool, row.profile, described(d), row.want)
 		}
 	}
@@ -85,7 +87,7 @@ func TestOrder(t *testing.T) {
 		{"a rule for several tools", `"denylist": [{"tool": ["x__y", "a__[bc]"]}]`, Deny},
 	} {
 		t.Run(row.title, func(t *testing.T) {
-			d := profile(t, row.body).Decide(call("a b", `{}`))
+			d := profile(t, row.body).Decide(callOf("a b", `{}`))
 			if d.Verdict != row.want {
 				t.Errorf("got %s\nwant %s", described(d), row.want)
 			}
@@ -141,7 +143,7 @@ func TestNames(t *testing.T) {
 		{"a dot is a dot", `"denylist": ["fs__a.c"]`, "fs abc", Allow},
 	} {
 		t.Run(row.title, func(t *testing.T) {
-			if d := profile(t, row.body).Decide(call(row.tool, ``)); d.Verdict != row.want {
+			if d := profile(t, row.body).Decide(callOf(row.tool, ``)); d.Verdict != row.want {
 				t.Errorf("got %s\nwant %s", described(d), row.want)
 			}
 		})
@@ -153,7 +155,7 @@ func TestNames(t *testing.T) {
 			if tool == "q x_y" {
 				want = Deny // by the allowlist's default: the raw name does not fit the deny rule
 			}
-			if d := p.Decide(call(tool, ``)); d.Verdict != want {
+			if d := p.Decide(callOf(tool, ``)); d.Verdict != want {
 				t.Errorf("%s: got %s\nwant %s", tool, described(d), want)
 			}
 		}
@@ -180,7 +182,7 @@ func TestCanonical(t *testing.T) {
 		{"a", "$x/é b", "a__$x___b"},
 		{"a", "😀", "a___"},
 	} {
-		if got := Canonical(row.server, row.tool); got != row.want {
+		if got := call.Name(row.server, row.tool); got != row.want {
 			t.Errorf("%s, %s: got %q, want %q", row.server, row.tool, got, row.want)
 		}
 	}
@@ -218,12 +220,12 @@ func TestBadArguments(t *testing.T) {
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			p := profile(t, `"allowlist": ["*"]`)
-			d := p.Decide(call("a b", row.args))
-			if d.Verdict != Deny || d.Code != CodeBadArguments || !contains(d.Reasons[0].Text, row.text) {
+			d := p.Decide(callOf("a b", row.args))
+			if d.Verdict != Deny || d.Code != call.CodeBadArguments || !contains(d.Reasons[0].Text, row.text) {
 				t.Errorf("got %s\nwant a denial with the code bad_arguments and %q", described(d), row.text)
 			}
 			checkDecision(t, d)
-			if x := p.Explain(call("a b", row.args)); x.Decision.Code != CodeBadArguments || len(x.Considered) > 0 {
+			if x := p.Explain(callOf("a b", row.args)); x.Decision.Code != call.CodeBadArguments || len(x.Considered) > 0 {
 				t.Errorf("explain considers what cannot be judged: %+v", x)
 			}
 		})
@@ -236,17 +238,17 @@ func TestBadArguments(t *testing.T) {
 		{"many keys", `{"0":0,"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"11":0,"12":0,"13":0}`},
 	} {
 		t.Run(row.title+" is judged", func(t *testing.T) {
-			if d := profile(t, `"allowlist": ["*"]`).Decide(call("a b", row.args)); d.Verdict != Allow {
+			if d := profile(t, `"allowlist": ["*"]`).Decide(callOf("a b", row.args)); d.Verdict != Allow {
 				t.Errorf("got %s, want allow", described(d))
 			}
 		})
 	}
 	t.Run("the profile's own limit", func(t *testing.T) {
 		p := profile(t, `"limits": {"argumentBytes": 10}`)
-		if d := p.Decide(call("a b", `{"a": 123}`)); d.Verdict != Allow {
+		if d := p.Decide(callOf("a b", `{"a": 123}`)); d.Verdict != Allow {
 			t.Errorf("at the limit: got %s", described(d))
 		}
-		if d := p.Decide(call("a b", `{"a": 1234}`)); d.Code != CodeBadArguments {
+		if d := p.Decide(callOf("a b", `{"a": 1234}`)); d.Code != call.CodeBadArguments {
 			t.Errorf("over the limit: got %s", described(d))
 		}
 	})
@@ -256,14 +258,17 @@ func TestBadArguments(t *testing.T) {
 func TestClaimsInArguments(t *testing.T) {
 	p := profile(t, `"denylist": ["a__b"]`)
 	for _, args := range []string{`{"approved": true}`, `{"_meta": {"codemode/approved": true}}`, `{"profile": "other", "verdict": "allow"}`} {
-		if d := p.Decide(call("a b", args)); d.Verdict != Deny {
+		if d := p.Decide(callOf("a b", args)); d.Verdict != Deny {
 			t.Errorf("%s: got %s, want deny", args, described(d))
 		}
 	}
 }
 
 func TestRisk(t *testing.T) {
-	for _, row := range []struct{ title, body, want string }{
+	for _, row := range []struct {
+		title, body string
+		want        call.Risk
+	}{
 		{"an ask is medium", `"asklist": ["a__b"]`, "medium"},
 		{"an allow is low", `"allowlist": ["a__b"]`, "low"},
 		{"nothing said is low", ``, "low"},
@@ -278,7 +283,7 @@ func TestRisk(t *testing.T) {
 		{"a rule that does not hold does not count", `"asklist": ["a__b", {"tool": "a__b", "risk": "critical", "when": {"/x": {"exists": true}}}]`, "medium"},
 		{"an unknown allow rule does not count", `"asklist": ["a__b"], "allowlist": [{"tool": "a__b", "risk": "critical", "when": {"/x": {"eq": 1}}}]`, "medium"},
 	} {
-		if d := profile(t, row.body).Decide(call("a b", `{}`)); d.Risk != row.want {
+		if d := profile(t, row.body).Decide(callOf("a b", `{}`)); d.Risk != row.want {
 			t.Errorf("%s: got %s\nwant the risk %q", row.title, described(d), row.want)
 		}
 	}
@@ -354,7 +359,7 @@ func TestUntil(t *testing.T) {
 		{"after the end", end.Add(time.Hour), Deny},
 		{"at an unknown time", time.Time{}, Deny},
 	} {
-		c := call("a b", `{}`)
+		c := callOf("a b", `{}`)
 		c.Time = row.now
 		if d := p.Decide(c); d.Verdict != row.want {
 			t.Errorf("%s: got %s\nwant %s", row.title, described(d), row.want)
@@ -366,7 +371,7 @@ func TestUntil(t *testing.T) {
 			now  time.Time
 			want Verdict
 		}{{end.Add(-time.Hour), Allow}, {end.Add(time.Second), Deny}, {end.Add(-time.Hour), Deny}} {
-			c := call("a b", `{}`)
+			c := callOf("a b", `{}`)
 			c.Time = clock.At(row.now)
 			if d := p.Decide(c); d.Verdict != row.want {
 				t.Errorf("at %s: got %s, want %s", row.now, d.Verdict, row.want)
@@ -386,19 +391,19 @@ func TestLimits(t *testing.T) {
 		code        string
 	}{
 		{"everything one below its limit", "a ask", Counters{Calls: 999, Repeat: 4, Asks: 19, AsksLastMinute: 5, Pending: 4, Refusals: 2}, Ask, ""},
-		{"the 21st question", "a ask", Counters{Asks: 20}, Deny, CodeLimit},
-		{"the seventh question in a minute", "a ask", Counters{AsksLastMinute: 6}, Deny, CodeLimit},
-		{"the sixth open question", "a ask", Counters{Pending: 5}, Deny, CodeLimit},
-		{"after the third refusal", "a ask", Counters{Refusals: 3}, Deny, CodeLimit},
+		{"the 21st question", "a ask", Counters{Asks: 20}, Deny, call.CodeLimit},
+		{"the seventh question in a minute", "a ask", Counters{AsksLastMinute: 6}, Deny, call.CodeLimit},
+		{"the sixth open question", "a ask", Counters{Pending: 5}, Deny, call.CodeLimit},
+		{"after the third refusal", "a ask", Counters{Refusals: 3}, Deny, call.CodeLimit},
 		{"limits on questions do not bind what is allowed", "a other", Counters{Asks: 20, AsksLastMinute: 6, Pending: 5, Refusals: 3}, Allow, ""},
-		{"the 1001st call", "a other", Counters{Calls: 1000}, Deny, CodeLimit},
-		{"the 1001st call, asked", "a ask", Counters{Calls: 1000}, Deny, CodeLimit},
+		{"the 1001st call", "a other", Counters{Calls: 1000}, Deny, call.CodeLimit},
+		{"the 1001st call, asked", "a ask", Counters{Calls: 1000}, Deny, call.CodeLimit},
 		{"the sixth identical call is asked about", "a other", Counters{Repeat: 5}, Ask, ""},
-		{"the sixth identical call, and no questions left", "a other", Counters{Repeat: 5, Asks: 20}, Deny, CodeLimit},
-		{"what is denied is denied for that", "a deny", Counters{Calls: 1000, Repeat: 5}, Deny, CodeDenied},
+		{"the sixth identical call, and no questions left", "a other", Counters{Repeat: 5, Asks: 20}, Deny, call.CodeLimit},
+		{"what is denied is denied for that", "a deny", Counters{Calls: 1000, Repeat: 5}, Deny, call.CodeDenied},
 	} {
 		t.Run(row.title, func(t *testing.T) {
-			c := call(row.tool, `{}`)
+			c := callOf(row.tool, `{}`)
 			c.Counters = row.counters
 			d := p.Decide(c)
 			if d.Verdict != row.want || d.Code != row.code {
@@ -408,7 +413,7 @@ func TestLimits(t *testing.T) {
 		})
 	}
 	t.Run("without limits nothing is counted", func(t *testing.T) {
-		c := call("a ask", `{}`)
+		c := callOf("a ask", `{}`)
 		c.Counters = Counters{1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30}
 		if d := profile(t, `"asklist": ["a__ask"]`).Decide(c); d.Verdict != Ask {
 			t.Errorf("got %s, want ask", described(d))
@@ -428,7 +433,7 @@ func TestDefinitionChanged(t *testing.T) {
 		body string
 		want Verdict
 	}{{``, Ask}, {`"asklist": ["a__b"], "remember": {"scopes": ["run"]}`, Ask}, {`"denylist": ["a__b"]`, Deny}} {
-		c := call("a b", `{}`)
+		c := callOf("a b", `{}`)
 		c.DefinitionChanged = true
 		d := profile(t, row.body).Decide(c)
 		if d.Verdict != row.want || d.Remember.Scopes != nil {
@@ -450,7 +455,7 @@ func TestReasons(t *testing.T) {
 		{"id": "mine", "tool": "a__b", "when": {"/owner": {"eq": "acme"}}}]
 	}}}}`)
 	p := c.Profile("p")
-	at := func(line, column int) Position { return Position{"codemode.json", line, column} }
+	at := func(line, column int) Position { return Position{File: "codemode.json", Line: line, Column: column} }
 	for _, row := range []struct {
 		title, tool, args string
 		want              []Reason
@@ -459,23 +464,23 @@ func TestReasons(t *testing.T) {
 			{Rule: "a__never", List: "denylist", Pos: at(1, 52), Result: "true", Text: "the profile denies it", Profile: "base"}}},
 		{"a rule with a reason", "a b", `{"path": "/etc/x"}`, []Reason{
 			{Rule: "no-etc", List: "denylist", Pos: at(4, 3), Result: "true", Text: "system files", Profile: "p",
-				Conditions: []Outcome{{"/path", "true", `/path {"under":["/etc"]}`}}}}},
+				Conditions: []Outcome{{Pointer: "/path", Result: "true", Text: `/path {"under":["/etc"]}`}}}}},
 		{"a rule that cannot be judged", "a ask", `{}`, []Reason{
 			{Rule: "no-etc", List: "denylist", Pos: at(4, 3), Result: "unknown", Profile: "p",
 				Text:       `system files (the rule cannot be judged: /path is missing)`,
-				Conditions: []Outcome{{"/path", "unknown", `/path is missing`}}},
+				Conditions: []Outcome{{Pointer: "/path", Result: "unknown", Text: `/path is missing`}}},
 			{Rule: "a__ask", List: "asklist", Pos: at(5, 14), Result: "true", Text: "the profile wants a person to decide", Profile: "p"}}},
 		{"no rule, and one that came near", "a b", `{"path": "/x", "owner": "other"}`, []Reason{
 			{List: "unmatched", Pos: at(1, 66), Result: "true", Text: "no rule decides, and what is not on the allowlist is denied", Profile: "p"},
 			{Rule: "mine", List: "allowlist", Pos: at(7, 3), Result: "false", Profile: "p",
 				Text:       `the rule does not hold: not /owner {"eq":"acme"}`,
-				Conditions: []Outcome{{"/owner", "false", `not /owner {"eq":"acme"}`}}}}},
+				Conditions: []Outcome{{Pointer: "/owner", Result: "false", Text: `not /owner {"eq":"acme"}`}}}}},
 		{"an allow rule", "a b", `{"path": "/x", "owner": "acme"}`, []Reason{
 			{Rule: "mine", List: "allowlist", Pos: at(7, 3), Result: "true", Text: "the profile allows it", Profile: "p",
-				Conditions: []Outcome{{"/owner", "true", `/owner {"eq":"acme"}`}}}}},
+				Conditions: []Outcome{{Pointer: "/owner", Result: "true", Text: `/owner {"eq":"acme"}`}}}}},
 	} {
 		t.Run(row.title, func(t *testing.T) {
-			got := p.Decide(call(row.tool, row.args))
+			got := p.Decide(callOf(row.tool, row.args))
 			if diff := cmp.Diff(row.want, got.Reasons); diff != "" {
 				t.Errorf("reasons (-want +got):\n%s", diff)
 			}
@@ -534,7 +539,7 @@ func TestVisible(t *testing.T) {
 	}
 	t.Run("denied by the floor", func(t *testing.T) {
 		c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["*__drop_*"]}, "p": {}}}}`)
-		if c.Profile("p").Visible(call("db drop_t", "")) || c.Profile("").Visible(call("db drop_t", "")) || !c.Profile("p").Visible(call("db get", "")) {
+		if c.Profile("p").Visible(callOf("db drop_t", "")) || c.Profile("").Visible(callOf("db drop_t", "")) || !c.Profile("p").Visible(callOf("db get", "")) {
 			t.Error("the floor does not hide what it denies, or hides more")
 		}
 	})
@@ -557,7 +562,7 @@ func TestOnlyWhatDecidesIsAReason(t *testing.T) {
 		{"n b", `{}`, ", etc, near-n"},
 	} {
 		var rules []string
-		for _, r := range p.Decide(call(row.tool, row.args)).Reasons {
+		for _, r := range p.Decide(callOf(row.tool, row.args)).Reasons {
 			rules = append(rules, r.Rule)
 		}
 		if got := strings.Join(rules, ", "); got != row.want {
@@ -570,7 +575,7 @@ func TestOnlyWhatDecidesIsAReason(t *testing.T) {
 func TestConditionsAreShownAsTheyCount(t *testing.T) {
 	for list, want := range map[string]string{"denylist": "true", "asklist": "true", "allowlist": "false"} {
 		p := profile(t, `"`+list+`": [{"tool": "a__b", "when": {"/p": {"eq": "X"}}}]`)
-		if got := p.Explain(call("a b", `{"p": "x"}`)).Considered[0].Conditions[0].Result; got != want {
+		if got := p.Explain(callOf("a b", `{"p": "x"}`)).Considered[0].Conditions[0].Result; got != want {
 			t.Errorf("%s: got %s, want %s", list, got, want)
 		}
 	}

@@ -3,33 +3,23 @@ package profiles
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
-// A Verdict says what may happen to a call. The zero value refuses.
-type Verdict int
-
-const (
-	Deny  Verdict = iota // the call must not happen
-	Ask                  // the call may happen once a person has said yes
-	Allow                // the call may happen
+// The words of decisions are those of package call.
+type (
+	Verdict  = call.Verdict
+	Decision = call.Decision
+	Reason   = call.Reason
+	Outcome  = call.Condition
 )
 
-func (v Verdict) String() string {
-	switch v {
-	case Allow:
-		return "allow"
-	case Ask:
-		return "ask"
-	default:
-		return "deny"
-	}
-}
-
-// The values of [Decision.Code].
+// The verdicts.
 const (
-	CodeDenied       = "denied"        // a rule, the floor or the absence of a rule
-	CodeBadArguments = "bad_arguments" // the arguments cannot be judged: not JSON, duplicate keys, too deep, too long
-	CodeLimit        = "limit"         // a limit of the profile is used up
+	Deny  = call.Deny
+	Ask   = call.Ask
+	Allow = call.Allow
 )
 
 // A Call is what is decided. Everything a decision may depend on is in it.
@@ -56,47 +46,4 @@ type Counters struct {
 	AsksLastMinute int // questions put to people by this principal in the last minute
 	Pending        int // questions of this principal that are open now
 	Refusals       int // refusals by people in this run
-}
-
-// A Decision is the answer of [Profile.Decide].
-type Decision struct {
-	Verdict Verdict
-	Risk    string   // low, medium, high or critical; "" on a deny
-	Reasons []Reason // never empty: the rules that decided, or that no rule did
-	Code    string   // for a deny: one of the Code constants
-
-	// Unknown says that a rule could not be judged and the question stands for that:
-	// neither a grant nor a fallback may answer it.
-	Unknown bool
-	// Floor says that the floor, an overlay or another file demands this verdict: neither a
-	// grant nor a fallback can answer it.
-	Floor bool
-	// Remember says which grants a person may give with the answer. Set on an ask.
-	Remember Remember
-	// Pointers are the arguments that the asking rules look at, for grants with
-	// args "rule". Set on an ask.
-	Pointers []string
-}
-
-// A Reason is one cause of a decision.
-type Reason struct {
-	Rule    string   // the rule's id, or its pattern if it has none; "" for what is not a rule
-	List    string   // denylist, asklist or allowlist; or unmatched, raise, mark, limits, arguments, definition
-	Pos     Position // where the rule stands
-	Result  string   // true, false or unknown
-	Text    string   // the rule's own reason, else a sentence
-	Profile string   // the profile that the rule was written in
-	Layer   string   // floor, or "overlay NAME" ...: the reason is not the profile's own
-	Floor   bool     // the reason belongs to the floor
-	Soft    bool     // an ask rule with unlessAllowed: an allow rule beats it
-	Unless  []string // an ask rule with unlessAllowed: the allow rules of these ids beat it
-
-	Conditions []Outcome // how each condition came out, for rules that have any
-}
-
-// An Outcome is what became of one condition of a rule.
-type Outcome struct {
-	Pointer string // the argument, "" for conditions that are not about one
-	Result  string // true, false or unknown
-	Text    string // why
 }

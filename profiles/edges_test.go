@@ -144,12 +144,12 @@ func TestLayersHideMoreAndAskSooner(t *testing.T) {
 	if p := files(`"redact": {"detect": true}`, `"redact": {"detect": false}`); p.Redact().NoDetect || !p.Redact().Detect {
 		t.Error("a layer does not switch detection on")
 	}
-	asked := files(`"asklist": [{"tool": "a__*", "risk": "high"}]`, `"asklist": [{"tool": "a__*", "risk": "low"}]`).Decide(call("a b", ``))
+	asked := files(`"asklist": [{"tool": "a__*", "risk": "high"}]`, `"asklist": [{"tool": "a__*", "risk": "low"}]`).Decide(callOf("a b", ``))
 	if asked.Risk != "high" || !asked.Floor || len(asked.Reasons) != 2 {
 		t.Errorf("asked by both: %s", described(asked))
 	}
 	for _, row := range [][2]string{{`"asklist": [{"tool": "a__*", "risk": "low"}]`, `"allowlist": [{"tool": "a__*", "risk": "critical"}]`}, {`"allowlist": [{"tool": "a__*", "risk": "critical"}]`, `"asklist": [{"tool": "a__*", "risk": "low"}]`}} {
-		if d := files(row[0], row[1]).Decide(call("a b", ``)); d.Verdict != Ask || d.Risk != "critical" {
+		if d := files(row[0], row[1]).Decide(callOf("a b", ``)); d.Verdict != Ask || d.Risk != "critical" {
 			t.Errorf("%s: the higher risk counts, whoever asks: %s", row, described(d))
 		}
 	}
@@ -157,11 +157,11 @@ func TestLayersHideMoreAndAskSooner(t *testing.T) {
 
 func TestGrantsOfHighRiskEndWithTheRun(t *testing.T) {
 	p := profile(t, `"remember": {"scopes": ["run", "count", "time", "session"]}, "asklist": [{"tool": "a__*", "risk": "high"}, {"tool": "*__*", "when": {"/x": {"exists": true}}}]`)
-	d := p.Decide(call("a b", `{}`))
+	d := p.Decide(callOf("a b", `{}`))
 	if got := strings.Join(d.Remember.Scopes, " "); got != "run count" || len(d.Pointers) != 0 {
 		t.Errorf("got %q, %v", got, d.Pointers)
 	}
-	d = p.Decide(call("a b", `{"x": 1}`))
+	d = p.Decide(callOf("a b", `{"x": 1}`))
 	if len(d.Pointers) != 1 {
 		t.Errorf("pointers: %v", d.Pointers)
 	}

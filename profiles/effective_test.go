@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // profiles loads several profiles; "p" is the one that is looked at.
@@ -36,7 +38,7 @@ func TestExtends(t *testing.T) {
 		{"a child that says nothing does not tighten", `"q": {"unmatched": "ask"}, "p": {"extends": ["q"]}`, "x y", Ask},
 	} {
 		t.Run(row.title, func(t *testing.T) {
-			if d := profiles(t, row.all).Decide(call(row.tool, `{}`)); d.Verdict != row.want {
+			if d := profiles(t, row.all).Decide(callOf(row.tool, `{}`)); d.Verdict != row.want {
 				t.Errorf("got %s\nwant %s", described(d), row.want)
 			}
 		})
@@ -120,7 +122,7 @@ func TestFloor(t *testing.T) {
 		{"p", "db get", `{"n": 9}`, Allow, false, ""},
 		{"p", "db get", `{}`, Ask, true, "big"},
 	} {
-		d := c.Profile(row.profile).Decide(call(row.tool, row.args))
+		d := c.Profile(row.profile).Decide(callOf(row.tool, row.args))
 		if d.Verdict != row.want || d.Floor != row.floor || d.Reasons[0].Rule != row.rule {
 			t.Errorf("%s %s in %q: got %s, floor %t\nwant %s by %q, floor %t", row.tool, row.args, row.profile, described(d), d.Floor, row.want, row.rule, row.floor)
 		}
@@ -129,14 +131,14 @@ func TestFloor(t *testing.T) {
 	t.Run("what cannot be judged stays so, whoever asks about it", func(t *testing.T) {
 		const when = `{"tool": "a__b", "when": {"/x": {"eq": 1}}}`
 		for _, body := range []string{`"f": {"asklist": ["*"]}, "p": {"asklist": [` + when + `]}`, `"f": {"asklist": [` + when + `]}, "p": {"asklist": ["*"]}`} {
-			d := parse(t, `{"evaluation": {"floor": "f", "profiles": {`+body+`}}}`).Profile("p").Decide(call("a b", `{}`))
+			d := parse(t, `{"evaluation": {"floor": "f", "profiles": {`+body+`}}}`).Profile("p").Decide(callOf("a b", `{}`))
 			if d.Verdict != Ask || !d.Unknown || !d.Floor {
 				t.Errorf("%s: got %s, unknown %t, floor %t", body, described(d), d.Unknown, d.Floor)
 			}
 		}
 	})
 	p := c.Profile("p")
-	if d := p.Decide(call("pay both", `{}`)); d.Risk != "critical" || len(d.Reasons) != 2 || !d.Reasons[1].Floor || d.Reasons[0].Floor {
+	if d := p.Decide(callOf("pay both", `{}`)); d.Risk != "critical" || len(d.Reasons) != 2 || !d.Reasons[1].Floor || d.Reasons[0].Floor {
 		t.Errorf("the floor's risk and reasons are missing: %s", described(d))
 	}
 	if l := p.Limits(); l.Calls != 5 || l.Asks != 2 {
@@ -145,7 +147,7 @@ func TestFloor(t *testing.T) {
 	if p.Fallback() || !slices.Contains(p.Redact().Keys, "token") {
 		t.Error("the floor's fallback or redaction does not hold")
 	}
-	if d := p.Decide(Call{Name: "pay__x", Counters: Counters{Calls: 5}}); d.Verdict != Deny || d.Code != CodeLimit || d.Floor {
+	if d := p.Decide(Call{Name: "pay__x", Counters: Counters{Calls: 5}}); d.Verdict != Deny || d.Code != call.CodeLimit || d.Floor {
 		t.Errorf("a limit that is used up: got %s, floor %t", described(d), d.Floor)
 	}
 	if d := p.Decide(Call{Name: "a__b", Tainted: true}); d.Verdict != Ask || !d.Floor || d.Remember.Scopes != nil {
@@ -195,7 +197,7 @@ func TestRemember(t *testing.T) {
 		{"unmatched ask is remembered as the profile says", `"unmatched": "ask"` + rest, `{}`, full, nil},
 	} {
 		t.Run(row.title, func(t *testing.T) {
-			d := profile(t, row.body).Decide(call("a b", row.args))
+			d := profile(t, row.body).Decide(callOf("a b", row.args))
 			if diff := cmp.Diff(row.want, d.Remember); diff != "" || d.Verdict != Ask {
 				t.Errorf("%s (-want +got):\n%s", d.Verdict, diff)
 			}
@@ -206,9 +208,9 @@ func TestRemember(t *testing.T) {
 	}
 	t.Run("deciding does not change the profile", func(t *testing.T) {
 		p := profile(t, `"asklist": [{"tool": "a__b", "risk": "high", "remember": {"scopes": ["run", "time"]}}]`+rest)
-		first := p.Decide(call("a b", `{}`))
+		first := p.Decide(callOf("a b", `{}`))
 		first.Remember.Scopes[0] = "changed"
-		if diff := cmp.Diff([]string{"run"}, p.Decide(call("a b", `{}`)).Remember.Scopes); diff != "" {
+		if diff := cmp.Diff([]string{"run"}, p.Decide(callOf("a b", `{}`)).Remember.Scopes); diff != "" {
 			t.Errorf("scopes (-want +got):\n%s", diff)
 		}
 	})
@@ -226,7 +228,8 @@ func TestPolicyExample(t *testing.T) {
 	for _, row := range []struct {
 		title, profile, tool, args string
 		want                       Verdict
-		risk, rule                 string
+		risk                       call.Risk
+		rule                       string
 	}{
 		{"what readonly lists", "readonly", "github get_issue", `{}`, Allow, "low", "github__get_*"},
 		{"what readonly does not list", "readonly", "github create_issue", `{}`, Deny, "", ""},
@@ -249,7 +252,7 @@ func TestPolicyExample(t *testing.T) {
 		{"nothing but what is listed", "supervised", "mail send", `{}`, Deny, "", ""},
 	} {
 		t.Run(row.title, func(t *testing.T) {
-			d := c.Profile(row.profile).Decide(call(row.tool, row.args))
+			d := c.Profile(row.profile).Decide(callOf(row.tool, row.args))
 			if d.Verdict != row.want || d.Risk != row.risk || d.Reasons[0].Rule != row.rule {
 				t.Errorf("got %s\nwant %s, risk %q, by %q", described(d), row.want, row.risk, row.rule)
 			}
@@ -260,7 +263,7 @@ func TestPolicyExample(t *testing.T) {
 	if diff := cmp.Diff(Limits{Asks: 20, AsksPerMinute: 6, Pending: 5, Refusals: 3, Calls: 1000, Repeat: 5}, p.Limits()); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
-	d := p.Decide(call("fs write_file", `{"path": "/data/x"}`))
+	d := p.Decide(callOf("fs write_file", `{"path": "/data/x"}`))
 	if diff := cmp.Diff(Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "rule"}, d.Remember); diff != "" {
 		t.Errorf("remember (-want +got):\n%s", diff)
 	}
@@ -270,7 +273,7 @@ func TestPolicyExample(t *testing.T) {
 	if x := p.Redact(); !x.Detect || len(x.Keys) != 5 || len(x.Pointers) != 1 {
 		t.Errorf("redact: got %+v", x)
 	}
-	destructive := call("time wipe", `{}`)
+	destructive := callOf("time wipe", `{}`)
 	destructive.Annotations = map[string]any{"destructiveHint": true}
 	if d := p.Decide(destructive); d.Verdict != Ask || d.Reasons[0].List != "raise" {
 		t.Errorf("a destructive tool: got %s, want ask by raise", described(d))
@@ -317,7 +320,7 @@ func TestDigests(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	if p := profile(t, ``); p.Name() != "p" || p.Pos() != (Position{"codemode.json", 1, 30}) {
+	if p := profile(t, ``); p.Name() != "p" || p.Pos() != (Position{File: "codemode.json", Line: 1, Column: 30}) {
 		t.Errorf("got %q at %s", p.Name(), p.Pos())
 	}
 	p := profiles(t, `"q": {"denylist": ["a-b__*"]}, "p": {"extends": ["q"], "allowlist": [{"id": "w", "tool": ["a_b__x", "c__d"], "when": {"/n": {"eq": 1}}}]}`)
@@ -342,7 +345,7 @@ func TestExplain(t *testing.T) {
 	p := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["*__drop"]}, "p": {
 		"denylist": ["x__y", {"id": "etc", "tool": "a__*", "when": {"/p": {"under": "/etc"}}}],
 		"asklist": ["a__b"], "allowlist": ["a__b", "a__c"]}}}}`).Profile("p")
-	x := p.Explain(call("a b", `{"p": "/data"}`))
+	x := p.Explain(callOf("a b", `{"p": "/data"}`))
 	type line struct{ rule, list, result string }
 	var got []line
 	for _, r := range x.Considered {
@@ -358,7 +361,7 @@ func TestExplain(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(line{})); diff != "" {
 		t.Errorf("considered (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(p.Decide(call("a b", `{"p": "/data"}`)), x.Decision); diff != "" {
+	if diff := cmp.Diff(p.Decide(callOf("a b", `{"p": "/data"}`)), x.Decision); diff != "" {
 		t.Errorf("explain decides otherwise (-decide +explain):\n%s", diff)
 	}
 }
@@ -378,23 +381,23 @@ func TestExplainSaysWhatWouldChangeIt(t *testing.T) {
 		c     Call
 		want  string
 	}{
-		{"a deny rule", c.Profile("p"), call("x y", ``), `remove or narrow the rule "x__y" at codemode.json:2:16`},
-		{"an ask rule", c.Profile("p"), call("a b", `{"p": "/x"}`), `remove or narrow the rule "a__b" at codemode.json:3:15; or give it "unlessAllowed" and allow the tool`},
-		{"an unknown deny rule", c.Profile("p"), call("a b", `{}`), "make the rule \"etc\" at codemode.json:2:24 judgeable: /p is missing\nremove or narrow the rule \"a__b\" at codemode.json:3:15; or give it \"unlessAllowed\" and allow the tool"},
-		{"no rule", c.Profile("p"), call("q-1 r", ``), `add "q_1__r" to the allowlist or the asklist of the profile "p" at codemode.json:1:128`},
-		{"a near miss", c.Profile("p"), call("a c", `{"p": "/x", "owner": "other"}`), "add \"a__c\" to the allowlist or the asklist of the profile \"p\" at codemode.json:1:128\nmake the rule \"mine\" at codemode.json:3:47 hold: not /owner {\"eq\":\"acme\"}"},
-		{"the floor's deny", c.Profile("p"), call("ok drop", ``), `remove or narrow the floor's rule "*__drop" at codemode.json:1:63`},
-		{"a named exception", named, call("a b", `{"p": "/x"}`), `make an allow rule of the id "x" hold: the rule "a__*" at codemode.json:1:48 gives way to it; or remove or narrow that`},
-		{"a soft ask, and an allow rule that is near", soft, call("a set", `{"p": 2}`), "allow \"a__set\": the rule \"a__*\" at codemode.json:2:15 gives way to an allow rule\nmake the rule \"mine\" at codemode.json:3:33 hold: not /p {\"eq\":1}"},
-		{"a soft ask, and no allow rule that is near", soft, call("a get", `{}`), `allow "a__get": the rule "a__*" at codemode.json:2:15 gives way to an allow rule`},
-		{"a soft ask of the floor", soft, call("b set", `{}`), `allow "b__set" beside it: the floor's rule "b__*" at codemode.json:1:62 gives way to an allow rule of its own profile only`},
-		{"a soft ask that cannot be judged", soft, call("c set", `{"p": 1}`), `make the rule "c__*" at codemode.json:2:56 judgeable: /q is missing`},
-		{"allowed", c.Profile("p"), call("ok x", ``), ``},
+		{"a deny rule", c.Profile("p"), callOf("x y", ``), `remove or narrow the rule "x__y" at codemode.json:2:16`},
+		{"an ask rule", c.Profile("p"), callOf("a b", `{"p": "/x"}`), `remove or narrow the rule "a__b" at codemode.json:3:15; or give it "unlessAllowed" and allow the tool`},
+		{"an unknown deny rule", c.Profile("p"), callOf("a b", `{}`), "make the rule \"etc\" at codemode.json:2:24 judgeable: /p is missing\nremove or narrow the rule \"a__b\" at codemode.json:3:15; or give it \"unlessAllowed\" and allow the tool"},
+		{"no rule", c.Profile("p"), callOf("q-1 r", ``), `add "q_1__r" to the allowlist or the asklist of the profile "p" at codemode.json:1:128`},
+		{"a near miss", c.Profile("p"), callOf("a c", `{"p": "/x", "owner": "other"}`), "add \"a__c\" to the allowlist or the asklist of the profile \"p\" at codemode.json:1:128\nmake the rule \"mine\" at codemode.json:3:47 hold: not /owner {\"eq\":\"acme\"}"},
+		{"the floor's deny", c.Profile("p"), callOf("ok drop", ``), `remove or narrow the floor's rule "*__drop" at codemode.json:1:63`},
+		{"a named exception", named, callOf("a b", `{"p": "/x"}`), `make an allow rule of the id "x" hold: the rule "a__*" at codemode.json:1:48 gives way to it; or remove or narrow that`},
+		{"a soft ask, and an allow rule that is near", soft, callOf("a set", `{"p": 2}`), "allow \"a__set\": the rule \"a__*\" at codemode.json:2:15 gives way to an allow rule\nmake the rule \"mine\" at codemode.json:3:33 hold: not /p {\"eq\":1}"},
+		{"a soft ask, and no allow rule that is near", soft, callOf("a get", `{}`), `allow "a__get": the rule "a__*" at codemode.json:2:15 gives way to an allow rule`},
+		{"a soft ask of the floor", soft, callOf("b set", `{}`), `allow "b__set" beside it: the floor's rule "b__*" at codemode.json:1:62 gives way to an allow rule of its own profile only`},
+		{"a soft ask that cannot be judged", soft, callOf("c set", `{"p": 1}`), `make the rule "c__*" at codemode.json:2:56 judgeable: /q is missing`},
+		{"allowed", c.Profile("p"), callOf("ok x", ``), ``},
 		{"a limit", c.Profile("p"), Call{Name: "ok__x", Counters: Counters{Calls: 9}}, `raise "limits" of the profile "p" at codemode.json:1:128, or start another run`},
 		{"raised", c.Profile("p"), Call{Name: "ok__x", Tainted: true}, `change "raise" of the profile "f" at codemode.json:1:44`},
 		{"another definition", c.Profile("p"), Call{Name: "ok__x", DefinitionChanged: true}, `review the tool as it is now`},
-		{"bad arguments", c.Profile("p"), call("ok x", `[]`), `send arguments that can be judged`},
-		{"unmatched ask", ask, call("a b", ``), `add "a__b" to the allowlist of the profile "p" at codemode.json:1:30`},
+		{"bad arguments", c.Profile("p"), callOf("ok x", `[]`), `send arguments that can be judged`},
+		{"unmatched ask", ask, callOf("a b", ``), `add "a__b" to the allowlist of the profile "p" at codemode.json:1:30`},
 	} {
 		x := row.p.Explain(row.c)
 		if got := strings.Join(x.Changes, "\n"); got != row.want {

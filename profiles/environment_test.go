@@ -44,7 +44,7 @@ func TestS39WithoutAFileTheEnvironmentIsTheConfiguration(t *testing.T) {
 		for _, name := range []string{"environment", ""} {
 			var got []string
 			for _, tool := range []string{"a", "b", "c"} {
-				got = append(got, c.Profile(name).Decide(call("s "+tool, "{}")).Verdict.String())
+				got = append(got, c.Profile(name).Decide(callOf("s "+tool, "{}")).Verdict.String())
 			}
 			if strings.Join(got, " ") != row.want {
 				t.Errorf("%s: %q decides %v, want %s", row.variables, name, got, row.want)
@@ -70,7 +70,7 @@ func TestS39TheEnvironmentSaysWhichVariableDecided(t *testing.T) {
 		c, err := surrounded(user, "CODEMODE_DENYLIST=s__x, s__a", "CODEMODE_ALLOWLIST=s__b")
 		must(t, err)
 		for tool, want := range map[string]string{"a": "CODEMODE_DENYLIST:1:7", "c": "CODEMODE_ALLOWLIST:1:1"} {
-			d := c.Profile("").Decide(call("s "+tool, "{}"))
+			d := c.Profile("").Decide(callOf("s "+tool, "{}"))
 			if r := d.Reasons[0]; d.Verdict != Deny || r.Pos.String() != want || (r.Layer == "environment") != (user != "") || r.Profile != "environment" {
 				t.Errorf("beside %q: %s: %s", user, tool, described(d))
 			}
@@ -136,10 +136,10 @@ func TestS39AMalformedVariableIsAnErrorThatNamesIt(t *testing.T) {
 func TestS39AProfileThatIsCalledEnvironment(t *testing.T) {
 	c, err := surrounded(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["s__b"]}, "environment": {"denylist": ["s__c"]}}}}`, "CODEMODE_ALLOWLIST=s__a s__b s__c")
 	must(t, err)
-	if got := c.Profile("environment").Decide(call("s c", "{}")); got.Verdict != Deny || got.Reasons[0].Layer != "" {
+	if got := c.Profile("environment").Decide(callOf("s c", "{}")); got.Verdict != Deny || got.Reasons[0].Layer != "" {
 		t.Error(described(got))
 	}
-	if got := c.Profile("environment").Decide(call("s d", "{}")); got.Verdict != Deny || got.Reasons[0].Layer != "environment" {
+	if got := c.Profile("environment").Decide(callOf("s d", "{}")); got.Verdict != Deny || got.Reasons[0].Layer != "environment" {
 		t.Error(described(got))
 	}
 	c, err = surrounded(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["s__b"]}}}}`, "CODEMODE_ALLOWLIST=s__a s__b")
@@ -167,8 +167,8 @@ func TestS39AProjectCannotLoosenTheEnvironment(t *testing.T) {
 				continue
 			}
 			for _, tool := range []string{"a", "b", "c"} {
-				if want := tool == "b" && name == "own"; (p.Decide(call("s "+tool, "{}")).Verdict != Deny) != want {
-					t.Errorf("%s: %q decides %s about s__%s", standing, name, described(p.Decide(call("s "+tool, "{}"))), tool)
+				if want := tool == "b" && name == "own"; (p.Decide(callOf("s "+tool, "{}")).Verdict != Deny) != want {
+					t.Errorf("%s: %q decides %s about s__%s", standing, name, described(p.Decide(callOf("s "+tool, "{}"))), tool)
 				}
 			}
 		}
@@ -235,9 +235,9 @@ func TestS39BesideAFileNoVariableLoosens(t *testing.T) {
 				t.Fatalf("%v beside\n%s\nlets questions of %q wait %s", variables, user, name, after.Ask().Timeout)
 			}
 			for _, tool := range []string{"s a", "s b", "s c", "t a", "t b", "u x"} {
-				c := call(tool, "{}")
+				c := callOf(tool, "{}")
 				a, b := before.Decide(c), after.Decide(c)
-				if b.Verdict > a.Verdict || b.Verdict == a.Verdict && len(b.Remember.Scopes) > len(a.Remember.Scopes) || slices.Index(riskNames, b.Risk) < slices.Index(riskNames, a.Risk) && b.Verdict == a.Verdict {
+				if b.Verdict > a.Verdict || b.Verdict == a.Verdict && len(b.Remember.Scopes) > len(a.Remember.Scopes) || b.Risk.Compare(a.Risk) < 0 && b.Verdict == a.Verdict {
 					t.Fatalf("%v beside\n%s\n%q decides about %s %s\ninstead of %s", variables, user, name, tool, described(b), described(a))
 				}
 				if b.Verdict < a.Verdict {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
@@ -82,7 +83,7 @@ func (b *builder) profileName(n *node) {
 		b.wrongKey(n, grammar, "a profile without a name")
 	case bad >= 0:
 		hint := grammar
-		if better := strings.Trim(sanitise(n.key), "_"); better != "" && len(better) <= maxProfileName {
+		if better := strings.Trim(call.Part(n.key), "_"); better != "" && len(better) <= maxProfileName {
 			hint = fmt.Sprintf("%s: for example %q", grammar, better)
 		}
 		b.wrongKey(n, hint, "%q cannot be the name of a profile", n.key)

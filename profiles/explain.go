@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // An Explanation is a decision with everything that was considered on the way.
@@ -124,7 +126,7 @@ func (l *layer) consider(v *view, all []Reason) []Reason {
 	all = l.Profile.consider(v, all)
 	for i := from; i < len(all); i++ {
 		r := &all[i]
-		r.of(l)
+		l.owns(r)
 		if l.mute != "" && r.List == allowlist.String() && r.Result != otherTool {
 			r.Result, r.Text = ignoredRule, l.mute
 		}
@@ -195,7 +197,7 @@ func (r *rule) mayHold(v *view) bool {
 // every tool that the server could have, whatever the arguments are. It looks at the rules alone,
 // so that the answer does not change when the server says what it offers.
 func (p *Profile) Reaches(server string) bool {
-	prefix := Canonical(server, "")
+	prefix := call.Name(server, "")
 	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *layer) bool { return l.tools == nil && !l.mayReach(prefix) })
 }
 

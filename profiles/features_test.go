@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // The tests of this file are the checks of POLICY.md section 8, by name. What they name is
@@ -74,7 +76,7 @@ func TestA5UnknownNeverAllowsAndAnUnknownDenyAsks(t *testing.T) {
 	p := profile(t, `"denylist": [{"id": "no-etc", "tool": "fs__*", "when": {"/path": {"under": "/etc"}}}]`)
 	wantVerdicts(t, p, `deny fs__read {"path":"/etc/x"}`, `allow fs__read {"path":"/tmp/x"}`)
 	for _, args := range []string{`{"file":"/etc/x"}`, `{"path":["/etc/x"]}`} {
-		d := p.Decide(call("fs read", args))
+		d := p.Decide(callOf("fs read", args))
 		if d.Verdict != Ask || !d.Unknown || d.Reasons[0].Rule != "no-etc" {
 			t.Errorf("%s: got %s\nwant a question that names no-etc", args, described(d))
 		}
@@ -107,7 +109,7 @@ func TestA7SafeComparisons(t *testing.T) {
 		{`{"regex": "good"}`, `"good\n"`, "false"},
 	} {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "when": {"/x": `+row.condition+`}}]`)
-		x := p.Explain(call("a b", `{"x":`+row.value+`}`))
+		x := p.Explain(callOf("a b", `{"x":`+row.value+`}`))
 		if got := x.Considered[0].Result; got != row.want {
 			t.Errorf("%s of %s: got %s, want %s", row.condition, row.value, got, row.want)
 		}
@@ -227,10 +229,10 @@ func TestA14AChangedDefinitionAsksAndNoGrantAnswers(t *testing.T) {
 
 func TestA17ToolsDeniedForAllArgumentsAreHidden(t *testing.T) {
 	p := profile(t, `"denylist": ["db__drop", {"tool": "db__read", "when": {"/table": {"eq": "secret"}}}]`)
-	if p.Visible(call("db drop", "")) || !p.Visible(call("db read", "")) {
+	if p.Visible(callOf("db drop", "")) || !p.Visible(callOf("db read", "")) {
 		t.Error("db__drop should be hidden, and db__read not")
 	}
-	if d := p.Decide(call("db drop", `{}`)); d.Code != CodeDenied {
+	if d := p.Decide(callOf("db drop", `{}`)); d.Code != call.CodeDenied {
 		t.Errorf("a direct call: got %s", described(d))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A builder reads one configuration file into a Config.
@@ -161,7 +163,7 @@ func (b *builder) servers(n *node) {
 	b.unique(n)
 	names := map[string]*node{} // by what programs call them
 	for child := range b.t.children(n) {
-		name := sanitise(child.key)
+		name := call.Part(child.key)
 		b.serverName(child, name)
 		b.serverTaken(child, name)
 		if other := names[name]; other != nil && other.key != child.key {
@@ -176,7 +178,7 @@ func (b *builder) servers(n *node) {
 // servers by name, and must go on speaking of the same one.
 func (b *builder) serverTaken(n *node, name string) {
 	for _, s := range b.config.Servers {
-		if s.Pos.File != b.file && sanitise(s.Name) == name && b.standing != Untrusted {
+		if s.Pos.File != b.file && call.Part(s.Name) == name && b.standing != Untrusted {
 			b.wrongKey(n, "give it another name", "the server %q is in %s already", s.Name, s.Pos)
 		}
 	}

@@ -31,7 +31,7 @@ func TestTrust(t *testing.T) {
 		t.Helper()
 		c, err := f.Load()
 		must(t, err)
-		return c.Profile("work").Decide(call("http post", "")).Verdict
+		return c.Profile("work").Decide(callOf("http post", "")).Verdict
 	}
 	if got := verdict(); got != Deny {
 		t.Errorf("before: got %s", got)

@@ -48,7 +48,7 @@ func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 		}
 		layer, more := l.outlook(v, g)
 		for i := range more {
-			more[i].of(l)
+			l.owns(&more[i])
 		}
 		depends = append(depends, more...)
 		own = own.least(layer)

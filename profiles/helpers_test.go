@@ -24,7 +24,7 @@ func profile(t testing.TB, body string) *Profile {
 }
 
 // call makes a call from "server tool" and JSON arguments.
-func call(tool, args string) Call {
+func callOf(tool, args string) Call {
 	server, name, _ := strings.Cut(tool, " ")
 	return Call{Server: server, Tool: name, Args: json.RawMessage(args)}
 }

@@ -1,6 +1,10 @@
 package profiles
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/codemode-project/codemode/call"
+)
 
 // A judgement is how one rule that is about the tool came out for a call.
 type judgement struct {
@@ -16,7 +20,7 @@ type ruling struct {
 	cause   cause
 	unknown bool // a deny or ask rule could not be judged
 	warned  bool // a deny or ask rule holds or could not be judged
-	risk    risk
+	risk    call.Risk
 	judged  []judgement
 }
 
@@ -53,7 +57,7 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 		}
 		u.warned = u.warned || j.rule.list != allowlist
 		if j.rule.list != allowlist || j.result == yes {
-			u.risk = max(u.risk, j.rule.stakes())
+			u.risk = call.Higher(u.risk, j.rule.stakes())
 		}
 	}
 	switch {
@@ -161,13 +165,13 @@ func (r *rule) annotation(h *hintIs, v *view) outcome {
 }
 
 // stakes is the rule's risk, or what its list stands for if it does not say.
-func (r *rule) stakes() risk {
+func (r *rule) stakes() call.Risk {
 	switch {
-	case r.risk != riskNone:
+	case r.risk != "":
 		return r.risk
 	case r.list == allowlist:
-		return riskLow
+		return call.Low
 	default:
-		return riskMedium
+		return call.Medium
 	}
 }

@@ -64,7 +64,7 @@ func (l *layer) decision(v *view, u *ruling) Decision {
 	d.Floor = d.Verdict != Allow
 	d.Remember, d.Pointers = Remember{}, nil
 	for i := range d.Reasons {
-		d.Reasons[i].of(l)
+		l.owns(&d.Reasons[i])
 	}
 	if d.Verdict == Allow && l.mute != "" {
 		d.Reasons = nil // its allow rules allow nothing
@@ -72,7 +72,7 @@ func (l *layer) decision(v *view, u *ruling) Decision {
 	return d
 }
 
-// of marks a reason as a layer's.
-func (r *Reason) of(l *layer) {
+// owns marks a reason as a layer's.
+func (l *layer) owns(r *Reason) {
 	r.Layer, r.Floor = l.what, l.what == floorLayer
 }

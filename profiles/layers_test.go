@@ -164,12 +164,12 @@ func TestExcerptsOfLongLines(t *testing.T) {
 		p                        Problem
 		before, after, dots, all bool // "... " in front, " ..." behind, a caret, an excerpt at all
 	}{
-		{Problem{Position: Position{"f", 1, 1}, Source: long[:120]}, false, false, true, true},
-		{Problem{Position: Position{"f", 1, 1}, Source: long[:121]}, false, true, true, true},
-		{Problem{Position: Position{"f", 1, 200}, Source: long}, true, false, true, true},
-		{Problem{Position: Position{"f", 1, 100}, Source: long}, true, true, true, true},
-		{Problem{Position: Position{"f", 1, 1}, Source: "  "}, false, false, false, false},
-		{Problem{Position: Position{"f", 0, 0}, Source: "text"}, false, false, false, false},
+		{Problem{Position: Position{File: "f", Line: 1, Column: 1}, Source: long[:120]}, false, false, true, true},
+		{Problem{Position: Position{File: "f", Line: 1, Column: 1}, Source: long[:121]}, false, true, true, true},
+		{Problem{Position: Position{File: "f", Line: 1, Column: 200}, Source: long}, true, false, true, true},
+		{Problem{Position: Position{File: "f", Line: 1, Column: 100}, Source: long}, true, true, true, true},
+		{Problem{Position: Position{File: "f", Line: 1, Column: 1}, Source: "  "}, false, false, false, false},
+		{Problem{Position: Position{File: "f", Line: 0, Column: 0}, Source: "text"}, false, false, false, false},
 	} {
 		lines := strings.Split(row.p.String(), "\n")
 		if !row.all {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
@@ -69,8 +70,8 @@ func (b *builder) nameDoubt(r *rule, q *sequence) (message, hint string) {
 	if name, ok := q.literal(); ok && !strings.Contains(name, "__") {
 		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool", strings.Replace(name, ".", "__", 1))
 	}
-	if all := text.String(); r.list == allowlist && sanitise(all) != all {
-		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", sanitise(all))
+	if all := text.String(); r.list == allowlist && call.Part(all) != all {
+		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", call.Part(all))
 	}
 	return b.serverDoubt(q)
 }
@@ -87,7 +88,7 @@ func (b *builder) serverDoubt(q *sequence) (message, hint string) {
 	}
 	names := []string{"time", "filesystem"}
 	for _, s := range b.config.Servers {
-		names = append(names, s.Name, sanitise(s.Name))
+		names = append(names, s.Name, call.Part(s.Name))
 	}
 	for _, name := range names {
 		if name == server {

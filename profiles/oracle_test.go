@@ -16,6 +16,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // pairs is how many random (profile, call) pairs the oracle decides. One million takes a
@@ -134,7 +136,7 @@ func oracleAbout(rule object, list string, c Call) bool {
 	if !ok {
 		patterns = []any{rule["tool"]}
 	}
-	names := []string{Canonical(c.Server, c.Tool)}
+	names := []string{call.Name(c.Server, c.Tool)}
 	if list != "allowlist" {
 		names = append(names, c.Server+"__"+c.Tool)
 	}

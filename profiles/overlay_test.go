@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // overlaid is a configuration with an allow-all profile "p", a profile "readonly", and overlays.
@@ -88,7 +90,7 @@ func TestOverlaysNarrow(t *testing.T) {
 	if l := p.Limits(); l.Calls != 7 || l.Asks != 5 {
 		t.Errorf("of limits the smaller is taken: got %+v", l)
 	}
-	if d := p.Decide(Call{Name: "a__b", Counters: Counters{Calls: 7}}); d.Verdict != Deny || d.Code != CodeLimit {
+	if d := p.Decide(Call{Name: "a__b", Counters: Counters{Calls: 7}}); d.Verdict != Deny || d.Code != call.CodeLimit {
 		t.Errorf("got %s", described(d))
 	}
 	if p.Digest() == c.Profile("p").Digest() {
@@ -104,7 +106,7 @@ func TestOverlaysNarrow(t *testing.T) {
 	if within := c.Profile("p").Within(Limits{Calls: 3, Asks: 9}); within.Limits().Calls != 3 || within.Limits().Asks != 5 || within.Digest() == c.Profile("p").Digest() || c.Profile("p").Within(Limits{}) != c.Profile("p") {
 		t.Errorf("within limits: got %+v", within.Limits())
 	}
-	if p.Visible(call("a b", "")) != true || c.Narrowed("p", Subject{Session: "s"}, time.Time{}).Unrestricted() {
+	if p.Visible(callOf("a b", "")) != true || c.Narrowed("p", Subject{Session: "s"}, time.Time{}).Unrestricted() {
 		t.Error("limits hide nothing, and restrict")
 	}
 }
@@ -140,25 +142,25 @@ func TestOverlaysOrder(t *testing.T) {
 	}
 	p := c.Narrowed("p", Subject{Session: "s", Principal: "p", Role: "r", Script: "x"}, time.Time{})
 	var layers []string
-	for _, r := range p.Decide(call("a b", "")).Reasons {
+	for _, r := range p.Decide(callOf("a b", "")).Reasons {
 		layers = append(layers, r.Layer)
 	}
 	if got := strings.Join(layers, ", "); got != "overlay both, overlay session, overlay tools, overlay role" {
 		t.Errorf("got the reasons of %s", got)
 	}
-	x := p.Explain(call("b x", ""))
+	x := p.Explain(callOf("b x", ""))
 	if x.Decision.Verdict != Allow || len(x.Considered) != 5 { // the overlay "tools" is not about b__x
 		t.Errorf("got %s, considered %+v", described(x.Decision), x.Considered)
 	}
 	if r := x.Decision.Reasons; len(r) != 2 || r[0].Layer != "" || r[1].Layer != "overlay session" || r[1].Rule != "b__*" {
 		t.Errorf("the rules that allow it: got %s", described(x.Decision))
 	}
-	x = p.Explain(call("c x", ""))
+	x = p.Explain(callOf("c x", ""))
 	want := `add "c__x" to what the overlay session allows at codemode.json:7:3`
 	if x.Decision.Verdict != Deny || x.Decision.Reasons[0].Layer != "overlay session" || len(x.Changes) == 0 || x.Changes[0] != want {
 		t.Errorf("got %s, changes %q, want %q", described(x.Decision), x.Changes, want)
 	}
-	x = p.Explain(call("b ask", ""))
+	x = p.Explain(callOf("b ask", ""))
 	if d := x.Decision; d.Verdict != Ask || !d.Floor || d.Remember.Scopes != nil || !contains(x.Changes[0], "of the overlay principal") {
 		t.Errorf("what an overlay asks about is asked each time: got %s, %q", described(d), x.Changes)
 	}

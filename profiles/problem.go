@@ -5,24 +5,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// A Position is a place in a configuration file. Line and Column count from 1;
-// Column counts Unicode code points, as editors do.
-type Position struct {
-	File   string
-	Line   int
-	Column int
-}
-
-// String gives file:line:column, or only the file when the place inside it is not known.
-func (p Position) String() string {
-	if p.Line == 0 {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
-}
+// A Position is a place in a configuration file.
+type Position = call.Position
 
 // A Problem is something wrong (or, in [Config.Warnings], doubtful) in a configuration file.
 type Problem struct {

@@ -44,7 +44,7 @@ func TestProblemsAreSafeToPrint(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	for _, at := range []int{0, 10, 500, 990} {
-		p := Problem{Position: Position{"x", 1, at + 1}, Length: 3, Message: "m", Source: strings.Repeat("a", at) + "XYZ" + strings.Repeat("b", 997-at)}
+		p := Problem{Position: Position{File: "x", Line: 1, Column: at + 1}, Length: 3, Message: "m", Source: strings.Repeat("a", at) + "XYZ" + strings.Repeat("b", 997-at)}
 		lines := strings.Split(p.String(), "\n")
 		if len(lines) != 3 || len(lines[1]) > excerptWidth+20 {
 			t.Fatalf("got %q", lines)
@@ -53,7 +53,7 @@ func TestLongLinesAreCut(t *testing.T) {
 			t.Errorf("at %d the caret points elsewhere:\n%s\n%s", at, lines[1], lines[2])
 		}
 	}
-	end := Problem{Position: Position{"x", 1, 4}, Length: 1, Message: "m", Source: "abc"}
+	end := Problem{Position: Position{File: "x", Line: 1, Column: 4}, Length: 1, Message: "m", Source: "abc"}
 	if got := end.String(); !strings.HasSuffix(got, "\n    abc\n       ^") {
 		t.Errorf("got %q", got)
 	}
@@ -71,7 +71,7 @@ func TestManyProblemsAreCut(t *testing.T) {
 }
 
 func TestPositions(t *testing.T) {
-	for p, want := range map[Position]string{{"a.json", 3, 7}: "a.json:3:7", {"a.json", 0, 0}: "a.json"} {
+	for p, want := range map[Position]string{{File: "a.json", Line: 3, Column: 7}: "a.json:3:7", {File: "a.json"}: "a.json"} {
 		if got := p.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

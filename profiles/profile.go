@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Profile is what a person allows: the rules of one profile of the file, of those it
@@ -82,10 +84,23 @@ func (p *Profile) Unrestricted() bool {
 // Decide says what may happen to a call, and why. It is a pure function of the profile and
 // the call: no clock, no memory, no network.
 func (p *Profile) Decide(c Call) Decision {
-	v := &view{call: c}
+	d := p.decide(&view{call: c})
+	d.Profile, d.Digest = p.name, p.digest
+	if d.Verdict == Ask {
+		d.Timeout = p.ask.Timeout
+		d.Firm = d.Unknown || d.Floor || c.DefinitionChanged || slices.Contains(raisingLists, d.Lead().List)
+		d.Fallback = p.fallback && !d.Firm && !d.Risk.Grave()
+	}
+	return d
+}
+
+// raisingLists are what a question may stand for beside the rules. A fallback that answered it would undo that.
+var raisingLists = []string{"raise", "mark", "limits", "definition"}
+
+func (p *Profile) decide(v *view) Decision {
 	if bad := p.prepare(v); bad != "" {
 		reason := Reason{List: "arguments", Pos: p.pos, Result: "true", Text: bad, Profile: p.name}
-		return Decision{Code: CodeBadArguments, Reasons: []Reason{reason}}
+		return Decision{Code: call.CodeBadArguments, Reasons: []Reason{reason}}
 	}
 	var space, layerSpace [16]judgement
 	own := p.judge(v, space[:0])
@@ -118,7 +133,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	v.trusted = p.trusted[c.Server]
 	v.canonical = c.Name
 	if v.canonical == "" {
-		v.canonical = Canonical(c.Server, c.Tool)
+		v.canonical = call.Name(c.Server, c.Tool)
 	}
 	v.raw = v.canonical
 	if !isJoined(v.canonical, c.Server, c.Tool) && c.Server+c.Tool != "" {
@@ -184,5 +199,5 @@ func (p *Profile) Rules() []RuleInfo {
 
 // Matches reports whether the rule is about the tool, as [Profile.Decide] sees it.
 func (i RuleInfo) Matches(server, tool string) bool {
-	return i.rule.matches(Canonical(server, tool), server+"__"+tool)
+	return i.rule.matches(call.Name(server, tool), server+"__"+tool)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // decision words a ruling: it picks the rules that the verdict rests on.
@@ -19,15 +21,15 @@ func (p *Profile) decision(v *view, u *ruling) Decision {
 	}
 	switch u.verdict {
 	case Deny:
-		d.Code = CodeDenied
+		d.Code = call.CodeDenied
 	case Ask:
-		d.Risk = u.risk.String()
+		d.Risk = u.risk
 		if !u.warned { // asked for no rule's sake, so no rule says how much is at stake
-			d.Risk = max(u.risk, riskMedium).String()
+			d.Risk = call.Higher(u.risk, call.Medium)
 		}
 		p.grants(u, &d)
 	case Allow:
-		d.Risk = max(u.risk, riskLow).String()
+		d.Risk = call.Higher(u.risk, call.Low)
 	}
 	return d
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A PastCall is a call as the record has it, as far as it can be decided again.
@@ -124,7 +126,7 @@ func (e *entry) call() (c PastCall, ok bool) {
 		c.Rule = e.Rules[0].ID
 	}
 	if e.Server != "" && !strings.Contains(e.Tool, "__") {
-		c.Tool = Canonical(e.Server, e.Tool)
+		c.Tool = call.Name(e.Server, e.Tool)
 	}
 	c.Args, c.Masked = e.arguments()
 	how := e.how()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Replayed is a past call as a profile would decide it now.
@@ -28,7 +30,7 @@ func (p *Profile) Replay(past PastCall) Replayed {
 	server, tool, _ := strings.Cut(past.Tool, "__")
 	if past.Server != "" {
 		server = past.Server
-		tool = strings.TrimPrefix(past.Tool, sanitise(server)+"__")
+		tool = strings.TrimPrefix(past.Tool, call.Part(server)+"__")
 	}
 	c := Call{Server: server, Tool: tool, Name: past.Tool, Args: past.Args, Time: past.Time}
 	gaps := Gaps{Unknown: past.Masked, Hints: true}

@@ -3,6 +3,8 @@ package profiles
 import (
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A list is where a rule stands, in the order in which lists are asked.
@@ -34,7 +36,7 @@ type rule struct {
 	soft        bool      // unlessAllowed: any allow rule beats it
 	unless      []string  // unlessAllowed: the allow rules of these ids beat it
 	until       time.Time // zero = no end
-	risk        risk
+	risk        call.Risk
 	reason      string
 	remember    *Remember
 }
@@ -76,41 +78,4 @@ func (r *rule) matches(canonical, raw string) bool {
 		}
 	}
 	return false
-}
-
-// A risk orders how much is at stake. The zero value is no risk stated.
-type risk int
-
-const (
-	riskNone risk = iota
-	riskLow
-	riskMedium
-	riskHigh
-	riskCritical
-)
-
-var riskNames = []string{"", "low", "medium", "high", "critical"}
-
-func (r risk) String() string { return riskNames[r] }
-
-// Canonical is the name under which programs and rules know a tool.
-func Canonical(server, tool string) string {
-	return sanitise(server) + "__" + sanitise(tool)
-}
-
-// sanitise replaces every character that cannot stand in a JavaScript name.
-func sanitise(s string) string {
-	clean := true
-	for i := range len(s) {
-		clean = clean && isWord(s[i])
-	}
-	if clean {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if c := byte(r); rune(c) == r && isWord(c) {
-			return r
-		}
-		return '_'
-	}, s)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // rules reads one list of a profile.
@@ -117,12 +119,8 @@ func (b *builder) special(r *rule) []field {
 		only("until", func(n *node) { r.until = b.moment(n) },
 			"only an allow rule may end by itself: a deny or ask rule that lapses would loosen", allowlist),
 		only("risk", func(n *node) {
-			word, ok := b.word(n, `"risk"`, riskNames[riskLow:]...)
-			for i, name := range riskNames {
-				if ok && name == word {
-					r.risk = risk(i)
-				}
-			}
+			word, _ := b.word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
+			r.risk = call.Risk(word)
 		}, "what is denied has no risk", asklist, allowlist),
 		only("remember", func(n *node) { r.remember = b.remembering(n) },
 			"only answers to an ask rule are remembered", asklist),

@@ -3,6 +3,8 @@ package profiles
 import (
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 func TestScriptsCovered(t *testing.T) {
@@ -72,7 +74,7 @@ func TestWithinLimits(t *testing.T) {
 	if q.Digest() == p.Digest() || q.Digest() == p.Within(Limits{Calls: 6}).Digest() {
 		t.Error("other limits have the same digest")
 	}
-	if d := q.Decide(Call{Server: "a", Tool: "b", Counters: Counters{Calls: 5}}); d.Code != CodeLimit {
+	if d := q.Decide(Call{Server: "a", Tool: "b", Counters: Counters{Calls: 5}}); d.Code != call.CodeLimit {
 		t.Errorf("the sixth call: %s", described(d))
 	}
 }

@@ -1,6 +1,10 @@
 package profiles
 
-import "time"
+import (
+	"time"
+
+	"github.com/codemode-project/codemode/call"
+)
 
 // Limits bound a run. A zero field means that the file does not say; whoever enforces
 // the limit then uses its default.
@@ -40,14 +44,8 @@ func (a Asking) Awaits(expected, fallback bool) bool {
 	return a.Absent == AbsentWait || a.Absent == "" && expected && !fallback
 }
 
-// Remember is which answers may be remembered, and for how long. The zero value allows
-// no grant.
-type Remember struct {
-	Scopes  []string      // once, run, count, time, session
-	Default time.Duration // offered for time
-	Max     time.Duration // accepted for time
-	Args    string        // which arguments a grant covers: exact, rule or any
-}
+// Remember is which answers may be remembered, and for how long.
+type Remember = call.Remember
 
 // Redact says what must not be shown or recorded in clear.
 type Redact struct {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 const mine = `{"mcpServers": {"files": {"command": "files-mcp"}}, "evaluation": {"defaultProfile": "work", "profiles": {
@@ -45,14 +47,14 @@ func TestA11AProjectFileOnlyTightensUntilItIsTrusted(t *testing.T) {
 		t.Errorf("a limit of theirs holds: got %+v", work.Limits())
 	}
 	both := together(t, user(mine), project(`{"evaluation": {"profiles": {"work": {"allowlist": ["git__log"]}}}}`, Untrusted)).Profile("work")
-	if d := both.Decide(call("git log", "")); d.Verdict != Allow || len(d.Reasons) != 1 || d.Reasons[0].Rule != "git__*" {
+	if d := both.Decide(callOf("git log", "")); d.Verdict != Allow || len(d.Reasons) != 1 || d.Reasons[0].Rule != "git__*" {
 		t.Errorf("a rule that nobody trusts is no reason to allow: got %s", described(d))
 	}
 	floored := profiles(t, `"f": {"allowlist": ["git__log"]}, "p": {"allowlist": ["git__*"]}`)
-	if d := floored.Decide(call("git log", "")); len(d.Reasons) == 0 || d.Reasons[0].Rule != "git__*" {
+	if d := floored.Decide(callOf("git log", "")); len(d.Reasons) == 0 || d.Reasons[0].Rule != "git__*" {
 		t.Errorf("got %s", described(d))
 	}
-	x := work.Explain(call("http post", ""))
+	x := work.Explain(callOf("http post", ""))
 	said := false
 	for _, r := range x.Considered {
 		if r.Rule == "http__post" {
@@ -158,7 +160,7 @@ func TestManagedFilesBind(t *testing.T) {
 	if string(c.Builtin) != "false" || len(c.Servers) != 1 {
 		t.Errorf("got builtin %s and servers %v", c.Builtin, c.Servers)
 	}
-	d := c.Profile("work").Decide(call("git push", ""))
+	d := c.Profile("work").Decide(callOf("git push", ""))
 	if d.Reasons[0].Layer != "managed file" || d.Reasons[0].Pos.File != "managed.json" {
 		t.Errorf("got %s", described(d))
 	}
@@ -264,10 +266,10 @@ func TestNobodyRaisesADefault(t *testing.T) {
 		if got := p.Bounded(defaults); got.CPU != time.Millisecond || got.Calls != 5 || got.Wall != time.Minute {
 			t.Errorf("%s does not lower defaults: got %+v", row.title, got)
 		}
-		if d := p.Decide(Call{Name: "a__b", Counters: Counters{Calls: 5}}); d.Code != CodeLimit {
+		if d := p.Decide(Call{Name: "a__b", Counters: Counters{Calls: 5}}); d.Code != call.CodeLimit {
 			t.Errorf("%s: got %s", row.title, described(d))
 		}
-		if d := p.Decide(call("a b", `{"x": "0123456789"}`)); d.Code != CodeBadArguments {
+		if d := p.Decide(callOf("a b", `{"x": "0123456789"}`)); d.Code != call.CodeBadArguments {
 			t.Errorf("%s: got %s", row.title, described(d))
 		}
 	}

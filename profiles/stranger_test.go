@@ -347,7 +347,7 @@ func checkStrangersProfile(t *testing.T, what string, before, after *Profile, ma
 		switch {
 		case is.Verdict > was.Verdict:
 			wrong(of, was.Verdict, is.Verdict)
-		case is.Verdict == was.Verdict && slices.Index(riskNames, is.Risk) < slices.Index(riskNames, was.Risk):
+		case is.Verdict == was.Verdict && is.Risk.Compare(was.Risk) < 0:
 			wrong("risk of "+of, was.Risk, is.Risk)
 		case slices.ContainsFunc(scopes(is.Remember), func(s string) bool { return !slices.Contains(scopes(was.Remember), s) }) || is.Remember.Max > was.Remember.Max:
 			wrong("what is remembered of "+of, was.Remember, is.Remember)

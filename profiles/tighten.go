@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // stricter takes the stricter of what a profile and a layer decide. Where they agree,
@@ -31,11 +33,11 @@ func stricter(own, layer Decision) Decision {
 	return own
 }
 
-func higherRisk(v Verdict, a, b string) string {
+func higherRisk(v Verdict, a, b call.Risk) call.Risk {
 	if v == Deny {
 		return ""
 	}
-	return riskNames[max(slices.Index(riskNames, a), slices.Index(riskNames, b))]
+	return call.Higher(a, b)
 }
 
 // tighten applies what only ever makes a verdict stricter: POLICY.md section 3, step 5.
@@ -43,14 +45,14 @@ func (p *Profile) tighten(v *view, d Decision) Decision {
 	c := &v.call
 	p.raised(v, &d)
 	if c.DefinitionChanged {
-		d.lower(Ask, "definition", p.pos, p.name, "the tool is not what it was when it was reviewed")
+		lower(&d, Ask, "definition", p.pos, p.name, "the tool is not what it was when it was reviewed")
 		if d.Verdict == Ask {
 			d.Remember = Remember{}
 		}
 	}
 	n, l := c.Counters, p.Limits()
 	if l.Repeat > 0 && n.Repeat >= l.Repeat {
-		d.lower(Ask, "limits", p.pos, p.name, fmt.Sprintf("the same call was made %d times already", n.Repeat))
+		lower(&d, Ask, "limits", p.pos, p.name, fmt.Sprintf("the same call was made %d times already", n.Repeat))
 	}
 	p.spent(&d, l.Calls, n.Calls, "calls in this run")
 	if d.Verdict == Ask {
@@ -105,9 +107,9 @@ func (p *Profile) raisedBy(d *Decision, name, text string) {
 	to, ok := p.raise[name]
 	switch {
 	case ok:
-		d.lower(to, "raise", p.pos, p.name, text)
+		lower(d, to, "raise", p.pos, p.name, text)
 	case name == "approval":
-		d.lower(Ask, "mark", p.pos, p.name, text)
+		lower(d, Ask, "mark", p.pos, p.name, text)
 	}
 	for _, l := range p.layers {
 		to, ok := l.raise[name] // of a layer about all tools: overlays have none
@@ -115,8 +117,8 @@ func (p *Profile) raisedBy(d *Decision, name, text string) {
 			continue
 		}
 		if to < d.Verdict {
-			d.lower(to, "raise", l.pos, l.name, text)
-			d.Reasons[0].of(l)
+			lower(d, to, "raise", l.pos, l.name, text)
+			l.owns(&d.Reasons[0])
 		}
 		if to == d.Verdict {
 			d.Floor, d.Remember = true, Remember{}
@@ -137,23 +139,23 @@ func claims(hint any) bool {
 // spent turns a decision into a refusal if a limit is used up.
 func (p *Profile) spent(d *Decision, limit, used int, what string) {
 	if limit > 0 && used >= limit && d.Verdict != Deny {
-		d.lower(Deny, "limits", p.pos, p.name, fmt.Sprintf("the limit of %d %s is used up", limit, what))
-		d.Code = CodeLimit
+		lower(d, Deny, "limits", p.pos, p.name, fmt.Sprintf("the limit of %d %s is used up", limit, what))
+		d.Code = call.CodeLimit
 	}
 }
 
 // lower makes a decision stricter. What made it so becomes its first reason; a decision
 // that is as strict already stays as it is.
-func (d *Decision) lower(to Verdict, list string, pos Position, profile, text string) {
+func lower(d *Decision, to Verdict, list string, pos Position, profile, text string) {
 	if to >= d.Verdict {
 		return
 	}
 	reason := Reason{List: list, Pos: pos, Profile: profile, Result: "true", Text: text}
 	d.Reasons = slices.Insert(d.Reasons, 0, reason)
 	d.Verdict, d.Floor = to, false
-	d.Risk = higherRisk(to, d.Risk, riskMedium.String())
+	d.Risk = higherRisk(to, d.Risk, call.Medium)
 	if to == Deny {
-		d.Code = CodeDenied
+		d.Code = call.CodeDenied
 		d.Remember, d.Pointers, d.Unknown = Remember{}, nil, false
 	}
 }
@@ -176,11 +178,11 @@ func (p *Profile) grants(u *ruling, d *Decision) {
 			}
 		}
 	}
-	if u.unknown || u.risk == riskCritical || len(all) == 0 {
+	if u.unknown || u.risk == call.Critical || len(all) == 0 {
 		return
 	}
 	d.Remember = narrowed(all)
-	if u.risk == riskHigh {
+	if u.risk == call.High {
 		d.Remember.Scopes = slices.DeleteFunc(d.Remember.Scopes, func(s string) bool { return s == "time" || s == "session" })
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
@@ -56,7 +57,7 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 		return l.found
 	}
 	for i := range tools {
-		t := lintTool{ToolInfo: &tools[i], name: Canonical(tools[i].Server, tools[i].Tool)}
+		t := lintTool{ToolInfo: &tools[i], name: call.Name(tools[i].Server, tools[i].Tool)}
 		t.schema, t.known = parseInputSchema(tools[i].Input)
 		l.tools = append(l.tools, t)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/upstream"
@@ -72,7 +73,7 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 	for _, w := range cfg.Warnings {
 		d.warn("configuration", fmt.Sprintf("%s:%d:%d", base(w.File), w.Line, w.Column), w.Hint, "%s", w.Message)
 	}
-	place := profiles.Position.String
+	place := call.Position.String
 	for _, p := range machineProblems(cfg) {
 		d.fail(exitUsage, "configuration", base(place(p.Position)), cmp.Or(p.Hint, "codemode serve refuses to start like this"), "%s", p.Message)
 	}
@@ -100,7 +101,7 @@ func machineProblems(cfg *profiles.Config) profiles.Problems {
 		if some, ok := errors.AsType[profiles.Problems](err); ok {
 			all = append(all, some...)
 		} else if err != nil {
-			all = append(all, profiles.Problem{Position: profiles.Position{File: cfg.Path}, Message: err.Error()})
+			all = append(all, profiles.Problem{Position: call.Position{File: cfg.Path}, Message: err.Error()})
 		}
 	}
 	_, err := codemode.PlaceRecord("", cfg, os.LookupEnv)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -89,7 +90,7 @@ func (x *explaining) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if x.annotations == "" && p.Decide(c).Verdict != profiles.Deny {
+	if x.annotations == "" && p.Decide(c).Verdict != call.Deny {
 		if why := x.learn(ctx, s, cfg, &c); why != "" {
 			visible.Fprintf(s.err, "codemode: what the server says of %s is not known: %s. A hint or a mark of it may make the verdict stricter; --annotations says what it is.\n", c.Name, why)
 		}
@@ -129,7 +130,7 @@ func (x *explaining) learn(ctx context.Context, s streams, cfg *profiles.Config,
 	defer closeEvaluator(ctx, e)
 	e.WaitReady(ctx, learnWait)
 	for _, t := range e.ToolInfos() {
-		if profiles.Canonical(t.Server, t.Tool) == c.Name {
+		if call.Name(t.Server, t.Tool) == c.Name {
 			c.Annotations = t.Annotations
 			return ""
 		}
@@ -233,7 +234,7 @@ func (e explainer) write(w io.Writer) {
 }
 
 func (e explainer) considered(out func(string, ...any)) {
-	var others []profiles.Reason
+	var others []call.Reason
 	out("\nConsidered, in the order in which the lists are asked\n")
 	about := 0
 	for _, r := range e.x.Considered {
@@ -251,7 +252,7 @@ func (e explainer) considered(out func(string, ...any)) {
 		}
 	}
 	switch {
-	case e.x.Decision.Code == profiles.CodeBadArguments:
+	case e.x.Decision.Code == call.CodeBadArguments:
 		out("  no rule: what cannot be read in one way only is denied first\n")
 	case about == 0:
 		out("  no rule is about this tool\n")
@@ -269,7 +270,7 @@ func (e explainer) considered(out func(string, ...any)) {
 }
 
 // because says one reason in a line.
-func because(r profiles.Reason) string {
+func because(r call.Reason) string {
 	switch {
 	case r.Rule == "" && r.Pos.Line == 0:
 		return r.Text
@@ -279,7 +280,7 @@ func because(r profiles.Reason) string {
 	return fmt.Sprintf("%s: %s", ruleLine(r), r.Text)
 }
 
-func ruleLine(r profiles.Reason) string {
+func ruleLine(r call.Reason) string {
 	line := fmt.Sprintf("%s  %s in the %s", place(r.Pos), r.Rule, r.List)
 	if r.Profile != "" {
 		line += " of " + r.Profile
@@ -296,7 +297,7 @@ func ruleLine(r profiles.Reason) string {
 	return line
 }
 
-func condition(o profiles.Outcome) string {
+func condition(o call.Condition) string {
 	mark := map[string]string{"true": "yes", "false": "no", "unknown": "?"}[o.Result]
 	return fmt.Sprintf("%-4s %s", mark, o.Text)
 }
@@ -306,11 +307,11 @@ func outcomeWord(result string) string {
 }
 
 // consequences says what else follows from a question.
-func consequences(d *profiles.Decision) []string {
-	if d.Verdict != profiles.Ask {
+func consequences(d *call.Decision) []string {
+	if d.Verdict != call.Ask {
 		return nil
 	}
-	lines := []string{"risk: " + d.Risk}
+	lines := []string{"risk: " + string(d.Risk)}
 	switch {
 	case d.Unknown:
 		lines = append(lines, "a rule cannot be judged, so each such call is asked about")
@@ -323,7 +324,7 @@ func consequences(d *profiles.Decision) []string {
 }
 
 // place is file:line, as short as it can be from here.
-func place(pos profiles.Position) string {
+func place(pos call.Position) string {
 	if pos.Line == 0 {
 		return relative(pos.File)
 	}
@@ -356,7 +357,7 @@ func explanationJSON(p *profiles.Profile, c profiles.Call, x profiles.Explanatio
 		Text       string    `json:"text"`
 		Conditions []outcome `json:"conditions,omitempty"`
 	}
-	reasons := func(all []profiles.Reason) []reason {
+	reasons := func(all []call.Reason) []reason {
 		out := []reason{}
 		for _, r := range all {
 			one := reason{r.Rule, r.List, r.Pos.String(), r.Profile, r.Layer, r.Result, r.Text, nil}
@@ -378,7 +379,7 @@ func explanationJSON(p *profiles.Profile, c profiles.Call, x profiles.Explanatio
 		Considered []reason `json:"considered"`
 		Changes    []string `json:"changes,omitempty"`
 	}{
-		p.Name(), c.Name, x.Decision.Verdict.String(), x.Decision.Code, x.Decision.Risk, x.Decision.Unknown,
+		p.Name(), c.Name, x.Decision.Verdict.String(), x.Decision.Code, string(x.Decision.Risk), x.Decision.Unknown,
 		reasons(x.Decision.Reasons), reasons(x.Considered), x.Changes,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -106,12 +107,12 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 
 	// The profile asks before every call, and denies what it does not know.
 	careful := cfg.Profile("")
-	decide := func(name string) profiles.Verdict {
+	decide := func(name string) call.Verdict {
 		server, tool, _ := strings.Cut(name, "__")
 		return careful.Decide(profiles.Call{Server: server, Tool: tool, Name: name, Args: json.RawMessage(`{}`)}).Verdict
 	}
-	for name, want := range map[string]profiles.Verdict{
-		"github__create_issue": profiles.Ask, "home_files__read_file": profiles.Ask, "time__now": profiles.Allow, "added_later__x": profiles.Deny,
+	for name, want := range map[string]call.Verdict{
+		"github__create_issue": call.Ask, "home_files__read_file": call.Ask, "time__now": call.Allow, "added_later__x": call.Deny,
 	} {
 		if got := decide(name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -26,11 +27,11 @@ func (tools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
 	return nil, &hostfns.NotFoundError{Name: name, Nearest: []string{"echo"}}
 }
 
-func (tools) Decide(t *hostfns.Tool, _ json.RawMessage, _ hostfns.Counters) hostfns.Decision {
+func (tools) Decide(t *hostfns.Tool, _ json.RawMessage, _ hostfns.Counters) call.Decision {
 	if t.Name == "secret" {
-		return hostfns.Decision{Verdict: hostfns.Deny, Rule: "secret", Detail: "the profile denies it"}
+		return call.Decision{Reasons: []call.Reason{{Rule: "secret", Text: "the profile denies it"}}}
 	}
-	return hostfns.Decision{Verdict: hostfns.Allow}
+	return call.Decision{Verdict: call.Allow}
 }
 
 func (tools) Hidden(t *hostfns.Tool) bool { return t.Name == "secret" }

@@ -1,0 +1,188 @@
+package call
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// A Verdict says what may happen to a call. The zero value refuses.
+type Verdict int
+
+const (
+	Deny  Verdict = iota // the call must not happen
+	Ask                  // the call may happen once a person has said yes
+	Allow                // the call may happen
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	default:
+		return "deny"
+	}
+}
+
+// A Risk says how much is at stake. The zero value says nothing; a word that is none of these counts as critical.
+type Risk string
+
+const (
+	Low      Risk = "low"
+	Medium   Risk = "medium"
+	High     Risk = "high"
+	Critical Risk = "critical"
+)
+
+// Compare orders risks: nothing said, low, medium, high, critical.
+func (r Risk) Compare(other Risk) int { return cmp.Compare(r.rank(), other.rank()) }
+
+// Grave reports whether a person must have seen everything before a yes counts, and whether nothing but a person's yes
+// to this very call allows it.
+func (r Risk) Grave() bool { return r.Compare(Medium) > 0 }
+
+func (r Risk) rank() int {
+	switch r {
+	case "":
+		return 0
+	case Low:
+		return 1
+	case Medium:
+		return 2
+	case High:
+		return 3
+	}
+	return 4
+}
+
+// Higher is the higher of two risks.
+func Higher(a, b Risk) Risk {
+	if a.Compare(b) < 0 {
+		return b
+	}
+	return a
+}
+
+// Why a call is denied: the values of [Decision.Code].
+const (
+	CodeDenied       = "denied"        // by a rule, the floor or the absence of a rule
+	CodeBadArguments = "bad_arguments" // its arguments cannot be judged: not JSON, duplicate keys, too deep, too long
+	CodeLimit        = "limit"         // a limit is used up
+)
+
+// A Decision is what a policy says about one call, with what a program, a person and the record need to understand it.
+// The zero value denies.
+type Decision struct {
+	Verdict Verdict
+	Risk    Risk     // nothing on a deny
+	Reasons []Reason // what decided first: rules, or that no rule did
+	Code    string   // why, on a deny; "" means CodeDenied
+
+	Profile string // the name of the profile that decided
+	Digest  string // changes with what the profile means; approvals given under one are void under another
+
+	// On an ask.
+	Unknown  bool          // a rule could not be judged, and the question stands for that
+	Floor    bool          // the floor, an overlay or another file demands the question
+	Firm     bool          // a person has to answer: neither an earlier answer nor a fallback does
+	Fallback bool          // it is allowed without an answer when nobody can be asked
+	Timeout  time.Duration // how long a person has; zero is the asker's default
+	Remember Remember      // which grants a person may give with the answer
+	Pointers []string      // the arguments that the asking rules look at, as JSON Pointers, for grants with Args "rule"
+}
+
+// A Reason is one cause of a decision.
+type Reason struct {
+	Rule    string   // the rule's id, or its patterns if it has none; "" for what is not a rule
+	List    string   // denylist, asklist or allowlist; or unmatched, raise, mark, limits, arguments, definition
+	Pos     Position // where the rule stands
+	Result  string   // true, false or unknown
+	Text    string   // the rule's own reason, else a sentence
+	Profile string   // the profile that the rule was written in
+	Layer   string   // floor, or "overlay NAME" ...: the reason is not the profile's own
+	Floor   bool     // the reason belongs to the floor
+	Soft    bool     // an ask rule with unlessAllowed: an allow rule beats it
+	Unless  []string // an ask rule with unlessAllowed: the allow rules of these ids beat it
+
+	Conditions []Condition // how each condition came out, for rules that have any
+}
+
+// A Condition is what became of one condition of a rule.
+type Condition struct {
+	Pointer string // the argument, "" for conditions that are not about one
+	Result  string // true, false or unknown
+	Text    string // why
+}
+
+// Remember says which grants a person may give with an answer. The zero value allows none.
+type Remember struct {
+	Scopes  []string      // once, run, count, time, session
+	Default time.Duration // offered for time
+	Max     time.Duration // accepted for time
+	Args    string        // which arguments a grant covers: exact, rule or any
+}
+
+// A Position is a place in a configuration file. Line and Column count from 1; Column counts Unicode code points, as
+// editors do.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String gives file:line:column, or only the file when the place inside it is not known.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Short is the place without the folders around the file and without the column: programs and prompts are told it, and
+// where people keep their files is not their business.
+func (p Position) Short() string {
+	if p.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+}
+
+// String is the reason as a program and a person are told it.
+func (r Reason) String() string {
+	at := r.Pos.Short()
+	if r.Layer != "" && at != "" {
+		at += ", " + r.Layer
+	}
+	switch {
+	case r.Rule != "" && r.Text != "" && at != "":
+		return fmt.Sprintf("%s (rule %s, %s)", r.Text, r.Rule, at)
+	case r.Rule != "" && at != "":
+		return fmt.Sprintf("rule %s, %s", r.Rule, at)
+	case r.Text != "":
+		return r.Text
+	}
+	return r.Rule
+}
+
+// Lead is what decided: the first reason.
+func (d *Decision) Lead() Reason {
+	if len(d.Reasons) == 0 {
+		return Reason{}
+	}
+	return d.Reasons[0]
+}
+
+// Detail is one sentence for the program about a denial.
+func (d *Decision) Detail() string {
+	text := d.Lead().String()
+	switch {
+	case text == "":
+		return "no rule allows it"
+	case d.Profile != "":
+		return fmt.Sprintf("profile %s: %s", d.Profile, text)
+	}
+	return text
+}

@@ -1,0 +1,29 @@
+package call
+
+import "strings"
+
+// Separator parts the server from the tool in a canonical name. No server's part of a name may contain it.
+const Separator = "__"
+
+// Name is the canonical name of the tool that the server spells raw, under which programs and rules know it:
+// <server>__<tool>, with each character that cannot stand in a JavaScript name replaced by an underscore.
+func Name(server, raw string) string { return Part(server) + Separator + Part(raw) }
+
+// Part is one part of a canonical name.
+func Part(s string) string {
+	for i := range len(s) {
+		if !isWord(rune(s[i])) {
+			return strings.Map(func(r rune) rune {
+				if isWord(r) {
+					return r
+				}
+				return '_'
+			}, s)
+		}
+	}
+	return s
+}
+
+func isWord(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '$'
+}
