@@ -5,7 +5,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients check guest bench fuzz soak mutation clean
+.PHONY: all test test-npm test-clients check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -66,13 +66,6 @@ fuzz:
 			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
 		done; \
 	done
-
-# How many small mistakes in the rules' package its tests notice, and which outcomes of its conditions they have seen: a table, in half an hour.
-mutation:
-	$(GO) run ./internal/mutation -package ./profiles -equivalent testdata/mutants/profiles.txt -threshold 95 -branches '$(DECIDING)' -- -pairs 4000 -saves 8
-
-# The files that decide a call: every condition in them has to be seen both ways.
-DECIDING = ^(carry|closed|condition|decimal|decision|fold|foresee|host|index|judge|layer|operators|overlay|profile|reasons|rule|stricter|tighten|tree|under|within)[.]go
 
 bench:
 	$(GO) test -run '^$$' -bench . ./...

@@ -49,7 +49,7 @@ if ! echo "$sha256  $deb" | sha256sum -c --status 2>/dev/null; then
   apt-get "${options[@]}" update
   (cd "$build" && apt-get "${options[@]}" download "$package=$version") || {
     echo "guest/build.sh: Debian sid no longer has $package $version: it keeps only the newest. Take the new one," >&2
-    echo "run the attack suite and test262 against it, and change version and sha256 here." >&2
+    echo "run the attack suite and make test262 against it, and change version and sha256 here." >&2
     exit 1
   }
   if ! echo "$sha256  $deb" | sha256sum -c --status; then
