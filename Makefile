@@ -5,7 +5,7 @@
 
 GO ?= go
 
-.PHONY: all test test-npm test-clients check guest bench fuzz soak clean
+.PHONY: all test test-npm test-clients test262 check guest bench fuzz soak clean
 
 all:
 	CGO_ENABLED=0 $(GO) build -trimpath -o codemode ./cmd/codemode
@@ -30,6 +30,12 @@ test-clients: testdata/npm/node_modules testdata/npm/clients/node_modules
 testdata/npm/clients/node_modules: testdata/npm/clients/package.json
 	cd testdata/npm/clients && npm install --no-audit --no-fund --loglevel=error
 	touch $@
+
+# The suite of the JavaScript standard, from a checkout of it: make test262 TEST262=DIR. FILTER='built-ins/Array*' runs
+# a part, UPDATE=1 writes the failures to testdata/test262.txt and keeps its reasons.
+test262:
+	CODEMODE_TEST262=$(abspath $(TEST262)) CODEMODE_TEST262_FILTER=$(FILTER) CODEMODE_TEST262_UPDATE=$(UPDATE) \
+		$(GO) test -v -count=1 -timeout 3h -run 'TestTest262$$' ./internal/bench
 
 check:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "gofmt: run gofmt -w on these"; exit 1; }

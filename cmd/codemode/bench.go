@@ -26,7 +26,7 @@ func newBench(s streams) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchIsolation(s), newBenchSpeed(s), newBenchLanguage(s))
+	cmd.AddCommand(newBenchIsolation(s), newBenchSpeed(s))
 	return cmd
 }
 
@@ -215,62 +215,6 @@ against another that --unchecked names.`,
 	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.SpeedFormats, ", "))
 	cmd.Flags().StringVar(&unchecked, "unchecked", "", "a guest built without kill checks, to compare with")
 	cmd.Flags().BoolVar(&quick, "quick", false, "fewer samples")
-	return cmd
-}
-
-func newBenchLanguage(s streams) *cobra.Command {
-	var o bench.LanguageOptions
-	var dir, baseline, format string
-	var update bool
-	cmd := &cobra.Command{
-		Use:   "language --test262 DIR",
-		Short: "Run test262, the test suite of the JavaScript standard",
-		Long: `Runs the script tests of test262's language and built-ins folders, each in a fresh
-guest, strict and sloppy as each test asks. Tests of what is absent by design are counted
-and skipped. Failures are compared with a list of known ones: a failure that is not
-listed, or a line whose test passes, makes the exit code 1.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, bench.LanguageFormats); err != nil {
-				return err
-			}
-			if dir == "" {
-				return usage(fmt.Errorf("--test262 has to name a checkout of https://github.com/tc39/test262"))
-			}
-			if update && baseline == "" {
-				return usage(fmt.Errorf("--update needs --baseline, the file to write"))
-			}
-			var known *bench.Baseline
-			if baseline != "" {
-				f, err := os.Open(baseline)
-				if err == nil {
-					known, err = bench.ReadBaseline(f)
-					f.Close()
-				}
-				if err != nil && !(update && os.IsNotExist(err)) {
-					return usage(fmt.Errorf("--baseline: %w", err))
-				}
-			}
-			bar := newBar(s.err)
-			o.Wasm, o.CacheDir, o.Progress = codemode.Guest(), cacheDir(), bar.show
-			report, err := bench.Language(cmd.Context(), o, os.DirFS(dir), known)
-			bar.clear()
-			if err != nil {
-				return &exitError{code: exitInternal, err: err}
-			}
-			if update {
-				if err := os.WriteFile(baseline, report.Baseline(known), 0o644); err != nil {
-					return usage(fmt.Errorf("--update: %w", err))
-				}
-			}
-			return benchEnd(report.Write(s.out, format), report.Pass())
-		},
-	}
-	cmd.Flags().StringVar(&dir, "test262", "", "a checkout of test262 (required)")
-	cmd.Flags().StringVar(&baseline, "baseline", "", "the list of known failures, such as testdata/test262.txt")
-	cmd.Flags().BoolVar(&update, "update", false, "write the failures of this run to the baseline, keeping its reasons")
-	cmd.Flags().StringVar(&o.Filter, "filter", "", "only tests or folders that match this pattern, such as 'built-ins/Array*'")
-	cmd.Flags().StringVar(&format, "format", "table", strings.Join(bench.LanguageFormats, ", "))
 	return cmd
 }
 

@@ -82,50 +82,6 @@ func TestBenchIsolation(t *testing.T) {
 	}
 }
 
-func TestBenchLanguage(t *testing.T) {
-	checkout := writeFiles(t, map[string]string{
-		"harness/assert.js": "", "harness/sta.js": "",
-		"test/language/good.js": "/*---\n---*/ 1;", "test/built-ins/bad.js": "/*---\n---*/ throw new TypeError('bad');",
-	})
-	baseline := filepath.Join(t.TempDir(), "known.txt")
-	for _, test := range []struct {
-		name string
-		args []string
-		code int
-		want string
-	}{
-		{"a failure", nil, exitProgram, "built-ins/bad.js (strict): TypeError: bad"},
-		{"only what passes", []string{"--filter", "language"}, exitOK, "2  variants passed"},
-		{"a baseline that is not there", []string{"--baseline", baseline}, exitUsage, "--baseline"},
-		{"no baseline to update", []string{"--update"}, exitUsage, "--baseline"},
-		{"a baseline that is made", []string{"--baseline", baseline, "--update"}, exitProgram, ""},
-		{"a baseline without reasons", []string{"--baseline", baseline}, exitProgram, "no reason"},
-		{"as JSON", []string{"--format", "json", "--filter", "language"}, exitOK, `"passed": 2`},
-		{"an unknown format", []string{"--format", "junit"}, exitUsage, "table, json"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			code, out, problems := benchmark(t, append([]string{"language", "--test262", checkout}, test.args...)...)
-			if code != test.code || !strings.Contains(out+problems, test.want) {
-				t.Errorf("got exit code %d and\n%s%s\nwant %d and %q", code, out, problems, test.code, test.want)
-			}
-		})
-	}
-	text, err := os.ReadFile(baseline)
-	if err != nil {
-		t.Fatal(err)
-	}
-	explained := bytes.Replace(text, []byte("unexplained: TypeError: bad"), []byte("engine"), 1)
-	if err := os.WriteFile(baseline, explained, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, out, problems := benchmark(t, "language", "--test262", checkout, "--baseline", baseline); code != exitOK {
-		t.Errorf("with every failure explained: exit code %d and\n%s%s", code, out, problems)
-	}
-	if code, _, problems := benchmark(t, "language"); code != exitUsage || !strings.Contains(problems, "--test262") {
-		t.Errorf("without --test262: exit code %d, %q", code, problems)
-	}
-}
-
 func TestBenchSpeedFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"table, json": {"speed", "--format", "junit"},

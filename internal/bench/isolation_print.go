@@ -155,6 +155,15 @@ func (s *IsolationSummary) held() []string {
 // oneLine makes text of programs safe for a line of a terminal.
 func oneLine(s string) string { return visible.Line(s) }
 
+// oneLines makes lines of programs safe and joins them.
+func oneLines(lines []string, end string) string {
+	safe := make([]string, len(lines))
+	for i, line := range lines {
+		safe[i] = oneLine(line)
+	}
+	return strings.Join(safe, end)
+}
+
 // cell makes text of programs safe for a cell of a markdown table.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "[", `\[`).Replace(oneLine(s))

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -205,38 +203,23 @@ func TestBrokenCheckouts(t *testing.T) {
 func TestLanguageReports(t *testing.T) {
 	files := checkout(map[string]string{"language/a.js": "/*---\n---*/ throw '\\x1b[31m'", "built-ins/a.js": "/*---\nflags: [module]\n---*/"})
 	r := test262(t, LanguageOptions{}, files, "language/b.js: engine")
-	var b bytes.Buffer
-	if err := r.Write(&b, "table"); err != nil {
-		t.Fatal(err)
-	}
+	table := r.table()
 	for _, want := range []string{"language/a.js (strict)", "language/b.js: engine", "2  failed: new", "1  tests skipped: absent by design: modules"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("the table has no %q:\n%s", want, &b)
+		if !strings.Contains(table, want) {
+			t.Errorf("the table has no %q:\n%s", want, table)
 		}
 	}
-	if strings.Contains(b.String(), "\x1b") {
-		t.Errorf("control characters are passed on: %q", &b)
-	}
-	b.Reset()
-	if err := r.Write(&b, "json"); err != nil {
-		t.Fatal(err)
-	}
-	var keys map[string]any
-	if err := json.Unmarshal(b.Bytes(), &keys); err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range []string{"tests", "runs", "passed", "skipped", "failures", "new", "stale", "total_ms"} {
-		if _, ok := keys[key]; !ok {
-			t.Errorf("JSON has no %q", key)
-		}
-	}
-	if err := r.Write(&b, "junit"); err == nil {
-		t.Error("an unknown format was accepted")
+	if strings.Contains(table, "\x1b") {
+		t.Errorf("control characters are passed on: %q", table)
 	}
 }
 
-func TestTheBaselineOfTheProduct(t *testing.T) {
-	f, err := os.Open("../../testdata/test262.txt")
+// productBaseline lists what is known to fail of test262 in this product.
+const productBaseline = "../../testdata/test262.txt"
+
+func readProductBaseline(t *testing.T) *Baseline {
+	t.Helper()
+	f, err := os.Open(productBaseline)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,9 +228,37 @@ func TestTheBaselineOfTheProduct(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range b.all() {
+	return b
+}
+
+func TestTheBaselineOfTheProduct(t *testing.T) {
+	for _, k := range readProductBaseline(t).all() {
 		if strings.HasPrefix(k.reason, unexplained) {
 			t.Errorf("%s gives no reason", k)
 		}
+	}
+}
+
+// TestTest262 runs the suite of the JavaScript standard: make test262 TEST262=DIR. Failures are compared with the list
+// of known ones: one that is not listed fails, and so does a line whose test passes.
+func TestTest262(t *testing.T) {
+	dir := os.Getenv("CODEMODE_TEST262")
+	if dir == "" {
+		t.Skip("CODEMODE_TEST262 does not name a checkout of https://github.com/tc39/test262")
+	}
+	known := readProductBaseline(t)
+	o := LanguageOptions{Wasm: guest(t), CacheDir: cache(t), Filter: os.Getenv("CODEMODE_TEST262_FILTER")}
+	r, err := Language(t.Context(), o, os.DirFS(dir), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + r.table())
+	if os.Getenv("CODEMODE_TEST262_UPDATE") != "" {
+		if err := os.WriteFile(productBaseline, r.Baseline(known), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !r.Pass() {
+		t.Error("failures differ from " + productBaseline)
 	}
 }

@@ -26,8 +26,6 @@ type LanguageOptions struct {
 	// Filter keeps the tests whose path below test/, or a folder above them,
 	// matches this pattern of [path.Match]; "" keeps all.
 	Filter string
-	// Progress is told of each test before it runs, from several goroutines; nil tells nobody.
-	Progress func(done, total int, test string)
 }
 
 // languageLimits leave out nothing that the standard asks for: some tests visit
@@ -39,7 +37,7 @@ var languageLimits = sandbox.Limits{
 // languageFolders are the parts of test262 that say what the language is.
 var languageFolders = []string{"language", "built-ins"}
 
-//go:embed driver.js
+//go:embed testdata/driver.js
 var driverSource string
 
 // Language runs the script tests of test262, each variant in a fresh guest, and
@@ -69,7 +67,7 @@ func Language(ctx context.Context, o LanguageOptions, dir fs.FS, known *Baseline
 		return nil, err
 	}
 	r := &l.report
-	r.Guest, r.TotalMS, r.filter = l.engine.Hash(), ms(time.Since(started)), o.Filter
+	r.Guest, r.Took, r.filter = l.engine.Hash(), time.Since(started), o.Filter
 	slices.SortFunc(r.Failures, func(a, b Failure) int {
 		return cmp.Or(strings.Compare(a.Test, b.Test), strings.Compare(a.Variant, b.Variant))
 	})
@@ -123,7 +121,6 @@ type language struct {
 	engine  *sandbox.Engine
 
 	mu     sync.Mutex
-	done   int
 	report LanguageReport
 }
 
@@ -135,7 +132,7 @@ func (l *language) runAll(ctx context.Context, paths []string) error {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for p := range next {
-				if err := l.runFile(ctx, p, len(paths)); err != nil {
+				if err := l.runFile(ctx, p); err != nil {
 					cancel(err)
 				}
 			}
@@ -153,17 +150,10 @@ func (l *language) runAll(ctx context.Context, paths []string) error {
 }
 
 // runFile runs the variants of one test. An error is about the suite, not the test.
-func (l *language) runFile(ctx context.Context, p string, total int) error {
+func (l *language) runFile(ctx context.Context, p string) error {
 	t, err := readTest(l.dir, p)
 	if err != nil {
 		return err
-	}
-	l.mu.Lock()
-	done := l.done
-	l.done++
-	l.mu.Unlock()
-	if l.o.Progress != nil {
-		l.o.Progress(done, total, p)
 	}
 	if why := t.skips(); why != "" {
 		l.mu.Lock()

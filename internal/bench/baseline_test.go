@@ -115,7 +115,7 @@ func (r *LanguageReport) Baseline(old *Baseline) []byte {
 }
 
 const baselineTop = `# The tests of test262 (language and built-ins, script tests) that are known to
-# fail, with the reason; see codemode bench language --help.
+# fail, with the reason; see make test262.
 #
 # engine: the same engine, run natively, fails them too.
 # global scripts: a program is the body of a function and there are no scripts, so the

@@ -2,25 +2,25 @@ package bench
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // A LanguageReport says how a build does on test262.
 type LanguageReport struct {
-	Guest    string         `json:"guest"`   // sha256
-	Tests    int            `json:"tests"`   // files that ran
-	Runs     int            `json:"runs"`    // of their variants
-	Passed   int            `json:"passed"`  // runs
-	Skipped  map[string]int `json:"skipped"` // files, by reason
-	Failures []Failure      `json:"failures"`
-	New      []Failure      `json:"new"`         // failures that the baseline does not list
-	Stale    []string       `json:"stale"`       // lines of the baseline that do not fail, with the reason
-	Unsaid   []string       `json:"unexplained"` // lines of the baseline whose reason is none
-	TotalMS  float64        `json:"total_ms"`
+	Guest    string         // sha256
+	Tests    int            // files that ran
+	Runs     int            // of their variants
+	Passed   int            // runs
+	Skipped  map[string]int // files, by reason
+	Failures []Failure
+	New      []Failure // failures that the baseline does not list
+	Stale    []string  // lines of the baseline that do not fail, with the reason
+	Unsaid   []string  // lines of the baseline whose reason is none
+	Took     time.Duration
 
 	filter   string
 	variants map[string][]string // what ran, by test
@@ -28,10 +28,10 @@ type LanguageReport struct {
 
 // A Failure is one variant of a test that did not pass.
 type Failure struct {
-	Test    string `json:"test"`
-	Variant string `json:"variant"` // sloppy or strict
-	Detail  string `json:"detail"`
-	Reason  string `json:"reason,omitempty"` // what the baseline says
+	Test    string
+	Variant string // sloppy or strict
+	Detail  string
+	Reason  string // what the baseline says
 }
 
 func (r *LanguageReport) skip(why string) {
@@ -83,21 +83,8 @@ func (r *LanguageReport) compare(known *Baseline) {
 // Pass reports whether every failure is known, explained, and still one.
 func (r *LanguageReport) Pass() bool { return len(r.New)+len(r.Stale)+len(r.Unsaid) == 0 }
 
-// LanguageFormats are what [LanguageReport.Write] can write.
-var LanguageFormats = []string{"table", "json"}
-
-// Write prints the report.
-func (r *LanguageReport) Write(w io.Writer, format string) error {
-	switch format {
-	case "json":
-		return writeJSON(w, r)
-	case "table":
-		return r.writeTable(w)
-	}
-	return fmt.Errorf("there is no format %q", format)
-}
-
-func (r *LanguageReport) writeTable(w io.Writer) error {
+// table prints the report.
+func (r *LanguageReport) table() string {
 	var b strings.Builder
 	list := func(title string, lines []string) {
 		if len(lines) > 0 {
@@ -113,7 +100,7 @@ func (r *LanguageReport) writeTable(w io.Writer) error {
 	list("Lines of the baseline that give no reason", r.Unsaid)
 
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "%d\t  tests ran, in %d variants and %.0f s\n%d\t  variants passed\n", r.Tests, r.Runs, r.TotalMS/1000, r.Passed)
+	fmt.Fprintf(t, "%d\t  tests ran, in %d variants and %.0f s\n%d\t  variants passed\n", r.Tests, r.Runs, r.Took.Seconds(), r.Passed)
 	reasons := map[string]int{}
 	for _, f := range r.Failures {
 		if f.Reason == "" {
@@ -128,14 +115,5 @@ func (r *LanguageReport) writeTable(w io.Writer) error {
 		fmt.Fprintf(t, "%d\t  %s\n", reasons[why], oneLine(why))
 	}
 	t.Flush()
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func oneLines(lines []string, end string) string {
-	safe := make([]string, len(lines))
-	for i, line := range lines {
-		safe[i] = oneLine(line)
-	}
-	return strings.Join(safe, end)
+	return b.String()
 }
