@@ -215,9 +215,6 @@ func (e *Evaluator) Withheld() []string {
 // Status describes the upstreams, without waiting for any.
 func (e *Evaluator) Status() []upstream.Status { return e.manager.Status() }
 
-// Observe is Status after a look, of about a second at most, at what the upstreams compute while nobody waits for them.
-func (e *Evaluator) Observe(ctx context.Context) []upstream.Status { return e.manager.Observe(ctx) }
-
 // WaitReady starts the upstreams and waits, at most so long, until each has
 // said what it offers or has failed to.
 func (e *Evaluator) WaitReady(ctx context.Context, wait time.Duration) {

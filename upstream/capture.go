@@ -162,8 +162,8 @@ func (l *waitingList) remove(id jsonrpc.ID) {
 	delete(l.byID, id)
 }
 
-// answer gives a response to the capture that waits for it. It reports whether anybody waited for it.
-func (l *waitingList) answer(r *jsonrpc.Response) bool {
+// answer gives a response to the capture that waits for it.
+func (l *waitingList) answer(r *jsonrpc.Response) {
 	l.mu.Lock()
 	w, waited := l.byID[r.ID]
 	if waited {
@@ -177,11 +177,10 @@ func (l *waitingList) answer(r *jsonrpc.Response) bool {
 		if w.capture.take(r.Result) {
 			r.Result, r.Error = nil, errTaken
 		}
-		return waited
+		return
 	}
 	var e *jsonrpc.Error
 	if errors.As(r.Error, &e) {
 		w.capture.noteError(e)
 	}
-	return waited
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,7 @@ type child struct {
 	cmd    *exec.Cmd
 	mark   string // see [killStrays]; may be ""
 	stdin  *os.File
-	stdout *output
+	stdout *os.File
 	stderr *tail
 	guard  *guard // kills the group if we die without a chance to; may be nil
 
@@ -50,7 +51,6 @@ type child struct {
 	once sync.Once
 	hard chan struct{} // closed to skip the polite steps
 	soft sync.Once
-	back sync.Once
 
 	mu    sync.Mutex
 	cause error // why it ended, the first reason wins
@@ -90,8 +90,8 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 		}
 	}
 	c.cmd.Stdin, c.stdin = pipes[0], pipes[1]
-	c.stdout, c.cmd.Stdout = &output{file: pipes[2], answers: true}, pipes[3]
-	stderr := &output{file: pipes[4]}
+	c.stdout, c.cmd.Stdout = pipes[2], pipes[3]
+	stderr := pipes[4]
 	c.cmd.Stderr = pipes[5]
 	if err := sp.do(c.cmd.Start); err != nil {
 		closeAll(pipes[:])
@@ -103,28 +103,14 @@ func startChild(s *Server, env func(string) (string, bool), sp *spawner, g *guar
 	stderrDone := make(chan struct{})
 	go func() {
 		defer close(stderrDone)
-		c.keepStderr(stderr)
+		_, _ = io.Copy(c.stderr, stderr) // until the pipe is closed on either side
 	}()
 	go c.wait(stderr, stderrDone)
 	return c, nil
 }
 
-// keepStderr ends when the pipe is closed on either side.
-func (c *child) keepStderr(from *output) {
-	buf := make([]byte, 32<<10)
-	p := pacedReader{from: from, sleep: c.slow(from, c.exited)}
-	for {
-		n, err := p.Read(buf)
-		_, _ = c.stderr.Write(buf[:n]) // into memory
-		if err != nil {
-			return
-		}
-		p.spend(awaited, n)
-	}
-}
-
 // wait reaps the process and cleans up after it, whatever ended it.
-func (c *child) wait(stderr *output, stderrDone chan struct{}) {
+func (c *child) wait(stderr *os.File, stderrDone chan struct{}) {
 	if err := c.cmd.Wait(); err == nil {
 		c.fail(errors.New("its process ended by itself with status 0"))
 	} else {
@@ -162,17 +148,6 @@ func (c *child) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// slow is for the pace of what the child sends unasked: whoever reads that naps, and the child steps back.
-func (c *child) slow(from *output, end <-chan struct{}) func(time.Duration) {
-	return func(d time.Duration) {
-		c.stepBack()
-		from.nap(d, end)
-	}
-}
-
-// stepBack lets all others have the processors first, where the system can do that. There is no way back.
-func (c *child) stepBack() { c.back.Do(func() { lowerPriority(c.cmd.Process.Pid) }) }
 
 // fail notes why the child ended, or why it has to.
 func (c *child) fail(err error) {

@@ -3,7 +3,6 @@
 package upstream
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
 )
@@ -14,8 +13,3 @@ import (
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
-
-// lowerPriority makes every process of the group give way to others.
-func lowerPriority(pid int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, pid, niceBehind) }
-
-func shorten(*os.File) {}

@@ -22,13 +22,6 @@ func killGroup(pid int) {
 	}
 }
 
-func lowerPriority(int) {}
-
-func shorten(*os.File) {}
-
-// unwatched leaves the file as it is.
-func unwatched(f *os.File) func() *os.File { return func() *os.File { return f } }
-
 // writeSome leaves all to the one who can wait.
 func (c *child) writeSome([]byte) (int, error) { return 0, nil }
 

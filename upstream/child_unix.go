@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 var neededBySystem []string
@@ -37,29 +35,6 @@ func (c *child) writeSome(b []byte) (n int, err error) {
 	}
 	return max(n, 0), cmp.Or(closed, err)
 }
-
-// unwatched closes a file without closing the pipe that it stands for, and returns what opens it again.
-// If that cannot be done the file stays as it is.
-func unwatched(f *os.File) (again func() *os.File) {
-	same := func() *os.File { return f }
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return same
-	}
-	_ = raw.Control(func(fd uintptr) {
-		if other, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
-			again = func() *os.File { return os.NewFile(uintptr(other), f.Name()) }
-		}
-	})
-	if again == nil {
-		return same
-	}
-	_ = f.Close()
-	return again
-}
-
-// niceBehind is the nice value of a child that stepped back.
-const niceBehind = 10
 
 func executable(path string) (string, bool) {
 	info, err := os.Stat(path)

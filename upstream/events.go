@@ -19,15 +19,12 @@ type eventFilter struct {
 	r       *bufio.Reader
 	max     int
 	capture *capture
-	pace    pacedReader // what r reads from
 	ready   bytes.Buffer
 	err     error
 }
 
 func newEventFilter(body io.ReadCloser, max int, c *capture) *eventFilter {
-	f := &eventFilter{body: body, max: max, capture: c, pace: pacedReader{from: body}}
-	f.r = bufio.NewReaderSize(&f.pace, 16<<10)
-	return f
+	return &eventFilter{body: body, r: bufio.NewReaderSize(body, 16<<10), max: max, capture: c}
 }
 
 func (f *eventFilter) Close() error { return f.body.Close() }
@@ -78,11 +75,6 @@ func (f *eventFilter) event() error {
 			hasData = false
 		}
 	}
-	if f.capture == nil {
-		f.pace.spend(pointsOf(data), len(data))
-	} else {
-		f.pace.spend(awaited, 0)
-	}
 	f.ready.Write(fields)
 	if hasData {
 		f.ready.WriteString("data: ")
@@ -94,15 +86,6 @@ func (f *eventFilter) event() error {
 	}
 	f.ready.WriteByte('\n')
 	return nil
-}
-
-// pointsOf is what an event costs that is not in the answer to one request. Servers of protocol 2024-11-05 send
-// their answers among these, which only those who decode them can tell from answers to nothing.
-func pointsOf(data []byte) int {
-	if bytes.Contains(data, []byte(`"method"`)) && !bytes.Contains(data, []byte(`"notifications/progress"`)) {
-		return unasked
-	}
-	return awaited
 }
 
 // line returns the next line without its end.

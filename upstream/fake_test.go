@@ -9,11 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -53,7 +51,6 @@ type fake struct {
 	mu        sync.Mutex // one line at a time
 	lists     int
 	answers   chan string // to what "elicits" asked
-	rests     atomic.Bool // "computes" no longer does
 }
 
 type request struct {
@@ -114,14 +111,6 @@ func (f *fake) run() {
 				}
 			}
 		}()
-	case "computes":
-		runtime.GOMAXPROCS(6)
-		for range 4 {
-			go func() {
-				for !f.rests.Load() {
-				}
-			}()
-		}
 	case "has a grandchild", "leaves a grandchild":
 		// It holds our standard output and error, as the real server behind npx does.
 		c := exec.Command("sleep", "600")
@@ -370,11 +359,6 @@ func (f *fake) call(r *request) {
 		f.text(r, "done")
 	case "env":
 		f.text(r, strings.Join(os.Environ(), "\n"))
-	case "pid":
-		f.text(r, strconv.Itoa(os.Getpid()))
-	case "rest":
-		f.rests.Store(true)
-		f.text(r, "done")
 	case "die":
 		os.Exit(0)
 	case "raw": // answers with what it is told to

@@ -28,14 +28,10 @@ type frameReader struct {
 	max     int
 	dropped atomic.Int64 // lines that held no message
 	waiting [][]byte     // found in the last line, not yet returned
-	again   string       // a line that was one message, and short: in a storm they are all the same
-	pace    pacedReader  // what r reads from
 }
 
 func newFrameReader(r io.Reader, max int) *frameReader {
-	f := &frameReader{max: max, pace: pacedReader{from: r}}
-	f.r = bufio.NewReaderSize(&f.pace, readAtOnce)
-	return f
+	return &frameReader{r: bufio.NewReaderSize(r, readAtOnce), max: max}
 }
 
 // next returns the next message, which is the caller's. It ends with io.EOF,
@@ -43,15 +39,9 @@ func newFrameReader(r io.Reader, max int) *frameReader {
 func (f *frameReader) next() ([]byte, error) {
 	for len(f.waiting) == 0 {
 		line, cut, err := f.line()
-		switch {
-		case len(line) > 0 && string(line) == f.again:
-			f.waiting = [][]byte{bytes.TrimSpace(line)}
-		case cut || len(bytes.TrimSpace(line)) > 0:
+		if cut || len(bytes.TrimSpace(line)) > 0 {
 			if f.waiting = messagesIn(line); len(f.waiting) == 0 {
 				f.dropped.Add(1)
-				f.pace.spend(unasked, len(line))
-			} else if len(line) <= againMost && bytes.Equal(f.waiting[0], bytes.TrimSpace(line)) {
-				f.again = string(line)
 			}
 		}
 		if err != nil && len(f.waiting) == 0 {
@@ -62,9 +52,6 @@ func (f *frameReader) next() ([]byte, error) {
 	f.waiting = f.waiting[1:]
 	return m, nil
 }
-
-// againMost is how long a line may be to be remembered.
-const againMost = 256
 
 // readAtOnce is how much is read from a server at once.
 const readAtOnce = 64 << 10

@@ -9,14 +9,12 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func frames(in io.Reader, max int) (out []string, dropped int64, err error) {
 	f := newFrameReader(in, max)
-	f.pace.sleep = func(time.Duration) {} // what is measured here is what is found
 	for {
 		m, err := f.next()
 		if err != nil {

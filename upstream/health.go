@@ -49,9 +49,6 @@ func (s Status) Health() []string {
 	if s.Changes > manyChanges {
 		say("it announced a change of its tools %s; the list is read again at most twice a second", times(s.Changes))
 	}
-	if s.Processor >= muchProcessor {
-		say("it takes %.0f %% of a processor while nobody waits for it", 100*s.Processor)
-	}
 	if s.Refused > 0 {
 		say("it asked %s for what it does not get (last: %s)", times(s.Refused), s.LastRefused)
 	}

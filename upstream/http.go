@@ -28,6 +28,7 @@ type httpWire struct {
 	account *account // nil: nobody can log in there
 	origin  string
 	base    *http.Transport
+	untaken chan struct{} // one for each message that is no call and that the server has not taken yet
 
 	mu     sync.Mutex
 	status int // of the last answer to a POST that was an error, 0 if none was
@@ -41,7 +42,8 @@ func newHTTPWire(s *Server, a *account) (*httpWire, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("its url has to begin with http:// or https:// and a host")
 	}
-	return &httpWire{server: s, account: a, origin: originOf(u), base: &http.Transport{
+	w := &httpWire{server: s, account: a, origin: originOf(u), untaken: make(chan struct{}, requestsMax)}
+	w.base = &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -49,7 +51,8 @@ func newHTTPWire(s *Server, a *account) (*httpWire, error) {
 		MaxIdleConnsPerHost:    16,
 		MaxResponseHeaderBytes: 1 << 20,
 		ForceAttemptHTTP2:      true,
-	}}, nil
+	}
+	return w, nil
 }
 
 func originOf(u *url.URL) string {
@@ -82,10 +85,19 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", originOf(r.URL))
 	}
 	c := captureOf(r.Context())
-	if r.Method == http.MethodPost && c != nil {
+	switch {
+	case r.Method != http.MethodPost:
+	case c != nil:
 		c.begin()
 		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.noteSent() }}
 		r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
+	default: // most likely an answer to a request of the server
+		select {
+		case w.untaken <- struct{}{}:
+			defer func() { <-w.untaken }()
+		default:
+			return nil, fmt.Errorf("the server has not taken %d messages", requestsMax)
+		}
 	}
 	r = r.Clone(r.Context())
 	for name, values := range w.server.Headers {

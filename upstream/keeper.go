@@ -93,7 +93,7 @@ func (k *keeper) run(ctx, polite context.Context) {
 	var pause backoff
 	for {
 		began := time.Now()
-		l, err := k.start(ctx, pause.failures > 1)
+		l, err := k.start(ctx)
 		if err == nil {
 			began = time.Now()
 			k.move(Ready, l, nil)
@@ -153,16 +153,15 @@ func (k *keeper) pause(ctx context.Context, began time.Time, wait time.Duration)
 	return true
 }
 
-// start opens a connection and lists the tools, within the server's time to start. One that fails
-// again and again is started behind the others.
-func (k *keeper) start(ctx context.Context, behind bool) (link, error) {
+// start opens a connection and lists the tools, within the server's time to start.
+func (k *keeper) start(ctx context.Context) (link, error) {
 	limit := k.server.StartTimeout
 	if limit <= 0 {
 		limit = startTime
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w, %v", errStart, limit))
 	defer cancel()
-	l, err := k.host.open(ctx, &k.server, behind)
+	l, err := k.host.open(ctx, &k.server)
 	if err != nil {
 		return nil, err
 	}

@@ -130,10 +130,8 @@ func (k *keeper) needsTask(tool string) bool {
 func (k *keeper) status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var load load
 	if k.link != nil {
 		about := k.link.info()
-		load = about.load
 		about.instructions = k.about.instructions
 		k.about = about
 	}
@@ -142,7 +140,7 @@ func (k *keeper) status() Status {
 		StderrBytes: k.about.stderrBytes, Changes: k.about.changes, Refused: k.about.refused, LastRefused: k.about.lastRefused,
 		Tools: len(k.tools), Notes: slices.Clone(k.notes), Stale: k.stale, Restarts: k.restarts,
 		Stderr: k.masked(k.about.stderr), Dropped: k.about.dropped, Needless: k.about.needless,
-		load: load, Instructions: k.about.instructions, Protocol: k.about.protocol, Implementation: k.about.implementation,
+		Instructions: k.about.instructions, Protocol: k.about.protocol, Implementation: k.about.implementation,
 	}
 	for to, err := range map[*string]error{&s.Error: k.err, &s.ListError: k.listErr, &s.CallError: k.callErr} {
 		if err != nil {

@@ -53,8 +53,6 @@ type Manager struct {
 	closed  bool
 	keepers map[string]*keeper
 	last    map[string]chan struct{} // by server: closed when what was begun last for it is over
-
-	burden burden
 }
 
 var errNoServer = errors.New("no such server is configured")
@@ -205,9 +203,6 @@ func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMe
 	k := m.keeper(server)
 	if k == nil {
 		return nil, &Error{Server: server, Tool: tool, Err: errNoServer}
-	}
-	if m.burden.due() {
-		go m.relieve()
 	}
 	return k.call(ctx, tool, args, o)
 }

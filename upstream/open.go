@@ -42,13 +42,13 @@ func (h *host) account(s *Server) *account {
 }
 
 // open connects to the server by the first way that works. ctx bounds the
-// opening; the link lives on until it is closed. A process is started behind others if so said; see [child.stepBack].
-func (h *host) open(ctx context.Context, s *Server, behind bool) (link, error) {
+// opening; the link lives on until it is closed.
+func (h *host) open(ctx context.Context, s *Server) (link, error) {
 	switch s.Transport {
 	case InHere:
 		return newHereLink(s), nil
 	case Stdio:
-		return h.openStdio(ctx, s, behind)
+		return h.openStdio(ctx, s)
 	case HTTP, SSE:
 		return h.openHTTP(ctx, s)
 	}
@@ -57,14 +57,11 @@ func (h *host) open(ctx context.Context, s *Server, behind bool) (link, error) {
 
 // openStdio starts the server for a version of the protocol that all of them
 // know. Only one that answers with an error is started again, for the newest.
-func (h *host) openStdio(ctx context.Context, s *Server, behind bool) (link, error) {
+func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	start := func(sess *session) (mcp.Transport, error) {
 		c, err := startChild(s, h.env, h.spawner, h.guard)
 		if err != nil {
 			return nil, err
-		}
-		if behind {
-			c.stepBack()
 		}
 		sess.child, sess.stdio = c, newStdioConn(c, sess)
 		return sess.stdio, nil

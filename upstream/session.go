@@ -51,7 +51,6 @@ type linkInfo struct {
 	stderrBytes                                    int64
 	dropped, needless, changes, refused            int
 	lastRefused                                    string
-	load                                           load
 }
 
 // An attempt is one way to open a connection.
@@ -200,13 +199,15 @@ func (s *session) toolsChanged() {
 	}
 }
 
-func (s *session) progress(params json.RawMessage) bool {
+func (s *session) progress(params json.RawMessage) {
 	var p mcp.ProgressNotificationParams
-	return json.Unmarshal(params, &p) == nil && s.report(p.ProgressToken, p.Progress, p.Total, p.Message)
+	if json.Unmarshal(params, &p) == nil {
+		s.report(p.ProgressToken, p.Progress, p.Total, p.Message)
+	}
 }
 
-// report tells whoever waits for it of progress, and whether there is somebody.
-func (s *session) report(token any, progress, total float64, message string) bool {
+// report tells the caller that the progress token belongs to.
+func (s *session) report(token any, progress, total float64, message string) {
 	name, _ := token.(string)
 	s.mu.Lock()
 	f := s.reports[name]
@@ -214,7 +215,6 @@ func (s *session) report(token any, progress, total float64, message string) boo
 	if f != nil {
 		f(progress, total, message)
 	}
-	return f != nil
 }
 
 func (s *session) info() linkInfo {
@@ -226,11 +226,9 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
-		i.load.group = s.child.cmd.Process.Pid
 		i.needless = int(s.stdio.waiting.needless.Load())
 		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
 	}
-	i.load.awaited = s.inFlight.Load() > 0
 	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
 	if method := s.lastRefused.Load(); method != nil {
 		i.lastRefused = *method

@@ -56,10 +56,7 @@ type Status struct {
 	Refused        int       // how often it asked for what it does not get, such as sampling
 	LastRefused    string    // the method of the last such request
 	Restarts       int
-	Processor      float64 // what it takes of one while nobody waits for it, as [Manager.Observe] saw it
 	Instructions   string
 	Protocol       string // version of the protocol
 	Implementation string // what the server calls itself, name and version
-
-	load load
 }

@@ -23,9 +23,9 @@ const (
 
 // A listener hears what a server says unasked.
 type listener interface {
-	heard()                               // any message at all
-	toolsChanged()                        // the tool list is another one
-	progress(params json.RawMessage) bool // about a call; whether somebody waits for it
+	heard()                          // any message at all
+	toolsChanged()                   // the tool list is another one
+	progress(params json.RawMessage) // about a call
 }
 
 // stdioConn is the client's side of a child process's standard input and
@@ -44,18 +44,15 @@ type stdioConn struct {
 
 	waiting waitingList
 
-	batch   []json.RawMessage // rest of a batch; used by Read only
-	changed string            // how the server says that its tools changed, after the first time; likewise
+	batch []json.RawMessage // rest of a batch; used by Read only
 }
 
 func newStdioConn(c *child, on listener) *stdioConn {
-	s := &stdioConn{
+	return &stdioConn{
 		child: c, frames: newFrameReader(c, frameMax), on: on,
 		turn: make(chan struct{}, 1), closed: make(chan struct{}),
 		asked: make(chan struct{}, requestsMax),
 	}
-	s.frames.pace.sleep = c.slow(c.stdout, s.closed)
-	return s
 }
 
 // Connect makes it an [mcp.Transport].
@@ -73,37 +70,23 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 			return nil, err
 		}
 		s.on.heard()
-		if string(raw) == s.changed {
-			s.frames.pace.spend(unasked, len(raw))
-			s.on.toolsChanged()
-			continue
-		}
 		m, err := decode(raw)
 		if err != nil {
 			s.frames.dropped.Add(1)
-			s.frames.pace.spend(unasked, len(raw))
 			continue
 		}
 		switch m := m.(type) {
 		case *jsonrpc.Response:
-			if !s.waiting.answer(m) {
-				s.frames.pace.spend(unasked, len(raw))
-			}
+			s.waiting.answer(m)
 			return m, nil
 		case *jsonrpc.Request:
-			if m.Method == "notifications/progress" && !m.IsCall() && s.on.progress(m.Params) {
-				s.frames.pace.spend(awaited, len(raw))
-				continue
-			}
-			s.frames.pace.spend(unasked, len(raw))
 			switch {
 			case m.IsCall():
 				return m, s.mayAsk()
+			case m.Method == "notifications/progress":
+				s.on.progress(m.Params)
 			case m.Method == "notifications/tools/list_changed":
 				s.on.toolsChanged()
-				if len(raw) <= againMost {
-					s.changed = string(raw)
-				}
 			case m.Method == "notifications/cancelled":
 				return m, nil
 			}

@@ -135,7 +135,7 @@ func examine(ctx context.Context, s streams, set *setting, people *approvalsChec
 func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
 	start := time.Now()
 	e.WaitReady(ctx, toolsWait)
-	for _, st := range e.Observe(ctx) {
+	for _, st := range e.Status() {
 		hint := "codemode tools shows what it printed"
 		switch {
 		case st.State == "disabled":

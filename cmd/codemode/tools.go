@@ -72,7 +72,7 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 		q.Limit = toolsFound
 	}
 	list := toolList{Servers: []serverJSON{}}
-	status := e.Observe(ctx)
+	status := e.Status()
 	for _, st := range status {
 		list.Servers = append(list.Servers, serverJSON{
 			Name: st.Name, State: string(st.State), Tools: st.Tools, Stale: st.Stale, Transport: string(st.Transport),
