@@ -3,7 +3,6 @@ package codemode
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,20 +15,13 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/upstream"
 )
-
-// guest is QuickJS as WebAssembly; guest/ holds what it is built from.
-//
-//go:embed quickjs.wasm
-var guest []byte
-
-//go:embed guest/quickjs.wasm.sha256
-var guestHash string // and the name of the file
 
 // ErrClosed is the error of an [Evaluator] that has been closed.
 var ErrClosed = errors.New("the evaluator is closed")
@@ -260,7 +252,7 @@ func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: guest, Hash: GuestHash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.capacity.GuestMemory)})
+	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.capacity.GuestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}

@@ -18,6 +18,7 @@
 //
 // Package sandbox runs JavaScript in a fresh WebAssembly guest, within limits.
 // It knows one way out of the guest and nothing of what is done with it.
+// Package guest/quickjs is that guest. The two can be used without the rest.
 //
 // Package analysis reads a program before it runs: it turns TypeScript into
 // JavaScript, finds mistakes with line and column, and the calls the text shows.

@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ var layers = map[string]struct {
 	"call": {}, // the words of a call, which every package may import
 
 	// Leaves.
+	"guest/quickjs":   {}, // only the module
 	"sandbox":         {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":        {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
 	"profiles":        {ours: []string{"call", "internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
@@ -33,14 +35,14 @@ var layers = map[string]struct {
 	"store/storetest": {ours: []string{"store"}},
 
 	// What wires them.
-	".":            {ours: []string{"call", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
+	".":            {ours: []string{"call", "guest/quickjs", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
 	"server":       {ours: []string{".", "profiles", "approvals", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
 	"console":      {ours: []string{"approvals", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "call", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"cmd/codemode": {ours: []string{".", "call", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.
-var elsewhere = []string{"guest", "internal"}
+var elsewhere = []string{"guest/instrument", "guest/preinit", "internal"}
 
 const module = "github.com/codemode-project/codemode"
 
@@ -95,4 +97,32 @@ func folderOf(of string) string {
 		return "."
 	}
 	return of
+}
+
+// Who uses the sandbox alone gets no database, terminal or MCP with it.
+func TestSandboxStandsAlone(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}} {{.ImportPath}}",
+		"./sandbox", "./guest/quickjs").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours, modules []string
+	for line := range strings.Lines(string(out)) {
+		switch of, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); of {
+		case "": // the standard library has no module
+		case module:
+			ours = append(ours, strings.TrimPrefix(path, module+"/"))
+		default:
+			modules = append(modules, of)
+		}
+	}
+	slices.Sort(ours)
+	slices.Sort(modules)
+	modules = slices.Compact(modules)
+	if want := []string{"guest/quickjs", "internal/fair", "internal/replace", "sandbox"}; !slices.Equal(ours, want) {
+		t.Errorf("package sandbox and its guest need our packages %q, want %q", ours, want)
+	}
+	if want := []string{"github.com/tetratelabs/wazero", "golang.org/x/sys"}; !slices.Equal(modules, want) {
+		t.Errorf("package sandbox and its guest need the modules %q, want %q", modules, want)
+	}
 }

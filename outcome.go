@@ -2,7 +2,6 @@ package codemode
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 
 	"github.com/codemode-project/codemode/hostfns"
@@ -55,9 +54,6 @@ func (r *Response) Notes(err error) string {
 	}
 	return rest
 }
-
-// GuestHash is the SHA-256 of the WebAssembly module that programs run in.
-func GuestHash() string { return guestHash[:2*sha256.Size] }
 
 var _ Engine = (*sandbox.Engine)(nil)
 var _ hostfns.Recorder = (*Journal)(nil)

@@ -91,8 +91,9 @@ go run ./guest/preinit -in "$build/cold.wasm" -out "$build/quickjs.wasm"
 
 if [ "${1:-}" = --update ]; then
   cp "$build/quickjs.wasm" quickjs.wasm
-  sha256sum quickjs.wasm | tee guest/quickjs.wasm.sha256
-elif cmp -s "$build/quickjs.wasm" quickjs.wasm; then
+  cp quickjs.wasm guest/quickjs/quickjs.wasm # go:embed reaches no parent folder
+  sha256sum quickjs.wasm | tee guest/quickjs/quickjs.wasm.sha256
+elif cmp -s "$build/quickjs.wasm" quickjs.wasm && cmp -s quickjs.wasm guest/quickjs/quickjs.wasm; then
   echo "quickjs.wasm is what these sources give"
 else
   echo "guest/build.sh: quickjs.wasm differs from what these sources give; guest/build.sh --update replaces it" >&2

@@ -21,7 +21,7 @@ import (
 
 // Options are the settings of an Engine.
 type Options struct {
-	// Wasm is the guest: quickjs.wasm. Required.
+	// Wasm is the guest, as package guest/quickjs has it. Required.
 	Wasm []byte
 	// Hash is the SHA-256 of Wasm, in hex, for who knows it; "" works it out, which takes a millisecond
 	// or two. What is kept of a guest, and images of its runs, are told from another's by it.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -88,7 +88,7 @@ complete.`,
 			}
 			bar := newBar(s.err)
 			report, err := bench.Isolation(cmd.Context(), bench.IsolationOptions{
-				Wasm: codemode.Guest(), CacheDir: cacheDir(), Worker: s.worker,
+				Wasm: quickjs.Wasm(), CacheDir: cacheDir(), Worker: s.worker,
 				Busy: busy, Once: once, Progress: bar.show,
 			}, suite)
 			bar.clear()
@@ -191,7 +191,7 @@ against another that --unchecked names.`,
 			if err := oneOf("format", format, bench.SpeedFormats); err != nil {
 				return err
 			}
-			o := bench.SpeedOptions{Wasm: codemode.Guest(), CacheDir: cacheDir(), Quick: quick}
+			o := bench.SpeedOptions{Wasm: quickjs.Wasm(), CacheDir: cacheDir(), Quick: quick}
 			if unchecked != "" {
 				wasm, err := os.ReadFile(unchecked)
 				if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/guest/quickjs"
 )
 
 // A build is what is known of this binary.
@@ -19,7 +19,7 @@ type build struct {
 }
 
 func version() build {
-	b := build{Version: "dev", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Guest: codemode.GuestHash()}
+	b := build{Version: "dev", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Guest: quickjs.Hash()}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		b.Version = info.Main.Version
 	}
