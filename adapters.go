@@ -218,7 +218,8 @@ func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counter
 	case profile == nil:
 		return denial("nothing is configured, so nothing is allowed")
 	case removed: // without a digest: what was approved before was approved under other rules
-		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, so nothing is allowed any more", p.name))
+		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, "+
+			"so nothing is allowed any more", p.name))
 	}
 	c := p.call(t, args, n)
 	d := profile.Decide(c)

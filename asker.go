@@ -400,12 +400,13 @@ func (e *Evaluator) late(recorder hostfns.Recorder) func(approvals.LateAnswer) {
 func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{
 		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: (*a.e.identities.Load())[q.Tool.Server], Definition: q.Tool.Digest,
-		Profile: q.Profile, ProfileDigest: q.Decision.Digest, Risk: string(q.Decision.Risk), Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
+		Profile: q.Profile, ProfileDigest: q.Decision.Digest,
+		Risk: string(q.Decision.Risk), Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
 		Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
 		Preview: a.preview, Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
 	}
-	if len(q.Decision.Remember.Scopes) > 0 {
+	if q.Decision.Verdict == call.Ask && len(q.Decision.Remember.Scopes) > 0 {
 		r.Terms = terms(q.Decision)
 	}
 	if profile := a.policy.profile(); profile != nil {
@@ -430,6 +431,9 @@ func reasonTexts(q *hostfns.Question) []string {
 	for _, r := range q.Decision.Reasons {
 		add(r.String())
 		said = append(said, r.Text)
+	}
+	if q.Decision.Verdict != call.Ask {
+		return texts
 	}
 	for _, text := range profiles.Warnings(q.Tool.Annotations) {
 		if !slices.Contains(said, text) {

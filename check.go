@@ -278,7 +278,8 @@ func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	}
 	d := f.policy.Decide(t, c.Args, n)
 	lead := d.Lead()
-	c.Verdict, c.Risk, c.Rule, c.At, c.Layer, c.Reason = d.Verdict.String(), string(d.Risk), lead.Rule, lead.Pos.Short(), lead.Layer, d.Detail()
+	c.Verdict, c.Risk, c.Reason = d.Verdict.String(), string(d.Risk), d.Detail()
+	c.Rule, c.At, c.Layer = lead.Rule, lead.Pos.Short(), lead.Layer
 	profile := f.policy.profile()
 	if profile == nil {
 		return

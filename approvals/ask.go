@@ -562,7 +562,8 @@ func (a *ask) unwanted(got *reply) (err error) {
 	return nil
 }
 
-// keeping is a context for an answer that has to be kept although ctx ends: whoever gave it is told that it is taken.
+// keeping gives the context in which an answer is stored. It does not end with ctx, because the person was told that the
+// answer is taken.
 func keeping(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), farWait)
 }

@@ -11,19 +11,11 @@ func Name(server, raw string) string { return Part(server) + Separator + Part(ra
 
 // Part is one part of a canonical name.
 func Part(s string) string {
-	for i := range len(s) {
-		if !isWord(rune(s[i])) {
-			return strings.Map(func(r rune) rune {
-				if isWord(r) {
-					return r
-				}
-				return '_'
-			}, s)
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '$':
+			return r
 		}
-	}
-	return s
-}
-
-func isWord(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '$'
+		return '_'
+	}, s)
 }

@@ -96,7 +96,7 @@ func (r *Run) admit(ctx context.Context, c *ongoing, in Invocation) (context.Con
 	r.count(c, a)
 	a.decision = r.decide(c, a)
 	if a.decision.Verdict == call.Deny {
-		return refuse(r.denial(a), decidedBy(a.decision))
+		return refuse(r.denial(a), a.decidedBy())
 	}
 	// After the denials: the schema of a tool it may not use is none of the program's business.
 	if a.tool.Validate != nil {

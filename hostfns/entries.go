@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
-
-	"github.com/codemode-project/codemode/call"
 )
 
 // entry describes a call as far as it has come.
@@ -50,9 +48,10 @@ func (r *Run) entry(kind string, c *ongoing, a *admission) Entry {
 // DefinitionChanged is what decided a call whose tool is not the one that was reviewed, or asked about.
 const DefinitionChanged = "definition_changed"
 
-func decidedBy(d call.Decision) string {
-	switch {
-	case d.Lead().List == "definition":
+// decidedBy is what decided a call that nobody was asked about.
+func (a *admission) decidedBy() string {
+	switch d := &a.decision; {
+	case a.redefined, d.Lead().List == "definition":
 		return DefinitionChanged
 	case d.Code == ReasonLimit:
 		return "limit"
@@ -67,14 +66,11 @@ func decidedBy(d call.Decision) string {
 func (a *admission) decider() string {
 	switch a.answer.How {
 	case "":
-		if a.redefined {
-			return DefinitionChanged
-		}
-		return decidedBy(a.decision)
+		return a.decidedBy()
 	case "none":
-		switch {
-		case a.redefined, a.decision.Lead().List == "definition":
-			return DefinitionChanged
+		switch by := a.decidedBy(); {
+		case by == DefinitionChanged:
+			return by
 		case a.answer.Code == ReasonCanceled:
 			return "error"
 		}
@@ -107,7 +103,7 @@ func (r *Run) recordRefusal(ctx context.Context, c *ongoing, a *admission, x *Ex
 		e.Reason = x.Class
 	}
 	if e.Reason == ReasonPolicy && by == a.answer.How { // what was answered has an entry of its own, and it did not decide
-		e.DecidedBy, e.Channel, e.By, e.Grant, e.Scope, e.Waited = decidedBy(a.decision), "", "", "", "", 0
+		e.DecidedBy, e.Channel, e.By, e.Grant, e.Scope, e.Waited = a.decidedBy(), "", "", "", "", 0
 	}
 	e.Detail, _ = x.Props["detail"].(string)
 	e.Detail = cmp.Or(e.Detail, x.Message)
