@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -33,7 +34,7 @@ func (d *draft) release() {
 }
 
 // fields writes the members of an object, whose keys come in canonical order: the tests compare the
-// outcome with that of [Canonical].
+// outcome with that of [strictjson.Canonical].
 type fields struct{ b []byte }
 
 func (f *fields) key(k string) {
@@ -46,7 +47,7 @@ func (f *fields) key(k string) {
 func (f *fields) text(k, v string) {
 	if v != "" {
 		f.key(k)
-		f.b = appendString(f.b, v)
+		f.b = strictjson.AppendString(f.b, v)
 	}
 }
 
@@ -113,7 +114,7 @@ func (e *Entry) afterChain(f *fields) {
 	f.text("kind", e.Kind)
 	if e.MS != 0 {
 		f.key("ms")
-		f.b = appendFloat(f.b, e.MS)
+		f.b = strconv.AppendFloat(f.b, e.MS, 'f', -1, 64) // it is rounded, so this is the canonical form
 	}
 }
 
@@ -169,9 +170,9 @@ func (e *Entry) afterSeq(f *fields) {
 	f.text("toolDefinition", e.ToolDefinition)
 	if len(e.Tools) > 0 {
 		f.open("tools")
-		for _, name := range slices.SortedFunc(maps.Keys(e.Tools), compareKeys) {
+		for _, name := range slices.SortedFunc(maps.Keys(e.Tools), strictjson.CompareKeys) {
 			f.b = appendComma(f.b)
-			f.b = append(appendString(f.b, name), ':')
+			f.b = append(strictjson.AppendString(f.b, name), ':')
 			f.b = strconv.AppendInt(f.b, int64(e.Tools[name]), 10)
 		}
 		f.close()

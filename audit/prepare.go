@@ -3,6 +3,9 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"math"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // prepare makes an entry fit for the store: digests in place of values, secrets masked.
@@ -13,14 +16,17 @@ func (r *Record) prepare(e Entry) *Entry {
 		e.Time = r.options.Now()
 	}
 	e.Time = micro(e.Time)
+	e.MS = math.Round(e.MS*1000) / 1000
 	// Values first: what is a secret in them is one in every sentence about them.
 	if e.Args != nil {
 		d.run = r.learned.add(e.Run, nil)
 		e.Args = r.arguments(*e.Args, d)
 	}
+	var value strictjson.Value
 	var result json.RawMessage
 	if e.Result != nil && e.Result.Raw != nil {
-		result, _ = d.json(e.Result.Raw) // finds secrets, which below are masked in all of it
+		value = strict(e.Result.Raw)
+		result, _ = d.json(value) // finds secrets, which below are masked in all of it
 	}
 	d.run = r.learned.add(e.Run, d.found)
 	// Names are chosen by programs and clients too, so secrets are looked for in them as well.
@@ -32,7 +38,7 @@ func (r *Record) prepare(e Entry) *Entry {
 		if res.Raw != nil {
 			res.Bytes, res.Digest = len(res.Raw), r.options.Key.Digest(res.Raw)
 			if res.Redacted = result; d.run != nil {
-				res.Redacted, _ = d.json(res.Raw)
+				res.Redacted, _ = d.json(value)
 			}
 		}
 		e.Result = &res
@@ -53,7 +59,7 @@ func (r *Record) prepare(e Entry) *Entry {
 		e.DecidedBy = &by
 	}
 	if e.Data != nil {
-		e.Data, _ = d.json(e.Data)
+		e.Data, _ = d.json(strict(e.Data))
 	}
 	if e.Tools != nil {
 		tools := make(map[string]int, len(e.Tools))
@@ -88,7 +94,7 @@ func (r *Record) arguments(a Args, d *redactor) *Args {
 	for _, raw := range []json.RawMessage{a.RawExecuted, a.RawAuthorised, a.RawProposed} {
 		if raw != nil {
 			whole := false
-			if a.Redacted, whole = d.json(raw); !whole {
+			if a.Redacted, whole = d.json(strict(raw)); !whole {
 				a.Bytes = len(raw)
 			}
 			break

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
 )
@@ -156,7 +157,7 @@ func (f *exported) object(line []byte) (e *Entry) {
 		return fail("its hash cannot be read")
 	}
 	body := append(slices.Clone(line[:len(line)-hashAt]), '}')
-	canonical, err := Canonical(body)
+	canonical, err := strictjson.Canonical(body)
 	if err != nil {
 		return fail("it cannot be read: " + err.Error())
 	}

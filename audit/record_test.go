@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -108,7 +109,7 @@ func TestRecordKeepsEverything(t *testing.T) {
 	n := 0
 	if err := db.Rows(t.Context(), store.Query{}, func(r *store.Row) error {
 		n++
-		canonical, err := audit.Canonical([]byte(r.Body))
+		canonical, err := strictjson.Canonical([]byte(r.Body))
 		if err == nil && string(canonical) != r.Body {
 			err = fmt.Errorf("entry %d is not canonical:\n%s\n%s", r.Seq, r.Body, canonical)
 		}

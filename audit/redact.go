@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/internal/encoded"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Redaction says what is secret beside what looks so by itself.
@@ -80,11 +81,11 @@ func newRedactor(r Redaction, known *strings.Replacer) *redactor {
 		}
 	}
 	for _, p := range r.Pointers {
-		segments := strings.Split(strings.TrimPrefix(p, "/"), "/")
-		for i, s := range segments {
-			segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+		tokens, err := strictjson.Tokens(p)
+		if err != nil { // the configuration refuses it; here it masks everything
+			tokens = nil
 		}
-		d.pointers = append(d.pointers, segments)
+		d.pointers = append(d.pointers, tokens)
 	}
 	return d
 }
@@ -180,107 +181,125 @@ func (d *redactor) name(s string) string {
 // longestName is the longest text that is remembered: most are the names of the same few tools, profiles and people.
 const longestName = 128
 
-// json gives a value as the record may keep it, in canonical form; nil if it is too large or no JSON.
-func (d *redactor) json(raw json.RawMessage) (redacted json.RawMessage, whole bool) {
+// strict reads a value of an entry; it is missing if it is too large, or if readers could differ about it: such a value has
+// a digest of its bytes and nothing else.
+func strict(raw json.RawMessage) strictjson.Value {
 	if len(raw) == 0 || len(raw) > maxKept {
-		return nil, len(raw) == 0
+		return strictjson.Value{}
 	}
-	v, err := decode(raw)
-	if err != nil {
-		return nil, false
-	}
-	d.short = false
-	out := appendValue(make([]byte, 0, len(raw)+64), d.value(v, nil))
-	if len(out) > maxRedacted {
-		return nil, false
-	}
-	return out, !d.short
-}
-
-func (d *redactor) value(v any, path []string) any {
-	if len(d.pointers) > 0 && slices.ContainsFunc(d.pointers, func(p []string) bool { return fits(p, path) }) {
-		return d.masked(v)
-	}
-	switch v := v.(type) {
-	case string:
-		return d.cut(d.text(v))
-	case []any:
-		kept := v[:min(len(v), maxItems)]
-		for i, e := range kept {
-			kept[i] = d.value(e, d.below(path, i, ""))
-		}
-		if n := len(v) - len(kept); n > 0 {
-			d.short = true
-			kept = append(slices.Clone(kept), fmt.Sprintf("… %d more", n))
-		}
-		return kept
-	case *object:
-		changed := false
-		if n := len(v.keys) - maxItems; n > 0 {
-			d.short, changed = true, true
-			v.keys = append(slices.Clone(v.keys[:maxItems]), "…")
-			v.values = append(slices.Clone(v.values[:maxItems]), fmt.Sprintf("%d more", n))
-		}
-		for i, k := range v.keys {
-			if d.secret(k) {
-				v.values[i] = d.masked(v.values[i])
-			} else {
-				v.values[i] = d.value(v.values[i], d.below(path, -1, k))
-			}
-			v.keys[i] = d.cut(d.name(k))
-			changed = changed || v.keys[i] != k
-		}
-		if changed {
-			unique(v)
-		}
-		return v
-	}
+	v, _ := strictjson.Parse(raw, strictjson.Options{MaxDepth: maxDepth, AllowHugeNumbers: true})
 	return v
 }
 
-// unique keeps two keys apart that masking has made equal.
-func unique(o *object) {
-	seen := make(map[string]int, len(o.keys)) // by key, the last number that was tried for it
-	for i, k := range o.keys {
-		for seen[o.keys[i]] > 0 {
-			seen[k]++
-			o.keys[i] = fmt.Sprintf("%s %d", k, seen[k])
+// maxDepth bounds the nesting of values that are kept; arguments have a lower limit of their own.
+const maxDepth = 200
+
+// json gives a value as the record may keep it, in canonical form; nil if it is missing or too large.
+func (d *redactor) json(v strictjson.Value) (redacted json.RawMessage, whole bool) {
+	if v.Kind() == strictjson.Missing {
+		return nil, false
+	}
+	d.short = false
+	redacted = d.append(make([]byte, 0, v.End()-v.Offset()+64), v, nil, false)
+	if len(redacted) > maxRedacted {
+		return nil, false
+	}
+	return redacted, !d.short
+}
+
+// append writes a value. A secret value leaves that it is there: null and emptiness are none.
+func (d *redactor) append(b []byte, v strictjson.Value, path []string, secret bool) []byte {
+	secret = secret || len(d.pointers) > 0 && slices.ContainsFunc(d.pointers, func(p []string) bool { return fits(p, path) })
+	switch kind := v.Kind(); {
+	case kind == strictjson.Object:
+		return d.object(b, v, path, secret)
+	case kind == strictjson.Array:
+		b = append(b, '[')
+		for i, e := range v.Elements() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if i == maxItems {
+				d.short = true
+				b = strictjson.AppendString(b, fmt.Sprintf("… %d more", v.Len()-i))
+				break
+			}
+			b = d.append(b, e, d.below(path, i, ""), secret)
 		}
-		seen[o.keys[i]] = 1
+		return append(b, ']')
+	case kind == strictjson.Null, secret && kind == strictjson.String && v.Text() == "":
+	case secret:
+		d.findIn(v.Text())
+		return strictjson.AppendString(b, Mask)
+	case kind == strictjson.String:
+		if s := d.cut(d.text(v.Text())); s != v.Text() {
+			return strictjson.AppendString(b, s)
+		}
+	}
+	return v.AppendCanonical(b)
+}
+
+// A member is one of an object that is kept.
+type member struct {
+	key   string
+	value strictjson.Value // missing if it stands for the members that are left out
+	name  string           // the key before it was masked
+}
+
+func (d *redactor) object(b []byte, v strictjson.Value, path []string, secret bool) []byte {
+	members, changed := make([]member, 0, min(v.Len(), maxItems+1)), false
+	for name, value := range v.Members() {
+		if len(members) == maxItems {
+			d.short, changed = true, true
+			members = append(members, member{key: "…"})
+			break
+		}
+		m := member{key: d.cut(d.name(name)), value: value, name: name}
+		members, changed = append(members, m), changed || m.key != name
+	}
+	if changed {
+		unique(members)
+	}
+	slices.SortFunc(members, func(a, b member) int { return strictjson.CompareKeys(a.key, b.key) })
+	b = append(b, '{')
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strictjson.AppendString(b, m.key), ':')
+		if m.value.Kind() == strictjson.Missing {
+			b = strictjson.AppendString(b, fmt.Sprintf("%d more", v.Len()-maxItems))
+			continue
+		}
+		b = d.append(b, m.value, d.below(path, -1, m.name), secret || d.secret(m.name))
+	}
+	return append(b, '}')
+}
+
+// unique keeps apart the keys that masking has made equal.
+func unique(members []member) {
+	seen := make(map[string]int, len(members)) // by key, the last number that was tried for it
+	for i := range members {
+		m := &members[i]
+		for key := m.key; seen[m.key] > 0; {
+			seen[key]++
+			m.key = fmt.Sprintf("%s %d", key, seen[key])
+		}
+		seen[m.key] = 1
 	}
 }
 
-// masked leaves of a secret that it is there: null and emptiness are none.
-func (d *redactor) masked(v any) any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case string:
-		if v == "" || v == Mask {
-			return v
-		}
-		d.find(v)
-		for _, word := range strings.Fields(v) { // behind Bearer, or one of several cookies
-			if len(word) >= longSecret {
-				d.find(strings.TrimRight(word, ";,"))
-			}
-		}
-	case json.Number:
-		d.find(string(v))
-	case []any:
-		for i := range v {
-			v[i] = d.masked(v[i])
-		}
-		return v
-	case *object:
-		for i := range v.values {
-			v.values[i] = d.masked(v.values[i])
-			v.keys[i] = d.cut(d.text(v.keys[i]))
-		}
-		unique(v)
-		return v
+// findIn notes a secret, and the parts of it that are secrets by themselves: what is behind Bearer, or one of several cookies.
+func (d *redactor) findIn(secret string) {
+	if secret == Mask {
+		return
 	}
-	return Mask
+	d.find(secret)
+	for word := range strings.FieldsSeq(secret) {
+		if len(word) >= longSecret {
+			d.find(strings.TrimRight(word, ";,"))
+		}
+	}
 }
 
 // longSecret is how long a part of a secret has to be to be one by itself.

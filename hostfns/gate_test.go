@@ -208,7 +208,7 @@ func TestRefusals(t *testing.T) {
 		{
 			name:   "arguments with a key twice are decided by nobody",
 			args:   `{"a":1,"\u0061":2}`,
-			reason: "bad_arguments", detail: `the key "a" appears twice`,
+			reason: "bad_arguments", detail: "the arguments are not strict JSON: the same key twice in one object, at byte 7",
 			log: []string{"record refused bad_arguments"},
 		},
 		{
