@@ -46,14 +46,14 @@ func (a approver) Ask(ctx context.Context, r *Request) (Reply, error) {
 func Shown(args json.RawMessage, d Display) string {
 	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items), depth: narrow(oneLineDepth, d.Depth)}}
 	p.masker, p.oneLine, p.width = newMasker(d, false), true, math.MaxInt32
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return "none"
-	case !json.Valid(args):
-		return fmt.Sprintf("(not JSON, %d bytes)", len(args))
 	}
-	args = args[space(args, 0):]
-	p.value(args[:pass(args, 0)], 0, 0, open)
+	v, err := parseArgs(args)
+	if err != nil {
+		return fmt.Sprintf("(not strict JSON, %d bytes)", len(args))
+	}
+	p.value(v, 0, 0, open)
 	return p.b.String()
 }
 

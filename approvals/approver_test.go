@@ -74,7 +74,7 @@ func TestDisplaySafeArguments(t *testing.T) {
 		{"narrowed", `{"x":"` + strings.Repeat("y", 100) + `"}`, Display{String: 20}, []string{"hidden"}, []string{strings.Repeat("y", 40)}},
 		{"control characters", "{\"x\":\"a\\u001b[2J\u202eb\\nc\"}", Display{}, []string{`\n`}, []string{"\x1b", "\u202e", "\n"}},
 		{"none", ``, Display{}, []string{"none"}, nil},
-		{"not JSON", `{"x":`, Display{}, []string{"not JSON, 5 bytes"}, nil},
+		{"not JSON", `{"x":`, Display{}, []string{"not strict JSON, 5 bytes"}, nil},
 		{"a number", ` 7 `, Display{}, []string{"7"}, nil},
 	}
 	for _, tt := range tests {

@@ -1,12 +1,11 @@
 package approvals
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Arguments are laid out one entry a line. A text that does not fit goes on in lines of its own that begin with a bar, so that no
@@ -17,40 +16,31 @@ const maxKey = 80
 
 // arguments writes the arguments of a call, whose label has been written already.
 func (p *printer) arguments(raw json.RawMessage, indent int) {
-	switch {
-	case len(raw) == 0:
+	if len(raw) == 0 {
 		p.say(" none")
-	case !json.Valid(raw):
-		p.say(fmt.Sprintf(" (not JSON, %d bytes) ", len(raw)))
+		return
+	}
+	switch v, err := parseArgs(raw); {
+	case err != nil:
+		p.say(fmt.Sprintf(" (not strict JSON, %d bytes) ", len(raw)))
 		p.text(characters(string(raw)), nil)
+	case v.Kind() == strictjson.Object && v.Len() > 0:
+		p.members(v, 0, indent, open)
 	default:
-		raw = bytes.TrimSpace(raw)
-		if raw[0] == '{' && !empty(raw) {
-			p.members(raw, 0, indent, open)
-			return
-		}
 		p.put(" ")
-		p.value(raw, 0, indent, open)
+		p.value(v, 0, indent, open)
 	}
 }
 
-func empty(raw []byte) bool {
-	for range entries(raw) {
-		return false
-	}
-	return true
-}
-
-func (p *printer) value(raw []byte, depth, indent int, s secrecy) {
-	switch raw[0] {
-	case '{', '[':
-		p.container(raw, depth, indent, s)
-	case '"':
-		cs := unquote(raw)
-		p.text(cs, p.masker.in(raw, cs, s))
+func (p *printer) value(v strictjson.Value, depth, indent int, s secrecy) {
+	switch v.Kind() {
+	case strictjson.Object, strictjson.Array:
+		p.container(v, depth, indent, s)
+	case strictjson.String:
+		p.text(characters(v.Text()), p.masker.in(v.Text(), s))
 		p.source()
 	default:
-		p.literal(string(raw), s)
+		p.literal(v, s)
 		p.source()
 	}
 }
@@ -60,84 +50,67 @@ func (p *printer) source() {
 	if p.sources == nil {
 		return
 	}
-	var pointer strings.Builder
+	pointer := ""
 	for _, step := range p.path {
-		pointer.WriteString("/" + pointerStep(step))
+		pointer = strictjson.AppendToken(pointer, step)
 	}
-	if remark := p.sources[pointer.String()]; remark != "" {
+	if remark := p.sources[pointer]; remark != "" {
 		p.put(" ")
 		p.say(remark)
 	}
 }
 
 // container writes an object or array: in the same line if it is short and plain, else one entry a line.
-func (p *printer) container(raw []byte, depth, indent int, s secrecy) {
+func (p *printer) container(v strictjson.Value, depth, indent int, s secrecy) {
 	opening, closing, kind := "[", "]", "array"
-	if raw[0] == '{' {
+	if v.Kind() == strictjson.Object {
 		opening, closing, kind = "{", "}", "object"
 	}
 	switch {
-	case empty(raw):
+	case v.Len() == 0:
 		p.put(opening + closing)
 	case depth >= p.depth:
-		n := 0
-		for range entries(raw) {
-			n++
-		}
 		p.cut = true
-		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, count(n, "entry", "entries"), len(raw)))
-	case p.oneLine && !more(raw, p.items), !p.oneLine && p.column+2*len(raw) < p.width && p.simple(raw):
+		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, count(v.Len(), "entry", "entries"), len(v.Source())))
+	case p.oneLine && v.Len() <= p.items, !p.oneLine && p.column+2*len(v.Source()) < p.width && p.simple(v.Source()):
 		p.put(opening)
-		i, named := 0, p.named(raw)
-		for key, value := range entries(raw) {
-			if i > 0 {
+		first, named := true, p.named(v)
+		for step, value := range children(v) {
+			if !first {
 				p.put(", ")
 			}
-			p.entry(i, key, value, depth+1, indent, named, s)
-			i++
+			first = false
+			p.entry(step, value, depth+1, indent, named, s)
 		}
 		p.put(closing)
 	default:
 		p.put(opening)
-		p.members(raw, depth+1, indent, s)
+		p.members(v, depth+1, indent, s)
 		p.newline(indent)
 		p.put(closing)
 	}
 }
 
-// more reports whether a container has more than n entries.
-func more(raw []byte, n int) bool {
-	for range entries(raw) {
-		if n--; n < 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // simple reports whether a container holds nothing but a few simple values.
-func (p *printer) simple(raw []byte) bool {
-	return len(raw) <= 40 && bytes.Count(raw, []byte(",")) < p.items && !slices.ContainsFunc(raw[1:len(raw)-1], func(b byte) bool {
-		return b < ' ' || b > '~' || strings.IndexByte(`{}[]\`, b) >= 0
+func (p *printer) simple(source string) bool {
+	return len(source) <= 40 && strings.Count(source, ",") < p.items && !strings.ContainsFunc(source[1:len(source)-1], func(r rune) bool {
+		return r < ' ' || r > '~' || strings.ContainsRune(`{}[]\`, r)
 	})
 }
 
 // members writes the entries of a container, those in the middle left out if there are too many.
-func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
-	n := 0
-	for range entries(raw) {
-		n++
-	}
-	named := p.named(raw)
+func (p *printer) members(v strictjson.Value, depth, indent int, s secrecy) {
+	named := p.named(v)
+	n := v.Len()
 	head, tail := n, 0
 	if n > p.items {
 		head, tail = p.items-p.items/3, p.items/3
 	}
 	i := 0
-	for key, value := range entries(raw) {
+	for step, value := range children(v) {
 		if i < head || i >= n-tail {
 			p.newline(indent + 2)
-			p.entry(i, key, value, depth, indent+2, named, s)
+			p.entry(step, value, depth, indent+2, named, s)
 		} else if i == head {
 			p.newline(indent + 2)
 			p.cut = true
@@ -147,16 +120,11 @@ func (p *printer) members(raw []byte, depth, indent int, s secrecy) {
 	}
 }
 
-// named reports whether an entry of raw says that its sibling "value" is a secret.
-func (p *printer) named(raw []byte) bool {
-	for key, value := range entries(raw) {
-		if key != nil && value[0] == '"' && len(value) < 100 {
-			switch text(key) {
-			case "name", "key", "header":
-				if p.masker.key(text(value)) != open {
-					return true
-				}
-			}
+// named reports whether a member of v says that its sibling "value" is a secret.
+func (p *printer) named(v strictjson.Value) bool {
+	for _, name := range []string{"name", "key", "header"} {
+		if said, ok := v.Member(name); ok && len(said.Source()) < 100 && p.masker.key(said.Text()) != open {
+			return true
 		}
 	}
 	return false
@@ -170,11 +138,9 @@ func (p *printer) within(s secrecy, key string, named bool) secrecy {
 	return max(s, p.masker.key(key))
 }
 
-func (p *printer) entry(i int, key, value []byte, depth, indent int, named bool, s secrecy) {
-	step := strconv.Itoa(i)
-	if key != nil {
-		step = text(key)
-		p.key(unquote(key))
+func (p *printer) entry(step string, value strictjson.Value, depth, indent int, named bool, s secrecy) {
+	if value.KeyEnd() > 0 {
+		p.key(characters(step))
 		p.put(": ")
 		s = p.within(s, step, named)
 	}
@@ -203,9 +169,10 @@ func (p *printer) key(cs []rune) {
 }
 
 // literal writes a number as it was written, or true, false, null.
-func (p *printer) literal(s string, sec secrecy) {
+func (p *printer) literal(v strictjson.Value, sec secrecy) {
+	s := v.Source()
 	switch digits := len(s); {
-	case s[0] != 't' && s[0] != 'f' && s[0] != 'n' && sec == phrase && !p.masker.reveal:
+	case v.Kind() == strictjson.Number && sec == phrase && !p.masker.reveal:
 		p.masked++
 		p.say(fmt.Sprintf("(hidden: a number, %d characters)", digits))
 	case digits > p.limits.text:

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // bindingVersion changes whenever digests are made of something else.
-const bindingVersion = 1
+const bindingVersion = 2
 
 // A Binding is everything that a yes is a yes to. If any of it is another by the time the call is made, the yes is no longer
 // about that call.
@@ -30,12 +33,9 @@ type Binding struct {
 
 // Digest is the SHA-256 of the canonical JSON of b. Arguments that have no such form cannot be bound, and so not approved.
 func (b *Binding) Digest() (string, error) {
-	args := []byte("null")
-	if len(b.Args) > 0 {
-		var err error
-		if args, err = Canonical(b.Args); err != nil {
-			return "", fmt.Errorf("the arguments have no canonical form: %w", err)
-		}
+	args, err := canonical(b.Args)
+	if err != nil {
+		return "", err
 	}
 	to := append([]byte(`{"args":`), args...)
 	for _, f := range []struct{ name, value string }{ // in the order of RFC 8785
@@ -47,10 +47,10 @@ func (b *Binding) Digest() (string, error) {
 			to = strconv.AppendInt(to, int64(b.Seq), 10)
 			continue
 		}
-		var err error
-		if to, err = appendString(to, characters(f.value)); err != nil {
-			return "", fmt.Errorf("the %s: %w", f.name, err)
+		if !utf8.ValidString(f.value) {
+			return "", fmt.Errorf("the %s is not UTF-8", f.name)
 		}
+		to = strictjson.AppendString(to, f.value)
 	}
 	to = fmt.Appendf(to, `,"v":%d}`, bindingVersion)
 	return "sha256:" + hex.EncodeToString(digest(to)), nil

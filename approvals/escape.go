@@ -12,7 +12,7 @@ import (
 // itself is one of these, so that two different texts never look the same and the text can be read back:
 //
 //	\\  \"  \n  \r  \t
-//	\u{202E}       the character U+202E; half a surrogate pair too
+//	\u{202E}       the character U+202E
 //	\u{20*4096}    the same character 4096 times
 //	\x{FF}         a byte that is not UTF-8
 //
@@ -88,7 +88,7 @@ func characters(s string) []rune {
 	return cs
 }
 
-// plain is the inverse of characters for everything but half surrogate pairs.
+// plain is the inverse of characters.
 func plain(cs []rune) string {
 	var b strings.Builder
 	b.Grow(len(cs))

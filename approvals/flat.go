@@ -1,12 +1,13 @@
 package approvals
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Lists, and tables of similar calls, have no room for the layout of nested arguments. They are flattened there: each
@@ -18,29 +19,26 @@ type leaf struct {
 	label string   // the pointer as it is shown; at the top of an object the key alone
 	id    string   // the pointer whole
 	path  []string // the same, for masking and for sources
-	value []byte
+	value strictjson.Value
 	s     secrecy
 }
 
 // flat lists the values of an object or array in the order in which they stand there.
-func (p *printer) flat(raw []byte) []leaf {
+func (p *printer) flat(v strictjson.Value) []leaf {
 	var all []leaf
-	var walk func(raw []byte, at leaf)
-	walk = func(raw []byte, at leaf) {
+	var walk func(v strictjson.Value, at leaf)
+	walk = func(v strictjson.Value, at leaf) {
 		at.s = max(at.s, p.masker.pointer(at.path))
-		if raw[0] != '{' && (raw[0] != '[' || !nests(raw)) || len(at.path) > 0 && empty(raw) {
-			at.value = raw
+		if v.Kind() != strictjson.Object && !nests(v) || len(at.path) > 0 && v.Len() == 0 {
+			at.value = v
 			all = append(all, at)
 			return
 		}
-		named := p.named(raw)
-		i := 0
-		for key, value := range entries(raw) {
-			step := strconv.Itoa(i)
+		named := p.named(v)
+		for step, value := range children(v) {
 			in := leaf{label: step, id: at.id + "/" + step, s: at.s}
-			if key != nil {
-				step = text(key)
-				in.label, in.id, in.s = p.keyText(key), at.id+"/"+string(key), p.within(in.s, step, named)
+			if value.KeyEnd() > 0 {
+				in.label, in.id, in.s = p.keyText(step), at.id+"/"+strconv.Quote(step), p.within(in.s, step, named)
 			}
 			switch len(at.path) {
 			case 0:
@@ -51,17 +49,16 @@ func (p *printer) flat(raw []byte) []leaf {
 			}
 			in.path = append(slices.Clip(at.path), step)
 			walk(value, in)
-			i++
 		}
 	}
-	walk(raw, leaf{})
+	walk(v, leaf{})
 	return all
 }
 
 // nests reports whether an array has objects or arrays in it.
-func nests(raw []byte) bool {
-	for _, value := range entries(raw) {
-		if value[0] == '{' || value[0] == '[' {
+func nests(v strictjson.Value) bool {
+	for _, e := range v.Elements() {
+		if nested(e) {
 			return true
 		}
 	}
@@ -69,9 +66,9 @@ func nests(raw []byte) bool {
 }
 
 // keyText is a key as [printer.key] writes it.
-func (p *printer) keyText(key []byte) string {
+func (p *printer) keyText(key string) string {
 	alone := &printer{limits: p.limits, masker: p.masker, markdown: p.markdown, oneLine: true}
-	alone.key(unquote(key))
+	alone.key(characters(key))
 	p.cut = p.cut || alone.cut
 	return alone.b.String()
 }
@@ -124,8 +121,8 @@ func (p *printer) leaves(all []leaf, most, indent int) {
 func (p *printer) fits(all []leaf) bool {
 	room := p.width - p.column
 	for _, l := range all {
-		room -= utf8.RuneCountInString(l.label) + len(l.value) + len(l.value)/8 + len(": , ")
-		if bytes.IndexByte(l.value, '\\') >= 0 || l.s != open {
+		room -= utf8.RuneCountInString(l.label) + len(l.value.Source()) + len(l.value.Source())/8 + len(": , ")
+		if strings.Contains(l.value.Source(), `\`) || l.s != open {
 			return false
 		}
 	}
@@ -135,9 +132,10 @@ func (p *printer) fits(all []leaf) bool {
 // common divides the values of similar calls into those that all of them have, and for each call those that vary.
 func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
 	times := map[string]int{}
-	key := func(l leaf) string { return l.id + ": " + string(l.value) }
+	key := func(l leaf) string { return l.id + ": " + l.value.Source() }
 	for _, r := range calls {
-		all := p.flat(object(r.Args))
+		v, _ := parseArgs(r.Args) // see tabular
+		all := p.flat(v)
 		for _, l := range all {
 			times[key(l)]++
 		}
@@ -153,12 +151,6 @@ func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
 		rest[i] = slices.DeleteFunc(rest[i], everywhere)
 	}
 	return same, rest
-}
-
-// object is arguments without what stands around them.
-func object(args json.RawMessage) []byte {
-	args = args[space(args, 0):]
-	return args[:pass(args, 0)]
 }
 
 // Batches says which of calls a person may answer together: those of one run that need no code. The others stand alone.

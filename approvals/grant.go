@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -227,10 +226,14 @@ func (g *Grant) cover(r *Request) error {
 		g.Shown = strings.TrimSpace(strings.TrimPrefix(Summary(r), Heading(r)))
 		g.Digest, err = argsDigest(r.Args)
 	case CoverRule:
+		args, err := parseArgs(r.Args)
+		if err != nil {
+			return err
+		}
 		for _, p := range slices.Sorted(slices.Values(r.Terms.Pointers)) {
-			v, failed := valueAt(r.Args, p)
-			if failed != nil {
-				return failed
+			v, err := valueAt(args, p)
+			if err != nil {
+				return err
 			}
 			g.Values = append(g.Values, Value{p, v})
 		}
@@ -243,7 +246,7 @@ func (g *Grant) cover(r *Request) error {
 
 // rememberable reports whether an answer to r can be remembered, and given by memory, at all.
 func rememberable(r *Request) bool {
-	if r.Firm || !formSuffices(r.Risk) {
+	if _, err := parseArgs(r.Args); err != nil || r.Firm || !formSuffices(r.Risk) {
 		return false
 	}
 	call := *r
@@ -292,8 +295,9 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 		d, err := argsDigest(r.Args)
 		return err == nil && d == g.Digest
 	case CoverRule:
-		return len(g.Values) > 0 && !grave(r.Risk) && !slices.ContainsFunc(g.Values, func(v Value) bool {
-			now, err := valueAt(r.Args, v.Pointer)
+		args, err := parseArgs(r.Args)
+		return err == nil && len(g.Values) > 0 && !grave(r.Risk) && !slices.ContainsFunc(g.Values, func(v Value) bool {
+			now, err := valueAt(args, v.Pointer)
 			return err != nil || now != v.JSON
 		})
 	case CoverAny:
@@ -396,77 +400,9 @@ func lasting(d time.Duration) string {
 
 // argsDigest is the digest of arguments by what they say.
 func argsDigest(args json.RawMessage) (string, error) {
-	if len(args) == 0 {
-		args = json.RawMessage("null")
-	}
-	form, err := Canonical(args)
+	form, err := canonical(args)
 	if err != nil {
 		return "", err
 	}
 	return "sha256:" + hex.EncodeToString(digest(form)), nil
-}
-
-// valueAt is what stands at a JSON Pointer, whose segment * is every element: canonical JSON, or "" if nothing does.
-func valueAt(args json.RawMessage, pointer string) (string, error) {
-	if len(args) == 0 {
-		return "", nil
-	}
-	if !json.Valid(args) {
-		return "", errors.New("the arguments are not JSON")
-	}
-	path := segments(pointer)
-	var b strings.Builder
-	n := 0
-	for at, value := range places(args[space(args, 0):], path, "") {
-		form, err := Canonical(value)
-		if err != nil {
-			return "", err
-		}
-		if n++; slices.Contains(path, "*") {
-			fmt.Fprintf(&b, "%s=", at)
-		}
-		b.Write(form)
-		b.WriteByte(' ')
-	}
-	return strings.TrimSuffix(b.String(), " "), nil
-}
-
-func segments(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, s := range parts {
-		parts[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
-	}
-	return parts
-}
-
-// places goes through the values that a pointer leads to, with the pointer of each.
-func places(raw []byte, path []string, at string) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		if len(path) == 0 {
-			yield(at, raw)
-			return
-		}
-		if raw[0] != '{' && raw[0] != '[' {
-			return
-		}
-		i := 0
-		for key, value := range entries(raw) {
-			step := strconv.Itoa(i)
-			if key != nil {
-				step = text(key)
-			}
-			i++
-			if path[0] != "*" && path[0] != step {
-				continue
-			}
-			for at, v := range places(value, path[1:], at+"/"+pointerStep(step)) {
-				if !yield(at, v) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -1,11 +1,12 @@
 package approvals
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name, with a dot
@@ -70,12 +71,13 @@ func Summary(r *Request) string {
 		return p.b.String()
 	}
 	p.put(Heading(r))
-	if len(r.Args) == 0 || !json.Valid(r.Args) || r.Args[space(r.Args, 0)] != '{' || empty(object(r.Args)) {
+	v, err := parseArgs(r.Args)
+	if err != nil || v.Kind() != strictjson.Object || v.Len() == 0 {
 		p.arguments(r.Args, 0)
 		return p.b.String()
 	}
 	p.put(" ")
-	p.inline(p.flat(object(r.Args)), summaryLeaves, p.column+summaryWidth)
+	p.inline(p.flat(v), summaryLeaves, p.column+summaryWidth)
 	return p.b.String()
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Masking keeps secrets out of prompts. It must not become a place to hide things in, so what a person has to read to judge a
@@ -36,38 +38,31 @@ const (
 // A masker finds what must not be shown.
 type masker struct {
 	keys     []string
-	pointers [][]string
+	pointers [][]string // tokens; * is any
 	detect   bool
 	reveal   bool
-	known    map[*byte][]span // of strings in the JSON, which is laid out several times
+	known    map[masked][]span // of texts in the JSON, which is laid out several times
 }
 
 func newMasker(d Display, reveal bool) *masker {
-	m := &masker{keys: slices.Clone(secretKeys), detect: !d.NoDetect, reveal: reveal, known: map[*byte][]span{}}
+	m := &masker{keys: slices.Clone(secretKeys), detect: !d.NoDetect, reveal: reveal, known: map[masked][]span{}}
 	for _, k := range d.Keys {
 		m.keys = append(m.keys, fold(k))
 	}
 	for _, p := range d.Pointers {
-		m.pointers = append(m.pointers, segments(p))
+		if path, err := strictjson.Tokens(p); err == nil {
+			m.pointers = append(m.pointers, path)
+		}
 	}
 	return m
 }
 
 // pointer returns the secrecy of the value at path.
 func (m *masker) pointer(path []string) secrecy {
-	if slices.ContainsFunc(m.pointers, func(p []string) bool { return len(p) == len(path) && fits(p, path) }) {
+	if slices.ContainsFunc(m.pointers, func(p []string) bool { return matches(p, path) }) {
 		return phrase
 	}
 	return open
-}
-
-func fits(pattern, path []string) bool {
-	for i, p := range pattern {
-		if p != "*" && p != path[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // key returns the secrecy of the values of key.
@@ -133,31 +128,37 @@ const maxPhrase = 128
 // hostGoesOn matches what follows when a would-be secret is the beginning of a host name or a path.
 var hostGoesOn = regexp.MustCompile(`^(?:\.[A-Za-z0-9]|[/\\:@])`)
 
-// in returns the spans of a JSON string, which always stands under the same keys.
-func (m *masker) in(raw []byte, cs []rune, s secrecy) []span {
-	found, ok := m.known[&raw[0]]
+// masked is a text under a key of that secrecy.
+type masked struct {
+	text string
+	s    secrecy
+}
+
+// in returns the spans of a text.
+func (m *masker) in(text string, s secrecy) []span {
+	found, ok := m.known[masked{text, s}]
 	if !ok {
-		found = m.spans(cs, s)
-		m.known[&raw[0]] = found
+		found = m.spans(text, s)
+		m.known[masked{text, s}] = found
 	}
 	return found
 }
 
-// spans returns what of a string must not be shown, in order.
-func (m *masker) spans(cs []rune, s secrecy) []span {
-	if m.reveal || len(cs) == 0 {
+// spans returns what of a text must not be shown, in order, in characters.
+func (m *masker) spans(text string, s secrecy) []span {
+	if m.reveal || text == "" {
 		return nil
 	}
-	text := plain(cs)
+	length := utf8.RuneCountInString(text)
 	if s != open && !address.MatchString(text) && !shell.MatchString(text) {
 		at := scheme.FindStringSubmatchIndex(text)
 		switch {
 		case at != nil:
-			return []span{{from: utf8.RuneCountInString(text[:at[2]]), to: len(cs)}}
+			return []span{{from: utf8.RuneCountInString(text[:at[2]]), to: length}}
 		case !strings.ContainsFunc(text, unicode.IsSpace), cookies.MatchString(text):
-			return []span{{to: len(cs)}}
+			return []span{{to: length}}
 		case s == phrase && len(text) <= maxPhrase && phrases().MatchString(text):
-			return []span{{to: len(cs)}}
+			return []span{{to: length}}
 		}
 	}
 	if !m.detect || !slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(text, h) }) {

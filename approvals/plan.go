@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the running
@@ -21,42 +22,29 @@ type Envelope struct {
 // holds reports whether arguments are what the plan said: each fixed value is there, and nothing is there that is neither
 // fixed nor free.
 func (e *Envelope) holds(args json.RawMessage) bool {
-	if len(args) == 0 {
-		args = json.RawMessage("null")
-	}
-	form, err := Canonical(args)
+	v, err := parseArgs(args)
 	if err != nil {
 		return false
 	}
-	for _, v := range e.Fixed {
-		if now, err := valueAt(form, v.Pointer); err != nil || now != v.JSON || strings.Contains(v.Pointer, "*") {
+	for _, fixed := range e.Fixed {
+		if now, err := valueAt(v, fixed.Pointer); err != nil || now != fixed.JSON || strings.Contains(fixed.Pointer, "*") {
 			return false
 		}
 	}
-	return e.within(form, nil)
+	return e.within(v, "")
 }
 
-// within reports whether all of raw is fixed or free.
-func (e *Envelope) within(raw []byte, path []string) bool {
-	here := func(pointer string) bool { return slices.Equal(segments(pointer), path) }
-	if slices.ContainsFunc(e.Fixed, func(v Value) bool { return here(v.Pointer) }) || slices.ContainsFunc(e.Free, here) {
+// within reports whether all of v, which stands at a pointer, is fixed or free.
+func (e *Envelope) within(v strictjson.Value, at string) bool {
+	if slices.ContainsFunc(e.Fixed, func(f Value) bool { return f.Pointer == at }) || slices.Contains(e.Free, at) {
 		return true
 	}
-	if raw[0] != '{' && raw[0] != '[' {
-		return false
-	}
-	i := 0
-	for key, value := range entries(raw) {
-		step := strconv.Itoa(i)
-		if key != nil {
-			step = text(key)
-		}
-		i++
-		if !e.within(value, append(slices.Clip(path), step)) {
+	for step, child := range children(v) {
+		if !e.within(child, strictjson.AppendToken(at, step)) {
 			return false
 		}
 	}
-	return i > 0 || len(path) == 0
+	return nested(v) && (v.Len() > 0 || at == "")
 }
 
 // rest is what a free pointer to all arguments says.
@@ -115,7 +103,7 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 			return nil, fmt.Errorf("%s: %w: it cannot be shown whole", Heading(&r), ErrNotOffered)
 		}
 		for _, v := range line.Envelope.Fixed {
-			if form, err := Canonical([]byte(v.JSON)); err != nil || string(form) != v.JSON {
+			if form, err := canonical([]byte(v.JSON)); err != nil || string(form) != v.JSON {
 				return nil, fmt.Errorf("%s: the value planned at %s is not canonical JSON", Heading(&r), Quote(v.Pointer))
 			}
 		}
@@ -151,38 +139,33 @@ const (
 // the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
 func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 	var e Envelope
-	if len(shown) == 0 {
-		shown = json.RawMessage("null")
-	}
-	form, err := Canonical(shown)
+	form, err := canonical(shown) // its order makes sketches comparable
 	if err != nil {
 		return e, err
 	}
-	var walk func(raw []byte, at string)
-	walk = func(raw []byte, at string) {
+	all, err := parseArgs(form)
+	if err != nil {
+		return e, err
+	}
+	var walk func(v strictjson.Value, at string)
+	walk = func(v strictjson.Value, at string) {
 		within := func(p string) bool { return p == at || strings.HasPrefix(p, at+"/") }
 		switch {
 		case slices.Contains(unknown, at):
 			e.Free = append(e.Free, at)
 			return
-		case (raw[0] != '{' && raw[0] != '[') || at != "" && !slices.ContainsFunc(unknown, within) && !slices.ContainsFunc(open, within):
-			e.Fixed = append(e.Fixed, Value{at, string(raw)})
+		case !nested(v) || at != "" && !slices.ContainsFunc(unknown, within) && !slices.ContainsFunc(open, within):
+			e.Fixed = append(e.Fixed, Value{at, string(v.AppendCanonical(nil))})
 			return
 		}
-		i := 0
-		for key, value := range entries(raw) {
-			step := strconv.Itoa(i)
-			if key != nil {
-				step = text(key)
-			}
-			i++
-			walk(value, at+"/"+pointerStep(step))
+		for step, child := range children(v) {
+			walk(child, strictjson.AppendToken(at, step))
 		}
 		if slices.Contains(open, at) {
 			e.Free = append(e.Free, at)
 		}
 	}
-	walk(form, "")
+	walk(all, "")
 	return e, nil
 }
 
@@ -334,7 +317,8 @@ func (q *question) lines() {
 			q.newline(margin + 6)
 			pointer, _ := shorten(v.Pointer)
 			q.put(pointer + " ")
-			q.value([]byte(v.JSON), 0, margin+6, open)
+			value, _ := parseArgs([]byte(v.JSON)) // see PlanGrants
+			q.value(value, 0, margin+6, open)
 		}
 		for _, f := range g.Envelope.Free {
 			q.newline(margin + 6)

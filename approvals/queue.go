@@ -389,6 +389,9 @@ func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
 		if r.Edit == nil {
 			return errors.New("the profile does not let people change the arguments")
 		}
+		if _, err := canonical(reply.Args); err != nil {
+			return err
+		}
 		return r.Edit(reply.Args)
 	}
 	return nil

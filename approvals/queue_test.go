@@ -104,6 +104,9 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 		{"other arguments where they may not be changed", nil, func(s *Seat, r *Request) error {
 			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{}`)})
 		}, "does not let"},
+		{"other arguments that no digest can be made of", func(r *Request) { r.Edit = func(json.RawMessage) error { return nil } }, func(s *Seat, r *Request) error {
+			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{"n":1e400}`)})
+		}, "canonical form"},
 		{"S2.5: other arguments that are wrong", func(r *Request) { r.Edit = func(json.RawMessage) error { return errors.New("/path: expected text") } }, func(s *Seat, r *Request) error {
 			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":7}`)})
 		}, "expected text"},

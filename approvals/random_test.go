@@ -31,7 +31,7 @@ func randomJSON(rng *rand.Rand, depth int) string {
 	case 0, 1, 2, 3:
 		return text()
 	case 4:
-		return []string{"0", "-0", "1e400", "1E-7", "12345678901234567890", "0.10", strconv.Itoa(rng.IntN(1000))}[rng.IntN(7)]
+		return []string{"0", "-0", "1e300", "1E-7", "12345678901234567890", "0.10", strconv.Itoa(rng.IntN(1000))}[rng.IntN(7)]
 	case 5:
 		return []string{"true", "false", "null", "{}", "[]"}[rng.IntN(5)]
 	}

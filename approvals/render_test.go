@@ -148,7 +148,7 @@ func TestSummary(t *testing.T) {
 		{`{"a":1,"b":{"c":2},"password":"abc","d":4,"e":5,"f":6}`, "fs.write a: 1, /b/c: 2, password: (hidden: 3 characters), d: 4, e: 5, f: 6"},
 		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":{"x":1,"y":2}}`, "fs.write a: 1, b: 2, c: 3, d: 4, e: 5, /f/x: 1 (1 more)"},
 		{`{"to":["a","b"],"all":[1,2,3,4,5,6,7,8],"at":[{"x":[]},[2]]}`, `fs.write to: ["a", "b"], all: [ 1 2 3 4 (2 entries hidden) 7 8 ], /at/0/x: [], /at/1: [2]`},
-		{`{"a":`, `fs.write (not JSON, 5 bytes) "{\"a\":"`},
+		{`{"a":`, `fs.write (not strict JSON, 5 bytes) "{\"a\":"`},
 	}
 	for _, test := range tests {
 		if got := Summary(&Request{Name: "fs__write", Args: json.RawMessage(test.args)}); got != test.want {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run. Similar ones are shown as one table, and if there are many they share one decision.
@@ -53,11 +55,8 @@ func blocks(calls []*Request) [][]int {
 
 // tabular reports whether arguments can stand in a table.
 func tabular(args json.RawMessage) bool {
-	if !json.Valid(args) || args[space(args, 0)] != '{' {
-		return false
-	}
-	_, err := Canonical(args) // no key twice
-	return err == nil
+	v, err := parseArgs(args)
+	return err == nil && v.Kind() == strictjson.Object
 }
 
 // A numbering gives calls that are shown together the numbers that they are called by.

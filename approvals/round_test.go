@@ -49,8 +49,12 @@ func schemaOf(t *testing.T, calls []*Request, style FormStyle) (string, readSche
 	if err := json.Unmarshal(raw, &outer); err != nil {
 		t.Fatal(err)
 	}
-	for key := range entries(outer.Properties) {
-		s.order = append(s.order, plain(unquote(key)))
+	properties, err := parseArgs(outer.Properties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range properties.Members() {
+		s.order = append(s.order, key)
 	}
 	return message, s
 }
@@ -169,7 +173,7 @@ func TestG10RoundsThatDifferAreShownDifferently(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				args = base + `,"v":` + randomJSON(rng, 3) + "}"
 			}
-			form, err := Canonical([]byte(args))
+			form, err := canonical([]byte(args))
 			if err != nil {
 				form = []byte(args)
 			}

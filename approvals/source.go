@@ -1,13 +1,13 @@
 package approvals
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Source says where one argument comes from, as far as could be seen.
@@ -34,35 +34,10 @@ func sourcesOf(r *Request) (remarks map[string]string, written bool) {
 		remarks[s.Pointer] = s.remark()
 		written = written && s.Tool == ""
 	}
-	if written && json.Valid(r.Args) {
-		leaves(r.Args, func(pointer, _ []byte) { written = written && remarks[string(pointer)] != "" })
+	if v, err := parseArgs(r.Args); written && err == nil {
+		leaves(v, "", func(pointer string, _ strictjson.Value) { written = written && remarks[pointer] != "" })
 	}
 	return remarks, written
-}
-
-// leaves calls f for everything in raw, which is valid JSON, that holds nothing else, with its pointer, which f must not keep.
-func leaves(raw []byte, f func(pointer, raw []byte)) { leavesBelow(bytes.TrimSpace(raw), nil, f) }
-
-func leavesBelow(raw, at []byte, f func(pointer, raw []byte)) {
-	if raw[0] != '{' && raw[0] != '[' {
-		f(at, raw)
-		return
-	}
-	i := 0
-	for key, value := range entries(raw) {
-		here := append(at, '/')
-		if key != nil {
-			here = append(here, pointerStep(text(key))...)
-		} else {
-			here = strconv.AppendInt(here, int64(i), 10)
-		}
-		i++
-		leavesBelow(value, here, f)
-	}
-}
-
-func pointerStep(step string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(step, "~", "~0"), "/", "~1")
 }
 
 const (
@@ -93,7 +68,8 @@ type traced struct {
 
 // Written notes a value that stands in the text of the program.
 func (t *Trace) Written(value json.RawMessage) {
-	if !json.Valid(value) {
+	v, err := parseArgs(value)
+	if err != nil {
 		return
 	}
 	t.mu.Lock()
@@ -101,16 +77,13 @@ func (t *Trace) Written(value json.RawMessage) {
 	if t.written == nil {
 		t.written = map[string]bool{}
 	}
-	leaves(value, func(_, raw []byte) {
-		if form, err := appendCanonical(nil, raw); err == nil {
-			t.written[string(form)] = true
-		}
-	})
+	leaves(v, "", func(_ string, v strictjson.Value) { t.written[string(v.AppendCanonical(nil))] = true })
 }
 
 // Answered notes what a call was answered.
 func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
-	if !json.Valid(value) {
+	v, err := parseArgs(value)
+	if err != nil {
 		return
 	}
 	t.mu.Lock()
@@ -119,24 +92,22 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 		t.exact = map[string]Source{}
 	}
 	from := Source{Tool: tool, Call: call}
-	leaves(value, func(_, raw []byte) {
-		if t.size += len(raw); t.size > mostTraced {
+	leaves(v, "", func(_ string, v strictjson.Value) {
+		if t.size += len(v.Source()); t.size > mostTraced {
 			return
 		}
-		form, err := appendCanonical(nil, raw)
-		if err != nil {
-			return
-		}
-		if raw[0] != '"' {
-			if len(form) >= leastTrace && raw[0] != 't' && raw[0] != 'f' && raw[0] != 'n' {
-				t.exact[string(form)] = from
+		form := string(v.AppendCanonical(nil))
+		switch v.Kind() {
+		case strictjson.Number:
+			if len(form) >= leastTrace {
+				t.exact[form] = from
 			}
-			return
-		}
-		said := text(raw)
-		if utf8.RuneCountInString(said) >= leastTrace {
-			t.exact[string(form)] = from
-			if t.texts = append(t.texts, traced{said, from}); len(t.texts) > mostTexts {
+		case strictjson.String:
+			if utf8.RuneCountInString(v.Text()) < leastTrace {
+				return
+			}
+			t.exact[form] = from
+			if t.texts = append(t.texts, traced{v.Text(), from}); len(t.texts) > mostTexts {
 				t.texts = t.texts[1:]
 			}
 		}
@@ -146,26 +117,24 @@ func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
 // Sources says where the arguments of a call come from. A value that is written in the text of the program stays so though an answer
 // had it too: it is what the program's author could see.
 func (t *Trace) Sources(args json.RawMessage) []Source {
-	if !json.Valid(args) {
+	v, err := parseArgs(args)
+	if err != nil {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []Source
 	looked := 0
-	leaves(args, func(pointer, raw []byte) {
-		form, err := appendCanonical(nil, raw)
-		if err != nil {
-			return
-		}
-		s, ok := Source{}, t.written[string(form)]
+	leaves(v, "", func(pointer string, v strictjson.Value) {
+		form := string(v.AppendCanonical(nil))
+		s, ok := Source{}, t.written[form]
 		if !ok {
-			s, ok = t.exact[string(form)]
+			s, ok = t.exact[form]
 		}
-		if looked++; !ok && raw[0] == '"' && looked <= mostLooked && len(raw) <= longestLooked {
-			s, ok = t.within(text(raw))
+		if looked++; !ok && v.Kind() == strictjson.String && looked <= mostLooked && len(v.Source()) <= longestLooked {
+			s, ok = t.within(v.Text())
 		}
-		if s.Pointer = string(pointer); ok {
+		if s.Pointer = pointer; ok {
 			all = append(all, s)
 		}
 	})

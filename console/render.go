@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 //go:embed static
@@ -135,7 +136,7 @@ func readJSON(r *http.Request, to any) error {
 	if err != nil {
 		return errors.New("the request cannot be read, or is too large")
 	}
-	if _, err := approvals.Canonical(body); err != nil {
+	if _, err := strictjson.Parse(body, strictjson.Options{}); err != nil {
 		return errors.New("the request is not JSON that has one meaning: " + approvals.Words(err.Error()))
 	}
 	d := json.NewDecoder(bytes.NewReader(body))

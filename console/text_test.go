@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // hidden are the code points that must not stand on a page as they are: of these categories, or not assigned.
@@ -92,8 +93,8 @@ func TestEditable(t *testing.T) {
 		`{}`, `[]`, `{"n":1e400,"m":-0,"k":12345678901234567890,"f":0.10}`, `{"b":1,"a":2}`, `{"x":"\u202e\ud800"}`, "{\"x\":\"\u202e\u00ad\U000E0041é漢 \u2028\"}", `{"x":{"y":[1,{"z":null}]}}`, `"text"`, `null`,
 	} {
 		shown := editable(json.RawMessage(args))
-		was, err := approvals.Canonical([]byte(args))
-		is, err2 := approvals.Canonical([]byte(shown))
+		was, err := strictjson.Canonical(args)
+		is, err2 := strictjson.Canonical(shown)
 		if (err == nil) != (err2 == nil) || string(was) != string(is) {
 			t.Errorf("%s is shown as %s: %v, %v", args, shown, err, err2)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // sizes of terminals, the least first.
@@ -336,7 +337,7 @@ func TestArgumentsAreChangedOnTheScreen(t *testing.T) {
 
 func compact(t *testing.T, args json.RawMessage) string {
 	t.Helper()
-	form, err := approvals.Canonical(args)
+	form, err := strictjson.Canonical(args)
 	if err != nil {
 		t.Fatalf("%v: %s", err, args)
 	}
