@@ -126,10 +126,10 @@ func (t *Trace) Sources(args json.RawMessage) []Source {
 	var all []Source
 	looked := 0
 	leaves(v, "", func(pointer string, v strictjson.Value) {
-		form := string(v.AppendCanonical(nil))
-		s, ok := Source{}, t.written[form]
+		form := v.AppendCanonical(nil)
+		s, ok := Source{}, t.written[string(form)]
 		if !ok {
-			s, ok = t.exact[form]
+			s, ok = t.exact[string(form)]
 		}
 		if looked++; !ok && v.Kind() == strictjson.String && looked <= mostLooked && len(v.Source()) <= longestLooked {
 			s, ok = t.within(v.Text())

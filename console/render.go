@@ -136,7 +136,7 @@ func readJSON(r *http.Request, to any) error {
 	if err != nil {
 		return errors.New("the request cannot be read, or is too large")
 	}
-	if _, err := strictjson.Parse(body, strictjson.Options{}); err != nil {
+	if _, err := strictjson.Canonical(body); err != nil {
 		return errors.New("the request is not JSON that has one meaning: " + approvals.Words(err.Error()))
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
