@@ -166,12 +166,11 @@ func TestWarnings(t *testing.T) {
 		{"an allow rule below a deny rule", `"denylist": ["fs__*"], "allowlist": ["fs__read_*"]`, `the rule "fs__read_*" has no effect: line 1 denies`, "narrow the deny rule"},
 		{"an ask rule below a deny rule", `"denylist": ["*"], "asklist": [{"id": "q", "tool": "fs__read_[ab]"}]`, `the rule "q" has no effect: line 1 denies`, ""},
 		{"an allow rule below an ask rule", `"asklist": ["github__*"], "allowlist": ["github__get"]`, `the rule "github__get" has no effect: line 1 asks`, "unlessAllowed"},
-		{"every pattern of a rule below a deny rule", `"denylist": ["a__*", "?__c"], "allowlist": [{"tool": ["a__x", "b__c"]}]`, `has no effect`, ""},
+		{"every pattern of a rule below a deny rule", `"denylist": ["a__*", "*__c"], "allowlist": [{"tool": ["a__x", "b__c"]}]`, `has no effect`, ""},
 		{"a rule twice", `"denylist": ["fs__a", "fs__b", "fs__a"]`, `the rule "fs__a" is on line 1 already`, "remove one"},
 		{"a name as the program writes it", `"allowlist": ["github.get_issue"]`, `the pattern "github.get_issue" fits no tool`, `"github__get_issue"`},
 		{"a tool without its server", `"denylist": ["delete_file"]`, `the pattern "delete_file" fits no tool`, `"*__"`},
 		{"an allow rule on the upstream's own spelling", `"allowlist": ["github__get-issue"]`, `allow rules are tried on the names that programs use`, `"github__get_issue"`},
-		{"a pattern that may be nothing", `"denylist": ["{a__b,}"]`, `the pattern "{a__b,}" fits no tool`, ""},
 		{"a misspelt server", `"allowlist": ["filesytem__read"]`, `names the server "filesytem"`, `did you mean "filesystem"?`},
 	} {
 		t.Run(x.title, func(t *testing.T) {

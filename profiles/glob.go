@@ -3,220 +3,154 @@ package profiles
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A glob is a pattern over names, or over text in the operator "glob". The grammar is
+// A glob is a pattern over names, or over text in the operator "glob". The package doublestar decides what it matches:
 //
-//   - any characters, none too, "/" like any other
+//   - any characters, none too
 //     ?        one character
 //     [a-z_]   one of these characters; [^...] and [!...] one of the others
 //     {a,b}    one of these patterns
 //     \c       the character c itself
 //
-// Case matters and a glob has to fit the whole text. On names without "/" this is what
-// doublestar and picomatch understand too; what only one of them understands (extglobs,
-// a leading !, {1..3}, [[:alpha:]]) is an error, because such a rule would mean something
-// else than its author thinks.
-//
-// Matching takes time proportional to pattern times text at worst.
+// Case matters and a glob has to match the whole text. "/" is a character like any other and ** is *: a deny rule on
+// "rm*-rf*" has to match "rm /data -rf".
 type glob struct {
-	alternatives []sequence
+	pattern  string   // for doublestar
+	folded   string   // for doublestar and folded text; only operators have it
+	literals []string // the texts outside braces, which every match contains
+	words    string   // all literal text, also that in braces
+	head     string   // the literal text at the start
+	plain    bool     // the glob matches head and nothing else
+	braces   bool
 }
 
-// A sequence is a glob without braces, cut at its stars: the first run stands at the
-// start of the text, the last at its end, the others somewhere between in that order.
-type sequence struct {
-	runs []run
-}
+// To doublestar "/" separates names, and the end of a text hides an empty alternative: "a*{b,}" does not match "a".
+// Two noncharacters avoid both: one stands for "/", the other marks the end where the pattern has braces.
+const (
+	slash   = "\ufdd0"
+	textEnd = "\ufdd1"
+)
 
-// A run matches a fixed number of characters.
-type run struct {
-	atoms      []atom
-	characters int
-}
-
-// An atom is a literal text, or one character out of a class.
-type atom struct {
-	literal string
-	class   *class // nil = the literal
-}
-
-// A class is a set of characters; without ranges and negated it is every character.
-type class struct {
-	negated bool
-	ranges  []characterRange
-}
-
-type characterRange struct{ low, high rune }
-
-func (c *class) contains(r rune) bool {
-	for _, x := range c.ranges {
-		if x.low <= r && r <= x.high {
-			return !c.negated
-		}
-	}
-	return c.negated
-}
-
-// containsOtherCase reports whether r in another case is in the class.
-func (c *class) containsOtherCase(r rune) bool {
-	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-		if c.contains(other) {
-			return true
-		}
-	}
-	return false
-}
+var withoutSlash = strings.NewReplacer("/", slash, slash, "\ufffd", textEnd, "\ufffd")
 
 func (g *glob) match(s string) bool {
-	for i := range g.alternatives {
-		if g.alternatives[i].match(s, false) {
-			return true
-		}
+	if g.plain {
+		return s == g.head
 	}
-	return false
-}
-
-// covers reports whether g matches every text that begins with prefix, as far as that is easy to see.
-func (g *glob) covers(prefix string) bool {
-	return slices.ContainsFunc(g.alternatives, func(q sequence) bool {
-		last := len(q.runs) - 1
-		return last > 0 && len(q.runs[last].atoms) == 0 && q.match(prefix, false)
-	})
-}
-
-// mayBegin reports whether g matches some text that begins with prefix, which is ASCII.
-func (g *glob) mayBegin(prefix string) bool {
-	return slices.ContainsFunc(g.alternatives, func(q sequence) bool {
-		rest := prefix
-		for _, a := range q.runs[0].atoms {
-			n := 1
-			if a.class == nil {
-				n = min(len(a.literal), len(rest))
-			}
-			switch {
-			case rest == "":
-				return true
-			case a.class == nil && a.literal[:n] != rest[:n], a.class != nil && !a.class.contains(rune(rest[0])):
-				return false
-			}
-			rest = rest[n:]
-		}
-		return rest == "" || len(q.runs) > 1
-	})
-}
-
-// matchFolded is match for a folded glob and folded text; see [glob.folded].
-func (g *glob) matchFolded(s string) bool {
-	for i := range g.alternatives {
-		if g.alternatives[i].match(s, true) {
-			return true
-		}
-	}
-	return false
-}
-
-func (q *sequence) match(s string, folded bool) bool {
-	first := &q.runs[0]
-	n, ok := first.matchPrefix(s, folded)
-	if !ok {
+	// Most patterns that are tried on a name differ from it in literal text, which is seen in less time.
+	if !strings.HasPrefix(s, g.head) {
 		return false
 	}
-	s = s[n:]
-	if len(q.runs) == 1 {
-		return s == ""
-	}
-	for i := 1; i < len(q.runs)-1; i++ {
-		if s, ok = q.runs[i].find(s, folded); !ok {
+	for _, text := range g.literals {
+		if !strings.Contains(s, text) {
 			return false
 		}
 	}
-	last := &q.runs[len(q.runs)-1]
-	at := len(s)
-	for range last.characters {
-		if at == 0 {
-			return false
-		}
-		_, size := utf8.DecodeLastRuneInString(s[:at])
-		at -= size
-	}
-	n, ok = last.matchPrefix(s[at:], folded)
-	return ok && n == len(s)-at
+	return g.matchPattern(g.pattern, s)
 }
 
-// matchPrefix gives how many bytes of s the run takes, if s begins with it.
-func (r *run) matchPrefix(s string, folded bool) (n int, ok bool) {
-	for i := range r.atoms {
-		a := &r.atoms[i]
-		if a.class == nil {
-			if !strings.HasPrefix(s[n:], a.literal) {
-				return 0, false
-			}
-			n += len(a.literal)
-			continue
-		}
-		if n == len(s) {
-			return 0, false
-		}
-		c, size := utf8.DecodeRuneInString(s[n:])
-		if !a.class.contains(c) && !(folded && a.class.containsOtherCase(c)) {
-			return 0, false
-		}
-		n += size
+// matchFolded is match for folded text. It pays no attention to case.
+func (g *glob) matchFolded(s string) bool { return g.matchPattern(g.folded, s) }
+
+func (g *glob) matchPattern(pattern, s string) bool {
+	if strings.IndexByte(s, '/') >= 0 || strings.IndexByte(s, slash[0]) >= 0 {
+		s = withoutSlash.Replace(s)
 	}
-	return n, true
+	if g.braces {
+		s += textEnd
+	}
+	return doublestar.MatchUnvalidated(pattern, s)
 }
 
-// find gives what follows the first place in s where the run fits.
-func (r *run) find(s string, folded bool) (rest string, ok bool) {
-	for s != "" {
-		if n, ok := r.matchPrefix(s, folded); ok {
-			return s[n:], true
-		}
-		_, size := utf8.DecodeRuneInString(s)
-		s = s[size:]
-	}
-	return "", false
+// covers reports whether g surely matches every text that begins with prefix.
+func (g *glob) covers(prefix string) bool {
+	return strings.HasSuffix(g.pattern, "*") && !strings.HasSuffix(g.pattern, `\*`) && g.match(prefix)
 }
 
-// folded is the glob with its literals folded as [fold] does, for matchFolded.
-func (g *glob) folded() *glob {
-	f := &glob{alternatives: make([]sequence, len(g.alternatives))}
-	for i, q := range g.alternatives {
-		f.alternatives[i].runs = make([]run, len(q.runs))
-		for j, r := range q.runs {
-			atoms := make([]atom, len(r.atoms))
-			for k, a := range r.atoms {
-				atoms[k] = atom{literal: fold(a.literal), class: a.class}
-			}
-			f.alternatives[i].runs[j] = newRun(atoms)
-		}
+// mayBegin reports whether g may match a text that begins with prefix, which is a server's name and "__". It
+// reports true where that is not easy to see. That a ? or a class of the pattern stands for "_" is not looked for.
+func (g *glob) mayBegin(prefix string) bool {
+	server, _, found := strings.Cut(g.pattern, "__")
+	if !found || strings.Contains(server, "*") || strings.Count(server, "{") != strings.Count(server, "}") {
+		n := min(len(g.head), len(prefix))
+		return g.head[:n] == prefix[:n] && (n == len(prefix) || !g.plain)
 	}
-	return f
+	return doublestar.MatchUnvalidated(server+"__", prefix) || doublestar.MatchUnvalidated(server+"__*", prefix)
 }
 
-func newRun(atoms []atom) run {
-	r := run{atoms: atoms}
-	for _, a := range atoms {
-		if a.class == nil {
-			r.characters += utf8.RuneCountInString(a.literal)
-		} else {
-			r.characters++
-		}
-	}
-	return r
+// covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given. If
+// something is variable there, only * and the same pattern are sure to.
+func (r *rule) covers(other *glob, sample string) bool {
+	return slices.ContainsFunc(r.globs, func(g *glob) bool {
+		return g.pattern == other.pattern || (other.plain || !strings.ContainsAny(g.pattern, "?[")) && g.match(sample)
+	})
 }
 
-// literal gives the only text the sequence matches, if there is only one.
-func (q *sequence) literal() (string, bool) {
-	if len(q.runs) != 1 || len(q.runs[0].atoms) > 1 {
-		return "", false
+// sample is the text of a glob with a noncharacter for each part that is variable.
+func (g *glob) sample() string {
+	const variable = "\ufdd2"
+	var b strings.Builder
+	for i := 0; i < len(g.pattern); i++ {
+		switch c := g.pattern[i]; c {
+		case '*', '?':
+			b.WriteString(variable)
+		case '[':
+			i += closing(g.pattern[i:])
+			b.WriteString(variable)
+		case '{':
+			i += closing(g.pattern[i:])
+			b.WriteString(variable)
+		case '\\':
+			i++
+			b.WriteByte(g.pattern[i])
+		default:
+			b.WriteByte(c)
+		}
 	}
-	if len(q.runs[0].atoms) == 0 {
-		return "", true
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), textEnd), slash, "/")
+}
+
+// closing gives where the class or the braces end with which s begins.
+func closing(s string) int {
+	depth, class := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		}
+		if !class && depth == 0 {
+			return i
+		}
 	}
-	a := q.runs[0].atoms[0]
-	return a.literal, a.class == nil
+	return len(s) - 1
+}
+
+// grams gives the grams of the longest kind that the literals have: only three bytes long if one of them is that long.
+func (g *glob) grams() []gram {
+	longest := 0
+	for _, text := range g.literals {
+		longest = max(longest, len(text))
+	}
+	size := min(longest, gramLength)
+	if size == 0 {
+		return nil
+	}
+	var grams []gram
+	for _, text := range g.literals {
+		for i := 0; i+size <= len(text); i++ {
+			grams = append(grams, newGram(text[i:i+size]))
+		}
+	}
+	return slices.Compact(grams)
 }

@@ -6,11 +6,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
+// The bounds of a pattern. doublestar tries every way through the braces: {a,b}{c,d} has four.
 const (
-	maxPattern      = 2000 // bytes of one pattern
-	maxAlternatives = 256  // after {a,b}{c,d} is written out as ac, ad, bc, bd
+	maxPattern      = 2000    // bytes
+	maxAlternatives = 256     // ways through the braces
+	maxBraces       = 8       // braces in braces
+	maxFolded       = 1 << 16 // bytes, once every case of the characters in [ ] is written out
 )
 
 // A globError says what is wrong with a pattern, and where in it.
@@ -20,74 +25,65 @@ type globError struct {
 	hint       string
 }
 
-// nameGlob reads a pattern over tool names.
+// nameGlob reads a pattern over tool names. What only other pattern languages understand is an error, because such a
+// rule would mean something else than its author thinks.
 func nameGlob(pattern string) (*glob, *globError) {
 	if i := strings.IndexAny(pattern, "()|"); i >= 0 && !isExtglob(pattern, i) {
 		return nil, &globError{i, 1, "( ) and | mean nothing in a pattern", "alternatives are written {a,b}"}
 	}
-	if i := strings.IndexFunc(pattern, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }); i >= 0 {
+	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	if i := strings.IndexFunc(pattern, blank); i >= 0 {
 		return nil, &globError{i, 1, "a space in a pattern over tool names", "tool names have none: remove it"}
 	}
 	if strings.HasPrefix(pattern, "!") {
-		return nil, &globError{0, 1, "a pattern cannot be negated with !", "name what is meant, in the list that says what to do with it"}
+		return nil, &globError{0, 1, "a pattern cannot be negated with !",
+			"name what is meant, in the list that says what to do with it"}
 	}
-	return textGlob(pattern)
+	return readGlob(pattern, false)
 }
 
-// textGlob reads a pattern over any text.
-func textGlob(pattern string) (*glob, *globError) {
+// textGlob reads a pattern over any text, which deny and ask rules compare folded too.
+func textGlob(pattern string) (*glob, *globError) { return readGlob(pattern, true) }
+
+func readGlob(pattern string, folds bool) (*glob, *globError) {
 	if pattern == "" {
 		return nil, &globError{0, 1, "an empty pattern matches nothing", `"*" matches everything`}
 	}
 	if len(pattern) > maxPattern {
-		return nil, &globError{0, len(pattern), fmt.Sprintf("a pattern longer than %d bytes", maxPattern), "write several patterns"}
+		return nil, &globError{0, len(pattern), fmt.Sprintf("a pattern longer than %d bytes", maxPattern),
+			"write several patterns"}
 	}
-	p := globParser{src: pattern}
-	parts := p.alternative(0)
+	p := globParser{src: pattern, folds: folds}
+	p.alternatives(0)
 	if p.err == nil && p.at < len(p.src) { // only a stray } ends an alternative early
 		p.fail(p.at, 1, "} without {", `write \} for the character itself`)
+	}
+	if p.g.braces {
+		p.write(textEnd)
+	}
+	p.g.pattern, p.g.folded = p.exact.String(), p.anyCase.String()
+	if p.err == nil && (!doublestar.ValidatePattern(p.g.pattern) || !doublestar.ValidatePattern(p.g.folded)) {
+		p.fail(0, len(pattern), "not a pattern", "")
+	}
+	if p.err == nil && len(p.g.folded) > maxFolded {
+		p.fail(0, len(pattern), "too many characters in [ ]", "write several patterns, or fewer characters")
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
-	g := &glob{}
-	for _, atoms := range parts {
-		g.alternatives = append(g.alternatives, newSequence(atoms))
-	}
-	return g, nil
+	return &p.g, nil
 }
 
-// A part is an atom or a star, before the cut into runs.
-type part struct {
-	atom
-	star bool
-}
-
-func newSequence(parts []part) sequence {
-	var q sequence
-	var atoms []atom
-	starred := false
-	for _, x := range parts {
-		switch {
-		case x.star && starred: // ** is *
-		case x.star:
-			q.runs = append(q.runs, newRun(atoms))
-			atoms = nil
-		case x.class == nil && len(atoms) > 0 && atoms[len(atoms)-1].class == nil:
-			atoms[len(atoms)-1].literal += x.literal
-		case x.class != nil || x.literal != "":
-			atoms = append(atoms, x.atom)
-		}
-		starred = x.star
-	}
-	q.runs = append(q.runs, newRun(atoms))
-	return q
-}
-
+// A globParser checks a pattern and writes it anew for doublestar, twice: as it is, and for folded text.
 type globParser struct {
-	src string
-	at  int
-	err *globError
+	src     string
+	at      int
+	err     *globError
+	folds   bool // the glob is for folded text too
+	g       glob
+	exact   strings.Builder
+	anyCase strings.Builder
+	special bool // something other than literal text was read
 }
 
 func (p *globParser) fail(at, length int, message, hint string) {
@@ -97,110 +93,117 @@ func (p *globParser) fail(at, length int, message, hint string) {
 	p.at = len(p.src)
 }
 
-// alternative reads up to the end of the pattern, or inside braces up to the comma or the
-// closing brace. The result has one list of parts for each way through the braces in it.
-func (p *globParser) alternative(depth int) [][]part {
-	ways := [][]part{nil}
-	add := func(x part) {
-		for i := range ways {
-			ways[i] = append(ways[i], x)
+// write writes a part that is the same for folded text.
+func (p *globParser) write(part string) {
+	p.exact.WriteString(part)
+	p.anyCase.WriteString(part)
+}
+
+var quoted = strings.NewReplacer(
+	`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `,`, `\,`,
+	"/", slash, slash, "\ufffd", textEnd, "\ufffd")
+
+// literal reads the characters that stand for themselves.
+func (p *globParser) literal(depth int) {
+	var b strings.Builder
+	for p.at < len(p.src) && !isExtglob(p.src, p.at+1) {
+		c := p.src[p.at]
+		if strings.IndexByte("*?[]{}", c) >= 0 || c == ',' && depth > 0 {
+			break
 		}
+		if c == '\\' {
+			if p.at++; p.at == len(p.src) {
+				p.fail(p.at-1, 1, `a \ at the end`, `write \\ for the character itself`)
+				return
+			}
+		}
+		_, size := utf8.DecodeRuneInString(p.src[p.at:])
+		b.WriteString(p.src[p.at : p.at+size])
+		p.at += size
 	}
+	text := b.String()
+	p.exact.WriteString(quoted.Replace(text))
+	if p.folds {
+		p.anyCase.WriteString(quoted.Replace(fold(text)))
+	}
+	p.g.words += text
+	if depth == 0 {
+		p.g.literals = append(p.g.literals, text)
+	}
+	if !p.special {
+		p.g.head = text
+		p.g.plain = p.at == len(p.src)
+	}
+	p.special = true
+}
+
+// alternatives reads up to the end of the pattern, or inside braces up to the comma or the closing brace. It gives
+// the number of ways through the braces in it.
+func (p *globParser) alternatives(depth int) int {
+	ways := 1
 	for p.at < len(p.src) {
 		c := p.src[p.at]
 		switch {
 		case isExtglob(p.src, p.at+1):
-			p.fail(p.at, 2, "extended globs such as "+string(c)+"(a|b) are not understood", "alternatives are written {a,b}")
+			p.fail(p.at, 2, "extended globs such as "+string(c)+"(a|b) are not understood",
+				"alternatives are written {a,b}")
 		case c == '*':
-			add(part{star: true})
-			p.at++
+			p.write("*")
+			for p.at < len(p.src) && p.src[p.at] == '*' && !isExtglob(p.src, p.at+1) {
+				p.at++
+			}
 		case c == '?':
-			add(part{atom: atom{class: &class{negated: true}}})
+			p.write("?")
 			p.at++
 		case c == '[':
-			add(part{atom: atom{class: p.class()}})
+			p.class()
 		case c == ']':
 			p.fail(p.at, 1, "] without [", `write \] for the character itself`)
 		case c == '{':
-			ways = p.join(ways, p.braces(depth))
+			if ways *= p.inBraces(depth + 1); ways > maxAlternatives {
+				p.fail(0, len(p.src), fmt.Sprintf("the braces stand for more than %d patterns", maxAlternatives),
+					"write several patterns")
+			}
 		case c == '}', c == ',' && depth > 0:
 			return ways
-		case c == '\\':
-			p.at++
-			if p.at == len(p.src) {
-				p.fail(p.at-1, 1, `a \ at the end`, `write \\ for the character itself`)
-				return nil
-			}
-			add(part{atom: atom{literal: p.character()}})
 		default:
-			add(part{atom: atom{literal: p.character()}})
+			p.literal(depth)
 		}
-		if p.err != nil {
-			return nil
-		}
+		p.special = true
 	}
 	return ways
 }
 
-func (p *globParser) character() string {
-	_, size := utf8.DecodeRuneInString(p.src[p.at:])
-	text := p.src[p.at : p.at+size]
-	p.at += size
-	return text
-}
-
-func (p *globParser) braces(depth int) [][]part {
+// inBraces reads alternatives in braces and gives the number of ways through them.
+func (p *globParser) inBraces(depth int) int {
 	open := p.at
 	p.at++
-	if close := strings.IndexByte(p.src[p.at:], '}'); close >= 0 && isNumericRange(p.src[p.at:p.at+close]) {
-		p.fail(open, close+2, "ranges in braces are not understood", "write the numbers one by one: {1,2,3}")
-		return nil
+	if depth > maxBraces {
+		p.fail(open, 1, fmt.Sprintf("more than %d braces in each other", maxBraces), "write several patterns")
 	}
-	var ways [][]part
-	commas := 0
-	for {
-		ways = append(ways, p.alternative(depth+1)...)
-		switch {
-		case p.err != nil:
-			return nil
-		case p.at == len(p.src):
+	if end := strings.IndexByte(p.src[p.at:], '}'); end >= 0 && isNumericRange(p.src[p.at:p.at+end]) {
+		p.fail(open, end+2, "ranges in braces are not understood", "write the numbers one by one: {1,2,3}")
+	}
+	p.write("{")
+	p.g.braces, p.special = true, true
+	for ways, commas := 0, 0; ; commas++ {
+		ways += p.alternatives(depth)
+		if p.at == len(p.src) {
 			p.fail(open, 1, "{ is never closed", `close it with }, or write \{ for the character itself`)
-			return nil
-		case len(ways) > maxAlternatives:
-			p.tooMany()
-			return nil
-		case p.src[p.at] == ',':
-			p.at++
-			commas++
+			return ways
+		}
+		c := p.src[p.at]
+		p.at++
+		p.write(string(c))
+		if c == ',' {
 			continue
 		}
-		p.at++
 		if commas == 0 {
-			p.fail(open, p.at-open, "only one alternative in braces", `write it without the braces, or \{ for the character itself`)
+			p.fail(open, p.at-open, "only one alternative in braces",
+				`write it without the braces, or \{ for the character itself`)
 		}
 		return ways
 	}
-}
-
-func (p *globParser) tooMany() {
-	p.fail(0, len(p.src), fmt.Sprintf("the braces stand for more than %d patterns", maxAlternatives), "write several patterns")
-}
-
-func (p *globParser) join(heads, tails [][]part) [][]part {
-	if p.err != nil {
-		return nil
-	}
-	if len(heads)*len(tails) > maxAlternatives {
-		p.tooMany()
-		return nil
-	}
-	joined := make([][]part, 0, len(heads)*len(tails))
-	for _, head := range heads {
-		for _, tail := range tails {
-			joined = append(joined, slices.Concat(head, tail))
-		}
-	}
-	return joined
 }
 
 // isExtglob reports whether a parenthesis at i follows one of picomatch's operators.
@@ -211,4 +214,136 @@ func isExtglob(s string, i int) bool {
 func isNumericRange(s string) bool {
 	low, high, found := strings.Cut(s, "..")
 	return found && low != "" && high != "" && !strings.ContainsAny(s, ",{[*?\\")
+}
+
+// class reads a class of characters: [a-z], [^a] or [!a].
+func (p *globParser) class() {
+	open := p.at
+	p.at++
+	c := class{}
+	if p.at < len(p.src) && (p.src[p.at] == '^' || p.src[p.at] == '!') {
+		c.negated = true
+		p.at++
+	}
+	if strings.HasPrefix(p.src[p.at:], "[:") {
+		p.fail(open, p.at+2-open, "named character classes are not understood", "write the characters: [a-z]")
+		return
+	}
+	for p.at < len(p.src) && p.src[p.at] != ']' {
+		start := p.at
+		low := p.classCharacter()
+		high := low
+		if p.at+1 < len(p.src) && p.src[p.at] == '-' && p.src[p.at+1] != ']' {
+			p.at++
+			high = p.classCharacter()
+		}
+		if high < low {
+			p.fail(start, p.at-start, "a range that runs backwards", "put the lower character first")
+			return
+		}
+		c.ranges = append(c.ranges, characters{low, high})
+	}
+	if p.at == len(p.src) {
+		p.fail(open, 1, "[ is never closed", `close it with ], or write \[ for the character itself`)
+		return
+	}
+	p.at++
+	if len(c.ranges) == 0 {
+		p.fail(open, p.at-open, "an empty [ ] matches nothing", `write \[ and \] for the characters themselves`)
+		return
+	}
+	c.write(&p.exact)
+	if p.folds {
+		c.fold().write(&p.anyCase)
+	}
+}
+
+func (p *globParser) classCharacter() rune {
+	if p.src[p.at] == '\\' { // at the very end, the class is not closed either
+		p.at++
+	}
+	r, size := utf8.DecodeRuneInString(p.src[p.at:])
+	p.at += size
+	return r
+}
+
+// A class is a set of characters, or all others.
+type class struct {
+	negated bool
+	ranges  []characters
+}
+
+type characters struct{ low, high rune }
+
+func (x characters) contains(r rune) bool { return x.low <= r && r <= x.high }
+
+func (c class) contains(r rune) bool {
+	return c.negated != slices.ContainsFunc(c.ranges, func(x characters) bool { return x.contains(r) })
+}
+
+// write writes the class for doublestar, which sees slash for "/".
+func (c class) write(b *strings.Builder) {
+	if len(c.ranges) == 0 { // folded, and every character is in it
+		b.WriteByte('?')
+		return
+	}
+	b.WriteByte('[')
+	if c.negated {
+		b.WriteByte('!')
+	}
+	for _, x := range c.ranges {
+		if x.contains('/') {
+			b.WriteString(slash)
+		}
+		b.WriteString(`\` + string(x.low))
+		if x.low < x.high {
+			b.WriteString(`-\` + string(x.high))
+		}
+	}
+	b.WriteByte(']')
+}
+
+// fold gives the class with every character of which it has another case.
+func (c class) fold() class {
+	f := class{c.negated, slices.Clone(c.ranges)}
+	for _, table := range unicode.CaseRanges {
+		for r := rune(table.Lo); r <= rune(table.Hi); r++ {
+			if c.contains(r) || !c.containsOtherCase(r) {
+				continue
+			}
+			if c.negated {
+				f.ranges = withoutRune(f.ranges, r)
+			} else {
+				f.ranges = append(f.ranges, characters{r, r})
+			}
+		}
+	}
+	return f
+}
+
+func (c class) containsOtherCase(r rune) bool {
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		if c.contains(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutRune gives the ranges without one character.
+func withoutRune(ranges []characters, r rune) []characters {
+	var left []characters
+	for _, x := range ranges {
+		if !x.contains(r) {
+			left = append(left, x)
+			continue
+		}
+		if x.low < r {
+			left = append(left, characters{x.low, r - 1})
+		}
+		if r < x.high {
+			left = append(left, characters{r + 1, x.high})
+		}
+	}
+	return left
 }

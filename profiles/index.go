@@ -4,14 +4,13 @@ import "slices"
 
 // An index finds the rules whose pattern may match a name without trying all of them.
 //
-// Every way through a pattern is filed under one gram, up to three neighbouring bytes of
-// its literal text, of which any matching name has to contain a copy. The gram that the
+// Every pattern is filed under one gram, up to three neighbouring bytes of its literal text outside braces, of which any matching name has to contain a copy. The gram that the
 // fewest patterns contain is taken, so that what a thousand patterns have in common
 // (a server's name) does not make a thousand candidates.
 type index struct {
 	rules []*rule
 	grams map[gram][]int32 // rule numbers, ascending
-	any   []int32          // rules with a way that has no literal text at all
+	any   []int32          // rules with a pattern that has no such text
 }
 
 // A gram is up to three bytes, with their number in the lowest byte.
@@ -41,52 +40,28 @@ func newIndex(rules []*rule) *index {
 	}
 	common := map[gram]int{}
 	for _, r := range rules {
-		r.eachSequence(func(q *sequence) {
-			for _, g := range q.grams() {
+		for _, p := range r.globs {
+			for _, g := range p.grams() {
 				common[g]++
 			}
-		})
+		}
 	}
 	x.grams = map[gram][]int32{}
 	for i, r := range rules {
-		r.eachSequence(func(q *sequence) {
-			grams := q.grams()
+		for _, p := range r.globs {
+			grams := p.grams()
 			if len(grams) == 0 {
 				x.any = append(x.any, int32(i))
-				return
+				continue
 			}
 			best := slices.MinFunc(grams, func(a, b gram) int { return common[a] - common[b] })
 			if filed := x.grams[best]; len(filed) == 0 || filed[len(filed)-1] != int32(i) {
 				x.grams[best] = append(filed, int32(i))
 			}
-		})
+		}
 	}
 	x.any = slices.Compact(x.any)
 	return x
-}
-
-// grams gives the grams of the longest kind the sequence has: only three bytes long if
-// any of its literals is that long.
-func (q *sequence) grams() []gram {
-	longest := 0
-	for _, r := range q.runs {
-		for _, a := range r.atoms {
-			longest = max(longest, len(a.literal))
-		}
-	}
-	size := min(longest, gramLength)
-	var grams []gram
-	if size == 0 {
-		return nil
-	}
-	for _, r := range q.runs {
-		for _, a := range r.atoms {
-			for i := 0; i+size <= len(a.literal); i++ {
-				grams = append(grams, newGram(a.literal[i:i+size]))
-			}
-		}
-	}
-	return grams
 }
 
 // candidates appends to found the numbers of all rules that may match the name, in

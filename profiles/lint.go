@@ -51,38 +51,26 @@ func (b *builder) warnNames(w *written) {
 // names reports patterns that no tool's name can fit.
 func (b *builder) names(r *rule) {
 	for i, g := range r.globs {
-		for j := range g.alternatives {
-			if message, hint := b.nameDoubt(r, &g.alternatives[j]); message != "" {
-				b.doubtRule(r, hint, "the pattern %q %s", r.patterns[i], message)
-				break
-			}
+		if message, hint := b.nameDoubt(r, g); message != "" {
+			b.doubtRule(r, hint, "the pattern %q %s", r.patterns[i], message)
 		}
 	}
 }
 
-func (b *builder) nameDoubt(r *rule, q *sequence) (message, hint string) {
-	var text strings.Builder
-	for _, run := range q.runs {
-		for _, a := range run.atoms {
-			text.WriteString(a.literal)
-		}
+func (b *builder) nameDoubt(r *rule, g *glob) (message, hint string) {
+	if g.plain && !strings.Contains(g.head, "__") {
+		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool", strings.Replace(g.head, ".", "__", 1))
 	}
-	if name, ok := q.literal(); ok && !strings.Contains(name, "__") {
-		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool", strings.Replace(name, ".", "__", 1))
+	if r.list == allowlist && call.Part(g.words) != g.words {
+		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", call.Part(g.words))
 	}
-	if all := text.String(); r.list == allowlist && call.Part(all) != all {
-		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", call.Part(all))
-	}
-	return b.serverDoubt(q)
+	return b.serverDoubt(g)
 }
 
 // serverDoubt recognises a misspelt server. A server that is not in the file is none: the
 // file may be shared by several machines.
-func (b *builder) serverDoubt(q *sequence) (message, hint string) {
-	if len(q.runs[0].atoms) == 0 || q.runs[0].atoms[0].class != nil {
-		return "", ""
-	}
-	server, _, found := strings.Cut(q.runs[0].atoms[0].literal, "__")
+func (b *builder) serverDoubt(g *glob) (message, hint string) {
+	server, _, found := strings.Cut(g.head, "__")
 	if !found || server == "" {
 		return "", ""
 	}

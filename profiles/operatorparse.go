@@ -73,7 +73,7 @@ func (b *builder) textGlob(n *node, what string) operator {
 	if g == nil {
 		return nil
 	}
-	return globOperator{glob: g, folded: g.folded()}
+	return globOperator{glob: g}
 }
 
 // maxRegex keeps what is compiled for one rule within bounds.

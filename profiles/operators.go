@@ -148,14 +148,14 @@ func (o textOperator) eval(v value) outcome {
 // globOperator is "glob".
 type globOperator struct {
 	valueOperator
-	glob, folded *glob
+	glob *glob
 }
 
 func (o globOperator) eval(v value) outcome {
 	if v.node.kind != kindString {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.glob.match(v.node.text) || v.wide && o.folded.matchFolded(v.folded()))
+	return is(o.glob.match(v.node.text) || v.wide && o.glob.matchFolded(v.folded()))
 }
 
 // regexOperator is "regex". Both expressions are anchored at both ends.

@@ -161,7 +161,7 @@ func oracleGlob(pattern, s string) bool {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
 	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; c {
+		switch pattern[i] {
 		case '*':
 			b.WriteString(`.*`)
 		case '?':
@@ -180,7 +180,7 @@ func oracleGlob(pattern, s string) bool {
 			i++
 			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
 		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
 		}
 	}
 	oracleGlobs[pattern] = regexp.MustCompile(b.String() + `\z`)

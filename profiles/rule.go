@@ -60,14 +60,6 @@ func (r *rule) conditional() bool {
 	return len(r.when) > 0 || len(r.annotations) > 0 || r.closed || !r.until.IsZero()
 }
 
-func (r *rule) eachSequence(visit func(*sequence)) {
-	for _, g := range r.globs {
-		for i := range g.alternatives {
-			visit(&g.alternatives[i])
-		}
-	}
-}
-
 // matches reports whether the rule is about the tool. A deny or ask rule is tried on every
 // name the tool goes by, an allow rule only on the canonical one: two upstream tools may
 // share what looks like one name, and only the canonical name is surely the tool that runs.

@@ -1,9 +1,6 @@
 package profiles
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // shadows reports rules that are written in w and can never take effect, because of what
 // other rules of the same effective profile do first.
@@ -77,108 +74,24 @@ func unconditional(p *Profile, l list) []*rule {
 }
 
 // covering gives a rule that is about every tool that r is about, nil if none surely is.
-// Rules that only do so together are not found.
+// Patterns that only do so together are not found.
 func (x *index) covering(r *rule) *rule {
 	if x == nil {
 		return nil
 	}
 	var by *rule
-	r.eachSequence(func(q *sequence) {
-		// Whatever covers q has all of its literal text in q's, so that text finds it.
-		var found *rule
-		sample := q.sample()
+	for _, g := range r.globs {
+		sample := g.sample()
+		by = nil
 		for _, i := range x.candidates(nil, sample) {
-			x.rules[i].eachSequence(func(other *sequence) {
-				if found == nil && other.match(sample, false) && covers(other.units(), q.units()) {
-					found = x.rules[i]
-				}
-			})
-			if found != nil {
+			if x.rules[i].covers(g, sample) {
+				by = x.rules[i]
 				break
 			}
 		}
-		if found == nil {
-			r = nil
+		if by == nil {
+			return nil
 		}
-		by = found
-	})
-	if r == nil {
-		return nil
 	}
 	return by
-}
-
-// sample is the literal text of a sequence, with something no pattern contains between.
-func (q *sequence) sample() string {
-	var b strings.Builder
-	for i, r := range q.runs {
-		if i > 0 {
-			b.WriteByte(0)
-		}
-		for _, a := range r.atoms {
-			if a.class != nil {
-				b.WriteByte(0)
-			}
-			b.WriteString(a.literal)
-		}
-	}
-	return b.String()
-}
-
-// A unit is a star, a class or a character.
-type unit struct {
-	star  bool
-	class *class
-	char  rune
-}
-
-func (q *sequence) units() []unit {
-	var units []unit
-	for i, r := range q.runs {
-		if i > 0 {
-			units = append(units, unit{star: true})
-		}
-		for _, a := range r.atoms {
-			if a.class != nil {
-				units = append(units, unit{class: a.class})
-			}
-			for _, c := range a.literal {
-				units = append(units, unit{char: c})
-			}
-		}
-	}
-	return units
-}
-
-// covers reports whether everything that b matches is surely matched by a.
-func covers(a, b []unit) bool {
-	// below[j] tells whether the rest of a, from the unit after the current one, covers b[j:].
-	below := make([]bool, len(b)+1)
-	below[len(b)] = true
-	for i := len(a) - 1; i >= 0; i-- {
-		row := make([]bool, len(b)+1)
-		for j := len(b); j >= 0; j-- {
-			switch {
-			case a[i].star:
-				row[j] = below[j] || j < len(b) && row[j+1]
-			case j < len(b):
-				row[j] = below[j+1] && a[i].coversOne(b[j])
-			}
-		}
-		below = row
-	}
-	return below[0]
-}
-
-func (a unit) coversOne(b unit) bool {
-	switch {
-	case b.star:
-		return false
-	case a.class == nil:
-		return b.class == nil && a.char == b.char
-	case len(a.class.ranges) == 0:
-		return true // any character
-	default:
-		return b.class == nil && a.class.contains(b.char)
-	}
 }
