@@ -95,7 +95,7 @@ func (e *Evaluator) missing(name string, err error) error {
 func (e *Evaluator) tool(t *catalog.Tool) *hostfns.Tool {
 	tool := &hostfns.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Input: t.Input, Annotations: annotations(t), Digest: t.Digest, Trusted: (*e.trusted.Load())[t.Server], Timeout: (*e.timeouts.Load())[t.Server],
+		Input: t.Input, Annotations: annotations(t), Digest: t.Digest, Trusted: e.rules.server(t.Server).trusted, Timeout: e.rules.server(t.Server).timeout,
 		Validate: func(ctx context.Context, args json.RawMessage) error {
 			return argumentError(t.Validate(ctx, args))
 		},
@@ -157,8 +157,8 @@ type policy struct {
 
 // bind returns the policy of a profile that exists now, for runs of subject.
 func (e *Evaluator) bind(name string, subject profiles.Subject) (*policy, error) {
-	p := &policy{e: e, name: name, subject: subject, began: e.pins.now(), now: func() time.Time { return e.clock.At(time.Now()) }}
-	if e.config.Load() == nil && name == "" {
+	p := &policy{e: e, name: name, subject: subject, began: e.rules.pins.now(), now: func() time.Time { return e.rules.clock.At(time.Now()) }}
+	if e.rules.config() == nil && name == "" {
 		return p, nil // nothing is configured, and nothing is allowed
 	}
 	if p.profile() == nil {
@@ -177,7 +177,7 @@ func (p *policy) profile() *profiles.Profile {
 // it any more it is the last one, whose limits and masks hold for the runs that began under it, and removed is true:
 // then it allows nothing.
 func (p *policy) current() (profile *profiles.Profile, removed bool) {
-	cfg := p.e.config.Load()
+	cfg := p.e.rules.config()
 	if cfg == nil {
 		return p.last.Load(), false
 	}
@@ -197,13 +197,13 @@ func (p *policy) digest() string {
 }
 
 func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
-	lastMinute, pending := p.e.asks.count(p.now(), p.owner)
+	lastMinute, pending := p.e.rules.asks.count(p.now(), p.owner)
 	if n.Asked { // what people are asked from now on is not this call's business
 		n.Asks, lastMinute, pending = 0, 0, 0
 	}
 	return profiles.Call{
 		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
-		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.e.pins.changed(t.Name, t.Digest, p.began),
+		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.e.rules.pins.changed(t.Name, t.Digest, p.began),
 		Counters: profiles.Counters{
 			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
 			AsksLastMinute: lastMinute, Pending: pending,

@@ -87,7 +87,7 @@ func (e *Evaluator) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 	}
 	r := state.Request.request()
 	policy, _, err := e.prepare(&r)
-	return err == nil && state.Under.same(e.rules(policy))
+	return err == nil && state.Under.same(e.savedRules(policy))
 }
 
 // turn says what is to become of a run that nobody has.
@@ -245,7 +245,7 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 		return nil, nil, err
 	}
 	x, done = e.newExecution(ctx, r, policy, program, resp, limits, engine)
-	if !state.Under.same(e.rules(policy)) {
+	if !state.Under.same(e.savedRules(policy)) {
 		done()
 		return nil, nil, errors.New("the configuration of this process is another one")
 	}

@@ -129,14 +129,14 @@ func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *ap
 			return approvals.Answer{How: approvals.ByNobody, Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"}
 		}
 	}
-	defer a.e.asks.begin(time.Now(), a.policy.owner)()
+	defer a.e.rules.asks.begin(time.Now(), a.policy.owner)()
 	defer a.patience.begin()()
 	return a.e.desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
 }
 
 // exhausted says which limit keeps a program from asking once more; "" is none.
 func (a *asker) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
-	lastMinute, pending := a.e.asks.count(a.policy.now(), a.policy.owner)
+	lastMinute, pending := a.e.rules.asks.count(a.policy.now(), a.policy.owner)
 	l := profile.Bounded(askUserLimits)
 	for _, x := range []struct {
 		limit, used int

@@ -157,7 +157,7 @@ func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered fun
 	offers := !a.asked && !a.hasEarlier() && !a.planned.Load()
 	a.asked = true
 	a.put.Store(true)
-	defer a.e.asks.begin(time.Now(), a.policy.owner)()
+	defer a.e.rules.asks.begin(time.Now(), a.policy.owner)()
 	defer a.patience.begin()()
 	var calls []*approvals.Request
 	var numbers []int
@@ -399,7 +399,7 @@ func (e *Evaluator) late(recorder hostfns.Recorder) func(approvals.LateAnswer) {
 // request describes a call to package approvals.
 func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{
-		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: (*a.e.identities.Load())[q.Tool.Server], Definition: q.Tool.Digest,
+		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.e.rules.server(q.Tool.Server).identity, Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: q.Decision.Digest,
 		Risk: string(q.Decision.Risk), Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,

@@ -102,6 +102,7 @@ type Evaluator struct {
 	log      *slog.Logger
 	capacity profiles.Capacity // as it was at the start
 
+	rules    *rules
 	catalog  *catalog.Catalog
 	manager  *upstream.Manager
 	gate     *hostfns.Gate
@@ -111,29 +112,18 @@ type Evaluator struct {
 	journal  *Journal // nil when Options.Recorder or RecordDir is set
 	keeper   *keeper  // its record is nil unless RecordDir is set
 	ends     audit.Ends
-	asks     askCounter
 	parked   *waitingRuns
 	texts    textBudget
 	reading  *fair.Budget // programs that are read at once
 	reader   analysis.Reader
-	clock    profiles.Clock // what rules that end are decided by
 
-	pins      *pins
 	preflight *preflight
-	sessions  sessions
 
 	configuring sync.Mutex       // one change of the configuration at a time; guards the next two
 	base        *profiles.Config // without the overlays from people's tools
 	overlays    []byte           // those, as they were given
 
-	trusted    atomic.Pointer[map[string]bool]   // the servers whose answers do not taint a run
-	identities atomic.Pointer[map[string]string] // which server is which, by name
-	scripts    atomic.Pointer[scriptRoot]        // nil: there are no saved programs
-
-	config   atomic.Pointer[profiles.Config]          // nil: nothing is allowed
-	timeouts atomic.Pointer[map[string]time.Duration] // how long one call may take, by server; those that say so
-	stale    atomic.Pointer[error]                    // why the file is not what holds; nil: it is
-	watcher  *profiles.Watcher                        // nil without a file
+	watcher *profiles.Watcher // nil without a file
 
 	rulesPage atomic.Pointer[string] // nil: none is served here, see SetRulesPage
 
@@ -197,12 +187,11 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		e.background(e.reader.Workers.Start)
 	}
 	e.preflight = newPreflight(cmp.Or(o.PreflightSecret, secret))
-	e.trusted.Store(&map[string]bool{})
-	e.identities.Store(&map[string]string{})
-	var err error
-	if e.pins, err = openPins(o.StateDir); err != nil {
+	pins, err := openPins(o.StateDir)
+	if err != nil {
 		return nil, err
 	}
+	e.rules = newRules(o.Log, pins)
 	e.ctx, e.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	e.manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version,
@@ -242,7 +231,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 // Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
 // when it was made.
 func (e *Evaluator) Capacity() profiles.Capacity {
-	if cfg := e.config.Load(); cfg != nil && cfg.Capacity != nil {
+	if cfg := e.rules.config(); cfg != nil && cfg.Capacity != nil {
 		return *cfg.Capacity
 	}
 	return profiles.Capacity{}

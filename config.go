@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/profiles"
@@ -74,16 +73,14 @@ func (e *Evaluator) reload(cfg *profiles.Config, err error) {
 			cfg, err = nil, errors.Join(err, failed)
 		}
 	}
+	e.rules.mark(err)
 	if err != nil {
-		e.stale.Store(&err)
 		message := "the changed configuration is not used; the rules of its last good version hold"
 		if cfg != nil {
 			message = "the changed project file is not used; its last good version holds, with the other files as they are"
 		}
 		e.log.Error(message, "problem", err) // which names the file
 		e.recordPolicy(e.ctx, "rejected", nil, err)
-	} else {
-		e.stale.Store(nil)
 	}
 	if cfg == nil {
 		return
@@ -116,19 +113,21 @@ func (e *Evaluator) apply(base *profiles.Config) error {
 			e.log.Warn("configuration", "problem", profiles.Problems{w})
 		}
 	}
-	// Rules first: a server that the new rules let in must not be reachable under the old ones.
-	e.config.Store(cfg)
-	e.base = base
-	e.scripts.Store(scripts)
-	e.know(cfg)
-	timeouts := map[string]time.Duration{}
-	for i, s := range servers {
-		if s.Timeout > 0 {
-			timeouts[s.Name] = s.Timeout
-			servers[i].Timeout = 0 // the Gate's clock counts it, and stands still while a person is awaited
+	s := &state{config: cfg, scripts: scripts, stale: e.rules.current.Load().stale, servers: map[string]serverState{"time": {trusted: true}, "filesystem": {trusted: true}}}
+	if cfg != nil {
+		for _, entry := range cfg.Servers {
+			s.servers[entry.Name] = serverState{trusted: entry.TrustAnnotations, identity: identityOf(entry.Name, entry.JSON)}
 		}
 	}
-	e.timeouts.Store(&timeouts)
+	for i, server := range servers {
+		known := s.servers[server.Name]
+		known.timeout = server.Timeout
+		s.servers[server.Name] = known
+		servers[i].Timeout = 0 // the Gate's clock counts it, and stands still while a person is awaited
+	}
+	e.base = base
+	// Rules first: a server that the new rules let in must not be reachable under the old ones.
+	e.rules.current.Store(s)
 	e.keeper.learn(servers)
 	e.manager.Set(servers)
 	return nil
@@ -264,18 +263,6 @@ func (e *Evaluator) filesystem(path string) (upstream.Server, error) {
 	return e.roots[path].server, nil
 }
 
-// know takes down which servers are trusted, and which are which.
-func (e *Evaluator) know(cfg *profiles.Config) {
-	trusted, identities := map[string]bool{"time": true, "filesystem": true}, map[string]string{}
-	if cfg != nil {
-		for _, s := range cfg.Servers {
-			trusted[s.Name], identities[s.Name] = s.TrustAnnotations, identityOf(s.Name, s.JSON)
-		}
-	}
-	e.trusted.Store(&trusted)
-	e.identities.Store(&identities)
-}
-
 // toolsChanged takes an upstream's list of tools into the catalogue.
 func (e *Evaluator) toolsChanged(server string, tools []upstream.Tool, instructions string) {
 	list := make([]catalog.Tool, 0, len(tools))
@@ -286,8 +273,8 @@ func (e *Evaluator) toolsChanged(server string, tools []upstream.Tool, instructi
 		})
 	}
 	// Before anybody can call them. The built-in servers are part of this program.
-	if identity := (*e.identities.Load())[server]; identity != "" {
-		changed, err := e.pins.observe(identity, list)
+	if identity := e.rules.server(server).identity; identity != "" {
+		changed, err := e.rules.pins.observe(identity, list)
 		if err != nil {
 			e.log.Error("catalogue", "server", server, "problem", err)
 		}
@@ -315,18 +302,15 @@ func (e *Evaluator) gone(server string) {
 // Stale says why the configuration file is not what holds at the moment; nil
 // means that it is.
 func (e *Evaluator) Stale() error {
-	if err := e.stale.Load(); err != nil {
-		return *err
-	}
-	return nil
+	return e.rules.current.Load().stale
 }
 
 // Config is the configuration that holds now; nil when there is none.
-func (e *Evaluator) Config() *profiles.Config { return e.config.Load() }
+func (e *Evaluator) Config() *profiles.Config { return e.rules.config() }
 
 // Profiles lists the profiles that are exposed as tools, sorted.
 func (e *Evaluator) Profiles() []string {
-	if cfg := e.config.Load(); cfg != nil {
+	if cfg := e.rules.config(); cfg != nil {
 		return cfg.Names()
 	}
 	return nil

@@ -382,7 +382,7 @@ func (e *Evaluator) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 		l.ConsoleBytes, l.ProgramBytes = cmp.Or(from.ConsoleBytes, l.ConsoleBytes), cmp.Or(from.ProgramBytes, l.ProgramBytes)
 		reply = cmp.Or(from.ResultBytes, reply)
 	}
-	if cfg := e.config.Load(); cfg != nil {
+	if cfg := e.rules.config(); cfg != nil {
 		apply(cfg.Limits)
 	}
 	if p != nil {
@@ -397,7 +397,7 @@ func (e *Evaluator) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 
 func (e *Evaluator) callTimeout(p *profiles.Profile) time.Duration {
 	timeout := hostfns.DefaultCallTimeout
-	if cfg := e.config.Load(); cfg != nil {
+	if cfg := e.rules.config(); cfg != nil {
 		timeout = cmp.Or(cfg.Limits.Call, timeout)
 	}
 	if p != nil {

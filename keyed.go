@@ -147,7 +147,7 @@ func (e *Evaluator) enroll(
 		return nil, err
 	}
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: e.rules(p),
+		V: savedVersion, Request: saveRequest(r), Started: time.Now(), Gate: gate, Under: e.savedRules(p),
 	})
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (e *Evaluator) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
 	if len(t.Output) == 0 {
 		return
 	}
-	want := outputValidation(e.config.Load(), t.Server)
+	want := outputValidation(e.rules.config(), t.Server)
 	if want == outputOff {
 		return
 	}

@@ -83,7 +83,7 @@ func (e *Evaluator) narrowed(cfg *profiles.Config) (*profiles.Config, error) {
 // Overlays lists the overlays of the configuration and of people's tools, most
 // specific first, also those whose time is over.
 func (e *Evaluator) Overlays() []profiles.Overlay {
-	if cfg := e.config.Load(); cfg != nil {
+	if cfg := e.rules.config(); cfg != nil {
 		return cfg.Overlays()
 	}
 	return nil
@@ -119,12 +119,12 @@ func (e *Evaluator) NewSession(role string, life time.Duration) (Session, error)
 	if !ok {
 		return Session{}, errors.New("a session is made for 10m, 1h or 24h")
 	}
-	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: e.clock.At(time.Now()).Add(life)}
-	return s, e.sessions.put(e.ctx, s)
+	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: e.rules.clock.At(time.Now()).Add(life)}
+	return s, e.rules.sessions.put(e.ctx, s)
 }
 
 // EndSession ends a session before its time; nothing more is run in it.
-func (e *Evaluator) EndSession(id string) error { return e.sessions.drop(e.ctx, id) }
+func (e *Evaluator) EndSession(id string) error { return e.rules.sessions.drop(e.ctx, id) }
 
 // IsMadeSession reports whether an id is one of those that [Evaluator.NewSession] gives, whether it made it or not.
 func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
@@ -132,8 +132,8 @@ func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix)
 // MadeSession finds a session that was made for a role, by this process or by another one that shares the store. The
 // error is [ErrSessionOver] if there is none, or not any more.
 func (e *Evaluator) MadeSession(ctx context.Context, id string) (Session, error) {
-	s, err := e.sessions.get(ctx, id)
-	if err == nil && !e.clock.At(time.Now()).Before(s.Expires) {
+	s, err := e.rules.sessions.get(ctx, id)
+	if err == nil && !e.rules.clock.At(time.Now()).Before(s.Expires) {
 		err = ErrSessionOver
 	}
 	if err != nil {

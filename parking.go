@@ -79,30 +79,30 @@ type savedRun struct {
 	Request savedRequest    `json:"request"`
 	Started time.Time       `json:"started"`
 	Waited  time.Duration   `json:"waited"`
-	Under   rules           `json:"under"`
+	Under   savedRules      `json:"under"`
 	Gate    json.RawMessage `json:"gate"`
 }
 
 const savedVersion = 1
 
-// rules are what calls are decided by and where they go. A process goes on with a run only if they are the same there: it may be
+// savedRules are what calls are decided by and where they go. A process goes on with a run only if they are the same there: it may be
 // one that shares the database and was started with another configuration.
-type rules struct {
+type savedRules struct {
 	Digest  string            `json:"digest"`            // of the profile
 	File    string            `json:"file,omitempty"`    // of the configuration; the profile in it may change while a run waits
 	Servers map[string]string `json:"servers,omitempty"` // which is which
 }
 
-func (e *Evaluator) rules(p *policy) rules {
-	r := rules{Digest: p.digest(), Servers: *e.identities.Load()}
-	if cfg := e.config.Load(); cfg != nil {
+func (e *Evaluator) savedRules(p *policy) savedRules {
+	r := savedRules{Digest: p.digest(), Servers: e.rules.current.Load().identities()}
+	if cfg := e.rules.config(); cfg != nil {
 		r.File = cfg.Path
 	}
 	return r
 }
 
 // same reports whether a run under r goes on under now as it would have.
-func (r rules) same(now rules) bool {
+func (r savedRules) same(now savedRules) bool {
 	return (r.Digest == now.Digest || r.File == now.File && r.File != "") && maps.Equal(r.Servers, now.Servers)
 }
 
@@ -268,7 +268,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	}
 	r := x.request
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.patience.used(), Gate: gate, Under: x.e.rules(x.policy),
+		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.patience.used(), Gate: gate, Under: x.e.savedRules(x.policy),
 	})
 	if err != nil {
 		return nil, err

@@ -196,7 +196,7 @@ type ChangedTool struct {
 // ChangedTools lists the tools that people are asked about because they are
 // not what they were when they were accepted, by name.
 func (e *Evaluator) ChangedTools() []ChangedTool {
-	p := e.pins
+	p := e.rules.pins
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = p.refresh() // then what is known counts
@@ -213,7 +213,7 @@ func (e *Evaluator) ChangedTools() []ChangedTool {
 // AcceptTool says that a person has looked at a changed tool. digest is that of
 // what the person saw: a tool that has changed again since is not accepted.
 func (e *Evaluator) AcceptTool(name, digest string) error {
-	p := e.pins
+	p := e.rules.pins
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.refresh(); err != nil {

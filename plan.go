@@ -331,7 +331,7 @@ func listed(words []string) string {
 // process serves. Without either a caller at this machine gets one to the file. ""
 // means that nobody said where.
 func (e *Evaluator) adminLink(r Request, profile *profiles.Profile, refused []PlannedCall) string {
-	cfg := e.config.Load()
+	cfg := e.rules.config()
 	if cfg == nil || profile == nil {
 		return ""
 	}

@@ -133,7 +133,7 @@ func (a *asker) putPlan(
 	}
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
-	over := a.e.asks.begin(time.Now(), a.policy.owner)
+	over := a.e.rules.asks.begin(time.Now(), a.policy.owner)
 	told := a.tellCaller([]*approvals.Request{r}, channels, time.Now().Add(timeout))
 	got := a.e.desk.Ask(ctx, r, channels, approvals.Options{
 		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,

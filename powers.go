@@ -218,7 +218,7 @@ func (e *Evaluator) marks(cfg *profiles.Config) (*protect.Marks, error) {
 // guard judges what the built-in filesystem meets, by what is in force at that moment: a file that gives power may have
 // been made, linked or mounted below the root since the root was judged.
 func (e *Evaluator) guard() (func(fs.FileInfo) error, error) {
-	marks, err := e.marks(e.config.Load())
+	marks, err := e.marks(e.rules.config())
 	if err != nil {
 		e.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
 			"problem", err.Error())

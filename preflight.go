@@ -217,7 +217,7 @@ func (e *Evaluator) token(code string, p *policy, now time.Time) (token string, 
 }
 
 func (e *Evaluator) preflightLife() time.Duration {
-	if cfg := e.config.Load(); cfg != nil && cfg.PreflightLifetime > 0 {
+	if cfg := e.rules.config(); cfg != nil && cfg.PreflightLifetime > 0 {
 		return cfg.PreflightLifetime
 	}
 	return preflightLifetime
@@ -270,7 +270,7 @@ func short(d time.Duration) string {
 // PreflightWarning says what is weak about the secret that tokens are signed
 // with, once a profile depends on it; "" is nothing.
 func (e *Evaluator) PreflightWarning() string {
-	cfg := e.config.Load()
+	cfg := e.rules.config()
 	if cfg == nil {
 		return ""
 	}

@@ -39,7 +39,7 @@ func (e *Evaluator) keep() error {
 	if e.options.RecordDir == "" {
 		return nil
 	}
-	cfg := e.config.Load()
+	cfg := e.rules.config()
 	place, err := PlaceRecord(e.options.RecordDir, cfg, e.options.Env)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (e *Evaluator) keep() error {
 	}
 	k.record = audit.New(o)
 	k.parkKey = key.Derive("park runs")
-	e.grants.stored, e.sessions.store = k.record.DB, k.record.DB
+	e.grants.stored, e.rules.sessions.store = k.record.DB, k.record.DB
 	e.desk.Book = StoredQuestions(k.record.DB)
 	e.recordPolicy(e.ctx, "loaded", cfg, nil)
 	e.background(func() { k.clean(e.ctx) })
@@ -158,7 +158,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 
 // redaction is what a profile says must not be stored.
 func (k *keeper) redaction(profile string) audit.Redaction {
-	cfg := k.e.config.Load()
+	cfg := k.e.rules.config()
 	if cfg == nil {
 		return audit.Redaction{}
 	}

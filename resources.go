@@ -25,7 +25,7 @@ func (e *Evaluator) resource(name string) *hostfns.Tool {
 		return &hostfns.Tool{
 			Server: s.Name, Raw: hostfns.ReadResource, Name: name, Title: "Read a resource of " + s.Name,
 			Annotations: map[string]any{"readOnlyHint": true}, Digest: "resources/read",
-			Timeout: (*e.timeouts.Load())[s.Name], Validate: validateURI, Resource: true,
+			Timeout: e.rules.server(s.Name).timeout, Validate: validateURI, Resource: true,
 		}
 	}
 	return nil

@@ -113,7 +113,8 @@ const maxScripts = 200
 
 // Scripts lists the saved programs that may be run, by name.
 func (e *Evaluator) Scripts(ctx context.Context) []Script {
-	cfg, root := e.config.Load(), e.scripts.Load()
+	now := e.rules.current.Load()
+	cfg, root := now.config, now.scripts
 	if cfg == nil || cfg.Scripts == nil || root == nil {
 		return nil
 	}
@@ -160,7 +161,8 @@ func (e *Evaluator) Script(name string) (Script, error) {
 
 // script reads a saved program, if a rule allows it as it is now.
 func (e *Evaluator) script(name string) (*savedProgram, error) {
-	cfg, root := e.config.Load(), e.scripts.Load()
+	now := e.rules.current.Load()
+	cfg, root := now.config, now.scripts
 	refuse := func(format string, args ...any) (*savedProgram, error) {
 		return nil, &ScriptError{Name: name, Detail: fmt.Sprintf(format, args...)}
 	}
