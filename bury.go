@@ -29,7 +29,7 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
 		x.resp.Calls = restored.End()
 	}
-	x.policy = &policy{e: e, name: r.Profile, now: time.Now}
+	x.policy = &policy{rules: e.rules, name: r.Profile, now: time.Now}
 	end, err := e.recordedEnd(ctx, db, run)
 	if err == nil {
 		err = e.sinceParked(ctx, db, x)

@@ -330,11 +330,11 @@ func (e *Evaluator) prepare(r *Request) (*policy, *savedProgram, error) {
 	if len(r.Role) > maxRole {
 		return nil, nil, fmt.Errorf("the role has %d bytes, the limit is %d", len(r.Role), maxRole)
 	}
-	subject, err := e.subject(*r)
+	subject, err := e.rules.subject(e.ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, err := e.bind(r.Profile, subject)
+	policy, err := e.rules.bind(r.Profile, subject)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ import (
 func (e *Evaluator) Reachable(names []string) []string {
 	var within []*profiles.Profile
 	for _, name := range names {
-		if p, err := e.bind(name, profiles.Subject{}); err == nil && p.profile() != nil {
+		if p, err := e.rules.bind(name, profiles.Subject{}); err == nil && p.profile() != nil {
 			within = append(within, p.profile())
 		}
 	}
@@ -37,7 +37,7 @@ func (e *Evaluator) Reachable(names []string) []string {
 // Limits says in a line what a program may take under a profile of the configuration; "" is the one of the base tool.
 func (e *Evaluator) Limits(profile string) string {
 	var p *profiles.Profile
-	if bound, err := e.bind(profile, profiles.Subject{}); err == nil {
+	if bound, err := e.rules.bind(profile, profiles.Subject{}); err == nil {
 		p = bound.profile()
 	}
 	l, reply := e.limits(p)
@@ -77,11 +77,11 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
 	}
-	subject, err := e.subject(Request{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
+	subject, err := e.rules.subject(e.ctx, &Request{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
 	if err != nil {
 		return nil, err
 	}
-	policy, err := e.bind(q.Profiles[0], subject)
+	policy, err := e.rules.bind(q.Profiles[0], subject)
 	if err != nil {
 		return nil, err
 	}

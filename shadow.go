@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"log/slog"
 	"sync"
 
 	"github.com/codemode-project/codemode/call"
@@ -13,7 +14,7 @@ type shadows struct {
 	noted sync.Map // what was noted: a call is decided several times on its way
 }
 
-func (s *shadows) compare(e *Evaluator, live *profiles.Profile, c profiles.Call, d call.Decision) {
+func (s *shadows) compare(log *slog.Logger, live *profiles.Profile, c profiles.Call, d call.Decision) {
 	beside := live.Shadow()
 	if beside == nil {
 		return
@@ -23,6 +24,6 @@ func (s *shadows) compare(e *Evaluator, live *profiles.Profile, c profiles.Call,
 		return
 	}
 	if _, again := s.noted.LoadOrStore(c.Name+"\x00"+string(c.Args)+"\x00"+difference, true); !again {
-		e.log.Warn("the shadow profile would decide otherwise", "profile", live.Name(), "shadow", beside.Name(), "tool", c.Name, "difference", difference)
+		log.Warn("the shadow profile would decide otherwise", "profile", live.Name(), "shadow", beside.Name(), "tool", c.Name, "difference", difference)
 	}
 }

@@ -43,6 +43,9 @@ func newRules(log *slog.Logger, p *pins) *rules {
 // config is the configuration in force; nil when there is none.
 func (r *rules) config() *profiles.Config { return r.current.Load().config }
 
+// time is the time that rules that end are decided by.
+func (r *rules) time() time.Time { return r.clock.At(time.Now()) }
+
 func (r *rules) server(name string) serverState { return r.current.Load().servers[name] }
 
 // mark notes why the files are not what is in force; nil: they are. One change of the configuration is made at a time.

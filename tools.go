@@ -100,13 +100,13 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 
 // visible accepts what at least one of the profiles might let through.
 func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
-	subject, err := e.subject(Request{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
+	subject, err := e.rules.subject(e.ctx, &Request{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
 	if err != nil {
 		return nil, err
 	}
 	var policies []*policy
 	for _, name := range q.Profiles {
-		p, err := e.bind(name, subject)
+		p, err := e.rules.bind(name, subject)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,162 @@
+package codemode
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// policy decides the calls of one run by the profile of that name in the
+// configuration of each moment.
+type policy struct {
+	rules   *rules
+	name    string
+	subject profiles.Subject                 // whom overlays know it by
+	owner   string                           // whose share of the questions it uses
+	within  profiles.Limits                  // of a saved program, beside those of its profile
+	began   uint64                           // when it was bound, as pins count
+	last    atomic.Pointer[profiles.Profile] // the profile as it was last seen
+	now     func() time.Time
+	shadows shadows
+}
+
+// bind returns the policy of a profile that exists now, for runs of subject.
+func (r *rules) bind(name string, subject profiles.Subject) (*policy, error) {
+	p := &policy{rules: r, name: name, subject: subject, began: r.pins.now(), now: r.time}
+	cfg := r.config()
+	if cfg == nil && name == "" {
+		return p, nil // nothing is configured, and nothing is allowed
+	}
+	if p.profile() == nil {
+		unknown := &UnknownProfileError{Name: name}
+		if cfg != nil {
+			unknown.Names = cfg.Names()
+		}
+		return nil, unknown
+	}
+	return p, nil
+}
+
+// profile is the profile as it is now, with the overlays that are in force, or as it was last: see current.
+func (p *policy) profile() *profiles.Profile {
+	profile, _ := p.current()
+	return profile
+}
+
+// current is the profile as it is now, with the overlays that are in force. When the configuration does not have
+// it any more it is the last one, whose limits and masks hold for the runs that began under it, and removed is true:
+// then it allows nothing.
+func (p *policy) current() (profile *profiles.Profile, removed bool) {
+	cfg := p.rules.config()
+	if cfg == nil {
+		return p.last.Load(), false
+	}
+	if now := cfg.Narrowed(p.name, p.subject, p.now()); now != nil {
+		p.last.Store(now.Within(p.within))
+		return p.last.Load(), false
+	}
+	return p.last.Load(), true
+}
+
+// digest changes when the profile or what narrows it does.
+func (p *policy) digest() string {
+	if profile := p.profile(); profile != nil {
+		return profile.Digest()
+	}
+	return ""
+}
+
+func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
+	lastMinute, pending := p.rules.asks.count(p.now(), p.owner)
+	if n.Asked { // what people are asked from now on is not this call's business
+		n.Asks, lastMinute, pending = 0, 0, 0
+	}
+	return profiles.Call{
+		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
+		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.rules.pins.changed(t.Name, t.Digest, p.began),
+		Counters: profiles.Counters{
+			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
+			AsksLastMinute: lastMinute, Pending: pending,
+		},
+	}
+}
+
+// Decide decides by the profile of this moment.
+func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) call.Decision {
+	profile, removed := p.current()
+	switch {
+	case profile == nil:
+		return denial("nothing is configured, so nothing is allowed")
+	case removed: // without a digest: what was approved before was approved under other rules
+		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, "+
+			"so nothing is allowed any more", p.name))
+	}
+	c := p.call(t, args, n)
+	d := profile.Decide(c)
+	p.shadows.compare(p.rules.log, profile, c, d)
+	return d
+}
+
+// denial is a decision that rests on no profile.
+func denial(why string) call.Decision {
+	return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: why}}}
+}
+
+func (p *policy) Hidden(t *hostfns.Tool) bool {
+	profile, removed := p.current()
+	return profile == nil || removed || !profile.Visible(p.call(t, nil, hostfns.Counters{}))
+}
+
+// askCounter knows which questions of whom are open, and when the latest were
+// put. Questions that were put together count as one.
+type askCounter struct {
+	mu sync.Mutex
+	of map[string]*asksOf
+}
+
+type asksOf struct {
+	pending int
+	times   []time.Time // of the last minute, oldest first
+}
+
+func (a *askCounter) begin(now time.Time, owner string) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of == nil {
+		a.of = map[string]*asksOf{}
+	}
+	one := a.of[owner]
+	if one == nil {
+		one = &asksOf{}
+		a.of[owner] = one
+	}
+	one.pending++
+	one.times = append(one.times, now)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		one.pending--
+	}
+}
+
+func (a *askCounter) count(now time.Time, owner string) (lastMinute, pending int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.of[owner]
+	if one == nil {
+		return 0, 0
+	}
+	for len(one.times) > 0 && now.Sub(one.times[0]) >= time.Minute {
+		one.times = one.times[1:]
+	}
+	if len(one.times) == 0 && one.pending == 0 {
+		delete(a.of, owner)
+	}
+	return len(one.times), one.pending
+}

@@ -1,0 +1,185 @@
+package codemode
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/store"
+)
+
+// Fingerprint is how a caller's token stands in overlays and in the record.
+func Fingerprint(token string) string { return profiles.Fingerprint(token) }
+
+// A Session is one that a person made, so that what runs in it is known by its
+// role. Its id is handed to whoever starts the server or connects to it, and counts in every process that shares the store.
+type Session struct {
+	ID      string    `json:"id,omitempty"`
+	Role    string    `json:"role"`
+	Expires time.Time `json:"expires"`
+}
+
+// sessionPrefix begins the ids of sessions that people make, and no others.
+const sessionPrefix = "cms_"
+
+// SessionLives are how long a session may be made for.
+var sessionLives = []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour}
+
+// NewSession makes a session for a role, for 10 minutes, an hour or a day.
+// Its id is a secret of those it is made for.
+func (e *Evaluator) NewSession(role string, life time.Duration) (Session, error) {
+	if role == "" || len(role) > maxRole {
+		return Session{}, fmt.Errorf("a role has 1 to %d bytes", maxRole)
+	}
+	ok := false
+	for _, l := range sessionLives {
+		ok = ok || life == l
+	}
+	if !ok {
+		return Session{}, errors.New("a session is made for 10m, 1h or 24h")
+	}
+	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: e.rules.time().Add(life)}
+	return s, e.rules.sessions.put(e.ctx, s)
+}
+
+// EndSession ends a session before its time; nothing more is run in it.
+func (e *Evaluator) EndSession(id string) error { return e.rules.sessions.drop(e.ctx, id) }
+
+// IsMadeSession reports whether an id is one of those that [Evaluator.NewSession] gives, whether it made it or not.
+func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
+
+// MadeSession finds a session that was made for a role, by this process or by another one that shares the store. The
+// error is [ErrSessionOver] if there is none, or not any more.
+func (e *Evaluator) MadeSession(ctx context.Context, id string) (Session, error) {
+	return e.rules.session(ctx, id)
+}
+
+func (r *rules) session(ctx context.Context, id string) (Session, error) {
+	s, err := r.sessions.get(ctx, id)
+	if err == nil && !r.time().Before(s.Expires) {
+		err = ErrSessionOver
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	return s, nil
+}
+
+// maxRole is more than a role needs.
+const maxRole = 64
+
+// ErrSessionOver is the error of a run in a session that a person made and
+// that has ended, or that nobody made.
+var ErrSessionOver = errors.New("this session is over, or was never made for a codemode with this store: ask the person who made it for a new one")
+
+// subject is whose run a request is, as overlays see it. What the caller says
+// about its role is not part of it.
+func (r *rules) subject(ctx context.Context, q *Request) (profiles.Subject, error) {
+	s := profiles.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: programHash(q.Code), Script: q.Script}
+	if !IsMadeSession(q.Session) {
+		return s, nil
+	}
+	made, err := r.session(ctx, q.Session)
+	s.Role = made.Role
+	return s, err
+}
+
+// sessions keeps those that people made for roles: in the store, where every process that shares it finds them, or, if
+// there is none, in memory. Neither has their ids, which are secrets, but the fingerprints of them.
+type sessions struct {
+	store func(context.Context) (*store.DB, error) // nil without a store
+
+	mu   sync.Mutex
+	made map[string]Session // by fingerprint
+}
+
+// sessionWait bounds how long the store may take: nothing runs in a session that cannot be looked up.
+const sessionWait = 4 * time.Second
+
+func (s *sessions) put(ctx context.Context, made Session) error {
+	key := Fingerprint(made.ID)
+	made.ID = ""
+	if s.store == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.made == nil {
+			s.made = map[string]Session{}
+		}
+		maps.DeleteFunc(s.made, func(_ string, old Session) bool { return old.Expires.Before(time.Now()) })
+		s.made[key] = made
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	db, err := s.store(ctx)
+	if err != nil {
+		return fmt.Errorf("keeping the session: %w", err)
+	}
+	body, err := json.Marshal(made)
+	if err != nil {
+		return err
+	}
+	if err := db.PutOverlay(ctx, &store.Overlay{ID: key, Holder: key, Body: body, Expires: made.Expires}); err != nil {
+		return fmt.Errorf("keeping the session: %w", err)
+	}
+	return nil
+}
+
+func (s *sessions) drop(ctx context.Context, id string) error {
+	if s.store == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.made, Fingerprint(id))
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	db, err := s.store(ctx)
+	if err == nil {
+		err = db.DropOverlay(ctx, Fingerprint(id))
+	}
+	if err != nil {
+		return fmt.Errorf("ending the session: %w", err)
+	}
+	return nil
+}
+
+func (s *sessions) get(ctx context.Context, id string) (Session, error) {
+	key := Fingerprint(id)
+	if s.store == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		made, ok := s.made[key]
+		if !ok {
+			return Session{}, ErrSessionOver
+		}
+		made.ID = id
+		return made, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	var rows []*store.Overlay
+	db, err := s.store(ctx)
+	if err == nil {
+		rows, err = db.OverlaysOf(ctx, key)
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("nothing runs in a session that cannot be looked up: %w", err)
+	}
+	for _, row := range rows {
+		var made Session
+		if err := json.Unmarshal(row.Body, &made); err != nil || row.ID != key || made.Role == "" {
+			continue // something else
+		}
+		made.ID, made.Expires = id, row.Expires
+		return made, nil
+	}
+	return Session{}, ErrSessionOver
+}
