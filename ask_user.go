@@ -272,4 +272,4 @@ func (e *Evaluator) People() []Presence {
 	return all
 }
 
-var _ hostfns.Inquirer = (*asker)(nil)
+var _ hostfns.Asker = (*asker)(nil)

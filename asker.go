@@ -109,19 +109,14 @@ func preview(p *analysis.Program) approvals.Preview {
 	return v
 }
 
-func (a *asker) Ask(ctx context.Context, q *hostfns.Question) (answer hostfns.Answer) {
-	a.AskAll(ctx, []*hostfns.Question{q}, func(_ int, got hostfns.Answer) { answer = got })
-	return answer
-}
-
-// Gathers reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
-func (a *asker) Gathers() bool {
+// Together reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
+func (a *asker) Together() bool {
 	profile := a.policy.profile()
 	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
 }
 
-// AskAll puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is answered.
-func (a *asker) AskAll(ctx context.Context, qs []*hostfns.Question, answered func(i int, answer hostfns.Answer)) {
+// Ask puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is answered.
+func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i int, answer hostfns.Answer)) {
 	all := func(with hostfns.Answer) {
 		for i := range qs {
 			answered(i, with)

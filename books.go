@@ -143,7 +143,7 @@ func stillAsks(a *store.Approval) bool {
 // checkFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
 // them too, and decides on them anew.
 func (e *Evaluator) checkFar(r *approvals.Request, args json.RawMessage) error {
-	t, err := e.catalog.Find(r.Name)
+	t, err := e.tools.catalog.Find(r.Name)
 	if err != nil {
 		return err
 	}

@@ -37,28 +37,20 @@ type Caller struct {
 	Meta map[string]any
 }
 
-type callerKey struct{}
-
 // options are those of one call of a run.
-func (c *Caller) options(ctx context.Context, tool string) upstream.CallOptions {
+func (c *Caller) options(call *hostfns.Sending) upstream.CallOptions {
 	if c == nil {
 		return upstream.CallOptions{}
 	}
 	o := upstream.CallOptions{Session: c.Session, Meta: c.Meta}
 	if c.Progress != nil {
-		o.Progress = func(progress, total float64, message string) { c.Progress(tool, progress, total, message) }
+		o.Progress = func(progress, total float64, message string) { c.Progress(call.Tool.Name, progress, total, message) }
 	}
 	if c.Ask != nil {
 		o.Ask = func(asking context.Context, q *upstream.Question) (*upstream.Answer, error) {
-			defer hostfns.Pause(ctx)() // a person's time is nobody's timeout
+			defer call.Pause()() // a person's time is nobody's timeout
 			return c.Ask(asking, q)
 		}
 	}
 	return o
-}
-
-// callerOf returns the caller of the run that ctx belongs to, nil if it has none.
-func callerOf(ctx context.Context) *Caller {
-	c, _ := ctx.Value(callerKey{}).(*Caller)
-	return c
 }

@@ -134,7 +134,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	}
 	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
 	if len(program.Calls) > 0 {
-		e.ready(ctx, checkWait)
+		e.tools.ready(ctx, checkWait)
 	}
 	foresight, done := newForesight(ctx, e, policy)
 	defer done()
@@ -209,7 +209,7 @@ func (f *foresight) look(p *analysis.Program) {
 		if w, ok := writtenCall(c); ok && len(w.Unknown) == 0 {
 			f.shown[w.Tool] = true
 		}
-		if t, err := (finder{f.e}).Find(f.now, name); err == nil && !t.Trusted {
+		if t, err := f.e.tools.Find(f.now, name); err == nil && !t.Trusted {
 			f.reads = cmp.Or(f.reads, t.Name)
 		}
 	}
@@ -240,7 +240,7 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 			planned.Args = json.RawMessage("{}") // as the Gate takes a call without arguments
 		}
 	}
-	t, err := finder{f.e}.Find(f.now, c.Name)
+	t, err := f.e.tools.Find(f.now, c.Name)
 	if err != nil {
 		planned.Verdict, planned.Problem = VerdictUnknownTool, err.Error()
 		if missing, ok := errors.AsType[*hostfns.NotFoundError](err); ok {
@@ -262,7 +262,7 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 // visible leaves out the names of tools that the profile hides.
 func (f *foresight) visible(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		t, err := finder{f.e}.Find(f.now, name)
+		t, err := f.e.tools.Find(f.now, name)
 		return err != nil || f.policy.Hidden(t)
 	})
 }
@@ -339,7 +339,7 @@ func reasons(d call.Decision) string {
 
 // misfit says what is wrong with the arguments, whatever the unknown ones turn out to be.
 func (f *foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
-	known, err := f.e.catalog.Find(t.Name)
+	known, err := f.e.tools.catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
 		return ""
 	}
@@ -370,14 +370,4 @@ func (f *foresight) count(c *PlannedCall, t *hostfns.Tool) {
 		f.counters.Tainted = true
 	}
 	f.gets = f.gets || t.Trusted
-}
-
-// ready starts the upstreams and waits, at most so long, until each has said
-// what it offers or has failed to.
-func (e *Evaluator) ready(ctx context.Context, wait time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	if err := e.manager.Ready(ctx); err != nil {
-		e.log.Debug("not every upstream is ready", "error", err)
-	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/fair"
@@ -103,9 +102,8 @@ type Evaluator struct {
 	capacity profiles.Capacity // as it was at the start
 
 	rules    *rules
-	catalog  *catalog.Catalog
-	manager  *upstream.Manager
-	gate     *hostfns.Gate
+	tools    *registry
+	gate     *hostfns.Gate    // for runs without a caller
 	recorder hostfns.Recorder // of the gate
 	desk     *approvals.Desk
 	grants   *grants
@@ -142,7 +140,6 @@ type Evaluator struct {
 	roots       map[string]*openRoot // directories of the built-in filesystem, by path
 	saved       map[string]*os.Root  // folders of saved programs, by path
 	executions  map[*execution]bool  // the runs under way
-	listed      map[string]string    // the servers whose tools are known, and their instructions
 }
 
 // openRoot keeps a directory and the server made for it, so that a reload that
@@ -171,14 +168,12 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	}
 	e := &Evaluator{
 		options: o, log: o.Log,
-		catalog:     catalog.New(),
 		desk:        &approvals.Desk{},
 		grants:      &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
 		subscribers: map[int]func(){},
 		roots:       map[string]*openRoot{},
 		saved:       map[string]*os.Root{},
 		executions:  map[*execution]bool{},
-		listed:      map[string]string{},
 		drain:       make(chan struct{}),
 		reading:     fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading),
 	}
@@ -193,10 +188,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	}
 	e.rules = newRules(o.Log, pins)
 	e.ctx, e.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	e.manager = upstream.NewManager(upstream.Options{
-		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version,
-		ToolsChanged: e.toolsChanged, Gone: e.gone, Logins: loginsIn(o.StateDir),
-	})
+	e.tools = newRegistry(o, e.rules, e.publish)
 	recorder := o.Recorder
 	e.keeper = &keeper{e: e}
 	e.ends.Entries = e.entries
@@ -209,9 +201,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		recorder = e.journal
 	}
 	e.desk.Late, e.recorder = e.late(recorder), recorder
-	e.gate = hostfns.NewGate(hostfns.Deps{
-		Tools: finder{e}, Library: finder{e}, ResourceTool: resourceTool, Recorder: recorder, Sender: sender{e}, Log: o.Log,
-	})
+	e.gate = e.tools.gateFor(nil, recorder)
 	e.engine = sync.OnceValues(e.newEngine)
 	if err := e.configure(ctx); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
@@ -262,7 +252,7 @@ func (e *Evaluator) compiling(r sandbox.Reason) {
 // either, so that the first program finds them ready.
 func (e *Evaluator) Warm() {
 	e.background(func() {
-		e.background(func() { e.manager.Ready(e.ctx) })
+		e.background(func() { e.tools.manager.Ready(e.ctx) })
 		if _, err := e.engine(); err != nil {
 			e.log.Error("the sandbox cannot be used", "error", err)
 		}
@@ -318,7 +308,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	// Children have to be dead even when the time for a quiet end is over.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
-	errs = append(errs, e.manager.Close(stopping))
+	errs = append(errs, e.tools.manager.Close(stopping))
 	if engine := e.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -129,7 +128,7 @@ func (e *Evaluator) apply(base *profiles.Config) error {
 	// Rules first: a server that the new rules let in must not be reachable under the old ones.
 	e.rules.current.Store(s)
 	e.keeper.learn(servers)
-	e.manager.Set(servers)
+	e.tools.manager.Set(servers)
 	return nil
 }
 
@@ -261,42 +260,6 @@ func (e *Evaluator) filesystem(path string) (upstream.Server, error) {
 	}
 	e.roots[path] = &openRoot{root: root, server: upstream.Filesystem(root, e.guard).Server()}
 	return e.roots[path].server, nil
-}
-
-// toolsChanged takes an upstream's list of tools into the catalogue.
-func (e *Evaluator) toolsChanged(server string, tools []upstream.Tool, instructions string) {
-	list := make([]catalog.Tool, 0, len(tools))
-	for _, t := range tools {
-		list = append(list, catalog.Tool{
-			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
-			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta),
-		})
-	}
-	// Before anybody can call them. The built-in servers are part of this program.
-	if identity := e.rules.server(server).identity; identity != "" {
-		changed, err := e.rules.pins.observe(identity, list)
-		if err != nil {
-			e.log.Error("catalogue", "server", server, "problem", err)
-		}
-		for _, name := range changed {
-			e.log.Warn("a tool is not defined any more as it was when it was accepted; its calls are asked about, and codemode review shows what changed", "tool", name)
-		}
-	}
-	for _, p := range e.catalog.Replace(server, list) {
-		e.log.Warn("catalogue", "server", server, "problem", p.String())
-	}
-	e.mu.Lock()
-	e.listed[server] = instructions
-	e.mu.Unlock()
-	e.publish()
-}
-
-func (e *Evaluator) gone(server string) {
-	e.catalog.Remove(server)
-	e.mu.Lock()
-	delete(e.listed, server)
-	e.mu.Unlock()
-	e.publish()
 }
 
 // Stale says why the configuration file is not what holds at the moment; nil

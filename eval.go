@@ -214,7 +214,7 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 	}
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
-	x.run = e.gate.Run(x.info())
+	x.run = e.tools.gateFor(r.Caller, e.recorder).Run(x.info())
 	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
 }
@@ -238,7 +238,6 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
 	}
 	resp.everyCall, resp.key = r.EveryCall, cmp.Or(r.IdempotencyKey, resp.Run)
-	ctx = context.WithValue(ctx, callerKey{}, r.Caller)
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.calls, x.ended = context.WithCancelCause(x.ctx)
 	carried, drop := context.WithCancelCause(ctx)
@@ -255,7 +254,7 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 		x.cancel(context.Cause(e.ctx))
 		drop(context.Cause(e.ctx))
 	})
-	e.background(func() { e.manager.Ready(e.ctx) }) // starts what has not been started
+	e.background(func() { e.tools.manager.Ready(e.ctx) }) // starts what has not been started
 	e.mu.Lock()
 	e.executions[x] = true
 	e.mu.Unlock()

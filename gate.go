@@ -36,6 +36,7 @@ type Gate struct {
 	tools   *catalog.Catalog
 	display map[string]approvals.Display
 	calls   atomic.Int64
+	sending sync.Map // of *ownCall, by number: the calls that are on their way
 
 	ctx    context.Context // of the run; ends with too many refusals, and with Close
 	cancel context.CancelCauseFunc
@@ -110,7 +111,7 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	asking := e.newAsker(&r, policy, nil)
 	asking.display = g.display
 	limits, _ := e.limits(policy.profile())
-	passage := hostfns.NewGate(hostfns.Deps{Tools: own{g}, Recorder: e.recorder, Sender: own{g}, Log: e.log})
+	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.recorder, Sender: ownSender{g}, Log: e.log})
 	g.run = passage.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
 		Policy: policy, Asker: asking, CallTimeout: e.callTimeout(policy.profile()), ArgumentBytes: limits.ArgumentBytes,
@@ -161,18 +162,19 @@ func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage
 	if len(tc.Args) == 0 {
 		tc.Args = json.RawMessage("{}")
 	}
-	p := &passing{call: tc, name: name, do: do}
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, passingKey{}, p))
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })()
-	n := int(g.calls.Add(1))
-	value, err := g.run.Call(ctx, hostfns.Invocation{ID: n, Name: name, Args: tc.Args})
+	c, n := &ownCall{do: do}, int(g.calls.Add(1))
+	g.sending.Store(n, c)
+	defer g.sending.Delete(n)
+	value, err := g.run.Call(ctx, hostfns.Invocation{ID: n, Name: name, Args: tc.Args, Tool: g.tool(&tc, name)})
 	x, refused := errors.AsType[*hostfns.Exception](err)
 	switch {
 	case err == nil:
 		return value, nil
-	case p.err != nil:
-		return nil, p.err
+	case c.err != nil:
+		return nil, c.err
 	case !refused:
 		return nil, err
 	}
@@ -209,38 +211,39 @@ func (g *Gate) Close() []hostfns.Report {
 	return g.done
 }
 
-// A passing is one Execute on its way through the Gate.
-type passing struct {
-	call ToolCall
-	name string
-	do   Do
-	err  error // of do
+// tool is what is known of the tool of a call.
+func (g *Gate) tool(tc *ToolCall, name string) *hostfns.Tool {
+	if t, err := g.tools.Find(name); err == nil {
+		return g.e.tools.tool(t)
+	}
+	return &hostfns.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }
 
-type passingKey struct{}
-
-// own lets a [hostfns.Gate] find and send the calls of a Gate.
-type own struct{ g *Gate }
-
-func (o own) Find(ctx context.Context, name string) (*hostfns.Tool, error) {
-	p, ok := ctx.Value(passingKey{}).(*passing)
-	if !ok || p.name != name {
-		return nil, &hostfns.NotFoundError{Name: name}
-	}
-	if t, err := o.g.tools.Find(name); err == nil {
-		return o.g.e.tool(t), nil
-	}
-	return &hostfns.Tool{Server: p.call.Server, Raw: p.call.Tool, Name: name}, nil
+// An ownCall is one Execute on its way through the Gate.
+type ownCall struct {
+	do  Do
+	err error // of do
 }
 
-func (o own) Send(ctx context.Context, _ *hostfns.Tool, args json.RawMessage) (*hostfns.Reply, error) {
-	p, ok := ctx.Value(passingKey{}).(*passing)
+// ownTools has no tools: each call of a Gate brings its own.
+type ownTools struct{}
+
+func (ownTools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
+	return nil, &hostfns.NotFoundError{Name: name}
+}
+
+// An ownSender has the calls of a Gate made.
+type ownSender struct{ g *Gate }
+
+func (s ownSender) Send(ctx context.Context, sending *hostfns.Sending) (*hostfns.Reply, error) {
+	c, _ := s.g.sending.Load(sending.Call)
+	own, ok := c.(*ownCall)
 	if !ok {
 		return nil, &hostfns.SendError{Message: "nobody makes this call"}
 	}
-	value, err := p.do(ctx, args)
+	value, err := own.do(ctx, sending.Args)
 	if err != nil {
-		p.err = err
+		own.err = err
 		return nil, &hostfns.ToolFailure{Message: err.Error()}
 	}
 	return &hostfns.Reply{Value: value}, nil

@@ -33,11 +33,11 @@ func outputValidation(cfg *profiles.Config, server string) string {
 }
 
 // checkOutput tells the Gate how results of a tool are checked.
-func (e *Evaluator) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
+func (g *registry) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
 	if len(t.Output) == 0 {
 		return
 	}
-	want := outputValidation(e.rules.config(), t.Server)
+	want := outputValidation(g.rules.config(), t.Server)
 	if want == outputOff {
 		return
 	}

@@ -26,7 +26,7 @@ func (e *Evaluator) Reachable(names []string) []string {
 		}
 	}
 	var servers []string
-	for _, s := range e.manager.Status() {
+	for _, s := range e.tools.manager.Status() {
 		if s.State != upstream.Disabled && slices.ContainsFunc(within, func(p *profiles.Profile) bool { return p.Reaches(s.Name) }) {
 			servers = append(servers, s.Name)
 		}
@@ -91,7 +91,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	}
 	of := map[string]*ServerRules{}
 	var all []*ServerRules
-	for _, t := range e.catalog.Tools() {
+	for _, t := range e.tools.catalog.Tools() {
 		if len(servers) > 0 && !slices.Contains(servers, t.Server) {
 			continue
 		}
@@ -113,7 +113,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 
 // foresee gives the verdicts that calls of a tool may get, whatever their arguments.
 func (e *Evaluator) foresee(policy *policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
-	c := policy.call(e.tool(t), nil, hostfns.Counters{})
+	c := policy.call(e.tools.tool(t), nil, hostfns.Counters{})
 	if !profile.Visible(c) {
 		return []call.Verdict{call.Deny}
 	}

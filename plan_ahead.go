@@ -74,7 +74,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 		return nil, Problems(problems)
 	}
 	if len(program.Calls) > 0 {
-		e.ready(ctx, checkWait)
+		e.tools.ready(ctx, checkWait)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

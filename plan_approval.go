@@ -65,7 +65,7 @@ func (a *asker) foresee(run, profile string) []planned {
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
 func (a *asker) line(f *foresight, c analysis.Call, foreseen *PlannedCall, before hostfns.Counters, run, profile string) *approvals.PlannedCall {
-	tool, err := finder{a.e}.Find(f.now, c.Name)
+	tool, err := a.e.tools.Find(f.now, c.Name)
 	if err != nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (a *asker) plan(run, profile string, now []*approvals.Request) []*approvals
 		}
 		if i := slices.IndexFunc(all, fits(analysis.Once)); i >= 0 {
 			all = slices.Delete(all, i, i+1)
-		} else if a.Gathers() { // all of its calls are in the same form
+		} else if a.Together() { // all of its calls are in the same form
 			all = slices.DeleteFunc(all, fits(analysis.Together))
 		}
 	}

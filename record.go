@@ -100,15 +100,6 @@ func (k *keeper) Record(ctx context.Context, e hostfns.Entry) error {
 	return k.record.Add(ctx, entry)
 }
 
-// Note keeps that a person is asked and what came of it.
-func (k *keeper) Note(ctx context.Context, e hostfns.Entry) {
-	ctx, cancel := context.WithTimeout(ctx, noteWait)
-	defer cancel()
-	if err := k.record.Add(ctx, auditEntry(e)); err != nil {
-		k.e.log.Error("an entry could not be recorded", "kind", e.Kind, "run", e.Run, "call", e.Call, "error", err)
-	}
-}
-
 // noteWait bounds how long an entry waits for room in the queue.
 const noteWait = 5 * time.Second
 
@@ -372,7 +363,4 @@ func (e *Evaluator) recordEnd(ctx context.Context, resp *Response, r *Request, p
 	}
 }
 
-var (
-	_ hostfns.Recorder = (*keeper)(nil)
-	_ hostfns.Noter    = (*keeper)(nil)
-)
+var _ hostfns.Recorder = (*keeper)(nil)

@@ -17,15 +17,15 @@ func resourceTool(server string) string { return call.Name(server, hostfns.ReadR
 
 // resource returns the tool of that name that stands for reading a server's
 // resources, nil if there is no such server.
-func (e *Evaluator) resource(name string) *hostfns.Tool {
-	for _, s := range e.manager.Status() {
+func (g *registry) resource(name string) *hostfns.Tool {
+	for _, s := range g.manager.Status() {
 		if s.State == upstream.Disabled || resourceTool(s.Name) != name {
 			continue
 		}
 		return &hostfns.Tool{
 			Server: s.Name, Raw: hostfns.ReadResource, Name: name, Title: "Read a resource of " + s.Name,
 			Annotations: map[string]any{"readOnlyHint": true}, Digest: "resources/read",
-			Timeout: e.rules.server(s.Name).timeout, Validate: validateURI, Resource: true,
+			Timeout: g.rules.server(s.Name).timeout, Validate: validateURI, Resource: true,
 		}
 	}
 	return nil
@@ -47,16 +47,4 @@ func validateURI(_ context.Context, args json.RawMessage) error {
 		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource", Got: oneLine(string(object["uri"]), 60)}
 	}
 	return nil
-}
-
-// perform sends an admitted call, or reads an admitted resource.
-func (s sender) perform(ctx context.Context, t *hostfns.Tool, args json.RawMessage) (*upstream.Result, error) {
-	if !t.Resource {
-		return s.e.manager.Call(ctx, t.Server, t.Raw, args, callerOf(ctx).options(ctx, t.Name))
-	}
-	var object struct{ URI string }
-	if err := json.Unmarshal(args, &object); err != nil {
-		return nil, err // cannot happen: validateURI has read it
-	}
-	return s.e.manager.ReadResource(ctx, t.Server, object.URI)
 }

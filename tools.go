@@ -90,9 +90,9 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 	if err != nil {
 		return nil, err
 	}
-	e.ready(ctx, checkWait)
+	e.tools.ready(ctx, checkWait)
 	var found []*catalog.Tool
-	for _, m := range e.catalog.Search(q.Text, q.Limit, visible) {
+	for _, m := range e.tools.catalog.Search(q.Text, q.Limit, visible) {
 		found = append(found, m.Tool)
 	}
 	return found, nil
@@ -113,7 +113,7 @@ func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
 		policies = append(policies, p)
 	}
 	return func(t *catalog.Tool) bool {
-		return slices.ContainsFunc(policies, func(p *policy) bool { return !p.Hidden(e.tool(t)) })
+		return slices.ContainsFunc(policies, func(p *policy) bool { return !p.Hidden(e.tools.tool(t)) })
 	}, nil
 }
 
@@ -145,11 +145,11 @@ func (e *Evaluator) Declarations(ctx context.Context, names []string, q Query) (
 
 // hiddenOrMissing does not tell the two apart; only visible names are suggested.
 func (e *Evaluator) hiddenOrMissing(name string, visible []*catalog.Tool) error {
-	_, err := e.catalog.Find(name)
+	_, err := e.tools.catalog.Find(name)
 	if err == nil {
 		return &hostfns.NotFoundError{Name: name}
 	}
-	missing, ok := e.missing(name, err).(*hostfns.NotFoundError)
+	missing, ok := e.tools.missing(name, err).(*hostfns.NotFoundError)
 	if ok {
 		missing.Nearest = slices.DeleteFunc(slices.Clone(missing.Nearest), func(near string) bool {
 			return !slices.ContainsFunc(visible, func(t *catalog.Tool) bool { return t.Name == near })
@@ -177,7 +177,7 @@ func (e *Evaluator) Servers(profiles []string) []ServerInfo {
 		return nil // a profile that is gone shows nothing
 	}
 	tools := map[string]*ServerInfo{}
-	for _, t := range e.catalog.Tools() {
+	for _, t := range e.tools.catalog.Tools() {
 		if visible(t) {
 			if tools[t.Server] == nil {
 				tools[t.Server] = &ServerInfo{Example: t.Name}
@@ -186,10 +186,10 @@ func (e *Evaluator) Servers(profiles []string) []ServerInfo {
 		}
 	}
 	var servers []ServerInfo
-	for _, st := range e.manager.Status() {
-		e.mu.Lock()
-		_, listed := e.listed[st.Name]
-		e.mu.Unlock()
+	for _, st := range e.tools.manager.Status() {
+		e.tools.mu.Lock()
+		_, listed := e.tools.listed[st.Name]
+		e.tools.mu.Unlock()
 		info := ServerInfo{Name: st.Name, State: st.State, Error: st.Error}
 		switch has := tools[st.Name]; {
 		case st.State == upstream.Disabled, listed && has == nil:
@@ -206,20 +206,20 @@ func (e *Evaluator) Servers(profiles []string) []ServerInfo {
 // tools would have them.
 func (e *Evaluator) Withheld() []string {
 	var out []string
-	for _, c := range e.catalog.Withheld() {
+	for _, c := range e.tools.catalog.Withheld() {
 		out = append(out, c.Error())
 	}
 	return out
 }
 
 // Status describes the upstreams, without waiting for any.
-func (e *Evaluator) Status() []upstream.Status { return e.manager.Status() }
+func (e *Evaluator) Status() []upstream.Status { return e.tools.manager.Status() }
 
 // WaitReady starts the upstreams and waits, at most so long, until each has
 // said what it offers or has failed to.
 func (e *Evaluator) WaitReady(ctx context.Context, wait time.Duration) {
 	if e.enter() == nil {
 		defer e.running.Done()
-		e.ready(ctx, wait)
+		e.tools.ready(ctx, wait)
 	}
 }

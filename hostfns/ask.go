@@ -114,7 +114,11 @@ func (r *Run) question(c *ongoing, a *admission) *Question {
 // refresh finds and decides a call once more. Another tool under the name it
 // was decided for undoes everything so far.
 func (r *Run) refresh(ctx context.Context, c *ongoing, a *admission) *Exception {
-	now, err := r.gate.deps.Tools.Find(ctx, a.tool.Name)
+	var given *Tool
+	if a.given {
+		given = a.tool
+	}
+	now, err := r.find(ctx, a.tool.Name, given)
 	if err != nil {
 		return denied(a.tool.Name, ReasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}

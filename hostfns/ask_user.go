@@ -3,6 +3,7 @@ package hostfns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 )
@@ -16,14 +17,6 @@ import (
 // action is accept, decline or cancel. The answer approves nothing: a call that
 // needs a person's yes is asked about all the same.
 const AskUser = "ask_user"
-
-// An Inquirer is an Asker that also puts questions of the program itself. It
-// records what it asks and what was answered. An error means that nobody was
-// asked: the question is not right, or there were too many.
-type Inquirer interface {
-	Asker
-	Inquire(ctx context.Context, q *Inquiry) (answer json.RawMessage, err error)
-}
 
 // An Inquiry is a question of a program, as the program wrote it.
 type Inquiry struct {
@@ -43,9 +36,8 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 			value, err = nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 		}
 	}()
-	inquirer, ok := r.info.Asker.(Inquirer)
-	if !ok {
-		return nil, denied(AskUser, ReasonUnsupported, "nobody can be asked here", "")
+	if r.info.Asker == nil {
+		return nil, asDenied(ErrCannotAsk)
 	}
 	if len(in.Args) > r.info.ArgumentBytes {
 		return nil, denied(AskUser, ReasonBadArguments, fmt.Sprintf("the question takes %d bytes, the limit is %d", len(in.Args), r.info.ArgumentBytes), "")
@@ -57,7 +49,7 @@ func (r *Run) askUser(ctx context.Context, in Invocation) (value json.RawMessage
 	n := Counters{Calls: len(r.calls), Asks: r.asks, Refusals: r.refusals, Tainted: r.taint.by != ""}
 	r.asks++
 	r.mu.Unlock()
-	value, err = inquirer.Inquire(ctx, &Inquiry{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile, Args: in.Args, Counters: n})
+	value, err = r.info.Asker.Inquire(ctx, &Inquiry{Run: r.info.ID, Call: in.ID, Profile: r.info.Profile, Args: in.Args, Counters: n})
 	if err != nil {
 		r.mu.Lock()
 		r.asks--
@@ -74,6 +66,9 @@ func asDenied(err error) error {
 		return invalidArguments(AskUser, err)
 	case *LimitError:
 		return denied(AskUser, ReasonLimit, err.Error(), "")
+	}
+	if errors.Is(err, ErrCannotAsk) {
+		return denied(AskUser, ReasonUnsupported, err.Error(), "")
 	}
 	return denied(AskUser, ReasonDenied, err.Error(), "")
 }

@@ -70,6 +70,7 @@ type admission struct {
 	decision call.Decision
 	answer   Answer // zero unless somebody had to be asked
 
+	given     bool // the tool is the host's own, and not looked up
 	redefined bool // since it was asked about, its name has become another tool's
 }
 
@@ -81,7 +82,8 @@ func (r *Run) admit(ctx context.Context, c *ongoing, in Invocation) (context.Con
 		return nil, nil, r.refuse(ctx, c, a, x, by)
 	}
 	var err error
-	if a.tool, err = r.find(ctx, in.Name); err != nil {
+	a.given = in.Tool != nil
+	if a.tool, err = r.find(ctx, in.Name, in.Tool); err != nil {
 		if ctx.Err() != nil { // it may be that it was not found in time
 			return refuse(runEnded(c), "error")
 		}
@@ -137,9 +139,13 @@ func (r *Run) authorise(ctx context.Context, c *ongoing, a *admission) (context.
 	return ctx, a, nil
 }
 
-func (r *Run) find(ctx context.Context, name string) (*Tool, error) {
+// find looks a tool up, unless the host gives it.
+func (r *Run) find(ctx context.Context, name string, given *Tool) (*Tool, error) {
 	if len(name) > maxName {
 		return nil, &NotFoundError{Name: fmt.Sprintf("%.40s… (%d bytes)", name, len(name))}
+	}
+	if given != nil {
+		return given, nil
 	}
 	return r.gate.deps.Tools.Find(ctx, name)
 }
@@ -203,9 +209,9 @@ func (r *Run) send(ctx context.Context, c *ongoing, a *admission) (value json.Ra
 		return nil, runEnded(c)
 	}
 	timeout := cmp.Or(a.tool.Timeout, r.info.CallTimeout)
-	sending, cancel := withClock(ctx, timeout, c.pause)
-	defer cancel()
-	reply, err := r.gate.deps.Sender.Send(sending, a.tool, a.args)
+	sending, clock, over := newClock(ctx, timeout, c.pause)
+	defer over()
+	reply, err := r.gate.deps.Sender.Send(sending, &Sending{Call: c.Call, Tool: a.tool, Args: a.args, Pause: clock.pause})
 	r.read(c, a.tool, reply, err)
 	if err == nil && reply != nil {
 		outcome = "ok"

@@ -92,7 +92,7 @@ func (r *Run) getTools(ctx context.Context, raw json.RawMessage) (json.RawMessag
 	}
 	names := make([]string, 0, len(args.Names))
 	for _, name := range args.Names {
-		t, err := r.find(ctx, name)
+		t, err := r.find(ctx, name, nil)
 		if err == nil && !r.visible(t) {
 			err = &NotFoundError{Name: name}
 		}

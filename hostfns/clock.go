@@ -19,15 +19,13 @@ type clock struct {
 	pauses int
 }
 
-type clockKey struct{}
-
-// withClock is [context.WithTimeout] with a clock that [Pause] can stop. When
-// the time is up the cause is [context.DeadlineExceeded].
-func withClock(ctx context.Context, limit time.Duration, run func() func()) (context.Context, context.CancelFunc) {
+// newClock begins the time of a call. It gives the context that ends with it, whose cause is then
+// [context.DeadlineExceeded]. over has to be called when the call is over.
+func newClock(ctx context.Context, limit time.Duration, run func() func()) (timed context.Context, c *clock, over func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := &clock{end: cancel, run: run, left: limit, began: time.Now()}
+	c = &clock{end: cancel, run: run, left: limit, began: time.Now()}
 	c.timer = time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
-	return context.WithValue(ctx, clockKey{}, c), func() {
+	return ctx, c, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.timer.Stop()
@@ -36,14 +34,8 @@ func withClock(ctx context.Context, limit time.Duration, run func() func()) (con
 	}
 }
 
-// Pause stops the clock of the call that ctx belongs to, and that of its run,
-// while a person is awaited for it. The returned function lets both go on; it
-// must be called once. Where there is no such call nothing happens.
-func Pause(ctx context.Context) (resume func()) {
-	c, _ := ctx.Value(clockKey{}).(*clock)
-	if c == nil {
-		return func() {}
-	}
+// pause stops the clock of the call and that of its run. The returned function lets both go on; it must be called once.
+func (c *clock) pause() (resume func()) {
 	resumeRun := func() {}
 	if c.run != nil {
 		resumeRun = c.run()

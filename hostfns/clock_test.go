@@ -11,10 +11,10 @@ import (
 func TestTheClockOfACallStandsStillWhileAPersonIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := 0
-		ctx, cancel := withClock(t.Context(), 10*time.Second, func() func() { run++; return func() { run-- } })
+		ctx, clock, cancel := newClock(t.Context(), 10*time.Second, func() func() { run++; return func() { run-- } })
 		defer cancel()
 		time.Sleep(6 * time.Second)
-		first, second := Pause(ctx), Pause(ctx)
+		first, second := clock.pause(), clock.pause()
 		time.Sleep(time.Hour)
 		first()
 		time.Sleep(time.Hour)
@@ -35,14 +35,13 @@ func TestTheClockOfACallStandsStillWhileAPersonIsAwaited(t *testing.T) {
 
 func TestAClockThatIsOverStaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := withClock(t.Context(), time.Second, nil)
-		resume := Pause(ctx)
+		ctx, clock, cancel := newClock(t.Context(), time.Second, nil)
+		resume := clock.pause()
 		cancel()
 		resume()
 		time.Sleep(time.Minute)
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			t.Error("it went on after the call was over")
 		}
-		Pause(context.Background())() // no call: nothing to stop
 	})
 }

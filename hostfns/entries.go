@@ -124,15 +124,14 @@ func (r *Run) leaves() bool { return r.info.Leaving != nil && r.info.Leaving() }
 
 // note tells the recorder, if it wants to know, how a question comes along.
 func (r *Run) note(ctx context.Context, kind string, c *ongoing, a *admission) {
-	noter, ok := r.gate.deps.Recorder.(Noter)
-	if !ok || r.leaves() {
+	if r.leaves() {
 		return
 	}
 	e := r.entry(kind, c, a)
 	if kind == KindAnswer {
 		e.Reason, e.Words = a.answer.Code, a.answer.Reason
 	}
-	noter.Note(context.WithoutCancel(ctx), e)
+	r.recordLate(ctx, e)
 }
 
 // unrecorded says why a call that could not be recorded was not made. Only what is fit for programs is told.

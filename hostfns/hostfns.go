@@ -86,14 +86,27 @@ type Counters struct {
 	Asked   bool   // a person has been asked about the call, so that limits on questions have let it pass
 }
 
-// Asker puts one question to a person and waits for the answer, at most until
-// ctx ends. The zero Answer is a refusal.
+// Asker asks people, for one run. It is called from many goroutines.
 type Asker interface {
-	Ask(ctx context.Context, q *Question) Answer
+	// Ask puts the questions of one moment. It tells answered the answer to each, by its index, as soon as it is given:
+	// of those that were given together the yeses first. It returns when all are answered, at the latest when ctx
+	// ends. The zero Answer is a refusal.
+	Ask(ctx context.Context, qs []*Question, answered func(i int, a Answer))
+	// Together reports whether calls of one moment are to be one question now.
+	Together() bool
+	// Remembered answers a question with what people have allowed before; false means that a person has to be asked.
+	Remembered(ctx context.Context, q *Question) (Answer, bool)
+	// Inquire puts a question of the program itself, records it, and records its answer, which it returns. An error
+	// means that nobody was asked: an [*ArgumentError] that the question is not right, a [*LimitError] that there were
+	// too many, [ErrCannotAsk] that nobody can be asked here.
+	Inquire(ctx context.Context, q *Inquiry) (answer json.RawMessage, err error)
 }
 
-// Recorder writes the record. An error means that the entry is not kept, and
-// then the call it announces does not happen.
+// ErrCannotAsk is the error of an [Asker] that puts no questions of programs.
+var ErrCannotAsk = errors.New("nobody can be asked here")
+
+// Recorder writes the record. An error means that the entry is not kept. Then the call that an entry of the kind
+// [KindRunning] announces does not happen; the others hold nothing up.
 type Recorder interface {
 	Record(ctx context.Context, e Entry) error
 }
@@ -102,7 +115,17 @@ type Recorder interface {
 // itself said that it failed, [*SendError] when the upstream could not be
 // reached or may have been. Anything else counts as an unknown outcome.
 type Sender interface {
-	Send(ctx context.Context, t *Tool, args json.RawMessage) (*Reply, error)
+	Send(ctx context.Context, s *Sending) (*Reply, error)
+}
+
+// A Sending is one admitted call on its way to an upstream.
+type Sending struct {
+	Call int // its number in the run
+	Tool *Tool
+	Args json.RawMessage // what was decided on
+	// Pause stops the time limit of the call, and the clock of its run, while a person is awaited for it: an upstream may
+	// ask one before it answers. resume lets both go on and must be called once.
+	Pause func() (resume func())
 }
 
 // A Reply is an upstream's answer.
@@ -162,6 +185,8 @@ type Invocation struct {
 	ID   int // from 1, in the order the program made them
 	Name string
 	Args json.RawMessage // "null" when there was no argument
+	// Tool is what the call is of, where the host makes it itself; nil looks Name up.
+	Tool *Tool
 	// Pause stops the run's clock while a person is awaited and returns what
 	// starts it again; nil means that there is no clock.
 	Pause func() (resume func())

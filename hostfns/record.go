@@ -1,7 +1,6 @@
 package hostfns
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,7 +16,7 @@ const (
 	KindOutcome = "outcome" // how it ended
 )
 
-// The kinds of entry that only a [Noter] is told of.
+// The kinds of entry about what happens between the decision and its consequence.
 const (
 	KindAsked  = "asked"  // a person is asked
 	KindAnswer = "answer" // what came of it
@@ -25,12 +24,6 @@ const (
 
 // KindLate is an answer of a person to a question that was already decided. It changes nothing.
 const KindLate = "late_answer"
-
-// A Noter is a Recorder that also wants to know what happens between the decision
-// and its consequence. Notes hold nothing up.
-type Noter interface {
-	Note(ctx context.Context, e Entry)
-}
 
 // An Entry is one line of the record. Its JSON has arguments only as a digest.
 type Entry struct {

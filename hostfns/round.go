@@ -11,27 +11,9 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Questions of one run are put in rounds. A call that has to be asked about
-// waits for the next one; a round begins when the one before has its first
-// answer and no further question is about to join it. With an Asker that is no
-// [Gatherer], a round is one question. Each answer takes effect when it is given.
-
-// A Gatherer is an Asker that puts several questions at once. It tells answered
-// the answer to each, by its index, as soon as it is given: of those that were
-// given together the yeses first. It returns when all are answered.
-type Gatherer interface {
-	Asker
-	AskAll(ctx context.Context, qs []*Question, answered func(i int, a Answer))
-	// Gathers reports whether questions are to be put together at the moment.
-	Gathers() bool
-}
-
-// A Rememberer is an Asker that knows what people have allowed before. It is
-// asked first; false means that a person has to be.
-type Rememberer interface {
-	Asker
-	Remembered(ctx context.Context, q *Question) (Answer, bool)
-}
+// Questions of one run are put in rounds. A call that has to be asked about waits for the next one; a round begins when the
+// one before has its first answer and no further question is about to join it. Unless the [Asker] puts calls of one moment
+// together, a round is one question. Each answer takes effect when it is given.
 
 // An asked call waits for an answer.
 type asked struct {
@@ -86,8 +68,7 @@ func (r *Run) join(q *asked) {
 // lead puts rounds of questions until none is left.
 func (r *Run) lead() {
 	for {
-		gatherer, _ := r.info.Asker.(Gatherer)
-		together := gatherer != nil && gatherer.Gathers()
+		together := r.info.Asker != nil && r.info.Asker.Together()
 		if together {
 			r.gather()
 		}
@@ -108,7 +89,7 @@ func (r *Run) lead() {
 			q.waited = q.waited || i > 0
 		}
 		r.mu.Unlock()
-		r.put(round, gatherer)
+		r.put(round)
 	}
 }
 
@@ -174,7 +155,7 @@ func (r *Run) gather() {
 }
 
 // put asks about the calls of a round.
-func (r *Run) put(round []*asked, gatherer Gatherer) {
+func (r *Run) put(round []*asked) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.crashed(round, p)
@@ -210,7 +191,7 @@ func (r *Run) put(round []*asked, gatherer Gatherer) {
 			}
 		}()
 		counted := false
-		r.answers(ctx, gatherer, questions, func(i int, answer Answer) {
+		r.answers(ctx, questions, func(i int, answer Answer) {
 			r.answered(open[i], answer, &counted)
 			begun()
 		})
@@ -309,7 +290,7 @@ func (r *Run) Carry(ctx context.Context) {
 }
 
 // answers asks, and takes a crash of the Asker for no answer.
-func (r *Run) answers(ctx context.Context, gatherer Gatherer, questions []*Question, answered func(i int, a Answer)) {
+func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a Answer)) {
 	has := make([]bool, len(questions))
 	var mu sync.Mutex // of what is answered at the same moment
 	tell := func(i int, a Answer) {
@@ -328,14 +309,8 @@ func (r *Run) answers(ctx context.Context, gatherer Gatherer, questions []*Quest
 			tell(i, Answer{How: "none", Code: ReasonNoApprover})
 		}
 	}()
-	switch {
-	case r.info.Asker == nil:
-	case gatherer != nil && len(questions) > 1:
-		gatherer.AskAll(ctx, questions, tell)
-	default:
-		for i, q := range questions {
-			tell(i, r.info.Asker.Ask(ctx, q))
-		}
+	if r.info.Asker != nil {
+		r.info.Asker.Ask(ctx, questions, tell)
 	}
 }
 
@@ -364,14 +339,13 @@ func (r *Run) settled(q *asked) bool {
 
 // remembered answers a question with what was allowed before.
 func (r *Run) remembered(q *asked) bool {
-	memory, ok := r.info.Asker.(Rememberer)
-	if !ok || q.admission.decision.Firm {
+	if r.info.Asker == nil || q.admission.decision.Firm {
 		return false
 	}
 	if r.refusedBefore(q.admission) != nil {
 		return false // what was refused in this run stays refused
 	}
-	answer, ok := memory.Remembered(q.ctx, r.question(q.call, q.admission))
+	answer, ok := r.info.Asker.Remembered(q.ctx, r.question(q.call, q.admission))
 	if ok {
 		q.admission.answer, q.decided = answer, q.admission.decision
 		r.note(q.ctx, KindAnswer, q.call, q.admission)

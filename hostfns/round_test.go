@@ -26,14 +26,11 @@ type form struct {
 	remembered map[string]bool
 }
 
-func (f *form) Gathers() bool { return !f.alone }
+func (f *form) Together() bool { return !f.alone }
 
-func (f *form) Ask(ctx context.Context, q *Question) (answer Answer) {
-	f.AskAll(ctx, []*Question{q}, func(_ int, a Answer) { answer = a })
-	return answer
-}
+func (f *form) Inquire(context.Context, *Inquiry) (json.RawMessage, error) { return nil, ErrCannotAsk }
 
-func (f *form) AskAll(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+func (f *form) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
 	answers := f.answers(qs)
 	select {
 	case <-time.After(time.Second): // a person thinks
@@ -434,7 +431,7 @@ type streaming struct {
 	each time.Duration
 }
 
-func (s *streaming) AskAll(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+func (s *streaming) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
 	for i, a := range s.answers(qs) {
 		select {
 		case <-time.After(s.each):
@@ -468,7 +465,7 @@ func TestEachAnswerTakesEffectAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if want := []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, time.Minute + time.Second}; !slices.Equal(took, want) {
+		if want := []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, 2 * time.Minute}; !slices.Equal(took, want) {
 			t.Errorf("the calls took %v, want %v", took, want)
 		}
 	})
@@ -552,16 +549,14 @@ func TestAQuestionThatIsOpenStaysOpenElsewhere(t *testing.T) {
 // A parting form has an answer to the first of several questions, and waits with all else until its process leaves.
 type parting struct{ form }
 
-func (p *parting) AskAll(ctx context.Context, qs []*Question, answered func(int, Answer)) {
+func (p *parting) Ask(ctx context.Context, qs []*Question, answered func(int, Answer)) {
 	if len(qs) > 1 {
 		answered(0, p.answer(qs[0]))
 	}
 	<-ctx.Done()
-}
-
-func (p *parting) Ask(ctx context.Context, _ *Question) Answer {
-	<-ctx.Done()
-	return Answer{How: "none", Code: ReasonCanceled}
+	for i := range qs {
+		answered(i, Answer{How: "none", Code: ReasonCanceled})
+	}
 }
 
 // A noting world counts the questions that are on record.
@@ -570,10 +565,11 @@ type noting struct {
 	asked int
 }
 
-func (n *noting) Note(_ context.Context, e Entry) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (n *noting) Record(ctx context.Context, e Entry) error {
 	if e.Kind == KindAsked {
+		n.mu.Lock()
 		n.asked++
+		n.mu.Unlock()
 	}
+	return n.world.Record(ctx, e)
 }
