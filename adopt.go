@@ -48,7 +48,7 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 			}
 			switch e.turnOf(ctx, db, row) {
 			case goesOn:
-				e.background(func() { e.goOn(ctx, db, row.Run) })
+				e.life.background(func() { e.goOn(ctx, db, row.Run) })
 			case ends:
 				if claimed, err := db.Unpark(ctx, row.Run, holder()); err == nil {
 					e.bury(ctx, db, claimed, waited+"its client was gone, or nobody answered in time")
@@ -206,7 +206,7 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 // giveBack lets another process have a run that this one has claimed and not begun to go on with. If that cannot be
 // noted, they find out with the end of this process.
 func (e *Evaluator) giveBack(db *store.DB, row *store.ParkedRun) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), storeWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life.ctx), storeWait)
 	defer cancel()
 	if err := db.GiveBack(ctx, row); err != nil {
 		e.log.Warn("a run that waits for a person could not be given back at the end of this process", "run", row.Run,
@@ -279,7 +279,7 @@ func (x *execution) revived(engine parker, row *store.ParkedRun) (*sandbox.Resul
 		x.take(guest)
 	}
 	for _, id := range calls {
-		x.e.running.Go(func() { x.resume(id) }) // ends when the call does, which Close waits for
+		x.e.life.running.Go(func() { x.resume(id) }) // ends when the call does, which Close waits for
 	}
 	if err != nil {
 		return &sandbox.Result{}, err

@@ -45,17 +45,17 @@ var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}
 // one of them. args are {header, question, options, multiple, freeText}. An
 // error means that nobody was asked.
 func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage) (*UserAnswer, error) {
-	if err := e.enter(); err != nil {
+	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
-	defer e.running.Done()
+	defer e.life.running.Done()
 	policy, _, err := e.prepare(&r)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })()
+	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
 	a := e.newAsker(&r, policy, nil)
 	answer, err := a.inquire(ctx, &hostfns.Inquiry{Run: newRunID(), Profile: cmp.Or(r.Profile, profileName(policy)), Args: args})
 	if err != nil {

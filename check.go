@@ -106,10 +106,10 @@ const checkWait = 10 * time.Second
 
 // Check says what a program would do under a profile.
 func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
-	if err := e.enter(); err != nil {
+	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
-	defer e.running.Done()
+	defer e.life.running.Done()
 	policy, saved, err := e.prepare(&r)
 	if err != nil {
 		return nil, err

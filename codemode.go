@@ -97,11 +97,13 @@ type Engine interface {
 // An Evaluator runs programs against the tools and profiles of each moment.
 // Its methods may be called from many goroutines.
 type Evaluator struct {
-	options  Options
-	log      *slog.Logger
-	capacity profiles.Capacity // as it was at the start
+	options Options
+	log     *slog.Logger
 
+	life     *lifetime
+	news     news // of changes of the configuration and of the tools
 	rules    *rules
+	loader   *loader
 	tools    *registry
 	gate     *hostfns.Gate    // for runs without a caller
 	recorder hostfns.Recorder // of the gate
@@ -117,36 +119,13 @@ type Evaluator struct {
 
 	preflight *preflight
 
-	configuring sync.Mutex       // one change of the configuration at a time; guards the next two
-	base        *profiles.Config // without the overlays from people's tools
-	overlays    []byte           // those, as they were given
-
-	watcher *profiles.Watcher // nil without a file
-
 	rulesPage atomic.Pointer[string] // nil: none is served here, see SetRulesPage
 
 	engine func() (Engine, error) // makes the engine when it is first needed
 	own    atomic.Pointer[sandbox.Engine]
 
-	drain  chan struct{}   // closed when Drain begins
-	ctx    context.Context // ends when Close begins; it is no call's context
-	cancel context.CancelCauseFunc
-
-	mu          sync.Mutex
-	closed      bool
-	running     sync.WaitGroup // evaluations and background work; added to under mu
-	subscribers map[int]func()
-	nextID      int
-	roots       map[string]*openRoot // directories of the built-in filesystem, by path
-	saved       map[string]*os.Root  // folders of saved programs, by path
-	executions  map[*execution]bool  // the runs under way
-}
-
-// openRoot keeps a directory and the server made for it, so that a reload that
-// changes nothing restarts nothing.
-type openRoot struct {
-	root   *os.Root
-	server upstream.Server
+	executions map[*execution]bool // the runs under way; under mu
+	mu         sync.Mutex
 }
 
 // New reads the configuration and makes an Evaluator of it. Upstreams are
@@ -167,19 +146,15 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		return nil, err
 	}
 	e := &Evaluator{
-		options: o, log: o.Log,
-		desk:        &approvals.Desk{},
-		grants:      &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
-		subscribers: map[int]func(){},
-		roots:       map[string]*openRoot{},
-		saved:       map[string]*os.Root{},
-		executions:  map[*execution]bool{},
-		drain:       make(chan struct{}),
-		reading:     fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading),
+		options: o, log: o.Log, life: newLifetime(ctx),
+		desk:       &approvals.Desk{},
+		grants:     &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
+		executions: map[*execution]bool{},
+		reading:    fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading),
 	}
 	if len(o.Worker) > 0 {
 		e.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
-		e.background(e.reader.Workers.Start)
+		e.life.background(e.reader.Workers.Start)
 	}
 	e.preflight = newPreflight(cmp.Or(o.PreflightSecret, secret))
 	pins, err := openPins(o.StateDir)
@@ -187,8 +162,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		return nil, err
 	}
 	e.rules = newRules(o.Log, pins)
-	e.ctx, e.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	e.tools = newRegistry(o, e.rules, e.publish)
+	e.tools = newRegistry(o, e.rules, e.news.publish)
 	recorder := o.Recorder
 	e.keeper = &keeper{e: e}
 	e.ends.Entries = e.entries
@@ -203,13 +177,15 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	e.desk.Late, e.recorder = e.late(recorder), recorder
 	e.gate = e.tools.gateFor(nil, recorder)
 	e.engine = sync.OnceValues(e.newEngine)
-	if err := e.configure(ctx); err != nil {
+	e.loader = &loader{
+		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.recordPolicy, changed: e.news.publish,
+		roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
+	}
+	if err := e.loader.configure(); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
-	e.configuring.Lock() // the file is watched already
-	e.capacity = e.Capacity()
-	e.configuring.Unlock()
-	e.parked, e.texts.most = newWaitingRuns(e.capacity), cmp.Or(e.capacity.ProgramText, maxTexts)
+	capacity := e.loader.capacity
+	e.parked, e.texts.most = newWaitingRuns(capacity), cmp.Or(capacity.ProgramText, maxTexts)
 	if o.Recorder == nil {
 		if err := e.keep(); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
@@ -220,18 +196,19 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 
 // Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
 // when it was made.
-func (e *Evaluator) Capacity() profiles.Capacity {
-	if cfg := e.rules.config(); cfg != nil && cfg.Capacity != nil {
-		return *cfg.Capacity
-	}
-	return profiles.Capacity{}
+func (e *Evaluator) Capacity() profiles.Capacity { return capacityOf(e.rules.config()) }
+
+// use makes the servers of a configuration those that are connected to.
+func (e *Evaluator) use(servers []upstream.Server) {
+	e.keeper.learn(servers)
+	e.tools.manager.Set(servers)
 }
 
 func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.capacity.GuestMemory)})
+	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.loader.capacity.GuestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}
@@ -251,60 +228,25 @@ func (e *Evaluator) compiling(r sandbox.Reason) {
 // Warm starts the upstreams and prepares the sandbox without waiting for
 // either, so that the first program finds them ready.
 func (e *Evaluator) Warm() {
-	e.background(func() {
-		e.background(func() { e.tools.manager.Ready(e.ctx) })
+	e.life.background(func() {
+		e.life.background(func() { e.tools.manager.Ready(e.life.ctx) })
 		if _, err := e.engine(); err != nil {
 			e.log.Error("the sandbox cannot be used", "error", err)
 		}
 	})
 }
 
-// background runs f on a goroutine that Close waits for.
-func (e *Evaluator) background(f func()) {
-	if e.enter() == nil {
-		go func() {
-			defer e.running.Done()
-			f()
-		}()
-	}
-}
-
-// enter announces work that Close has to wait for; running.Done ends it.
-func (e *Evaluator) enter() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return ErrClosed
-	}
-	e.running.Add(1)
-	return nil
-}
-
 // Close cancels what runs, waits for it until ctx ends, and stops the
 // upstreams: their processes are dead when it returns. It may be called twice.
 func (e *Evaluator) Close(ctx context.Context) error {
-	e.mu.Lock()
-	first := !e.closed
-	e.closed = true
-	e.mu.Unlock()
-	e.cancel(ErrClosed)
-	if !first {
+	if !e.life.end() {
 		return nil
 	}
 	var errs []error
-	if e.watcher != nil {
-		errs = append(errs, e.watcher.Close())
+	if e.loader != nil {
+		errs = append(errs, e.loader.close())
 	}
-	finished := make(chan struct{})
-	go func() {
-		e.running.Wait()
-		close(finished)
-	}()
-	select {
-	case <-finished:
-	case <-ctx.Done():
-		errs = append(errs, fmt.Errorf("waiting for running programs: %w", ctx.Err()))
-	}
+	errs = append(errs, e.life.wait(ctx))
 	// Children have to be dead even when the time for a quiet end is over.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
@@ -316,13 +258,8 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	if e.reader.Workers != nil {
 		errs = append(errs, e.reader.Workers.Close())
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.roots {
-		errs = append(errs, r.root.Close())
-	}
-	for _, root := range e.saved {
-		errs = append(errs, root.Close())
+	if e.loader != nil {
+		errs = append(errs, e.loader.closeFolders())
 	}
 	return errors.Join(errs...)
 }
@@ -332,27 +269,4 @@ const stopUpstreams = 15 * time.Second
 
 // Subscribe has f called after each change of the configuration or of the
 // tools, until cancel is called. Calls of f may overlap and must not wait.
-func (e *Evaluator) Subscribe(f func()) (cancel func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	id := e.nextID
-	e.nextID++
-	e.subscribers[id] = f
-	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.subscribers, id)
-	}
-}
-
-func (e *Evaluator) publish() {
-	e.mu.Lock()
-	subscribers := make([]func(), 0, len(e.subscribers))
-	for _, f := range e.subscribers {
-		subscribers = append(subscribers, f)
-	}
-	e.mu.Unlock()
-	for _, f := range subscribers {
-		f()
-	}
-}
+func (e *Evaluator) Subscribe(f func()) (cancel func()) { return e.news.subscribe(f) }

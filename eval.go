@@ -143,10 +143,10 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 
 // eval gives no Response where no run began.
 func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
-	if err := e.enter(); err != nil {
+	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
-	defer e.running.Done()
+	defer e.life.running.Done()
 	policy, saved, err := e.prepare(&r)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 		return resp, err
 	}
 	if e.own.Load() == nil {
-		e.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
+		e.life.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
 	program, problems, err := e.read(ctx, r.owner(), resp.name, r.Code)
 	if err != nil {
@@ -250,11 +250,11 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 	x.asking = e.newAsker(&x.request, p, program)
 	x.asking.claim = x.claim
 	x.asking.leaving = x.leaving
-	stop := context.AfterFunc(e.ctx, func() {
-		x.cancel(context.Cause(e.ctx))
-		drop(context.Cause(e.ctx))
+	stop := context.AfterFunc(e.life.ctx, func() {
+		x.cancel(context.Cause(e.life.ctx))
+		drop(context.Cause(e.life.ctx))
 	})
-	e.background(func() { e.tools.manager.Ready(e.ctx) }) // starts what has not been started
+	e.life.background(func() { e.tools.manager.Ready(e.life.ctx) }) // starts what has not been started
 	e.mu.Lock()
 	e.executions[x] = true
 	e.mu.Unlock()
@@ -329,7 +329,7 @@ func (e *Evaluator) prepare(r *Request) (*policy, *savedProgram, error) {
 	if len(r.Role) > maxRole {
 		return nil, nil, fmt.Errorf("the role has %d bytes, the limit is %d", len(r.Role), maxRole)
 	}
-	subject, err := e.rules.subject(e.ctx, r)
+	subject, err := e.rules.subject(e.life.ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}

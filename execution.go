@@ -178,7 +178,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	if !x.slot() {
 		return nil, context.Cause(ctx)
 	}
-	x.e.running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
+	x.e.life.running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
 		defer func() { <-x.slots }()
 		growStack()
 		value, err := x.call(x.calls, in, x.run.Call)
@@ -303,7 +303,7 @@ func (x *execution) expect() {
 		return
 	}
 	x.expected = true
-	x.e.background(func() {
+	x.e.life.background(func() {
 		select {
 		case <-time.After(parkAfter):
 			x.park()

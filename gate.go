@@ -107,7 +107,7 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	if err := g.describe(o.Tools); err != nil {
 		return nil, err
 	}
-	g.ctx, g.cancel = context.WithCancelCause(e.ctx)
+	g.ctx, g.cancel = context.WithCancelCause(e.life.ctx)
 	asking := e.newAsker(&r, policy, nil)
 	asking.display = g.display
 	limits, _ := e.limits(policy.profile())
@@ -151,10 +151,10 @@ func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage
 	if do == nil {
 		panic("codemode: Execute needs a function that makes the call")
 	}
-	if err := g.e.enter(); err != nil {
+	if err := g.e.life.enter(); err != nil {
 		return nil, err
 	}
-	defer g.e.running.Done()
+	defer g.e.life.running.Done()
 	name := call.Name(tc.Server, tc.Tool)
 	if cause := context.Cause(g.ctx); cause != nil {
 		return nil, g.over(name, cause)

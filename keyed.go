@@ -172,7 +172,7 @@ func (e *Evaluator) enroll(
 
 // follow ends the run here when another process has it.
 func (x *execution) follow(row *store.ParkedRun) {
-	x.e.background(func() {
+	x.e.life.background(func() {
 		select {
 		case <-row.Lost():
 			x.goElsewhere()

@@ -10,10 +10,10 @@ import (
 // Login logs a person in at an upstream over HTTP that wants it, and keeps the
 // tokens in [Options.StateDir], where every Evaluator of the same user finds them.
 func (e *Evaluator) Login(ctx context.Context, server string, o upstream.LoginOptions) error {
-	if err := e.enter(); err != nil {
+	if err := e.life.enter(); err != nil {
 		return err
 	}
-	defer e.running.Done()
+	defer e.life.running.Done()
 	return e.tools.manager.Login(ctx, server, o)
 }
 

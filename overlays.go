@@ -15,30 +15,32 @@ import (
 // configuration, from the next call of every run on. The error of data that
 // must not be used is [profiles.Problems], and then nothing has changed. They
 // are written to Options.Files.Overlays, or, if that names no file, forgotten with the process.
-func (e *Evaluator) SetOverlays(data []byte) error {
-	e.configuring.Lock()
-	defer e.configuring.Unlock()
-	err := e.setOverlays(data)
+func (e *Evaluator) SetOverlays(data []byte) error { return e.loader.setOverlays(data) }
+
+func (l *loader) setOverlays(data []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.replaceOverlays(data)
 	if err == nil {
-		e.publish()
+		l.changed()
 	}
 	return err
 }
 
-func (e *Evaluator) setOverlays(data []byte) error {
-	files := e.files()
+func (l *loader) replaceOverlays(data []byte) error {
+	files := l.files()
 	if files.Overlays == "" {
-		before := e.overlays
-		e.overlays = data
-		err := e.apply(e.base)
+		before := l.overlays
+		l.overlays = data
+		err := l.apply(l.base)
 		if err != nil {
-			e.overlays = before
+			l.overlays = before
 		}
 		return err
 	}
 	others := files
 	others.Overlays = ""
-	cfg := e.options.Config
+	cfg := l.options.Config
 	if !others.None() {
 		var err error
 		if cfg, err = others.Load(); err != nil {
@@ -60,15 +62,15 @@ func (e *Evaluator) setOverlays(data []byte) error {
 	if err != nil {
 		return err
 	}
-	return e.apply(cfg)
+	return l.apply(cfg)
 }
 
 // narrowed is the configuration with overlays that are in no file.
-func (e *Evaluator) narrowed(cfg *profiles.Config) (*profiles.Config, error) {
-	if cfg == nil || len(e.overlays) == 0 {
+func (l *loader) narrowed(cfg *profiles.Config) (*profiles.Config, error) {
+	if cfg == nil || len(l.overlays) == 0 {
 		return cfg, nil
 	}
-	return cfg.With(profiles.Source{File: "overlays", Data: e.overlays, Standing: profiles.Narrowing})
+	return cfg.With(profiles.Source{File: "overlays", Data: l.overlays, Standing: profiles.Narrowing})
 }
 
 // Overlays lists the overlays of the configuration and of people's tools, most

@@ -77,7 +77,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
 	}
-	subject, err := e.rules.subject(e.ctx, &Request{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
+	subject, err := e.rules.subject(e.life.ctx, &Request{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
 	if err != nil {
 		return nil, err
 	}

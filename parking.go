@@ -372,7 +372,7 @@ func (x *execution) leave() bool {
 func (e *Evaluator) Drain(ctx context.Context) {
 	e.mu.Lock()
 	if !e.draining() {
-		close(e.drain)
+		close(e.life.drain)
 	}
 	var leaving sync.WaitGroup
 	for x := range e.executions {
@@ -400,7 +400,7 @@ func (e *Evaluator) Drain(ctx context.Context) {
 // draining reports whether [Evaluator.Drain] was called.
 func (e *Evaluator) draining() bool {
 	select {
-	case <-e.drain:
+	case <-e.life.drain:
 		return true
 	default:
 		return false
@@ -427,7 +427,7 @@ func (x *execution) finish(failure error) {
 		x.e.log.Error("the end of a run could not be kept for those who wait for it", "run", x.resp.Run, "error", err)
 		if row := x.row; row != nil && !errors.Is(err, store.ErrTaken) {
 			o := x.outcome(failure)
-			x.e.background(func() { x.e.finishLater(row, o) })
+			x.e.life.background(func() { x.e.finishLater(row, o) })
 		}
 	}
 	x.row = nil
@@ -440,13 +440,13 @@ const finishAgain = time.Second
 func (e *Evaluator) finishLater(row *store.ParkedRun, o *store.Outcome) {
 	for {
 		select {
-		case <-e.ctx.Done():
+		case <-e.life.ctx.Done():
 			return
 		case <-time.After(finishAgain):
 		}
-		db, err := e.Store(e.ctx)
+		db, err := e.Store(e.life.ctx)
 		if err == nil {
-			err = db.Finish(e.ctx, row, o)
+			err = db.Finish(e.life.ctx, row, o)
 		}
 		if err == nil || errors.Is(err, store.ErrTaken) {
 			return

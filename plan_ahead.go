@@ -54,10 +54,10 @@ func (a *PlanAnswer) Text() string {
 // comes. It waits for the answer. An error means that nobody was asked because the request is not right: a program
 // that cannot run is [Problems].
 func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, error) {
-	if err := e.enter(); err != nil {
+	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
-	defer e.running.Done()
+	defer e.life.running.Done()
 	policy, _, err := e.prepare(&r)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })()
+	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
 	return e.newAsker(&r, policy, program).allowPlan(ctx, newRunID(), cmp.Or(r.Profile, profileName(policy)))
 }
 

@@ -174,15 +174,15 @@ func (p Protected) places() []protect.Place {
 }
 
 // optionsInForce are the options with all files that are named in them.
-func (e *Evaluator) optionsInForce() Options {
-	o := e.options
-	o.Files = e.files()
+func (l *loader) optionsInForce() Options {
+	o := l.options
+	o.Files = l.files()
 	return o
 }
 
 // judgeRoot refuses a root of the built-in filesystem that would give programs power, and one that cannot be judged.
-func (e *Evaluator) judgeRoot(root string, cfg *profiles.Config) error {
-	marks, err := e.marks(cfg)
+func (l *loader) judgeRoot(root string, cfg *profiles.Config) error {
+	marks, err := l.marks(cfg)
 	if err == nil {
 		err = marks.Judge(root)
 	}
@@ -207,8 +207,8 @@ func hintFor(p *protect.PowerError) string {
 // ProjectPlace is what [Options.Protected] calls a project's file that would be read if it were there.
 const ProjectPlace = "where a project's configuration is looked up"
 
-func (e *Evaluator) marks(cfg *profiles.Config) (*protect.Marks, error) {
-	places, err := Powers(e.optionsInForce(), cfg)
+func (l *loader) marks(cfg *profiles.Config) (*protect.Marks, error) {
+	places, err := Powers(l.optionsInForce(), cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -217,10 +217,10 @@ func (e *Evaluator) marks(cfg *profiles.Config) (*protect.Marks, error) {
 
 // guard judges what the built-in filesystem meets, by what is in force at that moment: a file that gives power may have
 // been made, linked or mounted below the root since the root was judged.
-func (e *Evaluator) guard() (func(fs.FileInfo) error, error) {
-	marks, err := e.marks(e.rules.config())
+func (l *loader) guard() (func(fs.FileInfo) error, error) {
+	marks, err := l.marks(l.rules.config())
 	if err != nil {
-		e.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
+		l.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
 			"problem", err.Error())
 		return nil, errors.New("the files are closed to programs: codemode cannot tell which of them give power over it; " +
 			"a person finds more in its log")
@@ -230,7 +230,7 @@ func (e *Evaluator) guard() (func(fs.FileInfo) error, error) {
 		if !ok {
 			return nil
 		}
-		e.log.Error("a program was kept from what gives power over codemode, and is below the root of the built-in filesystem",
+		l.log.Error("a program was kept from what gives power over codemode, and is below the root of the built-in filesystem",
 			"met", info.Name(), "what", f.What, "at", f.Path, "how", f.Relation)
 		return fmt.Errorf("it leads to %s, which no program may touch", f.What)
 	}, nil

@@ -16,10 +16,10 @@ import (
 // [Options.Channels] is one that other processes have, which share this one's
 // store. Nothing is allowed by an answer.
 func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
-	if err := e.enter(); err != nil {
+	if err := e.life.enter(); err != nil {
 		return approvals.Answer{}, err
 	}
-	defer e.running.Done()
+	defer e.life.running.Done()
 	var over approvals.Channel = otherProcess(channel)
 	for _, c := range e.options.Channels {
 		if c.Name() == channel {

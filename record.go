@@ -48,8 +48,8 @@ func (e *Evaluator) keep() error {
 	if err != nil {
 		return err
 	}
-	e.configuring.Lock() // the file is watched already
-	defer e.configuring.Unlock()
+	e.loader.mu.Lock() // the file is watched already
+	defer e.loader.mu.Unlock()
 	k := e.keeper
 	k.place, k.key = place, key
 	if cfg != nil {
@@ -65,15 +65,15 @@ func (e *Evaluator) keep() error {
 	k.parkKey = key.Derive("park runs")
 	e.grants.stored, e.rules.sessions.store = k.record.DB, k.record.DB
 	e.desk.Book = StoredQuestions(k.record.DB)
-	e.recordPolicy(e.ctx, "loaded", cfg, nil)
-	e.background(func() { k.clean(e.ctx) })
+	e.recordPolicy(e.life.ctx, "loaded", cfg, nil)
+	e.life.background(func() { k.clean(e.life.ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
-			e.background(func() { q.Follow(e.ctx, e.desk, e.checkFar) })
+			e.life.background(func() { q.Follow(e.life.ctx, e.desk, e.checkFar) })
 		}
 	}
 	if e.options.GoOn {
-		e.background(func() { e.adopt(e.ctx) })
+		e.life.background(func() { e.adopt(e.life.ctx) })
 	}
 	return nil
 }

@@ -27,23 +27,23 @@ const togetherWait = 100 * time.Millisecond
 // the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
 // caller count. The error is [ErrNoRun] where there is nothing to come back for.
 func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
-	if err := e.enter(); err != nil {
+	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
-	defer e.running.Done()
+	defer e.life.running.Done()
 	db, err := e.Store(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRun, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })()
+	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
 	changed, stop := db.Watch(store.Approvals, store.Parked, store.Outcomes)
 	defer stop()
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel(approvals.ErrLeaving)
-	draining := e.drain
+	draining := e.life.drain
 	put := map[string]bool{} // questions that the client has been asked
 	for {
 		ended, err := e.Ended(ctx, run, r.Principal)

@@ -62,8 +62,8 @@ type savedProgram struct {
 
 // savedPrograms opens the folder of saved programs that cfg names; the same
 // folder stays open. Symbolic links that lead out of it do not work: that is what
-// [os.Root] is for. That programs cannot write to it is for [Evaluator.judgeRoot] to see.
-func (e *Evaluator) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
+// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [loader.judgeRoot] to see.
+func (l *loader) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
 	if cfg == nil || cfg.Scripts == nil {
 		return nil, nil
 	}
@@ -79,16 +79,14 @@ func (e *Evaluator) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
 	if err != nil {
 		return wrong(err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.saved[folder] == nil {
+	if l.saved[folder] == nil {
 		root, err := os.OpenRoot(folder)
 		if err != nil {
 			return wrong(err)
 		}
-		e.saved[folder] = root
+		l.saved[folder] = root
 	}
-	return &scriptRoot{folder, e.saved[folder]}, nil
+	return &scriptRoot{folder, l.saved[folder]}, nil
 }
 
 // beside reads a path as the configuration file has it: relative to that file.

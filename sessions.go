@@ -46,11 +46,11 @@ func (e *Evaluator) NewSession(role string, life time.Duration) (Session, error)
 		return Session{}, errors.New("a session is made for 10m, 1h or 24h")
 	}
 	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: e.rules.time().Add(life)}
-	return s, e.rules.sessions.put(e.ctx, s)
+	return s, e.rules.sessions.put(e.life.ctx, s)
 }
 
 // EndSession ends a session before its time; nothing more is run in it.
-func (e *Evaluator) EndSession(id string) error { return e.rules.sessions.drop(e.ctx, id) }
+func (e *Evaluator) EndSession(id string) error { return e.rules.sessions.drop(e.life.ctx, id) }
 
 // IsMadeSession reports whether an id is one of those that [Evaluator.NewSession] gives, whether it made it or not.
 func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }

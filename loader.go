@@ -1,0 +1,305 @@
+package codemode
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// A loader reads the configuration, watches its files, and puts it in force.
+type loader struct {
+	options Options
+	log     *slog.Logger
+	rules   *rules
+	ctx     context.Context                                                              // ends when the Evaluator closes
+	use     func([]upstream.Server)                                                      // makes them the servers that are connected to
+	note    func(ctx context.Context, state string, cfg *profiles.Config, problem error) // puts into the record which rules are in force
+	changed func()                                                                       // is called after each change
+
+	mu       sync.Mutex           // one change at a time; guards the rest
+	base     *profiles.Config     // without the overlays from people's tools
+	overlays []byte               // those, as they were given
+	capacity profiles.Capacity    // as it was at the start
+	watcher  *profiles.Watcher    // nil without a file
+	roots    map[string]*openRoot // directories of the built-in filesystem, by path
+	saved    map[string]*os.Root  // folders of saved programs, by path
+}
+
+// openRoot keeps a directory and the server made for it, so that a reload that
+// changes nothing restarts nothing.
+type openRoot struct {
+	root   *os.Root
+	server upstream.Server
+}
+
+// capacityOf is what a configuration says that the process has for all principals together.
+func capacityOf(cfg *profiles.Config) profiles.Capacity {
+	if cfg != nil && cfg.Capacity != nil {
+		return *cfg.Capacity
+	}
+	return profiles.Capacity{}
+}
+
+// close ends the watching. Directories stay open for as long as servers may use them.
+func (l *loader) close() error {
+	if l.watcher == nil {
+		return nil
+	}
+	return l.watcher.Close()
+}
+
+// closeFolders closes the directories of the built-in filesystem and of saved programs.
+func (l *loader) closeFolders() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, r := range l.roots {
+		errs = append(errs, r.root.Close())
+	}
+	for _, root := range l.saved {
+		errs = append(errs, root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// configure loads the configuration for the first time and starts watching it.
+func (l *loader) configure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	files := l.files()
+	cfg := l.options.Config
+	if !files.None() {
+		var err error
+		if cfg, err = files.Load(); err != nil {
+			return err
+		}
+	}
+	if err := l.apply(cfg); err != nil {
+		return err
+	}
+	l.capacity = capacityOf(l.rules.config())
+	if files.None() {
+		return nil
+	}
+	var err error
+	l.watcher, err = profiles.WatchFiles(l.ctx, files, profiles.WatchOptions{Last: cfg, Log: l.log}, l.reload)
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", cfg.Path, err)
+	}
+	return nil
+}
+
+// files are the configuration files that were named.
+func (l *loader) files() profiles.Files {
+	files := l.options.Files
+	files.User = cmp.Or(l.options.ConfigPath, files.User)
+	if files.Servers == nil {
+		files.Servers = CheckServers(l.options.Env)
+	}
+	return files
+}
+
+// reload takes a new version of the file. A version that must not be used
+// changes nothing but the status. With both a configuration and an error it is
+// the project's file alone that is not used as it is now.
+func (l *loader) reload(cfg *profiles.Config, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if cfg != nil {
+		if failed := l.apply(cfg); failed != nil {
+			cfg, err = nil, errors.Join(err, failed)
+		}
+	}
+	l.rules.mark(err)
+	if err != nil {
+		message := "the changed configuration is not used; the rules of its last good version hold"
+		if cfg != nil {
+			message = "the changed project file is not used; its last good version holds, with the other files as they are"
+		}
+		l.log.Error(message, "problem", err) // which names the file
+		l.note(l.ctx, "rejected", nil, err)
+	}
+	if cfg == nil {
+		return
+	}
+	if capacityOf(l.rules.config()) != l.capacity {
+		l.log.Warn(`the key "capacity" was changed; what it said before holds until codemode is started again`)
+	}
+	l.log.Info("the configuration was reloaded", "file", cfg.Path, "profiles", cfg.Names())
+	l.note(l.ctx, "changed", cfg, nil)
+	l.changed()
+}
+
+// apply makes cfg, with the overlays from people's tools, what holds. On an
+// error nothing has changed. The caller holds mu.
+func (l *loader) apply(base *profiles.Config) error {
+	cfg, err := l.narrowed(base)
+	if err != nil {
+		return err
+	}
+	servers, err := l.servers(cfg)
+	if err != nil {
+		return err
+	}
+	scripts, err := l.savedPrograms(cfg)
+	if err != nil {
+		return err
+	}
+	if cfg != nil {
+		for _, w := range cfg.Warnings {
+			l.log.Warn("configuration", "problem", profiles.Problems{w})
+		}
+	}
+	s := &state{config: cfg, scripts: scripts, stale: l.rules.current.Load().stale, servers: map[string]serverState{"time": {trusted: true}, "filesystem": {trusted: true}}}
+	if cfg != nil {
+		for _, entry := range cfg.Servers {
+			s.servers[entry.Name] = serverState{trusted: entry.TrustAnnotations, identity: identityOf(entry.Name, entry.JSON)}
+		}
+	}
+	for i, server := range servers {
+		known := s.servers[server.Name]
+		known.timeout = server.Timeout
+		s.servers[server.Name] = known
+		servers[i].Timeout = 0 // the Gate's clock counts it, and stands still while a person is awaited
+	}
+	l.base = base
+	// Rules first: a server that the new rules let in must not be reachable under the old ones.
+	l.rules.current.Store(s)
+	l.use(servers)
+	return nil
+}
+
+// servers lists the upstreams of cfg: the configured ones, and the built-in
+// ones whose names are not taken.
+func (l *loader) servers(cfg *profiles.Config) ([]upstream.Server, error) {
+	if cfg == nil {
+		return nil, nil
+	}
+	var servers []upstream.Server
+	var wrong []error
+	taken := map[string]bool{}
+	for _, s := range cfg.Servers {
+		server, warnings, err := upstream.ParseServer(s.Name, s.JSON, l.options.Env)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", s.Pos, err))
+			continue
+		}
+		for _, w := range warnings {
+			if l.files().None() { // else they are among those of the files
+				l.log.Warn("configuration", "at", s.Pos.String(), "server", s.Name, "problem", w)
+			}
+		}
+		servers = append(servers, server)
+		taken[s.Name] = true
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...) // whoever mends the file wants to see all of them
+	}
+	built, err := builtins(cfg.Builtin)
+	if err != nil {
+		return nil, fmt.Errorf("%s: builtin: %w", cfg.Path, err)
+	}
+	if built.time && !taken["time"] {
+		servers = append(servers, upstream.Time().Server())
+	}
+	root, err := l.filesRoot(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if root != "" {
+		if err := l.judgeRoot(root, cfg); err != nil {
+			return nil, err
+		}
+		server, err := l.filesystem(root)
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, server)
+	}
+	return servers, nil
+}
+
+// filesRoot is the directory of the built-in filesystem; "" if there is none.
+func (l *loader) filesRoot(cfg *profiles.Config) (string, error) {
+	if slices.ContainsFunc(cfg.Servers, func(s profiles.Server) bool { return s.Name == "filesystem" }) {
+		return "", nil // that one takes its place
+	}
+	if l.options.Root != "" {
+		return l.options.Root, nil
+	}
+	built, err := builtins(cfg.Builtin)
+	if err != nil || built.root == "" {
+		return "", err
+	}
+	return beside(cfg.Path, built.root), nil
+}
+
+// builtinServers says which built-in servers a configuration wants.
+type builtinServers struct {
+	time bool
+	root string // of the filesystem; relative to the configuration file
+}
+
+// builtins reads the key "builtin": false, or an object such as
+// {"time": false, "filesystem": {"root": "notes"}}. Without the key there is time.
+func builtins(raw json.RawMessage) (builtinServers, error) {
+	if len(raw) == 0 {
+		return builtinServers{time: true}, nil
+	}
+	var on bool
+	if json.Unmarshal(raw, &on) == nil {
+		return builtinServers{time: on}, nil
+	}
+	var object struct {
+		Time       *bool           `json:"time"`
+		Filesystem json.RawMessage `json:"filesystem"`
+	}
+	if err := strict(raw, &object); err != nil {
+		return builtinServers{}, err
+	}
+	b := builtinServers{time: object.Time == nil || *object.Time}
+	if len(object.Filesystem) == 0 || string(object.Filesystem) == "false" {
+		return b, nil
+	}
+	var filesystem struct {
+		Root string `json:"root"`
+	}
+	if err := strict(object.Filesystem, &filesystem); err != nil {
+		return b, err
+	}
+	if filesystem.Root == "" {
+		return b, errors.New(`filesystem needs a directory: {"filesystem": {"root": "notes"}}`)
+	}
+	b.root = filesystem.Root
+	return b, nil
+}
+
+func strict(raw json.RawMessage, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+// filesystem returns the built-in server for a directory; the same directory
+// gives the same server. The caller holds mu.
+func (l *loader) filesystem(path string) (upstream.Server, error) {
+	if open := l.roots[path]; open != nil {
+		return open.server, nil
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return upstream.Server{}, fmt.Errorf("the root of the built-in filesystem: %w", err)
+	}
+	l.roots[path] = &openRoot{root: root, server: upstream.Filesystem(root, l.guard).Server()}
+	return l.roots[path].server, nil
+}
