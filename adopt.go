@@ -26,7 +26,7 @@ const stateResumed = "resumed"
 // adopt goes on with the runs of processes that are gone, until ctx ends.
 func (e *Evaluator) adopt(ctx context.Context) {
 	for ctx.Err() == nil {
-		db, err := e.Store(ctx)
+		db, err := e.record.db(ctx)
 		if err == nil {
 			e.adoptFrom(ctx, db)
 		}
@@ -198,7 +198,7 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	x.row, x.kept = row, true
-	e.recordParked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
+	e.record.parked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
 	result, err := x.revived(guests, row)
 	_ = x.end(result, err) // for whoever asks, see Ended
 }
@@ -322,7 +322,7 @@ func (e *Evaluator) guestHash() string {
 // Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
 // there is no such run of that principal.
 func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, error) {
-	db, err := e.Store(ctx)
+	db, err := e.record.db(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: call.Ask.String(), Risk: approvals.Low,
 		Proposed: args, Shown: args,
 	}
-	if err := a.e.recorder.Record(ctx, entry); err != nil {
+	if err := a.e.record.to.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	got := a.putInquiry(ctx, profile, &approvals.Request{
@@ -111,7 +111,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 	entry.Result, _ = json.Marshal(answer) // strings always can be
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
 	defer cancel()
-	if err := a.e.recorder.Record(recording, entry); err != nil {
+	if err := a.e.record.to.Record(recording, entry); err != nil {
 		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
 	}
 	return answer, nil

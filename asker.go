@@ -369,28 +369,6 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 	return hostfns.Answer{Allowed: true, How: "grant", Channel: g.Channel, Grant: g.ID}, true
 }
 
-// late records an answer that came when the question was decided.
-func (e *Evaluator) late(recorder hostfns.Recorder) func(approvals.LateAnswer) {
-	return func(l approvals.LateAnswer) {
-		ctx, cancel := context.WithTimeout(context.Background(), noteWait)
-		defer cancel()
-		verdict := "refused"
-		if l.Reply.Decision == approvals.AllowOnce {
-			verdict = "allowed"
-		}
-		r := l.Request
-		err := recorder.Record(ctx, hostfns.Entry{
-			Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
-			Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
-			Verdict: call.Ask.String(), Risk: r.Risk, Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
-			Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: approvals.Words(l.Reply.Reason),
-		})
-		if err != nil {
-			e.log.Error("a late answer could not be recorded", "run", r.Run, "call", r.Call, "error", err)
-		}
-	}
-}
-
 // request describes a call to package approvals.
 func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{

@@ -7,7 +7,6 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/store"
 )
 
 // becameWait is how long [Evaluator.Became] waits.
@@ -21,20 +20,11 @@ func (e *Evaluator) Became(ctx context.Context, r *approvals.Request) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, becameWait)
 	defer cancel()
-	entry, err := e.ends.Wait(ctx, r.Run, r.Call)
+	entry, err := e.record.ends.Wait(ctx, r.Run, r.Call)
 	if err != nil {
 		return "" // nobody knows; the record's own trouble is told where it is written
 	}
 	return becameText(entry)
-}
-
-// entries reads the record.
-func (e *Evaluator) entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
-	db, err := e.Store(ctx)
-	if err != nil {
-		return err
-	}
-	return audit.Entries(ctx, db, q, f)
 }
 
 // becameText says how a call ended.

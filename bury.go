@@ -39,7 +39,7 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 	}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
 	if end == nil {
-		e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
+		e.record.end(ctx, x.resp, &r, x.policy, state.Started, failure)
 	} else {
 		failure.Message = fmt.Sprintf("the run ended (%s), and its process did before the result was kept",
 			cmp.Or(end.Reason, end.State))
@@ -61,7 +61,7 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 // recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what
 // it keeps.
 func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
-	if e.keeper.record == nil {
+	if e.record.record == nil {
 		return nil, nil
 	}
 	err = audit.Entries(ctx, db, store.Query{Run: run, Kinds: []string{audit.Run}}, func(entry *audit.Entry) error {
@@ -77,7 +77,7 @@ func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (
 // calls that wait yet, for a person or for their turn to be put to one, the record says then that they are not made.
 func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
 	resp := x.resp
-	if e.keeper.record == nil {
+	if e.record.record == nil {
 		return nil
 	}
 	last := map[int]*audit.Entry{} // of each call
@@ -93,7 +93,7 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, x *execution)
 	notMade := func(entry audit.Entry) {
 		entry.State, entry.Reason, entry.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
 		entry.DecidedBy = &audit.DecidedBy{How: "error"}
-		e.add(ctx, entry)
+		e.record.add(ctx, entry)
 	}
 	for n, entry := range last {
 		at := slices.IndexFunc(resp.Calls, func(c hostfns.Report) bool { return c.Call == n })
@@ -111,7 +111,7 @@ func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, x *execution)
 	}
 	for _, c := range resp.Calls {
 		if last[c.Call] == nil && c.State == hostfns.NotStarted {
-			closed := e.runEntry(resp, &x.request, x.policy)
+			closed := e.record.run(resp, &x.request, x.policy)
 			closed.Kind, closed.Call, closed.Tool = audit.Call, c.Call, c.Tool
 			notMade(closed)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
+	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -100,22 +101,19 @@ type Evaluator struct {
 	options Options
 	log     *slog.Logger
 
-	life     *lifetime
-	news     news // of changes of the configuration and of the tools
-	rules    *rules
-	loader   *loader
-	tools    *registry
-	gate     *hostfns.Gate    // for runs without a caller
-	recorder hostfns.Recorder // of the gate
-	desk     *approvals.Desk
-	grants   *grants
-	journal  *Journal // nil when Options.Recorder or RecordDir is set
-	keeper   *keeper  // its record is nil unless RecordDir is set
-	ends     audit.Ends
-	parked   *waitingRuns
-	texts    textBudget
-	reading  *fair.Budget // programs that are read at once
-	reader   analysis.Reader
+	life    *lifetime
+	news    news // of changes of the configuration and of the tools
+	rules   *rules
+	loader  *loader
+	tools   *registry
+	gate    *hostfns.Gate // for runs without a caller
+	desk    *approvals.Desk
+	grants  *grants
+	record  *recorder
+	parked  *waitingRuns
+	texts   textBudget
+	reading *fair.Budget // programs that are read at once
+	reader  analysis.Reader
 
 	preflight *preflight
 
@@ -163,22 +161,12 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	}
 	e.rules = newRules(o.Log, pins)
 	e.tools = newRegistry(o, e.rules, e.news.publish)
-	recorder := o.Recorder
-	e.keeper = &keeper{e: e}
-	e.ends.Entries = e.entries
-	switch {
-	case recorder != nil:
-	case o.RecordDir != "":
-		recorder = e.keeper
-	default:
-		e.journal = &Journal{log: o.Log}
-		recorder = e.journal
-	}
-	e.desk.Late, e.recorder = e.late(recorder), recorder
-	e.gate = e.tools.gateFor(nil, recorder)
+	e.record = newRecorder(o, e.rules)
+	e.desk.Late = e.record.late
+	e.gate = e.tools.gateFor(nil, e.record.to)
 	e.engine = sync.OnceValues(e.newEngine)
 	e.loader = &loader{
-		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.recordPolicy, changed: e.news.publish,
+		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.record.policy, changed: e.news.publish,
 		roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
 	}
 	if err := e.loader.configure(); err != nil {
@@ -186,12 +174,51 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	}
 	capacity := e.loader.capacity
 	e.parked, e.texts.most = newWaitingRuns(capacity), cmp.Or(capacity.ProgramText, maxTexts)
-	if o.Recorder == nil {
+	if o.Recorder == nil && o.RecordDir != "" {
 		if err := e.keep(); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
 		}
 	}
 	return e, nil
+}
+
+// keep opens the record, and lets the parts keep what outlives the process in its database.
+func (e *Evaluator) keep() error {
+	e.loader.mu.Lock() // the file is watched already
+	defer e.loader.mu.Unlock()
+	cfg, k := e.rules.config(), e.record
+	if err := k.open(e.options.RecordDir, cfg, e.options.Env); err != nil {
+		return err
+	}
+	e.grants.stored, e.rules.sessions.store = k.record.DB, k.record.DB
+	e.desk.Book = StoredQuestions(k.record.DB)
+	k.policy(e.life.ctx, "loaded", cfg, nil)
+	e.life.background(func() { k.clean(e.life.ctx) })
+	for _, c := range e.options.Channels {
+		if q, ok := c.(*approvals.Queue); ok {
+			e.life.background(func() { q.Follow(e.life.ctx, e.desk, e.checkFar) })
+		}
+	}
+	if e.options.GoOn {
+		e.life.background(func() { e.adopt(e.life.ctx) })
+	}
+	return nil
+}
+
+// Store gives the database of the record, for what else has to outlive the process. It is open until Close.
+// An Evaluator without RecordDir has none.
+func (e *Evaluator) Store(ctx context.Context) (*store.DB, error) { return e.record.db(ctx) }
+
+// RecordAccess writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
+// no credential.
+func (e *Evaluator) RecordAccess(ctx context.Context, principal, client, state, detail string) {
+	e.record.access(ctx, principal, client, state, detail)
+}
+
+// RecordEntry writes an entry of another part, such as the console: grants, answers, changes of overlays.
+// It returns when the entry is on the disk, so that what it announces can be left undone.
+func (e *Evaluator) RecordEntry(ctx context.Context, entry audit.Entry) error {
+	return e.record.write(ctx, entry)
 }
 
 // Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
@@ -200,7 +227,7 @@ func (e *Evaluator) Capacity() profiles.Capacity { return capacityOf(e.rules.con
 
 // use makes the servers of a configuration those that are connected to.
 func (e *Evaluator) use(servers []upstream.Server) {
-	e.keeper.learn(servers)
+	e.record.learn(servers)
 	e.tools.manager.Set(servers)
 }
 
@@ -208,7 +235,7 @@ func (e *Evaluator) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.keeper.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.loader.capacity.GuestMemory)})
+	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.loader.capacity.GuestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}
@@ -254,7 +281,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	if engine := e.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}
-	errs = append(errs, e.grants.endSessions(stopping), e.keeper.close(stopping))
+	errs = append(errs, e.grants.endSessions(stopping), e.record.close(stopping))
 	if e.reader.Workers != nil {
 		errs = append(errs, e.reader.Workers.Close())
 	}

@@ -46,4 +46,7 @@ func (j *Journal) Entries() []hostfns.Entry {
 
 // Journal is the record that the Evaluator keeps by itself; nil when
 // Options.Recorder keeps it.
-func (e *Evaluator) Journal() *Journal { return e.journal }
+func (e *Evaluator) Journal() *Journal {
+	j, _ := e.record.to.(*Journal)
+	return j
+}

@@ -84,7 +84,7 @@ func (e *Evaluator) keyOf(r *Request) (*store.Key, error) {
 	if err := checkKey(r.IdempotencyKey); err != nil {
 		return nil, err
 	}
-	if e.keeper.record == nil {
+	if e.record.record == nil {
 		return nil, errors.New("an idempotency key needs a store, and this process has none")
 	}
 	return &store.Key{ID: keyID(r.Principal, r.IdempotencyKey), Request: r.digest()}, nil
@@ -104,7 +104,7 @@ func (e *Evaluator) sameAs(ctx context.Context, key *store.Key, r Request) (*Res
 
 // keyed finds the run that an earlier request with the key began; "" is that there was none.
 func (e *Evaluator) keyed(ctx context.Context, key *store.Key) (run string, err error) {
-	db, err := e.Store(ctx)
+	db, err := e.record.db(ctx)
 	if err != nil {
 		return "", unasked(err)
 	}
@@ -159,7 +159,7 @@ func (e *Evaluator) enroll(
 	if guests, ok := engine.(parker); ok {
 		row.Guest = guests.Hash()
 	}
-	db, err := e.Store(ctx)
+	db, err := e.record.db(ctx)
 	if err == nil {
 		key.Run = run
 		err = db.Enroll(ctx, key, row)

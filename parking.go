@@ -143,7 +143,7 @@ func (s savedRequest) request() Request {
 
 // keep puts the parked run into the database. A run that cannot be put there waits in this process alone.
 func (x *execution) keep(image []byte) {
-	if x.e.keeper.record == nil {
+	if x.e.record.record == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.calls), storeWait)
@@ -152,11 +152,11 @@ func (x *execution) keep(image []byte) {
 	defer context.AfterFunc(x.calls, func() { time.AfterFunc(parkingWait, cancel) })()
 	row, err := x.saved(ctx, image)
 	if err == nil { // whoever goes on with the run takes the ends of its calls from the record
-		err = x.e.keeper.record.Flush(ctx)
+		err = x.e.record.record.Flush(ctx)
 	}
 	var db *store.DB
 	if err == nil {
-		db, err = x.e.Store(ctx)
+		db, err = x.e.record.db(ctx)
 	}
 	defer x.e.parked.turn(x.request.owner())()
 	if err == nil {
@@ -180,7 +180,7 @@ func (x *execution) keep(image []byte) {
 	if x.calls.Err() != nil {
 		return // it has ended meanwhile, and drops what is kept of it
 	}
-	x.e.recordParked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
+	x.e.record.parked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
 	x.follow(row)
 }
 
@@ -280,7 +280,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	if x.row != nil {
 		row.Claim, row.Round = x.row.Claim, x.row.Round
 	}
-	db, err := x.e.Store(ctx)
+	db, err := x.e.record.db(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +311,7 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	db, err := x.e.Store(ctx)
+	db, err := x.e.record.db(ctx)
 	if err == nil {
 		err = db.Begin(ctx, x.row)
 	}
@@ -343,7 +343,7 @@ func (x *execution) leave() bool {
 	if x.row == nil || x.row.Phase != store.Claimed {
 		return false
 	}
-	db, err := x.e.Store(ctx)
+	db, err := x.e.record.db(ctx)
 	if err == nil {
 		x.bindName(ctx, db)
 		err = db.GiveBack(ctx, x.row)
@@ -411,12 +411,12 @@ func (e *Evaluator) draining() bool {
 func (x *execution) finish(failure error) {
 	x.parking.Lock()
 	defer x.parking.Unlock()
-	if x.e.keeper.record == nil || x.row == nil && !x.asking.put.Load() || x.leaving() {
+	if x.e.record.record == nil || x.row == nil && !x.asking.put.Load() || x.leaving() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
-	db, err := x.e.Store(ctx)
+	db, err := x.e.record.db(ctx)
 	if err == nil && x.asking.put.Load() {
 		err = db.WithdrawRun(ctx, x.resp.Run) // those who see its questions elsewhere need not answer any more
 	}
@@ -444,7 +444,7 @@ func (e *Evaluator) finishLater(row *store.ParkedRun, o *store.Outcome) {
 			return
 		case <-time.After(finishAgain):
 		}
-		db, err := e.Store(e.life.ctx)
+		db, err := e.record.db(e.life.ctx)
 		if err == nil {
 			err = db.Finish(e.life.ctx, row, o)
 		}

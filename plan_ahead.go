@@ -128,7 +128,7 @@ func (a *asker) putPlan(
 		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: r.Risk,
 		Proposed: r.Args, Shown: r.Args,
 	}
-	if err := a.e.recorder.Record(ctx, entry); err != nil {
+	if err := a.e.record.to.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	asking := profile.Ask()
@@ -159,7 +159,7 @@ func (a *asker) putPlan(
 	}
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
 	defer cancel()
-	if err := a.e.recorder.Record(recording, entry); err != nil {
+	if err := a.e.record.to.Record(recording, entry); err != nil {
 		if given != nil { // what is not on record does not count
 			err = errors.Join(err, a.e.grants.Revoke(recording, given.ID))
 		}

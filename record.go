@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
@@ -22,11 +24,14 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// A keeper writes what an Evaluator does into a record of package audit.
-type keeper struct {
-	e       *Evaluator
-	record  *audit.Record
-	otlp    *audit.OTLP // nil without a collector
+// A recorder writes what an Evaluator does into a record of package audit.
+type recorder struct {
+	log     *slog.Logger
+	rules   *rules
+	to      hostfns.Recorder // what calls are recorded with; the recorder itself, unless there is no record of package audit
+	ends    audit.Ends
+	record  *audit.Record // nil without a directory for it
+	otlp    *audit.OTLP   // nil without a collector
 	place   RecordPlace
 	key     *audit.Key // nil without a record
 	given   []byte     // what the configuration said about the store when it was opened
@@ -34,13 +39,23 @@ type keeper struct {
 	parkKey []byte // authenticates what parked runs are resumed from
 }
 
-// keep opens the record, if there is a place for one. The database is opened beside the first program.
-func (e *Evaluator) keep() error {
-	if e.options.RecordDir == "" {
-		return nil
+// newRecorder makes one that has no record yet.
+func newRecorder(o Options, r *rules) *recorder {
+	k := &recorder{log: o.Log, rules: r, to: o.Recorder}
+	k.ends.Entries = k.entries
+	switch {
+	case k.to != nil:
+	case o.RecordDir != "":
+		k.to = k
+	default:
+		k.to = &Journal{log: o.Log}
 	}
-	cfg := e.rules.config()
-	place, err := PlaceRecord(e.options.RecordDir, cfg, e.options.Env)
+	return k
+}
+
+// open places the record. The database is opened beside the first program.
+func (k *recorder) open(dir string, cfg *profiles.Config, env func(string) (string, bool)) error {
+	place, err := PlaceRecord(dir, cfg, env)
 	if err != nil {
 		return err
 	}
@@ -48,38 +63,23 @@ func (e *Evaluator) keep() error {
 	if err != nil {
 		return err
 	}
-	e.loader.mu.Lock() // the file is watched already
-	defer e.loader.mu.Unlock()
-	k := e.keeper
 	k.place, k.key = place, key
 	if cfg != nil {
 		k.given = cfg.Store
 	}
-	place.Store.Log, place.Store.SealKey = e.log, key.Derive(sealPurpose)
-	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(e.log), Log: e.log}
+	place.Store.Log, place.Store.SealKey = k.log, key.Derive(sealPurpose)
+	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(k.log), Log: k.log}
 	if place.Collector != "" {
-		k.otlp = audit.NewOTLP(place.Collector, nil, &http.Client{}, e.log)
+		k.otlp = audit.NewOTLP(place.Collector, nil, &http.Client{}, k.log)
 		o.Export = k.otlp.Emit
 	}
 	k.record = audit.New(o)
 	k.parkKey = key.Derive("park runs")
-	e.grants.stored, e.rules.sessions.store = k.record.DB, k.record.DB
-	e.desk.Book = StoredQuestions(k.record.DB)
-	e.recordPolicy(e.life.ctx, "loaded", cfg, nil)
-	e.life.background(func() { k.clean(e.life.ctx) })
-	for _, c := range e.options.Channels {
-		if q, ok := c.(*approvals.Queue); ok {
-			e.life.background(func() { q.Follow(e.life.ctx, e.desk, e.checkFar) })
-		}
-	}
-	if e.options.GoOn {
-		e.life.background(func() { e.adopt(e.life.ctx) })
-	}
 	return nil
 }
 
 // close writes what is left. It is called once, when nothing runs any more.
-func (k *keeper) close(ctx context.Context) error {
+func (k *recorder) close(ctx context.Context) error {
 	if k.record == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (k *keeper) close(ctx context.Context) error {
 
 // Record keeps an entry of the Gate. It returns when the running entry of a call is on the disk; how a call ended
 // goes with the next ones.
-func (k *keeper) Record(ctx context.Context, e hostfns.Entry) error {
+func (k *recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	entry := auditEntry(e)
 	if e.Kind == hostfns.KindRunning {
 		return k.record.Write(ctx, entry)
@@ -148,8 +148,8 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 }
 
 // redaction is what a profile says must not be stored.
-func (k *keeper) redaction(profile string) audit.Redaction {
-	cfg := k.e.rules.config()
+func (k *recorder) redaction(profile string) audit.Redaction {
+	cfg := k.rules.config()
 	if cfg == nil {
 		return audit.Redaction{}
 	}
@@ -163,7 +163,7 @@ func (k *keeper) redaction(profile string) audit.Redaction {
 	return audit.Redaction{Keys: r.Keys, Pointers: r.Pointers, NoDetect: r.NoDetect && !r.Detect}
 }
 
-func (k *keeper) known() []string {
+func (k *recorder) known() []string {
 	if s := k.secrets.Load(); s != nil {
 		return *s
 	}
@@ -171,7 +171,7 @@ func (k *keeper) known() []string {
 }
 
 // learn notes the secrets of a configuration. Those of one that held before stay: programs may still have them.
-func (k *keeper) learn(servers []upstream.Server) {
+func (k *recorder) learn(servers []upstream.Server) {
 	all := slices.Clone(k.known())
 	for i := range servers {
 		values := servers[i].Secrets()
@@ -196,7 +196,7 @@ func random(s string) bool {
 }
 
 // clean removes from the store what ended long ago, and says so in the record.
-func (k *keeper) clean(ctx context.Context) {
+func (k *recorder) clean(ctx context.Context) {
 	for wait := time.Minute; ; wait = time.Hour {
 		select {
 		case <-time.After(wait):
@@ -209,7 +209,7 @@ func (k *keeper) clean(ctx context.Context) {
 		}
 		c, err := db.Clean(ctx, k.place.Keep)
 		if err != nil {
-			k.e.log.Warn("what ended long ago could not be removed from the store", "error", err)
+			k.log.Warn("what ended long ago could not be removed from the store", "error", err)
 		}
 		if c.Any() {
 			data, _ := json.Marshal(map[string]any{ // numbers always can be
@@ -221,58 +221,57 @@ func (k *keeper) clean(ctx context.Context) {
 	}
 }
 
-// Store gives the database of the record, for what else has to outlive the process. It is open until Close.
-// An Evaluator without RecordDir has none.
-func (e *Evaluator) Store(ctx context.Context) (*store.DB, error) {
-	if e.keeper.record == nil {
+// db gives the database of the record, for what else has to outlive the process. It is open until close.
+func (k *recorder) db(ctx context.Context) (*store.DB, error) {
+	if k.record == nil {
 		return nil, errors.New("this evaluator keeps its record in memory; give it a RecordDir")
 	}
-	return e.keeper.record.DB(ctx)
+	return k.record.DB(ctx)
 }
 
-// RecordAccess writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
+// access writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
 // no credential.
-func (e *Evaluator) RecordAccess(ctx context.Context, principal, client, state, detail string) {
-	e.add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
+func (k *recorder) access(ctx context.Context, principal, client, state, detail string) {
+	k.add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
 }
 
-// RecordEntry writes an entry of another part, such as the console: grants, answers, changes of overlays.
+// write writes an entry of another part, such as the console: grants, answers, changes of overlays.
 // It returns when the entry is on the disk, so that what it announces can be left undone.
-func (e *Evaluator) RecordEntry(ctx context.Context, entry audit.Entry) error {
-	if e.keeper.record == nil {
+func (k *recorder) write(ctx context.Context, entry audit.Entry) error {
+	if k.record == nil {
 		return nil
 	}
-	return e.keeper.record.Write(ctx, entry)
+	return k.record.Write(ctx, entry)
 }
 
-// recordNotStarted writes that a program was refused before it became a run, which has an ID in the record alone.
-func (e *Evaluator) recordNotStarted(ctx context.Context, r *Request, p *policy, why error) {
-	if e.keeper.record == nil {
+// notStarted writes that a program was refused before it became a run, which has an ID in the record alone.
+func (k *recorder) notStarted(ctx context.Context, r *Request, p *policy, why error) {
+	if k.record == nil {
 		return
 	}
-	entry := e.runEntry(&Response{Run: newRunID()}, r, p)
+	entry := k.run(&Response{Run: newRunID()}, r, p)
 	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // below it is told what the caller may do
 	if unchecked, ok := errors.AsType[*PreflightError](why); ok {
 		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
 	}
-	e.add(ctx, entry)
+	k.add(ctx, entry)
 }
 
-func (e *Evaluator) add(ctx context.Context, entry audit.Entry) {
-	if e.keeper.record == nil {
+func (k *recorder) add(ctx context.Context, entry audit.Entry) {
+	if k.record == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
 	defer cancel()
-	if err := e.keeper.record.Add(ctx, entry); err != nil {
-		e.log.Error("an entry could not be recorded", "kind", entry.Kind, "run", entry.Run, "error", err)
+	if err := k.record.Add(ctx, entry); err != nil {
+		k.log.Error("an entry could not be recorded", "kind", entry.Kind, "run", entry.Run, "error", err)
 	}
 }
 
-// recordPolicy writes which rules hold from now on, or that a change was rejected.
-func (e *Evaluator) recordPolicy(ctx context.Context, state string, cfg *profiles.Config, problem error) {
-	if e.keeper.record == nil {
+// policy writes which rules hold from now on, or that a change was rejected.
+func (k *recorder) policy(ctx context.Context, state string, cfg *profiles.Config, problem error) {
+	if k.record == nil {
 		return
 	}
 	entry := audit.Entry{Kind: audit.Policy, State: state}
@@ -288,49 +287,49 @@ func (e *Evaluator) recordPolicy(ctx context.Context, state string, cfg *profile
 		}
 		data := map[string]any{"file": cfg.Path, "digest": cfg.Digest, "default": cfg.Default, "floor": cfg.Floor, "profiles": digests}
 		entry.Data, _ = json.Marshal(data) // strings always can be
-		if k := e.keeper; state == "changed" && !bytes.Equal(k.given, cfg.Store) {
-			e.log.Warn(`the key "store" was changed; the record goes on where it is until codemode is started again`)
+		if state == "changed" && !bytes.Equal(k.given, cfg.Store) {
+			k.log.Warn(`the key "store" was changed; the record goes on where it is until codemode is started again`)
 		}
 	}
-	e.add(ctx, entry)
+	k.add(ctx, entry)
 }
 
-// recordBegin writes that a program begins.
-func (e *Evaluator) recordBegin(ctx context.Context, resp *Response, r *Request, p *policy) {
-	if e.keeper.record == nil {
+// begin writes that a program begins.
+func (k *recorder) begin(ctx context.Context, resp *Response, r *Request, p *policy) {
+	if k.record == nil {
 		return
 	}
-	entry := e.runEntry(resp, r, p)
+	entry := k.run(resp, r, p)
 	entry.State = audit.Running
 	// The text comes with the end, when it is known which of the values in it are secrets.
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
-	e.add(ctx, entry)
+	k.add(ctx, entry)
 }
 
-// recordParked writes that a run is put away or taken out again.
-func (e *Evaluator) recordParked(x *execution, state, detail string) {
-	if e.keeper.record == nil {
+// parked writes that a run is put away or taken out again.
+func (k *recorder) parked(x *execution, state, detail string) {
+	if k.record == nil {
 		return
 	}
-	entry := e.runEntry(x.resp, &x.request, x.policy)
+	entry := k.run(x.resp, &x.request, x.policy)
 	entry.State, entry.Detail = state, detail
-	e.add(x.ctx, entry)
+	k.add(x.ctx, entry)
 }
 
-func (e *Evaluator) runEntry(resp *Response, r *Request, p *policy) audit.Entry {
+func (k *recorder) run(resp *Response, r *Request, p *policy) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Script: r.Script,
 		Profile: cmp.Or(r.Profile, profileName(p)), ProfileDigest: p.digest(),
 	}
 }
 
-// recordEnd writes how a program ended. When it called anything, the end of its calls and of itself are on the
+// end writes how a program ended. When it called anything, the end of its calls and of itself are on the
 // disk before anybody is told.
-func (e *Evaluator) recordEnd(ctx context.Context, resp *Response, r *Request, p *policy, started time.Time, failure error) {
-	if e.keeper.record == nil {
+func (k *recorder) end(ctx context.Context, resp *Response, r *Request, p *policy, started time.Time, failure error) {
+	if k.record == nil {
 		return
 	}
-	entry := e.runEntry(resp, r, p)
+	entry := k.run(resp, r, p)
 	entry.State, entry.Reason = audit.OK, resp.Outcome(failure)
 	entry.Program = &audit.Program{Name: resp.name, Text: r.Code}
 	if !started.IsZero() {
@@ -353,14 +352,43 @@ func (e *Evaluator) recordEnd(ctx context.Context, resp *Response, r *Request, p
 		entry.Data, _ = json.Marshal(map[string]any{"calls": counts}) // numbers always can be
 	}
 	if len(resp.Calls) == 0 {
-		e.add(ctx, entry)
+		k.add(ctx, entry)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
 	defer cancel()
-	if err := e.keeper.record.AddSynced(ctx, entry); err != nil {
-		e.log.Error("the end of a run is not recorded yet", "run", resp.Run, "error", err)
+	if err := k.record.AddSynced(ctx, entry); err != nil {
+		k.log.Error("the end of a run is not recorded yet", "run", resp.Run, "error", err)
 	}
 }
 
-var _ hostfns.Recorder = (*keeper)(nil)
+// entries reads the record.
+func (k *recorder) entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
+	db, err := k.db(ctx)
+	if err != nil {
+		return err
+	}
+	return audit.Entries(ctx, db, q, f)
+}
+
+var _ hostfns.Recorder = (*recorder)(nil)
+
+// late records an answer that came when the question was decided.
+func (k *recorder) late(l approvals.LateAnswer) {
+	ctx, cancel := context.WithTimeout(context.Background(), noteWait)
+	defer cancel()
+	verdict := "refused"
+	if l.Reply.Decision == approvals.AllowOnce {
+		verdict = "allowed"
+	}
+	r := l.Request
+	err := k.to.Record(ctx, hostfns.Entry{
+		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
+		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
+		Verdict: call.Ask.String(), Risk: r.Risk, Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
+		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: approvals.Words(l.Reply.Reason),
+	})
+	if err != nil {
+		k.log.Error("a late answer could not be recorded", "run", r.Run, "call", r.Call, "error", err)
+	}
+}

@@ -31,7 +31,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 		return nil, err
 	}
 	defer e.life.running.Done()
-	db, err := e.Store(ctx)
+	db, err := e.record.db(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRun, err)
 	}
