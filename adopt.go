@@ -86,7 +86,7 @@ func (e *Evaluator) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 		return false
 	}
 	r := state.Request.request()
-	policy, _, err := e.prepare(&r)
+	policy, _, err := e.rules.prepare(e.life.ctx, &r)
 	return err == nil && state.Under.same(e.savedRules(policy))
 }
 
@@ -225,15 +225,15 @@ func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedR
 	}
 	r := state.Request.request()
 	code := r.Code // what runs is the text that ran; a saved program may have changed meanwhile
-	policy, _, err := e.prepare(&r)
+	policy, _, err := e.rules.prepare(e.life.ctx, &r)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.Code = code
 	resp := &Response{Run: row.Run, name: cmp.Or(r.Name, "program.ts"), source: code}
-	limits, reply := e.limits(policy.profile())
+	limits, reply := e.rules.limits(policy.profile())
 	resp.limit = reply
-	program, problems, err := e.reader.Compile(ctx, resp.name, code)
+	program, problems, err := e.programs.reader.Compile(ctx, resp.name, code)
 	if err != nil {
 		return nil, nil, err
 	}

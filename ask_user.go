@@ -49,7 +49,7 @@ func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage
 		return nil, err
 	}
 	defer e.life.running.Done()
-	policy, _, err := e.prepare(&r)
+	policy, _, err := e.rules.prepare(e.life.ctx, &r)
 	if err != nil {
 		return nil, err
 	}

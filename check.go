@@ -110,7 +110,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 		return nil, err
 	}
 	defer e.life.running.Done()
-	policy, saved, err := e.prepare(&r)
+	policy, saved, err := e.rules.prepare(e.life.ctx, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +120,11 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	}
 	profile := policy.profile()
 	plan.Required = profile != nil && profile.RequirePreflight()
-	limits, _ := e.limits(profile)
+	limits, _ := e.rules.limits(profile)
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := e.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := e.programs.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}

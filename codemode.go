@@ -16,7 +16,6 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -101,19 +100,18 @@ type Evaluator struct {
 	options Options
 	log     *slog.Logger
 
-	life    *lifetime
-	news    news // of changes of the configuration and of the tools
-	rules   *rules
-	loader  *loader
-	tools   *registry
-	gate    *hostfns.Gate // for runs without a caller
-	desk    *approvals.Desk
-	grants  *grants
-	record  *recorder
-	parked  *waitingRuns
-	texts   textBudget
-	reading *fair.Budget // programs that are read at once
-	reader  analysis.Reader
+	life     *lifetime
+	news     news // of changes of the configuration and of the tools
+	rules    *rules
+	loader   *loader
+	tools    *registry
+	gate     *hostfns.Gate // for runs without a caller
+	desk     *approvals.Desk
+	grants   *grants
+	record   *recorder
+	parked   *waitingRuns
+	texts    textBudget
+	programs *programs
 
 	preflight *preflight
 
@@ -148,11 +146,11 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		desk:       &approvals.Desk{},
 		grants:     &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
 		executions: map[*execution]bool{},
-		reading:    fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading),
+		programs:   newPrograms(),
 	}
 	if len(o.Worker) > 0 {
-		e.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
-		e.life.background(e.reader.Workers.Start)
+		e.programs.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
+		e.life.background(e.programs.reader.Workers.Start)
 	}
 	e.preflight = newPreflight(cmp.Or(o.PreflightSecret, secret))
 	pins, err := openPins(o.StateDir)
@@ -282,8 +280,8 @@ func (e *Evaluator) Close(ctx context.Context) error {
 		errs = append(errs, engine.Close(stopping))
 	}
 	errs = append(errs, e.grants.endSessions(stopping), e.record.close(stopping))
-	if e.reader.Workers != nil {
-		errs = append(errs, e.reader.Workers.Close())
+	if e.programs.reader.Workers != nil {
+		errs = append(errs, e.programs.reader.Workers.Close())
 	}
 	if e.loader != nil {
 		errs = append(errs, e.loader.closeFolders())

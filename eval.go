@@ -147,7 +147,7 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	defer e.life.running.Done()
-	policy, saved, err := e.prepare(&r)
+	policy, saved, err := e.rules.prepare(e.life.ctx, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	resp := &Response{Run: newRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
-	limits, reply := e.limits(policy.profile())
+	limits, reply := e.rules.limits(policy.profile())
 	resp.limit = reply
 	if len(r.Code) > limits.ProgramBytes {
 		err := &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)}
@@ -182,7 +182,7 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 	if e.own.Load() == nil {
 		e.life.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
-	program, problems, err := e.read(ctx, r.owner(), resp.name, r.Code)
+	program, problems, err := e.programs.read(ctx, r.owner(), resp.name, r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -217,18 +217,6 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 	x.run = e.tools.gateFor(r.Caller, e.record.to).Run(x.info())
 	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
-}
-
-// maxReading is how many programs of one owner wait to be compiled.
-const maxReading = 256
-
-// read compiles a program, when it is its owner's turn.
-func (e *Evaluator) read(ctx context.Context, owner, name, code string) (*analysis.Program, []analysis.Problem, error) {
-	if err := e.reading.Acquire(ctx, owner, 1); err != nil {
-		return nil, nil, fmt.Errorf("not started: %w", err)
-	}
-	defer e.reading.Release(owner, 1)
-	return e.reader.Compile(ctx, name, code)
 }
 
 // newExecution announces a run; done is called when it has ended.
@@ -277,7 +265,7 @@ func (x *execution) info() hostfns.RunInfo {
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
 		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: written(x.program, policy.profile()),
-		CallTimeout: x.e.callTimeout(policy.profile()), ArgumentBytes: x.limits.ArgumentBytes,
+		CallTimeout: x.e.rules.callTimeout(policy.profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
 				x.cancel(errRefusals)
@@ -316,34 +304,6 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	return err
 }
 
-// prepare finds what a request is to run, and the policy that it runs under.
-// The saved program is nil when the request brings its own.
-func (e *Evaluator) prepare(r *Request) (*policy, *savedProgram, error) {
-	var saved *savedProgram
-	if r.Script != "" {
-		var err error
-		if saved, err = e.load(r); err != nil {
-			return nil, nil, err
-		}
-	}
-	if len(r.Role) > maxRole {
-		return nil, nil, fmt.Errorf("the role has %d bytes, the limit is %d", len(r.Role), maxRole)
-	}
-	subject, err := e.rules.subject(e.life.ctx, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	policy, err := e.rules.bind(r.Profile, subject)
-	if err != nil {
-		return nil, nil, err
-	}
-	policy.owner = r.owner()
-	if saved != nil {
-		policy.within = saved.rule.Limits
-	}
-	return policy, saved, nil
-}
-
 // canceled describes the end of a run whose context ended: an exception that
 // came of it, because calls failed, is not the program's.
 func canceled(ended *sandbox.Error, cause error) error {
@@ -366,43 +326,6 @@ func queued(run *hostfns.Run, result *sandbox.Result) int {
 		return 0
 	}
 	return max(result.Usage.Calls-run.Seen(), 0)
-}
-
-// limits are those of the profile, else of the configuration, else the
-// defaults. reply bounds the text that Response.Text gives.
-func (e *Evaluator) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
-	l = sandbox.DefaultLimits()
-	reply = DefaultTextBytes
-	apply := func(from profiles.Limits) {
-		l.CPU, l.Wall = cmp.Or(from.CPU, l.CPU), cmp.Or(from.Wall, l.Wall)
-		l.Memory = cmp.Or(from.Memory, l.Memory)
-		l.Calls, l.InFlight = cmp.Or(from.Calls, l.Calls), cmp.Or(from.InFlight, l.InFlight)
-		l.ArgumentBytes = cmp.Or(from.ArgumentBytes, l.ArgumentBytes)
-		l.ConsoleBytes, l.ProgramBytes = cmp.Or(from.ConsoleBytes, l.ConsoleBytes), cmp.Or(from.ProgramBytes, l.ProgramBytes)
-		reply = cmp.Or(from.ResultBytes, reply)
-	}
-	if cfg := e.rules.config(); cfg != nil {
-		apply(cfg.Limits)
-	}
-	if p != nil {
-		apply(p.Bounded(profiles.Limits{
-			CPU: l.CPU, Wall: l.Wall, Memory: l.Memory, Calls: l.Calls, InFlight: l.InFlight, ArgumentBytes: l.ArgumentBytes,
-			ConsoleBytes: l.ConsoleBytes, ProgramBytes: l.ProgramBytes, ResultBytes: reply,
-		}))
-	}
-	l.ResultBytes = max(l.ResultBytes, reply)
-	return l, reply
-}
-
-func (e *Evaluator) callTimeout(p *profiles.Profile) time.Duration {
-	timeout := hostfns.DefaultCallTimeout
-	if cfg := e.rules.config(); cfg != nil {
-		timeout = cmp.Or(cfg.Limits.Call, timeout)
-	}
-	if p != nil {
-		timeout = p.Bounded(profiles.Limits{Call: timeout}).Call
-	}
-	return timeout
 }
 
 func profileName(p *policy) string {

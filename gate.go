@@ -99,7 +99,7 @@ func (e *DeniedError) Is(target error) bool {
 // Gate begins a run of tools of one's own.
 func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	r := Request{Profile: o.Profile, Channels: o.Channels, Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role}
-	policy, _, err := e.prepare(&r)
+	policy, _, err := e.rules.prepare(e.life.ctx, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +110,11 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	g.ctx, g.cancel = context.WithCancelCause(e.life.ctx)
 	asking := e.newAsker(&r, policy, nil)
 	asking.display = g.display
-	limits, _ := e.limits(policy.profile())
+	limits, _ := e.rules.limits(policy.profile())
 	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.to, Sender: ownSender{g}, Log: e.log})
 	g.run = passage.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
-		Policy: policy, Asker: asking, CallTimeout: e.callTimeout(policy.profile()), ArgumentBytes: limits.ArgumentBytes,
+		Policy: policy, Asker: asking, CallTimeout: e.rules.callTimeout(policy.profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
 				g.cancel(errRefusals)

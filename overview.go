@@ -40,9 +40,9 @@ func (e *Evaluator) Limits(profile string) string {
 	if bound, err := e.rules.bind(profile, profiles.Subject{}); err == nil {
 		p = bound.profile()
 	}
-	l, reply := e.limits(p)
+	l, reply := e.rules.limits(p)
 	return fmt.Sprintf("%s in all without the time of people, %s of them computing; %d calls, %d at once, %s each; answer %s",
-		brief(l.Wall), brief(l.CPU), l.Calls, l.InFlight, brief(e.callTimeout(p)), size(reply))
+		brief(l.Wall), brief(l.CPU), l.Calls, l.InFlight, brief(e.rules.callTimeout(p)), size(reply))
 }
 
 // brief writes a duration without its zeros: 1m, 90s.

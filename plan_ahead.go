@@ -58,15 +58,15 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 		return nil, err
 	}
 	defer e.life.running.Done()
-	policy, _, err := e.prepare(&r)
+	policy, _, err := e.rules.prepare(e.life.ctx, &r)
 	if err != nil {
 		return nil, err
 	}
 	profile := policy.profile()
-	if limits, _ := e.limits(profile); len(r.Code) > limits.ProgramBytes {
+	if limits, _ := e.rules.limits(profile); len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := e.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := e.programs.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}

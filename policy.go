@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -159,4 +160,32 @@ func (a *askCounter) count(now time.Time, owner string) (lastMinute, pending int
 		delete(a.of, owner)
 	}
 	return len(one.times), one.pending
+}
+
+// prepare finds what a request is to run, and the policy that it runs under.
+// The saved program is nil when the request brings its own.
+func (r *rules) prepare(ctx context.Context, q *Request) (*policy, *savedProgram, error) {
+	var saved *savedProgram
+	if q.Script != "" {
+		var err error
+		if saved, err = r.load(q); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(q.Role) > maxRole {
+		return nil, nil, fmt.Errorf("the role has %d bytes, the limit is %d", len(q.Role), maxRole)
+	}
+	subject, err := r.subject(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	policy, err := r.bind(q.Profile, subject)
+	if err != nil {
+		return nil, nil, err
+	}
+	policy.owner = q.owner()
+	if saved != nil {
+		policy.within = saved.rule.Limits
+	}
+	return policy, saved, nil
 }

@@ -110,8 +110,10 @@ func canonical(name string) (string, error) {
 const maxScripts = 200
 
 // Scripts lists the saved programs that may be run, by name.
-func (e *Evaluator) Scripts(ctx context.Context) []Script {
-	now := e.rules.current.Load()
+func (e *Evaluator) Scripts(ctx context.Context) []Script { return e.rules.savedScripts(ctx) }
+
+func (r *rules) savedScripts(ctx context.Context) []Script {
+	now := r.current.Load()
 	cfg, root := now.config, now.scripts
 	if cfg == nil || cfg.Scripts == nil || root == nil {
 		return nil
@@ -139,7 +141,7 @@ func (e *Evaluator) Scripts(ctx context.Context) []Script {
 				continue
 			}
 			seen[name] = true
-			if saved, err := e.script(name); err == nil {
+			if saved, err := r.script(name); err == nil {
 				list = append(list, saved.Script)
 			}
 		}
@@ -150,7 +152,7 @@ func (e *Evaluator) Scripts(ctx context.Context) []Script {
 
 // Script is the saved program of that name, as it is now. The error is a [*ScriptError] if nobody allowed it.
 func (e *Evaluator) Script(name string) (Script, error) {
-	saved, err := e.script(name)
+	saved, err := e.rules.script(name)
 	if err != nil {
 		return Script{}, err
 	}
@@ -158,8 +160,8 @@ func (e *Evaluator) Script(name string) (Script, error) {
 }
 
 // script reads a saved program, if a rule allows it as it is now.
-func (e *Evaluator) script(name string) (*savedProgram, error) {
-	now := e.rules.current.Load()
+func (r *rules) script(name string) (*savedProgram, error) {
+	now := r.current.Load()
 	cfg, root := now.config, now.scripts
 	refuse := func(format string, args ...any) (*savedProgram, error) {
 		return nil, &ScriptError{Name: name, Detail: fmt.Sprintf(format, args...)}
@@ -179,7 +181,7 @@ func (e *Evaluator) script(name string) (*savedProgram, error) {
 	if len(rules) == 0 {
 		return refuse("there is no such saved program, or nobody allowed it")
 	}
-	limits, _ := e.limits(cfg.Profile(rules[0].Profile))
+	limits, _ := r.limits(cfg.Profile(rules[0].Profile))
 	code, err := readScript(root.root, name, limits.ProgramBytes)
 	if err != nil {
 		return refuse("%v", err)
@@ -245,18 +247,18 @@ func firstComment(code string) string {
 
 // load puts the text of the saved program that a request names into it, with
 // the profile it runs under.
-func (e *Evaluator) load(r *Request) (*savedProgram, error) {
-	saved, err := e.script(r.Script)
+func (r *rules) load(q *Request) (*savedProgram, error) {
+	saved, err := r.script(q.Script)
 	if err != nil {
 		return nil, err
 	}
-	if saved.Profile != "" && saved.Profile != r.Profile {
-		if r.Bound {
-			return nil, &ScriptError{Name: r.Script, Detail: fmt.Sprintf("it runs under the profile %s, and only %s is offered here", saved.Profile, r.Profile)}
+	if saved.Profile != "" && saved.Profile != q.Profile {
+		if q.Bound {
+			return nil, &ScriptError{Name: q.Script, Detail: fmt.Sprintf("it runs under the profile %s, and only %s is offered here", saved.Profile, q.Profile)}
 		}
-		r.Profile = saved.Profile
+		q.Profile = saved.Profile
 	}
-	r.Code, r.Name = saved.code, path.Base(saved.Name)
+	q.Code, q.Name = saved.code, path.Base(saved.Name)
 	return saved, nil
 }
 

@@ -1,0 +1,47 @@
+package codemode
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// limits are those of the profile, else of the configuration, else the
+// defaults. reply bounds the text that Response.Text gives.
+func (r *rules) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
+	l = sandbox.DefaultLimits()
+	reply = DefaultTextBytes
+	apply := func(from profiles.Limits) {
+		l.CPU, l.Wall = cmp.Or(from.CPU, l.CPU), cmp.Or(from.Wall, l.Wall)
+		l.Memory = cmp.Or(from.Memory, l.Memory)
+		l.Calls, l.InFlight = cmp.Or(from.Calls, l.Calls), cmp.Or(from.InFlight, l.InFlight)
+		l.ArgumentBytes = cmp.Or(from.ArgumentBytes, l.ArgumentBytes)
+		l.ConsoleBytes, l.ProgramBytes = cmp.Or(from.ConsoleBytes, l.ConsoleBytes), cmp.Or(from.ProgramBytes, l.ProgramBytes)
+		reply = cmp.Or(from.ResultBytes, reply)
+	}
+	if cfg := r.config(); cfg != nil {
+		apply(cfg.Limits)
+	}
+	if p != nil {
+		apply(p.Bounded(profiles.Limits{
+			CPU: l.CPU, Wall: l.Wall, Memory: l.Memory, Calls: l.Calls, InFlight: l.InFlight, ArgumentBytes: l.ArgumentBytes,
+			ConsoleBytes: l.ConsoleBytes, ProgramBytes: l.ProgramBytes, ResultBytes: reply,
+		}))
+	}
+	l.ResultBytes = max(l.ResultBytes, reply)
+	return l, reply
+}
+
+func (r *rules) callTimeout(p *profiles.Profile) time.Duration {
+	timeout := hostfns.DefaultCallTimeout
+	if cfg := r.config(); cfg != nil {
+		timeout = cmp.Or(cfg.Limits.Call, timeout)
+	}
+	if p != nil {
+		timeout = p.Bounded(profiles.Limits{Call: timeout}).Call
+	}
+	return timeout
+}
