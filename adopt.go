@@ -24,7 +24,7 @@ const adoptEvery = 30 * time.Second
 const stateResumed = "resumed"
 
 // adopt goes on with the runs of processes that are gone, until ctx ends.
-func (e *Evaluator) adopt(ctx context.Context) {
+func (e *executor) adopt(ctx context.Context) {
 	for ctx.Err() == nil {
 		db, err := e.record.db(ctx)
 		if err == nil {
@@ -37,7 +37,7 @@ func (e *Evaluator) adopt(ctx context.Context) {
 	}
 }
 
-func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
+func (e *executor) adoptFrom(ctx context.Context, db *store.DB) {
 	changed, stop := db.Watch(store.Approvals, store.Parked)
 	defer stop()
 	for {
@@ -77,7 +77,7 @@ func (e *Evaluator) adoptFrom(ctx context.Context, db *store.DB) {
 }
 
 // mayGoOn reports whether a run is one that this process should go on with. Others may be another's, of a fleet or beside this one.
-func (e *Evaluator) mayGoOn(row *store.ParkedRun, fleet bool) bool {
+func (e *executor) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 	var state savedRun
 	if err := json.Unmarshal(row.State, &state); err != nil || state.V != savedVersion {
 		return false
@@ -100,7 +100,7 @@ const (
 )
 
 // turnOf finds out whose turn it is. A run goes on when a person has answered, or nobody was asked before its process was gone.
-func (e *Evaluator) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRun) turn {
+func (e *executor) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRun) turn {
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {
 		e.log.Warn("a run whose process is gone cannot be gone on with", "run", row.Run, "error", err)
@@ -164,7 +164,7 @@ func insteadOf(was *store.Approval) string {
 }
 
 // goOn goes on with a run, if no other process does.
-func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
+func (e *executor) goOn(ctx context.Context, db *store.DB, run string) {
 	engine, err := e.engine()
 	guests, ok := engine.(parker)
 	if err != nil || !ok {
@@ -205,7 +205,7 @@ func (e *Evaluator) goOn(ctx context.Context, db *store.DB, run string) {
 
 // giveBack lets another process have a run that this one has claimed and not begun to go on with. If that cannot be
 // noted, they find out with the end of this process.
-func (e *Evaluator) giveBack(db *store.DB, row *store.ParkedRun) {
+func (e *executor) giveBack(db *store.DB, row *store.ParkedRun) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life.ctx), storeWait)
 	defer cancel()
 	if err := db.GiveBack(ctx, row); err != nil {
@@ -215,7 +215,7 @@ func (e *Evaluator) giveBack(db *store.DB, row *store.ParkedRun) {
 }
 
 // revive makes an execution of what is kept of a run. Nothing has happened yet when it returns.
-func (e *Evaluator) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine parker) (x *execution, done func(), err error) {
+func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine parker) (x *execution, done func(), err error) {
 	if row.Guest != engine.Hash() {
 		return nil, nil, fmt.Errorf("it ran in another guest, %.12s, this is %.12s", row.Guest, engine.Hash())
 	}
@@ -310,7 +310,7 @@ func whyOrphaned(row *store.ParkedRun) string {
 }
 
 // guestHash is that of the guest that programs run in here.
-func (e *Evaluator) guestHash() string {
+func (e *executor) guestHash() string {
 	if engine, err := e.engine(); err == nil {
 		if guests, ok := engine.(parker); ok {
 			return guests.Hash()
@@ -322,6 +322,10 @@ func (e *Evaluator) guestHash() string {
 // Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
 // there is no such run of that principal.
 func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, error) {
+	return e.runs.outcome(ctx, run, principal)
+}
+
+func (e *executor) outcome(ctx context.Context, run, principal string) (*Ended, error) {
 	db, err := e.record.db(ctx)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	a := e.newAsker(&r, policy, nil)
+	a := e.people.newAsker(&r, policy, nil)
 	answer, err := a.inquire(ctx, &hostfns.Inquiry{Run: newRunID(), Profile: cmp.Or(r.Profile, profileName(policy)), Args: args})
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: call.Ask.String(), Risk: approvals.Low,
 		Proposed: args, Shown: args,
 	}
-	if err := a.e.record.to.Record(ctx, entry); err != nil {
+	if err := a.people.record.to.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	got := a.putInquiry(ctx, profile, &approvals.Request{
@@ -111,7 +111,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 	entry.Result, _ = json.Marshal(answer) // strings always can be
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
 	defer cancel()
-	if err := a.e.record.to.Record(recording, entry); err != nil {
+	if err := a.people.record.to.Record(recording, entry); err != nil {
 		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
 	}
 	return answer, nil
@@ -129,14 +129,14 @@ func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *ap
 			return approvals.Answer{How: approvals.ByNobody, Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"}
 		}
 	}
-	defer a.e.rules.asks.begin(time.Now(), a.policy.owner)()
+	defer a.people.rules.asks.begin(time.Now(), a.policy.owner)()
 	defer a.patience.begin()()
-	return a.e.desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
+	return a.people.desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
 }
 
 // exhausted says which limit keeps a program from asking once more; "" is none.
 func (a *asker) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
-	lastMinute, pending := a.e.rules.asks.count(a.policy.now(), a.policy.owner)
+	lastMinute, pending := a.people.rules.asks.count(a.policy.now(), a.policy.owner)
 	l := profile.Bounded(askUserLimits)
 	for _, x := range []struct {
 		limit, used int
@@ -264,7 +264,7 @@ type Presence struct {
 // are left out.
 func (e *Evaluator) People() []Presence {
 	var all []Presence
-	for _, c := range e.options.Channels {
+	for _, c := range e.people.channels {
 		if attended, ok := c.(interface{ Present() int }); ok {
 			all = append(all, Presence{c.Name(), attended.Present()})
 		}

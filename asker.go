@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,10 +17,21 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
+// people are those who can be asked, and what they have allowed.
+type people struct {
+	log      *slog.Logger
+	rules    *rules
+	tools    *registry
+	record   *recorder
+	desk     *approvals.Desk
+	grants   *grants
+	channels []approvals.Channel // beside those of each request
+}
+
 // asker puts the questions of one run to people over the channels that the
 // run's caller has, and those of the Evaluator.
 type asker struct {
-	e         *Evaluator
+	people    *people
 	policy    *policy
 	principal string
 	session   string
@@ -80,10 +92,10 @@ func (p *patience) used() time.Duration {
 	return p.spent
 }
 
-func (e *Evaluator) newAsker(r *Request, p *policy, program *analysis.Program) *asker {
+func (w *people) newAsker(r *Request, p *policy, program *analysis.Program) *asker {
 	a := &asker{
-		e: e, policy: p, principal: r.Principal, session: r.Session, client: r.Client, caller: r.Caller, turn: make(chan struct{}, 1), trace: &approvals.Trace{},
-		channels: append(slices.Clone(r.Channels), e.options.Channels...),
+		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Client, caller: r.Caller, turn: make(chan struct{}, 1), trace: &approvals.Trace{},
+		channels: append(slices.Clone(r.Channels), w.channels...),
 	}
 	if program == nil { // a question without a run
 		return a
@@ -152,7 +164,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 	offers := !a.asked && !a.hasEarlier() && !a.planned.Load()
 	a.asked = true
 	a.put.Store(true)
-	defer a.e.rules.asks.begin(time.Now(), a.policy.owner)()
+	defer a.people.rules.asks.begin(time.Now(), a.policy.owner)()
 	defer a.patience.begin()()
 	var calls []*approvals.Request
 	var numbers []int
@@ -191,7 +203,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 	}
 	defer a.tellCaller(calls, channels, time.Now().Add(timeout))()
 	expected := expects(channels)
-	a.e.desk.AskAll(ctx, calls, channels, approvals.Options{
+	a.people.desk.AskAll(ctx, calls, channels, approvals.Options{
 		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly, Leaving: a.leaving,
 		Await: asking.Awaits(expected, fallback),
 		Answered: func(i int, answer approvals.Answer) {
@@ -282,7 +294,7 @@ func unreachable(tried []approvals.Try) bool {
 func (a *asker) answer(ctx context.Context, run string, call int, got approvals.Answer) hostfns.Answer {
 	if a.claim == nil { // a question without a run
 	} else if err := a.claim(ctx, []int{call}); err != nil {
-		a.e.log.Warn("a person's answer does not count: the run could not be claimed", "run", run, "call", call, "error", err)
+		a.people.log.Warn("a person's answer does not count: the run could not be claimed", "run", run, "call", call, "error", err)
 		return hostfns.Answer{How: "none", Code: approvals.CodeCanceled, Detail: "the store of runs could not be asked who goes on with this one"}
 	}
 	answer := hostfns.Answer{
@@ -325,7 +337,7 @@ func (anywhere) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply,
 // use takes a yes for the call as it is now, and keeps what it is to be remembered for.
 func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Question) error {
 	return func(ctx context.Context, now *hostfns.Question) error {
-		switch err := a.e.desk.Use(ctx, answer.Ticket, a.request(now)); {
+		switch err := a.people.desk.Use(ctx, answer.Ticket, a.request(now)); {
 		case errors.Is(err, approvals.ErrChanged):
 			return fmt.Errorf("%w: %w", hostfns.ErrChanged, err)
 		case errors.Is(err, approvals.ErrTaken):
@@ -353,15 +365,15 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 	reading, cancel := context.WithTimeout(ctx, grantWait)
 	defer cancel()
 	a.foretold(reading, q)
-	g, err := approvals.Granted(reading, a.e.grants, r, a.policy.now())
+	g, err := approvals.Granted(reading, a.people.grants, r, a.policy.now())
 	if err != nil {
-		a.e.log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
+		a.people.log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
 	}
 	if g == nil {
 		return hostfns.Answer{}, false
 	}
 	if was := a.earlier(q.Call); was != nil {
-		if !a.e.desk.WithdrawUnanswered(reading, was.ID) {
+		if !a.people.desk.WithdrawUnanswered(reading, was.ID) {
 			return hostfns.Answer{}, false // a person has answered it since: that counts, and a no above all
 		}
 		a.putAgain(q.Call)
@@ -372,7 +384,7 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 // request describes a call to package approvals.
 func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{
-		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.e.rules.server(q.Tool.Server).identity, Definition: q.Tool.Digest,
+		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.rules.server(q.Tool.Server).identity, Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: q.Decision.Digest,
 		Risk: string(q.Decision.Risk), Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
@@ -426,4 +438,4 @@ func terms(d call.Decision) approvals.Terms {
 }
 
 // Grants keeps what people have allowed for more than one call.
-func (e *Evaluator) Grants() approvals.Keeper { return e.grants }
+func (e *Evaluator) Grants() approvals.Keeper { return e.people.grants }

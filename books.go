@@ -142,8 +142,8 @@ func stillAsks(a *store.Approval) bool {
 
 // checkFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
 // them too, and decides on them anew.
-func (e *Evaluator) checkFar(r *approvals.Request, args json.RawMessage) error {
-	t, err := e.tools.catalog.Find(r.Name)
+func (w *people) checkFar(r *approvals.Request, args json.RawMessage) error {
+	t, err := w.tools.catalog.Find(r.Name)
 	if err != nil {
 		return err
 	}

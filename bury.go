@@ -15,7 +15,7 @@ import (
 )
 
 // bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks. Why is a sentence.
-func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
+func (e *executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
 	// A process that stops does not leave it half done.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
@@ -47,7 +47,7 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 			failure.Message += ": " + end.Detail
 		}
 	}
-	if err := e.grants.endRun(ctx, run, true); err != nil {
+	if err := e.people.grants.endRun(ctx, run, true); err != nil {
 		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)
 	}
 	if err := db.WithdrawRun(ctx, run); err != nil {
@@ -60,7 +60,7 @@ func (e *Evaluator) bury(ctx context.Context, db *store.DB, row *store.ParkedRun
 
 // recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what
 // it keeps.
-func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
+func (e *executor) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
 	if e.record.record == nil {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (e *Evaluator) recordedEnd(ctx context.Context, db *store.DB, run string) (
 
 // sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of
 // calls that wait yet, for a person or for their turn to be put to one, the record says then that they are not made.
-func (e *Evaluator) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
+func (e *executor) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
 	resp := x.resp
 	if e.record.record == nil {
 		return nil

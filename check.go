@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -114,17 +115,30 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.checker.check(ctx, &r, policy, saved)
+}
+
+// A checker says what programs would do, and gives and reads the tokens that say that it did.
+type checker struct {
+	rules    *rules
+	tools    *registry
+	programs *programs
+	tokens   *preflight
+	page     atomic.Pointer[string] // where the rules are changed, see SetRulesPage; nil: nowhere here
+}
+
+func (c *checker) check(ctx context.Context, r *Request, policy *policy, saved *savedProgram) (*Plan, error) {
 	plan := &Plan{Profile: cmp.Or(r.Profile, profileName(policy)), Script: r.Script, Program: programHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
-	if err := e.Stale(); err != nil {
+	if err := c.rules.current.Load().stale; err != nil {
 		plan.Stale = staleText(err)
 	}
 	profile := policy.profile()
 	plan.Required = profile != nil && profile.RequirePreflight()
-	limits, _ := e.rules.limits(profile)
+	limits, _ := c.rules.limits(profile)
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := e.programs.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := c.programs.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -134,17 +148,17 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	}
 	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
 	if len(program.Calls) > 0 {
-		e.tools.ready(ctx, checkWait)
+		c.tools.ready(ctx, checkWait)
 	}
-	foresight, done := newForesight(ctx, e, policy)
+	foresight, done := newForesight(ctx, c.tools, policy)
 	defer done()
 	foresight.look(program)
-	for i, c := range program.Calls {
+	for i, call := range program.Calls {
 		if len(plan.Calls) == maxPlanned {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: this call and what follows it, %d in all, was not looked at: it is too much for one check", c.Line, len(program.Calls)-i))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: this call and what follows it, %d in all, was not looked at: it is too much for one check", call.Line, len(program.Calls)-i))
 			break
 		}
-		foresight.foresee(plan, c)
+		foresight.foresee(plan, call)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -155,11 +169,11 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	plan.Allowed = plan.Denied() == 0
 	plan.advise(saved != nil)
 	if !plan.Allowed {
-		plan.Link = e.adminLink(r, profile, plan.refused())
+		plan.Link = c.adminLink(r, profile, plan.refused())
 	}
 	now := policy.now()
-	plan.Token, plan.Expires = e.token(r.Code, policy, now)
-	plan.OnlyHere = e.preflight.ephemeral
+	plan.Token, plan.Expires = c.token(r.Code, policy, now)
+	plan.OnlyHere = c.tokens.ephemeral
 	return plan, nil
 }
 
@@ -168,7 +182,7 @@ var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_t
 
 // foresight decides calls that have not been made yet, in the order of the text.
 type foresight struct {
-	e        *Evaluator
+	tools    *registry
 	policy   *policy
 	now      context.Context // has ended: upstreams were waited for, and are not again
 	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
@@ -189,11 +203,11 @@ type foresight struct {
 // thousand calls.
 const checkTime = 20 * time.Second
 
-func newForesight(ctx context.Context, e *Evaluator, p *policy) (f *foresight, done func()) {
+func newForesight(ctx context.Context, tools *registry, p *policy) (f *foresight, done func()) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
-	return &foresight{e: e, policy: p, now: now, checking: checking, seen: map[string]int{}}, done
+	return &foresight{tools: tools, policy: p, now: now, checking: checking, seen: map[string]int{}}, done
 }
 
 // look finds out what the calls of a program may read.
@@ -209,7 +223,7 @@ func (f *foresight) look(p *analysis.Program) {
 		if w, ok := writtenCall(c); ok && len(w.Unknown) == 0 {
 			f.shown[w.Tool] = true
 		}
-		if t, err := f.e.tools.Find(f.now, name); err == nil && !t.Trusted {
+		if t, err := f.tools.Find(f.now, name); err == nil && !t.Trusted {
 			f.reads = cmp.Or(f.reads, t.Name)
 		}
 	}
@@ -240,7 +254,7 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 			planned.Args = json.RawMessage("{}") // as the Gate takes a call without arguments
 		}
 	}
-	t, err := f.e.tools.Find(f.now, c.Name)
+	t, err := f.tools.Find(f.now, c.Name)
 	if err != nil {
 		planned.Verdict, planned.Problem = VerdictUnknownTool, err.Error()
 		if missing, ok := errors.AsType[*hostfns.NotFoundError](err); ok {
@@ -262,7 +276,7 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 // visible leaves out the names of tools that the profile hides.
 func (f *foresight) visible(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		t, err := f.e.tools.Find(f.now, name)
+		t, err := f.tools.Find(f.now, name)
 		return err != nil || f.policy.Hidden(t)
 	})
 }
@@ -339,7 +353,7 @@ func reasons(d call.Decision) string {
 
 // misfit says what is wrong with the arguments, whatever the unknown ones turn out to be.
 func (f *foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
-	known, err := f.e.tools.catalog.Find(t.Name)
+	known, err := f.tools.catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
 		return ""
 	}

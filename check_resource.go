@@ -58,7 +58,7 @@ func (f *foresight) foresee(plan *Plan, c analysis.Call) {
 // handedOn looks at a server's tools, or a function of the host, that the program uses as a value. Neither is a call.
 // The place is among the dynamic ones, which is right unless the function decides nothing.
 func (f *foresight) handedOn(plan *Plan, c analysis.Call) {
-	if server, _ := f.e.tools.serverOf(c.Name + "__"); server.Name != "" || !hostFunctions[c.Name] || c.Name == hostfns.ReadResource {
+	if server, _ := f.tools.serverOf(c.Name + "__"); server.Name != "" || !hostFunctions[c.Name] || c.Name == hostfns.ReadResource {
 		return
 	}
 	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })

@@ -4,17 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
@@ -106,22 +103,11 @@ type Evaluator struct {
 	loader   *loader
 	tools    *registry
 	gate     *hostfns.Gate // for runs without a caller
-	desk     *approvals.Desk
-	grants   *grants
+	people   *people
 	record   *recorder
-	parked   *waitingRuns
-	texts    textBudget
+	checker  *checker
 	programs *programs
-
-	preflight *preflight
-
-	rulesPage atomic.Pointer[string] // nil: none is served here, see SetRulesPage
-
-	engine func() (Engine, error) // makes the engine when it is first needed
-	own    atomic.Pointer[sandbox.Engine]
-
-	executions map[*execution]bool // the runs under way; under mu
-	mu         sync.Mutex
+	runs     *executor
 }
 
 // New reads the configuration and makes an Evaluator of it. Upstreams are
@@ -143,16 +129,12 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	}
 	e := &Evaluator{
 		options: o, log: o.Log, life: newLifetime(ctx),
-		desk:       &approvals.Desk{},
-		grants:     &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
-		executions: map[*execution]bool{},
-		programs:   newPrograms(),
+		programs: newPrograms(),
 	}
 	if len(o.Worker) > 0 {
 		e.programs.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
 		e.life.background(e.programs.reader.Workers.Start)
 	}
-	e.preflight = newPreflight(cmp.Or(o.PreflightSecret, secret))
 	pins, err := openPins(o.StateDir)
 	if err != nil {
 		return nil, err
@@ -160,9 +142,18 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	e.rules = newRules(o.Log, pins)
 	e.tools = newRegistry(o, e.rules, e.news.publish)
 	e.record = newRecorder(o, e.rules)
-	e.desk.Late = e.record.late
+	e.people = &people{
+		log: o.Log, rules: e.rules, tools: e.tools, record: e.record, channels: o.Channels,
+		desk:   &approvals.Desk{Late: e.record.late},
+		grants: &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
+	}
+	e.checker = &checker{rules: e.rules, tools: e.tools, programs: e.programs, tokens: newPreflight(cmp.Or(o.PreflightSecret, secret))}
 	e.gate = e.tools.gateFor(nil, e.record.to)
-	e.engine = sync.OnceValues(e.newEngine)
+	e.runs = &executor{
+		options: o, log: o.Log, life: e.life, rules: e.rules, tools: e.tools, gate: e.gate, people: e.people, record: e.record,
+		checker: e.checker, programs: e.programs, executions: map[*execution]bool{},
+	}
+	e.runs.engine = sync.OnceValues(e.runs.newEngine)
 	e.loader = &loader{
 		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.record.policy, changed: e.news.publish,
 		roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
@@ -170,8 +161,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if err := e.loader.configure(); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
-	capacity := e.loader.capacity
-	e.parked, e.texts.most = newWaitingRuns(capacity), cmp.Or(capacity.ProgramText, maxTexts)
+	e.runs.fit(e.loader.capacity)
 	if o.Recorder == nil && o.RecordDir != "" {
 		if err := e.keep(); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
@@ -188,17 +178,17 @@ func (e *Evaluator) keep() error {
 	if err := k.open(e.options.RecordDir, cfg, e.options.Env); err != nil {
 		return err
 	}
-	e.grants.stored, e.rules.sessions.store = k.record.DB, k.record.DB
-	e.desk.Book = StoredQuestions(k.record.DB)
+	e.people.grants.stored, e.rules.sessions.store = k.record.DB, k.record.DB
+	e.people.desk.Book = StoredQuestions(k.record.DB)
 	k.policy(e.life.ctx, "loaded", cfg, nil)
 	e.life.background(func() { k.clean(e.life.ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
-			e.life.background(func() { q.Follow(e.life.ctx, e.desk, e.checkFar) })
+			e.life.background(func() { q.Follow(e.life.ctx, e.people.desk, e.people.checkFar) })
 		}
 	}
 	if e.options.GoOn {
-		e.life.background(func() { e.adopt(e.life.ctx) })
+		e.life.background(func() { e.runs.adopt(e.life.ctx) })
 	}
 	return nil
 }
@@ -229,33 +219,12 @@ func (e *Evaluator) use(servers []upstream.Server) {
 	e.tools.manager.Set(servers)
 }
 
-func (e *Evaluator) newEngine() (Engine, error) {
-	if e.options.Engine != nil {
-		return e.options.Engine, nil
-	}
-	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.loader.capacity.GuestMemory)})
-	if err != nil {
-		return nil, fmt.Errorf("preparing the sandbox: %w", err)
-	}
-	e.own.Store(engine)
-	return engine, nil
-}
-
-// compiling says why a start takes a second.
-func (e *Evaluator) compiling(r sandbox.Reason) {
-	if r == sandbox.Uncached && e.options.CacheDir == "" {
-		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
-		return
-	}
-	e.log.Warn("compiling the sandbox, which takes about a second", "because", r.String(), "directory", e.options.CacheDir)
-}
-
 // Warm starts the upstreams and prepares the sandbox without waiting for
 // either, so that the first program finds them ready.
 func (e *Evaluator) Warm() {
 	e.life.background(func() {
 		e.life.background(func() { e.tools.manager.Ready(e.life.ctx) })
-		if _, err := e.engine(); err != nil {
+		if _, err := e.runs.engine(); err != nil {
 			e.log.Error("the sandbox cannot be used", "error", err)
 		}
 	})
@@ -276,10 +245,10 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
 	errs = append(errs, e.tools.manager.Close(stopping))
-	if engine := e.own.Load(); engine != nil {
+	if engine := e.runs.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}
-	errs = append(errs, e.grants.endSessions(stopping), e.record.close(stopping))
+	errs = append(errs, e.people.grants.endSessions(stopping), e.record.close(stopping))
 	if e.programs.reader.Workers != nil {
 		errs = append(errs, e.programs.reader.Workers.Close())
 	}

@@ -134,7 +134,11 @@ var errRefusals = errors.New("too_many_refusals: people refused so many calls th
 // [Problems] say why it was not started, a [*sandbox.Error] how it ended. With any other error no run began, and
 // Response.Run is "".
 func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
-	response, err := e.eval(ctx, r)
+	if err := e.life.enter(); err != nil {
+		return &Response{}, err
+	}
+	defer e.life.running.Done()
+	response, err := e.runs.eval(ctx, r)
 	if response == nil {
 		response = &Response{}
 	}
@@ -142,11 +146,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 }
 
 // eval gives no Response where no run began.
-func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
-	if err := e.life.enter(); err != nil {
-		return nil, err
-	}
-	defer e.life.running.Done()
+func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 	policy, saved, err := e.rules.prepare(e.life.ctx, &r)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(saved.takes(ctx, r.Input), e.checkedBefore(r, policy)); err != nil {
+	if err := cmp.Or(saved.takes(ctx, r.Input), e.checker.checkedBefore(&r, policy)); err != nil {
 		e.record.notStarted(ctx, &r, policy, err)
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (e *Evaluator) eval(ctx context.Context, r Request) (*Response, error) {
 }
 
 // newExecution announces a run; done is called when it has ended.
-func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
+func (e *executor) newExecution(ctx context.Context, r Request, p *policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
@@ -235,7 +235,7 @@ func (e *Evaluator) newExecution(ctx context.Context, r Request, p *policy, prog
 			drop(cause)
 		}
 	})
-	x.asking = e.newAsker(&x.request, p, program)
+	x.asking = e.people.newAsker(&x.request, p, program)
 	x.asking.claim = x.claim
 	x.asking.leaving = x.leaving
 	stop := context.AfterFunc(e.life.ctx, func() {
@@ -283,7 +283,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	if x.leaving() { // another process goes on with the run, under what was granted for it
 		later := func(c hostfns.Report) bool { return c.State == hostfns.NotStarted } // that one makes them
 		resp.Calls = slices.DeleteFunc(resp.Calls, later)
-	} else if err := e.grants.endRun(context.WithoutCancel(ctx), resp.Run, x.asking.adopted); err != nil {
+	} else if err := e.people.grants.endRun(context.WithoutCancel(ctx), resp.Run, x.asking.adopted); err != nil {
 		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
 	}
 	resp.Queued = queued(x.run, result)

@@ -17,7 +17,7 @@ import (
 // An execution is one run from its start to its end, over as many guests as it
 // takes: while it waits for nothing but people it is parked, and has none.
 type execution struct {
-	e       *Evaluator
+	e       *executor
 	request Request
 	policy  *policy
 	program *analysis.Program

@@ -108,7 +108,7 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 		return nil, err
 	}
 	g.ctx, g.cancel = context.WithCancelCause(e.life.ctx)
-	asking := e.newAsker(&r, policy, nil)
+	asking := e.people.newAsker(&r, policy, nil)
 	asking.display = g.display
 	limits, _ := e.rules.limits(policy.profile())
 	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.to, Sender: ownSender{g}, Log: e.log})
@@ -204,7 +204,7 @@ func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
 		g.cancel(ErrClosed)
 		g.done = g.run.End()
-		if err := g.e.grants.endRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
+		if err := g.e.people.grants.endRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
 			g.e.log.Error("what was granted for a run could not be taken back", "run", g.id, "error", err)
 		}
 	})

@@ -77,7 +77,7 @@ func plainJSON(raw json.RawMessage) json.RawMessage {
 }
 
 // keyOf is the key of a request; nil if it has none.
-func (e *Evaluator) keyOf(r *Request) (*store.Key, error) {
+func (e *executor) keyOf(r *Request) (*store.Key, error) {
 	if r.IdempotencyKey == "" {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ func (e *Evaluator) keyOf(r *Request) (*store.Key, error) {
 }
 
 // sameAs is for a request that came at the same time as another one with its key, and second.
-func (e *Evaluator) sameAs(ctx context.Context, key *store.Key, r Request) (*Response, error) {
+func (e *executor) sameAs(ctx context.Context, key *store.Key, r Request) (*Response, error) {
 	run, err := e.keyed(ctx, key)
 	if err == nil && run == "" {
 		err = errors.New("not started: another request with this idempotency key was faster, and its result is gone")
@@ -103,7 +103,7 @@ func (e *Evaluator) sameAs(ctx context.Context, key *store.Key, r Request) (*Res
 }
 
 // keyed finds the run that an earlier request with the key began; "" is that there was none.
-func (e *Evaluator) keyed(ctx context.Context, key *store.Key) (run string, err error) {
+func (e *executor) keyed(ctx context.Context, key *store.Key) (run string, err error) {
 	db, err := e.record.db(ctx)
 	if err != nil {
 		return "", unasked(err)
@@ -125,9 +125,9 @@ func unasked(err error) error {
 }
 
 // again is what became of the run that an earlier request began.
-func (e *Evaluator) again(ctx context.Context, run string, r Request) (*Response, error) {
+func (e *executor) again(ctx context.Context, run string, r Request) (*Response, error) {
 	e.log.Info("a request came again, and gets the run that it began", "run", run)
-	response, err := e.Rejoin(ctx, run, r)
+	response, err := e.rejoin(ctx, run, r)
 	if errors.Is(err, ErrNoRun) {
 		err = fmt.Errorf("a request with this idempotency key began run %s, which has ended; its result is not kept any "+
 			"more, and the program was not run again", run)
@@ -137,7 +137,7 @@ func (e *Evaluator) again(ctx context.Context, run string, r Request) (*Response
 
 // enroll keeps the key and the run in the store, before the program starts. [store.ErrTaken] says that another
 // request was faster.
-func (e *Evaluator) enroll(
+func (e *executor) enroll(
 	ctx context.Context, key *store.Key, r *Request, p *policy, run string, engine Engine,
 ) (*store.ParkedRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)

@@ -93,7 +93,7 @@ type savedRules struct {
 	Servers map[string]string `json:"servers,omitempty"` // which is which
 }
 
-func (e *Evaluator) savedRules(p *policy) savedRules {
+func (e *executor) savedRules(p *policy) savedRules {
 	r := savedRules{Digest: p.digest(), Servers: e.rules.current.Load().identities()}
 	if cfg := e.rules.config(); cfg != nil {
 		r.File = cfg.Path
@@ -215,7 +215,7 @@ func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.Parke
 }
 
 // endOldest ends the run that was kept longest ago, of those of a principal that no living process has. It reports whether there was one.
-func (e *Evaluator) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
+func (e *executor) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
 	for _, from := range []struct {
 		list func(context.Context) ([]*store.ParkedRun, error)
 		take func(ctx context.Context, run, by string) (*store.ParkedRun, error)
@@ -369,7 +369,9 @@ func (x *execution) leave() bool {
 // comes to wait is left to others too, and no run of another process is taken up; runs that compute or wait for an upstream
 // go on. Drain returns when those that wait are put away, or ctx ends. It is called before [Evaluator.Close], and before the
 // connections of clients are closed.
-func (e *Evaluator) Drain(ctx context.Context) {
+func (e *Evaluator) Drain(ctx context.Context) { e.runs.leaveAll(ctx) }
+
+func (e *executor) leaveAll(ctx context.Context) {
 	e.mu.Lock()
 	if !e.draining() {
 		close(e.life.drain)
@@ -398,7 +400,7 @@ func (e *Evaluator) Drain(ctx context.Context) {
 }
 
 // draining reports whether [Evaluator.Drain] was called.
-func (e *Evaluator) draining() bool {
+func (e *executor) draining() bool {
 	select {
 	case <-e.life.drain:
 		return true
@@ -437,7 +439,7 @@ func (x *execution) finish(failure error) {
 const finishAgain = time.Second
 
 // finishLater keeps how a run ended when the database can be had again, or leaves it to another process to end the run.
-func (e *Evaluator) finishLater(row *store.ParkedRun, o *store.Outcome) {
+func (e *executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 	for {
 		select {
 		case <-e.life.ctx.Done():

@@ -330,20 +330,20 @@ func listed(words []string) string {
 // wanted in it: at the address in the configuration, or else at the page that this
 // process serves. Without either a caller at this machine gets one to the file. ""
 // means that nobody said where.
-func (e *Evaluator) adminLink(r Request, profile *profiles.Profile, refused []PlannedCall) string {
-	cfg := e.rules.config()
+func (c *checker) adminLink(r *Request, profile *profiles.Profile, refused []PlannedCall) string {
+	cfg := c.rules.config()
 	if cfg == nil || profile == nil {
 		return ""
 	}
 	admin := cfg.AdminURL
-	if page := e.rulesPage.Load(); admin == "" && page != nil {
+	if page := c.page.Load(); admin == "" && page != nil {
 		admin = *page
 	}
 	if admin != "" {
 		values := url.Values{"profile": {profile.Name()}, "program": {programHash(r.Code)}}
-		for _, c := range refused {
-			if !slices.Contains(values["allow"], c.Tool) && len(values["allow"]) < planLines {
-				values.Add("allow", c.Tool)
+		for _, one := range refused {
+			if !slices.Contains(values["allow"], one.Tool) && len(values["allow"]) < planLines {
+				values.Add("allow", one.Tool)
 			}
 		}
 		return admin + "?" + values.Encode()
@@ -368,7 +368,7 @@ func (e *Evaluator) adminLink(r Request, profile *profiles.Profile, refused []Pl
 
 // SetRulesPage says where people find the page of this process on which the rules are
 // changed. Links lead there unless the configuration has an address of its own.
-func (e *Evaluator) SetRulesPage(address string) { e.rulesPage.Store(&address) }
+func (e *Evaluator) SetRulesPage(address string) { e.checker.page.Store(&address) }
 
 // argumentError turns what the catalogue says about arguments into the Gate's words.
 func argumentError(err error) error {

@@ -79,7 +79,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	return e.newAsker(&r, policy, program).allowPlan(ctx, newRunID(), cmp.Or(r.Profile, profileName(policy)))
+	return e.people.newAsker(&r, policy, program).allowPlan(ctx, newRunID(), cmp.Or(r.Profile, profileName(policy)))
 }
 
 // allowPlan puts the question that stands for a run that has not begun.
@@ -111,7 +111,7 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, e
 	if err := r.Foretell(a.hash, plan); err != nil {
 		return nil, err
 	}
-	until := a.policy.now().Add(a.e.preflightLife())
+	until := a.policy.now().Add(a.policy.rules.preflightLife())
 	if _, err := r.DraftAhead(until, a.policy.now()); err != nil {
 		return nobody("it cannot be shown whole")
 	}
@@ -128,14 +128,14 @@ func (a *asker) putPlan(
 		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: r.Risk,
 		Proposed: r.Args, Shown: r.Args,
 	}
-	if err := a.e.record.to.Record(ctx, entry); err != nil {
+	if err := a.people.record.to.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
-	over := a.e.rules.asks.begin(time.Now(), a.policy.owner)
+	over := a.people.rules.asks.begin(time.Now(), a.policy.owner)
 	told := a.tellCaller([]*approvals.Request{r}, channels, time.Now().Add(timeout))
-	got := a.e.desk.Ask(ctx, r, channels, approvals.Options{
+	got := a.people.desk.Ask(ctx, r, channels, approvals.Options{
 		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
 		Await: asking.Awaits(expects(channels), false),
 	})
@@ -159,9 +159,9 @@ func (a *asker) putPlan(
 	}
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
 	defer cancel()
-	if err := a.e.record.to.Record(recording, entry); err != nil {
+	if err := a.people.record.to.Record(recording, entry); err != nil {
 		if given != nil { // what is not on record does not count
-			err = errors.Join(err, a.e.grants.Revoke(recording, given.ID))
+			err = errors.Join(err, a.people.grants.Revoke(recording, given.ID))
 		}
 		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
 	}
@@ -178,15 +178,15 @@ func (a *asker) putPlan(
 func (a *asker) keepPlan(ctx context.Context, r *approvals.Request, got approvals.Answer) (*approvals.Grant, error) {
 	now := *r
 	now.ProfileDigest = a.policy.digest()
-	if err := a.e.desk.Use(ctx, got.Ticket, &now); err != nil {
+	if err := a.people.desk.Use(ctx, got.Ticket, &now); err != nil {
 		return nil, err
 	}
-	g, err := r.DraftAhead(a.policy.now().Add(a.e.preflightLife()), a.policy.now())
+	g, err := r.DraftAhead(a.policy.now().Add(a.policy.rules.preflightLife()), a.policy.now())
 	if err != nil {
 		return nil, err
 	}
 	g.By, g.Channel = got.By, got.Channel
-	return g, a.e.grants.Give(ctx, g)
+	return g, a.people.grants.Give(ctx, g)
 }
 
 // foretold takes over for the run what a person allowed before it began, once.
@@ -200,20 +200,20 @@ func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
 		return
 	}
 	key := approvals.AheadKey(a.principal, q.Profile, q.Decision.Digest, a.hash)
-	grants, err := a.e.grants.For(ctx, key)
+	grants, err := a.people.grants.For(ctx, key)
 	if err != nil {
-		a.e.log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)
+		a.people.log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)
 		return
 	}
 	a.looked = true
 	for _, g := range grants {
 		lines := g.For(q.Run, a.session)
-		if len(lines) == 0 || !a.policy.now().Before(g.Expires) || a.e.grants.Spend(ctx, g.ID) != nil {
+		if len(lines) == 0 || !a.policy.now().Before(g.Expires) || a.people.grants.Spend(ctx, g.ID) != nil {
 			continue // it is another session's, over, or another run was faster
 		}
 		for _, line := range lines {
-			if err := a.e.grants.Give(ctx, line); err != nil {
-				a.e.log.Error("keeping what was allowed before the run failed", "run", q.Run, "error", err)
+			if err := a.people.grants.Give(ctx, line); err != nil {
+				a.people.log.Error("keeping what was allowed before the run failed", "run", q.Run, "error", err)
 				return
 			}
 		}

@@ -32,7 +32,7 @@ func (a *asker) foresee(run, profile string) []planned {
 		return nil
 	}
 	var all []planned
-	f, done := newForesight(context.Background(), a.e, a.policy)
+	f, done := newForesight(context.Background(), a.people.tools, a.policy)
 	defer done()
 	f.look(a.program)
 	for _, c := range a.program.Calls {
@@ -65,7 +65,7 @@ func (a *asker) foresee(run, profile string) []planned {
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
 func (a *asker) line(f *foresight, c analysis.Call, foreseen *PlannedCall, before hostfns.Counters, run, profile string) *approvals.PlannedCall {
-	tool, err := a.e.tools.Find(f.now, c.Name)
+	tool, err := a.people.tools.Find(f.now, c.Name)
 	if err != nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (a *asker) give(ctx context.Context, g *approvals.Grant) error {
 		return nil
 	}
 	for _, one := range g.All() {
-		if err := a.e.grants.Give(ctx, one); err != nil {
+		if err := a.people.grants.Give(ctx, one); err != nil {
 			return err
 		}
 	}

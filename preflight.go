@@ -206,18 +206,18 @@ func (e *PreflightError) Error() string {
 }
 
 // token signs that a program was checked under the policy as it is now.
-func (e *Evaluator) token(code string, p *policy, now time.Time) (token string, expires time.Time) {
+func (c *checker) token(code string, p *policy, now time.Time) (token string, expires time.Time) {
 	// Whole seconds: that is what a token can say.
 	issued := now.Truncate(time.Second)
-	expires = issued.Add(e.preflightLife())
-	return e.preflight.sign(checked{
+	expires = issued.Add(c.rules.preflightLife())
+	return c.tokens.sign(checked{
 		Version: preflightVersion, Issued: issued.Unix(), Expires: expires.Unix(),
 		Program: programHash(code), Profile: profileName(p), Digest: p.digest(),
 	}), expires
 }
 
-func (e *Evaluator) preflightLife() time.Duration {
-	if cfg := e.rules.config(); cfg != nil && cfg.PreflightLifetime > 0 {
+func (r *rules) preflightLife() time.Duration {
+	if cfg := r.config(); cfg != nil && cfg.PreflightLifetime > 0 {
 		return cfg.PreflightLifetime
 	}
 	return preflightLifetime
@@ -226,25 +226,25 @@ func (e *Evaluator) preflightLife() time.Duration {
 // checkedBefore refuses a run whose profile requires a check and that comes
 // without the token of one. A profile that has changed since is another one:
 // what the check said about it is no longer so.
-func (e *Evaluator) checkedBefore(r Request, p *policy) error {
+func (c *checker) checkedBefore(r *Request, p *policy) error {
 	profile := p.profile()
 	if profile == nil || !profile.RequirePreflight() {
 		return nil
 	}
-	c, refusal := e.preflight.read(r.Preflight, p.now())
+	said, refusal := c.tokens.read(r.Preflight, p.now())
 	switch {
 	case refusal != nil:
-	case c.Program != programHash(r.Code):
+	case said.Program != programHash(r.Code):
 		refusal = &PreflightError{Code: PreflightOtherProgram, Detail: "the pre-flight token is for another program; a program that is changed, if only by a space, is another one"}
-	case c.Profile != profile.Name():
-		refusal = &PreflightError{Code: PreflightOtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(c.Profile), profileWords(profile.Name()))}
-	case c.Digest != p.digest():
+	case said.Profile != profile.Name():
+		refusal = &PreflightError{Code: PreflightOtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(said.Profile), profileWords(profile.Name()))}
+	case said.Digest != p.digest():
 		refusal = &PreflightError{Code: PreflightProfileChanged, Detail: "the rules of the profile have changed since the program was checked"}
 	default:
 		return nil
 	}
-	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, e.preflightLife()
-	refusal.Link = e.adminLink(r, profile, nil)
+	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, c.rules.preflightLife()
+	refusal.Link = c.adminLink(r, profile, nil)
 	return refusal
 }
 
@@ -283,7 +283,7 @@ func (e *Evaluator) PreflightWarning() string {
 		return ""
 	case !cfg.Exposes("codemode_check"):
 		return `programs have to be checked before they run, and "expose" leaves out codemode_check: none can run`
-	case e.preflight.ephemeral:
+	case e.checker.tokens.ephemeral:
 		return PreflightSecretVariable + " is not set: pre-flight tokens are signed with a secret of this process, and count for nothing once it ends or in another one"
 	}
 	return ""

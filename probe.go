@@ -42,7 +42,7 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 	if err := e.record.to.Record(ctx, entry); err != nil {
 		return approvals.Answer{}, err
 	}
-	got := e.desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
+	got := e.people.desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
 	entry.Time, entry.Kind, entry.Reason, entry.Proposed, entry.Shown = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered), nil, nil
 	entry.DecidedBy, entry.Channel, entry.By, entry.Waited = got.How, got.Channel, got.By, got.Took
 	return got, e.record.to.Record(context.WithoutCancel(ctx), entry)

@@ -31,6 +31,10 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 		return nil, err
 	}
 	defer e.life.running.Done()
+	return e.runs.rejoin(ctx, run, r)
+}
+
+func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response, error) {
 	db, err := e.record.db(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRun, err)
@@ -46,7 +50,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 	draining := e.life.drain
 	put := map[string]bool{} // questions that the client has been asked
 	for {
-		ended, err := e.Ended(ctx, run, r.Principal)
+		ended, err := e.outcome(ctx, run, r.Principal)
 		if err == nil {
 			return ended.response()
 		}
@@ -55,7 +59,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 		}
 		row, err := db.ParkedRun(ctx, run)
 		if errors.Is(err, store.ErrNotFound) || err == nil && row.Principal != r.Principal {
-			if ended, err := e.Ended(ctx, run, r.Principal); err == nil { // since it was looked
+			if ended, err := e.outcome(ctx, run, r.Principal); err == nil { // since it was looked
 				return ended.response()
 			}
 			return nil, ErrNoRun
@@ -77,7 +81,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 		}
 		if len(calls) > 0 {
 			asking.Go(func() {
-				e.desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(until(calls[0])), OtherOnly: calls[0].OtherOnly, Borrowed: true})
+				e.people.desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(until(calls[0])), OtherOnly: calls[0].OtherOnly, Borrowed: true})
 			})
 		}
 		select {
@@ -95,7 +99,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 }
 
 // waiting are the open questions of a run that are not among those put, and puts them there.
-func (e *Evaluator) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*approvals.Request, error) {
+func (e *executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*approvals.Request, error) {
 	asked, err := db.ApprovalsOf(ctx, run)
 	if err != nil {
 		return nil, err

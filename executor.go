@@ -1,0 +1,63 @@
+package codemode
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/codemode-project/codemode/guest/quickjs"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// An executor runs programs: each from its start to its end, over as many guests and processes as it takes.
+type executor struct {
+	options  Options
+	log      *slog.Logger
+	life     *lifetime
+	rules    *rules
+	tools    *registry
+	gate     *hostfns.Gate // for runs without a caller
+	people   *people
+	record   *recorder
+	checker  *checker
+	programs *programs
+
+	engine      func() (Engine, error) // makes the engine when it is first needed
+	own         atomic.Pointer[sandbox.Engine]
+	guestMemory int64 // as the configuration said at the start
+	parked      *waitingRuns
+	texts       textBudget
+
+	mu         sync.Mutex
+	executions map[*execution]bool // the runs under way
+}
+
+// fit makes the executor go by a capacity.
+func (e *executor) fit(c profiles.Capacity) {
+	e.parked, e.texts.most, e.guestMemory = newWaitingRuns(c), cmp.Or(c.ProgramText, maxTexts), c.GuestMemory
+}
+
+func (e *executor) newEngine() (Engine, error) {
+	if e.options.Engine != nil {
+		return e.options.Engine, nil
+	}
+	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the sandbox: %w", err)
+	}
+	e.own.Store(engine)
+	return engine, nil
+}
+
+// compiling says why a start takes a second.
+func (e *executor) compiling(r sandbox.Reason) {
+	if r == sandbox.Uncached && e.options.CacheDir == "" {
+		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
+		return
+	}
+	e.log.Warn("compiling the sandbox, which takes about a second", "because", r.String(), "directory", e.options.CacheDir)
+}
