@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
@@ -135,11 +136,11 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		e.programs.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
 		e.life.background(e.programs.reader.Workers.Start)
 	}
-	pins, err := openPins(o.StateDir)
+	accepted, err := pins.Open(o.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	e.rules = newRules(o.Log, pins)
+	e.rules = newRules(o.Log, accepted)
 	e.tools = newRegistry(o, e.rules, e.news.publish)
 	e.record = newRecorder(o, e.rules)
 	e.people = &people{

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -163,7 +164,7 @@ func (l *loader) apply(base *profiles.Config) error {
 	s := &state{config: cfg, scripts: scripts, stale: l.rules.current.Load().stale, servers: map[string]serverState{"time": {trusted: true}, "filesystem": {trusted: true}}}
 	if cfg != nil {
 		for _, entry := range cfg.Servers {
-			s.servers[entry.Name] = serverState{trusted: entry.TrustAnnotations, identity: identityOf(entry.Name, entry.JSON)}
+			s.servers[entry.Name] = serverState{trusted: entry.TrustAnnotations, identity: pins.Identity(entry.Name, entry.JSON)}
 		}
 	}
 	for i, server := range servers {

@@ -29,7 +29,7 @@ type policy struct {
 
 // bind returns the policy of a profile that exists now, for runs of subject.
 func (r *rules) bind(name string, subject profiles.Subject) (*policy, error) {
-	p := &policy{rules: r, name: name, subject: subject, began: r.pins.now(), now: r.time}
+	p := &policy{rules: r, name: name, subject: subject, began: r.pins.Now(), now: r.time}
 	cfg := r.config()
 	if cfg == nil && name == "" {
 		return p, nil // nothing is configured, and nothing is allowed
@@ -80,7 +80,7 @@ func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters)
 	}
 	return profiles.Call{
 		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
-		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.rules.pins.changed(t.Name, t.Digest, p.began),
+		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.rules.pins.Changed(t.Name, t.Digest, p.began),
 		Counters: profiles.Counters{
 			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
 			AsksLastMinute: lastMinute, Pending: pending,

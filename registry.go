@@ -49,7 +49,7 @@ func (g *registry) toolsChanged(server string, tools []upstream.Tool, instructio
 	}
 	// Before anybody can call them. The built-in servers are part of this program.
 	if identity := g.rules.server(server).identity; identity != "" {
-		changed, err := g.rules.pins.observe(identity, list)
+		changed, err := g.rules.pins.Observe(identity, list)
 		if err != nil {
 			g.log.Error("catalogue", "server", server, "problem", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -29,12 +30,12 @@ type rules struct {
 	log      *slog.Logger
 	current  atomic.Pointer[state]
 	clock    profiles.Clock // what rules that end are decided by
-	pins     *pins
+	pins     *pins.Pins
 	asks     askCounter
 	sessions sessions
 }
 
-func newRules(log *slog.Logger, p *pins) *rules {
+func newRules(log *slog.Logger, p *pins.Pins) *rules {
 	r := &rules{log: log, pins: p}
 	r.current.Store(&state{servers: map[string]serverState{}})
 	return r

@@ -3,6 +3,7 @@ package codemode
 import (
 	"encoding/json"
 
+	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -14,6 +15,29 @@ func (e *Evaluator) ToolInfos() []profiles.ToolInfo {
 	}
 	return infos
 }
+
+// SeenTool says what the server of a tool says of it, as processes that share the folder last accepted it. It reports false for a
+// tool that none of them has seen. The built-in servers' are not remembered.
+func SeenTool(stateDir string, cfg *profiles.Config, server, tool string) (profiles.ToolInfo, bool) {
+	for _, s := range cfg.Servers {
+		if s.Name != server {
+			continue
+		}
+		var said struct {
+			Input       json.RawMessage `json:"inputSchema"`
+			Annotations map[string]any  `json:"annotations"`
+		}
+		definition, ok := pins.Seen(stateDir, pins.Identity(s.Name, s.JSON), tool)
+		if !ok || json.Unmarshal(definition, &said) != nil {
+			continue
+		}
+		return profiles.ToolInfo{Server: server, Tool: tool, Input: said.Input, Annotations: said.Annotations}, true
+	}
+	return profiles.ToolInfo{}, false
+}
+
+// Pins knows which tools are not defined as they were when they were accepted, and accepts them.
+func (e *Evaluator) Pins() *pins.Pins { return e.rules.pins }
 
 // withMarks adds the members of a tool's _meta by which its server says that a person has to approve it to its annotations: what rules
 // look at, what the definition's digest covers, and what a review shows.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -43,14 +44,14 @@ func review(ctx context.Context, s streams, set *setting, accept []string, asJSO
 	}
 	e.WaitReady(ctx, toolsWait)
 	accepted, err := acceptTools(e, accept)
-	left := e.ChangedTools()
+	left := e.Pins().Changes()
 	if closing := closeEvaluator(ctx, e); closing != nil && err == nil {
 		err = &exitError{code: exitInternal, err: closing}
 	}
 	if asJSON && err == nil {
 		err = printJSON(s.out, struct {
-			Changed []codemode.ChangedTool `json:"changed"`
-		}{append([]codemode.ChangedTool{}, left...)})
+			Changed []pins.Change `json:"changed"`
+		}{append([]pins.Change{}, left...)})
 	} else if err == nil {
 		printReview(s, accepted, left)
 	}
@@ -67,10 +68,10 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 			return accepted, usage(fmt.Errorf("--accept %s: write NAME=DIGEST, as codemode review prints it", text))
 		}
 		found := false
-		for _, t := range e.ChangedTools() {
+		for _, t := range e.Pins().Changes() {
 			if t.Name == name && strings.HasPrefix(t.Digest, digest) {
 				found = true
-				if err := e.AcceptTool(name, t.Digest); err != nil {
+				if err := e.Pins().Accept(name, t.Digest); err != nil {
 					return accepted, &exitError{code: exitInternal, err: err}
 				}
 			}
@@ -83,7 +84,7 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 	return accepted, nil
 }
 
-func printReview(s streams, accepted []string, left []codemode.ChangedTool) {
+func printReview(s streams, accepted []string, left []pins.Change) {
 	for _, name := range accepted {
 		visible.Fprintf(s.out, "accepted: %s\n", name)
 	}

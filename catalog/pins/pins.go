@@ -1,4 +1,6 @@
-package codemode
+// Package pins remembers how each tool was defined when a person last had reason to trust it, so that a server that
+// redefines a tool does not get the approvals of the old one.
+package pins
 
 import (
 	"bytes"
@@ -17,13 +19,12 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/internal/replace"
-	"github.com/codemode-project/codemode/profiles"
 )
 
-// pins remember how each tool was defined when a person last had reason to
-// trust it: when its server first offered it, or when a change was accepted. A
-// tool that is defined otherwise is asked about until somebody accepts that.
-type pins struct {
+// Pins are the definitions of tools as they were accepted: when their server first offered them, or when a person accepted a
+// change. A tool that is defined otherwise is asked about until somebody accepts that. Methods may be called from many
+// goroutines.
+type Pins struct {
 	path string // "" keeps them in memory
 	most int    // how many are kept
 
@@ -53,10 +54,10 @@ type pinFile struct {
 	Tools   map[string]*pin `json:"tools"`
 }
 
-// openPins reads what earlier processes remembered. A file that cannot be read
-// is an error: without it every tool would count as new.
-func openPins(dir string) (*pins, error) {
-	p := &pins{most: maxPins, tools: map[string]*pin{}, current: map[string]*pin{}}
+// Open reads what earlier processes remembered. A file that cannot be read
+// is an error: without it every tool would count as new. "" keeps the pins in memory.
+func Open(dir string) (*Pins, error) {
+	p := &Pins{most: maxPins, tools: map[string]*pin{}, current: map[string]*pin{}}
 	if dir == "" {
 		return p, nil
 	}
@@ -66,7 +67,7 @@ func openPins(dir string) (*pins, error) {
 
 // refresh takes in what other processes have written meanwhile: a person
 // accepts a tool in one while programs run in another. The caller holds mu.
-func (p *pins) refresh() error {
+func (p *Pins) refresh() error {
 	if p.path == "" {
 		return nil
 	}
@@ -101,16 +102,16 @@ func (p *pins) refresh() error {
 	return nil
 }
 
-// now counts the changes so far, for [pins.changed].
-func (p *pins) now() uint64 {
+// Now counts the changes so far, for [Pins.Changed].
+func (p *Pins) Now() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.changes
 }
 
-// changed reports whether a tool is not what was accepted, or not what it was
+// Changed reports whether a tool is not what was accepted, or not what it was
 // when a run began.
-func (p *pins) changed(name, digest string, began uint64) bool {
+func (p *Pins) Changed(name, digest string, began uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.current[name]
@@ -125,10 +126,10 @@ func (p *pins) changed(name, digest string, began uint64) bool {
 	return redefined || known.Digest != digest || known.lastChange > began
 }
 
-// observe takes note of what a server offers. identity tells servers apart
+// Observe takes note of what a server offers. identity tells servers apart
 // that only share a name: one that is started otherwise is another one. It
 // returns the names of the tools that have changed with this.
-func (p *pins) observe(identity string, tools []catalog.Tool) (changed []string, err error) {
+func (p *Pins) Observe(identity string, tools []catalog.Tool) (changed []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh := false
@@ -161,59 +162,47 @@ func (p *pins) observe(identity string, tools []catalog.Tool) (changed []string,
 	return changed, errors.Join(err, full)
 }
 
-// SeenTool says what the server of a tool says of it, as processes that share the folder last accepted it. It reports false for a
-// tool that none of them has seen. The built-in servers' are not remembered.
-func SeenTool(stateDir string, cfg *profiles.Config, server, tool string) (profiles.ToolInfo, bool) {
-	p, err := openPins(stateDir)
+// Seen gives the definition of a tool as processes that share the folder last accepted it. It reports false for a tool that
+// none of them has seen.
+func Seen(dir, identity, tool string) (definition json.RawMessage, ok bool) {
+	p, err := Open(dir)
 	if err != nil {
-		return profiles.ToolInfo{}, false
+		return nil, false
 	}
-	for _, s := range cfg.Servers {
-		if s.Name != server {
-			continue
-		}
-		var said struct {
-			Input       json.RawMessage `json:"inputSchema"`
-			Annotations map[string]any  `json:"annotations"`
-		}
-		known := p.tools[identityOf(s.Name, s.JSON)+" "+tool]
-		if known == nil || json.Unmarshal(known.Definition, &said) != nil {
-			continue
-		}
-		return profiles.ToolInfo{Server: server, Tool: tool, Input: said.Input, Annotations: said.Annotations}, true
+	known := p.tools[identity+" "+tool]
+	if known == nil {
+		return nil, false
 	}
-	return profiles.ToolInfo{}, false
+	return known.Definition, true
 }
 
-// A ChangedTool is one that is not defined as it was when it was accepted.
-type ChangedTool struct {
+// A Change is a tool that is not defined as it was when it was accepted.
+type Change struct {
 	Name   string   `json:"name"`
 	Server string   `json:"server"`
-	Digest string   `json:"digest"` // of the definition now, for [Evaluator.AcceptTool]
+	Digest string   `json:"digest"` // of the definition now, for [Pins.Accept]
 	Diff   []string `json:"diff"`   // lines of the definition: "-" before, "+" now
 }
 
-// ChangedTools lists the tools that people are asked about because they are
+// Changes lists the tools that people are asked about because they are
 // not what they were when they were accepted, by name.
-func (e *Evaluator) ChangedTools() []ChangedTool {
-	p := e.rules.pins
+func (p *Pins) Changes() []Change {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = p.refresh() // then what is known counts
-	var list []ChangedTool
+	var list []Change
 	for name, known := range p.current {
 		if known.offered != known.Digest {
-			list = append(list, ChangedTool{name, known.Server, known.offered, difference(known.Definition, known.offers)})
+			list = append(list, Change{name, known.Server, known.offered, difference(known.Definition, known.offers)})
 		}
 	}
-	slices.SortFunc(list, func(a, b ChangedTool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
 
-// AcceptTool says that a person has looked at a changed tool. digest is that of
+// Accept says that a person has looked at a changed tool. digest is that of
 // what the person saw: a tool that has changed again since is not accepted.
-func (e *Evaluator) AcceptTool(name, digest string) error {
-	p := e.rules.pins
+func (p *Pins) Accept(name, digest string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.refresh(); err != nil {
@@ -236,7 +225,7 @@ func (e *Evaluator) AcceptTool(name, digest string) error {
 }
 
 // save writes the file anew, whole or not at all. The caller holds mu.
-func (p *pins) save() error {
+func (p *Pins) save() error {
 	if p.path == "" {
 		return nil
 	}
@@ -274,9 +263,9 @@ func definition(t *catalog.Tool) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// identityOf tells a server apart by how it is started or reached, not by
+// Identity tells a server apart by how it is started or reached, not by
 // what it says about itself.
-func identityOf(name string, entry json.RawMessage) string {
+func Identity(name string, entry json.RawMessage) string {
 	sum := sha256.Sum256(append([]byte(name+"\x00"), entry...))
 	return hex.EncodeToString(sum[:16])
 }
