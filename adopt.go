@@ -86,7 +86,7 @@ func (e *executor) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 		return false
 	}
 	r := state.Request.request()
-	policy, _, err := e.rules.prepare(e.life.ctx, &r)
+	policy, _, err := prepare(e.life.ctx, e.rules, &r)
 	return err == nil && state.Under.same(e.savedRules(policy))
 }
 
@@ -225,7 +225,7 @@ func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 	}
 	r := state.Request.request()
 	code := r.Code // what runs is the text that ran; a saved program may have changed meanwhile
-	policy, _, err := e.rules.prepare(e.life.ctx, &r)
+	policy, _, err := prepare(e.life.ctx, e.rules, &r)
 	if err != nil {
 		return nil, nil, err
 	}

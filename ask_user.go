@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -49,7 +50,7 @@ func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage
 		return nil, err
 	}
 	defer e.life.running.Done()
-	policy, _, err := e.rules.prepare(e.life.ctx, &r)
+	policy, _, err := prepare(e.life.ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func newUserAnswer(q *approvals.Inquiry, got approvals.Answer) *UserAnswer {
 // readInquiry reads the arguments of ask_user: an object, or the question alone.
 func readInquiry(raw json.RawMessage) (*approvals.Inquiry, error) {
 	wrong := func(path, expected string, got json.RawMessage) error {
-		return &hostfns.ArgumentError{Path: path, Expected: expected, Got: oneLine(string(got), 60)}
+		return &hostfns.ArgumentError{Path: path, Expected: expected, Got: visible.Short(string(got), 60)}
 	}
 	var question string
 	if json.Unmarshal(raw, &question) == nil && question != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -132,7 +133,7 @@ func (g callGroup) text(numbered bool) string {
 	if numbered {
 		b.WriteString(g.numbers() + ". ")
 	}
-	b.WriteString(oneLine(c.Tool, 80))
+	b.WriteString(visible.Short(c.Tool, 80))
 	if len(g) > 1 {
 		fmt.Fprintf(&b, " x%d", len(g))
 	}
@@ -158,7 +159,7 @@ func (g callGroup) text(numbered bool) string {
 	b.WriteString(remarks(c))
 	if len(order) == 1 {
 		if order[0] != "" {
-			b.WriteString(": " + oneLine(order[0], detailRunes))
+			b.WriteString(": " + visible.Short(order[0], detailRunes))
 		}
 		return b.String() + "\n"
 	}
@@ -168,7 +169,7 @@ func (g callGroup) text(numbered bool) string {
 			fmt.Fprintf(&b, "    (%d more that differ)\n", len(order)-i)
 			break
 		}
-		fmt.Fprintf(&b, "    %s. %s\n", details[detail].numbers(), oneLine(cmp.Or(detail, "nothing is known"), detailRunes))
+		fmt.Fprintf(&b, "    %s. %s\n", details[detail].numbers(), visible.Short(cmp.Or(detail, "nothing is known"), detailRunes))
 	}
 	return b.String()
 }
@@ -202,26 +203,26 @@ func (g callGroup) numbers() string {
 func remarks(c hostfns.Report) string {
 	text := ""
 	if c.Approved != "" {
-		text += fmt.Sprintf(", approved (%s)", oneLine(c.Approved, 80))
+		text += fmt.Sprintf(", approved (%s)", visible.Short(c.Approved, 80))
 	}
 	if len(c.Changed) > 0 {
-		text += fmt.Sprintf(", with arguments that a person changed: %s", oneLine(strings.Join(c.Changed, ", "), 120))
+		text += fmt.Sprintf(", with arguments that a person changed: %s", visible.Short(strings.Join(c.Changed, ", "), 120))
 	}
 	if c.Reason != "" {
-		text += fmt.Sprintf(" (%s)", oneLine(c.Reason, 80))
+		text += fmt.Sprintf(" (%s)", visible.Short(c.Reason, 80))
 	}
 	return text
 }
 
 // callText says in one line what became of a call.
 func callText(c hostfns.Report) string {
-	text := fmt.Sprintf("  %d. %s %s", c.Call, oneLine(c.Tool, 80), c.State)
+	text := fmt.Sprintf("  %d. %s %s", c.Call, visible.Short(c.Tool, 80), c.State)
 	if c.Took > 0 {
 		text += fmt.Sprintf(" in %v", roughly(c.Took))
 	}
 	text += remarks(c)
 	if c.Detail != "" {
-		text += ": " + oneLine(strings.TrimPrefix(c.Detail, c.Tool+": "), detailRunes)
+		text += ": " + visible.Short(strings.TrimPrefix(c.Detail, c.Tool+": "), detailRunes)
 	}
 	return text + "\n"
 }
@@ -246,7 +247,7 @@ func (r *Response) warnings() string {
 		if n := seen[key]; n > 1 {
 			times = fmt.Sprintf(" (%d calls)", n)
 		}
-		fmt.Fprintf(&b, "  warning: %s%s: %s\n", oneLine(tool, 80), times, oneLine(warning, detailRunes))
+		fmt.Fprintf(&b, "  warning: %s%s: %s\n", visible.Short(tool, 80), times, visible.Short(warning, detailRunes))
 	}
 	return b.String()
 }

@@ -111,7 +111,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 		return nil, err
 	}
 	defer e.life.running.Done()
-	policy, saved, err := e.rules.prepare(e.life.ctx, &r)
+	policy, saved, err := prepare(e.life.ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ type checker struct {
 
 func (c *checker) check(ctx context.Context, r *Request, policy *policy, saved *savedProgram) (*Plan, error) {
 	plan := &Plan{Profile: cmp.Or(r.Profile, profileName(policy)), Script: r.Script, Program: programHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
-	if err := c.rules.current.Load().stale; err != nil {
+	if err := c.rules.now().stale; err != nil {
 		plan.Stale = staleText(err)
 	}
 	profile := policy.profile()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // resourceCall turns a reading of a resource that the text shows into the call
@@ -71,6 +72,6 @@ func (f *foresight) plan(plan *Plan, c analysis.Call) {
 		plan.Calls = append(plan.Calls, planned)
 		return
 	}
-	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s", c.Line, oneLine(c.Name, 80), oneLine(planned.Problem, detailRunes))
+	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s", c.Line, visible.Short(c.Name, 80), visible.Short(planned.Problem, detailRunes))
 	plan.Warnings = append(plan.Warnings, warning)
 }

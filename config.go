@@ -28,7 +28,7 @@ func CheckServers(env func(string) (string, bool)) profiles.ServerCheck {
 // Stale says why the configuration file is not what holds at the moment; nil
 // means that it is.
 func (e *Evaluator) Stale() error {
-	return e.rules.current.Load().stale
+	return e.rules.now().stale
 }
 
 // Config is the configuration that holds now; nil when there is none.

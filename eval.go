@@ -71,10 +71,24 @@ type Request struct {
 
 // owner is whose share a request uses; "" is of all that have none of their own.
 func (r *Request) owner() string {
-	if r.Unchecked {
-		return ""
+	w := r.wish()
+	return w.Owner()
+}
+
+func (r *Request) wish() Wish {
+	return Wish{
+		Profile: r.Profile, Code: r.Code, Name: r.Name, Script: r.Script, Bound: r.Bound,
+		Principal: r.Principal, Session: r.Session, Fingerprint: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
 	}
-	return r.Principal
+}
+
+// prepare finds what a request is to run, which it puts into it, and the policy that it runs under.
+// The saved program is nil when the request brings its own.
+func prepare(ctx context.Context, in *rules, r *Request) (*policy, *savedProgram, error) {
+	w := r.wish()
+	p, saved, err := in.prepare(ctx, &w)
+	r.Profile, r.Code, r.Name = w.Profile, w.Code, w.Name
+	return p, saved, err
 }
 
 // A Response is what a run leaves behind, however it ended.
@@ -147,7 +161,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 
 // eval gives no Response where no run began.
 func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
-	policy, saved, err := e.rules.prepare(e.life.ctx, &r)
+	policy, saved, err := prepare(e.life.ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (e *DeniedError) Is(target error) bool {
 // Gate begins a run of tools of one's own.
 func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	r := Request{Profile: o.Profile, Channels: o.Channels, Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role}
-	policy, _, err := e.rules.prepare(e.life.ctx, &r)
+	policy, _, err := prepare(e.life.ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}

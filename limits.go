@@ -2,6 +2,8 @@ package codemode
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
@@ -44,4 +46,17 @@ func (r *rules) callTimeout(p *profiles.Profile) time.Duration {
 		timeout = p.Bounded(profiles.Limits{Call: timeout}).Call
 	}
 	return timeout
+}
+
+func (r *rules) preflightLife() time.Duration {
+	if cfg := r.config(); cfg != nil && cfg.PreflightLifetime > 0 {
+		return cfg.PreflightLifetime
+	}
+	return profiles.UsualPreflightLifetime // unless the configuration says
+}
+
+// programHash names a program by its text, byte for byte.
+func programHash(code string) string {
+	sum := sha256.Sum256([]byte(code))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
@@ -161,7 +162,7 @@ func (l *loader) apply(base *profiles.Config) error {
 			l.log.Warn("configuration", "problem", profiles.Problems{w})
 		}
 	}
-	s := &state{config: cfg, scripts: scripts, stale: l.rules.current.Load().stale, servers: map[string]serverState{"time": {trusted: true}, "filesystem": {trusted: true}}}
+	s := &state{config: cfg, scripts: scripts, stale: l.rules.now().stale, servers: map[string]serverState{"time": {trusted: true}, "filesystem": {trusted: true}}}
 	if cfg != nil {
 		for _, entry := range cfg.Servers {
 			s.servers[entry.Name] = serverState{trusted: entry.TrustAnnotations, identity: pins.Identity(entry.Name, entry.JSON)}
@@ -175,7 +176,7 @@ func (l *loader) apply(base *profiles.Config) error {
 	}
 	l.base = base
 	// Rules first: a server that the new rules let in must not be reachable under the old ones.
-	l.rules.current.Store(s)
+	l.rules.replace(s)
 	l.use(servers)
 	return nil
 }
@@ -303,4 +304,33 @@ func (l *loader) filesystem(path string) (upstream.Server, error) {
 	}
 	l.roots[path] = &openRoot{root: root, server: upstream.Filesystem(root, l.guard).Server()}
 	return l.roots[path].server, nil
+}
+
+// savedPrograms opens the folder of saved programs that cfg names; the same
+// folder stays open. Symbolic links that lead out of it do not work: that is what
+// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [loader.judgeRoot] to see.
+func (l *loader) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
+	if cfg == nil || cfg.Scripts == nil {
+		return nil, nil
+	}
+	wrong := func(err error) (*scriptRoot, error) {
+		return nil, fmt.Errorf("%s: the root of the saved programs: %w", cfg.Scripts.Pos, err)
+	}
+	for _, s := range cfg.Scripts.Allow {
+		if _, misfit := errors.AsType[*catalog.ArgumentError](fits(context.Background(), s.Input, nil)); !misfit && fits(context.Background(), s.Input, nil) != nil {
+			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, fits(context.Background(), s.Input, nil))
+		}
+	}
+	folder, err := canonical(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root))
+	if err != nil {
+		return wrong(err)
+	}
+	if l.saved[folder] == nil {
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			return wrong(err)
+		}
+		l.saved[folder] = root
+	}
+	return &scriptRoot{folder, l.saved[folder]}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -77,7 +78,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
 	}
-	subject, err := e.rules.subject(e.life.ctx, &Request{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
+	subject, err := e.rules.subject(e.life.ctx, &Wish{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +158,14 @@ func (p ServerRules) String() string {
 		case len(names) == all && all > 1:
 			number(all, what)
 		case len(names) > namedTools:
-			parts = append(parts, fmt.Sprintf("%d %s: %s and others", len(names), what, oneLine(strings.Join(names[:namedTools], ", "), detailRunes)))
+			parts = append(parts, fmt.Sprintf("%d %s: %s and others", len(names), what, visible.Short(strings.Join(names[:namedTools], ", "), detailRunes)))
 		case len(names) > 0:
-			parts = append(parts, what+": "+oneLine(strings.Join(names, ", "), detailRunes))
+			parts = append(parts, what+": "+visible.Short(strings.Join(names, ", "), detailRunes))
 		}
 	}
 	number(p.Allowed, "allowed")
 	named(p.Asked, "asked about")
 	named(p.Depends, "by their arguments")
 	number(p.Denied, "denied")
-	return oneLine(p.Server, 80) + ": " + strings.Join(parts, "; ")
+	return visible.Short(p.Server, 80) + ": " + strings.Join(parts, "; ")
 }

@@ -94,7 +94,7 @@ type savedRules struct {
 }
 
 func (e *executor) savedRules(p *policy) savedRules {
-	r := savedRules{Digest: p.digest(), Servers: e.rules.current.Load().identities()}
+	r := savedRules{Digest: p.digest(), Servers: e.rules.now().identities()}
 	if cfg := e.rules.config(); cfg != nil {
 		r.File = cfg.Path
 	}

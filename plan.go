@@ -63,7 +63,7 @@ const planLines = 100
 func (p *Plan) writeCalls(b *strings.Builder) {
 	what := "This program"
 	if p.Script != "" {
-		what = fmt.Sprintf("The saved program %s", oneLine(p.Script, 200))
+		what = fmt.Sprintf("The saved program %s", visible.Short(p.Script, 200))
 	}
 	under := "without a profile"
 	if p.Profile != "" {
@@ -82,7 +82,7 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 			fmt.Fprintf(b, "  (%d more)\n", len(p.Calls)-i)
 			break
 		}
-		visible.Fprintf(b, "  %d:%d %s: %s\n", c.Line, c.Column, oneLine(c.Tool, 80), c.summary())
+		visible.Fprintf(b, "  %d:%d %s: %s\n", c.Line, c.Column, visible.Short(c.Tool, 80), c.summary())
 	}
 	for i, d := range p.Dynamic {
 		if i == planLines {
@@ -129,7 +129,7 @@ func (c *PlannedCall) summary() string {
 				text += fmt.Sprintf("; and on %d more rules", len(c.Depends)-i)
 				break
 			}
-			text += "; " + oneLine(d, detailRunes)
+			text += "; " + visible.Short(d, detailRunes)
 		}
 	}
 	if c.Risk != "" && c.Verdict == call.Ask.String() {
@@ -142,10 +142,10 @@ func (c *PlannedCall) summary() string {
 		text += " (" + source + ")"
 	}
 	if c.Reason != "" && c.Verdict != call.Allow.String() && !strings.HasPrefix(c.Reason, "the profile ") { // that goes without saying
-		text += ": " + oneLine(c.Reason, detailRunes)
+		text += ": " + visible.Short(c.Reason, detailRunes)
 	}
 	if c.Problem != "" {
-		text += ". " + sentence(oneLine(c.Problem, detailRunes))
+		text += ". " + sentence(visible.Short(c.Problem, detailRunes))
 	}
 	if unknown := c.dynamic(); unknown != "" && c.Verdict != VerdictUnknownTool && c.Verdict != VerdictDepends {
 		text += ". " + unknown
@@ -158,13 +158,13 @@ func (c *PlannedCall) summary() string {
 func (c *PlannedCall) source() string {
 	var parts []string
 	if c.Rule != "" && c.At != "" {
-		parts = append(parts, "rule "+oneLine(c.Rule, 80))
+		parts = append(parts, "rule "+visible.Short(c.Rule, 80))
 	}
 	if c.At != "" && (c.Rule != "" || c.Layer != "") {
 		parts = append(parts, c.At)
 	}
 	if c.Layer != "" {
-		parts = append(parts, oneLine(c.Layer, 80))
+		parts = append(parts, visible.Short(c.Layer, 80))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -184,7 +184,7 @@ func (c *PlannedCall) dynamic() string {
 	for _, at := range c.Open {
 		parts = append(parts, "other members of "+cmp.Or(at, "the argument"))
 	}
-	return oneLine("Not known before it runs: "+strings.Join(parts, "; "), detailRunes)
+	return visible.Short("Not known before it runs: "+strings.Join(parts, "; "), detailRunes)
 }
 
 // writeToken says what to do with the token.
@@ -210,7 +210,7 @@ func (p *Plan) advise(saved bool) {
 	seen := map[string]bool{}
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		at, tool := fmt.Sprintf("line %d", c.Line), oneLine(c.Tool, 80)
+		at, tool := fmt.Sprintf("line %d", c.Line), visible.Short(c.Tool, 80)
 		switch {
 		case c.Verdict == VerdictUnknownTool && len(c.Nearest) > 0:
 			p.suggest("%s: there is no %s; did you mean %s?", at, tool, alternatives(c.Nearest))
@@ -223,7 +223,7 @@ func (p *Plan) advise(saved bool) {
 				p.Requests = append(p.Requests, request)
 			}
 		case c.Problem != "":
-			p.suggest("%s: %s; get_tools([%q]) shows what %s takes", at, oneLine(c.Problem, detailRunes), tool, tool)
+			p.suggest("%s: %s; get_tools([%q]) shows what %s takes", at, visible.Short(c.Problem, detailRunes), tool, tool)
 		case c.Verdict == VerdictDepends && c.Verdicts[0] == call.Deny.String():
 			p.suggest("%s: write the arguments that the rules look at in the text, and the verdict of %s is known", at, tool)
 		}
@@ -245,7 +245,7 @@ func (p *Plan) suggest(format string, args ...any) {
 
 // request is what would have to change so that a denied call gets through.
 func (c *PlannedCall) request(profile string) string {
-	tool, under := oneLine(c.Tool, 80), "without a profile"
+	tool, under := visible.Short(c.Tool, 80), "without a profile"
 	if profile != "" {
 		under = "under the profile " + profile
 	}
@@ -253,7 +253,7 @@ func (c *PlannedCall) request(profile string) string {
 	case c.Rule != "" && source != "":
 		return fmt.Sprintf("to allow %s %s: narrow or remove the %s, which denies it", tool, under, source)
 	case c.Layer != "":
-		return fmt.Sprintf("to allow %s %s: add it to the allowlist of the %s as well (%s)", tool, under, oneLine(c.Layer, 80), c.At)
+		return fmt.Sprintf("to allow %s %s: add it to the allowlist of the %s as well (%s)", tool, under, visible.Short(c.Layer, 80), c.At)
 	}
 	return fmt.Sprintf("to allow %s %s: add it to the allowlist there, or to the asklist to be asked each time", tool, under)
 }
@@ -264,7 +264,7 @@ func (p *Plan) reply() string {
 	var refused, questions, perhaps []string
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		tool := oneLine(c.Tool, 80)
+		tool := visible.Short(c.Tool, 80)
 		switch {
 		case c.Verdict == call.Deny.String() && !c.Refused(): // perhaps nobody calls it
 		case c.Verdict == call.Deny.String() && !denied[tool]:
@@ -395,7 +395,7 @@ func staleText(err error) string {
 			problem += fmt.Sprintf(" (and %d more)", n)
 		}
 	}
-	return "the configuration file was changed and is not in force, because it is broken; the rules of its last good version hold. " + oneLine(problem, detailRunes)
+	return "the configuration file was changed and is not in force, because it is broken; the rules of its last good version hold. " + visible.Short(problem, detailRunes)
 }
 
 // Note says what a caller should know about the rules before anything else:

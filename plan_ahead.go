@@ -58,7 +58,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 		return nil, err
 	}
 	defer e.life.running.Done()
-	policy, _, err := e.rules.prepare(e.life.ctx, &r)
+	policy, _, err := prepare(e.life.ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}

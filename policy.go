@@ -162,9 +162,27 @@ func (a *askCounter) count(now time.Time, owner string) (lastMinute, pending int
 	return len(one.times), one.pending
 }
 
+// A Wish is what is known of who wants something to run, and of what. All of it is what the server knows, but for Role, which is
+// what the caller says.
+type Wish struct {
+	Profile, Code, Name, Script string
+	Bound                       bool // the saved program must not run under another profile
+
+	Principal, Session, Fingerprint, Role string
+	Unchecked                             bool // nobody checked Principal
+}
+
+// Owner is whose share is used; "" is of all that have none of their own.
+func (w *Wish) Owner() string {
+	if w.Unchecked {
+		return ""
+	}
+	return w.Principal
+}
+
 // prepare finds what a request is to run, and the policy that it runs under.
 // The saved program is nil when the request brings its own.
-func (r *rules) prepare(ctx context.Context, q *Request) (*policy, *savedProgram, error) {
+func (r *rules) prepare(ctx context.Context, q *Wish) (*policy, *savedProgram, error) {
 	var saved *savedProgram
 	if q.Script != "" {
 		var err error
@@ -183,7 +201,7 @@ func (r *rules) prepare(ctx context.Context, q *Request) (*policy, *savedProgram
 	if err != nil {
 		return nil, nil, err
 	}
-	policy.owner = q.owner()
+	policy.owner = q.Owner()
 	if saved != nil {
 		policy.within = saved.rule.Limits
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -79,12 +80,6 @@ type checked struct {
 	Program string `json:"program"` // hash of the text
 	Profile string `json:"profile"`
 	Digest  string `json:"profileDigest"` // of the profile as it was, with what narrowed it
-}
-
-// programHash names a program by its text, byte for byte.
-func programHash(code string) string {
-	sum := sha256.Sum256([]byte(code))
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 func (p *preflight) sign(c checked) string {
@@ -216,13 +211,6 @@ func (c *checker) token(code string, p *policy, now time.Time) (token string, ex
 	}), expires
 }
 
-func (r *rules) preflightLife() time.Duration {
-	if cfg := r.config(); cfg != nil && cfg.PreflightLifetime > 0 {
-		return cfg.PreflightLifetime
-	}
-	return preflightLifetime
-}
-
 // checkedBefore refuses a run whose profile requires a check and that comes
 // without the token of one. A profile that has changed since is another one:
 // what the check said about it is no longer so.
@@ -252,7 +240,7 @@ func profileWords(name string) string {
 	if name == "" {
 		return "no profile"
 	}
-	return fmt.Sprintf("the profile %s", oneLine(name, 40))
+	return fmt.Sprintf("the profile %s", visible.Short(name, 40))
 }
 
 // short leaves out of a duration what is nothing: 10m and not 10m0s.

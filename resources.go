@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -35,16 +36,16 @@ func (g *registry) resource(name string) *hostfns.Tool {
 func validateURI(_ context.Context, args json.RawMessage) error {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(args, &object) != nil {
-		return &hostfns.ArgumentError{Expected: `{"uri": "..."}`, Got: oneLine(string(args), 60)}
+		return &hostfns.ArgumentError{Expected: `{"uri": "..."}`, Got: visible.Short(string(args), 60)}
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if key != "uri" {
-			return &hostfns.ArgumentError{Path: "/" + key, Expected: "no key but uri", Got: oneLine(string(object[key]), 60)}
+			return &hostfns.ArgumentError{Path: "/" + key, Expected: "no key but uri", Got: visible.Short(string(object[key]), 60)}
 		}
 	}
 	var uri string
 	if json.Unmarshal(object["uri"], &uri) != nil || uri == "" {
-		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource", Got: oneLine(string(object["uri"]), 60)}
+		return &hostfns.ArgumentError{Path: "/uri", Expected: "the URI of a resource", Got: visible.Short(string(object["uri"]), 60)}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -60,35 +61,6 @@ type savedProgram struct {
 	rule *profiles.Script
 }
 
-// savedPrograms opens the folder of saved programs that cfg names; the same
-// folder stays open. Symbolic links that lead out of it do not work: that is what
-// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [loader.judgeRoot] to see.
-func (l *loader) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
-	if cfg == nil || cfg.Scripts == nil {
-		return nil, nil
-	}
-	wrong := func(err error) (*scriptRoot, error) {
-		return nil, fmt.Errorf("%s: the root of the saved programs: %w", cfg.Scripts.Pos, err)
-	}
-	for _, s := range cfg.Scripts.Allow {
-		if _, misfit := errors.AsType[*catalog.ArgumentError](fits(context.Background(), s.Input, nil)); !misfit && fits(context.Background(), s.Input, nil) != nil {
-			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, fits(context.Background(), s.Input, nil))
-		}
-	}
-	folder, err := canonical(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root))
-	if err != nil {
-		return wrong(err)
-	}
-	if l.saved[folder] == nil {
-		root, err := os.OpenRoot(folder)
-		if err != nil {
-			return wrong(err)
-		}
-		l.saved[folder] = root
-	}
-	return &scriptRoot{folder, l.saved[folder]}, nil
-}
-
 // beside reads a path as the configuration file has it: relative to that file.
 func beside(config, name string) string {
 	if filepath.IsAbs(name) || config == "" {
@@ -109,11 +81,8 @@ func canonical(name string) (string, error) {
 // maxScripts is how many saved programs are listed.
 const maxScripts = 200
 
-// Scripts lists the saved programs that may be run, by name.
-func (e *Evaluator) Scripts(ctx context.Context) []Script { return e.rules.savedScripts(ctx) }
-
 func (r *rules) savedScripts(ctx context.Context) []Script {
-	now := r.current.Load()
+	now := r.now()
 	cfg, root := now.config, now.scripts
 	if cfg == nil || cfg.Scripts == nil || root == nil {
 		return nil
@@ -150,18 +119,9 @@ func (r *rules) savedScripts(ctx context.Context) []Script {
 	return list
 }
 
-// Script is the saved program of that name, as it is now. The error is a [*ScriptError] if nobody allowed it.
-func (e *Evaluator) Script(name string) (Script, error) {
-	saved, err := e.rules.script(name)
-	if err != nil {
-		return Script{}, err
-	}
-	return saved.Script, nil
-}
-
 // script reads a saved program, if a rule allows it as it is now.
 func (r *rules) script(name string) (*savedProgram, error) {
-	now := r.current.Load()
+	now := r.now()
 	cfg, root := now.config, now.scripts
 	refuse := func(format string, args ...any) (*savedProgram, error) {
 		return nil, &ScriptError{Name: name, Detail: fmt.Sprintf(format, args...)}
@@ -238,7 +198,7 @@ func firstComment(code string) string {
 			continue
 		}
 		if text, ok := strings.CutPrefix(line, "//"); ok {
-			return oneLine(strings.TrimSpace(text), 200)
+			return visible.Short(strings.TrimSpace(text), 200)
 		}
 		return ""
 	}
@@ -247,7 +207,7 @@ func firstComment(code string) string {
 
 // load puts the text of the saved program that a request names into it, with
 // the profile it runs under.
-func (r *rules) load(q *Request) (*savedProgram, error) {
+func (r *rules) load(q *Wish) (*savedProgram, error) {
 	saved, err := r.script(q.Script)
 	if err != nil {
 		return nil, err

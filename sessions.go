@@ -32,9 +32,12 @@ const sessionPrefix = "cms_"
 // SessionLives are how long a session may be made for.
 var sessionLives = []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour}
 
-// NewSession makes a session for a role, for 10 minutes, an hour or a day.
+// IsMadeSession reports whether an id is one of those that [Evaluator.NewSession] gives, whether it made it or not.
+func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
+
+// newSession makes a session for a role, for 10 minutes, an hour or a day.
 // Its id is a secret of those it is made for.
-func (e *Evaluator) NewSession(role string, life time.Duration) (Session, error) {
+func (r *rules) newSession(ctx context.Context, role string, life time.Duration) (Session, error) {
 	if role == "" || len(role) > maxRole {
 		return Session{}, fmt.Errorf("a role has 1 to %d bytes", maxRole)
 	}
@@ -45,22 +48,15 @@ func (e *Evaluator) NewSession(role string, life time.Duration) (Session, error)
 	if !ok {
 		return Session{}, errors.New("a session is made for 10m, 1h or 24h")
 	}
-	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: e.rules.time().Add(life)}
-	return s, e.rules.sessions.put(e.life.ctx, s)
+	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: r.time().Add(life)}
+	return s, r.sessions.put(ctx, s)
 }
 
-// EndSession ends a session before its time; nothing more is run in it.
-func (e *Evaluator) EndSession(id string) error { return e.rules.sessions.drop(e.life.ctx, id) }
+// endSession ends a session before its time; nothing more is run in it.
+func (r *rules) endSession(ctx context.Context, id string) error { return r.sessions.drop(ctx, id) }
 
-// IsMadeSession reports whether an id is one of those that [Evaluator.NewSession] gives, whether it made it or not.
-func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
-
-// MadeSession finds a session that was made for a role, by this process or by another one that shares the store. The
+// session finds a session that was made for a role, by this process or by another one that shares the store. The
 // error is [ErrSessionOver] if there is none, or not any more.
-func (e *Evaluator) MadeSession(ctx context.Context, id string) (Session, error) {
-	return e.rules.session(ctx, id)
-}
-
 func (r *rules) session(ctx context.Context, id string) (Session, error) {
 	s, err := r.sessions.get(ctx, id)
 	if err == nil && !r.time().Before(s.Expires) {
@@ -81,7 +77,7 @@ var ErrSessionOver = errors.New("this session is over, or was never made for a c
 
 // subject is whose run a request is, as overlays see it. What the caller says
 // about its role is not part of it.
-func (r *rules) subject(ctx context.Context, q *Request) (profiles.Subject, error) {
+func (r *rules) subject(ctx context.Context, q *Wish) (profiles.Subject, error) {
 	s := profiles.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: programHash(q.Code), Script: q.Script}
 	if !IsMadeSession(q.Session) {
 		return s, nil

@@ -41,6 +41,12 @@ func newRules(log *slog.Logger, p *pins.Pins) *rules {
 	return r
 }
 
+// now is the state of this moment.
+func (r *rules) now() *state { return r.current.Load() }
+
+// replace puts another state in force. One change is made at a time.
+func (r *rules) replace(s *state) { r.current.Store(s) }
+
 // config is the configuration in force; nil when there is none.
 func (r *rules) config() *profiles.Config { return r.current.Load().config }
 

@@ -91,7 +91,7 @@ func (r *Response) failure(err error) string {
 	}
 	frames := strings.Split(strings.TrimRight(ended.Stack, "\n"), "\n")
 	for _, frame := range frames[1:min(len(frames), 1+callers)] {
-		text += "\n    " + oneLine(strings.TrimSpace(frame), excerptRunes)
+		text += "\n    " + visible.Short(strings.TrimSpace(frame), excerptRunes)
 	}
 	if name, ok := strings.CutSuffix(ended.Message, " is not defined"); ok && ended.Name == "ReferenceError" && absent[name] != "" {
 		text += "\n  hint: " + absent[name]
@@ -197,23 +197,6 @@ func roughly(d time.Duration) time.Duration {
 		return d.Round(time.Millisecond)
 	}
 	return d.Round(10 * time.Microsecond)
-}
-
-// oneLine shortens s to n runes and writes what is not printable as an escape.
-func oneLine(s string, n int) string {
-	var b strings.Builder
-	count := 0
-	for _, c := range s {
-		if count++; count > n {
-			fmt.Fprintf(&b, "… (%d more characters)", utf8.RuneCountInString(s)-n)
-			break
-		}
-		if c == '\n' || c == '\t' {
-			c = ' '
-		}
-		b.WriteString(visible.Line(string(c)))
-	}
-	return b.String()
 }
 
 // clip cuts text at a rune and says how much is missing.

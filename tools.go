@@ -100,7 +100,7 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 
 // visible accepts what at least one of the profiles might let through.
 func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
-	subject, err := e.rules.subject(e.life.ctx, &Request{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
+	subject, err := e.rules.subject(e.life.ctx, &Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
 	if err != nil {
 		return nil, err
 	}

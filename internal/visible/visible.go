@@ -45,6 +45,23 @@ func Line(s string) string { return escape(s, false) }
 // is escaped already, and for source text behind a margin.
 func Text(s string) string { return escape(s, true) }
 
+// Short shortens s to n runes and writes what is not printable as an escape.
+func Short(s string, n int) string {
+	var b strings.Builder
+	count := 0
+	for _, c := range s {
+		if count++; count > n {
+			fmt.Fprintf(&b, "… (%d more characters)", utf8.RuneCountInString(s)-n)
+			break
+		}
+		if c == '\n' || c == '\t' {
+			c = ' '
+		}
+		b.WriteString(Line(string(c)))
+	}
+	return b.String()
+}
+
 func escape(s string, lines bool) string {
 	stays := func(r rune, size int) bool {
 		return Rune(r) && (r != utf8.RuneError || size != 1) || lines && r == '\n'
