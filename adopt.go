@@ -231,7 +231,7 @@ func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 	}
 	r.Code = code
 	resp := &Response{Run: row.Run, name: cmp.Or(r.Name, "program.ts"), source: code}
-	limits, reply := e.rules.limits(policy.profile())
+	limits, reply := e.rules.Limits(policy.Profile())
 	resp.limit = reply
 	program, problems, err := e.programs.reader.Compile(ctx, resp.name, code)
 	if err != nil {

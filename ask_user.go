@@ -84,7 +84,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 		return &UserAnswer{Action: ActionCancel, Selected: []string{}, Reason: hostfns.ReasonCanceled, Detail: "the run ended first"}, nil
 	}
 	defer done()
-	profile := a.policy.profile()
+	profile := a.policy.Profile()
 	if profile == nil {
 		return &UserAnswer{Action: ActionCancel, Selected: []string{}, Reason: approvals.CodeNoApprover, Detail: "nothing is configured, so nobody is asked"}, nil
 	}
@@ -130,14 +130,14 @@ func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *ap
 			return approvals.Answer{How: approvals.ByNobody, Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"}
 		}
 	}
-	defer a.people.rules.asks.begin(time.Now(), a.policy.owner)()
+	defer a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)()
 	defer a.patience.begin()()
 	return a.people.desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
 }
 
 // exhausted says which limit keeps a program from asking once more; "" is none.
 func (a *asker) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
-	lastMinute, pending := a.people.rules.asks.count(a.policy.now(), a.policy.owner)
+	lastMinute, pending := a.people.rules.Asks.Count(a.policy.Now(), a.policy.Owner)
 	l := profile.Bounded(askUserLimits)
 	for _, x := range []struct {
 		limit, used int

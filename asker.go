@@ -14,13 +14,14 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 )
 
 // people are those who can be asked, and what they have allowed.
 type people struct {
 	log      *slog.Logger
-	rules    *rules
+	rules    *inforce.Rules
 	tools    *registry
 	record   *recorder
 	desk     *approvals.Desk
@@ -32,7 +33,7 @@ type people struct {
 // run's caller has, and those of the Evaluator.
 type asker struct {
 	people    *people
-	policy    *policy
+	policy    *inforce.Policy
 	principal string
 	session   string
 	client    string
@@ -92,7 +93,7 @@ func (p *patience) used() time.Duration {
 	return p.spent
 }
 
-func (w *people) newAsker(r *Request, p *policy, program *analysis.Program) *asker {
+func (w *people) newAsker(r *Request, p *inforce.Policy, program *analysis.Program) *asker {
 	a := &asker{
 		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Client, caller: r.Caller, turn: make(chan struct{}, 1), trace: &approvals.Trace{},
 		channels: append(slices.Clone(r.Channels), w.channels...),
@@ -100,7 +101,7 @@ func (w *people) newAsker(r *Request, p *policy, program *analysis.Program) *ask
 	if program == nil { // a question without a run
 		return a
 	}
-	a.preview, a.program, a.hash = preview(program), program, programHash(r.Code)
+	a.preview, a.program, a.hash = preview(program), program, inforce.ProgramHash(r.Code)
 	for _, c := range program.Calls {
 		a.trace.Written(c.Args)
 		if c.Outline != nil {
@@ -123,7 +124,7 @@ func preview(p *analysis.Program) approvals.Preview {
 
 // Together reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
 func (a *asker) Together() bool {
-	profile := a.policy.profile()
+	profile := a.policy.Profile()
 	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
 }
 
@@ -141,7 +142,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 	}
 	done = sync.OnceFunc(done)
 	defer done()
-	profile := a.policy.profile()
+	profile := a.policy.Profile()
 	if profile == nil {
 		all(hostfns.Answer{How: "none", Code: approvals.CodeNoApprover})
 		return
@@ -164,7 +165,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 	offers := !a.asked && !a.hasEarlier() && !a.planned.Load()
 	a.asked = true
 	a.put.Store(true)
-	defer a.people.rules.asks.begin(time.Now(), a.policy.owner)()
+	defer a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)()
 	defer a.patience.begin()()
 	var calls []*approvals.Request
 	var numbers []int
@@ -365,7 +366,7 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 	reading, cancel := context.WithTimeout(ctx, grantWait)
 	defer cancel()
 	a.foretold(reading, q)
-	g, err := approvals.Granted(reading, a.people.grants, r, a.policy.now())
+	g, err := approvals.Granted(reading, a.people.grants, r, a.policy.Now())
 	if err != nil {
 		a.people.log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
 	}
@@ -384,7 +385,7 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 // request describes a call to package approvals.
 func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{
-		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.rules.server(q.Tool.Server).identity, Definition: q.Tool.Digest,
+		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: q.Decision.Digest,
 		Risk: string(q.Decision.Risk), Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
@@ -394,7 +395,7 @@ func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	if q.Decision.Verdict == call.Ask && len(q.Decision.Remember.Scopes) > 0 {
 		r.Terms = terms(q.Decision)
 	}
-	if profile := a.policy.profile(); profile != nil {
+	if profile := a.policy.Profile(); profile != nil {
 		redact := profile.Redact()
 		own := a.display[q.Tool.Name]
 		r.Display = approvals.Display{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
@@ -29,7 +30,7 @@ func (e *executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun,
 	if restored, err := e.gate.Restore(hostfns.RunInfo{ID: run}, state.Gate); err == nil {
 		x.resp.Calls = restored.End()
 	}
-	x.policy = &policy{rules: e.rules, name: r.Profile, now: time.Now}
+	x.policy = &inforce.Policy{Rules: e.rules, Name: r.Profile, Now: time.Now}
 	end, err := e.recordedEnd(ctx, db, run)
 	if err == nil {
 		err = e.sinceParked(ctx, db, x)

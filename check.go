@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -120,21 +121,21 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 
 // A checker says what programs would do, and gives and reads the tokens that say that it did.
 type checker struct {
-	rules    *rules
+	rules    *inforce.Rules
 	tools    *registry
 	programs *programs
 	tokens   *preflight
 	page     atomic.Pointer[string] // where the rules are changed, see SetRulesPage; nil: nowhere here
 }
 
-func (c *checker) check(ctx context.Context, r *Request, policy *policy, saved *savedProgram) (*Plan, error) {
-	plan := &Plan{Profile: cmp.Or(r.Profile, profileName(policy)), Script: r.Script, Program: programHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
-	if err := c.rules.now().stale; err != nil {
+func (c *checker) check(ctx context.Context, r *Request, policy *inforce.Policy, saved *inforce.SavedProgram) (*Plan, error) {
+	plan := &Plan{Profile: cmp.Or(r.Profile, profileName(policy)), Script: r.Script, Program: inforce.ProgramHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
+	if err := c.rules.Now().Stale; err != nil {
 		plan.Stale = staleText(err)
 	}
-	profile := policy.profile()
+	profile := policy.Profile()
 	plan.Required = profile != nil && profile.RequirePreflight()
-	limits, _ := c.rules.limits(profile)
+	limits, _ := c.rules.Limits(profile)
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
@@ -171,7 +172,7 @@ func (c *checker) check(ctx context.Context, r *Request, policy *policy, saved *
 	if !plan.Allowed {
 		plan.Link = c.adminLink(r, profile, plan.refused())
 	}
-	now := policy.now()
+	now := policy.Now()
 	plan.Token, plan.Expires = c.token(r.Code, policy, now)
 	plan.OnlyHere = c.tokens.ephemeral
 	return plan, nil
@@ -183,7 +184,7 @@ var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_t
 // foresight decides calls that have not been made yet, in the order of the text.
 type foresight struct {
 	tools    *registry
-	policy   *policy
+	policy   *inforce.Policy
 	now      context.Context // has ended: upstreams were waited for, and are not again
 	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
 	counters hostfns.Counters
@@ -203,7 +204,7 @@ type foresight struct {
 // thousand calls.
 const checkTime = 20 * time.Second
 
-func newForesight(ctx context.Context, tools *registry, p *policy) (f *foresight, done func()) {
+func newForesight(ctx context.Context, tools *registry, p *inforce.Policy) (f *foresight, done func()) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
@@ -294,23 +295,23 @@ func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	lead := d.Lead()
 	c.Verdict, c.Risk, c.Reason = d.Verdict.String(), string(d.Risk), d.Detail()
 	c.Rule, c.At, c.Layer = lead.Rule, lead.Pos.Short(), lead.Layer
-	profile := f.policy.profile()
+	profile := f.policy.Profile()
 	if profile == nil {
 		return
 	}
-	forecast := profile.Foresee(f.policy.call(t, c.Args, n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
+	forecast := profile.Foresee(f.policy.Call(t, c.Args, n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
 	if len(forecast.Decision.Reasons) > 0 {
 		c.pos = forecast.Decision.Reasons[0].Pos
 	}
 	gaps := profiles.Gaps{Unknown: c.Unknown, Open: c.Open}
 	if may && mayNot {
 		n.Tainted = true
-		either(&forecast, profile.Foresee(f.policy.call(t, c.Args, n), gaps),
+		either(&forecast, profile.Foresee(f.policy.Call(t, c.Args, n), gaps),
 			call.Reason{List: "raise", Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
 	}
 	if f.mayAsk > 0 {
 		n.Asks += f.mayAsk
-		either(&forecast, profile.Foresee(f.policy.call(t, c.Args, n), gaps),
+		either(&forecast, profile.Foresee(f.policy.Call(t, c.Args, n), gaps),
 			call.Reason{List: "limits", Text: "it depends on how many questions the run has asked before"})
 	}
 	if len(forecast.Verdicts) < 2 {

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -100,7 +101,7 @@ type Evaluator struct {
 
 	life     *lifetime
 	news     news // of changes of the configuration and of the tools
-	rules    *rules
+	rules    *inforce.Rules
 	loader   *loader
 	tools    *registry
 	gate     *hostfns.Gate // for runs without a caller
@@ -140,7 +141,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.rules = newRules(o.Log, accepted)
+	e.rules = inforce.NewRules(o.Log, accepted)
 	e.tools = newRegistry(o, e.rules, e.news.publish)
 	e.record = newRecorder(o, e.rules)
 	e.people = &people{
@@ -175,11 +176,11 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 func (e *Evaluator) keep() error {
 	e.loader.mu.Lock() // the file is watched already
 	defer e.loader.mu.Unlock()
-	cfg, k := e.rules.config(), e.record
+	cfg, k := e.rules.Config(), e.record
 	if err := k.open(e.options.RecordDir, cfg, e.options.Env); err != nil {
 		return err
 	}
-	e.people.grants.stored, e.rules.sessions.store = k.record.DB, k.record.DB
+	e.people.grants.stored, e.rules.Sessions.Store = k.record.DB, k.record.DB
 	e.people.desk.Book = StoredQuestions(k.record.DB)
 	k.policy(e.life.ctx, "loaded", cfg, nil)
 	e.life.background(func() { k.clean(e.life.ctx) })
@@ -212,7 +213,7 @@ func (e *Evaluator) RecordEntry(ctx context.Context, entry audit.Entry) error {
 
 // Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
 // when it was made.
-func (e *Evaluator) Capacity() profiles.Capacity { return capacityOf(e.rules.config()) }
+func (e *Evaluator) Capacity() profiles.Capacity { return capacityOf(e.rules.Config()) }
 
 // use makes the servers of a configuration those that are connected to.
 func (e *Evaluator) use(servers []upstream.Server) {

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/upstream"
@@ -304,7 +305,7 @@ func TestNothingIsAllowedWithoutAConfiguration(t *testing.T) {
 func TestUnknownProfile(t *testing.T) {
 	e := open(t, original)
 	_, err := e.Eval(t.Context(), codemode.Request{Profile: "sfae", Code: "return 1"})
-	if unknown, ok := errors.AsType[*codemode.UnknownProfileError](err); !ok || len(unknown.Names) != 2 {
+	if unknown, ok := errors.AsType[*inforce.UnknownProfileError](err); !ok || len(unknown.Names) != 2 {
 		t.Errorf("got %v, want an UnknownProfileError", err)
 	}
 }

@@ -28,15 +28,15 @@ func CheckServers(env func(string) (string, bool)) profiles.ServerCheck {
 // Stale says why the configuration file is not what holds at the moment; nil
 // means that it is.
 func (e *Evaluator) Stale() error {
-	return e.rules.now().stale
+	return e.rules.Now().Stale
 }
 
 // Config is the configuration that holds now; nil when there is none.
-func (e *Evaluator) Config() *profiles.Config { return e.rules.config() }
+func (e *Evaluator) Config() *profiles.Config { return e.rules.Config() }
 
 // Profiles lists the profiles that are exposed as tools, sorted.
 func (e *Evaluator) Profiles() []string {
-	if cfg := e.rules.config(); cfg != nil {
+	if cfg := e.rules.Config(); cfg != nil {
 		return cfg.Names()
 	}
 	return nil

@@ -3,33 +3,35 @@ package codemode
 import (
 	"context"
 	"time"
+
+	"github.com/codemode-project/codemode/inforce"
 )
 
 // What other parts of a program need of an Evaluator, beside running programs.
 
 // Scripts lists the saved programs that may be run, by name.
-func (e *Evaluator) Scripts(ctx context.Context) []Script { return e.rules.savedScripts(ctx) }
+func (e *Evaluator) Scripts(ctx context.Context) []inforce.Script { return e.rules.SavedScripts(ctx) }
 
 // Script is the saved program of that name, as it is now. The error is a [*ScriptError] if nobody allowed it.
-func (e *Evaluator) Script(name string) (Script, error) {
-	saved, err := e.rules.script(name)
+func (e *Evaluator) Script(name string) (inforce.Script, error) {
+	saved, err := e.rules.Script(name)
 	if err != nil {
-		return Script{}, err
+		return inforce.Script{}, err
 	}
 	return saved.Script, nil
 }
 
 // NewSession makes a session for a role, for 10 minutes, an hour or a day.
 // Its id is a secret of those it is made for.
-func (e *Evaluator) NewSession(role string, life time.Duration) (Session, error) {
-	return e.rules.newSession(e.life.ctx, role, life)
+func (e *Evaluator) NewSession(role string, life time.Duration) (inforce.Session, error) {
+	return e.rules.NewSession(e.life.ctx, role, life)
 }
 
 // EndSession ends a session before its time; nothing more is run in it.
-func (e *Evaluator) EndSession(id string) error { return e.rules.endSession(e.life.ctx, id) }
+func (e *Evaluator) EndSession(id string) error { return e.rules.EndSession(e.life.ctx, id) }
 
 // MadeSession finds a session that was made for a role, by this process or by another one that shares the store. The
 // error is [ErrSessionOver] if there is none, or not any more.
-func (e *Evaluator) MadeSession(ctx context.Context, id string) (Session, error) {
-	return e.rules.session(ctx, id)
+func (e *Evaluator) MadeSession(ctx context.Context, id string) (inforce.Session, error) {
+	return e.rules.Session(ctx, id)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -75,8 +76,8 @@ func (r *Request) owner() string {
 	return w.Owner()
 }
 
-func (r *Request) wish() Wish {
-	return Wish{
+func (r *Request) wish() inforce.Wish {
+	return inforce.Wish{
 		Profile: r.Profile, Code: r.Code, Name: r.Name, Script: r.Script, Bound: r.Bound,
 		Principal: r.Principal, Session: r.Session, Fingerprint: r.Fingerprint, Role: r.Role, Unchecked: r.Unchecked,
 	}
@@ -84,9 +85,9 @@ func (r *Request) wish() Wish {
 
 // prepare finds what a request is to run, which it puts into it, and the policy that it runs under.
 // The saved program is nil when the request brings its own.
-func prepare(ctx context.Context, in *rules, r *Request) (*policy, *savedProgram, error) {
+func prepare(ctx context.Context, in *inforce.Rules, r *Request) (*inforce.Policy, *inforce.SavedProgram, error) {
 	w := r.wish()
-	p, saved, err := in.prepare(ctx, &w)
+	p, saved, err := in.Prepare(ctx, &w)
 	r.Profile, r.Code, r.Name = w.Profile, w.Code, w.Name
 	return p, saved, err
 }
@@ -123,19 +124,6 @@ func (ps Problems) Error() string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
-}
-
-// An UnknownProfileError says that the configuration has no such profile.
-type UnknownProfileError struct {
-	Name  string
-	Names []string // those it has
-}
-
-func (e *UnknownProfileError) Error() string {
-	if len(e.Names) == 0 {
-		return fmt.Sprintf("there is no profile %q; the configuration has none", e.Name)
-	}
-	return fmt.Sprintf("there is no profile %q; there are %s", e.Name, strings.Join(e.Names, ", "))
 }
 
 // defaultRefusals is how many refusals by people end a run whose profile does not say.
@@ -181,12 +169,12 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(saved.takes(ctx, r.Input), e.checker.checkedBefore(&r, policy)); err != nil {
+	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.checkedBefore(&r, policy)); err != nil {
 		e.record.notStarted(ctx, &r, policy, err)
 		return nil, err
 	}
 	resp := &Response{Run: newRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
-	limits, reply := e.rules.limits(policy.profile())
+	limits, reply := e.rules.Limits(policy.Profile())
 	resp.limit = reply
 	if len(r.Code) > limits.ProgramBytes {
 		err := &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)}
@@ -234,7 +222,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 }
 
 // newExecution announces a run; done is called when it has ended.
-func (e *executor) newExecution(ctx context.Context, r Request, p *policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
+func (e *executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
@@ -278,10 +266,10 @@ func (x *execution) info() hostfns.RunInfo {
 	return hostfns.RunInfo{
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
-		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: written(x.program, policy.profile()),
-		CallTimeout: x.e.rules.callTimeout(policy.profile()), ArgumentBytes: x.limits.ArgumentBytes,
+		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: written(x.program, policy.Profile()),
+		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
-			if p := policy.profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
+			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
 				x.cancel(errRefusals)
 			}
 		},
@@ -342,8 +330,8 @@ func queued(run *hostfns.Run, result *sandbox.Result) int {
 	return max(result.Usage.Calls-run.Seen(), 0)
 }
 
-func profileName(p *policy) string {
-	if profile := p.profile(); profile != nil {
+func profileName(p *inforce.Policy) string {
+	if profile := p.Profile(); profile != nil {
 		return profile.Name()
 	}
 	return ""

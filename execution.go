@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
@@ -19,7 +20,7 @@ import (
 type execution struct {
 	e       *executor
 	request Request
-	policy  *policy
+	policy  *inforce.Policy
 	program *analysis.Program
 	resp    *Response
 	limits  sandbox.Limits

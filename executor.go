@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -18,7 +19,7 @@ type executor struct {
 	options  Options
 	log      *slog.Logger
 	life     *lifetime
-	rules    *rules
+	rules    *inforce.Rules
 	tools    *registry
 	gate     *hostfns.Gate // for runs without a caller
 	people   *people

@@ -110,13 +110,13 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	g.ctx, g.cancel = context.WithCancelCause(e.life.ctx)
 	asking := e.people.newAsker(&r, policy, nil)
 	asking.display = g.display
-	limits, _ := e.rules.limits(policy.profile())
+	limits, _ := e.rules.Limits(policy.Profile())
 	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.to, Sender: ownSender{g}, Log: e.log})
 	g.run = passage.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
-		Policy: policy, Asker: asking, CallTimeout: e.rules.callTimeout(policy.profile()), ArgumentBytes: limits.ArgumentBytes,
+		Policy: policy, Asker: asking, CallTimeout: e.rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
-			if p := policy.profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
+			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
 				g.cancel(errRefusals)
 			}
 		},

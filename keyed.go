@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -51,7 +52,7 @@ func (r *Request) digest() string {
 	if same.Script != "" {
 		same.Code = "" // it may have been saved anew
 	}
-	if !IsMadeSession(same.Session) {
+	if !inforce.IsMadeSession(same.Session) {
 		same.Session = "" // of the protocol, which ends with the connection
 	}
 	same.Input = plainJSON(same.Input)
@@ -138,7 +139,7 @@ func (e *executor) again(ctx context.Context, run string, r Request) (*Response,
 // enroll keeps the key and the run in the store, before the program starts. [store.ErrTaken] says that another
 // request was faster.
 func (e *executor) enroll(
-	ctx context.Context, key *store.Key, r *Request, p *policy, run string, engine Engine,
+	ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string, engine Engine,
 ) (*store.ParkedRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()

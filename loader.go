@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/catalog/pins"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -22,7 +24,7 @@ import (
 type loader struct {
 	options Options
 	log     *slog.Logger
-	rules   *rules
+	rules   *inforce.Rules
 	ctx     context.Context                                                              // ends when the Evaluator closes
 	use     func([]upstream.Server)                                                      // makes them the servers that are connected to
 	note    func(ctx context.Context, state string, cfg *profiles.Config, problem error) // puts into the record which rules are in force
@@ -89,7 +91,7 @@ func (l *loader) configure() error {
 	if err := l.apply(cfg); err != nil {
 		return err
 	}
-	l.capacity = capacityOf(l.rules.config())
+	l.capacity = capacityOf(l.rules.Config())
 	if files.None() {
 		return nil
 	}
@@ -122,7 +124,7 @@ func (l *loader) reload(cfg *profiles.Config, err error) {
 			cfg, err = nil, errors.Join(err, failed)
 		}
 	}
-	l.rules.mark(err)
+	l.rules.Mark(err)
 	if err != nil {
 		message := "the changed configuration is not used; the rules of its last good version hold"
 		if cfg != nil {
@@ -134,7 +136,7 @@ func (l *loader) reload(cfg *profiles.Config, err error) {
 	if cfg == nil {
 		return
 	}
-	if capacityOf(l.rules.config()) != l.capacity {
+	if capacityOf(l.rules.Config()) != l.capacity {
 		l.log.Warn(`the key "capacity" was changed; what it said before holds until codemode is started again`)
 	}
 	l.log.Info("the configuration was reloaded", "file", cfg.Path, "profiles", cfg.Names())
@@ -162,21 +164,21 @@ func (l *loader) apply(base *profiles.Config) error {
 			l.log.Warn("configuration", "problem", profiles.Problems{w})
 		}
 	}
-	s := &state{config: cfg, scripts: scripts, stale: l.rules.now().stale, servers: map[string]serverState{"time": {trusted: true}, "filesystem": {trusted: true}}}
+	s := &inforce.State{Config: cfg, Scripts: scripts, Stale: l.rules.Now().Stale, Servers: map[string]inforce.Server{"time": {Trusted: true}, "filesystem": {Trusted: true}}}
 	if cfg != nil {
 		for _, entry := range cfg.Servers {
-			s.servers[entry.Name] = serverState{trusted: entry.TrustAnnotations, identity: pins.Identity(entry.Name, entry.JSON)}
+			s.Servers[entry.Name] = inforce.Server{Trusted: entry.TrustAnnotations, Identity: pins.Identity(entry.Name, entry.JSON)}
 		}
 	}
 	for i, server := range servers {
-		known := s.servers[server.Name]
-		known.timeout = server.Timeout
-		s.servers[server.Name] = known
+		known := s.Servers[server.Name]
+		known.Timeout = server.Timeout
+		s.Servers[server.Name] = known
 		servers[i].Timeout = 0 // the Gate's clock counts it, and stands still while a person is awaited
 	}
 	l.base = base
 	// Rules first: a server that the new rules let in must not be reachable under the old ones.
-	l.rules.replace(s)
+	l.rules.Replace(s)
 	l.use(servers)
 	return nil
 }
@@ -309,16 +311,16 @@ func (l *loader) filesystem(path string) (upstream.Server, error) {
 // savedPrograms opens the folder of saved programs that cfg names; the same
 // folder stays open. Symbolic links that lead out of it do not work: that is what
 // [os.Root] is for. The caller holds mu. That programs cannot write to it is for [loader.judgeRoot] to see.
-func (l *loader) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
+func (l *loader) savedPrograms(cfg *profiles.Config) (*os.Root, error) {
 	if cfg == nil || cfg.Scripts == nil {
 		return nil, nil
 	}
-	wrong := func(err error) (*scriptRoot, error) {
+	wrong := func(err error) (*os.Root, error) {
 		return nil, fmt.Errorf("%s: the root of the saved programs: %w", cfg.Scripts.Pos, err)
 	}
 	for _, s := range cfg.Scripts.Allow {
-		if _, misfit := errors.AsType[*catalog.ArgumentError](fits(context.Background(), s.Input, nil)); !misfit && fits(context.Background(), s.Input, nil) != nil {
-			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, fits(context.Background(), s.Input, nil))
+		if _, misfit := errors.AsType[*catalog.ArgumentError](inforce.Fits(context.Background(), s.Input, nil)); !misfit && inforce.Fits(context.Background(), s.Input, nil) != nil {
+			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, inforce.Fits(context.Background(), s.Input, nil))
 		}
 	}
 	folder, err := canonical(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root))
@@ -332,5 +334,22 @@ func (l *loader) savedPrograms(cfg *profiles.Config) (*scriptRoot, error) {
 		}
 		l.saved[folder] = root
 	}
-	return &scriptRoot{folder, l.saved[folder]}, nil
+	return l.saved[folder], nil
+}
+
+// beside reads a path as the configuration file has it: relative to that file.
+func beside(config, name string) string {
+	if filepath.IsAbs(name) || config == "" {
+		return name
+	}
+	return filepath.Join(filepath.Dir(config), name)
+}
+
+// canonical is the one path of a folder, without symbolic links.
+func canonical(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(name)
 }

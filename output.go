@@ -37,7 +37,7 @@ func (g *registry) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
 	if len(t.Output) == 0 {
 		return
 	}
-	want := outputValidation(g.rules.config(), t.Server)
+	want := outputValidation(g.rules.Config(), t.Server)
 	if want == outputOff {
 		return
 	}

@@ -76,7 +76,7 @@ func (l *loader) narrowed(cfg *profiles.Config) (*profiles.Config, error) {
 // Overlays lists the overlays of the configuration and of people's tools, most
 // specific first, also those whose time is over.
 func (e *Evaluator) Overlays() []profiles.Overlay {
-	if cfg := e.rules.config(); cfg != nil {
+	if cfg := e.rules.Config(); cfg != nil {
 		return cfg.Overlays()
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
@@ -22,8 +23,8 @@ import (
 func (e *Evaluator) Reachable(names []string) []string {
 	var within []*profiles.Profile
 	for _, name := range names {
-		if p, err := e.rules.bind(name, profiles.Subject{}); err == nil && p.profile() != nil {
-			within = append(within, p.profile())
+		if p, err := e.rules.Bind(name, profiles.Subject{}); err == nil && p.Profile() != nil {
+			within = append(within, p.Profile())
 		}
 	}
 	var servers []string
@@ -38,12 +39,12 @@ func (e *Evaluator) Reachable(names []string) []string {
 // Limits says in a line what a program may take under a profile of the configuration; "" is the one of the base tool.
 func (e *Evaluator) Limits(profile string) string {
 	var p *profiles.Profile
-	if bound, err := e.rules.bind(profile, profiles.Subject{}); err == nil {
-		p = bound.profile()
+	if bound, err := e.rules.Bind(profile, profiles.Subject{}); err == nil {
+		p = bound.Profile()
 	}
-	l, reply := e.rules.limits(p)
+	l, reply := e.rules.Limits(p)
 	return fmt.Sprintf("%s in all without the time of people, %s of them computing; %d calls, %d at once, %s each; answer %s",
-		brief(l.Wall), brief(l.CPU), l.Calls, l.InFlight, brief(e.rules.callTimeout(p)), size(reply))
+		brief(l.Wall), brief(l.CPU), l.Calls, l.InFlight, brief(e.rules.CallTimeout(p)), size(reply))
 }
 
 // brief writes a duration without its zeros: 1m, 90s.
@@ -78,15 +79,15 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
 	}
-	subject, err := e.rules.subject(e.life.ctx, &Wish{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
+	subject, err := e.rules.Subject(e.life.ctx, &inforce.Wish{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
 	if err != nil {
 		return nil, err
 	}
-	policy, err := e.rules.bind(q.Profiles[0], subject)
+	policy, err := e.rules.Bind(q.Profiles[0], subject)
 	if err != nil {
 		return nil, err
 	}
-	profile := policy.profile()
+	profile := policy.Profile()
 	if profile == nil {
 		return nil, nil
 	}
@@ -113,8 +114,8 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 }
 
 // foresee gives the verdicts that calls of a tool may get, whatever their arguments.
-func (e *Evaluator) foresee(policy *policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
-	c := policy.call(e.tools.tool(t), nil, hostfns.Counters{})
+func (e *Evaluator) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
+	c := policy.Call(e.tools.tool(t), nil, hostfns.Counters{})
 	if !profile.Visible(c) {
 		return []call.Verdict{call.Deny}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -93,9 +94,9 @@ type savedRules struct {
 	Servers map[string]string `json:"servers,omitempty"` // which is which
 }
 
-func (e *executor) savedRules(p *policy) savedRules {
-	r := savedRules{Digest: p.digest(), Servers: e.rules.now().identities()}
-	if cfg := e.rules.config(); cfg != nil {
+func (e *executor) savedRules(p *inforce.Policy) savedRules {
+	r := savedRules{Digest: p.Digest(), Servers: e.rules.Now().Identities()}
+	if cfg := e.rules.Config(); cfg != nil {
 		r.File = cfg.Path
 	}
 	return r

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -331,7 +332,7 @@ func listed(words []string) string {
 // process serves. Without either a caller at this machine gets one to the file. ""
 // means that nobody said where.
 func (c *checker) adminLink(r *Request, profile *profiles.Profile, refused []PlannedCall) string {
-	cfg := c.rules.config()
+	cfg := c.rules.Config()
 	if cfg == nil || profile == nil {
 		return ""
 	}
@@ -340,7 +341,7 @@ func (c *checker) adminLink(r *Request, profile *profiles.Profile, refused []Pla
 		admin = *page
 	}
 	if admin != "" {
-		values := url.Values{"profile": {profile.Name()}, "program": {programHash(r.Code)}}
+		values := url.Values{"profile": {profile.Name()}, "program": {inforce.ProgramHash(r.Code)}}
 		for _, one := range refused {
 			if !slices.Contains(values["allow"], one.Tool) && len(values["allow"]) < planLines {
 				values.Add("allow", one.Tool)

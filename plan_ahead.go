@@ -62,8 +62,8 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 	if err != nil {
 		return nil, err
 	}
-	profile := policy.profile()
-	if limits, _ := e.rules.limits(profile); len(r.Code) > limits.ProgramBytes {
+	profile := policy.Profile()
+	if limits, _ := e.rules.Limits(profile); len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
 	program, problems, err := e.programs.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
@@ -85,7 +85,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 // allowPlan puts the question that stands for a run that has not begun.
 func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, error) {
 	nobody := func(why string) (*PlanAnswer, error) { return &PlanAnswer{Detail: why}, nil }
-	profile := a.policy.profile()
+	profile := a.policy.Profile()
 	if profile == nil {
 		return nobody("nothing is configured")
 	}
@@ -111,8 +111,8 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, e
 	if err := r.Foretell(a.hash, plan); err != nil {
 		return nil, err
 	}
-	until := a.policy.now().Add(a.policy.rules.preflightLife())
-	if _, err := r.DraftAhead(until, a.policy.now()); err != nil {
+	until := a.policy.Now().Add(a.policy.Rules.PreflightLife())
+	if _, err := r.DraftAhead(until, a.policy.Now()); err != nil {
 		return nobody("it cannot be shown whole")
 	}
 	return a.putPlan(ctx, profile, r, channels)
@@ -133,7 +133,7 @@ func (a *asker) putPlan(
 	}
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
-	over := a.people.rules.asks.begin(time.Now(), a.policy.owner)
+	over := a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)
 	told := a.tellCaller([]*approvals.Request{r}, channels, time.Now().Add(timeout))
 	got := a.people.desk.Ask(ctx, r, channels, approvals.Options{
 		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
@@ -177,11 +177,11 @@ func (a *asker) putPlan(
 // keepPlan gives what a person has allowed. A profile that has changed meanwhile is another one.
 func (a *asker) keepPlan(ctx context.Context, r *approvals.Request, got approvals.Answer) (*approvals.Grant, error) {
 	now := *r
-	now.ProfileDigest = a.policy.digest()
+	now.ProfileDigest = a.policy.Digest()
 	if err := a.people.desk.Use(ctx, got.Ticket, &now); err != nil {
 		return nil, err
 	}
-	g, err := r.DraftAhead(a.policy.now().Add(a.policy.rules.preflightLife()), a.policy.now())
+	g, err := r.DraftAhead(a.policy.Now().Add(a.policy.Rules.PreflightLife()), a.policy.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
 	a.looked = true
 	for _, g := range grants {
 		lines := g.For(q.Run, a.session)
-		if len(lines) == 0 || !a.policy.now().Before(g.Expires) || a.people.grants.Spend(ctx, g.ID) != nil {
+		if len(lines) == 0 || !a.policy.Now().Before(g.Expires) || a.people.grants.Spend(ctx, g.ID) != nil {
 			continue // it is another session's, over, or another run was faster
 		}
 		for _, line := range lines {

@@ -56,7 +56,7 @@ func (a *asker) foresee(run, profile string) []planned {
 			continue
 		}
 		// What nobody may allow beforehand is asked about when it comes.
-		if g, err := approvals.PlanGrants([]approvals.PlannedCall{*line}, run, 0, a.policy.now()); err == nil {
+		if g, err := approvals.PlanGrants([]approvals.PlannedCall{*line}, run, 0, a.policy.Now()); err == nil {
 			all = append(all, planned{g[0], c})
 		}
 	}
@@ -93,7 +93,7 @@ func (a *asker) line(f *foresight, c analysis.Call, foreseen *PlannedCall, befor
 func (a *asker) plan(run, profile string, now []*approvals.Request) []*approvals.Grant {
 	all := a.foresee(run, profile)
 	made := func(r *approvals.Request) func(planned) bool {
-		return func(p planned) bool { return p.grant.Covers(r, a.policy.now()) }
+		return func(p planned) bool { return p.grant.Covers(r, a.policy.Now()) }
 	}
 	reached := 0 // the stage of the program that it is in at least
 	for _, r := range now {

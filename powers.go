@@ -218,7 +218,7 @@ func (l *loader) marks(cfg *profiles.Config) (*protect.Marks, error) {
 // guard judges what the built-in filesystem meets, by what is in force at that moment: a file that gives power may have
 // been made, linked or mounted below the root since the root was judged.
 func (l *loader) guard() (func(fs.FileInfo) error, error) {
-	marks, err := l.marks(l.rules.config())
+	marks, err := l.marks(l.rules.Config())
 	if err != nil {
 		l.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
 			"problem", err.Error())

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // PreflightSecretVariable is the environment variable that holds the secret
@@ -23,8 +23,7 @@ const PreflightSecretVariable = "CODEMODE_PREFLIGHT_SECRET"
 
 const (
 	preflightVersion   = 1
-	preflightLifetime  = profiles.UsualPreflightLifetime // unless the configuration says
-	preflightClockSkew = 30 * time.Second                // between servers that share a secret
+	preflightClockSkew = 30 * time.Second // between servers that share a secret
 	preflightMaxBytes  = 4 << 10
 	preflightGoodKey   = 32 // bytes; RFC 7518 wants a key as long as the hash
 )
@@ -201,37 +200,37 @@ func (e *PreflightError) Error() string {
 }
 
 // token signs that a program was checked under the policy as it is now.
-func (c *checker) token(code string, p *policy, now time.Time) (token string, expires time.Time) {
+func (c *checker) token(code string, p *inforce.Policy, now time.Time) (token string, expires time.Time) {
 	// Whole seconds: that is what a token can say.
 	issued := now.Truncate(time.Second)
-	expires = issued.Add(c.rules.preflightLife())
+	expires = issued.Add(c.rules.PreflightLife())
 	return c.tokens.sign(checked{
 		Version: preflightVersion, Issued: issued.Unix(), Expires: expires.Unix(),
-		Program: programHash(code), Profile: profileName(p), Digest: p.digest(),
+		Program: inforce.ProgramHash(code), Profile: profileName(p), Digest: p.Digest(),
 	}), expires
 }
 
 // checkedBefore refuses a run whose profile requires a check and that comes
 // without the token of one. A profile that has changed since is another one:
 // what the check said about it is no longer so.
-func (c *checker) checkedBefore(r *Request, p *policy) error {
-	profile := p.profile()
+func (c *checker) checkedBefore(r *Request, p *inforce.Policy) error {
+	profile := p.Profile()
 	if profile == nil || !profile.RequirePreflight() {
 		return nil
 	}
-	said, refusal := c.tokens.read(r.Preflight, p.now())
+	said, refusal := c.tokens.read(r.Preflight, p.Now())
 	switch {
 	case refusal != nil:
-	case said.Program != programHash(r.Code):
+	case said.Program != inforce.ProgramHash(r.Code):
 		refusal = &PreflightError{Code: PreflightOtherProgram, Detail: "the pre-flight token is for another program; a program that is changed, if only by a space, is another one"}
 	case said.Profile != profile.Name():
 		refusal = &PreflightError{Code: PreflightOtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(said.Profile), profileWords(profile.Name()))}
-	case said.Digest != p.digest():
+	case said.Digest != p.Digest():
 		refusal = &PreflightError{Code: PreflightProfileChanged, Detail: "the rules of the profile have changed since the program was checked"}
 	default:
 		return nil
 	}
-	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, c.rules.preflightLife()
+	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, c.rules.PreflightLife()
 	refusal.Link = c.adminLink(r, profile, nil)
 	return refusal
 }
@@ -258,7 +257,7 @@ func short(d time.Duration) string {
 // PreflightWarning says what is weak about the secret that tokens are signed
 // with, once a profile depends on it; "" is nothing.
 func (e *Evaluator) PreflightWarning() string {
-	cfg := e.rules.config()
+	cfg := e.rules.Config()
 	if cfg == nil {
 		return ""
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -27,7 +28,7 @@ import (
 // A recorder writes what an Evaluator does into a record of package audit.
 type recorder struct {
 	log     *slog.Logger
-	rules   *rules
+	rules   *inforce.Rules
 	to      hostfns.Recorder // what calls are recorded with; the recorder itself, unless there is no record of package audit
 	ends    audit.Ends
 	record  *audit.Record // nil without a directory for it
@@ -40,7 +41,7 @@ type recorder struct {
 }
 
 // newRecorder makes one that has no record yet.
-func newRecorder(o Options, r *rules) *recorder {
+func newRecorder(o Options, r *inforce.Rules) *recorder {
 	k := &recorder{log: o.Log, rules: r, to: o.Recorder}
 	k.ends.Entries = k.entries
 	switch {
@@ -149,7 +150,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 
 // redaction is what a profile says must not be stored.
 func (k *recorder) redaction(profile string) audit.Redaction {
-	cfg := k.rules.config()
+	cfg := k.rules.Config()
 	if cfg == nil {
 		return audit.Redaction{}
 	}
@@ -245,7 +246,7 @@ func (k *recorder) write(ctx context.Context, entry audit.Entry) error {
 }
 
 // notStarted writes that a program was refused before it became a run, which has an ID in the record alone.
-func (k *recorder) notStarted(ctx context.Context, r *Request, p *policy, why error) {
+func (k *recorder) notStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
 	if k.record == nil {
 		return
 	}
@@ -295,7 +296,7 @@ func (k *recorder) policy(ctx context.Context, state string, cfg *profiles.Confi
 }
 
 // begin writes that a program begins.
-func (k *recorder) begin(ctx context.Context, resp *Response, r *Request, p *policy) {
+func (k *recorder) begin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
 	if k.record == nil {
 		return
 	}
@@ -316,16 +317,16 @@ func (k *recorder) parked(x *execution, state, detail string) {
 	k.add(x.ctx, entry)
 }
 
-func (k *recorder) run(resp *Response, r *Request, p *policy) audit.Entry {
+func (k *recorder) run(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Script: r.Script,
-		Profile: cmp.Or(r.Profile, profileName(p)), ProfileDigest: p.digest(),
+		Profile: cmp.Or(r.Profile, profileName(p)), ProfileDigest: p.Digest(),
 	}
 }
 
 // end writes how a program ended. When it called anything, the end of its calls and of itself are on the
 // disk before anybody is told.
-func (k *recorder) end(ctx context.Context, resp *Response, r *Request, p *policy, started time.Time, failure error) {
+func (k *recorder) end(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
 	if k.record == nil {
 		return
 	}

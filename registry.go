@@ -13,13 +13,14 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/upstream"
 )
 
 // A registry has the tools of the connected servers: it finds them for the Gate and sends the calls that the Gate admits.
 type registry struct {
 	log     *slog.Logger
-	rules   *rules
+	rules   *inforce.Rules
 	catalog *catalog.Catalog
 	manager *upstream.Manager
 	changed func() // is called when other tools are known
@@ -29,7 +30,7 @@ type registry struct {
 }
 
 // newRegistry makes one without servers, see [upstream.Manager.Set].
-func newRegistry(o Options, r *rules, changed func()) *registry {
+func newRegistry(o Options, r *inforce.Rules, changed func()) *registry {
 	g := &registry{log: o.Log, rules: r, catalog: catalog.New(), changed: changed, listed: map[string]string{}}
 	g.manager = upstream.NewManager(upstream.Options{
 		Log: o.Log, Lazy: true, Name: "codemode", Version: o.Version,
@@ -48,8 +49,8 @@ func (g *registry) toolsChanged(server string, tools []upstream.Tool, instructio
 		})
 	}
 	// Before anybody can call them. The built-in servers are part of this program.
-	if identity := g.rules.server(server).identity; identity != "" {
-		changed, err := g.rules.pins.Observe(identity, list)
+	if identity := g.rules.Server(server).Identity; identity != "" {
+		changed, err := g.rules.Pins.Observe(identity, list)
 		if err != nil {
 			g.log.Error("catalogue", "server", server, "problem", err)
 		}
@@ -149,7 +150,7 @@ func (g *registry) missing(name string, err error) error {
 func (g *registry) tool(t *catalog.Tool) *hostfns.Tool {
 	tool := &hostfns.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Input: t.Input, Annotations: annotations(t), Digest: t.Digest, Trusted: g.rules.server(t.Server).trusted, Timeout: g.rules.server(t.Server).timeout,
+		Input: t.Input, Annotations: annotations(t), Digest: t.Digest, Trusted: g.rules.Server(t.Server).Trusted, Timeout: g.rules.Server(t.Server).Timeout,
 		Validate: func(ctx context.Context, args json.RawMessage) error {
 			return argumentError(t.Validate(ctx, args))
 		},

@@ -26,7 +26,7 @@ func (g *registry) resource(name string) *hostfns.Tool {
 		return &hostfns.Tool{
 			Server: s.Name, Raw: hostfns.ReadResource, Name: name, Title: "Read a resource of " + s.Name,
 			Annotations: map[string]any{"readOnlyHint": true}, Digest: "resources/read",
-			Timeout: g.rules.server(s.Name).timeout, Validate: validateURI, Resource: true,
+			Timeout: g.rules.Server(s.Name).Timeout, Validate: validateURI, Resource: true,
 		}
 	}
 	return nil

@@ -9,12 +9,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
 // DefaultTextBytes is how long the text of a response may be.
-const DefaultTextBytes = 64 << 10
+const DefaultTextBytes = inforce.DefaultTextBytes
 
 // Parts of a text that other parts have to leave room for.
 const (

@@ -37,7 +37,7 @@ func SeenTool(stateDir string, cfg *profiles.Config, server, tool string) (profi
 }
 
 // Pins knows which tools are not defined as they were when they were accepted, and accepts them.
-func (e *Evaluator) Pins() *pins.Pins { return e.rules.pins }
+func (e *Evaluator) Pins() *pins.Pins { return e.rules.Pins }
 
 // withMarks adds the members of a tool's _meta by which its server says that a person has to approve it to its annotations: what rules
 // look at, what the definition's digest covers, and what a review shows.

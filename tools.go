@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -100,20 +101,20 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 
 // visible accepts what at least one of the profiles might let through.
 func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
-	subject, err := e.rules.subject(e.life.ctx, &Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
+	subject, err := e.rules.Subject(e.life.ctx, &inforce.Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
 	if err != nil {
 		return nil, err
 	}
-	var policies []*policy
+	var policies []*inforce.Policy
 	for _, name := range q.Profiles {
-		p, err := e.rules.bind(name, subject)
+		p, err := e.rules.Bind(name, subject)
 		if err != nil {
 			return nil, err
 		}
 		policies = append(policies, p)
 	}
 	return func(t *catalog.Tool) bool {
-		return slices.ContainsFunc(policies, func(p *policy) bool { return !p.Hidden(e.tools.tool(t)) })
+		return slices.ContainsFunc(policies, func(p *inforce.Policy) bool { return !p.Hidden(e.tools.tool(t)) })
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -66,12 +67,12 @@ func TestCallersWhomNobodyCheckedShareOneShare(t *testing.T) {
 	if w.count.Held("") != 8 || context.Cause(all[0].ctx) != errWaitedLongest || all[1].ctx.Err() != nil {
 		t.Errorf("%d wait; the first %v, the second %v", w.count.Held(""), context.Cause(all[0].ctx), all[1].ctx.Err())
 	}
-	asks := &askCounter{}
+	asks := &inforce.AskCounter{}
 	for i := range 3 {
 		r := Request{Principal: string(rune('a' + i)), Unchecked: true}
-		defer asks.begin(time.Now(), r.owner())()
+		defer asks.Begin(time.Now(), r.owner())()
 	}
-	if lastMinute, pending := asks.count(time.Now(), ""); lastMinute != 3 || pending != 3 {
+	if lastMinute, pending := asks.Count(time.Now(), ""); lastMinute != 3 || pending != 3 {
 		t.Errorf("%d questions in the last minute, %d open", lastMinute, pending)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -41,7 +42,7 @@ func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *s
 // Admit finds out whose token it is that a request brings, or says with which status the request is refused, and why.
 // It records that, like [HTTP] does.
 func (a *Answerers) Admit(r *http.Request, token string) (principal string, status int, why string) {
-	who := a.all()[codemode.Fingerprint(token)] // digests are compared, so how long it takes says nothing about a token
+	who := a.all()[inforce.Fingerprint(token)] // digests are compared, so how long it takes says nothing about a token
 	switch {
 	case who == nil:
 		a.access.refused(r.Context(), "", clientAddress(r), "unknown_token")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -94,7 +94,7 @@ func TestWhoAnswersByToken(t *testing.T) {
 	}
 	for token, want := range map[string]int{
 		annasAnswers: 0, annasToken: http.StatusForbidden, "the-token-of-eve": http.StatusUnauthorized, "": http.StatusUnauthorized,
-		annasAnswers + "x": http.StatusUnauthorized, codemode.Fingerprint(annasAnswers): http.StatusUnauthorized,
+		annasAnswers + "x": http.StatusUnauthorized, inforce.Fingerprint(annasAnswers): http.StatusUnauthorized,
 	} {
 		if principal, status := admit(token); status != want || (principal == "anna") != (want == 0) {
 			t.Errorf("%q: %q, status %d, want %d", token, principal, status, want)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -258,7 +258,7 @@ func TestS48PrincipalsOverHTTP(t *testing.T) {
 	}
 }
 
-func fingerprint(token string) string { return codemode.Fingerprint(token) }
+func fingerprint(token string) string { return inforce.Fingerprint(token) }
 
 // bearer sends a token along with each request.
 type bearer string

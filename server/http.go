@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
@@ -309,7 +309,7 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 		return unauthorized("no_token", "a bearer token is needed; http.tokens in the configuration says which")
 	case needs:
 		// Digests are compared, so that how long it takes says nothing about a token.
-		v.fingerprint = codemode.Fingerprint(token)
+		v.fingerprint = inforce.Fingerprint(token)
 		who := c.tokens[v.fingerprint]
 		if who == nil {
 			return unauthorized("unknown_token", "this token is not known")
@@ -323,16 +323,16 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 	default: // every program on this machine may come in
 		v.reach = reach{all: true}
 		if token != "" {
-			v.principal = codemode.Fingerprint(token)
+			v.principal = inforce.Fingerprint(token)
 			v.fingerprint = v.principal
 		}
 	}
-	if codemode.IsMadeSession(r.Header.Get(sessionHeader)) {
+	if inforce.IsMadeSession(r.Header.Get(sessionHeader)) {
 		http.Error(w, "this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+" to the protocol", http.StatusNotFound)
 		return nil, false
 	}
 	if v.role = cmp.Or(r.Header.Get(roleHeader), h.server.madeSession()); v.role != "" {
-		if len(r.Header.Values(roleHeader)) > 1 || !codemode.IsMadeSession(v.role) {
+		if len(r.Header.Values(roleHeader)) > 1 || !inforce.IsMadeSession(v.role) {
 			h.refuse(w, r, v.principal, http.StatusBadRequest, "wrong_session", roleHeader+" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
 			return nil, false
 		}

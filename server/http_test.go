@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/server"
 )
@@ -155,7 +155,7 @@ const (
 
 func openWithTokens(t *testing.T) (*house, string) {
 	t.Helper()
-	h := open(t, fmt.Sprintf(tokens, strings.TrimPrefix(codemode.Fingerprint(bertsToken), "sha256:")), server.Options{})
+	h := open(t, fmt.Sprintf(tokens, strings.TrimPrefix(inforce.Fingerprint(bertsToken), "sha256:")), server.Options{})
 	h.variables = map[string]string{"ANNA": annasToken, "CARL": carlsToken}
 	return h, h.listen()
 }
@@ -165,7 +165,7 @@ func openWithTokens(t *testing.T) (*house, string) {
 func TestTokens(t *testing.T) {
 	h, url := openWithTokens(t)
 	for name, header := range map[string]string{
-		"none": "", "a wrong one": "Bearer the-token-of-eve", "the digest": "Bearer " + codemode.Fingerprint(bertsToken), "another scheme": "Basic " + annasToken,
+		"none": "", "a wrong one": "Bearer the-token-of-eve", "the digest": "Bearer " + inforce.Fingerprint(bertsToken), "another scheme": "Basic " + annasToken,
 		"an empty one": "Bearer ", "a longer one": "Bearer " + annasToken + "x", "two": "Bearer " + annasToken + " " + annasToken,
 	} {
 		status, body, session := knock{body: initializeBody, header: map[string]string{"Authorization": header}}.send(t, url)

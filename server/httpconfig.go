@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -130,7 +130,7 @@ func tokenDigest(text string, env func(string) (string, bool)) (string, error) {
 	case strings.ContainsAny(token, " \t\r\n"):
 		return "", fmt.Errorf("the token in %s has a space or a line break in it", name[1])
 	}
-	return codemode.Fingerprint(token), nil
+	return inforce.Fingerprint(token), nil
 }
 
 // serves reports whether a request with this Host, which came in at that address of ours, is for us. A page that made a name of

@@ -17,7 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -76,7 +76,7 @@ func TestRandomSchedulesOfLegs(t *testing.T) {
 		"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["bank__*"], "ask": {"minHuman": "1ns", "timeout": "1m"},
 			"limits": {"asksPerMinute": 1000000, "pending": 100000, "refusals": 100}}}},
 		"http": {"tokens": [{"token": "sha256:%s", "principal": "anna"}, {"token": "sha256:%s", "principal": "bert"}]}}`, b.url,
-		strings.TrimPrefix(codemode.Fingerprint(annasToken), "sha256:"), strings.TrimPrefix(codemode.Fingerprint(bertsToken), "sha256:")), server.Options{})
+		strings.TrimPrefix(inforce.Fingerprint(annasToken), "sha256:"), strings.TrimPrefix(inforce.Fingerprint(bertsToken), "sha256:")), server.Options{})
 	l := &listener{h: h}
 	defer l.stop()
 	l.start()

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 )
 
 // scriptTool is the tool that runs saved programs. No tool saves any: what is
@@ -85,7 +86,7 @@ func (s *Server) placeScript(v *visitor, r *codemode.Request) error {
 }
 
 // profileOf is the profile that a saved program runs under for a visitor. ok is false if there is none that the visitor may use.
-func (s *Server) profileOf(v *visitor, script codemode.Script) (profile string, ok bool) {
+func (s *Server) profileOf(v *visitor, script inforce.Script) (profile string, ok bool) {
 	if script.Profile == "" {
 		return s.scriptsProfile(v)
 	}
@@ -127,7 +128,7 @@ func (s *Server) savedPrograms(ctx context.Context, v *visitor, query string) st
 	return b.String()
 }
 
-func scriptLine(s codemode.Script) string {
+func scriptLine(s inforce.Script) string {
 	line := s.Name
 	if s.Description != "" {
 		line += ": " + strings.Join(strings.Fields(s.Description), " ")

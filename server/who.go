@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 )
 
 // request begins the request of a call with who makes it, as far as the server
@@ -64,7 +65,7 @@ func (s *Server) session(req *mcp.CallToolRequest) string {
 
 // madeSession is the one that the server was started for, if it was made for a role: clients over HTTP run in it too.
 func (s *Server) madeSession() string {
-	if codemode.IsMadeSession(s.options.Session) {
+	if inforce.IsMadeSession(s.options.Session) {
 		return s.options.Session
 	}
 	return ""
@@ -73,7 +74,7 @@ func (s *Server) madeSession() string {
 // madeSession is the fingerprint of the session that was made for a role and that a request is in; "" is none.
 func madeSession(req mcp.Request) string {
 	if v := visitorOf(req); v != nil && v.role != "" {
-		return codemode.Fingerprint(v.role)
+		return inforce.Fingerprint(v.role)
 	}
 	return ""
 }
@@ -89,7 +90,7 @@ func (s *Server) principal(req *mcp.CallToolRequest) string {
 		return s.options.Principal
 	}
 	if token := bearerToken(req.Extra.Header); token != "" {
-		return codemode.Fingerprint(token)
+		return inforce.Fingerprint(token)
 	}
 	return ""
 }

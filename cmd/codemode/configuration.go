@@ -16,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -337,7 +338,7 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 		s.summoner.follow(e)
 	}
 	if s.profile != "" && e.Config().Profile(s.profile) == nil {
-		err := &codemode.UnknownProfileError{Name: s.profile, Names: e.Profiles()}
+		err := &inforce.UnknownProfileError{Name: s.profile, Names: e.Profiles()}
 		return nil, usage(errors.Join(err, closeEvaluator(ctx, e)))
 	}
 	return e, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -57,10 +58,10 @@ func usage(err error) error { return &exitError{code: exitUsage, err: err} }
 
 // startError maps an error that kept anything from starting.
 func startError(err error) error {
-	if _, ok := errors.AsType[*codemode.UnknownProfileError](err); ok {
+	if _, ok := errors.AsType[*inforce.UnknownProfileError](err); ok {
 		return usage(err)
 	}
-	if _, ok := errors.AsType[*codemode.ScriptError](err); ok {
+	if _, ok := errors.AsType[*inforce.ScriptError](err); ok {
 		return usage(err)
 	}
 	if _, ok := errors.AsType[*codemode.PreflightError](err); ok {

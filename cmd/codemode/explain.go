@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -186,7 +187,7 @@ func profileOf(cfg *profiles.Config, name string, who profiles.Subject, now time
 	if p := cfg.Narrowed(name, who, now); p != nil {
 		return p, nil
 	}
-	err := error(&codemode.UnknownProfileError{Name: name, Names: cfg.All()})
+	err := error(&inforce.UnknownProfileError{Name: name, Names: cfg.All()})
 	for _, w := range cfg.Warnings {
 		if strings.Contains(w.Message, fmt.Sprintf("the profile %q", name)) {
 			err = errors.Join(err, profiles.Problems{w})

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -139,7 +140,7 @@ const sessionVariable = "CODEMODE_SESSION"
 // sessionHolds refuses to start in a session that is over, or was never made: each program would be refused.
 func sessionHolds(ctx context.Context, e *codemode.Evaluator, session string, overHTTP bool) error {
 	switch {
-	case codemode.IsMadeSession(session):
+	case inforce.IsMadeSession(session):
 		if _, err := e.MadeSession(ctx, session); err != nil {
 			return usage(fmt.Errorf("--session or %s: %w", sessionVariable, err))
 		}

@@ -1,4 +1,4 @@
-package codemode
+package inforce
 
 import (
 	"log/slog"

@@ -1,4 +1,4 @@
-package codemode
+package inforce
 
 import (
 	"bufio"
@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -48,42 +47,19 @@ func (e *ScriptError) Error() string {
 	return text
 }
 
-// scriptRoot is the folder of saved programs, which only people write to.
-type scriptRoot struct {
-	path string
-	root *os.Root
-}
-
-// A savedProgram is what a name stands for at one moment: one text, read once.
-type savedProgram struct {
+// A SavedProgram is what a name stands for at one moment: one text, read once.
+type SavedProgram struct {
 	Script
 	code string
 	rule *profiles.Script
 }
 
-// beside reads a path as the configuration file has it: relative to that file.
-func beside(config, name string) string {
-	if filepath.IsAbs(name) || config == "" {
-		return name
-	}
-	return filepath.Join(filepath.Dir(config), name)
-}
-
-// canonical is the one path of a folder, without symbolic links.
-func canonical(name string) (string, error) {
-	name, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(name)
-}
-
 // maxScripts is how many saved programs are listed.
 const maxScripts = 200
 
-func (r *rules) savedScripts(ctx context.Context) []Script {
-	now := r.now()
-	cfg, root := now.config, now.scripts
+func (r *Rules) SavedScripts(ctx context.Context) []Script {
+	now := r.Now()
+	cfg, root := now.Config, now.Scripts
 	if cfg == nil || cfg.Scripts == nil || root == nil {
 		return nil
 	}
@@ -94,7 +70,7 @@ func (r *rules) savedScripts(ctx context.Context) []Script {
 		names := []string{rule.File}
 		if rule.File == "" {
 			names = names[:0]
-			entries, _ := fs.ReadDir(root.root.FS(), rule.Folder) // one that is not there has none
+			entries, _ := fs.ReadDir(root.FS(), rule.Folder) // one that is not there has none
 			for _, entry := range entries {
 				name := entry.Name()
 				if rule.Folder != "." {
@@ -110,7 +86,7 @@ func (r *rules) savedScripts(ctx context.Context) []Script {
 				continue
 			}
 			seen[name] = true
-			if saved, err := r.script(name); err == nil {
+			if saved, err := r.Script(name); err == nil {
 				list = append(list, saved.Script)
 			}
 		}
@@ -119,11 +95,11 @@ func (r *rules) savedScripts(ctx context.Context) []Script {
 	return list
 }
 
-// script reads a saved program, if a rule allows it as it is now.
-func (r *rules) script(name string) (*savedProgram, error) {
-	now := r.now()
-	cfg, root := now.config, now.scripts
-	refuse := func(format string, args ...any) (*savedProgram, error) {
+// Script reads a saved program, if a rule allows it as it is now.
+func (r *Rules) Script(name string) (*SavedProgram, error) {
+	now := r.Now()
+	cfg, root := now.Config, now.Scripts
+	refuse := func(format string, args ...any) (*SavedProgram, error) {
 		return nil, &ScriptError{Name: name, Detail: fmt.Sprintf(format, args...)}
 	}
 	if cfg == nil || cfg.Scripts == nil || root == nil {
@@ -141,8 +117,8 @@ func (r *rules) script(name string) (*savedProgram, error) {
 	if len(rules) == 0 {
 		return refuse("there is no such saved program, or nobody allowed it")
 	}
-	limits, _ := r.limits(cfg.Profile(rules[0].Profile))
-	code, err := readScript(root.root, name, limits.ProgramBytes)
+	limits, _ := r.Limits(cfg.Profile(rules[0].Profile))
+	code, err := readScript(root, name, limits.ProgramBytes)
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -155,7 +131,7 @@ func (r *rules) script(name string) (*savedProgram, error) {
 			if s.Description == "" {
 				s.Description = firstComment(code)
 			}
-			return &savedProgram{Script: s, code: code, rule: rule}, nil
+			return &SavedProgram{Script: s, code: code, rule: rule}, nil
 		}
 		pinned = rule
 	}
@@ -207,8 +183,8 @@ func firstComment(code string) string {
 
 // load puts the text of the saved program that a request names into it, with
 // the profile it runs under.
-func (r *rules) load(q *Wish) (*savedProgram, error) {
-	saved, err := r.script(q.Script)
+func (r *Rules) load(q *Wish) (*SavedProgram, error) {
+	saved, err := r.Script(q.Script)
 	if err != nil {
 		return nil, err
 	}
@@ -222,8 +198,8 @@ func (r *rules) load(q *Wish) (*savedProgram, error) {
 	return saved, nil
 }
 
-// takes refuses an input that the rule of a saved program does not allow.
-func (s *savedProgram) takes(ctx context.Context, input json.RawMessage) error {
+// Takes refuses an input that the rule of a saved program does not allow.
+func (s *SavedProgram) Takes(ctx context.Context, input json.RawMessage) error {
 	if s == nil {
 		return nil // a program of the caller's own takes any
 	}
@@ -234,7 +210,7 @@ func (s *savedProgram) takes(ctx context.Context, input json.RawMessage) error {
 		}
 		return nil
 	}
-	err := fits(ctx, s.Input, input)
+	err := Fits(ctx, s.Input, input)
 	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
 		err = fmt.Errorf("its input does not fit: %s: expected %s, got %s", cmp.Or(wrong.Path, "as a whole"), wrong.Want, wrong.Got)
 	}
@@ -244,8 +220,8 @@ func (s *savedProgram) takes(ctx context.Context, input json.RawMessage) error {
 	return nil
 }
 
-// fits checks the input of a saved program; nothing at all is null.
-func fits(ctx context.Context, schema, input json.RawMessage) error {
+// Fits checks the input of a saved program; nothing at all is null.
+func Fits(ctx context.Context, schema, input json.RawMessage) error {
 	if schema == nil || string(schema) == "true" {
 		return nil
 	}

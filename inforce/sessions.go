@@ -1,4 +1,4 @@
-package codemode
+package inforce
 
 import (
 	"context"
@@ -35,9 +35,9 @@ var sessionLives = []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour}
 // IsMadeSession reports whether an id is one of those that [Evaluator.NewSession] gives, whether it made it or not.
 func IsMadeSession(id string) bool { return strings.HasPrefix(id, sessionPrefix) }
 
-// newSession makes a session for a role, for 10 minutes, an hour or a day.
+// NewSession makes a session for a role, for 10 minutes, an hour or a day.
 // Its id is a secret of those it is made for.
-func (r *rules) newSession(ctx context.Context, role string, life time.Duration) (Session, error) {
+func (r *Rules) NewSession(ctx context.Context, role string, life time.Duration) (Session, error) {
 	if role == "" || len(role) > maxRole {
 		return Session{}, fmt.Errorf("a role has 1 to %d bytes", maxRole)
 	}
@@ -49,16 +49,16 @@ func (r *rules) newSession(ctx context.Context, role string, life time.Duration)
 		return Session{}, errors.New("a session is made for 10m, 1h or 24h")
 	}
 	s := Session{ID: sessionPrefix + rand.Text(), Role: role, Expires: r.time().Add(life)}
-	return s, r.sessions.put(ctx, s)
+	return s, r.Sessions.put(ctx, s)
 }
 
-// endSession ends a session before its time; nothing more is run in it.
-func (r *rules) endSession(ctx context.Context, id string) error { return r.sessions.drop(ctx, id) }
+// EndSession ends a session before its time; nothing more is run in it.
+func (r *Rules) EndSession(ctx context.Context, id string) error { return r.Sessions.drop(ctx, id) }
 
-// session finds a session that was made for a role, by this process or by another one that shares the store. The
+// Session finds a session that was made for a role, by this process or by another one that shares the store. The
 // error is [ErrSessionOver] if there is none, or not any more.
-func (r *rules) session(ctx context.Context, id string) (Session, error) {
-	s, err := r.sessions.get(ctx, id)
+func (r *Rules) Session(ctx context.Context, id string) (Session, error) {
+	s, err := r.Sessions.get(ctx, id)
 	if err == nil && !r.time().Before(s.Expires) {
 		err = ErrSessionOver
 	}
@@ -75,22 +75,22 @@ const maxRole = 64
 // that has ended, or that nobody made.
 var ErrSessionOver = errors.New("this session is over, or was never made for a codemode with this store: ask the person who made it for a new one")
 
-// subject is whose run a request is, as overlays see it. What the caller says
+// Subject is whose run a request is, as overlays see it. What the caller says
 // about its role is not part of it.
-func (r *rules) subject(ctx context.Context, q *Wish) (profiles.Subject, error) {
-	s := profiles.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: programHash(q.Code), Script: q.Script}
+func (r *Rules) Subject(ctx context.Context, q *Wish) (profiles.Subject, error) {
+	s := profiles.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code), Script: q.Script}
 	if !IsMadeSession(q.Session) {
 		return s, nil
 	}
-	made, err := r.session(ctx, q.Session)
+	made, err := r.Session(ctx, q.Session)
 	s.Role = made.Role
 	return s, err
 }
 
 // sessions keeps those that people made for roles: in the store, where every process that shares it finds them, or, if
 // there is none, in memory. Neither has their ids, which are secrets, but the fingerprints of them.
-type sessions struct {
-	store func(context.Context) (*store.DB, error) // nil without a store
+type sessionStore struct {
+	Store func(context.Context) (*store.DB, error) // nil without a store
 
 	mu   sync.Mutex
 	made map[string]Session // by fingerprint
@@ -99,10 +99,10 @@ type sessions struct {
 // sessionWait bounds how long the store may take: nothing runs in a session that cannot be looked up.
 const sessionWait = 4 * time.Second
 
-func (s *sessions) put(ctx context.Context, made Session) error {
+func (s *sessionStore) put(ctx context.Context, made Session) error {
 	key := Fingerprint(made.ID)
 	made.ID = ""
-	if s.store == nil {
+	if s.Store == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.made == nil {
@@ -114,7 +114,7 @@ func (s *sessions) put(ctx context.Context, made Session) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionWait)
 	defer cancel()
-	db, err := s.store(ctx)
+	db, err := s.Store(ctx)
 	if err != nil {
 		return fmt.Errorf("keeping the session: %w", err)
 	}
@@ -128,8 +128,8 @@ func (s *sessions) put(ctx context.Context, made Session) error {
 	return nil
 }
 
-func (s *sessions) drop(ctx context.Context, id string) error {
-	if s.store == nil {
+func (s *sessionStore) drop(ctx context.Context, id string) error {
+	if s.Store == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.made, Fingerprint(id))
@@ -137,7 +137,7 @@ func (s *sessions) drop(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionWait)
 	defer cancel()
-	db, err := s.store(ctx)
+	db, err := s.Store(ctx)
 	if err == nil {
 		err = db.DropOverlay(ctx, Fingerprint(id))
 	}
@@ -147,9 +147,9 @@ func (s *sessions) drop(ctx context.Context, id string) error {
 	return nil
 }
 
-func (s *sessions) get(ctx context.Context, id string) (Session, error) {
+func (s *sessionStore) get(ctx context.Context, id string) (Session, error) {
 	key := Fingerprint(id)
-	if s.store == nil {
+	if s.Store == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		made, ok := s.made[key]
@@ -162,7 +162,7 @@ func (s *sessions) get(ctx context.Context, id string) (Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionWait)
 	defer cancel()
 	var rows []*store.Overlay
-	db, err := s.store(ctx)
+	db, err := s.Store(ctx)
 	if err == nil {
 		rows, err = db.OverlaysOf(ctx, key)
 	}

@@ -1,9 +1,10 @@
-package codemode
+package inforce
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,28 +14,28 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// policy decides the calls of one run by the profile of that name in the
+// Policy decides the calls of one run by the profile of that name in the
 // configuration of each moment.
-type policy struct {
-	rules   *rules
-	name    string
+type Policy struct {
+	Rules   *Rules
+	Name    string
 	subject profiles.Subject                 // whom overlays know it by
-	owner   string                           // whose share of the questions it uses
+	Owner   string                           // whose share of the questions it uses
 	within  profiles.Limits                  // of a saved program, beside those of its profile
 	began   uint64                           // when it was bound, as pins count
 	last    atomic.Pointer[profiles.Profile] // the profile as it was last seen
-	now     func() time.Time
+	Now     func() time.Time
 	shadows shadows
 }
 
-// bind returns the policy of a profile that exists now, for runs of subject.
-func (r *rules) bind(name string, subject profiles.Subject) (*policy, error) {
-	p := &policy{rules: r, name: name, subject: subject, began: r.pins.Now(), now: r.time}
-	cfg := r.config()
+// Bind returns the policy of a profile that exists now, for runs of subject.
+func (r *Rules) Bind(name string, subject profiles.Subject) (*Policy, error) {
+	p := &Policy{Rules: r, Name: name, subject: subject, began: r.Pins.Now(), Now: r.time}
+	cfg := r.Config()
 	if cfg == nil && name == "" {
 		return p, nil // nothing is configured, and nothing is allowed
 	}
-	if p.profile() == nil {
+	if p.Profile() == nil {
 		unknown := &UnknownProfileError{Name: name}
 		if cfg != nil {
 			unknown.Names = cfg.Names()
@@ -44,8 +45,21 @@ func (r *rules) bind(name string, subject profiles.Subject) (*policy, error) {
 	return p, nil
 }
 
-// profile is the profile as it is now, with the overlays that are in force, or as it was last: see current.
-func (p *policy) profile() *profiles.Profile {
+// An UnknownProfileError says that the configuration has no such profile.
+type UnknownProfileError struct {
+	Name  string
+	Names []string // those it has
+}
+
+func (e *UnknownProfileError) Error() string {
+	if len(e.Names) == 0 {
+		return fmt.Sprintf("there is no profile %q; the configuration has none", e.Name)
+	}
+	return fmt.Sprintf("there is no profile %q; there are %s", e.Name, strings.Join(e.Names, ", "))
+}
+
+// Profile is the profile as it is now, with the overlays that are in force, or as it was last: see current.
+func (p *Policy) Profile() *profiles.Profile {
 	profile, _ := p.current()
 	return profile
 }
@@ -53,34 +67,34 @@ func (p *policy) profile() *profiles.Profile {
 // current is the profile as it is now, with the overlays that are in force. When the configuration does not have
 // it any more it is the last one, whose limits and masks hold for the runs that began under it, and removed is true:
 // then it allows nothing.
-func (p *policy) current() (profile *profiles.Profile, removed bool) {
-	cfg := p.rules.config()
+func (p *Policy) current() (profile *profiles.Profile, removed bool) {
+	cfg := p.Rules.Config()
 	if cfg == nil {
 		return p.last.Load(), false
 	}
-	if now := cfg.Narrowed(p.name, p.subject, p.now()); now != nil {
+	if now := cfg.Narrowed(p.Name, p.subject, p.Now()); now != nil {
 		p.last.Store(now.Within(p.within))
 		return p.last.Load(), false
 	}
 	return p.last.Load(), true
 }
 
-// digest changes when the profile or what narrows it does.
-func (p *policy) digest() string {
-	if profile := p.profile(); profile != nil {
+// Digest changes when the profile or what narrows it does.
+func (p *Policy) Digest() string {
+	if profile := p.Profile(); profile != nil {
 		return profile.Digest()
 	}
 	return ""
 }
 
-func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
-	lastMinute, pending := p.rules.asks.count(p.now(), p.owner)
+func (p *Policy) Call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
+	lastMinute, pending := p.Rules.Asks.Count(p.Now(), p.Owner)
 	if n.Asked { // what people are asked from now on is not this call's business
 		n.Asks, lastMinute, pending = 0, 0, 0
 	}
 	return profiles.Call{
-		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.now(),
-		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.rules.pins.Changed(t.Name, t.Digest, p.began),
+		Server: t.Server, Tool: t.Raw, Name: t.Name, Args: args, Annotations: t.Annotations, Time: p.Now(),
+		Tainted: n.Tainted, Taint: n.Taint, DefinitionChanged: p.Rules.Pins.Changed(t.Name, t.Digest, p.began),
 		Counters: profiles.Counters{
 			Calls: n.Calls, Repeat: n.Repeat, Asks: n.Asks, Refusals: n.Refusals,
 			AsksLastMinute: lastMinute, Pending: pending,
@@ -89,18 +103,18 @@ func (p *policy) call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters)
 }
 
 // Decide decides by the profile of this moment.
-func (p *policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) call.Decision {
+func (p *Policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) call.Decision {
 	profile, removed := p.current()
 	switch {
 	case profile == nil:
 		return denial("nothing is configured, so nothing is allowed")
 	case removed: // without a digest: what was approved before was approved under other rules
 		return denial(fmt.Sprintf("the profile %s was removed from the configuration while this program ran under it, "+
-			"so nothing is allowed any more", p.name))
+			"so nothing is allowed any more", p.Name))
 	}
-	c := p.call(t, args, n)
+	c := p.Call(t, args, n)
 	d := profile.Decide(c)
-	p.shadows.compare(p.rules.log, profile, c, d)
+	p.shadows.compare(p.Rules.log, profile, c, d)
 	return d
 }
 
@@ -109,14 +123,14 @@ func denial(why string) call.Decision {
 	return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: why}}}
 }
 
-func (p *policy) Hidden(t *hostfns.Tool) bool {
+func (p *Policy) Hidden(t *hostfns.Tool) bool {
 	profile, removed := p.current()
-	return profile == nil || removed || !profile.Visible(p.call(t, nil, hostfns.Counters{}))
+	return profile == nil || removed || !profile.Visible(p.Call(t, nil, hostfns.Counters{}))
 }
 
-// askCounter knows which questions of whom are open, and when the latest were
+// AskCounter knows which questions of whom are open, and when the latest were
 // put. Questions that were put together count as one.
-type askCounter struct {
+type AskCounter struct {
 	mu sync.Mutex
 	of map[string]*asksOf
 }
@@ -126,7 +140,7 @@ type asksOf struct {
 	times   []time.Time // of the last minute, oldest first
 }
 
-func (a *askCounter) begin(now time.Time, owner string) (end func()) {
+func (a *AskCounter) Begin(now time.Time, owner string) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.of == nil {
@@ -146,7 +160,7 @@ func (a *askCounter) begin(now time.Time, owner string) (end func()) {
 	}
 }
 
-func (a *askCounter) count(now time.Time, owner string) (lastMinute, pending int) {
+func (a *AskCounter) Count(now time.Time, owner string) (lastMinute, pending int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	one := a.of[owner]
@@ -180,10 +194,10 @@ func (w *Wish) Owner() string {
 	return w.Principal
 }
 
-// prepare finds what a request is to run, and the policy that it runs under.
+// Prepare finds what a request is to run, and the policy that it runs under.
 // The saved program is nil when the request brings its own.
-func (r *rules) prepare(ctx context.Context, q *Wish) (*policy, *savedProgram, error) {
-	var saved *savedProgram
+func (r *Rules) Prepare(ctx context.Context, q *Wish) (*Policy, *SavedProgram, error) {
+	var saved *SavedProgram
 	if q.Script != "" {
 		var err error
 		if saved, err = r.load(q); err != nil {
@@ -193,15 +207,15 @@ func (r *rules) prepare(ctx context.Context, q *Wish) (*policy, *savedProgram, e
 	if len(q.Role) > maxRole {
 		return nil, nil, fmt.Errorf("the role has %d bytes, the limit is %d", len(q.Role), maxRole)
 	}
-	subject, err := r.subject(ctx, q)
+	subject, err := r.Subject(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, err := r.bind(q.Profile, subject)
+	policy, err := r.Bind(q.Profile, subject)
 	if err != nil {
 		return nil, nil, err
 	}
-	policy.owner = q.Owner()
+	policy.Owner = q.Owner()
 	if saved != nil {
 		policy.within = saved.rule.Limits
 	}

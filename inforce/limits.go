@@ -1,4 +1,4 @@
-package codemode
+package inforce
 
 import (
 	"cmp"
@@ -11,9 +11,12 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
-// limits are those of the profile, else of the configuration, else the
+// DefaultTextBytes is how long the text of a response may be.
+const DefaultTextBytes = 64 << 10
+
+// Limits are those of the profile, else of the configuration, else the
 // defaults. reply bounds the text that Response.Text gives.
-func (r *rules) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
+func (r *Rules) Limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 	l = sandbox.DefaultLimits()
 	reply = DefaultTextBytes
 	apply := func(from profiles.Limits) {
@@ -24,7 +27,7 @@ func (r *rules) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 		l.ConsoleBytes, l.ProgramBytes = cmp.Or(from.ConsoleBytes, l.ConsoleBytes), cmp.Or(from.ProgramBytes, l.ProgramBytes)
 		reply = cmp.Or(from.ResultBytes, reply)
 	}
-	if cfg := r.config(); cfg != nil {
+	if cfg := r.Config(); cfg != nil {
 		apply(cfg.Limits)
 	}
 	if p != nil {
@@ -37,9 +40,9 @@ func (r *rules) limits(p *profiles.Profile) (l sandbox.Limits, reply int) {
 	return l, reply
 }
 
-func (r *rules) callTimeout(p *profiles.Profile) time.Duration {
+func (r *Rules) CallTimeout(p *profiles.Profile) time.Duration {
 	timeout := hostfns.DefaultCallTimeout
-	if cfg := r.config(); cfg != nil {
+	if cfg := r.Config(); cfg != nil {
 		timeout = cmp.Or(cfg.Limits.Call, timeout)
 	}
 	if p != nil {
@@ -48,15 +51,15 @@ func (r *rules) callTimeout(p *profiles.Profile) time.Duration {
 	return timeout
 }
 
-func (r *rules) preflightLife() time.Duration {
-	if cfg := r.config(); cfg != nil && cfg.PreflightLifetime > 0 {
+func (r *Rules) PreflightLife() time.Duration {
+	if cfg := r.Config(); cfg != nil && cfg.PreflightLifetime > 0 {
 		return cfg.PreflightLifetime
 	}
 	return profiles.UsualPreflightLifetime // unless the configuration says
 }
 
-// programHash names a program by its text, byte for byte.
-func programHash(code string) string {
+// ProgramHash names a program by its text, byte for byte.
+func ProgramHash(code string) string {
 	sum := sha256.Sum256([]byte(code))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }

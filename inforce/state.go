@@ -1,0 +1,77 @@
+package inforce
+
+import (
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/codemode-project/codemode/catalog/pins"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// A State is the configuration in force at one moment. Nothing in it changes: a change makes another one, so that nobody
+// sees new rules together with the old trust in servers.
+type State struct {
+	Config  *profiles.Config  // nil: nothing is configured, and nothing is allowed
+	Servers map[string]Server // by name
+	Scripts *os.Root          // the folder of saved programs; nil: there are none
+	Stale   error             // why the files are not what is in force; nil: they are
+}
+
+// Server is what the configuration says of one server.
+type Server struct {
+	Trusted  bool          // its answers do not taint a run
+	Identity string        // differs from that of any other server that had the name; "" for those that are built in
+	Timeout  time.Duration // of one call; zero if the configuration does not say
+}
+
+// Rules are what calls are decided by: the configuration in force and what is known beside it.
+type Rules struct {
+	log      *slog.Logger
+	current  atomic.Pointer[State]
+	clock    profiles.Clock // what rules that end are decided by
+	Pins     *pins.Pins
+	Asks     AskCounter
+	Sessions sessionStore
+}
+
+// NewRules begins with nothing in force: everything is denied.
+func NewRules(log *slog.Logger, p *pins.Pins) *Rules {
+	r := &Rules{log: log, Pins: p}
+	r.current.Store(&State{Servers: map[string]Server{}})
+	return r
+}
+
+// Now is the state of this moment.
+func (r *Rules) Now() *State { return r.current.Load() }
+
+// Replace puts another state in force. One change is made at a time.
+func (r *Rules) Replace(s *State) { r.current.Store(s) }
+
+// Config is the configuration in force; nil when there is none.
+func (r *Rules) Config() *profiles.Config { return r.current.Load().Config }
+
+// time is the time that rules that end are decided by.
+func (r *Rules) time() time.Time { return r.clock.At(time.Now()) }
+
+// Server is what the configuration in force says of a server.
+func (r *Rules) Server(name string) Server { return r.current.Load().Servers[name] }
+
+// Mark notes why the files are not what is in force; nil: they are. One change of the configuration is made at a time.
+func (r *Rules) Mark(stale error) {
+	now := *r.current.Load()
+	now.Stale = stale
+	r.current.Store(&now)
+}
+
+// Identities names which server is which.
+func (s *State) Identities() map[string]string {
+	all := map[string]string{}
+	for name, server := range s.Servers {
+		if server.Identity != "" {
+			all[name] = server.Identity
+		}
+	}
+	return all
+}
