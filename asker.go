@@ -16,13 +16,14 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // people are those who can be asked, and what they have allowed.
 type people struct {
 	log      *slog.Logger
 	rules    *inforce.Rules
-	tools    *registry
+	tools    *registry.Registry
 	record   *recorder
 	desk     *approvals.Desk
 	grants   *grants
@@ -37,8 +38,8 @@ type asker struct {
 	principal string
 	session   string
 	client    string
-	caller    *Caller       // nil if nobody wants to know
-	turn      chan struct{} // holds an element while a question of the run is open; nil lets all be open at once
+	caller    *registry.Caller // nil if nobody wants to know
+	turn      chan struct{}    // holds an element while a question of the run is open; nil lets all be open at once
 	channels  []approvals.Channel
 	preview   approvals.Preview
 	trace     *approvals.Trace

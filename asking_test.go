@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // desk is a person who is shown several calls at once, as over a form.
@@ -450,7 +451,7 @@ func TestAQuestionWaitsForPeopleWhoAreExpected(t *testing.T) {
 			var told []string
 			r, err := e.Eval(t.Context(), codemode.Request{
 				Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{says(approvals.Reply{}, approvals.ErrCannotAsk), q},
-				Caller: &codemode.Caller{Asked: func(about string, where []string, until time.Time) (over func()) {
+				Caller: &registry.Caller{Asked: func(about string, where []string, until time.Time) (over func()) {
 					told = append(told, fmt.Sprint(about, " ", where, " ", !until.IsZero()))
 					return func() {}
 				}},

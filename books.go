@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -143,14 +144,14 @@ func stillAsks(a *store.Approval) bool {
 // checkFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
 // them too, and decides on them anew.
 func (w *people) checkFar(r *approvals.Request, args json.RawMessage) error {
-	t, err := w.tools.catalog.Find(r.Name)
+	t, err := w.tools.Catalog.Find(r.Name)
 	if err != nil {
 		return err
 	}
 	if !json.Valid(args) {
 		return errors.New("the arguments are not JSON")
 	}
-	if wrong := argumentError(t.Validate(context.Background(), args)); wrong != nil {
+	if wrong := registry.ArgumentError(t.Validate(context.Background(), args)); wrong != nil {
 		return wrong
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // A Plan says what a program would do, as far as its text shows. Nothing runs,
@@ -103,9 +104,6 @@ func (p *Plan) Denied() int {
 // maxPlanned is how many calls one check looks at.
 const maxPlanned = 1000
 
-// checkWait is how long Check and the catalogue wait for upstreams that start.
-const checkWait = 10 * time.Second
-
 // Check says what a program would do under a profile.
 func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	if err := e.life.enter(); err != nil {
@@ -122,7 +120,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 // A checker says what programs would do, and gives and reads the tokens that say that it did.
 type checker struct {
 	rules    *inforce.Rules
-	tools    *registry
+	tools    *registry.Registry
 	programs *programs
 	tokens   *preflight
 	page     atomic.Pointer[string] // where the rules are changed, see SetRulesPage; nil: nowhere here
@@ -149,7 +147,7 @@ func (c *checker) check(ctx context.Context, r *Request, policy *inforce.Policy,
 	}
 	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
 	if len(program.Calls) > 0 {
-		c.tools.ready(ctx, checkWait)
+		c.tools.Ready(ctx, registry.CheckWait)
 	}
 	foresight, done := newForesight(ctx, c.tools, policy)
 	defer done()
@@ -183,7 +181,7 @@ var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_t
 
 // foresight decides calls that have not been made yet, in the order of the text.
 type foresight struct {
-	tools    *registry
+	tools    *registry.Registry
 	policy   *inforce.Policy
 	now      context.Context // has ended: upstreams were waited for, and are not again
 	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
@@ -204,7 +202,7 @@ type foresight struct {
 // thousand calls.
 const checkTime = 20 * time.Second
 
-func newForesight(ctx context.Context, tools *registry, p *inforce.Policy) (f *foresight, done func()) {
+func newForesight(ctx context.Context, tools *registry.Registry, p *inforce.Policy) (f *foresight, done func()) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
@@ -354,11 +352,11 @@ func reasons(d call.Decision) string {
 
 // misfit says what is wrong with the arguments, whatever the unknown ones turn out to be.
 func (f *foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
-	known, err := f.tools.catalog.Find(t.Name)
+	known, err := f.tools.Catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
 		return ""
 	}
-	if err := argumentError(known.ValidateKnown(f.checking, c.Args, c.Unknown, c.Open)); err != nil {
+	if err := registry.ArgumentError(known.ValidateKnown(f.checking, c.Args, c.Unknown, c.Open)); err != nil {
 		return "the arguments do not fit: " + err.Error()
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // resourceCall turns a reading of a resource that the text shows into the call
@@ -36,7 +37,7 @@ func resourceCall(c analysis.Call) (analysis.Call, bool) {
 	default:
 		return c, false
 	}
-	c.Name = resourceTool(server)
+	c.Name = registry.ResourceTool(server)
 	return c, true
 }
 
@@ -59,7 +60,7 @@ func (f *foresight) foresee(plan *Plan, c analysis.Call) {
 // handedOn looks at a server's tools, or a function of the host, that the program uses as a value. Neither is a call.
 // The place is among the dynamic ones, which is right unless the function decides nothing.
 func (f *foresight) handedOn(plan *Plan, c analysis.Call) {
-	if server, _ := f.tools.serverOf(c.Name + "__"); server.Name != "" || !hostFunctions[c.Name] || c.Name == hostfns.ReadResource {
+	if server, _ := f.tools.ServerOf(c.Name + "__"); server.Name != "" || !hostFunctions[c.Name] || c.Name == hostfns.ReadResource {
 		return
 	}
 	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })

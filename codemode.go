@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
@@ -103,7 +104,7 @@ type Evaluator struct {
 	news     news // of changes of the configuration and of the tools
 	rules    *inforce.Rules
 	loader   *loader
-	tools    *registry
+	tools    *registry.Registry
 	gate     *hostfns.Gate // for runs without a caller
 	people   *people
 	record   *recorder
@@ -142,7 +143,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		return nil, err
 	}
 	e.rules = inforce.NewRules(o.Log, accepted)
-	e.tools = newRegistry(o, e.rules, e.news.publish)
+	e.tools = registry.New(o.Log, e.rules, loginsIn(o.StateDir), o.Version, e.news.publish)
 	e.record = newRecorder(o, e.rules)
 	e.people = &people{
 		log: o.Log, rules: e.rules, tools: e.tools, record: e.record, channels: o.Channels,
@@ -150,7 +151,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		grants: &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
 	}
 	e.checker = &checker{rules: e.rules, tools: e.tools, programs: e.programs, tokens: newPreflight(cmp.Or(o.PreflightSecret, secret))}
-	e.gate = e.tools.gateFor(nil, e.record.to)
+	e.gate = e.tools.Gate(nil, e.record.to)
 	e.runs = &executor{
 		options: o, log: o.Log, life: e.life, rules: e.rules, tools: e.tools, gate: e.gate, people: e.people, record: e.record,
 		checker: e.checker, programs: e.programs, executions: map[*execution]bool{},
@@ -218,14 +219,14 @@ func (e *Evaluator) Capacity() profiles.Capacity { return capacityOf(e.rules.Con
 // use makes the servers of a configuration those that are connected to.
 func (e *Evaluator) use(servers []upstream.Server) {
 	e.record.learn(servers)
-	e.tools.manager.Set(servers)
+	e.tools.Manager.Set(servers)
 }
 
 // Warm starts the upstreams and prepares the sandbox without waiting for
 // either, so that the first program finds them ready.
 func (e *Evaluator) Warm() {
 	e.life.background(func() {
-		e.life.background(func() { e.tools.manager.Ready(e.life.ctx) })
+		e.life.background(func() { e.tools.Manager.Ready(e.life.ctx) })
 		if _, err := e.runs.engine(); err != nil {
 			e.log.Error("the sandbox cannot be used", "error", err)
 		}
@@ -246,7 +247,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	// Children have to be dead even when the time for a quiet end is over.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
-	errs = append(errs, e.tools.manager.Close(stopping))
+	errs = append(errs, e.tools.Manager.Close(stopping))
 	if engine := e.runs.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
@@ -34,7 +35,7 @@ type Request struct {
 	Channels []approvals.Channel
 
 	// Caller is who gets to see what upstreams ask and report meanwhile; nil is nobody.
-	Caller *Caller
+	Caller *registry.Caller
 
 	// Script names a saved program instead of Code. It runs under the profile
 	// that its rule names, or else under Profile.
@@ -216,7 +217,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 	}
 	x.started = time.Now()
 	e.record.begin(ctx, resp, &r, policy)
-	x.run = e.tools.gateFor(r.Caller, e.record.to).Run(x.info())
+	x.run = e.tools.Gate(r.Caller, e.record.to).Run(x.info())
 	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
 }
@@ -244,7 +245,7 @@ func (e *executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 		x.cancel(context.Cause(e.life.ctx))
 		drop(context.Cause(e.life.ctx))
 	})
-	e.life.background(func() { e.tools.manager.Ready(e.life.ctx) }) // starts what has not been started
+	e.life.background(func() { e.tools.Manager.Ready(e.life.ctx) }) // starts what has not been started
 	e.mu.Lock()
 	e.executions[x] = true
 	e.mu.Unlock()

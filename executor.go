@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -20,7 +21,7 @@ type executor struct {
 	log      *slog.Logger
 	life     *lifetime
 	rules    *inforce.Rules
-	tools    *registry
+	tools    *registry.Registry
 	gate     *hostfns.Gate // for runs without a caller
 	people   *people
 	record   *recorder

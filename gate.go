@@ -214,7 +214,7 @@ func (g *Gate) Close() []hostfns.Report {
 // tool is what is known of the tool of a call.
 func (g *Gate) tool(tc *ToolCall, name string) *hostfns.Tool {
 	if t, err := g.tools.Find(name); err == nil {
-		return g.e.tools.tool(t)
+		return g.e.tools.Describe(t)
 	}
 	return &hostfns.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }

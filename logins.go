@@ -14,11 +14,11 @@ func (e *Evaluator) Login(ctx context.Context, server string, o upstream.LoginOp
 		return err
 	}
 	defer e.life.running.Done()
-	return e.tools.manager.Login(ctx, server, o)
+	return e.tools.Manager.Login(ctx, server, o)
 }
 
 // Logout forgets the tokens of an upstream. It reports whether there were any.
-func (e *Evaluator) Logout(server string) (bool, error) { return e.tools.manager.Logout(server) }
+func (e *Evaluator) Logout(server string) (bool, error) { return e.tools.Manager.Logout(server) }
 
 // loginsIn is where tokens are kept below a state directory.
 func loginsIn(stateDir string) string {

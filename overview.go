@@ -28,7 +28,7 @@ func (e *Evaluator) Reachable(names []string) []string {
 		}
 	}
 	var servers []string
-	for _, s := range e.tools.manager.Status() {
+	for _, s := range e.tools.Manager.Status() {
 		if s.State != upstream.Disabled && slices.ContainsFunc(within, func(p *profiles.Profile) bool { return p.Reaches(s.Name) }) {
 			servers = append(servers, s.Name)
 		}
@@ -93,7 +93,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	}
 	of := map[string]*ServerRules{}
 	var all []*ServerRules
-	for _, t := range e.tools.catalog.Tools() {
+	for _, t := range e.tools.Catalog.Tools() {
 		if len(servers) > 0 && !slices.Contains(servers, t.Server) {
 			continue
 		}
@@ -115,7 +115,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 
 // foresee gives the verdicts that calls of a tool may get, whatever their arguments.
 func (e *Evaluator) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
-	c := policy.Call(e.tools.tool(t), nil, hostfns.Counters{})
+	c := policy.Call(e.tools.Describe(t), nil, hostfns.Counters{})
 	if !profile.Visible(c) {
 		return []call.Verdict{call.Deny}
 	}

@@ -12,8 +12,6 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/catalog"
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
@@ -370,14 +368,6 @@ func (c *checker) adminLink(r *Request, profile *profiles.Profile, refused []Pla
 // SetRulesPage says where people find the page of this process on which the rules are
 // changed. Links lead there unless the configuration has an address of its own.
 func (e *Evaluator) SetRulesPage(address string) { e.checker.page.Store(&address) }
-
-// argumentError turns what the catalogue says about arguments into the Gate's words.
-func argumentError(err error) error {
-	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
-		return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
-	}
-	return err
-}
 
 func unreturnedHint(at analysis.Position) string {
 	return fmt.Sprintf("line %d: the value of the last statement is not returned; write return in front of it if it is the result", at.Line)

@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // A person can allow the plan of a program before it runs (POLICY.md N2): with a check of it, and not in the middle
@@ -74,7 +75,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 		return nil, Problems(problems)
 	}
 	if len(program.Calls) > 0 {
-		e.tools.ready(ctx, checkWait)
+		e.tools.Ready(ctx, registry.CheckWait)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -5,13 +5,14 @@ import (
 
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // ToolInfos describes the tools of this moment for [profiles.Config.Lint], sorted by name.
 func (e *Evaluator) ToolInfos() []profiles.ToolInfo {
 	var infos []profiles.ToolInfo
-	for _, t := range e.tools.catalog.Tools() {
-		infos = append(infos, profiles.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: annotations(t)})
+	for _, t := range e.tools.Catalog.Tools() {
+		infos = append(infos, profiles.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: registry.Annotations(t)})
 	}
 	return infos
 }
@@ -38,35 +39,3 @@ func SeenTool(stateDir string, cfg *profiles.Config, server, tool string) (profi
 
 // Pins knows which tools are not defined as they were when they were accepted, and accepts them.
 func (e *Evaluator) Pins() *pins.Pins { return e.rules.Pins }
-
-// withMarks adds the members of a tool's _meta by which its server says that a person has to approve it to its annotations: what rules
-// look at, what the definition's digest covers, and what a review shows.
-func withMarks(annotations, meta json.RawMessage) json.RawMessage {
-	var said map[string]json.RawMessage
-	if json.Unmarshal(meta, &said) != nil {
-		return annotations // what is no object says nothing
-	}
-	var all map[string]json.RawMessage
-	for key, value := range said {
-		if !profiles.IsMark(key) {
-			continue
-		}
-		if all == nil {
-			if json.Unmarshal(annotations, &all) != nil || all == nil {
-				all = map[string]json.RawMessage{}
-			}
-		}
-		if _, twice := all[key]; twice {
-			key = "_meta/" + key // neither takes the other back
-		}
-		all[key] = value
-	}
-	if all == nil {
-		return annotations
-	}
-	joined, err := json.Marshal(all)
-	if err != nil { // cannot happen: all of it was JSON
-		return annotations
-	}
-	return joined
-}

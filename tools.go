@@ -9,6 +9,7 @@ import (
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -91,9 +92,9 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 	if err != nil {
 		return nil, err
 	}
-	e.tools.ready(ctx, checkWait)
+	e.tools.Ready(ctx, registry.CheckWait)
 	var found []*catalog.Tool
-	for _, m := range e.tools.catalog.Search(q.Text, q.Limit, visible) {
+	for _, m := range e.tools.Catalog.Search(q.Text, q.Limit, visible) {
 		found = append(found, m.Tool)
 	}
 	return found, nil
@@ -114,7 +115,7 @@ func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
 		policies = append(policies, p)
 	}
 	return func(t *catalog.Tool) bool {
-		return slices.ContainsFunc(policies, func(p *inforce.Policy) bool { return !p.Hidden(e.tools.tool(t)) })
+		return slices.ContainsFunc(policies, func(p *inforce.Policy) bool { return !p.Hidden(e.tools.Describe(t)) })
 	}, nil
 }
 
@@ -146,11 +147,11 @@ func (e *Evaluator) Declarations(ctx context.Context, names []string, q Query) (
 
 // hiddenOrMissing does not tell the two apart; only visible names are suggested.
 func (e *Evaluator) hiddenOrMissing(name string, visible []*catalog.Tool) error {
-	_, err := e.tools.catalog.Find(name)
+	_, err := e.tools.Catalog.Find(name)
 	if err == nil {
 		return &hostfns.NotFoundError{Name: name}
 	}
-	missing, ok := e.tools.missing(name, err).(*hostfns.NotFoundError)
+	missing, ok := e.tools.Missing(name, err).(*hostfns.NotFoundError)
 	if ok {
 		missing.Nearest = slices.DeleteFunc(slices.Clone(missing.Nearest), func(near string) bool {
 			return !slices.ContainsFunc(visible, func(t *catalog.Tool) bool { return t.Name == near })
@@ -178,7 +179,7 @@ func (e *Evaluator) Servers(profiles []string) []ServerInfo {
 		return nil // a profile that is gone shows nothing
 	}
 	tools := map[string]*ServerInfo{}
-	for _, t := range e.tools.catalog.Tools() {
+	for _, t := range e.tools.Catalog.Tools() {
 		if visible(t) {
 			if tools[t.Server] == nil {
 				tools[t.Server] = &ServerInfo{Example: t.Name}
@@ -187,10 +188,8 @@ func (e *Evaluator) Servers(profiles []string) []ServerInfo {
 		}
 	}
 	var servers []ServerInfo
-	for _, st := range e.tools.manager.Status() {
-		e.tools.mu.Lock()
-		_, listed := e.tools.listed[st.Name]
-		e.tools.mu.Unlock()
+	for _, st := range e.tools.Manager.Status() {
+		listed := e.tools.IsListed(st.Name)
 		info := ServerInfo{Name: st.Name, State: st.State, Error: st.Error}
 		switch has := tools[st.Name]; {
 		case st.State == upstream.Disabled, listed && has == nil:
@@ -207,20 +206,20 @@ func (e *Evaluator) Servers(profiles []string) []ServerInfo {
 // tools would have them.
 func (e *Evaluator) Withheld() []string {
 	var out []string
-	for _, c := range e.tools.catalog.Withheld() {
+	for _, c := range e.tools.Catalog.Withheld() {
 		out = append(out, c.Error())
 	}
 	return out
 }
 
 // Status describes the upstreams, without waiting for any.
-func (e *Evaluator) Status() []upstream.Status { return e.tools.manager.Status() }
+func (e *Evaluator) Status() []upstream.Status { return e.tools.Manager.Status() }
 
 // WaitReady starts the upstreams and waits, at most so long, until each has
 // said what it offers or has failed to.
 func (e *Evaluator) WaitReady(ctx context.Context, wait time.Duration) {
 	if e.life.enter() == nil {
 		defer e.life.running.Done()
-		e.tools.ready(ctx, wait)
+		e.tools.Ready(ctx, wait)
 	}
 }

@@ -119,6 +119,9 @@ func (r *Run) refresh(ctx context.Context, c *ongoing, a *admission) *Exception 
 		given = a.tool
 	}
 	now, err := r.find(ctx, a.tool.Name, given)
+	if err != nil && ctx.Err() != nil {
+		return runEnded(c) // it may be that it was not found in time
+	}
 	if err != nil {
 		return denied(a.tool.Name, ReasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}

@@ -573,3 +573,35 @@ func (n *noting) Record(ctx context.Context, e Entry) error {
 	}
 	return n.world.Record(ctx, e)
 }
+
+// A process that stops does not wait until the servers of a call that it has taken over are there. That is no change of a tool.
+func TestACallThatIsTakenOverByAProcessThatStopsIsNotMade(t *testing.T) {
+	w := newWorld()
+	w.decide = verdict(call.Ask)
+	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w})
+	asked := make(chan struct{})
+	here := &form{answer: func(*Question) Answer { close(asked); return yes }}
+	r := gate.Run(RunInfo{ID: "r1", Policy: w, Asker: here})
+	ctx, end := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_, _ = r.Call(ctx, Invocation{ID: 1, Name: "fs__write", Args: json.RawMessage("{}")})
+	})
+	<-asked
+	state, err := r.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
+	calls.Wait()
+
+	delete(w.tools, "fs__write")
+	again, err := gate.Restore(RunInfo{ID: "r1", Policy: w, Asker: here}, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = again.Resume(ctx, Invocation{ID: 1})
+	if x, ok := err.(*Exception); !ok || x.Props["reason"] != ReasonCanceled || x.Props["detail"] != RunEnded {
+		t.Errorf("the call is told %v", err)
+	}
+}

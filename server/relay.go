@@ -13,8 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -23,8 +23,8 @@ import (
 const answerWait = 5 * time.Minute
 
 // caller is the client as the evaluator gets to know it.
-func (c *conversation) caller() *codemode.Caller {
-	caller := &codemode.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: trace(c.request.Params.Meta)}
+func (c *conversation) caller() *registry.Caller {
+	caller := &registry.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: trace(c.request.Params.Meta)}
 	if v := visitorOf(c.request); v != nil {
 		caller.Waits = v.waits
 	}

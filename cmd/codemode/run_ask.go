@@ -11,14 +11,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
 )
 
 // terminalCaller is the person at the terminal as upstreams get to know them: what a server asks
 // during a call is put there, field by field.
-func terminalCaller(terminal approvals.Channel) *codemode.Caller {
+func terminalCaller(terminal approvals.Channel) *registry.Caller {
 	ask := func(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
 		fields, err := readForm(q.Schema)
 		if err != nil {
@@ -43,7 +43,7 @@ func terminalCaller(terminal approvals.Channel) *codemode.Caller {
 		}
 		return &upstream.Answer{Action: upstream.Accepted, Content: content}, nil
 	}
-	return &codemode.Caller{Session: new(byte), Ask: ask}
+	return &registry.Caller{Session: new(byte), Ask: ask}
 }
 
 // A formField is one value that a server wants: MCP's forms are flat.

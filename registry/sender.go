@@ -1,4 +1,4 @@
-package codemode
+package registry
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 )
 
 // gateFor is the Gate for runs of a caller; nil is nobody.
-func (g *registry) gateFor(caller *Caller, r hostfns.Recorder) *hostfns.Gate {
+func (g *Registry) Gate(caller *Caller, r hostfns.Recorder) *hostfns.Gate {
 	return hostfns.NewGate(hostfns.Deps{
-		Tools: g, Library: g, ResourceTool: resourceTool, Recorder: r, Sender: sender{g, caller}, Log: g.log,
+		Tools: g, Library: g, ResourceTool: ResourceTool, Recorder: r, Sender: sender{g, caller}, Log: g.log,
 	})
 }
 
 // A sender sends the calls of runs of one caller.
 type sender struct {
-	*registry
+	*Registry
 	caller *Caller // nil is nobody
 }
 
 func (s sender) Send(ctx context.Context, c *hostfns.Sending) (*hostfns.Reply, error) {
 	r, err := s.perform(ctx, c)
 	if err == nil {
-		s.catalog.Learn(c.Tool.Name, c.Tool.Digest, r.Value)
+		s.Catalog.Learn(c.Tool.Name, c.Tool.Digest, r.Value)
 		return &hostfns.Reply{Value: r.Value, Structured: r.Structured, Blocks: r.Blocks}, nil
 	}
 	if failed, ok := errors.AsType[*upstream.ToolError](err); ok {
@@ -44,11 +44,11 @@ func (s sender) Send(ctx context.Context, c *hostfns.Sending) (*hostfns.Reply, e
 // perform sends an admitted call, or reads an admitted resource.
 func (s sender) perform(ctx context.Context, c *hostfns.Sending) (*upstream.Result, error) {
 	if !c.Tool.Resource {
-		return s.manager.Call(ctx, c.Tool.Server, c.Tool.Raw, c.Args, s.caller.options(c))
+		return s.Manager.Call(ctx, c.Tool.Server, c.Tool.Raw, c.Args, s.caller.options(c))
 	}
 	var object struct{ URI string }
 	if err := json.Unmarshal(c.Args, &object); err != nil {
 		return nil, err // cannot happen: validateURI has read it
 	}
-	return s.manager.ReadResource(ctx, c.Tool.Server, object.URI)
+	return s.Manager.ReadResource(ctx, c.Tool.Server, object.URI)
 }

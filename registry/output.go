@@ -1,4 +1,4 @@
-package codemode
+package registry
 
 import (
 	"cmp"
@@ -33,7 +33,7 @@ func outputValidation(cfg *profiles.Config, server string) string {
 }
 
 // checkOutput tells the Gate how results of a tool are checked.
-func (g *registry) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
+func (g *Registry) checkOutput(t *catalog.Tool, to *hostfns.Tool) {
 	if len(t.Output) == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package codemode
+package registry
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// resourceTool names what codemode.read_resource calls as far as policies are
+// ResourceTool names what codemode.read_resource calls as far as policies are
 // concerned: <server>__read_resource.
-func resourceTool(server string) string { return call.Name(server, hostfns.ReadResource) }
+func ResourceTool(server string) string { return call.Name(server, hostfns.ReadResource) }
 
 // resource returns the tool of that name that stands for reading a server's
 // resources, nil if there is no such server.
-func (g *registry) resource(name string) *hostfns.Tool {
-	for _, s := range g.manager.Status() {
-		if s.State == upstream.Disabled || resourceTool(s.Name) != name {
+func (g *Registry) resource(name string) *hostfns.Tool {
+	for _, s := range g.Manager.Status() {
+		if s.State == upstream.Disabled || ResourceTool(s.Name) != name {
 			continue
 		}
 		return &hostfns.Tool{

@@ -1,0 +1,257 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// CheckWait is how long Check and the catalogue wait for upstreams that start.
+const CheckWait = 10 * time.Second
+
+// A Registry has the tools of the connected servers: it finds them for the Gate and sends the calls that the Gate admits.
+type Registry struct {
+	log     *slog.Logger
+	rules   *inforce.Rules
+	Catalog *catalog.Catalog
+	Manager *upstream.Manager
+	changed func() // is called when other tools are known
+
+	mu     sync.Mutex
+	listed map[string]string // the servers whose tools are known, and their instructions
+}
+
+// newRegistry makes one without servers, see [upstream.Manager.Set]. logins is the folder of their tokens, and version how
+// servers are told who we are.
+func New(log *slog.Logger, r *inforce.Rules, logins, version string, changed func()) *Registry {
+	g := &Registry{log: log, rules: r, Catalog: catalog.New(), changed: changed, listed: map[string]string{}}
+	g.Manager = upstream.NewManager(upstream.Options{
+		Log: log, Lazy: true, Name: "codemode", Version: version,
+		ToolsChanged: g.toolsChanged, Gone: g.gone, Logins: logins,
+	})
+	return g
+}
+
+// toolsChanged takes an upstream's list of tools into the catalogue.
+func (g *Registry) toolsChanged(server string, tools []upstream.Tool, instructions string) {
+	list := make([]catalog.Tool, 0, len(tools))
+	for _, t := range tools {
+		list = append(list, catalog.Tool{
+			Server: server, Raw: t.Name, Title: t.Title, Description: t.Description,
+			Input: t.Input, Output: t.Output, Annotations: withMarks(t.Annotations, t.Meta),
+		})
+	}
+	// Before anybody can call them. The built-in servers are part of this program.
+	if identity := g.rules.Server(server).Identity; identity != "" {
+		changed, err := g.rules.Pins.Observe(identity, list)
+		if err != nil {
+			g.log.Error("catalogue", "server", server, "problem", err)
+		}
+		for _, name := range changed {
+			g.log.Warn("a tool is not defined any more as it was when it was accepted; its calls are asked about, and codemode review shows what changed", "tool", name)
+		}
+	}
+	for _, p := range g.Catalog.Replace(server, list) {
+		g.log.Warn("catalogue", "server", server, "problem", p.String())
+	}
+	g.mu.Lock()
+	g.listed[server] = instructions
+	g.mu.Unlock()
+	g.changed()
+}
+
+func (g *Registry) gone(server string) {
+	g.Catalog.Remove(server)
+	g.mu.Lock()
+	delete(g.listed, server)
+	g.mu.Unlock()
+	g.changed()
+}
+
+// startWait is how long a call waits for its server's first start, and
+// startPoll how often it looks.
+const (
+	startWait = 20 * time.Second
+	startPoll = 20 * time.Millisecond
+)
+
+// Find waits while the server that the name points at is starting: programs
+// may come before the upstreams are ready.
+func (g *Registry) Find(ctx context.Context, name string) (*hostfns.Tool, error) {
+	t, err := g.Catalog.Find(name)
+	for deadline := time.Now().Add(startWait); err != nil; {
+		// Asked before the catalogue is: a list that comes in between is then found.
+		wait := g.starting(name) && ctx.Err() == nil && time.Now().Before(deadline)
+		if g.Catalog.Has(name) || !wait {
+			t, err = g.Catalog.Find(name)
+			break
+		}
+		select {
+		case <-time.After(startPoll):
+		case <-ctx.Done():
+		}
+	}
+	if err == nil {
+		return g.Describe(t), nil
+	}
+	if _, ok := errors.AsType[*catalog.NotFoundError](err); ok {
+		if t := g.resource(name); t != nil {
+			return t, nil
+		}
+	}
+	return nil, g.Missing(name, err)
+}
+
+// starting reports whether the server of a canonical name has not said yet what it offers.
+func (g *Registry) starting(name string) bool {
+	s, ok := g.ServerOf(name)
+	return ok && (s.State == upstream.Starting || s.State == upstream.Stopped || s.State == upstream.Ready)
+}
+
+// ServerOf finds the server that a canonical name points at, if its tools are not known.
+func (g *Registry) ServerOf(name string) (upstream.Status, bool) {
+	for _, s := range g.Manager.Status() {
+		if strings.HasPrefix(name, call.Name(s.Name, "")) {
+			return s, !g.IsListed(s.Name)
+		}
+	}
+	return upstream.Status{}, false
+}
+
+// Missing says why a name has no tool, as programs are told.
+func (g *Registry) Missing(name string, err error) error {
+	if collision, ok := errors.AsType[*catalog.CollisionError](err); ok {
+		return &hostfns.NotFoundError{Name: name, Reason: "name_collision", Detail: collision.Error()}
+	}
+	n := &hostfns.NotFoundError{Name: name}
+	if missing, ok := errors.AsType[*catalog.NotFoundError](err); ok {
+		n.Nearest = missing.Nearest
+	}
+	if s, ok := g.ServerOf(name); ok {
+		n.Detail = fmt.Sprintf("there is no tool %q: the server %q is %s", name, s.Name, s.State)
+		if s.Error != "" {
+			n.Detail += ": " + s.Error
+		}
+	}
+	return n
+}
+
+// tool describes a tool of the catalogue to the Gate.
+func (g *Registry) Describe(t *catalog.Tool) *hostfns.Tool {
+	tool := &hostfns.Tool{
+		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
+		Input: t.Input, Annotations: Annotations(t), Digest: t.Digest, Trusted: g.rules.Server(t.Server).Trusted, Timeout: g.rules.Server(t.Server).Timeout,
+		Validate: func(ctx context.Context, args json.RawMessage) error {
+			return ArgumentError(t.Validate(ctx, args))
+		},
+	}
+	g.checkOutput(t, tool)
+	return tool
+}
+
+func Annotations(t *catalog.Tool) map[string]any {
+	var hints map[string]any
+	if json.Unmarshal(t.Annotations, &hints) != nil {
+		return nil // what is no object says nothing
+	}
+	return hints
+}
+
+// Search, Tools and Declarations make the registry the Gate's Library.
+func (g *Registry) Search(ctx context.Context, query string, limit int, visible func(*hostfns.Tool) bool) []*hostfns.Tool {
+	g.Ready(ctx, CheckWait)
+	var found []*hostfns.Tool
+	for _, m := range g.Catalog.Search(query, limit, func(t *catalog.Tool) bool { return visible(g.Describe(t)) }) {
+		found = append(found, g.Describe(m.Tool))
+	}
+	return found
+}
+
+func (g *Registry) Tools(ctx context.Context) []*hostfns.Tool {
+	g.Ready(ctx, CheckWait)
+	var tools []*hostfns.Tool
+	for _, t := range g.Catalog.Tools() {
+		tools = append(tools, g.Describe(t))
+	}
+	return tools
+}
+
+func (g *Registry) Declarations(names []string) string {
+	var tools []*catalog.Tool
+	for _, name := range names {
+		if t, err := g.Catalog.Find(name); err == nil {
+			tools = append(tools, t)
+		}
+	}
+	return catalog.Declarations(tools)
+}
+
+// Ready starts the upstreams and waits, at most so long, until each has said
+// what it offers or has failed to.
+func (g *Registry) Ready(ctx context.Context, wait time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if err := g.Manager.Ready(ctx); err != nil {
+		g.log.Debug("not every upstream is ready", "error", err)
+	}
+}
+
+// withMarks adds the members of a tool's _meta by which its server says that a person has to approve it to its annotations: what rules
+// look at, what the definition's digest covers, and what a review shows.
+func withMarks(annotations, meta json.RawMessage) json.RawMessage {
+	var said map[string]json.RawMessage
+	if json.Unmarshal(meta, &said) != nil {
+		return annotations // what is no object says nothing
+	}
+	var all map[string]json.RawMessage
+	for key, value := range said {
+		if !profiles.IsMark(key) {
+			continue
+		}
+		if all == nil {
+			if json.Unmarshal(annotations, &all) != nil || all == nil {
+				all = map[string]json.RawMessage{}
+			}
+		}
+		if _, twice := all[key]; twice {
+			key = "_meta/" + key // neither takes the other back
+		}
+		all[key] = value
+	}
+	if all == nil {
+		return annotations
+	}
+	joined, err := json.Marshal(all)
+	if err != nil { // cannot happen: all of it was JSON
+		return annotations
+	}
+	return joined
+}
+
+// ArgumentError turns what the catalogue says about arguments into the Gate's words.
+func ArgumentError(err error) error {
+	if wrong, ok := errors.AsType[*catalog.ArgumentError](err); ok {
+		return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
+	}
+	return err
+}
+
+// IsListed reports whether a server has said what it offers.
+func (g *Registry) IsListed(server string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, ok := g.listed[server]
+	return ok
+}
