@@ -26,7 +26,7 @@ const stateResumed = "resumed"
 // adopt goes on with the runs of processes that are gone, until ctx ends.
 func (e *executor) adopt(ctx context.Context) {
 	for ctx.Err() == nil {
-		db, err := e.record.db(ctx)
+		db, err := e.record.DB(ctx)
 		if err == nil {
 			e.adoptFrom(ctx, db)
 		}
@@ -198,7 +198,7 @@ func (e *executor) goOn(ctx context.Context, db *store.DB, run string) {
 		return
 	}
 	x.row, x.kept = row, true
-	e.record.parked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
+	e.recordParked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
 	result, err := x.revived(guests, row)
 	_ = x.end(result, err) // for whoever asks, see Ended
 }
@@ -326,7 +326,7 @@ func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, e
 }
 
 func (e *executor) outcome(ctx context.Context, run, principal string) (*Ended, error) {
-	db, err := e.record.db(ctx)
+	db, err := e.record.DB(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 )
 
 // A UserAnswer is what a person said to a question that a program, or a model,
@@ -97,7 +98,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: call.Ask.String(), Risk: approvals.Low,
 		Proposed: args, Shown: args,
 	}
-	if err := a.people.record.to.Record(ctx, entry); err != nil {
+	if err := a.people.record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	got := a.putInquiry(ctx, profile, &approvals.Request{
@@ -110,9 +111,9 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 	entry.DecidedBy, entry.Channel, entry.By, entry.Waited, entry.Words = got.How, got.Channel, got.By, got.Took, got.Reason
 	entry.Proposed, entry.Shown = nil, nil
 	entry.Result, _ = json.Marshal(answer) // strings always can be
-	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()
-	if err := a.people.record.to.Record(recording, entry); err != nil {
+	if err := a.people.record.To.Record(recording, entry); err != nil {
 		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
 	}
 	return answer, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 )
 
@@ -24,7 +25,7 @@ type people struct {
 	log      *slog.Logger
 	rules    *inforce.Rules
 	tools    *registry.Registry
-	record   *recorder
+	record   *recorder.Recorder
 	desk     *approvals.Desk
 	grants   *grants
 	channels []approvals.Channel // beside those of each request

@@ -40,7 +40,7 @@ func (e *executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun,
 	}
 	failure := &sandbox.Error{Kind: sandbox.Canceled, Message: why}
 	if end == nil {
-		e.record.end(ctx, x.resp, &r, x.policy, state.Started, failure)
+		e.recordEnd(ctx, x.resp, &r, x.policy, state.Started, failure)
 	} else {
 		failure.Message = fmt.Sprintf("the run ended (%s), and its process did before the result was kept",
 			cmp.Or(end.Reason, end.State))
@@ -62,7 +62,7 @@ func (e *executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun,
 // recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what
 // it keeps.
 func (e *executor) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
-	if e.record.record == nil {
+	if !e.record.Keeps() {
 		return nil, nil
 	}
 	err = audit.Entries(ctx, db, store.Query{Run: run, Kinds: []string{audit.Run}}, func(entry *audit.Entry) error {
@@ -78,7 +78,7 @@ func (e *executor) recordedEnd(ctx context.Context, db *store.DB, run string) (e
 // calls that wait yet, for a person or for their turn to be put to one, the record says then that they are not made.
 func (e *executor) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
 	resp := x.resp
-	if e.record.record == nil {
+	if !e.record.Keeps() {
 		return nil
 	}
 	last := map[int]*audit.Entry{} // of each call
@@ -94,7 +94,7 @@ func (e *executor) sinceParked(ctx context.Context, db *store.DB, x *execution) 
 	notMade := func(entry audit.Entry) {
 		entry.State, entry.Reason, entry.Detail = audit.Refused, hostfns.ReasonCanceled, hostfns.RunEnded
 		entry.DecidedBy = &audit.DecidedBy{How: "error"}
-		e.record.add(ctx, entry)
+		e.record.Add(ctx, entry)
 	}
 	for n, entry := range last {
 		at := slices.IndexFunc(resp.Calls, func(c hostfns.Report) bool { return c.Call == n })
@@ -112,7 +112,7 @@ func (e *executor) sinceParked(ctx context.Context, db *store.DB, x *execution) 
 	}
 	for _, c := range resp.Calls {
 		if last[c.Call] == nil && c.State == hostfns.NotStarted {
-			closed := e.record.run(resp, &x.request, x.policy)
+			closed := e.entry(resp, &x.request, x.policy)
 			closed.Kind, closed.Call, closed.Tool = audit.Call, c.Call, c.Tool
 			notMade(closed)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -107,7 +108,7 @@ type Evaluator struct {
 	tools    *registry.Registry
 	gate     *hostfns.Gate // for runs without a caller
 	people   *people
-	record   *recorder
+	record   *recorder.Recorder
 	checker  *checker
 	programs *programs
 	runs     *executor
@@ -144,21 +145,21 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	}
 	e.rules = inforce.NewRules(o.Log, accepted)
 	e.tools = registry.New(o.Log, e.rules, loginsIn(o.StateDir), o.Version, e.news.publish)
-	e.record = newRecorder(o, e.rules)
+	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir)
 	e.people = &people{
 		log: o.Log, rules: e.rules, tools: e.tools, record: e.record, channels: o.Channels,
-		desk:   &approvals.Desk{Late: e.record.late},
+		desk:   &approvals.Desk{Late: e.record.Late},
 		grants: &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
 	}
 	e.checker = &checker{rules: e.rules, tools: e.tools, programs: e.programs, tokens: newPreflight(cmp.Or(o.PreflightSecret, secret))}
-	e.gate = e.tools.Gate(nil, e.record.to)
+	e.gate = e.tools.Gate(nil, e.record.To)
 	e.runs = &executor{
 		options: o, log: o.Log, life: e.life, rules: e.rules, tools: e.tools, gate: e.gate, people: e.people, record: e.record,
 		checker: e.checker, programs: e.programs, executions: map[*execution]bool{},
 	}
 	e.runs.engine = sync.OnceValues(e.runs.newEngine)
 	e.loader = &loader{
-		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.record.policy, changed: e.news.publish,
+		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.record.Policy, changed: e.news.publish,
 		roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
 	}
 	if err := e.loader.configure(); err != nil {
@@ -178,13 +179,13 @@ func (e *Evaluator) keep() error {
 	e.loader.mu.Lock() // the file is watched already
 	defer e.loader.mu.Unlock()
 	cfg, k := e.rules.Config(), e.record
-	if err := k.open(e.options.RecordDir, cfg, e.options.Env); err != nil {
+	if err := k.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
 		return err
 	}
-	e.people.grants.stored, e.rules.Sessions.Store = k.record.DB, k.record.DB
-	e.people.desk.Book = StoredQuestions(k.record.DB)
-	k.policy(e.life.ctx, "loaded", cfg, nil)
-	e.life.background(func() { k.clean(e.life.ctx) })
+	e.people.grants.stored, e.rules.Sessions.Store = k.DB, k.DB
+	e.people.desk.Book = StoredQuestions(k.DB)
+	k.Policy(e.life.ctx, "loaded", cfg, nil)
+	e.life.background(func() { k.Clean(e.life.ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
 			e.life.background(func() { q.Follow(e.life.ctx, e.people.desk, e.people.checkFar) })
@@ -198,18 +199,18 @@ func (e *Evaluator) keep() error {
 
 // Store gives the database of the record, for what else has to outlive the process. It is open until Close.
 // An Evaluator without RecordDir has none.
-func (e *Evaluator) Store(ctx context.Context) (*store.DB, error) { return e.record.db(ctx) }
+func (e *Evaluator) Store(ctx context.Context) (*store.DB, error) { return e.record.DB(ctx) }
 
 // RecordAccess writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
 // no credential.
 func (e *Evaluator) RecordAccess(ctx context.Context, principal, client, state, detail string) {
-	e.record.access(ctx, principal, client, state, detail)
+	e.record.Access(ctx, principal, client, state, detail)
 }
 
 // RecordEntry writes an entry of another part, such as the console: grants, answers, changes of overlays.
 // It returns when the entry is on the disk, so that what it announces can be left undone.
 func (e *Evaluator) RecordEntry(ctx context.Context, entry audit.Entry) error {
-	return e.record.write(ctx, entry)
+	return e.record.Write(ctx, entry)
 }
 
 // Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
@@ -218,7 +219,7 @@ func (e *Evaluator) Capacity() profiles.Capacity { return capacityOf(e.rules.Con
 
 // use makes the servers of a configuration those that are connected to.
 func (e *Evaluator) use(servers []upstream.Server) {
-	e.record.learn(servers)
+	e.record.Learn(servers)
 	e.tools.Manager.Set(servers)
 }
 
@@ -251,7 +252,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	if engine := e.runs.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}
-	errs = append(errs, e.people.grants.endSessions(stopping), e.record.close(stopping))
+	errs = append(errs, e.people.grants.endSessions(stopping), e.record.Close(stopping))
 	if e.programs.reader.Workers != nil {
 		errs = append(errs, e.programs.reader.Workers.Close())
 	}

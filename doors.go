@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/recorder"
 )
 
 // What other parts of a program need of an Evaluator, beside running programs.
@@ -34,4 +36,17 @@ func (e *Evaluator) EndSession(id string) error { return e.rules.EndSession(e.li
 // error is [ErrSessionOver] if there is none, or not any more.
 func (e *Evaluator) MadeSession(ctx context.Context, id string) (inforce.Session, error) {
 	return e.rules.Session(ctx, id)
+}
+
+// Became waits until the record says how a call ended that a person allowed, and says it in a few words. It gives "" if
+// the record does not say so before ctx ends, or if there is no record. It is made for [approvals.Queue.Outcome].
+func (e *Evaluator) Became(ctx context.Context, r *approvals.Request) string {
+	return e.record.Became(ctx, r)
+}
+
+// Journal is the record that the Evaluator keeps by itself; nil when
+// Options.Recorder keeps it.
+func (e *Evaluator) Journal() *recorder.Journal {
+	j, _ := e.record.To.(*recorder.Journal)
+	return j
 }

@@ -165,13 +165,13 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 			return e.again(ctx, run, r)
 		}
 	}
-	if e.record.record != nil {
+	if e.record.Keeps() {
 		if err := e.texts.take(r.owner(), len(r.Code), time.Now()); err != nil {
 			return nil, err
 		}
 	}
 	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.checkedBefore(&r, policy)); err != nil {
-		e.record.notStarted(ctx, &r, policy, err)
+		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
 	resp := &Response{Run: newRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
@@ -179,7 +179,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 	resp.limit = reply
 	if len(r.Code) > limits.ProgramBytes {
 		err := &sandbox.Error{Kind: sandbox.Refused, Message: fmt.Sprintf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)}
-		e.record.end(ctx, resp, &r, policy, time.Time{}, err)
+		e.recordEnd(ctx, resp, &r, policy, time.Time{}, err)
 		return resp, err
 	}
 	if e.own.Load() == nil {
@@ -190,7 +190,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		e.record.end(ctx, resp, &r, policy, time.Time{}, Problems(problems))
+		e.recordEnd(ctx, resp, &r, policy, time.Time{}, Problems(problems))
 		return resp, Problems(problems)
 	}
 	resp.unreturned = program.Unreturned
@@ -216,8 +216,8 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 		x.follow(row)
 	}
 	x.started = time.Now()
-	e.record.begin(ctx, resp, &r, policy)
-	x.run = e.tools.Gate(r.Caller, e.record.to).Run(x.info())
+	e.recordBegin(ctx, resp, &r, policy)
+	x.run = e.tools.Gate(r.Caller, e.record.To).Run(x.info())
 	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
 }
@@ -301,7 +301,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, errRefusals)
 	}
 	if !x.leaving() { // else it has not ended
-		e.record.end(ctx, resp, &x.request, x.policy, x.started, err)
+		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
 	}
 	x.finish(err)
 	return err

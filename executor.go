@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -24,7 +25,7 @@ type executor struct {
 	tools    *registry.Registry
 	gate     *hostfns.Gate // for runs without a caller
 	people   *people
-	record   *recorder
+	record   *recorder.Recorder
 	checker  *checker
 	programs *programs
 
@@ -47,7 +48,7 @@ func (e *executor) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.parkKey, Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
+	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.ParkKey, Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}

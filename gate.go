@@ -111,7 +111,7 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	asking := e.people.newAsker(&r, policy, nil)
 	asking.display = g.display
 	limits, _ := e.rules.Limits(policy.Profile())
-	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.to, Sender: ownSender{g}, Log: e.log})
+	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.To, Sender: ownSender{g}, Log: e.log})
 	g.run = passage.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
 		Policy: policy, Asker: asking, CallTimeout: e.rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,

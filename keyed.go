@@ -85,7 +85,7 @@ func (e *executor) keyOf(r *Request) (*store.Key, error) {
 	if err := checkKey(r.IdempotencyKey); err != nil {
 		return nil, err
 	}
-	if e.record.record == nil {
+	if !e.record.Keeps() {
 		return nil, errors.New("an idempotency key needs a store, and this process has none")
 	}
 	return &store.Key{ID: keyID(r.Principal, r.IdempotencyKey), Request: r.digest()}, nil
@@ -105,7 +105,7 @@ func (e *executor) sameAs(ctx context.Context, key *store.Key, r Request) (*Resp
 
 // keyed finds the run that an earlier request with the key began; "" is that there was none.
 func (e *executor) keyed(ctx context.Context, key *store.Key) (run string, err error) {
-	db, err := e.record.db(ctx)
+	db, err := e.record.DB(ctx)
 	if err != nil {
 		return "", unasked(err)
 	}
@@ -160,7 +160,7 @@ func (e *executor) enroll(
 	if guests, ok := engine.(parker); ok {
 		row.Guest = guests.Hash()
 	}
-	db, err := e.record.db(ctx)
+	db, err := e.record.DB(ctx)
 	if err == nil {
 		key.Run = run
 		err = db.Enroll(ctx, key, row)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -56,4 +57,4 @@ func (r *Response) Notes(err error) string {
 }
 
 var _ Engine = (*sandbox.Engine)(nil)
-var _ hostfns.Recorder = (*Journal)(nil)
+var _ hostfns.Recorder = (*recorder.Journal)(nil)

@@ -144,7 +144,7 @@ func (s savedRequest) request() Request {
 
 // keep puts the parked run into the database. A run that cannot be put there waits in this process alone.
 func (x *execution) keep(image []byte) {
-	if x.e.record.record == nil {
+	if !x.e.record.Keeps() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.calls), storeWait)
@@ -153,11 +153,11 @@ func (x *execution) keep(image []byte) {
 	defer context.AfterFunc(x.calls, func() { time.AfterFunc(parkingWait, cancel) })()
 	row, err := x.saved(ctx, image)
 	if err == nil { // whoever goes on with the run takes the ends of its calls from the record
-		err = x.e.record.record.Flush(ctx)
+		err = x.e.record.Flush(ctx)
 	}
 	var db *store.DB
 	if err == nil {
-		db, err = x.e.record.db(ctx)
+		db, err = x.e.record.DB(ctx)
 	}
 	defer x.e.parked.turn(x.request.owner())()
 	if err == nil {
@@ -181,7 +181,7 @@ func (x *execution) keep(image []byte) {
 	if x.calls.Err() != nil {
 		return // it has ended meanwhile, and drops what is kept of it
 	}
-	x.e.record.parked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
+	x.e.recordParked(x, audit.Parked, fmt.Sprintf("it waits for a person; %d bytes", len(image)))
 	x.follow(row)
 }
 
@@ -281,7 +281,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	if x.row != nil {
 		row.Claim, row.Round = x.row.Claim, x.row.Round
 	}
-	db, err := x.e.record.db(ctx)
+	db, err := x.e.record.DB(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +312,7 @@ func (x *execution) claim(ctx context.Context, calls []int) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	db, err := x.e.record.db(ctx)
+	db, err := x.e.record.DB(ctx)
 	if err == nil {
 		err = db.Begin(ctx, x.row)
 	}
@@ -344,7 +344,7 @@ func (x *execution) leave() bool {
 	if x.row == nil || x.row.Phase != store.Claimed {
 		return false
 	}
-	db, err := x.e.record.db(ctx)
+	db, err := x.e.record.DB(ctx)
 	if err == nil {
 		x.bindName(ctx, db)
 		err = db.GiveBack(ctx, x.row)
@@ -414,12 +414,12 @@ func (e *executor) draining() bool {
 func (x *execution) finish(failure error) {
 	x.parking.Lock()
 	defer x.parking.Unlock()
-	if x.e.record.record == nil || x.row == nil && !x.asking.put.Load() || x.leaving() {
+	if !x.e.record.Keeps() || x.row == nil && !x.asking.put.Load() || x.leaving() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
-	db, err := x.e.record.db(ctx)
+	db, err := x.e.record.DB(ctx)
 	if err == nil && x.asking.put.Load() {
 		err = db.WithdrawRun(ctx, x.resp.Run) // those who see its questions elsewhere need not answer any more
 	}
@@ -447,7 +447,7 @@ func (e *executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 			return
 		case <-time.After(finishAgain):
 		}
-		db, err := e.record.db(e.life.ctx)
+		db, err := e.record.DB(e.life.ctx)
 		if err == nil {
 			err = db.Finish(e.life.ctx, row, o)
 		}

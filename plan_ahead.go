@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 )
 
@@ -129,7 +130,7 @@ func (a *asker) putPlan(
 		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: r.Risk,
 		Proposed: r.Args, Shown: r.Args,
 	}
-	if err := a.people.record.to.Record(ctx, entry); err != nil {
+	if err := a.people.record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	asking := profile.Ask()
@@ -158,9 +159,9 @@ func (a *asker) putPlan(
 	if given != nil {
 		entry.Grant, entry.Scope = given.ID, string(given.Scope)
 	}
-	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()
-	if err := a.people.record.to.Record(recording, entry); err != nil {
+	if err := a.people.record.To.Record(recording, entry); err != nil {
 		if given != nil { // what is not on record does not count
 			err = errors.Join(err, a.people.grants.Revoke(recording, given.ID))
 		}

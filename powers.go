@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/protect"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -56,7 +57,7 @@ func Powers(o Options, cfg *profiles.Config) ([]protect.Place, error) {
 		}
 	}
 	folder := cmp.Or(o.RecordDir, o.StateDir)
-	record, err := PlaceRecord(folder, cfg, o.Env)
+	record, err := recorder.PlaceOf(folder, cfg, o.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -39,13 +39,13 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
 		Tool: r.Name, Verdict: call.Ask.String(), Risk: r.Risk, Proposed: args, Shown: args,
 	}
-	if err := e.record.to.Record(ctx, entry); err != nil {
+	if err := e.record.To.Record(ctx, entry); err != nil {
 		return approvals.Answer{}, err
 	}
 	got := e.people.desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
 	entry.Time, entry.Kind, entry.Reason, entry.Proposed, entry.Shown = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered), nil, nil
 	entry.DecidedBy, entry.Channel, entry.By, entry.Waited = got.How, got.Channel, got.By, got.Took
-	return got, e.record.to.Record(context.WithoutCancel(ctx), entry)
+	return got, e.record.To.Record(context.WithoutCancel(ctx), entry)
 }
 
 // otherProcess is a channel of other processes: its people see the question in the store.

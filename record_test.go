@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -421,7 +422,7 @@ func TestStoreConfiguration(t *testing.T) {
 			}
 			continue
 		}
-		p, err := codemode.PlaceRecord("/s", cfg, func(name string) (string, bool) { return "pw", name == "PW" })
+		p, err := recorder.PlaceOf("/s", cfg, func(name string) (string, bool) { return "pw", name == "PW" })
 		sync := map[store.Sync]string{store.Full: "full", store.Normal: "normal"}[p.Store.Sync]
 		got := strings.TrimSpace(fmt.Sprint(p.Store.Path, p.Store.URL, " ", sync, " ", p.Key, " ", p.Checkpoints))
 		if err != nil {

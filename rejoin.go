@@ -35,7 +35,7 @@ func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Respons
 }
 
 func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response, error) {
-	db, err := e.record.db(ctx)
+	db, err := e.record.DB(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRun, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -31,7 +32,7 @@ the store.`,
 	}
 	r.flags(cmd, false)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
-	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, _ codemode.RecordPlace) error {
+	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, _ recorder.Place) error {
 		all, err := codemode.StoredGrants(db).All(ctx, "")
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -27,7 +28,7 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	if text, code := run("revoke", "g_none"); code != exitUsage || !strings.Contains(text, "nothing was allowed here") {
 		t.Errorf("before anything ran: %d %s", code, text)
 	}
-	place, err := codemode.PlaceRecord(state, nil, func(string) (string, bool) { return "", false })
+	place, err := recorder.PlaceOf(state, nil, func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -94,22 +94,22 @@ func when(s string, now time.Time) (time.Time, error) {
 }
 
 // place finds out where the record is.
-func (r *reading) place() (codemode.RecordPlace, error) {
+func (r *reading) place() (recorder.Place, error) {
 	dir, err := r.set.stateFolder()
 	if err != nil {
-		return codemode.RecordPlace{}, usage(err)
+		return recorder.Place{}, usage(err)
 	}
 	files, err := r.set.files()
 	if err != nil {
-		return codemode.RecordPlace{}, usage(err)
+		return recorder.Place{}, usage(err)
 	}
 	var cfg *profiles.Config
 	if !files.None() {
 		if cfg, err = files.Load(); err != nil {
-			return codemode.RecordPlace{}, usage(err)
+			return recorder.Place{}, usage(err)
 		}
 	}
-	place, err := codemode.PlaceRecord(dir, cfg, os.LookupEnv)
+	place, err := recorder.PlaceOf(dir, cfg, os.LookupEnv)
 	if err != nil {
 		return place, usage(err)
 	}
@@ -117,7 +117,7 @@ func (r *reading) place() (codemode.RecordPlace, error) {
 }
 
 // open opens the record for reading.
-func (r *reading) open(ctx context.Context, s streams) (*store.DB, codemode.RecordPlace, error) {
+func (r *reading) open(ctx context.Context, s streams) (*store.DB, recorder.Place, error) {
 	place, err := r.place()
 	if err != nil {
 		return nil, place, err
@@ -138,7 +138,7 @@ func (r *reading) open(ctx context.Context, s streams) (*store.DB, codemode.Reco
 }
 
 // reader makes the RunE of a command that reads the record.
-func (r *reading) reader(s streams, f func(ctx context.Context, db *store.DB, place codemode.RecordPlace) error) func(*cobra.Command, []string) error {
+func (r *reading) reader(s streams, f func(ctx context.Context, db *store.DB, place recorder.Place) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		db, place, err := r.open(cmd.Context(), s)
 		if err != nil {
@@ -164,7 +164,7 @@ func newAuditList(s streams) *cobra.Command {
 each entry is the JSON object that the record holds.`,
 		Args: cobra.NoArgs,
 	}
-	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, _ codemode.RecordPlace) error {
+	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, _ recorder.Place) error {
 		q, err := r.filter()
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func newAuditShow(s streams) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return r.reader(s, func(ctx context.Context, db *store.DB, _ codemode.RecordPlace) error {
+		return r.reader(s, func(ctx context.Context, db *store.DB, _ recorder.Place) error {
 			var entries []*audit.Entry
 			err := audit.Entries(ctx, db, store.Query{Run: args[0]}, func(e *audit.Entry) error {
 				entries = append(entries, e)
@@ -255,7 +255,7 @@ what, what decided, when it was asked about, started and completed, and how it e
 Nothing in it is signed.`,
 		Args: cobra.NoArgs,
 	}
-	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, place codemode.RecordPlace) error {
+	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, place recorder.Place) error {
 		q, err := r.filter()
 		if err != nil {
 			return err
@@ -330,7 +330,7 @@ func newAuditReport(s streams) *cobra.Command {
 		Short: "Say which rules ask how often, and which are always approved",
 		Args:  cobra.NoArgs,
 	}
-	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, _ codemode.RecordPlace) error {
+	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, _ recorder.Place) error {
 		q, err := r.filter()
 		if err != nil {
 			return err

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/recorder"
 )
 
 // A kept record is in a state folder, at rest.
@@ -43,7 +43,7 @@ func (k *keptRecord) path(name string) string { return filepath.Join(k.dir, name
 // write has writers that run at the same time write some entries each, of these kinds in turn; none is calls.
 func (k *keptRecord) write(writers, entries int, kinds ...string) {
 	k.t.Helper()
-	place, err := codemode.PlaceRecord(k.dir, nil, func(string) (string, bool) { return "", false })
+	place, err := recorder.PlaceOf(k.dir, nil, func(string) (string, bool) { return "", false })
 	if err != nil {
 		k.t.Fatal(err)
 	}

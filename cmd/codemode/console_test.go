@@ -20,11 +20,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -287,7 +287,7 @@ func (p *person) nowhere(h *house) {
 // store opens the store to look at it.
 func (h *house) store() *store.DB {
 	h.t.Helper()
-	place, err := codemode.PlaceRecord(filepath.Join(h.home, "codemode"), nil, os.LookupEnv)
+	place, err := recorder.PlaceOf(filepath.Join(h.home, "codemode"), nil, os.LookupEnv)
 	if err != nil {
 		h.t.Fatal(err)
 	}

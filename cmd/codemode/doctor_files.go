@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -104,7 +105,7 @@ func machineProblems(cfg *profiles.Config) profiles.Problems {
 			all = append(all, profiles.Problem{Position: call.Position{File: cfg.Path}, Message: err.Error()})
 		}
 	}
-	_, err := codemode.PlaceRecord("", cfg, os.LookupEnv)
+	_, err := recorder.PlaceOf("", cfg, os.LookupEnv)
 	add(err)
 	add(server.CheckHTTP(cfg, os.LookupEnv))
 	return all

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -25,7 +26,7 @@ func (d *diagnosis) record(ctx context.Context, set *setting, e *codemode.Evalua
 		d.fail(exitUsage, "record", "folder", "set HOME, or name a folder with --state or "+stateVariable, "%v", err)
 		return
 	}
-	place, err := codemode.PlaceRecord(dir, e.Config(), os.LookupEnv)
+	place, err := recorder.PlaceOf(dir, e.Config(), os.LookupEnv)
 	if err != nil {
 		return // which the configuration has said
 	}
@@ -64,7 +65,7 @@ func (d *diagnosis) record(ctx context.Context, set *setting, e *codemode.Evalua
 	}
 }
 
-func recordName(place codemode.RecordPlace) string {
+func recordName(place recorder.Place) string {
 	if place.Store.Path != "" {
 		return place.Store.Path
 	}

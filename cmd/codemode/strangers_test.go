@@ -26,6 +26,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -101,7 +102,7 @@ func newStranger(t *testing.T, text string) *stranger {
 // record fills the record of a home.
 func (x *stranger) record(t *testing.T, text string) {
 	t.Helper()
-	place, err := codemode.PlaceRecord(x.state, nil, func(string) (string, bool) { return "", false })
+	place, err := recorder.PlaceOf(x.state, nil, func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}

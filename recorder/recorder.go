@@ -1,4 +1,4 @@
-package codemode
+package recorder
 
 import (
 	"bytes"
@@ -20,43 +20,43 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// A recorder writes what an Evaluator does into a record of package audit.
-type recorder struct {
+// A Recorder writes what an Evaluator does into a record of package audit.
+type Recorder struct {
 	log     *slog.Logger
 	rules   *inforce.Rules
-	to      hostfns.Recorder // what calls are recorded with; the recorder itself, unless there is no record of package audit
+	To      hostfns.Recorder // what calls are recorded with; the recorder itself, unless there is no record of package audit
 	ends    audit.Ends
 	record  *audit.Record // nil without a directory for it
 	otlp    *audit.OTLP   // nil without a collector
-	place   RecordPlace
-	key     *audit.Key // nil without a record
+	place   Place
+	Key     *audit.Key // nil without a record
 	given   []byte     // what the configuration said about the store when it was opened
 	secrets atomic.Pointer[[]string]
-	parkKey []byte // authenticates what parked runs are resumed from
+	ParkKey []byte // authenticates what parked runs are resumed from
 }
 
-// newRecorder makes one that has no record yet.
-func newRecorder(o Options, r *inforce.Rules) *recorder {
-	k := &recorder{log: o.Log, rules: r, to: o.Recorder}
+// newRecorder makes one that has no record yet. Calls are recorded with to, or, if it is nil, in a record in dir, or, if that is "",
+// in memory.
+func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *Recorder {
+	k := &Recorder{log: log, rules: r, To: to}
 	k.ends.Entries = k.entries
 	switch {
-	case k.to != nil:
-	case o.RecordDir != "":
-		k.to = k
+	case k.To != nil:
+	case dir != "":
+		k.To = k
 	default:
-		k.to = &Journal{log: o.Log}
+		k.To = &Journal{log: log}
 	}
 	return k
 }
 
-// open places the record. The database is opened beside the first program.
-func (k *recorder) open(dir string, cfg *profiles.Config, env func(string) (string, bool)) error {
-	place, err := PlaceRecord(dir, cfg, env)
+// Open places the record. The database is opened beside the first program.
+func (k *Recorder) Open(dir string, cfg *profiles.Config, env func(string) (string, bool)) error {
+	place, err := PlaceOf(dir, cfg, env)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (k *recorder) open(dir string, cfg *profiles.Config, env func(string) (stri
 	if err != nil {
 		return err
 	}
-	k.place, k.key = place, key
+	k.place, k.Key = place, key
 	if cfg != nil {
 		k.given = cfg.Store
 	}
@@ -75,12 +75,12 @@ func (k *recorder) open(dir string, cfg *profiles.Config, env func(string) (stri
 		o.Export = k.otlp.Emit
 	}
 	k.record = audit.New(o)
-	k.parkKey = key.Derive("park runs")
+	k.ParkKey = key.Derive("park runs")
 	return nil
 }
 
-// close writes what is left. It is called once, when nothing runs any more.
-func (k *recorder) close(ctx context.Context) error {
+// Close writes what is left. It is called once, when nothing runs any more.
+func (k *Recorder) Close(ctx context.Context) error {
 	if k.record == nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (k *recorder) close(ctx context.Context) error {
 
 // Record keeps an entry of the Gate. It returns when the running entry of a call is on the disk; how a call ended
 // goes with the next ones.
-func (k *recorder) Record(ctx context.Context, e hostfns.Entry) error {
+func (k *Recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	entry := auditEntry(e)
 	if e.Kind == hostfns.KindRunning {
 		return k.record.Write(ctx, entry)
@@ -101,8 +101,8 @@ func (k *recorder) Record(ctx context.Context, e hostfns.Entry) error {
 	return k.record.Add(ctx, entry)
 }
 
-// noteWait bounds how long an entry waits for room in the queue.
-const noteWait = 5 * time.Second
+// NoteWait bounds how long an entry waits for room in the queue.
+const NoteWait = 5 * time.Second
 
 // auditEntry says in the record's words what the Gate says.
 func auditEntry(e hostfns.Entry) audit.Entry {
@@ -149,7 +149,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 }
 
 // redaction is what a profile says must not be stored.
-func (k *recorder) redaction(profile string) audit.Redaction {
+func (k *Recorder) redaction(profile string) audit.Redaction {
 	cfg := k.rules.Config()
 	if cfg == nil {
 		return audit.Redaction{}
@@ -164,15 +164,15 @@ func (k *recorder) redaction(profile string) audit.Redaction {
 	return audit.Redaction{Keys: r.Keys, Pointers: r.Pointers, NoDetect: r.NoDetect && !r.Detect}
 }
 
-func (k *recorder) known() []string {
+func (k *Recorder) known() []string {
 	if s := k.secrets.Load(); s != nil {
 		return *s
 	}
 	return nil
 }
 
-// learn notes the secrets of a configuration. Those of one that held before stay: programs may still have them.
-func (k *recorder) learn(servers []upstream.Server) {
+// Learn notes the secrets of a configuration. Those of one that held before stay: programs may still have them.
+func (k *Recorder) Learn(servers []upstream.Server) {
 	all := slices.Clone(k.known())
 	for i := range servers {
 		values := servers[i].Secrets()
@@ -196,8 +196,8 @@ func random(s string) bool {
 	return len(s) >= 12 && !strings.ContainsAny(s, " \t/\\") && strings.ContainsFunc(s, unicode.IsDigit) && strings.ContainsFunc(s, unicode.IsLetter)
 }
 
-// clean removes from the store what ended long ago, and says so in the record.
-func (k *recorder) clean(ctx context.Context) {
+// Clean removes from the store what ended long ago, and says so in the record.
+func (k *Recorder) Clean(ctx context.Context) {
 	for wait := time.Minute; ; wait = time.Hour {
 		select {
 		case <-time.After(wait):
@@ -222,56 +222,58 @@ func (k *recorder) clean(ctx context.Context) {
 	}
 }
 
-// db gives the database of the record, for what else has to outlive the process. It is open until close.
-func (k *recorder) db(ctx context.Context) (*store.DB, error) {
+// DB gives the database of the record, for what else has to outlive the process. It is open until close.
+func (k *Recorder) DB(ctx context.Context) (*store.DB, error) {
 	if k.record == nil {
 		return nil, errors.New("this evaluator keeps its record in memory; give it a RecordDir")
 	}
 	return k.record.DB(ctx)
 }
 
-// access writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
+// Access writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
 // no credential.
-func (k *recorder) access(ctx context.Context, principal, client, state, detail string) {
-	k.add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
+func (k *Recorder) Access(ctx context.Context, principal, client, state, detail string) {
+	k.Add(ctx, audit.Entry{Kind: audit.Access, State: state, Principal: principal, Client: client, Detail: detail})
 }
 
-// write writes an entry of another part, such as the console: grants, answers, changes of overlays.
+// Write writes an entry of another part, such as the console: grants, answers, changes of overlays.
 // It returns when the entry is on the disk, so that what it announces can be left undone.
-func (k *recorder) write(ctx context.Context, entry audit.Entry) error {
+func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 	if k.record == nil {
 		return nil
 	}
 	return k.record.Write(ctx, entry)
 }
 
-// notStarted writes that a program was refused before it became a run, which has an ID in the record alone.
-func (k *recorder) notStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
-	if k.record == nil {
-		return
+// AddSynced adds an entry and returns when it is on the disk.
+func (k *Recorder) AddSynced(ctx context.Context, entry audit.Entry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), NoteWait)
+	defer cancel()
+	if err := k.record.AddSynced(ctx, entry); err != nil {
+		k.log.Error("the end of a run is not recorded yet", "run", entry.Run, "error", err)
 	}
-	entry := k.run(&Response{Run: newRunID()}, r, p)
-	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
-	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // below it is told what the caller may do
-	if unchecked, ok := errors.AsType[*PreflightError](why); ok {
-		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
-	}
-	k.add(ctx, entry)
 }
 
-func (k *recorder) add(ctx context.Context, entry audit.Entry) {
+// Flush returns when all entries that were added before are on the disk.
+func (k *Recorder) Flush(ctx context.Context) error { return k.record.Flush(ctx) }
+
+// Keeps reports whether there is a record of package audit.
+func (k *Recorder) Keeps() bool { return k.record != nil }
+
+// Add adds an entry. It waits for room in the queue, and not for the disk.
+func (k *Recorder) Add(ctx context.Context, entry audit.Entry) {
 	if k.record == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), NoteWait)
 	defer cancel()
 	if err := k.record.Add(ctx, entry); err != nil {
 		k.log.Error("an entry could not be recorded", "kind", entry.Kind, "run", entry.Run, "error", err)
 	}
 }
 
-// policy writes which rules hold from now on, or that a change was rejected.
-func (k *recorder) policy(ctx context.Context, state string, cfg *profiles.Config, problem error) {
+// Policy writes which rules hold from now on, or that a change was rejected.
+func (k *Recorder) Policy(ctx context.Context, state string, cfg *profiles.Config, problem error) {
 	if k.record == nil {
 		return
 	}
@@ -292,98 +294,30 @@ func (k *recorder) policy(ctx context.Context, state string, cfg *profiles.Confi
 			k.log.Warn(`the key "store" was changed; the record goes on where it is until codemode is started again`)
 		}
 	}
-	k.add(ctx, entry)
-}
-
-// begin writes that a program begins.
-func (k *recorder) begin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
-	if k.record == nil {
-		return
-	}
-	entry := k.run(resp, r, p)
-	entry.State = audit.Running
-	// The text comes with the end, when it is known which of the values in it are secrets.
-	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
-	k.add(ctx, entry)
-}
-
-// parked writes that a run is put away or taken out again.
-func (k *recorder) parked(x *execution, state, detail string) {
-	if k.record == nil {
-		return
-	}
-	entry := k.run(x.resp, &x.request, x.policy)
-	entry.State, entry.Detail = state, detail
-	k.add(x.ctx, entry)
-}
-
-func (k *recorder) run(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
-	return audit.Entry{
-		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Script: r.Script,
-		Profile: cmp.Or(r.Profile, profileName(p)), ProfileDigest: p.Digest(),
-	}
-}
-
-// end writes how a program ended. When it called anything, the end of its calls and of itself are on the
-// disk before anybody is told.
-func (k *recorder) end(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
-	if k.record == nil {
-		return
-	}
-	entry := k.run(resp, r, p)
-	entry.State, entry.Reason = audit.OK, resp.Outcome(failure)
-	entry.Program = &audit.Program{Name: resp.name, Text: r.Code}
-	if !started.IsZero() {
-		entry.MS = float64(time.Since(started).Microseconds()) / 1000
-	}
-	if failure != nil {
-		entry.State, entry.Detail = audit.Failed, failure.Error()
-		if _, ran := errors.AsType[*sandbox.Error](failure); !ran || started.IsZero() {
-			entry.State = audit.Refused
-		}
-	}
-	if resp.Value != nil {
-		entry.Result = &audit.Result{Raw: resp.Value}
-	}
-	counts := map[hostfns.State]int{}
-	for _, c := range resp.Calls {
-		counts[c.State]++
-	}
-	if len(counts) > 0 {
-		entry.Data, _ = json.Marshal(map[string]any{"calls": counts}) // numbers always can be
-	}
-	if len(resp.Calls) == 0 {
-		k.add(ctx, entry)
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
-	defer cancel()
-	if err := k.record.AddSynced(ctx, entry); err != nil {
-		k.log.Error("the end of a run is not recorded yet", "run", resp.Run, "error", err)
-	}
+	k.Add(ctx, entry)
 }
 
 // entries reads the record.
-func (k *recorder) entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
-	db, err := k.db(ctx)
+func (k *Recorder) entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
+	db, err := k.DB(ctx)
 	if err != nil {
 		return err
 	}
 	return audit.Entries(ctx, db, q, f)
 }
 
-var _ hostfns.Recorder = (*recorder)(nil)
+var _ hostfns.Recorder = (*Recorder)(nil)
 
-// late records an answer that came when the question was decided.
-func (k *recorder) late(l approvals.LateAnswer) {
-	ctx, cancel := context.WithTimeout(context.Background(), noteWait)
+// Late records an answer that came when the question was decided.
+func (k *Recorder) Late(l approvals.LateAnswer) {
+	ctx, cancel := context.WithTimeout(context.Background(), NoteWait)
 	defer cancel()
 	verdict := "refused"
 	if l.Reply.Decision == approvals.AllowOnce {
 		verdict = "allowed"
 	}
 	r := l.Request
-	err := k.to.Record(ctx, hostfns.Entry{
+	err := k.To.Record(ctx, hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
 		Verdict: call.Ask.String(), Risk: r.Risk, Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,

@@ -1,4 +1,4 @@
-package codemode
+package recorder
 
 import (
 	"context"
@@ -9,18 +9,18 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// becameWait is how long [Evaluator.Became] waits.
+// becameWait is how long [recorder.became] waits.
 const becameWait = 10 * time.Minute
 
 // Became waits until the record says how a call ended that a person allowed, and says it in a few words. It gives "" if
 // the record does not say so before ctx ends, or if there is no record. It is made for [approvals.Queue.Outcome].
-func (e *Evaluator) Became(ctx context.Context, r *approvals.Request) string {
+func (k *Recorder) Became(ctx context.Context, r *approvals.Request) string {
 	if r.Run == "" {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, becameWait)
 	defer cancel()
-	entry, err := e.record.ends.Wait(ctx, r.Run, r.Call)
+	entry, err := k.ends.Wait(ctx, r.Run, r.Call)
 	if err != nil {
 		return "" // nobody knows; the record's own trouble is told where it is written
 	}

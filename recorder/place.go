@@ -1,6 +1,7 @@
-package codemode
+package recorder
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -22,7 +23,7 @@ import (
 
 // A RecordPlace says where a record is kept. It comes from a directory and the key "store" of a
 // configuration, see [PlaceRecord].
-type RecordPlace struct {
+type Place struct {
 	Store       store.Options
 	Key         string // file of the key that signs checkpoints
 	Checkpoints string // file that checkpoints are appended to
@@ -53,14 +54,14 @@ type storeConfig struct {
 // PlaceRecord works out where the record is kept, given a directory for what the configuration does not place
 // elsewhere. cfg may be nil. Variables in it are looked up with env. The error is [profiles.Problems] with what is wrong
 // with the key once they are known.
-func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, bool)) (RecordPlace, error) {
+func PlaceOf(dir string, cfg *profiles.Config, env func(string) (string, bool)) (Place, error) {
 	var c storeConfig
 	var text string
 	whole := false // the key is one text
 	if cfg != nil && len(cfg.Store) > 0 {
 		if whole = json.Unmarshal(cfg.Store, &text) == nil; !whole {
-			if err := strict(cfg.Store, &c); err != nil { // the file was checked
-				return RecordPlace{}, fmt.Errorf("%s: store: %w", cfg.Path, err)
+			if err := strictly(cfg.Store, &c); err != nil { // the file was checked
+				return Place{}, fmt.Errorf("%s: store: %w", cfg.Path, err)
 			}
 		}
 	}
@@ -83,7 +84,7 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 		*s.text = expanded
 	}
 	if len(wrong) > 0 {
-		return RecordPlace{}, wrong
+		return Place{}, wrong
 	}
 	switch {
 	case whole && strings.Contains(text, "://"):
@@ -100,7 +101,7 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 		}
 		return filepath.Join(dir, path)
 	}
-	p := RecordPlace{Key: in(c.Key, "record.key"), Checkpoints: in(c.Checkpoints.File, "checkpoints.jsonl"), Webhook: c.Checkpoints.Webhook, Log: c.Checkpoints.Log, Keep: defaultKeep}
+	p := Place{Key: in(c.Key, "record.key"), Checkpoints: in(c.Checkpoints.File, "checkpoints.jsonl"), Webhook: c.Checkpoints.Webhook, Log: c.Checkpoints.Log, Keep: defaultKeep}
 	switch {
 	case c.URL != "" && c.Path != "":
 		fail("path", "path is for SQLite and url for PostgreSQL; give one of them")
@@ -139,7 +140,7 @@ func PlaceRecord(dir string, cfg *profiles.Config, env func(string) (string, boo
 		}
 	}
 	if len(wrong) > 0 {
-		return RecordPlace{}, wrong
+		return Place{}, wrong
 	}
 	return p, nil
 }
@@ -178,7 +179,7 @@ func expandVariables(s string, env func(string) (string, bool)) (string, error) 
 }
 
 // Open opens the database for writing. A file that checkpoints speak of is never made anew: if it is gone, something happened to it.
-func (p RecordPlace) Open(ctx context.Context) (*store.DB, error) {
+func (p Place) Open(ctx context.Context) (*store.DB, error) {
 	if err := p.Present(); err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (p RecordPlace) Open(ctx context.Context) (*store.DB, error) {
 }
 
 // Present fails with an [audit.GoneError] when the file of the database is gone though checkpoints speak of one.
-func (p RecordPlace) Present() error {
+func (p Place) Present() error {
 	if p.Store.Path == "" {
 		return nil
 	}
@@ -197,7 +198,7 @@ func (p RecordPlace) Present() error {
 const sealPurpose = "seal the store"
 
 // Prepare makes the folders and the key.
-func (p RecordPlace) Prepare() (*audit.Key, error) {
+func (p Place) Prepare() (*audit.Key, error) {
 	for _, path := range []string{p.Store.Path, p.Key, p.Checkpoints} {
 		if path == "" {
 			continue
@@ -210,7 +211,7 @@ func (p RecordPlace) Prepare() (*audit.Key, error) {
 }
 
 // Write adds entries to the record, for a command that opens nothing else. They are on the disk when it returns.
-func (p RecordPlace) Write(ctx context.Context, log *slog.Logger, entries ...audit.Entry) error {
+func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Entry) error {
 	key, err := p.Prepare()
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func (p RecordPlace) Write(ctx context.Context, log *slog.Logger, entries ...aud
 }
 
 // publishers are where checkpoints go.
-func (p RecordPlace) publishers(log *slog.Logger) []audit.Publisher {
+func (p Place) publishers(log *slog.Logger) []audit.Publisher {
 	to := []audit.Publisher{audit.FilePublisher(p.Checkpoints)}
 	if p.Log {
 		to = append(to, audit.LogPublisher(log))
@@ -233,4 +234,10 @@ func (p RecordPlace) publishers(log *slog.Logger) []audit.Publisher {
 		to = append(to, audit.WebhookPublisher(p.Webhook, &http.Client{}))
 	}
 	return to
+}
+
+func strictly(raw json.RawMessage, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
 }

@@ -1,4 +1,4 @@
-package codemode
+package recorder
 
 import (
 	"context"
@@ -42,11 +42,4 @@ func (j *Journal) Entries() []hostfns.Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return append(slices.Clone(j.entries[j.next:]), j.entries[:j.next]...)
-}
-
-// Journal is the record that the Evaluator keeps by itself; nil when
-// Options.Recorder keeps it.
-func (e *Evaluator) Journal() *Journal {
-	j, _ := e.record.to.(*Journal)
-	return j
 }

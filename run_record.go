@@ -1,0 +1,96 @@
+package codemode
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/sandbox"
+)
+
+// What the record says of runs.
+
+// recordNotStarted writes that a program was refused before it became a run, which has an ID in the record alone.
+func (e *executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
+	if !e.record.Keeps() {
+		return
+	}
+	entry := e.entry(&Response{Run: newRunID()}, r, p)
+	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
+	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // below it is told what the caller may do
+	if unchecked, ok := errors.AsType[*PreflightError](why); ok {
+		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
+	}
+	e.record.Add(ctx, entry)
+}
+
+// recordBegin writes that a program begins.
+func (e *executor) recordBegin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
+	if !e.record.Keeps() {
+		return
+	}
+	entry := e.entry(resp, r, p)
+	entry.State = audit.Running
+	// The text comes with the end, when it is known which of the values in it are secrets.
+	entry.Program = &audit.Program{Name: resp.name, Text: r.Code, DigestOnly: true}
+	e.record.Add(ctx, entry)
+}
+
+// recordParked writes that a run is put away or taken out again.
+func (e *executor) recordParked(x *execution, state, detail string) {
+	if !e.record.Keeps() {
+		return
+	}
+	entry := e.entry(x.resp, &x.request, x.policy)
+	entry.State, entry.Detail = state, detail
+	e.record.Add(x.ctx, entry)
+}
+
+// entry begins an entry about a run.
+func (e *executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
+	return audit.Entry{
+		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Script: r.Script,
+		Profile: cmp.Or(r.Profile, profileName(p)), ProfileDigest: p.Digest(),
+	}
+}
+
+// recordEnd writes how a program ended. When it called anything, the end of its calls and of itself are on the
+// disk before anybody is told.
+func (e *executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
+	if !e.record.Keeps() {
+		return
+	}
+	entry := e.entry(resp, r, p)
+	entry.State, entry.Reason = audit.OK, resp.Outcome(failure)
+	entry.Program = &audit.Program{Name: resp.name, Text: r.Code}
+	if !started.IsZero() {
+		entry.MS = float64(time.Since(started).Microseconds()) / 1000
+	}
+	if failure != nil {
+		entry.State, entry.Detail = audit.Failed, failure.Error()
+		if _, ran := errors.AsType[*sandbox.Error](failure); !ran || started.IsZero() {
+			entry.State = audit.Refused
+		}
+	}
+	if resp.Value != nil {
+		entry.Result = &audit.Result{Raw: resp.Value}
+	}
+	counts := map[hostfns.State]int{}
+	for _, c := range resp.Calls {
+		counts[c.State]++
+	}
+	if len(counts) > 0 {
+		entry.Data, _ = json.Marshal(map[string]any{"calls": counts}) // numbers always can be
+	}
+	if len(resp.Calls) == 0 {
+		e.record.Add(ctx, entry)
+		return
+	}
+	e.record.AddSynced(ctx, entry)
+}
