@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
@@ -238,7 +239,7 @@ func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 		return nil, nil, err
 	}
 	if len(problems) > 0 {
-		return nil, nil, Problems(problems)
+		return nil, nil, analysis.Problems(problems)
 	}
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {

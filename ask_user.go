@@ -59,7 +59,7 @@ func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage
 	defer cancel(nil)
 	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
 	a := e.people.newAsker(&r, policy, nil)
-	answer, err := a.inquire(ctx, &hostfns.Inquiry{Run: newRunID(), Profile: cmp.Or(r.Profile, profileName(policy)), Args: args})
+	answer, err := a.inquire(ctx, &hostfns.Inquiry{Run: newRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
 	if err != nil {
 		return nil, err
 	}

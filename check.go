@@ -41,7 +41,7 @@ type Plan struct {
 
 	// Required says that the profile runs no program without the token of a check.
 	Required bool      `json:"preflightRequired,omitempty"`
-	Token    string    `json:"preflight,omitempty"` // for [Request.Preflight]; "" if the program cannot run
+	Token    string    `json:"preflight,omitempty"` // to run the program with; "" if the program cannot run
 	Expires  time.Time `json:"preflightExpires,omitzero"`
 	// OnlyHere says that the token counts in this process alone.
 	OnlyHere bool   `json:"preflightOnlyHere,omitempty"`
@@ -104,19 +104,6 @@ func (p *Plan) Denied() int {
 // maxPlanned is how many calls one check looks at.
 const maxPlanned = 1000
 
-// Check says what a program would do under a profile.
-func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
-	if err := e.life.enter(); err != nil {
-		return nil, err
-	}
-	defer e.life.running.Done()
-	policy, saved, err := prepare(e.life.ctx, e.rules, &r)
-	if err != nil {
-		return nil, err
-	}
-	return e.checker.check(ctx, &r, policy, saved)
-}
-
 // A checker says what programs would do, and gives and reads the tokens that say that it did.
 type checker struct {
 	rules    *inforce.Rules
@@ -126,8 +113,17 @@ type checker struct {
 	page     atomic.Pointer[string] // where the rules are changed, see SetRulesPage; nil: nowhere here
 }
 
-func (c *checker) check(ctx context.Context, r *Request, policy *inforce.Policy, saved *inforce.SavedProgram) (*Plan, error) {
-	plan := &Plan{Profile: cmp.Or(r.Profile, profileName(policy)), Script: r.Script, Program: inforce.ProgramHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
+// A Submission is a program that is checked, or that comes with the token of a check.
+type Submission struct {
+	inforce.Wish
+	Tool  string // the MCP tool that the caller runs programs with, for messages
+	Token string // of a check
+	Local bool   // the caller sits at this machine: links may name its files
+}
+
+// check says what a program would do under a policy.
+func (c *checker) check(ctx context.Context, r *Submission, policy *inforce.Policy, saved *inforce.SavedProgram) (*Plan, error) {
+	plan := &Plan{Profile: cmp.Or(r.Profile, policy.ProfileName()), Script: r.Script, Program: inforce.ProgramHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
 	if err := c.rules.Now().Stale; err != nil {
 		plan.Stale = staleText(err)
 	}
@@ -137,7 +133,7 @@ func (c *checker) check(ctx context.Context, r *Request, policy *inforce.Policy,
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := c.programs.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := c.programs.read(ctx, r.Owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}

@@ -73,6 +73,6 @@ func (f *foresight) plan(plan *Plan, c analysis.Call) {
 		plan.Calls = append(plan.Calls, planned)
 		return
 	}
-	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s", c.Line, visible.Short(c.Name, 80), visible.Short(planned.Problem, detailRunes))
+	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s", c.Line, visible.Short(c.Name, 80), visible.Short(planned.Problem, sentenceRunes))
 	plan.Warnings = append(plan.Warnings, warning)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
@@ -533,7 +534,7 @@ await codemode.search_tools("x");`})
 func TestSyntaxProblems(t *testing.T) {
 	e := open(t, original)
 	r, err := eval(t, e, "", "const a = 1;\nconst b = a +* 2;\nreturn b;")
-	if _, ok := errors.AsType[codemode.Problems](err); !ok {
+	if _, ok := errors.AsType[analysis.Problems](err); !ok {
 		t.Fatalf("got %v, want Problems", err)
 	}
 	text := r.Text(err)

@@ -7,9 +7,6 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// BaseTool is the tool that runs programs under the default profile.
-const BaseTool = "codemode_eval"
-
 // CheckServers is for [profiles.Files]: it finds what is wrong with the servers of a file where the variables are those
 // of env, such as os.LookupEnv.
 func CheckServers(env func(string) (string, bool)) profiles.ServerCheck {

@@ -50,3 +50,51 @@ func (e *Evaluator) Journal() *recorder.Journal {
 	j, _ := e.record.To.(*recorder.Journal)
 	return j
 }
+
+// Check says what a program would do under a profile.
+func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
+	if err := e.life.enter(); err != nil {
+		return nil, err
+	}
+	defer e.life.running.Done()
+	policy, saved, err := prepare(e.life.ctx, e.rules, &r)
+	if err != nil {
+		return nil, err
+	}
+	return e.checker.check(ctx, program(&r), policy, saved)
+}
+
+// SetRulesPage says where people find the page of this process on which the rules are
+// changed. Links lead there unless the configuration has an address of its own.
+func (e *Evaluator) SetRulesPage(address string) { e.checker.page.Store(&address) }
+
+// Note says what a caller should know about the rules before anything else:
+// that the file is broken, and its last good version holds. "" is nothing.
+func (e *Evaluator) Note() string {
+	if err := e.Stale(); err != nil {
+		return staleText(err)
+	}
+	return ""
+}
+
+// PreflightWarning says what is weak about the secret that tokens are signed
+// with, once a profile depends on it; "" is nothing.
+func (e *Evaluator) PreflightWarning() string {
+	cfg := e.rules.Config()
+	if cfg == nil {
+		return ""
+	}
+	required := cfg.Profile("").RequirePreflight()
+	for _, name := range cfg.All() {
+		required = required || cfg.Profile(name).RequirePreflight()
+	}
+	switch {
+	case !required:
+		return ""
+	case !cfg.Exposes("codemode_check"):
+		return `programs have to be checked before they run, and "expose" leaves out codemode_check: none can run`
+	case e.checker.tokens.ephemeral:
+		return PreflightSecretVariable + " is not set: pre-flight tokens are signed with a secret of this process, and count for nothing once it ends or in another one"
+	}
+	return ""
+}

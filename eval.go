@@ -77,6 +77,11 @@ func (r *Request) owner() string {
 	return w.Owner()
 }
 
+// program is a request as a check sees it.
+func program(r *Request) *Submission {
+	return &Submission{Wish: r.wish(), Tool: r.Tool, Token: r.Preflight, Local: r.Local}
+}
+
 func (r *Request) wish() inforce.Wish {
 	return inforce.Wish{
 		Profile: r.Profile, Code: r.Code, Name: r.Name, Script: r.Script, Bound: r.Bound,
@@ -114,17 +119,6 @@ type Response struct {
 	limit  int // bytes of Text
 
 	everyCall bool
-}
-
-// Problems says why a program was not started.
-type Problems []analysis.Problem
-
-func (ps Problems) Error() string {
-	lines := make([]string, len(ps))
-	for i, p := range ps {
-		lines[i] = p.String()
-	}
-	return strings.Join(lines, "\n")
 }
 
 // defaultRefusals is how many refusals by people end a run whose profile does not say.
@@ -170,7 +164,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.checkedBefore(&r, policy)); err != nil {
+	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.checkedBefore(program(&r), policy)); err != nil {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
@@ -190,8 +184,8 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		e.recordEnd(ctx, resp, &r, policy, time.Time{}, Problems(problems))
-		return resp, Problems(problems)
+		e.recordEnd(ctx, resp, &r, policy, time.Time{}, analysis.Problems(problems))
+		return resp, analysis.Problems(problems)
 	}
 	resp.unreturned = program.Unreturned
 	limits.ProgramBytes = max(limits.ProgramBytes, len(program.JS)) // the limit is on what was sent
@@ -265,7 +259,7 @@ func (e *executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 func (x *execution) info() hostfns.RunInfo {
 	r, policy := &x.request, x.policy
 	return hostfns.RunInfo{
-		ID: x.resp.Run, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client,
+		ID: x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
 		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: written(x.program, policy.Profile()),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
@@ -329,13 +323,6 @@ func queued(run *hostfns.Run, result *sandbox.Result) int {
 		return 0
 	}
 	return max(result.Usage.Calls-run.Seen(), 0)
-}
-
-func profileName(p *inforce.Policy) string {
-	if profile := p.Profile(); profile != nil {
-		return profile.Name()
-	}
-	return ""
 }
 
 // newRunID names a run in the record. It is no credential.

@@ -113,7 +113,7 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	limits, _ := e.rules.Limits(policy.Profile())
 	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.To, Sender: ownSender{g}, Log: e.log})
 	g.run = passage.Run(hostfns.RunInfo{
-		ID: g.id, Profile: cmp.Or(r.Profile, profileName(policy)), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
+		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
 		Policy: policy, Asker: asking, CallTimeout: e.rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {

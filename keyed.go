@@ -154,7 +154,7 @@ func (e *executor) enroll(
 		return nil, err
 	}
 	row := &store.ParkedRun{
-		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, profileName(p)), State: state,
+		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, p.ProfileName()), State: state,
 		Holder: holder(), Expires: time.Now().Add(endedKeep),
 	}
 	if guests, ok := engine.(parker); ok {

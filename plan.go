@@ -24,7 +24,7 @@ func (p *Plan) Text() string {
 		visible.Fprintf(&b, "Note: %s\n\n", p.Stale)
 	}
 	if len(p.Problems) > 0 {
-		fmt.Fprintf(&b, "This program cannot run.\n%s\n", Problems(p.Problems).Error())
+		fmt.Fprintf(&b, "This program cannot run.\n%s\n", analysis.Problems(p.Problems).Error())
 		return b.String()
 	}
 	p.writeCalls(&b)
@@ -128,7 +128,7 @@ func (c *PlannedCall) summary() string {
 				text += fmt.Sprintf("; and on %d more rules", len(c.Depends)-i)
 				break
 			}
-			text += "; " + visible.Short(d, detailRunes)
+			text += "; " + visible.Short(d, sentenceRunes)
 		}
 	}
 	if c.Risk != "" && c.Verdict == call.Ask.String() {
@@ -141,10 +141,10 @@ func (c *PlannedCall) summary() string {
 		text += " (" + source + ")"
 	}
 	if c.Reason != "" && c.Verdict != call.Allow.String() && !strings.HasPrefix(c.Reason, "the profile ") { // that goes without saying
-		text += ": " + visible.Short(c.Reason, detailRunes)
+		text += ": " + visible.Short(c.Reason, sentenceRunes)
 	}
 	if c.Problem != "" {
-		text += ". " + sentence(visible.Short(c.Problem, detailRunes))
+		text += ". " + sentence(visible.Short(c.Problem, sentenceRunes))
 	}
 	if unknown := c.dynamic(); unknown != "" && c.Verdict != VerdictUnknownTool && c.Verdict != VerdictDepends {
 		text += ". " + unknown
@@ -183,7 +183,7 @@ func (c *PlannedCall) dynamic() string {
 	for _, at := range c.Open {
 		parts = append(parts, "other members of "+cmp.Or(at, "the argument"))
 	}
-	return visible.Short("Not known before it runs: "+strings.Join(parts, "; "), detailRunes)
+	return visible.Short("Not known before it runs: "+strings.Join(parts, "; "), sentenceRunes)
 }
 
 // writeToken says what to do with the token.
@@ -222,7 +222,7 @@ func (p *Plan) advise(saved bool) {
 				p.Requests = append(p.Requests, request)
 			}
 		case c.Problem != "":
-			p.suggest("%s: %s; get_tools([%q]) shows what %s takes", at, visible.Short(c.Problem, detailRunes), tool, tool)
+			p.suggest("%s: %s; get_tools([%q]) shows what %s takes", at, visible.Short(c.Problem, sentenceRunes), tool, tool)
 		case c.Verdict == VerdictDepends && c.Verdicts[0] == call.Deny.String():
 			p.suggest("%s: write the arguments that the rules look at in the text, and the verdict of %s is known", at, tool)
 		}
@@ -329,7 +329,7 @@ func listed(words []string) string {
 // wanted in it: at the address in the configuration, or else at the page that this
 // process serves. Without either a caller at this machine gets one to the file. ""
 // means that nobody said where.
-func (c *checker) adminLink(r *Request, profile *profiles.Profile, refused []PlannedCall) string {
+func (c *checker) adminLink(r *Submission, profile *profiles.Profile, refused []PlannedCall) string {
 	cfg := c.rules.Config()
 	if cfg == nil || profile == nil {
 		return ""
@@ -365,10 +365,6 @@ func (c *checker) adminLink(r *Request, profile *profiles.Profile, refused []Pla
 	return link.String()
 }
 
-// SetRulesPage says where people find the page of this process on which the rules are
-// changed. Links lead there unless the configuration has an address of its own.
-func (e *Evaluator) SetRulesPage(address string) { e.checker.page.Store(&address) }
-
 func unreturnedHint(at analysis.Position) string {
 	return fmt.Sprintf("line %d: the value of the last statement is not returned; write return in front of it if it is the result", at.Line)
 }
@@ -386,14 +382,34 @@ func staleText(err error) string {
 			problem += fmt.Sprintf(" (and %d more)", n)
 		}
 	}
-	return "the configuration file was changed and is not in force, because it is broken; the rules of its last good version hold. " + visible.Short(problem, detailRunes)
+	return "the configuration file was changed and is not in force, because it is broken; the rules of its last good version hold. " + visible.Short(problem, sentenceRunes)
 }
 
-// Note says what a caller should know about the rules before anything else:
-// that the file is broken, and its last good version holds. "" is nothing.
-func (e *Evaluator) Note() string {
-	if err := e.Stale(); err != nil {
-		return staleText(err)
+// A PlanAnswer is what became of the question whether the plan of a program is allowed.
+type PlanAnswer struct {
+	Allowed bool      `json:"allowed"`
+	Calls   []string  `json:"calls,omitempty"` // what was asked about, a line each
+	Until   time.Time `json:"until,omitzero"`  // with Allowed: by when the program has to be run
+	By      string    `json:"by,omitempty"`
+	Channel string    `json:"channel,omitempty"`
+	// Reason and Detail, a sentence, say why it is not Allowed: elicitation_declined, timeout, no_approver ...; without a
+	// Reason nobody was asked.
+	Reason string `json:"reason,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Text tells whoever sent the program.
+func (a *PlanAnswer) Text() string {
+	switch {
+	case a.Allowed:
+		text := fmt.Sprintf("\nA person allowed these calls for one run of this program, byte for byte, until %s:\n",
+			a.Until.Format("15:04:05 MST"))
+		for _, c := range a.Calls {
+			text += "  - " + visible.Line(c) + "\n"
+		}
+		return text
+	case a.Reason == "":
+		return "\nNobody was asked to allow the calls beforehand: " + visible.Line(a.Detail) + ".\n"
 	}
-	return ""
+	return "\nThe calls were not allowed beforehand (" + a.Reason + "): " + visible.Line(a.Detail) + ".\n"
 }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
@@ -20,35 +20,6 @@ import (
 // of the run. What they allow is good for one run of the very same text, for the same principal, under the profile as
 // it is, and is gone as soon as the token of a check would be. It is kept where grants are, listed and revoked with
 // them.
-
-// A PlanAnswer is what became of the question whether the plan of a program is allowed.
-type PlanAnswer struct {
-	Allowed bool      `json:"allowed"`
-	Calls   []string  `json:"calls,omitempty"` // what was asked about, a line each
-	Until   time.Time `json:"until,omitzero"`  // with Allowed: by when the program has to be run
-	By      string    `json:"by,omitempty"`
-	Channel string    `json:"channel,omitempty"`
-	// Reason and Detail, a sentence, say why it is not Allowed: elicitation_declined, timeout, no_approver ...; without a
-	// Reason nobody was asked.
-	Reason string `json:"reason,omitempty"`
-	Detail string `json:"detail,omitempty"`
-}
-
-// Text tells whoever sent the program.
-func (a *PlanAnswer) Text() string {
-	switch {
-	case a.Allowed:
-		text := fmt.Sprintf("\nA person allowed these calls for one run of this program, byte for byte, until %s:\n",
-			a.Until.Format("15:04:05 MST"))
-		for _, c := range a.Calls {
-			text += "  - " + visible.Line(c) + "\n"
-		}
-		return text
-	case a.Reason == "":
-		return "\nNobody was asked to allow the calls beforehand: " + visible.Line(a.Detail) + ".\n"
-	}
-	return "\nThe calls were not allowed beforehand (" + a.Reason + "): " + visible.Line(a.Detail) + ".\n"
-}
 
 // AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's
 // text shows and that would be asked about. What cannot be allowed beforehand (denied, of a high risk, not shown
@@ -73,7 +44,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 		return nil, err
 	}
 	if len(problems) > 0 {
-		return nil, Problems(problems)
+		return nil, analysis.Problems(problems)
 	}
 	if len(program.Calls) > 0 {
 		e.tools.Ready(ctx, registry.CheckWait)
@@ -81,7 +52,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	return e.people.newAsker(&r, policy, program).allowPlan(ctx, newRunID(), cmp.Or(r.Profile, profileName(policy)))
+	return e.people.newAsker(&r, policy, program).allowPlan(ctx, newRunID(), cmp.Or(r.Profile, policy.ProfileName()))
 }
 
 // allowPlan puts the question that stands for a run that has not begun.

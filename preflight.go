@@ -17,6 +17,12 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
+// BaseTool is the tool that runs programs under the default profile.
+const BaseTool = "codemode_eval"
+
+// sentenceRunes is how much of a stranger's sentence is shown.
+const sentenceRunes = 300
+
 // PreflightSecretVariable is the environment variable that holds the secret
 // that pre-flight tokens are signed with. Without it each process has one of its own.
 const PreflightSecretVariable = "CODEMODE_PREFLIGHT_SECRET"
@@ -206,19 +212,19 @@ func (c *checker) token(code string, p *inforce.Policy, now time.Time) (token st
 	expires = issued.Add(c.rules.PreflightLife())
 	return c.tokens.sign(checked{
 		Version: preflightVersion, Issued: issued.Unix(), Expires: expires.Unix(),
-		Program: inforce.ProgramHash(code), Profile: profileName(p), Digest: p.Digest(),
+		Program: inforce.ProgramHash(code), Profile: p.ProfileName(), Digest: p.Digest(),
 	}), expires
 }
 
 // checkedBefore refuses a run whose profile requires a check and that comes
 // without the token of one. A profile that has changed since is another one:
 // what the check said about it is no longer so.
-func (c *checker) checkedBefore(r *Request, p *inforce.Policy) error {
+func (c *checker) checkedBefore(r *Submission, p *inforce.Policy) error {
 	profile := p.Profile()
 	if profile == nil || !profile.RequirePreflight() {
 		return nil
 	}
-	said, refusal := c.tokens.read(r.Preflight, p.Now())
+	said, refusal := c.tokens.read(r.Token, p.Now())
 	switch {
 	case refusal != nil:
 	case said.Program != inforce.ProgramHash(r.Code):
@@ -252,26 +258,4 @@ func short(d time.Duration) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
-}
-
-// PreflightWarning says what is weak about the secret that tokens are signed
-// with, once a profile depends on it; "" is nothing.
-func (e *Evaluator) PreflightWarning() string {
-	cfg := e.rules.Config()
-	if cfg == nil {
-		return ""
-	}
-	required := cfg.Profile("").RequirePreflight()
-	for _, name := range cfg.All() {
-		required = required || cfg.Profile(name).RequirePreflight()
-	}
-	switch {
-	case !required:
-		return ""
-	case !cfg.Exposes("codemode_check"):
-		return `programs have to be checked before they run, and "expose" leaves out codemode_check: none can run`
-	case e.checker.tokens.ephemeral:
-		return PreflightSecretVariable + " is not set: pre-flight tokens are signed with a secret of this process, and count for nothing once it ends or in another one"
-	}
-	return ""
 }

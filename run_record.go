@@ -56,7 +56,7 @@ func (e *executor) recordParked(x *execution, state, detail string) {
 func (e *executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Script: r.Script,
-		Profile: cmp.Or(r.Profile, profileName(p)), ProfileDigest: p.Digest(),
+		Profile: cmp.Or(r.Profile, p.ProfileName()), ProfileDigest: p.Digest(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -69,7 +70,7 @@ func (r *Response) notes(err error, limit int) string {
 
 // failure says what went wrong, with the program's own line.
 func (r *Response) failure(err error) string {
-	if problems, ok := errors.AsType[Problems](err); ok {
+	if problems, ok := errors.AsType[analysis.Problems](err); ok {
 		return "The program was not started.\n" + problems.Error()
 	}
 	ended, ok := errors.AsType[*sandbox.Error](err)

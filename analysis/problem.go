@@ -251,3 +251,14 @@ func (c *compiler) note(n api.Note, x *index, first int) string {
 	}
 	return text
 }
+
+// Problems are why a program cannot be run.
+type Problems []Problem
+
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}

@@ -79,6 +79,14 @@ func (p *Policy) current() (profile *profiles.Profile, removed bool) {
 	return p.last.Load(), true
 }
 
+// ProfileName is the name of the profile, as the configuration has it: that of the base tool has one too.
+func (p *Policy) ProfileName() string {
+	if profile := p.Profile(); profile != nil {
+		return profile.Name()
+	}
+	return ""
+}
+
 // Digest changes when the profile or what narrows it does.
 func (p *Policy) Digest() string {
 	if profile := p.Profile(); profile != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/sandbox"
@@ -76,7 +77,7 @@ func runCode(r *codemode.Response, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	if _, ok := errors.AsType[codemode.Problems](err); ok {
+	if _, ok := errors.AsType[analysis.Problems](err); ok {
 		return exitProgram
 	}
 	ended, ok := errors.AsType[*sandbox.Error](err)

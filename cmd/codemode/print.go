@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
@@ -29,7 +30,7 @@ func terminalOptions(w io.Writer) approvals.TerminalOptions {
 func errorLines(err error) []string {
 	text := err.Error()
 	switch e := err.(type) {
-	case profiles.Problems, codemode.Problems, *codemode.PreflightError:
+	case profiles.Problems, analysis.Problems, *codemode.PreflightError:
 		return strings.Split(strings.TrimRight(visible.Text(text), "\n"), "\n")
 	case interface{ Unwrap() []error }:
 		var lines []string

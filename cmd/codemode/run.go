@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
@@ -158,7 +159,7 @@ type reportError struct {
 	Message  string            `json:"message"`
 	Position *sandbox.Position `json:"position,omitempty"`
 	Stack    string            `json:"stack,omitempty"`
-	Problems codemode.Problems `json:"problems,omitempty"`
+	Problems analysis.Problems `json:"problems,omitempty"`
 }
 
 type reportUsage struct {
@@ -175,7 +176,7 @@ func newReport(r *codemode.Response, err error) report {
 	if out.Console == nil {
 		out.Console = []sandbox.Line{}
 	}
-	if problems, ok := errors.AsType[codemode.Problems](err); ok {
+	if problems, ok := errors.AsType[analysis.Problems](err); ok {
 		out.Error = &reportError{Message: "the program cannot run", Problems: problems}
 	} else if ended, ok := errors.AsType[*sandbox.Error](err); ok {
 		out.Error = &reportError{Name: ended.Name, Message: ended.Message, Stack: ended.Stack}
