@@ -234,7 +234,7 @@ func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 	resp := &Response{Run: row.Run, name: cmp.Or(r.Name, "program.ts"), source: code}
 	limits, reply := e.rules.Limits(policy.Profile())
 	resp.limit = reply
-	program, problems, err := e.programs.reader.Compile(ctx, resp.name, code)
+	program, problems, err := e.programs.Reader.Compile(ctx, resp.name, code)
 	if err != nil {
 		return nil, nil, err
 	}

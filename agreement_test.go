@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -247,7 +248,7 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *profiles.Config, st
 			t.Fatalf("call %d ended as %s: %s", i+1, report.State, report.Detail)
 		}
 		checked := plan.Calls[i].Verdicts
-		if plan.Calls[i].Verdict != codemode.VerdictDepends {
+		if plan.Calls[i].Verdict != preflight.VerdictDepends {
 			checked = []string{plan.Calls[i].Verdict}
 		}
 		if explained != got || !slices.Contains(checked, got) || c.written && certain && len(checked) != 1 {

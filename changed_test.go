@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/preflight"
 )
 
 // stranger is an upstream that nobody trusts, with a tool that the test defines.
@@ -108,7 +109,7 @@ func TestN4TaintedRuns(t *testing.T) {
 		var predicted []string
 		for _, c := range plan.Calls {
 			verdict := c.Verdict
-			if i := len(predicted); verdict == codemode.VerdictDepends && i < len(strings.Split(tt.want, ", ")) { // it may be one of several
+			if i := len(predicted); verdict == preflight.VerdictDepends && i < len(strings.Split(tt.want, ", ")) { // it may be one of several
 				for _, v := range c.Verdicts {
 					if strings.HasSuffix(strings.Split(tt.want, ", ")[i], " "+v) {
 						verdict = v
@@ -134,7 +135,7 @@ func TestN4TaintedRuns(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 		for _, c := range check(t, e, "p", tt.code).Calls {
-			if slices.Contains([]string{"s__read", "time__now"}, c.Tool) && len(c.Unknown) > 0 && c.Verdict != codemode.VerdictDepends && !strings.Contains(tt.want, c.Tool+" "+c.Verdict) && !strings.Contains(tt.want, "read "+c.Verdict) {
+			if slices.Contains([]string{"s__read", "time__now"}, c.Tool) && len(c.Unknown) > 0 && c.Verdict != preflight.VerdictDepends && !strings.Contains(tt.want, c.Tool+" "+c.Verdict) && !strings.Contains(tt.want, "read "+c.Verdict) {
 				t.Errorf("%s: check says %s", tt.name, c.Verdict)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -40,7 +41,7 @@ const Rules = `{
 	}
 }`
 
-func check(t *testing.T, e *codemode.Evaluator, profile, code string) *codemode.Plan {
+func check(t *testing.T, e *codemode.Evaluator, profile, code string) *preflight.Plan {
 	t.Helper()
 	plan, err := e.Check(t.Context(), codemode.Request{Profile: profile, Code: code, Tool: "codemode_eval_" + profile})
 	if err != nil {
@@ -80,7 +81,7 @@ func TestS41CheckSaysWhatWouldHappen(t *testing.T) {
 		}
 		c, text := plan.Calls[0], plan.Text()
 		verdict := c.Verdict
-		if verdict == codemode.VerdictDepends {
+		if verdict == preflight.VerdictDepends {
 			verdict = strings.Join(c.Verdicts, " or ")
 		}
 		if c.Problem != "" {
@@ -169,7 +170,7 @@ func TestS44RunsNeedTheToken(t *testing.T) {
 	run := func(profile, code, token string) (string, string) {
 		t.Helper()
 		_, err := e.Eval(t.Context(), codemode.Request{Profile: profile, Code: code, Preflight: token, Tool: "codemode_eval_" + profile})
-		refused, ok := errors.AsType[*codemode.PreflightError](err)
+		refused, ok := errors.AsType[*preflight.Error](err)
 		if !ok {
 			if err != nil {
 				t.Errorf("%s: %v", profile, err)
@@ -185,13 +186,13 @@ func TestS44RunsNeedTheToken(t *testing.T) {
 		{"checked, a second time", "checked", code, token, ""},
 		{"a profile that requires nothing", "p", code, "", ""},
 		{"a profile that requires nothing ignores it", "p", code, "nonsense", ""},
-		{"missing", "checked", code, "", codemode.PreflightMissing},
-		{"wrong", "checked", code, "nonsense", codemode.PreflightWrong},
-		{"changed", "checked", code, token[:len(token)-6] + "AAAAAA", codemode.PreflightWrong},
-		{"of another server", "checked", code, foreign, codemode.PreflightWrong},
-		{"another program", "checked", code + " ", token, codemode.PreflightOtherProgram},
-		{"another profile", "other", code, token, codemode.PreflightOtherProfile},
-		{"of a profile that requires nothing", "checked", code, check(t, e, "p", code).Token, codemode.PreflightOtherProfile},
+		{"missing", "checked", code, "", preflight.Missing},
+		{"wrong", "checked", code, "nonsense", preflight.Wrong},
+		{"changed", "checked", code, token[:len(token)-6] + "AAAAAA", preflight.Wrong},
+		{"of another server", "checked", code, foreign, preflight.Wrong},
+		{"another program", "checked", code + " ", token, preflight.OtherProgram},
+		{"another profile", "other", code, token, preflight.OtherProfile},
+		{"of a profile that requires nothing", "checked", code, check(t, e, "p", code).Token, preflight.OtherProfile},
 	} {
 		got, text := run(tt.profile, tt.code, tt.token)
 		if got != tt.want {
@@ -225,7 +226,7 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 	const code = "return 1"
 	run := func(token string) string {
 		_, err := e.Eval(t.Context(), codemode.Request{Profile: "checked", Code: code, Preflight: token})
-		refused, _ := errors.AsType[*codemode.PreflightError](err)
+		refused, _ := errors.AsType[*preflight.Error](err)
 		if refused == nil {
 			return ""
 		}
@@ -236,7 +237,7 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 		t.Errorf("the token counts for %v", life)
 	}
 	time.Sleep(time.Until(old.Expires) + 10*time.Millisecond)
-	if got := run(old.Token); got != codemode.PreflightExpired {
+	if got := run(old.Token); got != preflight.Expired {
 		t.Errorf("an old token: %q", got)
 	}
 
@@ -249,7 +250,7 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 	}
 	write(strings.Replace(Rules, `"time__*", "filesystem__read_*"`, `"time__*"`, 1))
 	eventually(t, "another change of the file", func() bool { return run(token) != "" })
-	if got := run(token); got != codemode.PreflightProfileChanged {
+	if got := run(token); got != preflight.ProfileChanged {
 		t.Errorf("after a change of the profile: %q", got)
 	}
 	if got := run(check(t, e, "checked", code).Token); got != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
@@ -109,8 +110,8 @@ type Evaluator struct {
 	gate     *hostfns.Gate // for runs without a caller
 	people   *people
 	record   *recorder.Recorder
-	checker  *checker
-	programs *programs
+	checker  *preflight.Checker
+	programs *preflight.Programs
 	runs     *executor
 }
 
@@ -124,20 +125,20 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
-	secret, ok := o.Env(PreflightSecretVariable)
+	secret, ok := o.Env(preflight.SecretVariable)
 	if !ok {
 		secret = ""
 	}
-	if err := cmp.Or(checkSecret("Options.PreflightSecret", o.PreflightSecret), checkSecret(PreflightSecretVariable, secret)); err != nil {
+	if err := cmp.Or(preflight.CheckSecret("Options.PreflightSecret", o.PreflightSecret), preflight.CheckSecret(preflight.SecretVariable, secret)); err != nil {
 		return nil, err
 	}
 	e := &Evaluator{
 		options: o, log: o.Log, life: newLifetime(ctx),
-		programs: newPrograms(),
+		programs: preflight.NewPrograms(),
 	}
 	if len(o.Worker) > 0 {
-		e.programs.reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
-		e.life.background(e.programs.reader.Workers.Start)
+		e.programs.Reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
+		e.life.background(e.programs.Reader.Workers.Start)
 	}
 	accepted, err := pins.Open(o.StateDir)
 	if err != nil {
@@ -151,7 +152,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		desk:   &approvals.Desk{Late: e.record.Late},
 		grants: &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
 	}
-	e.checker = &checker{rules: e.rules, tools: e.tools, programs: e.programs, tokens: newPreflight(cmp.Or(o.PreflightSecret, secret))}
+	e.checker = &preflight.Checker{Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(cmp.Or(o.PreflightSecret, secret))}
 	e.gate = e.tools.Gate(nil, e.record.To)
 	e.runs = &executor{
 		options: o, log: o.Log, life: e.life, rules: e.rules, tools: e.tools, gate: e.gate, people: e.people, record: e.record,
@@ -253,8 +254,8 @@ func (e *Evaluator) Close(ctx context.Context) error {
 		errs = append(errs, engine.Close(stopping))
 	}
 	errs = append(errs, e.people.grants.endSessions(stopping), e.record.Close(stopping))
-	if e.programs.reader.Workers != nil {
-		errs = append(errs, e.programs.reader.Workers.Close())
+	if e.programs.Reader.Workers != nil {
+		errs = append(errs, e.programs.Reader.Workers.Close())
 	}
 	if e.loader != nil {
 		errs = append(errs, e.loader.closeFolders())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/preflight"
 )
 
 // Whoever reads in the log that the configuration changed is told which file did, however it was named.
@@ -53,7 +54,7 @@ func TestAWeakPreflightSecretIsRefused(t *testing.T) {
 	for _, secret := range []string{"short", strings.Repeat("x", 31)} {
 		for name, change := range map[string]func(*codemode.Options){
 			"CODEMODE_PREFLIGHT_SECRET": func(o *codemode.Options) {
-				o.Env = func(name string) (string, bool) { return secret, name == codemode.PreflightSecretVariable }
+				o.Env = func(name string) (string, bool) { return secret, name == preflight.SecretVariable }
 			},
 			"Options.PreflightSecret": func(o *codemode.Options) { o.PreflightSecret = secret },
 		} {

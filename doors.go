@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/recorder"
 )
 
@@ -52,7 +53,7 @@ func (e *Evaluator) Journal() *recorder.Journal {
 }
 
 // Check says what a program would do under a profile.
-func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
+func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, error) {
 	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
@@ -61,18 +62,18 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.checker.check(ctx, program(&r), policy, saved)
+	return e.checker.Check(ctx, program(&r), policy, saved)
 }
 
 // SetRulesPage says where people find the page of this process on which the rules are
 // changed. Links lead there unless the configuration has an address of its own.
-func (e *Evaluator) SetRulesPage(address string) { e.checker.page.Store(&address) }
+func (e *Evaluator) SetRulesPage(address string) { e.checker.Page.Store(&address) }
 
 // Note says what a caller should know about the rules before anything else:
 // that the file is broken, and its last good version holds. "" is nothing.
 func (e *Evaluator) Note() string {
 	if err := e.Stale(); err != nil {
-		return staleText(err)
+		return preflight.StaleText(err)
 	}
 	return ""
 }
@@ -93,8 +94,8 @@ func (e *Evaluator) PreflightWarning() string {
 		return ""
 	case !cfg.Exposes("codemode_check"):
 		return `programs have to be checked before they run, and "expose" leaves out codemode_check: none can run`
-	case e.checker.tokens.ephemeral:
-		return PreflightSecretVariable + " is not set: pre-flight tokens are signed with a secret of this process, and count for nothing once it ends or in another one"
+	case e.checker.Tokens.Ephemeral:
+		return preflight.SecretVariable + " is not set: pre-flight tokens are signed with a secret of this process, and count for nothing once it ends or in another one"
 	}
 	return ""
 }

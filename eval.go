@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
@@ -78,8 +79,8 @@ func (r *Request) owner() string {
 }
 
 // program is a request as a check sees it.
-func program(r *Request) *Submission {
-	return &Submission{Wish: r.wish(), Tool: r.Tool, Token: r.Preflight, Local: r.Local}
+func program(r *Request) *preflight.Submission {
+	return &preflight.Submission{Wish: r.wish(), Tool: r.Tool, Token: r.Preflight, Local: r.Local}
 }
 
 func (r *Request) wish() inforce.Wish {
@@ -164,7 +165,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.checkedBefore(program(&r), policy)); err != nil {
+	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.CheckedBefore(program(&r), policy)); err != nil {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 	if e.own.Load() == nil {
 		e.life.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
-	program, problems, err := e.programs.read(ctx, r.owner(), resp.name, r.Code)
+	program, problems, err := e.programs.Read(ctx, r.owner(), resp.name, r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +262,7 @@ func (x *execution) info() hostfns.RunInfo {
 	return hostfns.RunInfo{
 		ID: x.resp.Run, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client,
 		Session: r.Session, Role: r.Role, Script: r.Script,
-		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: written(x.program, policy.Profile()),
+		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {

@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
@@ -26,8 +27,8 @@ type executor struct {
 	gate     *hostfns.Gate // for runs without a caller
 	people   *people
 	record   *recorder.Recorder
-	checker  *checker
-	programs *programs
+	checker  *preflight.Checker
+	programs *preflight.Programs
 
 	engine      func() (Engine, error) // makes the engine when it is first needed
 	own         atomic.Pointer[sandbox.Engine]

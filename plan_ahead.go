@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
@@ -26,7 +27,7 @@ import (
 // whole, under a profile that does not let answers be remembered for a run) is left out, and asked about when it
 // comes. It waits for the answer. An error means that nobody was asked because the request is not right: a program
 // that cannot run is [Problems].
-func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, error) {
+func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAnswer, error) {
 	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 	if limits, _ := e.rules.Limits(profile); len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := e.programs.read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := e.programs.Read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +57,8 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*PlanAnswer, erro
 }
 
 // allowPlan puts the question that stands for a run that has not begun.
-func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, error) {
-	nobody := func(why string) (*PlanAnswer, error) { return &PlanAnswer{Detail: why}, nil }
+func (a *asker) allowPlan(ctx context.Context, run, name string) (*preflight.PlanAnswer, error) {
+	nobody := func(why string) (*preflight.PlanAnswer, error) { return &preflight.PlanAnswer{Detail: why}, nil }
 	profile := a.policy.Profile()
 	if profile == nil {
 		return nobody("nothing is configured")
@@ -94,7 +95,7 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*PlanAnswer, e
 // putPlan asks, and keeps and records what is answered.
 func (a *asker) putPlan(
 	ctx context.Context, profile *profiles.Profile, r *approvals.Request, channels []approvals.Channel,
-) (*PlanAnswer, error) {
+) (*preflight.PlanAnswer, error) {
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run,
 		Principal: a.principal, Session: a.session, Client: a.client, Profile: r.Profile,
@@ -114,7 +115,7 @@ func (a *asker) putPlan(
 	})
 	told()
 	over()
-	answer := &PlanAnswer{Reason: got.Code, Detail: got.Detail, By: got.By, Channel: got.Channel}
+	answer := &preflight.PlanAnswer{Reason: got.Code, Detail: got.Detail, By: got.By, Channel: got.Channel}
 	var given *approvals.Grant
 	if got.Allowed {
 		var err error

@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -26,7 +27,7 @@ const aheadProgram = `
 	return out.join(", ");`
 
 // ahead asks people about a program before it runs.
-func ahead(t *testing.T, e *codemode.Evaluator, principal, code string, channels ...approvals.Channel) *codemode.PlanAnswer {
+func ahead(t *testing.T, e *codemode.Evaluator, principal, code string, channels ...approvals.Channel) *preflight.PlanAnswer {
 	t.Helper()
 	answer, err := e.AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: channels, Principal: principal})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/preflight"
 )
 
 // With the first question of a run a person is offered the plan (POLICY.md N2):
@@ -32,22 +33,22 @@ func (a *asker) foresee(run, profile string) []planned {
 		return nil
 	}
 	var all []planned
-	f, done := newForesight(context.Background(), a.people.tools, a.policy)
+	f, done := preflight.NewForesight(context.Background(), a.people.tools, a.policy)
 	defer done()
-	f.look(a.program)
+	f.Look(a.program)
 	for _, c := range a.program.Calls {
 		if c.Name == hostfns.ReadResource {
 			var ok bool
-			if c, ok = resourceCall(c); !ok {
+			if c, ok = preflight.ResourceCall(c); !ok {
 				continue
 			}
-		} else if hostFunctions[c.Name] {
+		} else if preflight.HostFunctions[c.Name] {
 			continue
 		}
-		before := f.counters
-		_, clean := f.tainted(c)
+		before := f.Counters
+		_, clean := f.Tainted(c)
 		before.Tainted = !clean
-		foreseen := f.call(c)
+		foreseen := f.Call(c)
 		if foreseen.Verdict != call.Ask.String() || foreseen.Refused() {
 			continue
 		}
@@ -64,8 +65,8 @@ func (a *asker) foresee(run, profile string) []planned {
 }
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
-func (a *asker) line(f *foresight, c analysis.Call, foreseen *PlannedCall, before hostfns.Counters, run, profile string) *approvals.PlannedCall {
-	tool, err := a.people.tools.Find(f.now, c.Name)
+func (a *asker) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall, before hostfns.Counters, run, profile string) *approvals.PlannedCall {
+	tool, err := a.people.tools.Find(f.Now, c.Name)
 	if err != nil {
 		return nil
 	}

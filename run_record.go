@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -24,7 +25,7 @@ func (e *executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.
 	entry := e.entry(&Response{Run: newRunID()}, r, p)
 	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // below it is told what the caller may do
-	if unchecked, ok := errors.AsType[*PreflightError](why); ok {
+	if unchecked, ok := errors.AsType[*preflight.Error](why); ok {
 		entry.Reason, entry.Detail = unchecked.Code, unchecked.Detail
 	}
 	e.record.Add(ctx, entry)

@@ -12,6 +12,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -165,7 +166,7 @@ func (r *Response) hint(err error) string {
 	if err != nil || r.Value != nil || r.unreturned.Line == 0 {
 		return ""
 	}
-	return "\nhint: " + unreturnedHint(r.unreturned) + "\n"
+	return "\nhint: " + preflight.UnreturnedHint(r.unreturned) + "\n"
 }
 
 // consoleText lists what the program printed, in about room bytes. Lines after the first of one

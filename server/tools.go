@@ -13,10 +13,11 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/preflight"
 )
 
 // evalPrefix begins the names of the tools that are bound to a profile.
-const evalPrefix = codemode.BaseTool + "_"
+const evalPrefix = preflight.BaseTool + "_"
 
 // The input schemas are written by hand: what SDKs generate is not portable.
 var (
@@ -149,7 +150,7 @@ func (s *Server) hasRetired(tool string) bool {
 
 // evalTool returns the profile that a tool runs programs under.
 func (s *Server) evalTool(name string) (profile string, ok bool) {
-	if name == codemode.BaseTool {
+	if name == preflight.BaseTool {
 		return "", true
 	}
 	profile, ok = strings.CutPrefix(name, evalPrefix)

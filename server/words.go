@@ -8,8 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -169,7 +169,7 @@ func (s *Server) runTools(v *visitor) []string {
 // evalName is the tool that runs programs under a profile.
 func evalName(profile string) string {
 	if profile == "" {
-		return codemode.BaseTool
+		return preflight.BaseTool
 	}
 	return evalPrefix + profile
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/preflight"
 )
 
 func newCheck(s streams) *cobra.Command {
@@ -28,7 +29,7 @@ be changed. Nothing runs, and nobody is asked without --ask. With it, the calls 
 would be asked about are put to you on this terminal: what you allow is good for one
 run of this very program, by codemode run or by a server with the same state folder,
 and is listed and revoked with codemode approvals grants. Upstream servers are started, to learn
-which tools there are. Where ` + codemode.PreflightSecretVariable + ` is set there is also a token for
+which tools there are. Where ` + preflight.SecretVariable + ` is set there is also a token for
 codemode run --preflight, and for servers with the same secret.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, code, err := prog.read(cmd, args, s.in)
@@ -69,7 +70,7 @@ func check(ctx context.Context, s streams, set *setting, r codemode.Request, asJ
 	if plan.OnlyHere { // it would end with this process
 		plan.Token, plan.Expires = "", time.Time{}
 		if plan.Required {
-			plan.Warnings = append(plan.Warnings, "the profile requires a pre-flight token, and one of this command counts nowhere else: set "+codemode.PreflightSecretVariable)
+			plan.Warnings = append(plan.Warnings, "the profile requires a pre-flight token, and one of this command counts nowhere else: set "+preflight.SecretVariable)
 		}
 	}
 	if asJSON {

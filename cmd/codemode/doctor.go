@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/preflight"
 )
 
 func newDoctor(s streams) *cobra.Command {
@@ -177,9 +178,9 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 		return
 	}
 	exposed := cfg.Names()
-	if cfg.Exposes(codemode.BaseTool) && cfg.Default == "" {
+	if cfg.Exposes(preflight.BaseTool) && cfg.Default == "" {
 		if cfg.Profile("").Unrestricted() && len(exposed) == 0 {
-			d.warn("profile", codemode.BaseTool, `write a profile and set "defaultProfile"; codemode init makes one that asks`,
+			d.warn("profile", preflight.BaseTool, `write a profile and set "defaultProfile"; codemode init makes one that asks`,
 				"it is unrestricted: programs may call every tool without a question")
 		}
 	}

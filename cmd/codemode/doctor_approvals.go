@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -78,7 +79,7 @@ func channelsOf(e *codemode.Evaluator) []string {
 		return all
 	}
 	names := cfg.Names()
-	if cfg.Exposes(codemode.BaseTool) {
+	if cfg.Exposes(preflight.BaseTool) {
 		names = append(names, "")
 	}
 	return slices.DeleteFunc(all, func(channel string) bool {

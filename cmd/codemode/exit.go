@@ -8,6 +8,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -65,7 +66,7 @@ func startError(err error) error {
 	if _, ok := errors.AsType[*inforce.ScriptError](err); ok {
 		return usage(err)
 	}
-	if _, ok := errors.AsType[*codemode.PreflightError](err); ok {
+	if _, ok := errors.AsType[*preflight.Error](err); ok {
 		return &exitError{code: exitDenied, err: err}
 	}
 	return &exitError{code: exitInternal, err: err}

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -30,7 +30,7 @@ func terminalOptions(w io.Writer) approvals.TerminalOptions {
 func errorLines(err error) []string {
 	text := err.Error()
 	switch e := err.(type) {
-	case profiles.Problems, analysis.Problems, *codemode.PreflightError:
+	case profiles.Problems, analysis.Problems, *preflight.Error:
 		return strings.Split(strings.TrimRight(visible.Text(text), "\n"), "\n")
 	case interface{ Unwrap() []error }:
 		var lines []string

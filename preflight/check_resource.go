@@ -1,4 +1,4 @@
-package codemode
+package preflight
 
 import (
 	"encoding/json"
@@ -11,10 +11,10 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// resourceCall turns a reading of a resource that the text shows into the call
+// ResourceCall turns a reading of a resource that the text shows into the call
 // that the Gate will decide about. Only the first argument is known of it. It
 // reports false where the text does not show of which server.
-func resourceCall(c analysis.Call) (analysis.Call, bool) {
+func ResourceCall(c analysis.Call) (analysis.Call, bool) {
 	var server string
 	var both struct{ Server, URI string }
 	args, whole := c.Args, c.Outline == nil
@@ -42,15 +42,15 @@ func resourceCall(c analysis.Call) (analysis.Call, bool) {
 }
 
 // foresee adds what is known of a call of a host function: most have nothing to decide.
-func (f *foresight) foresee(plan *Plan, c analysis.Call) {
+func (f *Foresight) foresee(plan *Plan, c analysis.Call) {
 	switch {
 	case c.Host && c.How == analysis.Value:
 		f.handedOn(plan, c)
-	case !hostFunctions[c.Name]:
+	case !HostFunctions[c.Name]:
 		f.plan(plan, c)
 	case c.Name == hostfns.ReadResource:
-		if read, ok := resourceCall(c); ok {
-			plan.Calls = append(plan.Calls, f.call(read))
+		if read, ok := ResourceCall(c); ok {
+			plan.Calls = append(plan.Calls, f.Call(read))
 		} else {
 			plan.Dynamic = append(plan.Dynamic, analysis.Position{Line: c.Line, Column: c.Column})
 		}
@@ -59,16 +59,16 @@ func (f *foresight) foresee(plan *Plan, c analysis.Call) {
 
 // handedOn looks at a server's tools, or a function of the host, that the program uses as a value. Neither is a call.
 // The place is among the dynamic ones, which is right unless the function decides nothing.
-func (f *foresight) handedOn(plan *Plan, c analysis.Call) {
-	if server, _ := f.tools.ServerOf(c.Name + "__"); server.Name != "" || !hostFunctions[c.Name] || c.Name == hostfns.ReadResource {
+func (f *Foresight) handedOn(plan *Plan, c analysis.Call) {
+	if server, _ := f.tools.ServerOf(c.Name + "__"); server.Name != "" || !HostFunctions[c.Name] || c.Name == hostfns.ReadResource {
 		return
 	}
 	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })
 }
 
 // plan adds a call of a tool. A tool that the program only holds may never be called, so it is no error that there is none.
-func (f *foresight) plan(plan *Plan, c analysis.Call) {
-	planned := f.call(c)
+func (f *Foresight) plan(plan *Plan, c analysis.Call) {
+	planned := f.Call(c)
 	if c.How != analysis.Value || planned.Verdict != VerdictUnknownTool {
 		plan.Calls = append(plan.Calls, planned)
 		return

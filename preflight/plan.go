@@ -1,4 +1,4 @@
-package codemode
+package preflight
 
 import (
 	"cmp"
@@ -329,13 +329,13 @@ func listed(words []string) string {
 // wanted in it: at the address in the configuration, or else at the page that this
 // process serves. Without either a caller at this machine gets one to the file. ""
 // means that nobody said where.
-func (c *checker) adminLink(r *Submission, profile *profiles.Profile, refused []PlannedCall) string {
-	cfg := c.rules.Config()
+func (c *Checker) adminLink(r *Submission, profile *profiles.Profile, refused []PlannedCall) string {
+	cfg := c.Rules.Config()
 	if cfg == nil || profile == nil {
 		return ""
 	}
 	admin := cfg.AdminURL
-	if page := c.page.Load(); admin == "" && page != nil {
+	if page := c.Page.Load(); admin == "" && page != nil {
 		admin = *page
 	}
 	if admin != "" {
@@ -365,13 +365,13 @@ func (c *checker) adminLink(r *Submission, profile *profiles.Profile, refused []
 	return link.String()
 }
 
-func unreturnedHint(at analysis.Position) string {
+func UnreturnedHint(at analysis.Position) string {
 	return fmt.Sprintf("line %d: the value of the last statement is not returned; write return in front of it if it is the result", at.Line)
 }
 
-// staleText says that the file is broken, with the first place; the folders
+// StaleText says that the file is broken, with the first place; the folders
 // around the file are not the caller's business.
-func staleText(err error) string {
+func StaleText(err error) string {
 	problem := "it cannot be used"
 	if problems, ok := errors.AsType[profiles.Problems](err); ok && len(problems) > 0 {
 		problem = problems[0].Position.Short() + ": " + problems[0].Message

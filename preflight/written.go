@@ -1,4 +1,4 @@
-package codemode
+package preflight
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// written lists the calls that the text of a program shows as far as they tell where arguments come from. It is nil where the profile
+// Written lists the calls that the text of a program shows as far as they tell where arguments come from. It is nil where the profile
 // does not look at that: then answers need not be remembered.
-func written(p *analysis.Program, profile *profiles.Profile) []hostfns.WrittenCall {
+func Written(p *analysis.Program, profile *profiles.Profile) []hostfns.WrittenCall {
 	if p == nil || profile == nil || !profile.RaisesTaint() {
 		return nil
 	}
@@ -28,7 +28,7 @@ func written(p *analysis.Program, profile *profiles.Profile) []hostfns.WrittenCa
 func writtenCall(c analysis.Call) (hostfns.WrittenCall, bool) {
 	if c.Name == hostfns.ReadResource {
 		var ok bool
-		if c, ok = resourceCall(c); !ok {
+		if c, ok = ResourceCall(c); !ok {
 			return hostfns.WrittenCall{}, false
 		}
 	}

@@ -1,4 +1,4 @@
-package codemode
+package preflight
 
 import (
 	"crypto/hmac"
@@ -24,7 +24,7 @@ func jws(key, header, payload string) string {
 func TestPreflightTokens(t *testing.T) {
 	const secret = "0123456789abcdef0123456789abcdef"
 	now := time.Unix(1_800_000_000, 0)
-	p := newPreflight(secret)
+	p := NewTokens(secret)
 	good := checked{Version: 1, Issued: now.Unix(), Expires: now.Add(time.Minute).Unix(), Program: "sha256:p", Profile: "careful", Digest: "sha256:d"}
 	token := p.sign(good)
 	parts := strings.Split(token, ".")
@@ -51,31 +51,31 @@ func TestPreflightTokens(t *testing.T) {
 		name, token, code, detail string
 		after                     time.Duration
 	}{
-		{"none", "", PreflightMissing, "was not checked", 0},
-		{"text", "hello", PreflightWrong, "three parts", 0},
-		{"two parts", parts[0] + "." + parts[1], PreflightWrong, "three parts", 0},
-		{"four parts", token + ".x", PreflightWrong, "three parts", 0},
-		{"very long", strings.Repeat("a", 10_000), PreflightWrong, "three parts", 0},
-		{"cut", token[:len(token)-4], PreflightWrong, "signature", 0},
-		{"a padded spelling", token + "=", PreflightWrong, "base64url", 0},
-		{"another spelling of the last letter", token[:len(token)-1] + string(token[len(token)-1]+1), PreflightWrong, "", 0},
-		{"another payload", parts[0] + "." + enc(later) + "." + parts[2], PreflightWrong, "signature", 0},
-		{"no algorithm", enc(`{"alg":"none"}`) + "." + parts[1] + ".", PreflightWrong, "not accepted", 0},
-		{"no algorithm, signed all the same", jws(secret, `{"alg":"none","typ":"JWT"}`, claims), PreflightWrong, "not accepted", 0},
-		{"another algorithm", jws(secret, `{"alg":"HS512","typ":"JWT"}`, claims), PreflightWrong, "not accepted", 0},
-		{"an extension that must be understood", jws(secret, `{"alg":"HS256","crit":["exp"]}`, claims), PreflightWrong, "not accepted", 0},
-		{"another secret", newPreflight("another").sign(good), PreflightWrong, "another server", 0},
-		{"another secret that claims to be ours", jws("another", string(header), claims), PreflightWrong, "changed on the way", 0},
-		{"an empty secret", jws("", `{"alg":"HS256"}`, claims), PreflightWrong, "changed on the way", 0},
-		{"another version", jws(secret, `{"alg":"HS256"}`, strings.Replace(claims, `"v":1`, `"v":2`, 1)), PreflightWrong, "version", 0},
-		{"no claims", jws(secret, `{"alg":"HS256"}`, `{}`), PreflightWrong, "version", 0},
-		{"claims that are no object", jws(secret, `{"alg":"HS256"}`, `[]`), PreflightWrong, "version", 0},
-		{"without an end", jws(secret, `{"alg":"HS256"}`, `{"v":1,"iat":1800000000}`), PreflightWrong, "future", 0},
-		{"of the future", token, PreflightWrong, "future", -time.Hour},
+		{"none", "", Missing, "was not checked", 0},
+		{"text", "hello", Wrong, "three parts", 0},
+		{"two parts", parts[0] + "." + parts[1], Wrong, "three parts", 0},
+		{"four parts", token + ".x", Wrong, "three parts", 0},
+		{"very long", strings.Repeat("a", 10_000), Wrong, "three parts", 0},
+		{"cut", token[:len(token)-4], Wrong, "signature", 0},
+		{"a padded spelling", token + "=", Wrong, "base64url", 0},
+		{"another spelling of the last letter", token[:len(token)-1] + string(token[len(token)-1]+1), Wrong, "", 0},
+		{"another payload", parts[0] + "." + enc(later) + "." + parts[2], Wrong, "signature", 0},
+		{"no algorithm", enc(`{"alg":"none"}`) + "." + parts[1] + ".", Wrong, "not accepted", 0},
+		{"no algorithm, signed all the same", jws(secret, `{"alg":"none","typ":"JWT"}`, claims), Wrong, "not accepted", 0},
+		{"another algorithm", jws(secret, `{"alg":"HS512","typ":"JWT"}`, claims), Wrong, "not accepted", 0},
+		{"an extension that must be understood", jws(secret, `{"alg":"HS256","crit":["exp"]}`, claims), Wrong, "not accepted", 0},
+		{"another secret", NewTokens("another").sign(good), Wrong, "another server", 0},
+		{"another secret that claims to be ours", jws("another", string(header), claims), Wrong, "changed on the way", 0},
+		{"an empty secret", jws("", `{"alg":"HS256"}`, claims), Wrong, "changed on the way", 0},
+		{"another version", jws(secret, `{"alg":"HS256"}`, strings.Replace(claims, `"v":1`, `"v":2`, 1)), Wrong, "version", 0},
+		{"no claims", jws(secret, `{"alg":"HS256"}`, `{}`), Wrong, "version", 0},
+		{"claims that are no object", jws(secret, `{"alg":"HS256"}`, `[]`), Wrong, "version", 0},
+		{"without an end", jws(secret, `{"alg":"HS256"}`, `{"v":1,"iat":1800000000}`), Wrong, "future", 0},
+		{"of the future", token, Wrong, "future", -time.Hour},
 		{"of a clock that is a little ahead", token, "", "", -10 * time.Second},
 		{"the last moment", token, "", "", time.Minute - 1},
-		{"expired", token, PreflightExpired, "expired", time.Minute},
-		{"expired long ago", token, PreflightExpired, "23h59m", 24 * time.Hour},
+		{"expired", token, Expired, "expired", time.Minute},
+		{"expired long ago", token, Expired, "23h59m", 24 * time.Hour},
 	} {
 		_, err := p.read(tt.token, now.Add(tt.after))
 		switch {
@@ -87,11 +87,11 @@ func TestPreflightTokens(t *testing.T) {
 	}
 
 	// Without a secret each process has one of its own.
-	a, b := newPreflight(""), newPreflight("")
-	if !a.ephemeral || p.ephemeral {
+	a, b := NewTokens(""), NewTokens("")
+	if !a.Ephemeral || p.Ephemeral {
 		t.Error("what is ephemeral and what is not is mixed up")
 	}
-	if _, err := b.read(a.sign(good), now); err == nil || err.Code != PreflightWrong {
+	if _, err := b.read(a.sign(good), now); err == nil || err.Code != Wrong {
 		t.Errorf("the token of another process: %v", err)
 	}
 	if _, err := a.read(jws("", `{"alg":"HS256"}`, claims), now); err == nil {

@@ -1,4 +1,4 @@
-package codemode
+package preflight
 
 import (
 	"bytes"
@@ -104,13 +104,13 @@ func (p *Plan) Denied() int {
 // maxPlanned is how many calls one check looks at.
 const maxPlanned = 1000
 
-// A checker says what programs would do, and gives and reads the tokens that say that it did.
-type checker struct {
-	rules    *inforce.Rules
-	tools    *registry.Registry
-	programs *programs
-	tokens   *preflight
-	page     atomic.Pointer[string] // where the rules are changed, see SetRulesPage; nil: nowhere here
+// A Checker says what programs would do, and gives and reads the tokens that say that it did.
+type Checker struct {
+	Rules    *inforce.Rules
+	Tools    *registry.Registry
+	Programs *Programs
+	Tokens   *Tokens
+	Page     atomic.Pointer[string] // where the rules are changed, see SetRulesPage; nil: nowhere here
 }
 
 // A Submission is a program that is checked, or that comes with the token of a check.
@@ -121,19 +121,19 @@ type Submission struct {
 	Local bool   // the caller sits at this machine: links may name its files
 }
 
-// check says what a program would do under a policy.
-func (c *checker) check(ctx context.Context, r *Submission, policy *inforce.Policy, saved *inforce.SavedProgram) (*Plan, error) {
+// Check says what a program would do under a policy.
+func (c *Checker) Check(ctx context.Context, r *Submission, policy *inforce.Policy, saved *inforce.SavedProgram) (*Plan, error) {
 	plan := &Plan{Profile: cmp.Or(r.Profile, policy.ProfileName()), Script: r.Script, Program: inforce.ProgramHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
-	if err := c.rules.Now().Stale; err != nil {
-		plan.Stale = staleText(err)
+	if err := c.Rules.Now().Stale; err != nil {
+		plan.Stale = StaleText(err)
 	}
 	profile := policy.Profile()
 	plan.Required = profile != nil && profile.RequirePreflight()
-	limits, _ := c.rules.Limits(profile)
+	limits, _ := c.Rules.Limits(profile)
 	if len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := c.programs.read(ctx, r.Owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := c.Programs.Read(ctx, r.Owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +143,11 @@ func (c *checker) check(ctx context.Context, r *Submission, policy *inforce.Poli
 	}
 	plan.Dynamic = slices.Clone(program.Dynamic) // the program is shared
 	if len(program.Calls) > 0 {
-		c.tools.Ready(ctx, registry.CheckWait)
+		c.Tools.Ready(ctx, registry.CheckWait)
 	}
-	foresight, done := newForesight(ctx, c.tools, policy)
+	foresight, done := NewForesight(ctx, c.Tools, policy)
 	defer done()
-	foresight.look(program)
+	foresight.Look(program)
 	for i, call := range program.Calls {
 		if len(plan.Calls) == maxPlanned {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: this call and what follows it, %d in all, was not looked at: it is too much for one check", call.Line, len(program.Calls)-i))
@@ -159,7 +159,7 @@ func (c *checker) check(ctx context.Context, r *Submission, policy *inforce.Poli
 		}
 	}
 	if program.Unreturned.Line > 0 {
-		plan.Warnings = append(plan.Warnings, unreturnedHint(program.Unreturned))
+		plan.Warnings = append(plan.Warnings, UnreturnedHint(program.Unreturned))
 	}
 	plan.Allowed = plan.Denied() == 0
 	plan.advise(saved != nil)
@@ -168,20 +168,20 @@ func (c *checker) check(ctx context.Context, r *Submission, policy *inforce.Poli
 	}
 	now := policy.Now()
 	plan.Token, plan.Expires = c.token(r.Code, policy, now)
-	plan.OnlyHere = c.tokens.ephemeral
+	plan.OnlyHere = c.Tokens.Ephemeral
 	return plan, nil
 }
 
-// hostFunctions are the names a program may call that are no tools.
-var hostFunctions = map[string]bool{"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.AskUser: true, hostfns.ReadResource: true}
+// HostFunctions are the names a program may call that are no tools.
+var HostFunctions = map[string]bool{"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.AskUser: true, hostfns.ReadResource: true}
 
-// foresight decides calls that have not been made yet, in the order of the text.
-type foresight struct {
+// Foresight decides calls that have not been made yet, in the order of the text.
+type Foresight struct {
 	tools    *registry.Registry
 	policy   *inforce.Policy
-	now      context.Context // has ended: upstreams were waited for, and are not again
+	Now      context.Context // has ended: upstreams were waited for, and are not again
 	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
-	counters hostfns.Counters
+	Counters hostfns.Counters
 	seen     map[string]int // how often a call stands in the text, by tool and arguments
 
 	reads string // of the text's calls the first whose server is not trusted, "" if none is; then a call that may be made later is tainted
@@ -198,47 +198,47 @@ type foresight struct {
 // thousand calls.
 const checkTime = 20 * time.Second
 
-func newForesight(ctx context.Context, tools *registry.Registry, p *inforce.Policy) (f *foresight, done func()) {
+func NewForesight(ctx context.Context, tools *registry.Registry, p *inforce.Policy) (f *Foresight, done func()) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
-	return &foresight{tools: tools, policy: p, now: now, checking: checking, seen: map[string]int{}}, done
+	return &Foresight{tools: tools, policy: p, Now: now, checking: checking, seen: map[string]int{}}, done
 }
 
-// look finds out what the calls of a program may read.
-func (f *foresight) look(p *analysis.Program) {
+// Look finds out what the calls of a program may read.
+func (f *Foresight) Look(p *analysis.Program) {
 	f.blind, f.shown = len(p.Dynamic) > 0, map[string]bool{}
 	for _, c := range p.Calls {
 		name := c.Name
 		if c.Name == hostfns.ReadResource {
-			if read, ok := resourceCall(c); ok {
+			if read, ok := ResourceCall(c); ok {
 				name = read.Name
 			}
 		}
 		if w, ok := writtenCall(c); ok && len(w.Unknown) == 0 {
 			f.shown[w.Tool] = true
 		}
-		if t, err := f.tools.Find(f.now, name); err == nil && !t.Trusted {
+		if t, err := f.tools.Find(f.Now, name); err == nil && !t.Trusted {
 			f.reads = cmp.Or(f.reads, t.Name)
 		}
 	}
 }
 
-// tainted says whether what an untrusted server answered may have reached a call, and whether it may just as well not have. It
+// Tainted says whether what an untrusted server answered may have reached a call, and whether it may just as well not have. It
 // pairs with the Gate, which knows the arguments.
-func (f *foresight) tainted(c analysis.Call) (may, mayNot bool) {
+func (f *Foresight) Tainted(c analysis.Call) (may, mayNot bool) {
 	w, ok := writtenCall(c)
 	switch {
 	case ok && len(w.Unknown) == 0:
 		return false, true
-	case f.counters.Tainted:
+	case f.Counters.Tainted:
 		// A value of a trusted server is none of an untrusted one, and the arguments may turn out to be those of another call in the text.
 		return true, ok && f.gets || f.shown[w.Tool]
 	}
 	return f.blind || f.mayRead || c.Repeats && f.reads != "", true
 }
 
-func (f *foresight) call(c analysis.Call) PlannedCall {
+func (f *Foresight) Call(c analysis.Call) PlannedCall {
 	planned := PlannedCall{Tool: c.Name, Line: c.Line, Column: c.Column, How: c.How, Args: c.Args}
 	if o := c.Outline; o != nil {
 		planned.Args, planned.Unknown, planned.Open = o.Shown, o.Unknown, o.Open
@@ -249,7 +249,7 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 			planned.Args = json.RawMessage("{}") // as the Gate takes a call without arguments
 		}
 	}
-	t, err := f.tools.Find(f.now, c.Name)
+	t, err := f.tools.Find(f.Now, c.Name)
 	if err != nil {
 		planned.Verdict, planned.Problem = VerdictUnknownTool, err.Error()
 		if missing, ok := errors.AsType[*hostfns.NotFoundError](err); ok {
@@ -269,16 +269,16 @@ func (f *foresight) call(c analysis.Call) PlannedCall {
 }
 
 // visible leaves out the names of tools that the profile hides.
-func (f *foresight) visible(names []string) []string {
+func (f *Foresight) visible(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		t, err := f.tools.Find(f.now, name)
+		t, err := f.tools.Find(f.Now, name)
 		return err != nil || f.policy.Hidden(t)
 	})
 }
 
-func (f *foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) {
-	n := f.counters
-	may, mayNot := f.tainted(seen)
+func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) {
+	n := f.Counters
+	may, mayNot := f.Tainted(seen)
 	if n.Tainted = !mayNot; n.Tainted {
 		n.Taint = "its arguments are not all written in the program, and the run has read what a server that is not trusted answered"
 	}
@@ -347,7 +347,7 @@ func reasons(d call.Decision) string {
 }
 
 // misfit says what is wrong with the arguments, whatever the unknown ones turn out to be.
-func (f *foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
+func (f *Foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
 	known, err := f.tools.Catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
 		return ""
@@ -359,14 +359,14 @@ func (f *foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
 }
 
 // count goes on as if the call had been made.
-func (f *foresight) count(c *PlannedCall, t *hostfns.Tool) {
-	f.counters.Calls++
+func (f *Foresight) count(c *PlannedCall, t *hostfns.Tool) {
+	f.Counters.Calls++
 	f.seen[c.Tool+string(c.Args)]++
 	if c.Refused() {
 		return
 	}
 	if c.Verdict == call.Ask.String() {
-		f.counters.Asks++
+		f.Counters.Asks++
 	}
 	if slices.Contains(c.Verdicts, call.Ask.String()) {
 		f.mayAsk++
@@ -376,7 +376,7 @@ func (f *foresight) count(c *PlannedCall, t *hostfns.Tool) {
 	case slices.Contains(c.Verdicts, call.Deny.String()):
 		f.mayRead = true
 	default:
-		f.counters.Tainted = true
+		f.Counters.Tainted = true
 	}
 	f.gets = f.gets || t.Trusted
 }

@@ -1,4 +1,4 @@
-package codemode
+package preflight
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ const sentenceRunes = 300
 
 // PreflightSecretVariable is the environment variable that holds the secret
 // that pre-flight tokens are signed with. Without it each process has one of its own.
-const PreflightSecretVariable = "CODEMODE_PREFLIGHT_SECRET"
+const SecretVariable = "CODEMODE_PREFLIGHT_SECRET"
 
 const (
 	preflightVersion   = 1
@@ -36,15 +36,15 @@ const (
 
 // A preflight signs and reads the tokens that say that a program was checked.
 // They are JSON Web Signatures in compact form (RFC 7515) with HMAC-SHA-256.
-type preflight struct {
+type Tokens struct {
 	key       []byte
 	id        string // tells keys apart, and says nothing about them
-	ephemeral bool   // the key ends with this process
+	Ephemeral bool   // the key ends with this process
 }
 
-// checkSecret refuses a secret that is given and can be guessed: whoever finds it makes tokens of checks that did not
+// CheckSecret refuses a secret that is given and can be guessed: whoever finds it makes tokens of checks that did not
 // happen. from says where it comes from.
-func checkSecret(from, secret string) error {
+func CheckSecret(from, secret string) error {
 	if secret == "" || len(secret) >= preflightGoodKey {
 		return nil
 	}
@@ -52,17 +52,17 @@ func checkSecret(from, secret string) error {
 		"such as openssl rand -base64 32 prints; without it each process has a secret of its own", from, len(secret), preflightGoodKey)
 }
 
-func newPreflight(secret string) *preflight {
-	p := &preflight{key: []byte(secret)}
+func NewTokens(secret string) *Tokens {
+	p := &Tokens{key: []byte(secret)}
 	if secret == "" {
-		p.key, p.ephemeral = make([]byte, preflightGoodKey), true
+		p.key, p.Ephemeral = make([]byte, preflightGoodKey), true
 		rand.Read(p.key) // never fails
 	}
 	p.id = hex.EncodeToString(p.mac("key id"))[:8]
 	return p
 }
 
-func (p *preflight) mac(text string) []byte {
+func (p *Tokens) mac(text string) []byte {
 	h := hmac.New(sha256.New, p.key)
 	h.Write([]byte(text))
 	return h.Sum(nil)
@@ -87,7 +87,7 @@ type checked struct {
 	Digest  string `json:"profileDigest"` // of the profile as it was, with what narrowed it
 }
 
-func (p *preflight) sign(c checked) string {
+func (p *Tokens) sign(c checked) string {
 	header, _ := json.Marshal(preflightHeader{Algorithm: "HS256", Type: "JWT", Key: p.id})
 	payload, _ := json.Marshal(c)
 	signed := encode64(header) + "." + encode64(payload)
@@ -101,22 +101,22 @@ var decode64 = base64.RawURLEncoding.Strict().DecodeString
 
 // Why a token does not count, as [PreflightError.Code].
 const (
-	PreflightMissing        = "preflight_missing"
-	PreflightWrong          = "preflight_wrong"
-	PreflightExpired        = "preflight_expired"
-	PreflightOtherProgram   = "preflight_other_program"
-	PreflightOtherProfile   = "preflight_other_profile"
-	PreflightProfileChanged = "preflight_profile_changed"
+	Missing        = "preflight_missing"
+	Wrong          = "preflight_wrong"
+	Expired        = "preflight_expired"
+	OtherProgram   = "preflight_other_program"
+	OtherProfile   = "preflight_other_profile"
+	ProfileChanged = "preflight_profile_changed"
 )
 
 // read returns what a token says if its signature is ours and it is of now.
 // The error is one of the codes with a sentence.
-func (p *preflight) read(token string, now time.Time) (checked, *PreflightError) {
-	wrong := func(detail string) (checked, *PreflightError) {
-		return checked{}, &PreflightError{Code: PreflightWrong, Detail: detail}
+func (p *Tokens) read(token string, now time.Time) (checked, *Error) {
+	wrong := func(detail string) (checked, *Error) {
+		return checked{}, &Error{Code: Wrong, Detail: detail}
 	}
 	if token == "" {
-		return checked{}, &PreflightError{Code: PreflightMissing, Detail: "this program was not checked: there is no pre-flight token"}
+		return checked{}, &Error{Code: Missing, Detail: "this program was not checked: there is no pre-flight token"}
 	}
 	header, payload, signature, err := takeApart(token)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *preflight) read(token string, now time.Time) (checked, *PreflightError)
 	case issued.After(now.Add(preflightClockSkew)) || expires.Before(issued):
 		return wrong("the pre-flight token is from the future: the clocks of the servers differ")
 	case !now.Before(expires):
-		return checked{}, &PreflightError{Code: PreflightExpired, Detail: fmt.Sprintf("the pre-flight token expired %s ago", now.Sub(expires).Round(time.Second))}
+		return checked{}, &Error{Code: Expired, Detail: fmt.Sprintf("the pre-flight token expired %s ago", now.Sub(expires).Round(time.Second))}
 	}
 	return c, nil
 }
@@ -164,7 +164,7 @@ func takeApart(token string) (header preflightHeader, payload, signature []byte,
 
 // A PreflightError says why a run that has to be checked first was not
 // started. Nothing of the program has happened.
-type PreflightError struct {
+type Error struct {
 	Code    string // PreflightMissing, PreflightWrong ...
 	Detail  string // one sentence
 	Profile string
@@ -174,7 +174,7 @@ type PreflightError struct {
 	Life    time.Duration
 }
 
-func (e *PreflightError) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The program was not started (%s): %s.\n", e.Code, e.Detail)
 	if e.Profile != "" {
@@ -206,37 +206,37 @@ func (e *PreflightError) Error() string {
 }
 
 // token signs that a program was checked under the policy as it is now.
-func (c *checker) token(code string, p *inforce.Policy, now time.Time) (token string, expires time.Time) {
+func (c *Checker) token(code string, p *inforce.Policy, now time.Time) (token string, expires time.Time) {
 	// Whole seconds: that is what a token can say.
 	issued := now.Truncate(time.Second)
-	expires = issued.Add(c.rules.PreflightLife())
-	return c.tokens.sign(checked{
+	expires = issued.Add(c.Rules.PreflightLife())
+	return c.Tokens.sign(checked{
 		Version: preflightVersion, Issued: issued.Unix(), Expires: expires.Unix(),
 		Program: inforce.ProgramHash(code), Profile: p.ProfileName(), Digest: p.Digest(),
 	}), expires
 }
 
-// checkedBefore refuses a run whose profile requires a check and that comes
+// CheckedBefore refuses a run whose profile requires a check and that comes
 // without the token of one. A profile that has changed since is another one:
 // what the check said about it is no longer so.
-func (c *checker) checkedBefore(r *Submission, p *inforce.Policy) error {
+func (c *Checker) CheckedBefore(r *Submission, p *inforce.Policy) error {
 	profile := p.Profile()
 	if profile == nil || !profile.RequirePreflight() {
 		return nil
 	}
-	said, refusal := c.tokens.read(r.Token, p.Now())
+	said, refusal := c.Tokens.read(r.Token, p.Now())
 	switch {
 	case refusal != nil:
 	case said.Program != inforce.ProgramHash(r.Code):
-		refusal = &PreflightError{Code: PreflightOtherProgram, Detail: "the pre-flight token is for another program; a program that is changed, if only by a space, is another one"}
+		refusal = &Error{Code: OtherProgram, Detail: "the pre-flight token is for another program; a program that is changed, if only by a space, is another one"}
 	case said.Profile != profile.Name():
-		refusal = &PreflightError{Code: PreflightOtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(said.Profile), profileWords(profile.Name()))}
+		refusal = &Error{Code: OtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(said.Profile), profileWords(profile.Name()))}
 	case said.Digest != p.Digest():
-		refusal = &PreflightError{Code: PreflightProfileChanged, Detail: "the rules of the profile have changed since the program was checked"}
+		refusal = &Error{Code: ProfileChanged, Detail: "the rules of the profile have changed since the program was checked"}
 	default:
 		return nil
 	}
-	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, c.rules.PreflightLife()
+	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, c.Rules.PreflightLife()
 	refusal.Link = c.adminLink(r, profile, nil)
 	return refusal
 }

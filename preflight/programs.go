@@ -1,0 +1,31 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/internal/fair"
+)
+
+// maxReading is how many programs of one owner wait to be compiled.
+const maxReading = 256
+
+// Programs reads programs before they run.
+type Programs struct {
+	turns  *fair.Budget // those that are read at once
+	Reader analysis.Reader
+}
+
+func NewPrograms() *Programs {
+	return &Programs{turns: fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading)}
+}
+
+// Read compiles a program, when it is its owner's turn.
+func (p *Programs) Read(ctx context.Context, owner, name, code string) (*analysis.Program, []analysis.Problem, error) {
+	if err := p.turns.Acquire(ctx, owner, 1); err != nil {
+		return nil, nil, fmt.Errorf("not started: %w", err)
+	}
+	defer p.turns.Release(owner, 1)
+	return p.Reader.Compile(ctx, name, code)
+}
