@@ -197,18 +197,6 @@ func (s *servedHere) holds(name string) bool {
 	return err == nil
 }
 
-// answerOf waits for the end of a program.
-func answerOf(t *testing.T, answer <-chan string) string {
-	t.Helper()
-	select {
-	case got := <-answer:
-		return got
-	case <-time.After(60 * time.Second):
-		t.Fatal("the program did not end")
-		return ""
-	}
-}
-
 // S3.7, S3.6: in a real terminal, at 80 and 120 columns: the queue, a question with the plan, a high risk with its code, a reason,
 // and questions of a program, all with keys alone.
 func TestResponderInTmux(t *testing.T) {

@@ -253,6 +253,18 @@ func (b *tab) enter(link string) {
 	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 }
 
+// answerOf waits for the end of a program.
+func answerOf(t *testing.T, answer <-chan string) string {
+	t.Helper()
+	select {
+	case got := <-answer:
+		return got
+	case <-time.After(60 * time.Second):
+		t.Fatal("the program did not end")
+		return ""
+	}
+}
+
 // writesFiles is a program that writes n files at once, and says of each what became of it.
 func writesFiles(name string, n int) string {
 	return fmt.Sprintf(`return (await Promise.all(Array.from({length: %d}, (_, i) => codemode.filesystem__write_file({path: "%s" + i + ".md", content: "x"})

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package pgtest starts PostgreSQL servers for tests: the real one, from the operating system's package, in
 // a folder of the test and reachable through a socket in it only.
 package pgtest
