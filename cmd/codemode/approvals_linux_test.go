@@ -91,13 +91,16 @@ const (
 
 // S3.7, C5: a question of a client that cannot ask is answered on a second terminal; when that is killed, nobody is there.
 func TestApprovalsOnASecondTerminal(t *testing.T) {
+	t.Parallel() // it waits for a person's pauses and for a time-out
+	endToEnd(t)
 	home, err := os.MkdirTemp("", "cm") // sockets have short paths
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	files := t.TempDir()
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"timeout": "30s"}}}, "expose": ["p"]}}`)
+	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"], "ask": {"timeout": "1m"}},
+		"soon": {"asklist": ["filesystem__*"], "ask": {"timeout": "6s"}}}, "expose": ["p", "soon"]}}`)
 	environment := append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")
 	serve := exec.Command(os.Args[0], "serve", "--config", config, "--root", files)
 	serve.Env = environment
@@ -106,8 +109,8 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	run := func(file string) string {
-		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_p", Arguments: map[string]any{
+	run := func(profile, file string) string {
+		res, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "codemode_eval_" + profile, Arguments: map[string]any{
 			"code": `try { await codemode.filesystem__write_file({path: "` + file + `", content: "x"}); return "written" } catch (e) { return e.reason + ": " + e.detail }`,
 		}})
 		if err != nil {
@@ -115,14 +118,14 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 		}
 		return res.Content[0].(*mcp.TextContent).Text
 	}
-	if got := run("nobody.md"); !strings.HasPrefix(got, `"elicitation_unsupported: `) {
+	if got := run("p", "nobody.md"); !strings.HasPrefix(got, `"elicitation_unsupported: `) {
 		t.Errorf("with no responder: %s", got)
 	}
 
 	r := startResponder(t, environment)
 	r.see(connectedText)
 	answers := make(chan string, 1)
-	go func() { answers <- run("yes.md") }()
+	go func() { answers <- run("p", "yes.md") }()
 	r.see(oneTitle)
 	r.see("filesystem.write_file")
 	r.press(enterKey, downKey, downKey, enterKey)
@@ -130,7 +133,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 		t.Errorf("allowed: %s", got)
 	}
 	r.see(noneTitle)
-	go func() { answers <- run("no.md") }()
+	go func() { answers <- run("p", "no.md") }()
 	r.see(oneTitle)
 	r.press(enterKey, downKey, enterKey, "not there", enterKey)
 	if got := <-answers; !strings.HasPrefix(got, `"elicitation_declined: `) || !strings.Contains(got, "not there") {
@@ -139,7 +142,7 @@ func TestApprovalsOnASecondTerminal(t *testing.T) {
 
 	// F47: resized and killed in the middle of an answer, it says yes to nothing.
 	r.see(noneTitle)
-	go func() { answers <- run("killed.md") }()
+	go func() { answers <- run("soon", "killed.md") }()
 	r.see(oneTitle)
 	r.press(enterKey, downKey)
 	if err := unix.IoctlSetWinsize(int(r.keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 10, Col: 40}); err != nil {

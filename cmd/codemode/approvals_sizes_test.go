@@ -14,6 +14,7 @@ import (
 // arguments that are changed first against the schema. What a person has to judge is on the screen when the answer is
 // chosen.
 func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}} {
 		name := fmt.Sprintf("%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {

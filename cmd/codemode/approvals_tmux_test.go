@@ -27,6 +27,7 @@ type multiplexer struct {
 
 func startMultiplexer(t *testing.T, columns, rows int) *multiplexer {
 	t.Helper()
+	endToEnd(t)
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed (the Debian package is called tmux); .ci/run installs it")
 	}
@@ -200,6 +201,7 @@ func (s *servedHere) holds(name string) bool {
 // S3.7, S3.6: in a real terminal, at 80 and 120 columns: the queue, a question with the plan, a high risk with its code, a reason,
 // and questions of a program, all with keys alone.
 func TestResponderInTmux(t *testing.T) {
+	t.Parallel()
 	for _, columns := range []int{80, 120} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
 			t.Parallel() // it is mostly a person's pauses
@@ -297,6 +299,7 @@ func codeIn(t *testing.T, screen string) string {
 // S3.8, S3.9: a responder opens by itself when a question comes: as a window of the tmux that codemode serve runs in, without
 // taking its keys; set by a variable or in the file, with a command of one's own or not at all.
 func TestResponderStartsByItself(t *testing.T) {
+	t.Parallel()
 	const program = `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}); return "written" } catch (e) { return e.reason }`
 	allow := func(p *pane) {
 		p.see("1 question", "filesystem.write_file")

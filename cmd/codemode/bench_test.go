@@ -121,6 +121,7 @@ func TestExampleInTheHelpOfBenchLoads(t *testing.T) {
 // Each command in the help of bench isolation runs as it stands there, beside a folder my-attacks that is as the help
 // describes it.
 func TestEveryExampleInTheHelpOfBenchRuns(t *testing.T) {
+	endToEnd(t)
 	help, files := exampleSuite(t)
 	dir := t.TempDir()
 	t.Chdir(dir)

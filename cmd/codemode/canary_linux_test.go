@@ -55,6 +55,7 @@ func songs(t *testing.T, where string, text []byte, of ...string) {
 // else that is on the disk, in exports and what else the commands print, in logs, in what people were asked, and in the dump
 // of the process. Those that a program cannot know must not be in what it is told either.
 func TestCanarySecrets(t *testing.T) {
+	t.Parallel()
 	own := []string{"header", "bearer", "config", "environment", "child"} // of the person who configured it
 	programs := []string{"password", "nested", "result"}                  // which a program sees or has itself
 	upstream := newSinger(t, own)

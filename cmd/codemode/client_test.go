@@ -23,6 +23,7 @@ import (
 // npmDir is where the servers and the client are.
 func npmDir(t *testing.T) string {
 	t.Helper()
+	endToEnd(t)
 	dir := os.Getenv("CODEMODE_NPM_SERVERS")
 	if dir == "" {
 		t.Skip("CODEMODE_NPM_SERVERS does not say where the npm servers are installed: see testdata/npm/README.md")
@@ -54,24 +55,29 @@ type reply struct {
 	Tools    []struct{ Name, Description string }
 }
 
-var codemodeBinary = func() func(t *testing.T) string {
-	var path string
-	return func(t *testing.T) string {
-		t.Helper()
-		if path == "" {
-			dir, err := os.MkdirTemp("", "codemode-test")
-			if err != nil {
-				t.Fatal(err)
-			}
-			binary := filepath.Join(dir, "codemode")
-			if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-				t.Fatalf("building codemode: %v\n%s", err, out)
-			}
-			path = binary
-		}
-		return path
+// codemodeBinary is the command, built as users have it.
+func codemodeBinary(t *testing.T) string {
+	t.Helper()
+	binary, err := buildCodemode()
+	if err != nil {
+		t.Fatal(err)
 	}
-}()
+	return binary
+}
+
+var built string // its folder
+
+var buildCodemode = sync.OnceValues(func() (string, error) {
+	var err error
+	if built, err = os.MkdirTemp("", "codemode-test"); err != nil {
+		return "", err
+	}
+	binary := filepath.Join(built, "codemode")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building codemode: %v\n%s", err, out)
+	}
+	return binary, nil
+})
 
 // connect starts codemode serve with this configuration under a client.
 func connect(t *testing.T, config string, environment ...string) *client {
@@ -190,6 +196,7 @@ func realServers(t *testing.T, evaluation string) (config, files string) {
 }
 
 func TestRealServersAndARealClient(t *testing.T) {
+	t.Parallel()
 	config, files := realServers(t, `{"profiles": {
 		"careful": {"allowlist": ["filesystem__read_*", "everything__*"], "asklist": ["filesystem__write_file"], "denylist": ["everything__get_env"]},
 		"trusting": {"asklist": ["filesystem__write_file"], "elicitationFallback": "allow"}
@@ -298,6 +305,7 @@ func TestRealServersAndARealClient(t *testing.T) {
 }
 
 func TestProfilesChangeWhileASessionLives(t *testing.T) {
+	t.Parallel()
 	const profile = `{"profiles": {"p": {"allowlist": ["everything__*"]%s}}}`
 	config, _ := realServers(t, fmt.Sprintf(profile, ""))
 	evaluation := func(text string) {

@@ -16,6 +16,7 @@ import (
 // clientsDir is where the clients and suites are that need a newer Node; see testdata/npm/clients/README.md.
 func clientsDir(t *testing.T) string {
 	t.Helper()
+	endToEnd(t)
 	dir := os.Getenv("CODEMODE_NPM_CLIENTS")
 	if dir == "" {
 		t.Skip("CODEMODE_NPM_CLIENTS does not say where the clients are installed: see testdata/npm/clients/README.md")

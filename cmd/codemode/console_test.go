@@ -148,6 +148,7 @@ type house struct {
 
 func newHouse(t *testing.T, profile string, args ...string) *house {
 	t.Helper()
+	endToEnd(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("login links come over a Unix socket")
 	}

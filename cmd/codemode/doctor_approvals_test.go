@@ -23,6 +23,7 @@ type doctorHere struct {
 
 func newDoctorHere(t *testing.T, rules string) *doctorHere {
 	t.Helper()
+	endToEnd(t)
 	home, err := os.MkdirTemp("", "cm") // sockets have short paths
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +86,7 @@ func (d *doctorHere) respond(after time.Duration, said approvals.Said) {
 
 // H8: a test question finds out whether a person is there, and whether something answers by itself.
 func TestH8DoctorAsks(t *testing.T) {
+	t.Parallel()
 	const terminalOnly = `, "ask": {"channels": ["terminal"]}`
 	yes := approvals.Said{Yes: true, Selected: []int{0}}
 	for _, tt := range []struct {

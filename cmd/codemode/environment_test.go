@@ -110,6 +110,7 @@ func TestS39DoctorExplainAndLintNameTheVariables(t *testing.T) {
 
 // What is malformed keeps everything from starting, and names the variable.
 func TestS39MalformedVariablesAreErrorsThatNameThem(t *testing.T) {
+	t.Parallel()
 	file := write(t, filepath.Join(t.TempDir(), "file"), "")
 	for variable, want := range map[string]string{
 		"CODEMODE_DENYLIST=!time__now": "CODEMODE_DENYLIST:1:1: a pattern cannot be negated",

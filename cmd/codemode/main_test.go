@@ -2,14 +2,18 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // asCommand makes the test binary behave as the command, or as an MCP server
@@ -30,8 +34,32 @@ func TestMain(m *testing.M) {
 		serveListed(os.Getenv("CODEMODE_TEST_LIST"))
 		os.Exit(0)
 	}
-	testscript.Main(m, map[string]func(){"codemode": main})
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6") // parallel tests wait for other processes, and for the pauses of a person between two keys
+	}
+	testscript.Main(suite{m}, map[string]func(){"codemode": main})
 }
+
+// A suite removes what its tests have built.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	defer func() { os.RemoveAll(built) }()
+	return s.M.Run()
+}
+
+// endToEnd is called by what starts processes that serve: servers, browsers, terminals. The race detector would make
+// each of them several times as slow, and what is concurrent in them is raced in the tests of its package.
+func endToEnd(t *testing.T) {
+	t.Helper()
+	if hostile.Raced() && !slices.Contains(smoke, t.Name()) {
+		t.Skip("end to end, with processes of its own: run it without -race")
+	}
+}
+
+// smoke are the end-to-end tests that run with the race detector too.
+var smoke = []string{"TestServeOverHTTP", "TestThePageShowsWhatOtherProcessesAsk"}
 
 // TestStories runs the stories of testdata/stories: whole commands on whole
 // files, and what they print.

@@ -73,6 +73,7 @@ func connectEight(t *testing.T) (config, files string) {
 }
 
 func TestEightServersAreListedWithTheirHealth(t *testing.T) {
+	t.Parallel()
 	config, _ := connectEight(t)
 	// Eight processes of node may take longer to start, on a machine that is
 	// busy, than the command waits.
@@ -113,6 +114,7 @@ func unlisted(table string) (wrong []string) {
 }
 
 func TestOneProgramUsesFiveRealServers(t *testing.T) {
+	t.Parallel()
 	config, files := connectEight(t)
 	c := connect(t, config)
 	c.toolNames()

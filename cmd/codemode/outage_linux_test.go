@@ -80,6 +80,7 @@ func bounds() (lasts, answer, recovery, grace time.Duration, clients []int) {
 // asked about, and so are the page and the list of tools. When it can be written again calls are made, and a process
 // that is told to stop meanwhile does.
 func TestWhoCallsIsAnsweredWhileTheRecordIsAway(t *testing.T) {
+	endToEnd(t)
 	lasts, answer, recovery, grace, sizes := bounds()
 	for _, o := range outages(t) {
 		for _, clients := range sizes {

@@ -35,6 +35,7 @@ type tab struct {
 
 func newTab(t *testing.T, name string) *tab {
 	t.Helper()
+	endToEnd(t)
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if found, err := exec.LookPath(name); err == nil && path == "" {

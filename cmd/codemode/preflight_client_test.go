@@ -13,6 +13,7 @@ import (
 // call three of five lists what was done; the check of the same program predicts every verdict;
 // and where a check is required, the run needs its token. S4.1, S4.3, S4.4, B7.
 func TestPreflightWithARealClient(t *testing.T) {
+	t.Parallel()
 	config, files := realServers(t, `{"profiles": {
 		"careful": {"allowlist": ["filesystem__read_*", "everything__*"], "asklist": ["filesystem__write_file"],
 			"denylist": [{"id": "no-env", "tool": "everything__get_env", "reason": "the environment is nobody's business"}]},
@@ -115,6 +116,7 @@ return "all";`, files)
 
 // TestBoundConnectionWithARealClient is POLICY.md B7.
 func TestBoundConnectionWithARealClient(t *testing.T) {
+	t.Parallel()
 	config, _ := realServers(t, `{"profiles": {"supervised": {"allowlist": ["everything__echo"]}, "loose": {}}}`)
 	c := connectWith(t, []string{"--config", config, "--profile", "supervised"})
 	var runs []string

@@ -88,6 +88,7 @@ func (h *house) ended(run string) *store.Outcome {
 
 // The time of a question goes on while its process is gone, and is over when people were told that it is.
 func TestARestartGivesAQuestionNoMoreTime(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, `{"asklist": ["filesystem__*"], "ask": {"timeout": "5s"}}`, "--console", "127.0.0.1:0")
 	client := h.connect()
 	p := atThePage(t, h.environment)

@@ -24,6 +24,8 @@ import (
 // answer: because the connection was refused or cut, the server is stopping, or they gave up waiting. No answer is
 // lost, and no effect is done twice.
 func TestARollingRestartLosesNothingAndDoesNothingTwice(t *testing.T) {
+	t.Parallel()
+	endToEnd(t)
 	if testing.Short() {
 		t.Skip("it restarts processes under load")
 	}

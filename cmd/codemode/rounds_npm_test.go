@@ -52,6 +52,7 @@ func (r *rounds) try(npm, codemode, sdk, era string, wait int, program string, t
 // POLICY.md C1, C2: a program with two questions after each other and five at the same moment runs with clients as people have them, on both
 // generations of the protocol and over both transports; the five are one form.
 func TestC1RealClientsOnBothGenerations(t *testing.T) {
+	t.Parallel()
 	npmDir(t)
 	const program = `
 		const write = path => codemode.filesystem__write_file({ path, content: "x" });

@@ -30,6 +30,7 @@ var listeningAt = regexp.MustCompile(`mcp=(http://\S+)`)
 // serveOverHTTP starts it and waits until it listens. Flags come after those that name the address.
 func serveOverHTTP(t *testing.T, address string, environment []string, flags ...string) *served {
 	t.Helper()
+	endToEnd(t)
 	s := &served{t: t, cmd: command(t, append([]string{"serve", "--http", address, "--project", "none"}, flags...)...), log: &lines{}, ended: make(chan error, 1)}
 	s.cmd.Env = append(s.cmd.Env, environment...)
 	s.cmd.Stderr = s.log
@@ -137,6 +138,7 @@ func TestServeOverHTTP(t *testing.T) {
 
 // A client on 2026-07-28 comes back after the process was killed and started anew: the run goes on where it was, and nothing is done twice.
 func TestARoundTripThroughARestart(t *testing.T) {
+	t.Parallel()
 	root, state := t.TempDir(), t.TempDir()
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"]}}}}`)
 	start := func() (*served, *mcp.ClientSession) {

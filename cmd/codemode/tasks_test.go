@@ -241,6 +241,7 @@ const (
 
 // A model that searches once and runs one program does seven tasks, with real declarations, within the budget.
 func TestSevenTasksAreDoneWithOneSearchAndOneProgram(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
