@@ -25,7 +25,7 @@ testdata/npm/node_modules: testdata/npm/package.json
 # thinks for six minutes.
 test-clients: testdata/npm/node_modules testdata/npm/clients/node_modules
 	CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm CODEMODE_NPM_CLIENTS=$(CURDIR)/testdata/npm/clients \
-		$(GO) test -v -timeout 30m -run 'RealClients|Mcpdo|Conformance|SixMinutes' ./cmd/codemode
+		$(GO) test -v -timeout 30m -run 'RealClients|Mcpdo|Conformance|SixMinutes' ./cmd/codemode ./server
 
 testdata/npm/clients/node_modules: testdata/npm/clients/package.json
 	cd testdata/npm/clients && npm install --no-audit --no-fund --loglevel=error

@@ -47,11 +47,9 @@ type Options struct {
 	// take each other's. Nil is one that ends with the process.
 	StateKey []byte
 	// Adopt goes on with runs that another process began; nil goes on with none.
-	Adopt Adopter
-	// Fixtures adds the tools that the conformance suites of MCP call.
-	Fixtures bool
-	Version  string       // told to clients; "" is "dev"
-	Log      *slog.Logger // nil discards
+	Adopt   Adopter
+	Version string       // told to clients; "" is "dev"
+	Log     *slog.Logger // nil discards
 }
 
 // A Server is an MCP server around an Evaluator. It serves any number of sessions at once.
@@ -69,6 +67,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	tools   map[string]string           // the tools offered now, and a digest of what each stands for
+	fixed   map[string]string           // those of them that no configuration takes away; tests add some
 	retired map[string]bool             // those that only take calls back that are under way
 	local   map[*mcp.ServerSession]bool // not over HTTP
 	closed  bool

@@ -71,6 +71,7 @@ func (s *Server) offer() {
 		s.log.Warn(text)
 	}
 	want := map[string]string{}
+	maps.Copy(want, s.fixed)
 	for _, profile := range s.offered(nil) {
 		name, digest := evalName(profile), ""
 		if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
@@ -104,7 +105,6 @@ func (s *Server) offer() {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}}, s.handlerOf(h))
 		}
 	}
-	s.offerFixtures(want)
 	var gone []string
 	waited := s.exchanges.tools()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(s.tools)), slices.Collect(maps.Keys(s.retired))) {

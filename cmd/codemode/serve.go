@@ -20,7 +20,6 @@ func newServe(s streams) *cobra.Command {
 	var set setting
 	var session, address, page string
 	var grace time.Duration
-	var fixtures bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Offer the tools that run programs to MCP clients, over stdio or HTTP",
@@ -66,7 +65,7 @@ Codemode-Session those that send it.`,
 			if cmd.Flags().Changed("grace") {
 				listen.grace = &grace
 			}
-			return serve(cmd.Context(), s, &set, cmp.Or(session, os.Getenv(sessionVariable)), listen, page, fixtures)
+			return serve(cmd.Context(), s, &set, cmp.Or(session, os.Getenv(sessionVariable)), listen, page)
 		},
 	}
 	set.flags(cmd)
@@ -76,13 +75,11 @@ Codemode-Session those that send it.`,
 	cmd.Flags().DurationVar(&grace, "grace", defaultGrace,
 		"how long programs have to finish over HTTP after the signal to stop; http.grace in the configuration if left out")
 	cmd.Flags().StringVar(&page, "console", "", "serve the page where people answer at this address, such as 127.0.0.1:7391; beside --http it is at /console without this")
-	cmd.Flags().BoolVar(&fixtures, "conformance-fixtures", false, "offer the tools that the conformance suites of MCP call")
-	_ = cmd.Flags().MarkHidden("conformance-fixtures") // it is there
 	return cmd
 }
 
 func serve(
-	ctx context.Context, s streams, set *setting, session string, listen *listening, page string, fixtures bool,
+	ctx context.Context, s streams, set *setting, session string, listen *listening, page string,
 ) error {
 	log := set.logger(s, slog.LevelInfo)
 	stop := set.awaitResponders(log)
@@ -109,7 +106,7 @@ func serve(
 	}
 	srv := server.New(e, server.Options{
 		Profile: set.profile, Principal: principal(), Session: session, Local: true, Version: version().Version, Log: log,
-		StateKey: e.DeriveKey("seal requestState"), Adopt: rejoin(e), Fixtures: fixtures,
+		StateKey: e.DeriveKey("seal requestState"), Adopt: rejoin(e),
 	})
 	defer srv.Close()
 	if listen.address != "" {

@@ -10,21 +10,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The conformance suites of MCP look at what a server does by calling tools of their own. Here they are, made of what serves programs:
-// the conversation with its questions and reports, the exchange with its states, and the way in which blocks of upstreams are passed
-// on. testdata/npm/conformance.mjs runs the suites and knows what does not apply.
+// The conformance suites of MCP look at what a server does by calling tools of their own. Here they are, made of what
+// serves programs: the conversation with its questions and reports, the exchange with its states, and the way in which
+// blocks of upstreams are passed on. TestConformance runs the suites.
 
-// offerFixtures registers them, if they were asked for.
-func (s *Server) offerFixtures(want map[string]string) {
-	if !s.options.Fixtures {
-		return
-	}
+// OfferFixtures offers these tools, whatever the configuration says.
+func (s *Server) OfferFixtures() {
+	fixed := map[string]string{}
 	for name, do := range fixtures {
-		want[name] = ""
-		if _, ok := s.tools[name]; !ok {
-			s.mcp.AddTool(&mcp.Tool{Name: name, Description: "called by the conformance suites of MCP", InputSchema: json.RawMessage(`{"type":"object"}`)}, fixtureHandler(s, name, do))
-		}
+		fixed[name] = ""
+		s.mcp.AddTool(&mcp.Tool{
+			Name: name, Description: "called by the conformance suites of MCP", InputSchema: json.RawMessage(`{"type":"object"}`),
+		}, fixtureHandler(s, name, do))
 	}
+	s.mu.Lock()
+	s.fixed = fixed
+	s.mu.Unlock()
+	s.offer()
 }
 
 // fixtureHandler refuses, as a protocol wants it, what the client has not declared.
