@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -145,6 +146,7 @@ func (d draw) call(tools []aTool) (c aCall, code string) {
 
 // Explain, check and the running Gate decide every call alike, whatever the rules, raise, marks, overlays and limits are.
 func TestExplainCheckAndTheGateAgree(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	tools := randomTools()
 	servers := map[string]*stranger{"t": newStranger(t), "u": newStranger(t)}
 	for _, tool := range tools {

@@ -243,6 +243,7 @@ func ended(t *testing.T, e *codemode.Evaluator, run string) *codemode.Ended {
 // A process is killed while its runs wait for people. They answer elsewhere, and the runs go on in another process: with
 // what they held in memory, and without a call made twice.
 func TestRunsOutliveTheirProcess(t *testing.T) {
+	t.Parallel() // it waits
 	for _, row := range []struct {
 		name  string
 		store func(*testing.T) string

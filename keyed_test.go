@@ -124,6 +124,7 @@ func TestKeysThatAreNoKeys(t *testing.T) {
 // A process is killed in the middle of a run. Who sends the request again is told what the run had done, nothing is
 // done twice, and nothing runs again.
 func TestARetryAfterAKillIsToldWhatWasDone(t *testing.T) {
+	t.Parallel() // it waits
 	for _, row := range stores {
 		t.Run(row.name, func(t *testing.T) {
 			up := newPerformed(t)

@@ -33,7 +33,7 @@ var layers = map[string]struct {
 	"hostfns":         {ours: []string{"call", "internal/strictjson"}},
 	"store":           {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
 	"audit":           {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
-	"store/storetest": {ours: []string{"store"}},
+	"store/storetest": {ours: []string{"internal/hostile", "store"}},
 
 	// What stands on them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible"}},

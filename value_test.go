@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 func TestValueText(t *testing.T) {
@@ -121,6 +123,7 @@ func TestFitAlwaysFits(t *testing.T) {
 // TestADeepLargeValueIsShortenedSoon shortens a value that is large and nested a thousand times: to read it once for each
 // level took a minute after the program's end.
 func TestADeepLargeValueIsShortenedSoon(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	for _, pair := range []string{"[]", `{"a":}`} {
 		at := len(pair) - 1
 		value := json.RawMessage(strings.Repeat(pair[:at], 3000) + `"` + strings.Repeat("x", 4<<20) + `"` + strings.Repeat(pair[at:], 3000))

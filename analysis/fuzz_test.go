@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // Whatever is submitted, there is a program or a problem; the program stays
@@ -40,6 +42,7 @@ func FuzzCompile(f *testing.F) {
 
 // Random pieces of programs find more of the grammar than random bytes.
 func TestSoup(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	pieces := append(strings.Fields(strings.ReplaceAll(soup, "´", "`")), "\n", "//x\n")
 	for i := range pieces {
 		pieces[i] = strings.ReplaceAll(pieces[i], "·", " ")

@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // The worst of each kind that is known, at the size a program may have: it
 // ends, within a stack that would not hold what it asks for.
 func TestHostileTextsEnd(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	if testing.Short() {
 		t.Skip("takes a while")
 	}
@@ -162,6 +165,7 @@ func TestManyDistinctNames(t *testing.T) {
 
 // What people and models write is far from the limits.
 func TestLargeProgramsCompile(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	repeat := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {

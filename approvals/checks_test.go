@@ -7,11 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // TestEveryCheckHasItsTest holds testdata/approvals/checks.txt: the tests that it names are there, and every check of the sections
 // about people is named.
 func TestEveryCheckHasItsTest(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	data, err := os.ReadFile("../testdata/approvals/checks.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // readBack undoes escape. It is written from the description of the escapes, not from their code.
@@ -72,6 +74,7 @@ func TestUnicodeVersion(t *testing.T) {
 
 // Every code point there is, in every mode: visible, and not changed by the way there and back.
 func TestEveryCodePoint(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	t.Parallel()
 	hidden := 0
 	for r := rune(0); r <= unicode.MaxRune; r++ {
@@ -213,6 +216,7 @@ func TestEscapeIsInjective(t *testing.T) {
 
 // A hostile text must not make the work grow faster than itself.
 func TestUnitsAreLinear(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	const n = 1 << 20
 	for _, s := range []string{"\u0301", " \u0301", "\u0301\u0302", "&a", "&", "@", "`", "<", "\n\u200b", "a\u0301\u0301\u0301"} {
 		count := 0

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/iofault"
 	"github.com/codemode-project/codemode/store"
 )
@@ -22,6 +23,7 @@ func long() bool { return os.Getenv("CODEMODE_LONG") != "" }
 // are no more: opening, reading, writing, where half of it gets to the disk, syncing, cutting, removing; alone, or with all
 // behind it.
 func TestEveryOperationFails(t *testing.T) {
+	hostile.NotRaced(t, "TestFaults and the outages race the writer")
 	disk := iofault.Install()
 	for _, lasting := range []bool{false, true} {
 		hits := map[string]int{}
@@ -129,6 +131,7 @@ func (p publish) Publish(_ context.Context, line []byte) error {
 // TestPowerLoss cuts the power at many moments of a run: what was synced is there, and of what was not any part, in any
 // order, the last of it torn. The record has to be whole behind each, with all that was acknowledged before.
 func TestPowerLoss(t *testing.T) {
+	hostile.NotRaced(t, "TestFaults and the outages race the writer")
 	for name, durability := range map[string]store.Sync{"full": store.Full, "normal": store.Normal} {
 		t.Run(name, func(t *testing.T) { powerLoss(t, durability) })
 	}

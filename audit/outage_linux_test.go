@@ -63,6 +63,7 @@ func bounds() (outage, answer, recovery time.Duration) {
 // As long as the record cannot be written, each call is refused before long, whatever else waits to be written; nobody
 // is kept busy by it. When it can be written again it is, and it says what was refused.
 func TestCallsAreRefusedForAsLongAsTheRecordIsAway(t *testing.T) {
+	t.Parallel() // it waits; each has a server of its own
 	for _, o := range outages(t) {
 		t.Run(o.name, func(t *testing.T) {
 			lasts, answer, recovery := bounds()
@@ -153,6 +154,7 @@ func TestCallsAreRefusedForAsLongAsTheRecordIsAway(t *testing.T) {
 
 // Whoever stops does not wait for a database that is away.
 func TestARecordThatIsAwayIsClosedBeforeLong(t *testing.T) {
+	t.Parallel() // it waits; each has a server of its own
 	for _, o := range outages(t) {
 		t.Run(o.name, func(t *testing.T) {
 			_, answer, _ := bounds()

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -172,6 +173,7 @@ func TestUntouched(t *testing.T) {
 // TestTampering makes one random change after the other to copies of a record, as somebody would who may do
 // everything with the file. Each has to be found, and the first entry it touched named.
 func TestTampering(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	rec := newRecorded(t, 260)
 	times := 64
 	if long() {
@@ -374,6 +376,7 @@ var tamperings = []struct {
 
 // TestFileTampering does the same to exported files of every format, whole and filtered.
 func TestFileTampering(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	rec := newRecorded(t, 130)
 	times := 25
 	if long() {

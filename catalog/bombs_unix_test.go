@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // processor is how much processor time this process has taken.
@@ -57,6 +58,7 @@ func objectOf(n int, key, value string) string {
 // TestBombs gives schemas and values from strangers that are made to cost much. A check ends within its steps, with an
 // error if that is not enough; nothing that reads a schema takes long.
 func TestBombs(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	const kb = 1 << 10
 	long := strings.Repeat("a", 500*kb)
 	keys := objectOf(60_000, "k", "1")

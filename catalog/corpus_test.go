@@ -16,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // The corpus are the schemas that real servers print: those of
@@ -64,6 +65,7 @@ func schemasOf(tool *catalog.Tool) []json.RawMessage {
 }
 
 func TestTheCorpusIsLargeAndDeclaredTheSameEveryTime(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	tools := corpus(t)
 	n := 0
 	for _, tool := range tools {
@@ -99,6 +101,7 @@ func TestTheCorpusIsLargeAndDeclaredTheSameEveryTime(t *testing.T) {
 // holds them against our checker, against Google's, and, as arguments and
 // results of the declared functions, against the TypeScript compiler.
 func TestArgumentsMadeFromSchemasFitOnAllSides(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	tools := corpus(t)
 	var use strings.Builder
 	use.WriteString("/// <reference path=\"codemode.d.ts\" />\n")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -152,6 +153,7 @@ declare const codemode: Codemode;
 }
 
 func TestDeclarationsAreDeterministic(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	text := catalog.Declarations(realCatalog(t).Tools())
 	for range 5 {
 		if catalog.Declarations(realCatalog(t).Tools()) != text {

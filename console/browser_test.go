@@ -19,6 +19,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // A browser is a real Chromium on the page.
@@ -30,6 +31,7 @@ type browser struct {
 // newBrowser starts a Chromium. Where there is none the test says so and ends.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
+	hostile.NotRaced(t, "a browser needs as long as ten other tests, and they make the same requests")
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if found, err := exec.LookPath(name); err == nil && path == "" {

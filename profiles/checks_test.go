@@ -6,11 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // TestEveryCheckHasItsTest holds testdata/profiles/checks.txt: the tests that it names are
 // there, and every check of the sections that profiles answer for is named.
 func TestEveryCheckHasItsTest(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	data, err := os.ReadFile("../testdata/profiles/checks.txt")
 	must(t, err)
 	declared := map[string]string{}

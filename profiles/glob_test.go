@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // TestGlobs is THREATS.md P02: one written grammar.
@@ -103,6 +105,7 @@ func TestFoldedGlobs(t *testing.T) {
 // TestGlobsAsAnOracleReadsThem compares doublestar, with what is put before it, to a translation into regular
 // expressions: stars in a row, empty alternatives and "/" are where doublestar alone says otherwise.
 func TestGlobsAsAnOracleReadsThem(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	m := maker{rand.New(rand.NewPCG(5, 6))}
 	for range 50_000 {
 		var p, s strings.Builder

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // underIn judges a path as the one condition of an allow rule, or of a deny rule if wide is set.
@@ -138,6 +140,7 @@ func checkUnder(t *testing.T, value string) result {
 // TestUnderHoldsForEveryReader makes paths of what is read differently: what an allow rule takes stays in the folder to
 // everybody, and what may be in the folder of a deny rule is not let pass.
 func TestUnderHoldsForEveryReader(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	m := maker{rand.New(rand.NewPCG(3, 4))}
 	judged := map[result]int{}
 	for range 20_000 {

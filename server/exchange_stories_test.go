@@ -176,6 +176,7 @@ func TestUpstreamsAskOverRoundTrips(t *testing.T) {
 
 // POLICY.md C1 over stdio: the client's end ends its calls.
 func TestTheEndOfASessionEndsItsCalls(t *testing.T) {
+	t.Parallel() // it waits
 	b := serveBusybody(t, false)
 	h := open(t, b.config(), server.Options{})
 	c := h.connect(nil, "2026-07-28")

@@ -469,6 +469,7 @@ func stacks() string {
 
 // A stop ends calls that wait for people and streams that wait for news, so that nothing keeps the listener.
 func TestStoppingWaitsForNobody(t *testing.T) {
+	t.Parallel() // it waits
 	h := open(t, asksForWrites, server.Options{})
 	handler, err := h.server.HTTP(server.HTTPOptions{})
 	if err != nil {

@@ -116,12 +116,14 @@ func value(text string) string {
 }
 
 func TestQuestionsOfUpstreamsReachTheCaller(t *testing.T) {
+	t.Parallel() // it waits
 	slowly := func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		time.Sleep(busyTime + time.Second) // longer than a call may take: a person's time does not count
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}}, nil
 	}
 	for _, stateless := range []bool{false, true} {
 		t.Run(fmt.Sprintf("stateless %v", stateless), func(t *testing.T) {
+			t.Parallel() // it waits
 			h := open(t, serveBusybody(t, stateless).config(), server.Options{})
 			state := ""
 			if stateless {

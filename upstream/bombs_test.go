@@ -9,11 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // TestResultBombs reads results of servers that are made to cost much. What it guards against takes minutes or
 // gigabytes.
 func TestResultBombs(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	const mb = 1 << 20
 	image := `{"type":"image","data":""}`
 	deep := func(n int, inner string) string { return strings.Repeat(`{"a":[`, n) + inner + strings.Repeat(`]}`, n) }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 // asFirst makes the test binary a command that prints 1, for the cold start.
@@ -20,6 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestSpeed(t *testing.T) {
+	hostile.NotRaced(t, "it measures times")
 	if testing.Short() {
 		t.Skip("it measures")
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // Most is the size in bytes of the largest text that codemode takes.
@@ -134,4 +135,13 @@ func Smaller(t Text, asks int, bad func(Text) bool) Text {
 func Raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// NotRaced skips a test under the race detector, which finds nothing in it for the reason why and makes it many times as
+// slow.
+func NotRaced(t testing.TB, why string) {
+	t.Helper()
+	if Raced() {
+		t.Skip(why + ": run it without -race")
+	}
 }

@@ -13,6 +13,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 func canonical(t testing.TB, text string) string {
@@ -288,6 +290,7 @@ func (w writer) change(v any) any {
 
 // Two texts have the same form if and only if they say the same.
 func TestSameFormSameValue(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	w := writer{rand.New(rand.NewPCG(5, 6))}
 	for range 1000 {
 		v := w.value(4)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 var seeds = []string{
@@ -228,6 +230,7 @@ func FuzzPointer(f *testing.F) {
 // Texts that take long where something is not proportional to their length. They are so large that comparing each key
 // with each, or going over all earlier texts for each text, would take many minutes, and run into the test's time limit.
 func TestHostileTexts(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	const size = 1 << 20
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	keys := manyKeys(8 * size)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/hostile"
 )
 
 func TestLine(t *testing.T) {
@@ -39,6 +41,7 @@ func TestLine(t *testing.T) {
 
 // Every code point, in each form.
 func TestNothingHiddenIsLeft(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine computes")
 	hidden := []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp}
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if !utf8.ValidRune(r) || r >= 0x40000 && r&0xfff != 0 && r>>12 != 0xe0 { // where all are alike: not assigned, or for private use

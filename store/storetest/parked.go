@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -315,6 +316,7 @@ func outcomes(t *testing.T, open opener) {
 
 // bounded has the oldest outcomes of a principal make way for new ones, by number and by bytes.
 func bounded(t *testing.T, open opener) {
+	hostile.NotRaced(t, "one goroutine fills the table")
 	at := newClock()
 	d := open(at.Now)
 	n := 0
