@@ -3,34 +3,46 @@
 package testwait
 
 import (
+	"iter"
 	"testing"
 	"time"
 )
 
-// bound is how long [Until] waits at most. Only a test that fails waits so long, so it is far beyond what a busy machine
-// needs under the race detector.
-const bound = 90 * time.Second
+// Bound is how long tests wait at most for what has to come. Only a test that fails waits so long, so it is far beyond
+// what a busy machine needs under the race detector.
+const Bound = 2 * time.Minute
 
-// Until waits until cond holds, and ends the test with what it waited for if it does not.
+// Until waits until cond holds, and ends the test with what it waited for if it does not within [Bound].
 func Until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	if !Holds(cond) {
-		t.Fatalf("waited %v in vain: %s", bound, what)
+		t.Fatalf("waited %v in vain: %s", Bound, what)
 	}
 }
 
-// Holds waits until cond holds and reports whether it does. It is for tests that say more than [Until] when it does not.
+// Holds waits until cond holds, for [Bound] at most, and reports whether it does. It is for tests that say more than
+// [Until] when it does not.
 func Holds(cond func() bool) bool {
-	return Within(bound, cond)
+	for range Polls(Bound) {
+		if cond() {
+			return true
+		}
+	}
+	return false
 }
 
-// Within is [Holds] with a bound of the caller's own.
-func Within(d time.Duration, cond func() bool) bool {
-	for end, pause := time.Now().Add(d), time.Millisecond; !cond(); pause = min(2*pause, 20*time.Millisecond) {
-		if time.Now().After(end) {
-			return cond() // once more: this goroutine may not have run for a while
+// Polls is a loop that looks again and again, with pauses, until it is left or d is over. Its last look comes after the
+// end of d, as the goroutine may not have run for a while.
+func Polls(d time.Duration) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		end, pause := time.Now().Add(d), time.Millisecond
+		for n := 0; ; n++ {
+			last := time.Now().After(end)
+			if !yield(n) || last {
+				return
+			}
+			time.Sleep(pause) // what is waited for may be another process, which no channel tells of
+			pause = min(2*pause, 20*time.Millisecond)
 		}
-		time.Sleep(pause)
 	}
-	return true
 }

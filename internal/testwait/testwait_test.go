@@ -45,17 +45,17 @@ func TestUntil(t *testing.T) {
 	})
 }
 
-// TestWithinLooksAtTheEnd: a goroutine that did not run until the time was over looks once more.
-func TestWithinLooksAtTheEnd(t *testing.T) {
+// TestPollsLooksAtTheEnd: a goroutine that did not run until the time was over looks once more.
+func TestPollsLooksAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks := 0
-		if !Within(time.Second, func() bool {
-			if looks++; looks == 1 {
+		for n := range Polls(time.Second) {
+			if looks++; n == 0 {
 				time.Sleep(time.Minute)
 			}
-			return looks == 2
-		}) {
-			t.Error("it did not look again")
+		}
+		if looks != 2 {
+			t.Errorf("it looked %d times", looks)
 		}
 	})
 }
