@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/google/go-cmp/cmp"
 )
@@ -89,10 +90,8 @@ func TestAServerThatStopsAnsweringIsReplaced(t *testing.T) {
 	if _, err := m.Call(ctx, "s", "echo", nil, upstream.CallOptions{}); err == nil {
 		t.Fatal("it answered")
 	}
-	for end := time.Now().Add(2 * patience); status(t, m, "s").Restarts == 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it was never replaced")
-		}
+	if !testwait.Holds(func() bool { return status(t, m, "s").Restarts != 0 }) {
+		t.Fatal("it was never replaced")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/google/go-cmp/cmp"
 )
@@ -60,7 +61,7 @@ func call(t testing.TB, m *upstream.Manager, server, tool, args string) (*upstre
 // eventually waits until the condition holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for range testwait.Polls(patience) {
 		if ok() {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -162,12 +163,9 @@ func TestNothingIsLeftWhenWeAreKilled(t *testing.T) {
 	}
 	_ = parent.Wait() // killed, as it should be
 	for i, pid := range running {
-		for end := time.Now().Add(patience); alive(pid); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Errorf("%s: process %d is left long after its parent was killed", servers[i].Name, pid)
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-				break
-			}
+		if !testwait.Holds(func() bool { return !alive(pid) }) {
+			t.Errorf("%s: process %d is left long after its parent was killed", servers[i].Name, pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
