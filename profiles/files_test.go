@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // folderOf makes a folder with files, and gives the configuration that they are.
@@ -119,15 +121,8 @@ func TestWatchFollowsAllFiles(t *testing.T) {
 	defer w.Close()
 	until := func(what string, holds func(c *Config) bool) {
 		t.Helper()
-		deadline := time.Now().Add(patience)
-		for {
-			if c := w.Config(); c != nil && w.Stale() == nil && holds(c) {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s is not in force; stale: %v", what, w.Stale())
-			}
-			time.Sleep(5 * time.Millisecond)
+		if !testwait.Holds(func() bool { c := w.Config(); return c != nil && w.Stale() == nil && holds(c) }) {
+			t.Fatalf("%s is not in force; stale: %v", what, w.Stale())
 		}
 	}
 	is := func(tool string, want Verdict) func(*Config) bool {
@@ -151,10 +146,7 @@ func TestWatchFollowsAllFiles(t *testing.T) {
 
 	// One broken file keeps the last good state of all of them.
 	write(t, f.Project, `{`)
-	deadline := time.Now().Add(patience)
-	for w.Stale() == nil && time.Now().Before(deadline) {
-		time.Sleep(5 * time.Millisecond)
-	}
+	testwait.Holds(func() bool { return w.Stale() != nil })
 	if err := w.Stale(); err == nil || !strings.Contains(err.Error(), ".codemode.json:1:") || !is("git__push", Deny)(w.Config()) {
 		t.Errorf("a broken project file: stale %v", err)
 	}
@@ -176,10 +168,8 @@ func TestABrokenProjectFileHoldsNothingUp(t *testing.T) {
 	}
 	until := func(what string, holds func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: not so; stale: %v", what, w.Stale())
-			}
+		if !testwait.Holds(holds) {
+			t.Fatalf("%s: not so; stale: %v", what, w.Stale())
 		}
 	}
 	stricter := strings.Replace(mine, `"allowlist"`, `"denylist": ["git__log"], "allowlist"`, 1)

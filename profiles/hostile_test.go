@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 var saves = flag.Int("saves", unlessRace(1000, 200), "hostile saves of a watched file")
@@ -71,11 +73,8 @@ func TestWatchHostileSaves(t *testing.T) {
 				write(t, path, version(n))
 			}
 			began := time.Now()
-			for w.Config().Limits.Calls != last || w.Stale() != nil {
-				if time.Since(began) > patience {
-					t.Fatalf("save %d: version %d is not in force, but %d, stale %v", n, last, w.Config().Limits.Calls, w.Stale())
-				}
-				time.Sleep(2 * time.Millisecond)
+			if !testwait.Holds(func() bool { return w.Config().Limits.Calls == last && w.Stale() == nil }) {
+				t.Fatalf("save %d: version %d is not in force, but %d, stale %v", n, last, w.Config().Limits.Calls, w.Stale())
 			}
 			took = append(took, time.Since(began))
 		}
