@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -21,7 +22,7 @@ import (
 func eventually(t *testing.T, what string, f func() error) {
 	t.Helper()
 	var err error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for range testwait.Polls(30 * time.Second) {
 		if err = f(); err == nil {
 			return
 		}
