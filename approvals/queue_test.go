@@ -258,9 +258,9 @@ func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 		if got := d.Ask(t.Context(), r, []Channel{q}, Options{Timeout: time.Minute}); got.Allowed || got.Code != CodeNoApprover {
 			t.Errorf("with only ben there, who may not answer: %+v", got)
 		}
-		got := asking(t.Context(), d, q, r)
-		boss := q.Sit("boss")
+		boss := q.Sit("boss") // before the question, which finds nobody otherwise
 		defer boss.Leave()
+		got := asking(t.Context(), d, q, r)
 		synctest.Wait()
 		open := boss.Pending()
 		if len(ben.Pending()) != 0 || len(open) != 1 {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // socketDir is a private folder with a short path.
@@ -115,15 +117,11 @@ func TestResponderOverASocket(t *testing.T) {
 	for err == nil {
 		_, err = person.Next()
 	}
-	for len(Sockets(dir)) == 1 { // until the seat is given up
+	testwait.Until(t, "the seat is given up", func() bool {
 		q.mu.Lock()
-		n := len(q.seats)
-		q.mu.Unlock()
-		if n == 0 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		defer q.mu.Unlock()
+		return len(q.seats) == 0 || len(Sockets(dir)) != 1
+	})
 	if a := <-asking(t.Context(), &d, q, write("/a")); a.Code != CodeNoApprover {
 		t.Errorf("with nobody there: %+v", a)
 	}

@@ -7,9 +7,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // terminals returns the two ends of a pseudo terminal: what a person's keys go into, and what a program reads.
@@ -46,11 +47,10 @@ func press(t *testing.T, keyboard *os.File, keys string) {
 // waiting waits until the program could read what was typed. TIOCINQ is the count of its bytes.
 func waiting(t *testing.T, program *os.File) {
 	t.Helper()
-	for range 1000 {
+	for range testwait.Polls(testwait.Bound) {
 		if n, err := unix.IoctlGetInt(int(program.Fd()), unix.TIOCINQ); err == nil && n > 0 {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 	t.Fatal("what was typed does not arrive")
 }
