@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -260,10 +261,8 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
+	if !testwait.Holds(ok) {
+		t.Fatalf("waited in vain for %s", what)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/upstream"
@@ -392,10 +393,8 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 
 	// A broken file changes nothing and says where it is broken.
 	write(strings.Replace(tightened, `"asklist"`, `"asklst"`, 1))
-	for deadline := time.Now().Add(10 * time.Second); e.Stale() == nil; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the broken file was not noticed")
-		}
+	if !testwait.Holds(func() bool { return e.Stale() != nil }) {
+		t.Fatal("the broken file was not noticed")
 	}
 	if got := value[refusal](t, e, "supervised", refused(`codemode.time__now({})`)); got.Reason != "denied" {
 		t.Errorf("under the broken file: got %+v, want the old rule", got)
@@ -404,10 +403,8 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 		t.Errorf("the log does not name the place and the way out:\n%s", text)
 	}
 	write(original)
-	for deadline := time.Now().Add(10 * time.Second); e.Stale() != nil; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the mended file was not noticed")
-		}
+	if !testwait.Holds(func() bool { return e.Stale() == nil }) {
+		t.Fatal("the mended file was not noticed")
 	}
 }
 
@@ -423,8 +420,8 @@ func TestARemovedProfileAllowsNothing(t *testing.T) {
 	e := open(t, "", func(o *codemode.Options) { o.ConfigPath = path })
 	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
 		put(`{"evaluation": {"profiles": {"other": {}}}}`)
-		for e.Config().Profile("supervised") != nil && ctx.Err() == nil {
-			time.Sleep(5 * time.Millisecond) // until the watcher has seen it
+		if !testwait.Holds(func() bool { return e.Config().Profile("supervised") == nil || ctx.Err() != nil }) {
+			t.Error("the watcher has not seen it")
 		}
 		return yes, nil
 	}}

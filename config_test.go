@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/preflight"
 )
 
@@ -33,10 +33,8 @@ func TestReloadLinesNameTheFile(t *testing.T) {
 		} {
 			before := len(log.String())
 			put(step.text)
-			for deadline := time.Now().Add(10 * time.Second); !strings.Contains(log.String()[before:], step.says); time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("%q is not in the log:\n%s", step.says, log.String())
-				}
+			if !testwait.Holds(func() bool { return strings.Contains(log.String()[before:], step.says) }) {
+				t.Fatalf("%q is not in the log:\n%s", step.says, log.String())
 			}
 			line, _, _ := strings.Cut(log.String()[before+strings.Index(log.String()[before:], step.says):], "\n")
 			if !strings.Contains(line, path) || strings.Contains(line, `file=""`) {

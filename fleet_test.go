@@ -24,6 +24,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -59,7 +60,7 @@ func (p *performed) hold(tool string) {
 // until waits until a tool was called.
 func (p *performed) until(t *testing.T, tool string) {
 	t.Helper()
-	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for range testwait.Polls(longWait) {
 		for what := range p.times() {
 			if strings.HasPrefix(what, tool+" ") {
 				return
@@ -188,7 +189,7 @@ func parked(t *testing.T, e *codemode.Evaluator, want int) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for range testwait.Polls(longWait) {
 		runs := map[string]string{}
 		asked, err := db.Pending(t.Context(), "")
 		if err != nil {
@@ -231,7 +232,7 @@ func answer(ctx context.Context, t *testing.T, q *approvals.Queue, not string) {
 
 func ended(t *testing.T, e *codemode.Evaluator, run string) *codemode.Ended {
 	t.Helper()
-	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for range testwait.Polls(longWait) {
 		if o, err := e.Ended(t.Context(), run, ""); err == nil {
 			return o
 		}
@@ -348,7 +349,7 @@ func (p *process) said() []string {
 
 func (p *process) until(t *testing.T, line string) {
 	t.Helper()
-	for deadline := time.Now().Add(longWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for range testwait.Polls(longWait) {
 		for _, said := range p.said() {
 			if said == line {
 				return

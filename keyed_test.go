@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -244,10 +244,8 @@ func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
 	up.until(t, "second")
 	_ = first.cmd.Process.Kill()
 	var orphans []*store.ParkedRun
-	for deadline := time.Now().Add(longWait); len(orphans) == 0; time.Sleep(20 * time.Millisecond) {
-		if orphans, err = db.Orphans(t.Context()); err != nil || time.Now().After(deadline) {
-			t.Fatalf("it is not found that the process died: %v", err)
-		}
+	if !testwait.Holds(func() bool { orphans, err = db.Orphans(t.Context()); return err != nil || len(orphans) > 0 }) || err != nil {
+		t.Fatalf("it is not found that the process died: %v", err)
 	}
 	if _, err := db.Reap(t.Context(), orphans[0].Run, "the one that is killed next"); err != nil {
 		t.Fatal(err)

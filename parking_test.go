@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 )
@@ -240,7 +241,7 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := 1
-	for deadline := time.Now().Add(longWait); left > 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for range testwait.Polls(longWait) {
 		claimable, err1 := db.ParkedRuns(t.Context())
 		orphans, err2 := db.Orphans(t.Context())
 		asked, err3 := db.Pending(t.Context(), "")
@@ -252,6 +253,9 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 			if _, err := db.ParkedRun(t.Context(), a.Run); err == nil {
 				left++
 			}
+		}
+		if left == 0 {
+			break
 		}
 	}
 	if left > 0 {
@@ -303,10 +307,8 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 				_, _ = e.Eval(t.Context(), codemode.Request{Code: fmt.Sprintf("return await codemode.up__second({n: %d})", n), Principal: principal})
 			})
 			begun := size(principal)
-			for until := time.Now().Add(longWait); size(principal) == begun && begun < 8; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(until) {
-					t.Fatalf("run %d of %s in life %d is not kept", n, principal, life)
-				}
+			if !testwait.Holds(func() bool { return size(principal) != begun || begun >= 8 }) {
+				t.Fatalf("run %d of %s in life %d is not kept", n, principal, life)
 			}
 		}
 		if life == 0 {
@@ -320,10 +322,8 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 			err := audit.Entries(t.Context(), db, store.Query{States: []string{audit.Parked}}, func(*audit.Entry) error { parked++; return nil })
 			return err == nil && parked == (life+1)*each+1
 		}
-		for until := time.Now().Add(longWait); !seen(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("not all runs of life %d were kept", life)
-			}
+		if !testwait.Holds(seen) {
+			t.Fatalf("not all runs of life %d were kept", life)
 		}
 		if anna, bert := size("anna"), size("bert"); anna != min(int64(life+1)*each, 8) || bert != 1 {
 			t.Errorf("in life %d there are %d runs of anna and %d of bert", life, anna, bert)

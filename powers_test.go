@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -191,9 +191,7 @@ func TestReloadDoesNotOpenWhatGivesPower(t *testing.T) {
 			h.write("config/codemode.json", `{"builtin": {"filesystem": {"root": "../desk"}}}`)
 			e := h.start("")
 			h.write("config/codemode.json", strings.ReplaceAll(config, "DIR", filepath.ToSlash(h.dir)))
-			for end := time.Now().Add(20 * time.Second); e.Stale() == nil && time.Now().Before(end); {
-				time.Sleep(10 * time.Millisecond)
-			}
+			testwait.Holds(func() bool { return e.Stale() != nil })
 			if err := e.Stale(); err == nil || !strings.Contains(err.Error(), "the root of the built-in filesystem is refused") {
 				t.Fatalf("got %v", err)
 			}

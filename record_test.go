@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -222,9 +223,12 @@ func TestNoRecordNoCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err = write("after.txt") // it may take a moment until it is known that the record is back
-	for end := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(end); r, err = write("after.txt") {
-		time.Sleep(50 * time.Millisecond)
-	}
+	testwait.Holds(func() bool {
+		if err != nil {
+			r, err = write("after.txt")
+		}
+		return err == nil
+	})
 	if err != nil {
 		t.Errorf("with the record back: %s", r.Text(err))
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/store/storetest"
@@ -364,11 +365,9 @@ func (s *schedule) write(change func(p *scheduledPolicy)) {
 
 // until waits for what comes by itself.
 func (s *schedule) until(what string, so func() bool) bool {
-	for deadline := time.Now().Add(longWait); !so(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.wrong("it never came to pass that %s", what)
-			return false
-		}
+	if !testwait.Holds(so) {
+		s.wrong("it never came to pass that %s", what)
+		return false
 	}
 	return true
 }
@@ -669,7 +668,7 @@ func (s *schedule) awaitParked() {
 		s.wrong("the store: %v", err)
 		return
 	}
-	for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range testwait.Polls(700 * time.Millisecond) {
 		if runs, _, err := db.ParkedSize(s.ctx, "", true); err != nil || runs > 0 {
 			return
 		}

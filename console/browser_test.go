@@ -20,6 +20,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A browser is a real Chromium on the page.
@@ -108,14 +109,13 @@ func (b *browser) fail(what string, why any) {
 // until waits until an expression of JavaScript is true, whatever page is there meanwhile.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		yes, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
-		if err == nil && yes {
-			return
-		}
-		if time.Now().After(end) {
-			b.fail("it did not come to pass that "+what, err)
-		}
+	var yes bool
+	var err error
+	if !testwait.Holds(func() bool {
+		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		return err == nil && yes
+	}) {
+		b.fail("it did not come to pass that "+what, err)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -106,10 +107,8 @@ func (w *world) waiting() int {
 // until waits for something that happens elsewhere.
 func (w *world) until(what string, so func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("it did not come to pass that %s", what)
-		}
+	if !testwait.Holds(so) {
+		w.t.Fatalf("it did not come to pass that %s", what)
 	}
 }
 

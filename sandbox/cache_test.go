@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // The guest is compiled once; then its machine code comes from the cache, as
@@ -31,13 +32,12 @@ func TestCompiledOnce(t *testing.T) {
 		to, _, err := openCache(dir, hash)
 		check(t, err)
 		// The tests of another package may be putting it there just now.
-		for range 100 {
+		for range testwait.Polls(testwait.Bound) {
 			check(t, errors.Join(os.RemoveAll(to.code), os.RemoveAll(to.sum)))
 			text, err := os.ReadFile(filepath.Join(from, "sum"))
 			if err = errors.Join(err, os.CopyFS(to.code, os.DirFS(filepath.Join(from, "code"))), os.WriteFile(to.sum, text, 0o600)); err == nil && to.state() == cacheGood {
 				break
 			}
-			time.Sleep(50 * time.Millisecond)
 		}
 	}
 	var reasons []string

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // parksIn makes a test binary a process that parks a run, writes its image to
@@ -86,9 +88,7 @@ func TestAParkedRunGoesOnAfterItsProcessWasKilled(t *testing.T) {
 	for id := 1; id <= 3; id++ {
 		r.Settle(id, json.RawMessage(fmt.Sprint(id)), nil)
 	}
-	for len(r.Open()) == 0 { // the fourth call
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(t, "the fourth call", func() bool { return len(r.Open()) > 0 })
 	r.Settle(4, nil, &Throw{Class: "ToolCallDeniedError", Message: "no", Props: map[string]any{"reason": "denied"}})
 	result, err := r.Wait()
 	want := `[[10,20,30],["a","v1","v2","v3"],"ToolCallDeniedErrordenied","timer","live"]`

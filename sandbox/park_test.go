@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // later leaves every call whose name ends in later to Settle.
@@ -228,9 +230,7 @@ func TestParkingGivenUpTooLate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for len(r.Open()) == 0 { // it has not made its call yet
-			time.Sleep(time.Millisecond)
-		}
+		testwait.Until(t, "it makes its call", func() bool { return len(r.Open()) > 0 })
 		r.Settle(1, json.RawMessage(`"answer"`), nil)
 		if res, err := r.Wait(); err != nil || string(res.Value) != `"answer"` {
 			t.Fatalf("round %d: got %s, %v", i, res.Value, err)

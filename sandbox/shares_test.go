@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // limited is an engine whose guests have so many bytes together.
@@ -58,17 +59,12 @@ func TestTheMemoryOfAllGuestsIsShared(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	if !testwait.Holds(func() bool {
 		mu.Lock()
-		n := len(refused)
-		mu.Unlock()
-		if n >= 5 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("%d were refused: %v", n, refused)
-			break
-		}
+		defer mu.Unlock()
+		return len(refused) >= 5
+	}) {
+		t.Error("five were not refused")
 	}
 	if held := e.memory.Held("anna"); held > 72<<20 {
 		t.Errorf("anna has %d MiB of 96", held>>20)

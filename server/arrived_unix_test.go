@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A near is one end of a pipe that comes from an address.
@@ -51,9 +52,7 @@ func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 	if _, err := client.Write([]byte("P")); err != nil {
 		t.Fatal(err)
 	}
-	for !arrived(first) { // the kernel takes it from one end to the other
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(t, "the kernel takes it from one end to the other", func() bool { return arrived(first) })
 	accepted := make(chan struct{})
 	go func() {
 		accept()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/store/storetest"
 )
@@ -20,10 +21,8 @@ const patience = 2 * time.Minute
 // waitFor waits until something is so.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
+	if !testwait.Holds(is) {
+		t.Fatalf("not within %v: %s", testwait.Bound, what)
 	}
 }
 

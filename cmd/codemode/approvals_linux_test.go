@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sys/unix"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A responder is codemode approvals on a terminal of its own.
@@ -58,16 +60,11 @@ func startResponder(t *testing.T, environment []string) *responder {
 // written, so a test looks for titles, which are always written whole.
 func (r *responder) see(what string) {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		text := r.out.String()[r.read:]
-		if i := strings.Index(text, what); i >= 0 {
-			r.read += i + len(what)
-			return
-		}
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%q was not shown:\n%q", what, text)
-		}
+	at := -1
+	if !testwait.Holds(func() bool { at = strings.Index(r.out.String()[r.read:], what); return at >= 0 }) {
+		r.t.Fatalf("%q was not shown:\n%q", what, r.out.String()[r.read:])
 	}
+	r.read += at + len(what)
 }
 
 // press presses keys with the pauses of a person.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -279,25 +280,27 @@ func TestAQuestionOfSeveralProcessesIsShownOnce(t *testing.T) {
 
 // S3.8: a screen that was opened by itself leaves when nobody has asked for a while; one that a person opened does not.
 func TestAScreenLeavesWhenItIsAlone(t *testing.T) {
-	for _, leave := range []bool{true, false} {
-		p := newTypist(t)
-		p.screen.leave = leave
-		quits := func(after time.Duration) bool {
-			p.clock = p.clock.Add(after)
-			_, cmd := p.screen.Update(tickMsg{})
-			return cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.QuitMsg"
+	synctest.Test(t, func(t *testing.T) { // the screen waits between two looks
+		for _, leave := range []bool{true, false} {
+			p := newTypist(t)
+			p.screen.leave = leave
+			quits := func(after time.Duration) bool {
+				p.clock = p.clock.Add(after)
+				_, cmd := p.screen.Update(tickMsg{})
+				return cmd != nil && fmt.Sprintf("%T", cmd()) == "tea.QuitMsg"
+			}
+			if quits(time.Hour) {
+				t.Error("it leaves a process that is there")
+			}
+			p.screen.Update(goneMsg{p.link})
+			if quits(time.Second) || quits(leaveAfter-time.Second) {
+				t.Error("it leaves at once")
+			}
+			if got := quits(2 * time.Second); got != leave {
+				t.Errorf("leaves: %v, want %v", got, leave)
+			}
 		}
-		if quits(time.Hour) {
-			t.Error("it leaves a process that is there")
-		}
-		p.screen.Update(goneMsg{p.link})
-		if quits(time.Second) || quits(leaveAfter-time.Second) {
-			t.Error("it leaves at once")
-		}
-		if got := quits(2 * time.Second); got != leave {
-			t.Errorf("leaves: %v, want %v", got, leave)
-		}
-	}
+	})
 }
 
 // H6: of five questions three are allowed and two refused, with keys alone; each answer is to the question that was chosen.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store/storetest"
 )
 
@@ -83,16 +84,17 @@ type pane struct {
 // see waits until all of parts stand on the screen.
 func (p *pane) see(parts ...string) string {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(30 * time.Millisecond) {
-		out, err := p.command("capture-pane", "-p", "-t", p.target).CombinedOutput()
-		text := string(out)
-		if err == nil && !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) }) {
-			return text
-		}
-		if time.Now().After(deadline) {
-			p.t.Fatalf("not all of %q was shown: %v\n%s", parts, err, text)
-		}
+	var text string
+	var err error
+	if !testwait.Holds(func() bool {
+		var out []byte
+		out, err = p.command("capture-pane", "-p", "-t", p.target).CombinedOutput()
+		text = string(out)
+		return err == nil && !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
+	}) {
+		p.t.Fatalf("not all of %q was shown: %v\n%s", parts, err, text)
 	}
+	return text
 }
 
 // press presses keys as tmux calls them, like a person who sees what a key has done before pressing the next one; what begins with a
@@ -107,8 +109,10 @@ func (p *pane) press(keys ...string) {
 		} else {
 			p.run("send-keys", "-t", p.target, k)
 		}
-		for deadline := time.Now().Add(20 * time.Second); p.timeless() == before && time.Now().Before(deadline); {
-			time.Sleep(30 * time.Millisecond)
+		for range testwait.Polls(20 * time.Second) { // a key that changes nothing is no failure here
+			if p.timeless() != before {
+				break
+			}
 		}
 	}
 }
@@ -327,10 +331,8 @@ func TestResponderStartsByItself(t *testing.T) {
 				t.Errorf("the keys go somewhere else now:\n%s", active)
 			}
 			if s.session.Close(); tt.file == "" { // when nobody asks any more the window goes away
-				for deadline := time.Now().Add(60 * time.Second); strings.Contains(m.run("list-windows", "-t", "main"), "approvals"); time.Sleep(100 * time.Millisecond) {
-					if time.Now().After(deadline) {
-						t.Fatal("the window stays")
-					}
+				if !testwait.Holds(func() bool { return !strings.Contains(m.run("list-windows", "-t", "main"), "approvals") }) {
+					t.Fatal("the window stays")
 				}
 			}
 		})
@@ -342,13 +344,12 @@ func TestResponderStartsByItself(t *testing.T) {
 		s := serveIn(t, append(m.environment, "CODEMODE_RESPONDER=auto", "TMUX_TMPDIR="+filepath.Dir(m.socket)), "")
 		done := s.run(program)
 		var other string
-		for deadline := time.Now().Add(20 * time.Second); other == ""; time.Sleep(50 * time.Millisecond) {
-			if all, _ := filepath.Glob(filepath.Join(filepath.Dir(m.socket), "tmux-*", "default")); len(all) == 1 {
-				other = all[0]
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("no tmux was started:\n%s", s.log.String())
-			}
+		if !testwait.Holds(func() bool {
+			all, _ := filepath.Glob(filepath.Join(filepath.Dir(m.socket), "tmux-*", "default"))
+			other = strings.Join(all, "")
+			return len(all) == 1
+		}) {
+			t.Fatalf("no tmux was started:\n%s", s.log.String())
 		}
 		own := &multiplexer{t: t, socket: other, environment: m.environment}
 		t.Cleanup(func() { _ = own.command("kill-server").Run() })

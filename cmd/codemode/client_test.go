@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // These tests drive `codemode serve` with the TypeScript SDK's client over
@@ -360,11 +362,8 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 
 	// A broken file: the old rules hold, and the log says where.
 	evaluation("{\n\"profiles\": {\"p\": {\"allowlst\": []}}}")
-	deadline := time.Now().Add(10 * time.Second)
 	where := regexp.MustCompile(`codemode\.json:\d+:\d+`)
-	for !where.MatchString(c.log.String()) && time.Now().Before(deadline) {
-		time.Sleep(50 * time.Millisecond)
-	}
+	testwait.Holds(func() bool { return where.MatchString(c.log.String()) })
 	if log := c.log.String(); !where.MatchString(log) || !strings.Contains(log, "allowlist") {
 		t.Errorf("the log does not name line, column and the right word:\n%s", log)
 	}

@@ -5,9 +5,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A person who starts the server on a terminal reads a link there; it opens the page.
@@ -41,15 +41,15 @@ func TestConsoleLinkOnTheTerminal(t *testing.T) {
 		}
 	}()
 	link := ""
-	for end := time.Now().Add(30 * time.Second); link == ""; time.Sleep(20 * time.Millisecond) {
+	if !testwait.Holds(func() bool {
 		for _, word := range strings.Fields(shown.String()) {
 			if base, secret, ok := strings.Cut(word, "/console/login#"); ok && strings.HasPrefix(base, "http://127.0.0.1:") && len(secret) == 26 {
 				link = word
 			}
 		}
-		if time.Now().After(end) {
-			t.Fatalf("the terminal shows %q", shown)
-		}
+		return link != ""
+	}) {
+		t.Fatalf("the terminal shows %q", shown)
 	}
 	base, secret, _ := strings.Cut(link, "/login#")
 	p := &person{t: t, base: base}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A page answers what every process asks that shares its store, also one that serves no page itself.
@@ -26,12 +27,11 @@ func TestThePageShowsWhatOtherProcessesAsk(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); ; {
 		answer := runs(t, client, writesAFile)
 		var open struct{ Pending []console.Asked }
-		for len(open.Pending) == 0 && len(answer) == 0 {
-			if time.Now().After(end) {
-				t.Fatalf("the page shows nothing, and the program goes on: %s", asks.log)
-			}
-			time.Sleep(50 * time.Millisecond)
+		if !testwait.Holds(func() bool {
 			p.send("GET", "/api/pending", nil, &open)
+			return len(open.Pending) > 0 || len(answer) > 0
+		}) {
+			t.Fatalf("the page shows nothing, and the program goes on: %s", asks.log)
 		}
 		var got console.Result
 		if len(open.Pending) == 1 {

@@ -16,13 +16,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -114,16 +114,15 @@ func (p *person) code(environment []string, says string) string {
 // one waits for the one question that is open.
 func (p *person) one() console.Asked {
 	p.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		var got struct{ Pending []console.Asked }
+	var got struct{ Pending []console.Asked }
+	if !testwait.Holds(func() bool {
+		got.Pending = nil
 		p.send("GET", "/api/pending", nil, &got)
-		if len(got.Pending) == 1 {
-			return got.Pending[0]
-		}
-		if time.Now().After(end) {
-			p.t.Fatalf("%d questions are open, want one", len(got.Pending))
-		}
+		return len(got.Pending) == 1
+	}) {
+		p.t.Fatalf("%d questions are open, want one", len(got.Pending))
 	}
+	return got.Pending[0]
 }
 
 func (p *person) allow(a console.Asked, wait string) console.Result {
@@ -189,10 +188,8 @@ func (h *house) start() {
 	h.cmd, h.over = cmd, make(chan struct{})
 	go func() { defer close(h.over); _ = cmd.Wait() }()
 	h.t.Cleanup(func() { cmd.Process.Kill(); <-h.over })
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(h.log.String(), "codemode console opens it"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			h.t.Fatalf("no page was announced:\n%s", h.log)
-		}
+	if !testwait.Holds(func() bool { return strings.Contains(h.log.String(), "codemode console opens it") }) {
+		h.t.Fatalf("no page was announced:\n%s", h.log)
 	}
 }
 
@@ -309,13 +306,7 @@ func (h *house) parked(run string) {
 	h.t.Helper()
 	db := h.store()
 	defer db.Close()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := db.ParkedRun(h.t.Context(), run); err == nil {
-			return
-		} else if time.Now().After(end) {
-			h.t.Fatalf("the run was not parked: %v", err)
-		}
-	}
+	testwait.Until(h.t, "the run is parked", func() bool { _, err := db.ParkedRun(h.t.Context(), run); return err == nil })
 }
 
 // S2.2, S5.2: the process is killed while a question is open. Another one shows it, a person answers, and the program goes on there.
@@ -339,21 +330,17 @@ func TestConsoleAfterAKill(t *testing.T) {
 	if got := p.allow(again, ""); !got.OK {
 		t.Fatalf("allowed: %+v", got)
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if text, err := os.ReadFile(filepath.Join(h.files, "a.md")); err == nil && string(text) == "x" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the call was not made; the log says:\n%s", h.log)
-		}
+	if !testwait.Holds(func() bool {
+		text, err := os.ReadFile(filepath.Join(h.files, "a.md"))
+		return err == nil && string(text) == "x"
+	}) {
+		t.Fatalf("the call was not made; the log says:\n%s", h.log)
 	}
 	db := h.store()
 	defer db.Close()
 	var kept *store.Outcome
-	for end := time.Now().Add(30 * time.Second); kept == nil; time.Sleep(50 * time.Millisecond) {
-		if kept, _ = db.Outcome(t.Context(), asked.Run, ""); kept == nil && time.Now().After(end) {
-			t.Fatalf("the run did not end; the log says:\n%s", h.log)
-		}
+	if !testwait.Holds(func() bool { kept, _ = db.Outcome(t.Context(), asked.Run, ""); return kept != nil }) {
+		t.Fatalf("the run did not end; the log says:\n%s", h.log)
 	}
 	if kept.State != "finished" || !strings.Contains(string(kept.Body), `\"written\"`) {
 		t.Errorf("the run came to %s: %s", kept.State, kept.Body)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // doctorHere runs codemode doctor --approvals in a home of its own.
@@ -59,7 +60,7 @@ func (d *doctorHere) want(out string, lines ...string) {
 func (d *doctorHere) respond(after time.Duration, said approvals.Said) {
 	dir := filepath.Join(d.home, "codemode", "approvals")
 	go func() {
-		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for range testwait.Polls(30 * time.Second) {
 			for _, path := range approvals.Sockets(dir) {
 				r, err := approvals.Respond(d.t.Context(), path)
 				if err != nil {

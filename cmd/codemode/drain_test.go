@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // An effects is an upstream that counts what it did, by task, and can be made to wait.
@@ -229,10 +231,8 @@ func (s *served) signal() {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); s.probe("/readyz") == http.StatusOK; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("it is still ready:\n%s", s.log)
-		}
+	if !testwait.Holds(func() bool { return s.probe("/readyz") != http.StatusOK }) {
+		s.t.Fatalf("it is still ready:\n%s", s.log)
 	}
 }
 
@@ -406,10 +406,8 @@ func TestACallWithAKeyGoesOnWithoutItsClient(t *testing.T) {
 				}
 				go func() { answered <- c.eval(context.WithoutCancel(t.Context()), program, key, "") }()
 				again := func() bool { return strings.Contains(s.log.String(), "a request came again") }
-				for deadline := time.Now().Add(time.Minute); !again(); time.Sleep(10 * time.Millisecond) {
-					if time.Now().After(deadline) {
-						t.Fatalf("it did not come again:\n%s", s.log)
-					}
+				if !testwait.Holds(again) {
+					t.Fatalf("it did not come again:\n%s", s.log)
 				}
 				up.end()
 				if got := <-answered; got.err != nil || got.failed || !strings.HasPrefix(got.text, "2\n") {

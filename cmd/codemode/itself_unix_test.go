@@ -16,6 +16,7 @@ import (
 // TestCodemodeBehindItselfStartsNothing: whatever stands between, only the outer one starts its servers. Each start writes
 // down the mark of the codemode that started it.
 func TestCodemodeBehindItselfStartsNothing(t *testing.T) {
+	endToEnd(t)
 	for _, tt := range []struct {
 		title, script string
 		env           map[string]string

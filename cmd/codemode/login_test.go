@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/hosted"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // growing is an output that can be read while it is written, by many.
@@ -65,10 +66,8 @@ func logIn(t *testing.T, config string) (code int, said string) {
 	go func() {
 		over <- Main(ctx, []string{"login", "linear", "--no-browser", "--config", config}, streams{in: strings.NewReader(""), out: out, err: errs})
 	}()
-	for end := time.Now().Add(20 * time.Second); !strings.HasSuffix(out.String(), "\n"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no address was printed: %s", errs)
-		}
+	if !testwait.Holds(func() bool { return strings.HasSuffix(out.String(), "\n") }) {
+		t.Fatalf("no address was printed: %s", errs)
 	}
 	address := strings.TrimSpace(out.String())
 	if u, err := url.Parse(address); err != nil || u.Query().Get("code_challenge") == "" {

@@ -59,11 +59,12 @@ func endToEnd(t *testing.T) {
 }
 
 // smoke are the end-to-end tests that run with the race detector too.
-var smoke = []string{"TestServeOverHTTP", "TestThePageShowsWhatOtherProcessesAsk"}
+var smoke = []string{"TestServeOverHTTP", "TestServeOverStdio", "TestThePageShowsWhatOtherProcessesAsk"}
 
 // TestStories runs the stories of testdata/stories: whole commands on whole
 // files, and what they print.
 func TestStories(t *testing.T) {
+	endToEnd(t)
 	testdata, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)

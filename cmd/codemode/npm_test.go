@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // eightServers are those of testdata/npm, with how many tools each has. What
@@ -198,15 +200,14 @@ func TestOneProgramUsesFiveRealServers(t *testing.T) {
 	// It lists more tools once it knows that its client can be asked: after the
 	// session has begun, with tools/list_changed.
 	t.Run("a list of tools that changes is followed", func(t *testing.T) {
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-			r := c.run("codemode_eval", `return (await codemode.search_tools({ query: "everything", limit: 200 })).some(t => t.name === "everything__trigger_elicitation_request")`, "none")
+		var r reply
+		for range testwait.Polls(testwait.Bound) {
+			r = c.run("codemode_eval", `return (await codemode.search_tools({ query: "everything", limit: 200 })).some(t => t.name === "everything__trigger_elicitation_request")`, "none")
 			if strings.HasPrefix(r.Text, "true") {
 				return
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the tool that was added later is not found: %s", r.Text)
-			}
 		}
+		t.Fatalf("the tool that was added later is not found: %s", r.Text)
 	})
 }
 

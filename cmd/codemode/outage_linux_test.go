@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // An outage is a record that cannot be written for a while. begin returns what the key "store" says, and how the outage
@@ -127,7 +128,7 @@ func TestWhoCallsIsAnsweredWhileTheRecordIsAway(t *testing.T) {
 
 // listens waits until it is announced where clients are served.
 func (h *house) listens() string {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range testwait.Polls(30 * time.Second) {
 		if found := listeningAt.FindStringSubmatch(h.log.String()); found != nil {
 			return found[1]
 		}
@@ -231,7 +232,7 @@ func (l *load) leave() {
 
 // until waits until one call of each kind is so; report says what did not come.
 func (l *load) until(within time.Duration, is func(*answered) bool) {
-	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range testwait.Polls(within) {
 		found := map[string]bool{}
 		l.mu.Lock()
 		for i := range l.calls {

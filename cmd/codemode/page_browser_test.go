@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // slowly is how long something may take on a machine that is busy with other things.
@@ -125,14 +127,13 @@ func (b *tab) fail(what string, why any) {
 // until waits until an expression of JavaScript is true, whatever page is there meanwhile.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(slowly); ; time.Sleep(50 * time.Millisecond) {
-		yes, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
-		if err == nil && yes {
-			return
-		}
-		if time.Now().After(end) {
-			b.fail("it did not come to pass that "+what, err)
-		}
+	var yes bool
+	var err error
+	if !testwait.Holds(func() bool {
+		yes, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		return err == nil && yes
+	}) {
+		b.fail("it did not come to pass that "+what, err)
 	}
 }
 
@@ -235,15 +236,15 @@ func (h *house) tells() {
 // link is a login link that codemode console prints.
 func (h *house) link(args ...string) string {
 	h.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		out, err := h.command(append([]string{"console"}, args...)...)
-		if err == nil && strings.Contains(out, "/login#") {
-			return strings.TrimSpace(out)
-		}
-		if time.Now().After(end) {
-			h.t.Fatalf("codemode console: %v: %s\n%s", err, out, h.log)
-		}
+	var out string
+	var err error
+	if !testwait.Holds(func() bool {
+		out, err = h.command(append([]string{"console"}, args...)...)
+		return err == nil && strings.Contains(out, "/login#")
+	}) {
+		h.t.Fatalf("codemode console: %v: %s\n%s", err, out, h.log)
 	}
+	return strings.TrimSpace(out)
 }
 
 // enter logs in with a link.
@@ -502,16 +503,15 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	}
 	list := func(n int) {
 		t.Helper()
-		for end := time.Now().Add(slowly); ; time.Sleep(100 * time.Millisecond) {
+		var got int
+		var err error
+		for range testwait.Polls(slowly) {
 			b.do("load the list", chromedp.Navigate(origin+home))
-			got, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".ask").length`))
-			if err == nil && got == n {
+			if got, err = chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll(".ask").length`)); err == nil && got == n {
 				return
 			}
-			if time.Now().After(end) {
-				b.fail(fmt.Sprintf("%d questions, want %d", got, n), err)
-			}
 		}
+		b.fail(fmt.Sprintf("%d questions, want %d", got, n), err)
 	}
 
 	// done loads the list until it says that the last answer was carried out.

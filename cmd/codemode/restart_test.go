@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -77,13 +78,12 @@ func (h *house) ended(run string) *store.Outcome {
 	h.t.Helper()
 	db := h.store()
 	defer db.Close()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if kept, err := db.Outcome(h.t.Context(), run, ""); err == nil {
-			return kept
-		} else if time.Now().After(end) {
-			h.t.Fatalf("the run did not end: %v; the log says:\n%s", err, h.log)
-		}
+	var kept *store.Outcome
+	var err error
+	if !testwait.Holds(func() bool { kept, err = db.Outcome(h.t.Context(), run, ""); return err == nil }) {
+		h.t.Fatalf("the run did not end: %v; the log says:\n%s", err, h.log)
 	}
+	return kept
 }
 
 // The time of a question goes on while its process is gone, and is over when people were told that it is.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/pgtest"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // Two replicas behind one store are restarted one after the other, again and again, under load, by clients of both
@@ -145,9 +146,7 @@ func rollingRestart(t *testing.T, store string, restarts int, killed bool) {
 	for range restarts {
 		for i := range replicas {
 			before := answers.Load()
-			for until := time.Now().Add(time.Minute); answers.Load() < before+2*int64(clients) && time.Now().Before(until); {
-				time.Sleep(10 * time.Millisecond) // until there is load
-			}
+			testwait.Holds(func() bool { return answers.Load() >= before+2*int64(clients) }) // there is load
 			old := replicas[i].Load()
 			if killed {
 				_ = old.cmd.Process.Kill()

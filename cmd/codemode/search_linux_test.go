@@ -22,6 +22,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // The settings of the search. Each is an environment variable.
@@ -391,16 +392,12 @@ func (w *searcher) start() error {
 		close(ended)
 	}(w.cmd.Process, w.ended)
 	if transport == nil {
-		url := ""
-		for deadline := time.Now().Add(searchSilent); url == ""; time.Sleep(10 * time.Millisecond) {
-			if found := listeningAt.FindStringSubmatch(log.String()); found != nil {
-				url = found[1]
-			} else if time.Now().After(deadline) {
-				return fmt.Errorf("it does not listen:\n%s", log)
-			}
+		var found []string
+		if !testwait.Holds(func() bool { found = listeningAt.FindStringSubmatch(log.String()); return found != nil }) {
+			return fmt.Errorf("it does not listen:\n%s", log)
 		}
 		web := &http.Client{Transport: withToken(searchToken)}
-		transport = &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: web, MaxRetries: -1}
+		transport = &mcp.StreamableClientTransport{Endpoint: found[1], HTTPClient: web, MaxRetries: -1}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), searchSilent)
 	defer cancel()

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // A served is `codemode serve --http` in a process of its own.
@@ -39,15 +41,12 @@ func serveOverHTTP(t *testing.T, address string, environment []string, flags ...
 	}
 	t.Cleanup(func() { s.cmd.Process.Kill() })
 	go func() { s.ended <- s.cmd.Wait() }()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if found := listeningAt.FindStringSubmatch(s.log.String()); found != nil {
-			s.url = found[1]
-			return s
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not listen:\n%s", s.log)
-		}
+	var found []string
+	if !testwait.Holds(func() bool { found = listeningAt.FindStringSubmatch(s.log.String()); return found != nil }) {
+		t.Fatalf("it does not listen:\n%s", s.log)
 	}
+	s.url = found[1]
+	return s
 }
 
 // connect connects a client on a version of the protocol; token "" sends none.

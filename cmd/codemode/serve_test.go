@@ -45,6 +45,7 @@ func serveTestUpstream() {
 // command is the test binary as codemode, in a home of its own.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	endToEnd(t)
 	home := t.TempDir()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asCommand+"=codemode", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+testCache(), "CODEMODE_CONFIG=")

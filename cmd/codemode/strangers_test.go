@@ -26,6 +26,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/bench"
+	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
@@ -154,6 +155,7 @@ var byChance = regexp.MustCompile(`(?m)^(codemode: (warn|info): upstream is |   
 // TestStrangersWords says the same in every command with plain words and with hostile ones. No line is added, and nothing that
 // moves a cursor, turns text around or hides it is printed.
 func TestStrangersWords(t *testing.T) {
+	hostile.NotRaced(t, "one goroutine runs commands")
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
 		t.Setenv(name, t.TempDir())
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/codemode-project/codemode/internal/testwait"
 )
 
 // openTerminal makes a pseudo terminal: what is written to keys is typed on it.
@@ -65,10 +67,8 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 			}()
 			// What is typed before the question is shown is thrown away.
 			keys.WriteString("yes\n")
-			for deadline := time.Now().Add(20 * time.Second); !strings.Contains(err.String(), "write_file"); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("nothing was asked:\n%s%s", out.String(), err.String())
-				}
+			if !testwait.Holds(func() bool { return strings.Contains(err.String(), "write_file") }) {
+				t.Fatalf("nothing was asked:\n%s%s", out.String(), err.String())
 			}
 			if _, missing := os.Stat(filepath.Join(root, "open.md")); missing == nil {
 				t.Error("the file was written before anybody said yes")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
 )
 
@@ -95,9 +96,7 @@ func measureMemory(t *testing.T) {
 // awaitGoroutines waits until at most n are left.
 func awaitGoroutines(t *testing.T, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > n; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines are left, want at most %d", runtime.NumGoroutine(), n)
-		}
+	if !testwait.Holds(func() bool { return runtime.NumGoroutine() <= n }) {
+		t.Fatalf("%d goroutines are left, want at most %d", runtime.NumGoroutine(), n)
 	}
 }
