@@ -97,6 +97,19 @@ func (b *browser) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// visit navigates, again and again if Chromium gives the navigation up (net::ERR_ABORTED): under load one that the page
+// before has begun, such as by a form, may end it.
+func visit(url string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		for {
+			err := chromedp.Do(ctx, chromedp.Navigate(url))
+			if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "ERR_ABORTED") {
+				return err
+			}
+		}
+	})
+}
+
 func (b *browser) fail(what string, why any) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)

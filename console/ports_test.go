@@ -164,7 +164,7 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	w := newWorld(t)
 	n := newNeighbour(t)
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.do("log in", visit(w.c.Link(anna)))
 	b.until("the page is live", `document.getElementById("link").textContent.startsWith("Live")`)
 	answers := w.ask(call())
 	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
@@ -179,10 +179,10 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		n.serves("<!doctype html><title>neighbour</title>", tossed...)
 		for _, at := range []string{"/", "/s", "/s/", "/s/x/", "/login", "/rules", "/api/session", "/api/events", "/console/s/", "/static/console.css"} {
-			other.do("visit another port", chromedp.Navigate("http://"+host+":"+n.port+at))
+			other.do("visit another port", visit("http://"+host+":"+n.port+at))
 		}
 		n.serves(fmt.Sprintf(attacks, w.origin), tossed...)
-		other.do("visit its page", chromedp.Navigate("http://"+host+":"+n.port+"/attack"))
+		other.do("visit its page", visit("http://"+host+":"+n.port+"/attack"))
 		other.until("it has tried everything", `window.done !== undefined`)
 		read, err := chromedp.Run(other.ctx, chromedp.Evaluate[string](`window.done.filter((x) => !x.startsWith("script /static/")).join("\n")`))
 		if err != nil || read != "" {
@@ -196,7 +196,7 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 
 	// A link from there leads a person to the page, and takes nothing along. Nor does leaving the page for there.
 	n.serves(fmt.Sprintf(`<!doctype html><a id="in" href="%s/rules?profile=p&allow=x__y">in</a>`, w.origin), tossed...)
-	other.do("follow a link from there", chromedp.Navigate("http://127.0.0.1:"+n.port+"/link"), chromedp.Click(chromedp.CSS("#in")))
+	other.do("follow a link from there", visit("http://127.0.0.1:"+n.port+"/link"), chromedp.Click(chromedp.CSS("#in")))
 	other.until("the page is there, in the session", `location.pathname.startsWith("/s/") && location.search.startsWith("?profile=p") && document.querySelector(".propose") !== null`)
 	n.serves("<!doctype html><title>neighbour</title>")
 	other.do("leave for there", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
@@ -216,7 +216,7 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 	}
 
 	// The page works all the same, with the cookies of the other port beside its own.
-	b.do("load the page again", chromedp.Navigate(w.origin+"/"))
+	b.do("load the page again", visit(w.origin+"/"))
 	b.until("the question is there", `location.pathname.startsWith("/s/") && document.querySelectorAll("article.ask").length === 1`)
 	b.settle()
 	b.do("allow it", chromedp.Click(chromedp.CSS(`article.ask button.yes`)))
@@ -231,13 +231,13 @@ func TestAnotherPortGetsNoSession(t *testing.T) {
 			bomb = append(bomb, fmt.Sprintf("bomb%d-%d=%s; Path=/; Secure; Max-Age=3600", i, j, strings.Repeat("x", 3000)))
 		}
 		n.serves("<!doctype html><title>neighbour</title>", bomb...)
-		other.do("visit a port that fills the jar", chromedp.Navigate("http://127.0.0.1:"+n.port+"/bomb"))
+		other.do("visit a port that fills the jar", visit("http://127.0.0.1:"+n.port+"/bomb"))
 	}
 	n.serves("<!doctype html><title>neighbour</title>")
-	b.do("log in again", chromedp.Navigate("about:blank"), chromedp.Navigate(w.c.Link(anna)))
+	b.do("log in again", visit("about:blank"), visit(w.c.Link(anna)))
 	b.until("the page is there", `location.pathname.startsWith("/s/") && document.querySelector(".empty") !== null`)
 	path, cookie, csrf = b.secrets()
-	other.do("visit that port again", chromedp.Navigate("http://127.0.0.1:"+n.port+"/again"))
+	other.do("visit that port again", visit("http://127.0.0.1:"+n.port+"/again"))
 	if path == "" || cookie == "" || csrf == "" || n.holds("/again") == "" || n.holds(path) != "" || n.holds(cookie) != "" || n.holds(csrf) != "" {
 		t.Error("another port got a half of the second session, or nothing")
 	}
@@ -251,7 +251,7 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.noScript()
 	link := w.c.Link(anna)
-	b.do("come over a link from elsewhere", chromedp.Navigate(w.origin+"/console/rules?profile=p&allow=x__y"), chromedp.WaitVisible(chromedp.CSS("#secret")))
+	b.do("come over a link from elsewhere", visit(w.origin+"/console/rules?profile=p&allow=x__y"), chromedp.WaitVisible(chromedp.CSS("#secret")))
 	b.do("log in", chromedp.SendKeys(chromedp.CSS("#secret"), link), chromedp.Click(chromedp.CSS("form.login button")))
 	b.until("the page that the link led to is there", `/^\/console\/s\/[A-Z2-7]{26}\/rules$/.test(location.pathname) && document.querySelector(".propose") !== null`)
 	path, cookie, csrf := b.secrets()
@@ -265,18 +265,18 @@ func TestWithoutAScriptInABrowser(t *testing.T) {
 	saves(b, w)
 	n.serves("<!doctype html><title>neighbour</title>")
 	for _, at := range []string{"/", "/console/s/", "/console/rules"} {
-		b.do("visit another port", chromedp.Navigate("http://127.0.0.1:"+n.port+at))
+		b.do("visit another port", visit("http://127.0.0.1:"+n.port+at))
 	}
 	for _, secret := range []string{path, cookie, csrf} {
 		if got := n.holds(secret); got != "" || n.requests() < 3 {
 			t.Errorf("another port got %s", got)
 		}
 	}
-	b.do("back to the page", chromedp.Navigate(w.origin+"/console/s/"+path+"/"))
+	b.do("back to the page", visit(w.origin+"/console/s/"+path+"/"))
 	b.until("the session goes on", `document.querySelector("form.who") !== null`)
 	b.do("log out", chromedp.Click(chromedp.CSS(`form.who button:not([hidden])`)))
 	b.until("the login is there", `location.pathname === "/console/login"`)
-	b.do("the page that was open", chromedp.Navigate(w.origin+"/console/s/"+path+"/"))
+	b.do("the page that was open", visit(w.origin+"/console/s/"+path+"/"))
 	b.until("the session is over", `document.querySelector("#secret") !== null`)
 }
 
@@ -311,7 +311,7 @@ func TestTheConfirmPageInABrowser(t *testing.T) {
 	w := newWorld(t)
 	w.rules.text = "{\n  \"evaluation\": {\n    \"profiles\": {\"work\": {\"allowlist\": [\"time__now\"]}}\n  }\n}\n"
 	b := newBrowser(t)
-	b.do("log in", chromedp.Navigate(w.c.Link(anna)))
+	b.do("log in", visit(w.c.Link(anna)))
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
 	changed := strings.Replace(w.rules.text, `["time__now"]`, `["time__now", "filesystem__*"]`, 1)
 	b.do("the rules", chromedp.Click(chromedp.CSS(`nav a[href$="/rules"]`)), chromedp.WaitVisible(chromedp.CSS("#text-0")))
