@@ -162,7 +162,7 @@ func TestAServerThatExitsAtOnceIsExplained(t *testing.T) {
 func TestFlappingIsTriedEverMoreSeldom(t *testing.T) {
 	before := runtime.NumGoroutine()
 	m := manage(t, upstream.Options{}, fakeServer(t, "s", "flaps"))
-	time.Sleep(4 * time.Second)
+	time.Sleep(4 * time.Second) // how often a process is started in this time is counted
 	eventually(t, "it is started again", func() bool { return status(t, m, "s").Restarts > 0 })
 	if n := status(t, m, "s").Restarts; n > 8 {
 		t.Errorf("%d restarts in 4 s, want a few and not more", n)
@@ -225,7 +225,7 @@ func TestChangesOfTheListAreFollowed(t *testing.T) {
 	eventually(t, "the second list is there", func() bool { return described("s") == "list 2" })
 	eventually(t, "the storm's second list is there", func() bool { return described("storm") == "list 2" })
 	eventually(t, "the broken list is noticed", func() bool { return status(t, m, "broken").Stale })
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // in which the processes storm on and nothing may be told
 	l.mu.Lock()
 	if l.told["s"] != 2 || l.told["storm"] != 2 || l.told["broken"] != 1 {
 		t.Errorf("lists told: %v, want each once", l.told)

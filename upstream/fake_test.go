@@ -94,7 +94,7 @@ func (f *fake) run() {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	case "slow start":
 		ms, _ := strconv.Atoi(f.arg)
-		time.Sleep(time.Duration(ms) * time.Millisecond)
+		time.Sleep(time.Duration(ms) * time.Millisecond) // this process starts slowly
 	case "never starts":
 		select {}
 	case "exits at once":
@@ -188,26 +188,26 @@ func (f *fake) initialized() {
 	switch f.mode {
 	case "flaps":
 		go func() {
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // this process lives for so long
 			os.Exit(1)
 		}()
 	case "storms":
 		go func() {
 			for {
 				f.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-				time.Sleep(100 * time.Microsecond)
+				time.Sleep(100 * time.Microsecond) // this process storms at this rate
 			}
 		}()
 	case "answers nobody":
 		go func() {
 			for i := 1000; ; i++ {
 				f.send(`{"jsonrpc":"2.0","id":%d,"result":{}}`, i)
-				time.Sleep(100 * time.Microsecond)
+				time.Sleep(100 * time.Microsecond) // as above
 			}
 		}()
 	case "changes":
 		go func() {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // the client process has read the list by then
 			for range 5 {
 				f.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			}
@@ -288,7 +288,7 @@ func (f *fake) list(r *request) {
 			return
 		}
 		go func() {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // as above
 			f.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		}()
 	}
@@ -350,7 +350,7 @@ func (f *fake) call(r *request) {
 		var a struct{ MS int }
 		_ = json.Unmarshal(r.Params.Arguments, &a)
 		for i := range 4 {
-			time.Sleep(time.Duration(a.MS) * time.Millisecond / 4)
+			time.Sleep(time.Duration(a.MS) * time.Millisecond / 4) // a call of this process takes so long
 			if r.Params.Meta.Token != nil {
 				f.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":4,"message":"step %d"}}`,
 					r.Params.Meta.Token, i+1, i+1)

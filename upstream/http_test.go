@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -356,11 +357,9 @@ func (r *restartable) start() {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
-	l, err := net.Listen("tcp", addr)
-	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); l, err = net.Listen("tcp", addr) {
-		time.Sleep(50 * time.Millisecond) // what was there is about to be gone
-	}
-	if err != nil {
+	var l net.Listener
+	var err error
+	if !testwait.Holds(func() bool { l, err = net.Listen("tcp", addr); return err == nil }) { // what was there is about to be gone
 		r.t.Fatal(err)
 	}
 	r.addr = l.Addr().String()

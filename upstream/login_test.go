@@ -254,7 +254,7 @@ func TestForgedAnswersDoNotEndALogin(t *testing.T) {
 				}
 			}
 			browserThatMayFail(address)
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // the kernel hands the connections over
 			for _, c := range conns {
 				_ = c.Close()
 			}

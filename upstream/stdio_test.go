@@ -59,7 +59,7 @@ func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 
 	stuck := make(chan error, 1)
 	go func() { stuck <- s.Write(t.Context(), message("stuck", 1<<20)) }()
-	time.Sleep(10 * time.Millisecond)
+	time.Sleep(10 * time.Millisecond) // until the kernel has filled the pipe
 	close(s.closed)
 	if err := <-stuck; !errors.Is(err, io.EOF) {
 		t.Errorf("when the connection is closed: got %v", err)
