@@ -50,7 +50,7 @@ func BenchmarkHostCall(b *testing.B) {
 
 func BenchmarkParallel100(b *testing.B) {
 	host := func(ctx context.Context, c *Call) (json.RawMessage, error) {
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // a server that takes so long
 		return c.Args, nil
 	}
 	bench(b, "await Promise.all(Array.from({length: 100}, (_, i) => codemode.a__b(i)))", Limits{InFlight: 100}, host)

@@ -49,7 +49,7 @@ func parkAndHang() {
 	}
 	_ = binary.Write(os.Stdout, binary.LittleEndian, uint32(len(image)))
 	_, _ = os.Stdout.Write(image)
-	time.Sleep(time.Hour)
+	time.Sleep(time.Hour) // this process is killed
 }
 
 // A run outlives the process it began in, however that ends.

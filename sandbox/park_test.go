@@ -159,7 +159,7 @@ func TestNoAnswerIsLostWhileARunIsParked(t *testing.T) {
 		var wg sync.WaitGroup
 		for id := 1; id < len(taken)-1; id++ { // the last one stays open: the run does not end
 			wg.Go(func() {
-				time.Sleep(time.Duration(10*i) * time.Microsecond)
+				time.Sleep(time.Duration(10*i) * time.Microsecond) // another moment of the guest each time
 				taken[id] = r.Settle(id, json.RawMessage("true"), nil)
 			})
 		}

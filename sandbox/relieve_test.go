@@ -23,7 +23,7 @@ func TestARunGoesOnWhileItsGoroutineIsWithTheHost(t *testing.T) {
 		case "a__quits":
 			runtime.Goexit()
 		case "a__slow":
-			time.Sleep(3 * reliefAfter)
+			time.Sleep(3 * reliefAfter) // a server that takes so long
 		}
 		return c.Args, nil
 	}

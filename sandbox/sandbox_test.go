@@ -403,7 +403,7 @@ func TestCallsRunInParallelUpToTheLimit(t *testing.T) {
 	host := func(ctx context.Context, c *Call) (json.RawMessage, error) {
 		most.Store(max(most.Load(), now.Add(1)))
 		defer now.Add(-1)
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // a server that takes so long
 		return c.Args, nil
 	}
 	r, err := testEngine(t).Run(t.Context(), Program{Source: "return (await Promise.all(Array.from({length: 40}, (_, i) => codemode.a__b(i)))).length", Limits: Limits{InFlight: 8}}, host)
@@ -418,7 +418,7 @@ func TestCallsRunInParallelUpToTheLimit(t *testing.T) {
 func TestAPausedCallStopsTheWallClock(t *testing.T) {
 	host := func(ctx context.Context, c *Call) (json.RawMessage, error) {
 		defer c.Pause()()
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) // a person who takes longer than the program may
 		return c.Args, nil
 	}
 	p := Program{Source: "return codemode.a__b(1)", Limits: Limits{Wall: 100 * time.Millisecond}}
