@@ -174,7 +174,7 @@ func TestAskUserTakesTurns(t *testing.T) {
 func TestAskUserStopsTheClock(t *testing.T) {
 	e := open(t, fmt.Sprintf(asking, `, "limits": {"wall": "500ms"}`))
 	p := &respondent{answer: func(*approvals.Request) (approvals.Reply, error) {
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond) // a person who takes longer than the program may
 		return approvals.Reply{Decision: approvals.AllowOnce, Text: "later"}, nil
 	}}
 	if got := value[string](t, e, "p", `return (await codemode.ask_user("when?")).text`, p); got != "later" {

@@ -237,7 +237,7 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 	if life := time.Until(old.Expires); life > time.Second {
 		t.Errorf("the token counts for %v", life)
 	}
-	time.Sleep(time.Until(old.Expires) + 10*time.Millisecond)
+	time.Sleep(time.Until(old.Expires) + 10*time.Millisecond) // the files are watched, which no fake clock does
 	if got := run(old.Token); got != preflight.Expired {
 		t.Errorf("an old token: %q", got)
 	}

@@ -102,7 +102,7 @@ func newPerformed(t *testing.T) *performed {
 			if held {
 				<-ended
 			}
-			time.Sleep(p.takes)
+			time.Sleep(p.takes) // a server that takes so long
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.now--

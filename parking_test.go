@@ -223,7 +223,7 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 	for range kills {
 		p := startReplica(t, "answers", dir)
 		p.until(t, "ready")
-		time.Sleep(time.Duration(rand.IntN(900)) * time.Millisecond)
+		time.Sleep(time.Duration(rand.IntN(900)) * time.Millisecond) // another moment of the process each time
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

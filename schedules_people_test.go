@@ -70,7 +70,7 @@ func (u *effects) do(tool string, raw json.RawMessage) effectArgs {
 	u.mu.Unlock()
 	switch args.How {
 	case "slow":
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(150 * time.Millisecond) // a server that takes so long
 	case "hold":
 		<-u.hold
 	}

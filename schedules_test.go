@@ -632,7 +632,7 @@ func (s *schedule) event() {
 		s.count("policy: profile removed")
 		s.write(func(p *scheduledPolicy) { p.removed, p.changed = d.of("p", "p", "q"), true })
 		if d.chance(60) {
-			time.Sleep(time.Duration(d.IntN(150)) * time.Millisecond)
+			time.Sleep(time.Duration(d.IntN(150)) * time.Millisecond) // another moment of the replicas each time
 			s.count("policy: profile back")
 			s.write(func(p *scheduledPolicy) { p.removed = "" })
 		}

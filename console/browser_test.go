@@ -133,7 +133,7 @@ func (b *browser) until(what, expression string) {
 }
 
 // settle waits until the page takes answers: what comes right after a change does not count.
-func (b *browser) settle() { time.Sleep(900 * time.Millisecond) }
+func (b *browser) settle() { time.Sleep(900 * time.Millisecond) } // the browser keeps the clock
 
 // named holds that whatever can be used on the page says what it is to somebody who does not see it.
 func (b *browser) named() {

@@ -121,7 +121,7 @@ func TestAskUserWithoutAnAnswer(t *testing.T) {
 	}
 	slow := func(action string) person {
 		return func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond) // a person: a faster no would count as nobody's
 			return &mcp.ElicitResult{Action: action}, nil
 		}
 	}

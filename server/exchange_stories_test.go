@@ -137,7 +137,7 @@ func TestC11LateAnswersOverRoundTrips(t *testing.T) {
 	h := open(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"timeout": "300ms"}}}}}`, server.Options{})
 	w := h.walk(h.listen(), "", nil)
 	first := w.begin(attempt(writeNew))
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // longer than the question may wait, over a real connection
 	for range 2 {
 		if l := w.back(first, yes); !strings.HasPrefix(l.text, `"ToolCallDeniedError filesystem__write_file timeout false"`) || h.holds("new.md") {
 			t.Errorf("after its time: %v", l)

@@ -71,7 +71,7 @@ func serveBusybodyWith(t *testing.T, o *mcp.StreamableHTTPOptions) *busybody {
 			if token := req.Params.GetProgressToken(); token != nil {
 				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(i + 1), Total: 3, Message: "step\u202e"})
 			}
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // a server that takes so long between two reports
 		}
 		return text("%v %v", req.Params.Meta["traceparent"], req.Params.Meta["secret"]), nil
 	})

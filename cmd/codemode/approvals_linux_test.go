@@ -70,7 +70,7 @@ func (r *responder) see(what string) {
 // press presses keys with the pauses of a person.
 func (r *responder) press(keys ...string) {
 	for _, k := range keys {
-		time.Sleep(2 * settle)
+		time.Sleep(2 * settle) // the process takes no key sooner
 		r.keys.WriteString(k)
 	}
 }

@@ -126,7 +126,7 @@ func TestAnsweringInTerminalsOfThreeSizes(t *testing.T) {
 // move presses keys that move nothing but the cursor.
 func (p *pane) move(keys ...string) {
 	p.t.Helper()
-	time.Sleep(settle + 200*time.Millisecond)
+	time.Sleep(settle + 200*time.Millisecond) // the process takes no key sooner
 	p.run(append([]string{"send-keys", "-t", p.target}, keys...)...)
 }
 

@@ -102,7 +102,7 @@ func (p *pane) see(parts ...string) string {
 func (p *pane) press(keys ...string) {
 	p.t.Helper()
 	for _, k := range keys {
-		time.Sleep(settle + 200*time.Millisecond)
+		time.Sleep(settle + 200*time.Millisecond) // the process takes no key sooner
 		before := p.timeless()
 		if text, ok := strings.CutPrefix(k, `"`); ok {
 			p.run("send-keys", "-t", p.target, "-l", text)

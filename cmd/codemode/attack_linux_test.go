@@ -124,7 +124,7 @@ func TestOneTokenDoesNotTakeTheProcess(t *testing.T) {
 		{"unfinished bodies", func(r *raid) {
 			for range size(150, 600) {
 				go r.send(r.header(modernHeaders, 4<<20) + strings.Repeat(" ", 4000<<10))
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(20 * time.Millisecond) // one attack on the process after another
 			}
 		}},
 		{"slow requests", func(r *raid) {

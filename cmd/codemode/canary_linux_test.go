@@ -115,7 +115,7 @@ func TestCanarySecrets(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatalf("nobody was asked: %s", h.log)
 	}
-	time.Sleep(2 * time.Second) // it is parked now
+	time.Sleep(2 * time.Second) // until the process has parked it
 	if err := h.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}

@@ -340,7 +340,7 @@ func TestProfilesChangeWhileASessionLives(t *testing.T) {
 		c.read()
 		var tightened sync.WaitGroup
 		tightened.Go(func() {
-			time.Sleep(pause)
+			time.Sleep(pause) // the process has begun the program by then
 			evaluation(`{"profiles": {"p": {"allowlist": ["everything__*"], "denylist": ["everything__echo"]}, "q": {}}}`)
 		})
 		r := c.run("codemode_eval_p", fmt.Sprintf(`

@@ -92,7 +92,7 @@ func TestMcpdo(t *testing.T) {
 			for _, field := range required {
 				answers = append(answers, fmt.Sprintf(`%v:="allow_once"`, field))
 			}
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond) // a person: the process takes no answer sooner
 			got = mcpdo(answers...)
 		}
 		text, _ := find(got, "text").(string)

@@ -73,7 +73,7 @@ func (d *doctorHere) respond(after time.Duration, said approvals.Said) {
 						return
 					}
 					if told.Kind == "pending" && len(told.Calls) > 0 {
-						time.Sleep(after)
+						time.Sleep(after) // a person, who is not as fast as a process
 						said.Kind, said.ID, said.Digest = "answer", told.Calls[0].ID, told.Calls[0].Digest
 						if r.Say(said) != nil {
 							return

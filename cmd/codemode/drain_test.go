@@ -46,7 +46,7 @@ func newEffects(t *testing.T, takes time.Duration) *effects {
 				u.began <- what
 				<-u.finish
 			} else {
-				time.Sleep(u.takes)
+				time.Sleep(u.takes) // a server that takes so long
 			}
 			return &mcp.CallToolResult{StructuredContent: r.Params.Arguments}, nil
 		}

@@ -102,7 +102,7 @@ func TestWhoCallsIsAnsweredWhileTheRecordIsAway(t *testing.T) {
 				cut()
 				begun := time.Now()
 				load.until(20*answer, func(c *answered) bool { return !c.ok() && c.begun.After(begun) })
-				time.Sleep(time.Until(begun.Add(lasts)))
+				time.Sleep(time.Until(begun.Add(lasts))) // the server is away for so long
 				mend()
 				mended := time.Now()
 				load.until(20*recovery, func(c *answered) bool { return c.ok() && c.begun.After(mended) })
@@ -220,7 +220,7 @@ func (l *load) watch(what string, pause time.Duration, do func()) {
 			if !strings.HasPrefix(what, "a call") { // which notes what it is told
 				l.note(what, begun, "")
 			}
-			time.Sleep(pause)
+			time.Sleep(pause) // a client between two requests
 		}
 	})
 }

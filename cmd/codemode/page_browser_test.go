@@ -144,7 +144,7 @@ func (b *tab) says(where, text string) {
 }
 
 // settle waits until the page takes answers: what comes right after a change does not count.
-func (b *tab) settle() { time.Sleep(900 * time.Millisecond) }
+func (b *tab) settle() { time.Sleep(900 * time.Millisecond) } // the browser keeps the clock
 
 // scripts says whether the script of the page runs.
 func (b *tab) scripts(run bool) {
@@ -518,16 +518,16 @@ func TestThePersonsWayWithoutAScript(t *testing.T) {
 	done := func(what string) {
 		t.Helper()
 		b.until("the answer has led back to the list", `location.search.startsWith("?said=")`)
-		for end := time.Now().Add(slowly); ; time.Sleep(100 * time.Millisecond) {
-			got, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(document.querySelector("#answered .given.good")?.textContent || "").replace(/\s+/g, " ")`))
+		var got string
+		var err error
+		for range testwait.Polls(slowly) {
+			got, err = chromedp.Run(b.ctx, chromedp.Evaluate[string](`(document.querySelector("#answered .given.good")?.textContent || "").replace(/\s+/g, " ")`))
 			if err == nil && strings.Contains(got, what) {
 				return
 			}
-			if time.Now().After(end) {
-				b.fail("it does not say that this is done: "+what, err)
-			}
 			b.do("load the list", chromedp.Navigate(origin+home))
 		}
+		b.fail("it does not say that this is done: "+what, err)
 	}
 
 	first := runs(t, of, writesAFile)

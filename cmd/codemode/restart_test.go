@@ -98,8 +98,8 @@ func TestARestartGivesAQuestionNoMoreTime(t *testing.T) {
 	if err := h.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = client.Close() // waits for the process
-	time.Sleep(time.Until(asked.Expires))
+	_ = client.Close()                    // waits for the process
+	time.Sleep(time.Until(asked.Expires)) // the process is gone meanwhile
 	h.connect()
 	h.ended(asked.Run)
 }

@@ -173,7 +173,7 @@ func TestARoundTripThroughARestart(t *testing.T) {
 	}
 	s, c := start()
 	first := leg(c, "", nil)
-	time.Sleep(2 * time.Second) // until it is put away
+	time.Sleep(2 * time.Second) // until the process has parked it
 	s.cmd.Process.Kill()
 	<-s.ended
 	s, c = start()
@@ -181,8 +181,8 @@ func TestARoundTripThroughARestart(t *testing.T) {
 	if !second.NeedsInput() {
 		t.Fatalf("after the restart: %s\n%s", second.Content[0].(*mcp.TextContent).Text, s.log)
 	}
-	time.Sleep(2 * time.Second)
-	s.end() // told to stop this time
+	time.Sleep(2 * time.Second) // as above
+	s.end()                     // told to stop this time
 	s, c = start()
 	last := second
 	for rounds := 0; last.NeedsInput() && rounds < 5; rounds++ {

@@ -75,7 +75,7 @@ func TestFirstProgramAsksOnTheTerminal(t *testing.T) {
 			}
 			code := -1
 			for i := 0; code < 0 && i < 100; i++ {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond) // the kernel throws away what is typed too early
 				keys.WriteString(tt.typed)
 				select {
 				case code = <-done:
