@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,9 @@ func TestAuditShow(t *testing.T) {
 			name, entries := run.name, runs[run.name]
 			if len(entries) == 0 {
 				t.Fatal("it is not in the record")
+			}
+			if name != "parked and resumed" { // on a busy machine others may be parked too, before the answer is there
+				entries = slices.DeleteFunc(entries, func(e *audit.Entry) bool { return e.Kind == audit.Run && e.State == audit.Parked })
 			}
 			sameText(t, filepath.Join("..", "..", "testdata", "audit-show", strings.ReplaceAll(name, " ", "-")+".txt"), lasting(runText(entries)))
 		})
