@@ -64,7 +64,7 @@ soak:
 	$(GO) test ./profiles -run 'TestOracle$$|TestMonotone$$|TestA10|TestB1|TestE6|NeverLoosen' -pairs 1000000 -timeout 60m
 	$(GO) test ./profiles -run HostileSaves -saves 10000 -timeout 20m
 	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestHostile$$' ./analysis
-	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestARollingRestart' ./cmd/codemode
+	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestARollingRestart|TestOneTokenDoesNotTakeTheProcess' ./cmd/codemode
 	CODEMODE_LONG=1 CODEMODE_SEARCH=1h $(GO) test -timeout 2h -v -run 'TestSearch$$' ./cmd/codemode
 
 # Each fuzz target for FUZZTIME. Inputs that only cover more are hardly made smaller: that took the whole time of some targets.

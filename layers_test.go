@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -132,5 +133,35 @@ func TestSandboxStandsAlone(t *testing.T) {
 	}
 	if want := []string{"github.com/tetratelabs/wazero", "golang.org/x/sys"}; !slices.Equal(modules, want) {
 		t.Errorf("package sandbox and its guest need the modules %q, want %q", modules, want)
+	}
+}
+
+// TestSleepsSayWhatTheyWaitFor: a test that sleeps in real time says which process, kernel or person's pause it waits for.
+// Others look again and again with internal/testwait, or run in a bubble of testing/synctest.
+func TestSleepsSayWhatTheyWaitFor(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && path != "."):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || strings.Contains(string(text), `"testing/synctest"`) {
+			return err
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			if strings.Contains(line, "time.Sleep"+"(") && !strings.Contains(line, "//") {
+				t.Errorf("%s:%d: what does it wait for? %s", path, n, strings.TrimSpace(line))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
