@@ -194,6 +194,8 @@ type served struct {
 
 	outcomes sync.WaitGroup // of calls that were allowed here
 
+	listing sync.Mutex // one list at a time, from the look at the queue to its line: the newest is told last
+
 	mu    sync.Mutex // one line at a time
 	width int
 }
@@ -216,6 +218,8 @@ func send(conn net.Conn, mu *sync.Mutex, v any) error {
 func (s *served) tell(t *Told) error { return send(s.conn, &s.mu, t) }
 
 func (s *served) pending() error {
+	s.listing.Lock()
+	defer s.listing.Unlock()
 	s.mu.Lock()
 	width := s.width
 	s.mu.Unlock()
