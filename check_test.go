@@ -25,7 +25,7 @@ import (
 )
 
 // rules decides in every way there is.
-const Rules = `{
+const rules = `{
 	"evaluation": {
 		"profiles": {
 			"p": {
@@ -54,7 +54,7 @@ func check(t *testing.T, e *codemode.Evaluator, profile, code string) *preflight
 // TestS41CheckSaysWhatWouldHappen is FEATURES.md S4.1: allowed or not, why, what to change,
 // and whom to ask, with every argument that stands in the text held against schema and rules.
 func TestS41CheckSaysWhatWouldHappen(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	for _, tt := range []struct {
 		call    string
 		verdict string // and what it is for, if it depends
@@ -109,7 +109,7 @@ func TestS41CheckSaysWhatWouldHappen(t *testing.T) {
 }
 
 func TestS41ReplyAndLink(t *testing.T) {
-	e := open(t, strings.Replace(Rules, `"evaluation": {`, `"evaluation": { "adminURL": "https://codemode.example/admin",`, 1))
+	e := open(t, strings.Replace(rules, `"evaluation": {`, `"evaluation": { "adminURL": "https://codemode.example/admin",`, 1))
 	plan := check(t, e, "p", `await codemode.filesystem__delete_file({path: "a"}); await codemode.filesystem__delete_file({path: "b"}); await codemode.filesystem__write_file({path: "a", content: ""})`)
 	if got, want := plan.Link, "https://codemode.example/admin?allow=filesystem__delete_file&profile=p&program=sha256%3A"; !strings.HasPrefix(got, want) {
 		t.Errorf("link %s", got)
@@ -131,7 +131,7 @@ func TestS41ReplyAndLink(t *testing.T) {
 
 // TestCheckPredictsEveryVerdict runs what it has checked, with a person who always says yes.
 func TestCheckPredictsEveryVerdict(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	calls := []string{
 		`codemode.time__now({})`, `codemode.filesystem__read_text_file({path: "a.md"})`, `codemode.filesystem__delete_file({path: "a.md"})`,
 		`codemode.filesystem__write_file({path: "n.md", content: "x"})`, `codemode.filesystem__write_file({path: "private.md", content: "x"})`,
@@ -166,7 +166,7 @@ func TestCheckPredictsEveryVerdict(t *testing.T) {
 // TestS44RunsNeedTheToken is FEATURES.md S4.4: a run without a valid token is refused, and each
 // reason is told apart with the same guidance.
 func TestS44RunsNeedTheToken(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	const code = "return await codemode.time__now({})"
 	run := func(profile, code, token string) (string, string) {
 		t.Helper()
@@ -181,7 +181,7 @@ func TestS44RunsNeedTheToken(t *testing.T) {
 		return refused.Code, refused.Error()
 	}
 	token := check(t, e, "checked", code).Token
-	foreign := check(t, open(t, Rules), "checked", code).Token
+	foreign := check(t, open(t, rules), "checked", code).Token
 	for _, tt := range []struct{ name, profile, code, token, want string }{
 		{"checked", "checked", code, token, ""},
 		{"checked, a second time", "checked", code, token, ""},
@@ -215,7 +215,7 @@ func TestS44RunsNeedTheToken(t *testing.T) {
 
 func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "codemode.json")
-	config := strings.Replace(Rules, `"evaluation": {`, `"evaluation": { "preflightLifetime": "1s",`, 1)
+	config := strings.Replace(rules, `"evaluation": {`, `"evaluation": { "preflightLifetime": "1s",`, 1)
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -243,13 +243,13 @@ func TestS43TokensExpireAndEndWithTheRules(t *testing.T) {
 	}
 
 	// A change of the profile makes the check one of something else.
-	write(Rules)
+	write(rules)
 	eventually(t, "the new file", func() bool { return e.Config().PreflightLifetime == 0 })
 	token := check(t, e, "checked", code).Token
 	if got := run(token); got != "" {
 		t.Fatalf("a fresh token: %q", got)
 	}
-	write(strings.Replace(Rules, `"time__*", "filesystem__read_*"`, `"time__*"`, 1))
+	write(strings.Replace(rules, `"time__*", "filesystem__read_*"`, `"time__*"`, 1))
 	eventually(t, "another change of the file", func() bool { return run(token) != "" })
 	if got := run(token); got != preflight.ProfileChanged {
 		t.Errorf("after a change of the profile: %q", got)
@@ -268,7 +268,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // TestB4SixRoutesSixDenials is POLICY.md B4: six routes, nested eval among them, six denials, six entries.
 func TestB4SixRoutesSixDenials(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	got := value[[]string](t, e, "p", `
 const args = {path: "a.md"}, out = [];
 const attempt = async f => { try { await f(); out.push("done") } catch (e) { out.push(e.name + " " + e.reason) } };
@@ -300,7 +300,7 @@ return out`)
 // TestB3FrozenArguments is POLICY.md B3: a getter and a Proxy that change between reads are read
 // once, and what is sent hashes to what was decided.
 func TestB3FrozenArguments(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	got := value[[]string](t, e, "p", `
 let reads = 0;
 const getter = { get path() { return reads++ === 0 ? "a.md" : "private.md" } };
@@ -323,7 +323,7 @@ return [...texts, String(reads)]`)
 
 // TestE8ThreeRefusalsEndTheRun is POLICY.md E8 for a profile that does not say.
 func TestE8ThreeRefusalsEndTheRun(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	r, err := eval(t, e, "p", `for (let i = 0; i < 9; i++) { try { await codemode.filesystem__write_file({path: "f" + i, content: ""}) } catch {} }`, says(no, nil))
 	if err == nil || !strings.Contains(err.Error(), "too_many_refusals") {
 		t.Errorf("got %v", err)
@@ -340,7 +340,7 @@ func TestE8ThreeRefusalsEndTheRun(t *testing.T) {
 }
 
 func TestUnreturnedValueIsMentioned(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	for code, want := range map[string]bool{"const a = 1;\na + 1": true, "const a = 1;\nreturn a + 1": false, "const a = 1;\nconsole.log(a)": false} {
 		r, err := eval(t, e, "p", code)
 		if got := strings.Contains(r.Text(err), "hint: line 2: the value of the last statement is not returned"); got != want {
@@ -352,7 +352,7 @@ func TestUnreturnedValueIsMentioned(t *testing.T) {
 // TestS45OverlaysNarrow is FEATURES.md S4.5, S4.6 and S4.8: by session, principal, program and
 // folder, live, with an end, and never wider.
 func TestS45OverlaysNarrow(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	read := `codemode.filesystem__read_text_file({path: "a.md"})`
 	program := refused(read)
 	verdict := func(r codemode.Request) string {
@@ -431,7 +431,7 @@ func TestS45OverlaysNarrow(t *testing.T) {
 
 // TestOverlayReachesARunningProgram: the next call of a run meets an overlay that came meanwhile.
 func TestOverlayReachesARunningProgram(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	p := says(yes, nil)
 	answer := p.answer
 	p.answer = func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
@@ -451,7 +451,7 @@ return out.join(" ")`})
 }
 
 func TestS46SessionsOfRoles(t *testing.T) {
-	e := open(t, Rules)
+	e := open(t, rules)
 	if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}]}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -581,7 +581,7 @@ func TestS46SessionsEnd(t *testing.T) {
 
 // A text with more calls than anybody reads is checked in bounded time.
 func TestCheckOfVeryManyCalls(t *testing.T) {
-	e := open(t, Rules, readInWorkers)
+	e := open(t, rules, readInWorkers)
 	plan := check(t, e, "p", strings.Repeat("codemode.filesystem__raed_text_file({path: 'a'});\n", 1200)+"return 1")
 	if len(plan.Calls) != 1000 || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0], "line 1001: this call and what follows it, 200 in all") {
 		t.Errorf("%d calls, warnings %q", len(plan.Calls), plan.Warnings)
@@ -593,7 +593,7 @@ func TestCheckOfVeryManyCalls(t *testing.T) {
 
 // Reading a resource is decided like a call of the server's tool read_resource.
 func TestCheckOfResources(t *testing.T) {
-	e := open(t, strings.Replace(Rules, `"denylist": [`, `"denylist": [{ "id": "no-uri", "tool": "time__read_resource", "when": { "/uri": { "prefix": "secret:" } } },`, 1))
+	e := open(t, strings.Replace(rules, `"denylist": [`, `"denylist": [{ "id": "no-uri", "tool": "time__read_resource", "when": { "/uri": { "prefix": "secret:" } } },`, 1))
 	for call, want := range map[string]string{
 		`codemode.read_resource("time", "x:y")`:                             "time__read_resource depends",
 		`codemode.read_resource({server: "time", uri: "x:y"})`:              "time__read_resource allow",
@@ -621,7 +621,7 @@ func TestCheckOfResources(t *testing.T) {
 func TestOverlaysAreKept(t *testing.T) {
 	dir := t.TempDir()
 	file, overlays := filepath.Join(dir, "codemode.json"), filepath.Join(dir, "admin", "overlays.json")
-	if err := os.WriteFile(file, []byte(Rules), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	start := func() *codemode.Evaluator {
