@@ -95,14 +95,14 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 	args, _ := json.Marshal(inquiry) // strings always can be
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: q.Run, Call: q.Call, Principal: a.principal, Session: a.session, Client: a.client,
-		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: call.Ask.String(), Risk: approvals.Low,
+		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: call.Ask.String(), Risk: string(call.Low),
 		Proposed: args, Shown: args,
 	}
 	if err := a.people.record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	got := a.putInquiry(ctx, profile, &approvals.Request{
-		Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Inquiry: inquiry, Args: args, Risk: approvals.Low,
+		Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
 		Profile: q.Profile, ProfileDigest: profile.Digest(), Principal: a.principal, Session: a.session,
 		Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
 	})

@@ -217,7 +217,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 			if answer.Code == approvals.CodeNoApprover && asking.Absent == "" && !expected && unreachable(answer.Tried) {
 				answer.Code, answer.Detail = approvals.CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
 			}
-			if answer.Code == approvals.CodeNoApprover && calls[i].Risk == approvals.Critical {
+			if answer.Code == approvals.CodeNoApprover && calls[i].Risk == call.Critical {
 				answer.Detail += wayToPage(channels)
 			}
 			answered(i, a.answer(ctx, calls[i].Run, numbers[i], answer))
@@ -389,7 +389,7 @@ func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	r := &approvals.Request{
 		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: q.Decision.Digest,
-		Risk: string(q.Decision.Risk), Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
+		Risk: q.Decision.Risk, Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
 		Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
 		Preview: a.preview, Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),

@@ -241,7 +241,7 @@ func TestWhatAPersonIsShown(t *testing.T) {
 		t.Fatalf("asked %d times, error %v", len(p.asked), err)
 	}
 	q := p.asked[0]
-	got := []string{q.Server, q.Tool, q.Name, q.Profile, q.Rule, q.Risk, string(q.Args), q.Run}
+	got := []string{q.Server, q.Tool, q.Name, q.Profile, q.Rule, string(q.Risk), string(q.Args), q.Run}
 	want := []string{"filesystem", "read_text_file", "filesystem__read_text_file", "supervised", "filesystem__*", "medium", `{"path":"a.md"}`, r.Run}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the question (-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -22,7 +23,7 @@ func TestKeepers(t *testing.T) {
 	for name, k := range map[string]approvals.Keeper{"memory": approvals.NewKeeper(time.Now), "database": codemode.StoredGrants(db)} {
 		t.Run(name, func(t *testing.T) {
 			r := &approvals.Request{
-				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna", Run: "r1", Risk: approvals.Medium,
+				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna", Run: "r1", Risk: call.Medium,
 				Args:  json.RawMessage(`{"path":"/a"}`),
 				Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForTime, approvals.ForCount}, Pointers: []string{"/path"}},
 			}

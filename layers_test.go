@@ -30,7 +30,7 @@ var layers = map[string]struct {
 	"catalog":         {ours: []string{"call", "internal/strictjson"}},
 	"catalog/pins":    {ours: []string{"call", "catalog", "internal/replace"}},
 	"upstream":        {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
-	"approvals":       {ours: []string{"internal/strictjson"}, outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
+	"approvals":       {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 	"hostfns":         {ours: []string{"call", "internal/strictjson"}},
 	"store":           {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
 	"audit":           {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store

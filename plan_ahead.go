@@ -78,7 +78,7 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*preflight.Pla
 		return nobody(limit)
 	}
 	r := &approvals.Request{
-		Profile: name, ProfileDigest: profile.Digest(), Risk: approvals.Medium,
+		Profile: name, ProfileDigest: profile.Digest(), Risk: call.Medium,
 		Principal: a.principal, Session: a.session, Preview: a.preview,
 		Code: approvals.NewCode(), Run: run, Time: time.Now(),
 	}
@@ -99,7 +99,7 @@ func (a *asker) putPlan(
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run,
 		Principal: a.principal, Session: a.session, Client: a.client, Profile: r.Profile,
-		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: r.Risk,
+		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
 		Proposed: r.Args, Shown: r.Args,
 	}
 	if err := a.people.record.To.Record(ctx, entry); err != nil {

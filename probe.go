@@ -32,12 +32,12 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 	}
 	args, _ := json.Marshal(inquiry) // strings always can be
 	r := &approvals.Request{
-		Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Inquiry: inquiry, Args: args, Risk: approvals.Low,
+		Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
 		Principal: principal, Code: approvals.NewCode(), Run: newRunID(), Time: time.Now(),
 	}
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
-		Tool: r.Name, Verdict: call.Ask.String(), Risk: r.Risk, Proposed: args, Shown: args,
+		Tool: r.Name, Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: args, Shown: args,
 	}
 	if err := e.record.To.Record(ctx, entry); err != nil {
 		return approvals.Answer{}, err

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // foretold is a question about the plan of a program that does not run yet.
@@ -16,7 +18,7 @@ func foretold(t *testing.T, principal string) *Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Request{Profile: line.Profile, ProfileDigest: line.ProfileDigest, Risk: Medium, Principal: principal, Session: "s1", Run: "r7", Code: "7f3a"}
+	r := &Request{Profile: line.Profile, ProfileDigest: line.ProfileDigest, Risk: call.Medium, Principal: principal, Session: "s1", Run: "r7", Code: "7f3a"}
 	if err := r.Foretell("sha256:00112233445566778899", plan); err != nil {
 		t.Fatal(err)
 	}

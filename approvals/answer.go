@@ -147,7 +147,7 @@ func nobody(tried []Try, r *Request, fallback bool) Answer {
 	only := func(os ...Outcome) bool {
 		return !slices.ContainsFunc(tried, func(t Try) bool { return !slices.Contains(os, t.Outcome) })
 	}
-	if fallback && !r.Firm && !grave(r.Risk) && only(Absent, Empty, Unable) {
+	if fallback && !r.Firm && !r.Risk.Grave() && only(Absent, Empty, Unable) {
 		return Answer{Allowed: true, How: ByFallback}
 	}
 	a := Answer{How: ByNobody}

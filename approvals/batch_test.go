@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A responder is told which calls it can answer together, is shown them whole, and hears what became of those it
@@ -29,7 +31,7 @@ func TestARespondersBatchAndItsOutcomes(t *testing.T) {
 		r.Args = []byte(fmt.Sprintf(`{"title":"a title that is long","by":{"id":%d}}`, i))
 	}
 	grave := *calls[0]
-	grave.Risk, grave.Code, grave.Call = High, "ffff", 4
+	grave.Risk, grave.Code, grave.Call = call.High, "ffff", 4
 	all := append(calls, &grave)
 	answers := make(chan []Answer, 1)
 	go func() { answers <- d.AskAll(t.Context(), all, []Channel{q}, Options{}) }()

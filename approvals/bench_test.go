@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // The largest arguments that reach a person are 1 MiB.
@@ -17,7 +19,7 @@ func BenchmarkRender(b *testing.B) {
 		{"keys", `{` + strings.Repeat(`"a":1,`, 1<<17) + `"b":2}`},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			r := request(Medium)
+			r := request(call.Medium)
 			r.Args = json.RawMessage(bench.args)
 			for b.Loop() {
 				Render(r, RenderOptions{})

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // C12: what a yes is bound to. A change of any of it, if only of one byte of the arguments, leaves no yes.
@@ -86,7 +88,7 @@ var refusedArgs = []string{
 // Such arguments are shown as bytes, come from nowhere that is known, and are covered by no grant, whatever it covers.
 func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
 	for _, args := range refusedArgs {
-		r := request(Medium)
+		r := request(call.Medium)
 		r.Args, r.Run = json.RawMessage(`{"a":1}`), "r_1"
 		r.Terms = Terms{Scopes: []Scope{ForRun}, Args: CoverAny}
 		g, err := Draft(r, ForRun, 0, time.Now())

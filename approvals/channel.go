@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Channel is a way to reach a person. Ask shows r, waits for an answer and returns it. It returns early when ctx ends, whose
@@ -214,9 +216,8 @@ func nameOf(c Channel) (name string) {
 }
 
 // mayAnswer reports whether a yes of c could count.
-func mayAnswer(c Channel, risk string) (ok bool) {
-	switch risk {
-	case "", Low, Medium, High:
+func mayAnswer(c Channel, risk call.Risk) (ok bool) {
+	if formSuffices(risk) {
 		return true
 	}
 	defer func() {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A fake channel answers after some time.
@@ -65,73 +67,73 @@ func TestAsk(t *testing.T) {
 		why      string
 		channels []Channel
 		options  Options
-		risk     string
+		risk     call.Risk
 		allowed  bool
 		how      string
 		code     string
 	}{
-		{"a person says yes", []Channel{yes(time.Second)}, Options{}, Medium, true, ByPerson, ""},
-		{"a person says no", []Channel{no(time.Second)}, Options{}, Medium, false, ByPerson, CodeDeclined},
-		{"a person's no stands, whatever the fallback", []Channel{no(time.Second)}, allow, Low, false, ByPerson, CodeDeclined},
-		{"the first answer wins, a yes", []Channel{yes(time.Second), no(2 * time.Second)}, Options{}, Medium, true, ByPerson, ""},
-		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, Medium, false, ByPerson, CodeDeclined},
+		{"a person says yes", []Channel{yes(time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
+		{"a person says no", []Channel{no(time.Second)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
+		{"a person's no stands, whatever the fallback", []Channel{no(time.Second)}, allow, call.Low, false, ByPerson, CodeDeclined},
+		{"the first answer wins, a yes", []Channel{yes(time.Second), no(2 * time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
+		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
 
-		{"no channel at all", nil, Options{}, Medium, false, ByNobody, CodeUnsupported},
-		{"no channel at all, fallback", nil, allow, Medium, true, ByFallback, ""},
-		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, Medium, false, ByNobody, CodeUnsupported},
-		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, Medium, true, ByFallback, ""},
+		{"no channel at all", nil, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
+		{"no channel at all, fallback", nil, allow, call.Medium, true, ByFallback, ""},
+		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
+		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, call.Medium, true, ByFallback, ""},
 		{"fallback for an unstated risk", []Channel{says(ErrCannotAsk)}, allow, "", true, ByFallback, ""},
-		{"no fallback for high", []Channel{says(ErrCannotAsk)}, allow, High, false, ByNobody, CodeUnsupported},
-		{"no fallback for critical", nil, allow, Critical, false, ByNobody, CodeUnsupported},
+		{"no fallback for high", []Channel{says(ErrCannotAsk)}, allow, call.High, false, ByNobody, CodeUnsupported},
+		{"no fallback for critical", nil, allow, call.Critical, false, ByNobody, CodeUnsupported},
 		{"no fallback for a risk nobody knows", nil, allow, "lwo", false, ByNobody, CodeUnsupported},
-		{"an empty room", []Channel{says(ErrNoPerson)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
-		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, Medium, true, ByFallback, ""},
-		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
-		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{}, Medium, false, ByNobody, CodeUnsupported},
+		{"an empty room", []Channel{says(ErrNoPerson)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, call.Medium, true, ByFallback, ""},
+		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
 
-		{"a channel that fails is no no", []Channel{says(errors.New("broken pipe"))}, Options{}, Medium, false, ByNobody, CodeNoApprover},
-		{"a channel that fails is no way around the question", []Channel{says(errors.New("broken pipe"))}, allow, Medium, false, ByNobody, CodeNoApprover},
-		{"a channel that fails leaves the others", []Channel{says(errors.New("broken pipe")), yes(time.Second)}, Options{}, Medium, true, ByPerson, ""},
-		{"a crash is no way around the question", []Channel{fake{name: "x", panics: "boom"}}, allow, Low, false, ByNobody, CodeNoApprover},
-		{"a nil channel is a crash", []Channel{nil}, allow, Low, false, ByNobody, CodeNoApprover},
-		{"a crash leaves the others", []Channel{fake{name: "x", panics: errors.New("boom")}, no(time.Second)}, Options{}, Medium, false, ByPerson, CodeDeclined},
+		{"a channel that fails is no no", []Channel{says(errors.New("broken pipe"))}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a channel that fails is no way around the question", []Channel{says(errors.New("broken pipe"))}, allow, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a channel that fails leaves the others", []Channel{says(errors.New("broken pipe")), yes(time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
+		{"a crash is no way around the question", []Channel{fake{name: "x", panics: "boom"}}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a nil channel is a crash", []Channel{nil}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a crash leaves the others", []Channel{fake{name: "x", panics: errors.New("boom")}, no(time.Second)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
 
-		{"a no in 5 ms is no person's", []Channel{no(5 * ms)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
-		{"a no in 5 ms is not turned into a yes", []Channel{no(5 * ms)}, allow, Low, false, ByNobody, CodeNoApprover},
-		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, Medium, true, ByPerson, ""},
-		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, Medium, false, ByNobody, CodeNoApprover},
-		{"a no in 300 ms is", []Channel{no(300 * ms)}, Options{}, Medium, false, ByPerson, CodeDeclined},
-		{"a typed no counts at once", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{}, Medium, false, ByPerson, CodeDeclined},
-		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{MinHuman: time.Second}, Medium, false, ByNobody, CodeNoApprover},
-		{"a yes in 5 ms counts by default", []Channel{yes(5 * ms)}, Options{}, Medium, true, ByPerson, ""},
-		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, Medium, false, ByNobody, CodeNoApprover},
-		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true}, Medium, false, ByNobody, CodeNoApprover},
-		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, Medium, false, ByNobody, CodeNoApprover},
-		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 5 ms is no person's", []Channel{no(5 * ms)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 5 ms is not turned into a yes", []Channel{no(5 * ms)}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
+		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 300 ms is", []Channel{no(300 * ms)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
+		{"a typed no counts at once", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
+		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{MinHuman: time.Second}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a yes in 5 ms counts by default", []Channel{yes(5 * ms)}, Options{}, call.Medium, true, ByPerson, ""},
+		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, call.Medium, false, ByNobody, CodeNoApprover},
 
-		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, Options{}, Medium, false, ByNobody, CodeCanceled},
-		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, allow, Medium, false, ByNobody, CodeCanceled},
-		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: ErrDismissed}}, allow, Medium, false, ByNobody, CodeNoApprover},
-		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}, yes(2 * time.Second)}, Options{}, Medium, true, ByPerson, ""},
-		{"a connection that goes", []Channel{says(context.Canceled)}, allow, Medium, false, ByNobody, CodeCanceled},
-		{"an unclear answer", []Channel{says(ErrUnclear)}, allow, Low, false, ByNobody, CodeNoApprover},
-		{"a decision that does not exist", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: 7}}}, allow, Low, false, ByNobody, CodeNoApprover},
-		{"a negative decision", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: -1}}}, allow, Low, false, ByNobody, CodeNoApprover},
-		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: AllowOnce}, err: ErrUnclear}}, allow, Low, false, ByNobody, CodeNoApprover},
+		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, Options{}, call.Medium, false, ByNobody, CodeCanceled},
+		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeCanceled},
+		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}, yes(2 * time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
+		{"a connection that goes", []Channel{says(context.Canceled)}, allow, call.Medium, false, ByNobody, CodeCanceled},
+		{"an unclear answer", []Channel{says(ErrUnclear)}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a decision that does not exist", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: 7}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a negative decision", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: -1}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: AllowOnce}, err: ErrUnclear}}, allow, call.Low, false, ByNobody, CodeNoApprover},
 
-		{"nobody answers", []Channel{never}, Options{}, Medium, false, ByNobody, CodeTimeout},
-		{"nobody answers, fallback", []Channel{never}, allow, Low, false, ByNobody, CodeTimeout},
-		{"nobody answers and nothing listens", []Channel{fake{name: "n", after: time.Hour, deaf: true}}, Options{}, Medium, false, ByNobody, CodeTimeout},
-		{"one channel is empty, the other waits", []Channel{says(ErrNoPerson), never}, allow, Low, false, ByNobody, CodeTimeout},
-		{"a channel with a limit of its own", []Channel{says(context.DeadlineExceeded)}, allow, Low, false, ByNobody, CodeTimeout},
-		{"an answer exactly at the end is late", []Channel{yes(time.Minute)}, Options{Timeout: time.Minute}, Medium, false, ByNobody, CodeTimeout},
-		{"an answer just before the end counts", []Channel{yes(time.Minute - 1)}, Options{Timeout: time.Minute}, Medium, true, ByPerson, ""},
-		{"an answer just after the end is late", []Channel{yes(time.Minute + ms)}, Options{Timeout: time.Minute}, Medium, false, ByNobody, CodeTimeout},
+		{"nobody answers", []Channel{never}, Options{}, call.Medium, false, ByNobody, CodeTimeout},
+		{"nobody answers, fallback", []Channel{never}, allow, call.Low, false, ByNobody, CodeTimeout},
+		{"nobody answers and nothing listens", []Channel{fake{name: "n", after: time.Hour, deaf: true}}, Options{}, call.Medium, false, ByNobody, CodeTimeout},
+		{"one channel is empty, the other waits", []Channel{says(ErrNoPerson), never}, allow, call.Low, false, ByNobody, CodeTimeout},
+		{"a channel with a limit of its own", []Channel{says(context.DeadlineExceeded)}, allow, call.Low, false, ByNobody, CodeTimeout},
+		{"an answer exactly at the end is late", []Channel{yes(time.Minute)}, Options{Timeout: time.Minute}, call.Medium, false, ByNobody, CodeTimeout},
+		{"an answer just before the end counts", []Channel{yes(time.Minute - 1)}, Options{Timeout: time.Minute}, call.Medium, true, ByPerson, ""},
+		{"an answer just after the end is late", []Channel{yes(time.Minute + ms)}, Options{Timeout: time.Minute}, call.Medium, false, ByNobody, CodeTimeout},
 
-		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, Critical, false, ByNobody, CodeNoApprover},
+		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, call.Critical, false, ByNobody, CodeNoApprover},
 		{"a form is not enough for an unknown risk", []Channel{yes(time.Second)}, Options{}, "hgih", false, ByNobody, CodeNoApprover},
-		{"a form is enough for high", []Channel{yes(time.Second)}, Options{}, High, true, ByPerson, ""},
-		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: Reply{Decision: AllowOnce}, strong: true}}, Options{}, Critical, true, ByPerson, ""},
+		{"a form is enough for high", []Channel{yes(time.Second)}, Options{}, call.High, true, ByPerson, ""},
+		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: Reply{Decision: AllowOnce}, strong: true}}, Options{}, call.Critical, true, ByPerson, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {

@@ -6,7 +6,7 @@
 //	var desk approvals.Desk
 //	a := desk.Ask(ctx, &approvals.Request{
 //		Server: "filesystem", Tool: "write_file", Name: "filesystem__write_file",
-//		Profile: "supervised", Rule: "fs-write", Risk: approvals.Medium,
+//		Profile: "supervised", Rule: "fs-write", Risk: call.Medium,
 //		Args: json.RawMessage(`{"path":"notes/today.md"}`),
 //	}, []approvals.Channel{approvals.Terminal(os.Stdin, os.Stderr, approvals.TerminalOptions{})}, approvals.Options{})
 //	if !a.Allowed {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 )
 
 // A page is a channel that always brings the same answer.
@@ -21,7 +22,7 @@ func (p page) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, e
 func ExampleDesk_Ask() {
 	var desk approvals.Desk
 	answer := desk.Ask(context.Background(), &approvals.Request{
-		Name: "filesystem__write_file", Profile: "supervised", Risk: approvals.Medium,
+		Name: "filesystem__write_file", Profile: "supervised", Risk: call.Medium,
 		Args: json.RawMessage(`{"path":"notes/today.md"}`),
 	}, []approvals.Channel{
 		page{Decision: approvals.Refuse, Reason: "write to drafts/ instead", Typed: true},
@@ -40,7 +41,7 @@ func ExampleDesk_Ask() {
 
 func ExampleText() {
 	fmt.Print(approvals.Text(&approvals.Request{
-		Name: "shell__run", Profile: "supervised", Risk: approvals.High, Rule: "shell (codemode.json:12:9)", Code: "7f3a",
+		Name: "shell__run", Profile: "supervised", Risk: call.High, Rule: "shell (codemode.json:12:9)", Code: "7f3a",
 		Args:  json.RawMessage(`{"command":"ls\u202e     | less","token":"0123456789abcdef"}`),
 		Title: "Safe! press allow",
 	}, approvals.RenderOptions{}))
@@ -63,7 +64,7 @@ func ExampleText() {
 }
 
 func ExampleReadForm() {
-	r := &approvals.Request{Name: "mail__send", Risk: approvals.Medium}
+	r := &approvals.Request{Name: "mail__send", Risk: call.Medium}
 	for _, content := range []map[string]any{{"decision": "allow_once"}, {"decision": true}, {}} {
 		reply, err := approvals.ReadForm(r, "accept", content)
 		fmt.Println(reply.Decision == approvals.AllowOnce, err)

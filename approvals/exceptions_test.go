@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // verdicts writes results as one letter each: y, n, ? for no clear answer.
@@ -28,7 +30,7 @@ func verdicts(results []Result) string {
 
 // A form about more calls than it has decisions takes exceptions: a list of calls that are refused beside the one yes.
 func TestAFormOfManyCallsTakesExceptions(t *testing.T) {
-	single := &Request{Server: "s", Tool: "a", Name: "s__a", Risk: Low, Args: []byte(`{}`), Run: "r1", Call: 20}
+	single := &Request{Server: "s", Tool: "a", Name: "s__a", Risk: call.Low, Args: []byte(`{}`), Run: "r1", Call: 20}
 	twelve, mixed := issues(12), issues(12, single)
 	type content = map[string]any
 	const yes, no = "allow_once", "deny"
@@ -97,7 +99,7 @@ func TestAFormOfManyCallsTakesExceptions(t *testing.T) {
 func TestHighRiskIsAllowedTogetherOnlyAsShown(t *testing.T) {
 	high := func(size int) (calls []*Request) {
 		for i, r := range issues(12) {
-			r.Risk, r.Args = High, fmt.Appendf(nil, `{"id":%d,"script":%q}`, i, strings.Repeat("x", size)+fmt.Sprintf("end%d", i))
+			r.Risk, r.Args = call.High, fmt.Appendf(nil, `{"id":%d,"script":%q}`, i, strings.Repeat("x", size)+fmt.Sprintf("end%d", i))
 			calls = append(calls, r)
 		}
 		return calls

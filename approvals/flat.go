@@ -158,7 +158,7 @@ func Batches(calls []*Request) [][]int {
 	var all [][]int
 	place := map[string]int{}
 	for i, r := range calls {
-		if alone := grave(r.Risk) || r.Inquiry != nil || r.Run == ""; alone {
+		if alone := r.Risk.Grave() || r.Inquiry != nil || r.Run == ""; alone {
 			all = append(all, []int{i})
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // payments are n calls with arguments that are made by args, which is given their indexes.
@@ -12,7 +14,7 @@ func payments(n int, args func(i int) string) []*Request {
 	var calls []*Request
 	for i := range n {
 		calls = append(calls, &Request{
-			Server: "pay", Tool: "create", Name: "pay__create", Profile: "p", Risk: Medium, Code: fmt.Sprintf("%04x", 0xa000+i),
+			Server: "pay", Tool: "create", Name: "pay__create", Profile: "p", Risk: call.Medium, Code: fmt.Sprintf("%04x", 0xa000+i),
 			Args: json.RawMessage(args(i)), Run: "r1", Call: i + 3,
 		})
 	}
@@ -120,7 +122,7 @@ func TestCallsKeepTheirNumbers(t *testing.T) {
 
 // Batches are those of one run; what needs a code, and a question of a program, stands alone.
 func TestWhatIsAnsweredTogether(t *testing.T) {
-	calls := append(issues(3), &Request{Run: "r1", Risk: High}, &Request{Run: "r2"},
+	calls := append(issues(3), &Request{Run: "r1", Risk: call.High}, &Request{Run: "r2"},
 		&Request{Run: "r1", Inquiry: &Inquiry{}}, &Request{}, &Request{}, &Request{Run: "r1"})
 	if got, want := fmt.Sprint(Batches(calls)), "[[0 1 2 8] [3] [4] [5] [6] [7]]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -129,7 +131,7 @@ func TestWhatIsAnsweredTogether(t *testing.T) {
 
 // A short object that says by its name that its value is a secret is masked where it stands in one line, too.
 func TestAShortSecretBesideItsNameIsMasked(t *testing.T) {
-	r := request(Medium)
+	r := request(call.Medium)
 	r.Args = json.RawMessage(`{"headers":[{"name":"token","value":"abc123"}]}`)
 	shown := Text(r, RenderOptions{})
 	if strings.Contains(shown, "abc123") || !strings.Contains(shown, "(hidden: 6 characters)") {

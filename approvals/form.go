@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A FormStyle is the way in which a form gives titles to the values of a choice.
@@ -43,7 +45,7 @@ const (
 func choices(calls []*Request, shown []Rendering) []choice {
 	offered := []choice{{denyValue, "Refuse"}}
 	for i, r := range calls {
-		if r.Inquiry != nil || !formSuffices(r.Risk) || grave(r.Risk) && !shown[i].Complete {
+		if r.Inquiry != nil || !formSuffices(r.Risk) || r.Risk.Grave() && !shown[i].Complete {
 			return offered
 		}
 	}
@@ -78,7 +80,7 @@ func Offers(r *Request, now time.Time) []*Grant {
 }
 
 // formSuffices reports whether a form, which any program can send back, may approve a call of this risk.
-func formSuffices(risk string) bool { return !grave(risk) || risk == High }
+func formSuffices(risk call.Risk) bool { return risk.Compare(call.High) <= 0 }
 
 type property struct {
 	Type      string   `json:"type"`

@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/call"
 )
 
-func request(risk string) *Request {
+func request(risk call.Risk) *Request {
 	return &Request{
 		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Risk: risk, Code: "7f3a",
 		Args: json.RawMessage(`{"owner":"acme","repo":"web"}`),
@@ -23,7 +25,7 @@ func request(risk string) *Request {
 func TestForm(t *testing.T) {
 	const begins = `{"type":"object","required":["decision"],"properties":{"decision":{"type":"string","title":"github.create_issue, code 7f3a",`
 	const ends = `},"reason":{"type":"string","title":"Reason if refused (the program sees it)","maxLength":300}}}`
-	large := request(High)
+	large := request(call.High)
 	large.Args = json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)
 	tests := []struct {
 		why     string
@@ -31,11 +33,11 @@ func TestForm(t *testing.T) {
 		style   FormStyle
 		want    string
 	}{
-		{"a protocol of 2025-06-18", request(Medium), StyleFor("2025-06-18"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
-		{"a protocol of 2025-11-25", request(Medium), StyleFor("2025-11-25"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
-		{"a protocol of 2026-07-28", request(High), StyleFor("2026-07-28"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
-		{"an unknown protocol", request(Low), StyleFor("draft"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
-		{"critical cannot be approved by form", request(Critical), OneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
+		{"a protocol of 2025-06-18", request(call.Medium), StyleFor("2025-06-18"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
+		{"a protocol of 2025-11-25", request(call.Medium), StyleFor("2025-11-25"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
+		{"a protocol of 2026-07-28", request(call.High), StyleFor("2026-07-28"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
+		{"an unknown protocol", request(call.Low), StyleFor("draft"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
+		{"critical cannot be approved by form", request(call.Critical), OneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
 		{"nor can a risk that nobody knows", request("hgih"), EnumNames, `"enum":["deny"],"enumNames":["Refuse"]`},
 		{"high needs everything shown", large, OneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
 	}
@@ -127,7 +129,7 @@ func TestReadForm(t *testing.T) {
 		t.Errorf("%d rows, want 200", len(rows))
 	}
 	for _, test := range rows {
-		for _, risk := range []string{Low, Medium, High} {
+		for _, risk := range []call.Risk{call.Low, call.Medium, call.High} {
 			reply, err := ReadForm(request(risk), test.action, test.content)
 			got := unclear
 			switch {
@@ -147,14 +149,14 @@ func TestReadForm(t *testing.T) {
 				t.Errorf("%s, risk %s: got %s (%v), want %s", test.why, risk, got, err, test.want)
 			}
 		}
-		if reply, _ := ReadForm(request(Critical), test.action, test.content); reply.Decision == AllowOnce {
+		if reply, _ := ReadForm(request(call.Critical), test.action, test.content); reply.Decision == AllowOnce {
 			t.Errorf("%s: approves a critical call", test.why)
 		}
 	}
 }
 
 func TestAHighRiskIsNotApprovedUnseen(t *testing.T) {
-	r := request(High)
+	r := request(call.High)
 	yes := map[string]any{"decision": "allow_once"}
 	r.Args = json.RawMessage(`{"script":"` + strings.Repeat("x", 4000) + `"}`)
 	if reply, err := ReadForm(r, "accept", yes); reply.Decision != AllowOnce {
@@ -168,7 +170,7 @@ func TestAHighRiskIsNotApprovedUnseen(t *testing.T) {
 	if _, err := ReadForm(r, "accept", yes); !errors.Is(err, ErrUnclear) {
 		t.Errorf("no password has 4,000 characters: got %v", err)
 	}
-	r.Risk = Medium
+	r.Risk = call.Medium
 	if reply, err := ReadForm(r, "accept", yes); reply.Decision != AllowOnce {
 		t.Errorf("a medium risk does not ask for everything: got %v", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 func FuzzRender(f *testing.F) {
@@ -13,7 +15,7 @@ func FuzzRender(f *testing.F) {
 	f.Add(`[{"name":"authorization","value":"Bearer x"},1e999,"a\"b\\c"]`, "__", "a__b", strings.Repeat("x", 300), strings.Repeat("\n", 500), false)
 	f.Fuzz(func(t *testing.T, args, name, server, tool, words string, markdown bool) {
 		r := &Request{
-			Server: server, Tool: tool, Name: name, Profile: words, Risk: words, Rule: words, Reasons: []string{words, args}, Args: json.RawMessage(args),
+			Server: server, Tool: tool, Name: name, Profile: words, Risk: call.Risk(words), Rule: words, Reasons: []string{words, args}, Args: json.RawMessage(args),
 			Title: words, Description: args, Code: tool, Preview: Preview{Calls: []PreviewCall{{Name: words, Line: 1, Column: 2}}, Dynamic: markdown},
 		}
 		for _, o := range []RenderOptions{{Markdown: markdown}, {Width: 40, Markdown: markdown}, {Full: true, Reveal: true}} {

@@ -183,7 +183,7 @@ func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
 			g.Uses = CountUses
 		}
 	case ForTime, ForSession:
-		if grave(r.Risk) {
+		if r.Risk.Grave() {
 			return nil, fmt.Errorf("%w: a high risk is not answered for longer than the run", ErrNotOffered)
 		}
 		if r.Principal == "" && r.Session == "" {
@@ -215,7 +215,7 @@ func (g *Grant) cover(r *Request) error {
 	}
 	inRun := g.Scope == ForRun || g.Scope == ForCount
 	switch {
-	case grave(r.Risk), g.Coverage == CoverRule && len(r.Terms.Pointers) == 0 && !inRun:
+	case r.Risk.Grave(), g.Coverage == CoverRule && len(r.Terms.Pointers) == 0 && !inRun:
 		g.Coverage = CoverExact
 	case g.Coverage == CoverRule && len(r.Terms.Pointers) == 0:
 		g.Coverage = CoverAny // of the tool, as the button says
@@ -284,7 +284,7 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 			return false
 		}
 	case g.Scope == ForTime || g.Scope == ForSession:
-		if grave(r.Risk) || g.Session != "" && g.Session != r.Session || g.Principal == "" && g.Session == "" {
+		if r.Risk.Grave() || g.Session != "" && g.Session != r.Session || g.Principal == "" && g.Session == "" {
 			return false
 		}
 	default:
@@ -296,14 +296,14 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 		return err == nil && d == g.Digest
 	case CoverRule:
 		args, err := parseArgs(r.Args)
-		return err == nil && len(g.Values) > 0 && !grave(r.Risk) && !slices.ContainsFunc(g.Values, func(v Value) bool {
+		return err == nil && len(g.Values) > 0 && !r.Risk.Grave() && !slices.ContainsFunc(g.Values, func(v Value) bool {
 			now, err := valueAt(args, v.Pointer)
 			return err != nil || now != v.JSON
 		})
 	case CoverAny:
-		return !grave(r.Risk)
+		return !r.Risk.Grave()
 	case CoverEnvelope:
-		return g.Envelope != nil && !grave(r.Risk) && g.Envelope.holds(r.Args)
+		return g.Envelope != nil && !r.Risk.Grave() && g.Envelope.holds(r.Args)
 	}
 	return false
 }

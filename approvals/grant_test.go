@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 var someday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -19,7 +21,7 @@ func write(path string) *Request {
 	js, _ := json.Marshal(map[string]string{"path": path, "content": "x"})
 	return &Request{
 		Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "sha256:p", ServerID: "sha256:s", Definition: "sha256:d",
-		Rule: "fs-write", Risk: Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
+		Rule: "fs-write", Risk: call.Medium, Principal: "local:anna", Session: "s1", Run: "r1", Call: 1, Args: js,
 		Terms: Terms{Scopes: []Scope{Once, ForRun, ForCount, ForTime, ForSession}, Args: CoverRule, Pointers: []string{"/path"}},
 	}
 }
@@ -75,9 +77,9 @@ func TestE1E2E5GrantsAreBound(t *testing.T) {
 		{"another tool", ForTime, func(r *Request) { r.Name, r.Tool = "fs__delete", "delete" }, false},
 		{"another server with that tool", ForTime, func(r *Request) { r.Server = "fs2" }, false},
 		{"E6: no rule could be judged", ForRun, func(r *Request) { r.Firm = true }, false},
-		{"E6: the risk is critical now", ForRun, func(r *Request) { r.Risk = Critical }, false},
+		{"E6: the risk is critical now", ForRun, func(r *Request) { r.Risk = call.Critical }, false},
 		{"E6: the risk is one that nobody knows", ForRun, func(r *Request) { r.Risk = "hgih" }, false},
-		{"E6: the risk is high now, and not all arguments were bound", ForRun, func(r *Request) { r.Risk = High }, false},
+		{"E6: the risk is high now, and not all arguments were bound", ForRun, func(r *Request) { r.Risk = call.High }, false},
 		{"E6: the call is too large to be shown", ForRun, func(r *Request) {
 			r.Args = json.RawMessage(`{"path":"/data/a","content":"` + strings.Repeat("x", 5000) + `"}`)
 		}, false},
@@ -234,7 +236,7 @@ func TestD3Offers(t *testing.T) {
 			Allow fs.write with any arguments for 5m`},
 		{"exactly, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = CoverExact, []Scope{ForRun} }, `
 			Allow fs.write with exactly these arguments for this run, at most 50 times`},
-		{"a high risk: in the run, and exactly", func(r *Request) { r.Risk, r.Terms.Args = High, CoverAny }, `
+		{"a high risk: in the run, and exactly", func(r *Request) { r.Risk, r.Terms.Args = call.High, CoverAny }, `
 			Allow fs.write with exactly these arguments for this run, at most 50 times
 			Allow fs.write with exactly these arguments for this and the next 10 calls of this run`},
 		{"a pointer at nothing", func(r *Request) { r.Terms.Pointers, r.Terms.Scopes = []string{"/mode"}, []Scope{ForRun} }, `
@@ -247,7 +249,7 @@ func TestD3Offers(t *testing.T) {
 			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"a\u202e\n"}`), []Scope{ForRun}
 		}, `
 			Allow fs.write with /path "a\u{202E}\\n", other arguments as they come, for this run, at most 50 times`},
-		{"a critical risk", func(r *Request) { r.Risk = Critical }, ""},
+		{"a critical risk", func(r *Request) { r.Risk = call.Critical }, ""},
 		{"no rule could be judged", func(r *Request) { r.Firm = true }, ""},
 		{"D3: a cut call", func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) }, ""},
 		{"D3: a masked call", func(r *Request) { r.Args = json.RawMessage(`{"path":"/a","token":"abcdefgh"}`) }, ""},
@@ -286,7 +288,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 	random := func() *Request {
 		r := write("/" + pickOne("a", "b"))
 		r.Args = json.RawMessage(fmt.Sprintf(`{"path":%q,"n":%d%s}`, pickOne("/a", "/b"), rng.IntN(2), pickOne("", "", `,"token":"abcdefgh"`, `,"big":"`+strings.Repeat("x", 2000)+`"`)))
-		r.Risk, r.Firm = pickOne(Low, Medium, High, Critical, "", "odd"), rng.IntN(5) == 0
+		r.Risk, r.Firm = call.Risk(pickOne("low", "medium", "high", "critical", "", "odd")), rng.IntN(5) == 0
 		r.Run, r.Session, r.Principal = pickOne("r1", "r2"), pickOne("s1", "s2", ""), pickOne("anna", "ben", "")
 		r.Rule, r.Profile, r.ProfileDigest = pickOne("x", "y"), pickOne("p", "q"), pickOne("1", "2")
 		r.Definition, r.ServerID = pickOne("d", "e"), pickOne("i", "j")
@@ -323,7 +325,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 			}
 		}
 		shown := Render(to, RenderOptions{})
-		if to.Firm || to.Risk == Critical || to.Risk == "odd" || shown.Cut || shown.Masked > 0 {
+		if to.Firm || to.Risk == call.Critical || to.Risk == "odd" || shown.Cut || shown.Masked > 0 {
 			t.Errorf("%s answers %+v", g.Text(), to)
 		}
 		same("principal", from.Principal, to.Principal)
@@ -344,10 +346,10 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 			b, _ := valueAt(is, "/path")
 			same("path", a, b)
 		}
-		if strings.Contains(words, "exactly these") || from.Risk == High || to.Risk == High {
+		if strings.Contains(words, "exactly these") || from.Risk == call.High || to.Risk == call.High {
 			same("arguments", string(from.Args), string(to.Args))
 		}
-		if scope == ForTime && (from.Risk == High || to.Risk == High) {
+		if scope == ForTime && (from.Risk == call.High || to.Risk == call.High) {
 			t.Errorf("%s answers a high risk for a time", words)
 		}
 		if t.Failed() {
@@ -428,7 +430,7 @@ func TestN2PlansAreGrantsForARun(t *testing.T) {
 	}
 
 	high, firm, none := write(""), write(""), write("")
-	high.Risk, firm.Firm, none.Terms = High, true, Terms{}
+	high.Risk, firm.Firm, none.Terms = call.High, true, Terms{}
 	for why, line := range map[string]PlannedCall{
 		"a high risk": {Call: high, Count: 1}, "a rule that could not be judged": {Call: firm, Count: 1}, "no calls": {Call: write("")},
 		"a profile that remembers nothing": {Call: none, Count: 1}, "a value that is not canonical": {Call: write(""), Envelope: Envelope{Fixed: []Value{{"/a", ` 1.0`}}}, Count: 1},
@@ -538,7 +540,7 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 	for why, change := range map[string]func(r *Request){
 		"a question that is cut":        func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) },
 		"a masked value":                func(r *Request) { r.Args = json.RawMessage(`{"password":"hunter2"}`) },
-		"a high risk":                   func(r *Request) { r.Risk = High },
+		"a high risk":                   func(r *Request) { r.Risk = call.High },
 		"a rule that cannot be judged":  func(r *Request) { r.Firm = true },
 		"another run":                   func(r *Request) { r.Run = "r8" },
 		"another principal":             func(r *Request) { r.Principal = "local:bob" },

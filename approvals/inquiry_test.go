@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 func inquiry(multiple, freeText bool, labels ...string) *Request {
@@ -16,7 +18,7 @@ func inquiry(multiple, freeText bool, labels ...string) *Request {
 	for _, l := range labels {
 		q.Options = append(q.Options, Option{Label: l})
 	}
-	return &Request{Name: InquiryTool, Tool: InquiryTool, Profile: "p", Risk: Low, Code: "7f3a", Inquiry: q}
+	return &Request{Name: InquiryTool, Tool: InquiryTool, Profile: "p", Risk: call.Low, Code: "7f3a", Inquiry: q}
 }
 
 // S3.6: what a form brings back is an answer only if it answers what was asked.

@@ -97,7 +97,7 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 		switch {
 		case run == "" || line.Count <= 0:
 			return nil, fmt.Errorf("%s: %w: there is no run or no call", Heading(&r), ErrNotOffered)
-		case grave(r.Risk):
+		case r.Risk.Grave():
 			return nil, fmt.Errorf("%s: %w: what is of high risk has to be seen whole, each time", Heading(&r), ErrNotOffered)
 		case !line.Envelope.short() || !rememberable(line.Call):
 			return nil, fmt.Errorf("%s: %w: it cannot be shown whole", Heading(&r), ErrNotOffered)
@@ -196,7 +196,7 @@ func (e *Envelope) short() bool {
 
 // draftPlan makes the grant that holds those of a plan.
 func draftPlan(r *Request, now time.Time) (*Grant, error) {
-	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || grave(r.Risk) || !rememberable(r) {
+	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || r.Risk.Grave() || !rememberable(r) {
 		return nil, ErrNotOffered
 	}
 	g := &Grant{

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A question is a rendering in the making: facts first, then what to look at twice, then the words of others.
@@ -123,14 +125,14 @@ func (q *question) risk() {
 	switch r := q.request.Risk; r {
 	case "":
 		q.put("not stated")
-	case Low:
-		q.put(r)
-	case Medium:
-		q.paint(yellow, r)
-	case High, Critical:
-		q.paint(red, r)
+	case call.Low:
+		q.put(string(r))
+	case call.Medium:
+		q.paint(yellow, string(r))
+	case call.High, call.Critical:
+		q.paint(red, string(r))
 	default:
-		s, _ := shorten(r)
+		s, _ := shorten(string(r))
 		q.paint(red, s+" (unknown, treated as critical)")
 	}
 }

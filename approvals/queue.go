@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Queue is a channel to people who see what waits and answer in any order, from where they have taken a seat: a second
@@ -352,7 +354,7 @@ func (s *Seat) answerFar(it *item, r Reply) error {
 // mayApprove says why whoever has the seat can approve a call in no way; nil is that they can.
 func (s *Seat) mayApprove(r *Request) error {
 	switch {
-	case !s.token || r.Inquiry != nil || !grave(r.Risk) || r.Risk == High:
+	case !s.token || r.Inquiry != nil || !r.Risk.Grave() || r.Risk == call.High:
 		return nil
 	case r.Principal == "" || r.Principal == s.by:
 		return ErrOwnCritical
@@ -369,7 +371,7 @@ func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
 	if err := s.mayApprove(r); err != nil {
 		return err
 	}
-	if grave(r.Risk) {
+	if r.Risk.Grave() {
 		if code != r.Code || r.Code == "" {
 			return errCode
 		}

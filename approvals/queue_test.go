@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // asking asks over a queue in the background.
@@ -110,10 +112,10 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 		{"S2.5: other arguments that are wrong", func(r *Request) { r.Edit = func(json.RawMessage) error { return errors.New("/path: expected text") } }, func(s *Seat, r *Request) error {
 			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":7}`)})
 		}, "expected text"},
-		{"a high risk without its code", func(r *Request) { r.Risk, r.Code = High, "7f3a" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
-		{"a high risk that has no code", func(r *Request) { r.Risk, r.Code = High, "" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
+		{"a high risk without its code", func(r *Request) { r.Risk, r.Code = call.High, "7f3a" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
+		{"a high risk that has no code", func(r *Request) { r.Risk, r.Code = call.High, "" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
 		{"a high risk that was not seen whole", func(r *Request) {
-			r.Risk, r.Code, r.Args = High, "7f3a", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
+			r.Risk, r.Code, r.Args = call.High, "7f3a", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "7f3a", Reply{Decision: AllowOnce}) }, "seen whole"},
 	}
 	for _, test := range tests {
@@ -141,7 +143,7 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 					t.Error(err)
 				}
 				yes := Reply{Decision: AllowOnce}
-				if test.change != nil && r.Code == "" && r.Risk == High {
+				if test.change != nil && r.Code == "" && r.Risk == call.High {
 					yes = Reply{}
 				}
 				if err := seat.Answer(r.ID, r.Digest, r.Code, yes); err != nil {
@@ -423,7 +425,7 @@ func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 		seat := q.Sit("local:anna")
 		ctx, cancel := context.WithCancel(t.Context())
 		answered := make(chan Answer, 1)
-		go func() { answered <- d.Ask(ctx, request(Medium), []Channel{q}, Options{Await: true}) }()
+		go func() { answered <- d.Ask(ctx, request(call.Medium), []Channel{q}, Options{Await: true}) }()
 		for len(seat.Pending()) == 0 {
 			<-seat.News()
 		}
@@ -450,7 +452,7 @@ func TestWhatASeatTakesCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue("web")
 		seat := q.Sit("op")
-		r := request(Medium)
+		r := request(call.Medium)
 		looked := 0
 		r.Edit = func(json.RawMessage) error {
 			if looked++; looked > 1 {

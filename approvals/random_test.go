@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // randomJSON writes arguments that are likely to confuse a reader.
@@ -78,7 +80,7 @@ func TestCountsAreExact(t *testing.T) {
 			cs[i] = []rune("abc xyz\n\u200b\u202eé漢\\\"")[rng.IntN(14)]
 		}
 		js, _ := json.Marshal(string(cs))
-		r := request(Medium)
+		r := request(call.Medium)
 		r.Args = json.RawMessage(`{"text":` + string(js) + `}`)
 		shown := Render(r, RenderOptions{})
 		if !shown.Cut || shown.Complete {

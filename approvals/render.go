@@ -70,7 +70,7 @@ func budgets(r *Request, o RenderOptions) []limits {
 		l.depth = narrow(l.depth, d.Depth)
 		all = append(all, l)
 	}
-	if grave(r.Risk) {
+	if r.Risk.Grave() {
 		all = slices.Insert(all, 0, ample)
 	}
 	return all
@@ -82,6 +82,3 @@ func narrow(limit, to int) int {
 	}
 	return limit
 }
-
-// grave reports whether everything must have been shown for a yes to count.
-func grave(risk string) bool { return risk != "" && risk != Low && risk != Medium }

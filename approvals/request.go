@@ -7,14 +7,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
-)
 
-// Risks, as profiles name them. No risk is Medium, as in a rule that states none; any other word is treated like Critical.
-const (
-	Low      = "low"
-	Medium   = "medium"
-	High     = "high"
-	Critical = "critical"
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Request is one call that needs a yes. Nothing in it is trusted when it is shown: every field is escaped.
@@ -24,7 +18,7 @@ type Request struct {
 	Name   string // canonical, server__tool; the heading is made from it
 
 	Profile string
-	Risk    string   // Low, Medium, High, Critical
+	Risk    call.Risk
 	Rule    string   // id of the rule that asked, or its place in the file
 	Reasons []string // what the profile says about it
 	// Firm says that a person has to answer: neither a grant nor a fallback does.
@@ -130,5 +124,5 @@ func NewCode() string {
 func (r *Request) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("run", r.Run), slog.Int("call", r.Call), slog.String("tool", Heading(r)), slog.String("profile", r.Profile),
-		slog.String("risk", r.Risk), slog.String("rule", r.Rule), slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
+		slog.String("risk", string(r.Risk)), slog.String("rule", r.Rule), slog.String("code", r.Code), slog.Int("argument_bytes", len(r.Args)))
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // issues are n similar calls and what else is asked at the same moment.
@@ -18,7 +20,7 @@ func issues(n int, others ...*Request) []*Request {
 	var calls []*Request
 	for i := range n {
 		calls = append(calls, &Request{
-			Server: "github", Tool: "close_issue", Name: "github__close_issue", Profile: "p", Rule: "closing", Risk: Medium, Code: fmt.Sprintf("%04x", i),
+			Server: "github", Tool: "close_issue", Name: "github__close_issue", Profile: "p", Rule: "closing", Risk: call.Medium, Code: fmt.Sprintf("%04x", i),
 			Args: json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":{"part":"web"},"id":%d}`, 1000+i)), Run: "r1", Call: i + 1,
 		})
 	}
@@ -95,7 +97,7 @@ func TestC2OneFormForTheAsksOfOneMoment(t *testing.T) {
 // More calls than a form has room for are rows under one decision.
 func TestManyCallsShareDecisions(t *testing.T) {
 	other := func(name string) *Request {
-		return &Request{Server: "s", Tool: name, Name: "s__" + name, Risk: Low, Args: json.RawMessage(`{}`)}
+		return &Request{Server: "s", Tool: name, Name: "s__" + name, Risk: call.Low, Args: json.RawMessage(`{}`)}
 	}
 	tests := []struct {
 		why    string
@@ -179,7 +181,7 @@ func TestG10RoundsThatDifferAreShownDifferently(t *testing.T) {
 			}
 			id.Write(form)
 			id.WriteByte('\n')
-			calls = append(calls, &Request{Name: "s__t", Args: json.RawMessage(form), Risk: Medium})
+			calls = append(calls, &Request{Name: "s__t", Args: json.RawMessage(form), Risk: call.Medium})
 		}
 		shown := RenderAll(calls, RenderOptions{Full: true, Reveal: true}).Text
 		checkInert(t, shown)
@@ -255,7 +257,7 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 
 // In a round, a call that a form cannot approve is refused or left alone, and the others are approved all the same.
 func TestAGraveCallInARound(t *testing.T) {
-	big := &Request{Name: "s__run", Risk: High, Args: json.RawMessage(`{"script":"` + strings.Repeat("x", 40000) + `"}`)}
+	big := &Request{Name: "s__run", Risk: call.High, Args: json.RawMessage(`{"script":"` + strings.Repeat("x", 40000) + `"}`)}
 	calls := issues(1, big)
 	message, s := schemaOf(t, calls, OneOf)
 	if len(s.Properties["decision_2"].OneOf) != 1 || len(s.Properties["same_for_all"].OneOf) != 1 {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A shared book that counts what is withdrawn from it.
@@ -97,7 +99,7 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			book := &shared{Book: NewBook(time.Now)}
 			d := Desk{Book: book}
-			d.Ask(t.Context(), request(Medium), []Channel{row.channel}, row.options)
+			d.Ask(t.Context(), request(call.Medium), []Channel{row.channel}, row.options)
 			if book.withdrawn != row.want {
 				t.Errorf("%s: it was withdrawn %d times, want %d", row.why, book.withdrawn, row.want)
 			}
@@ -128,7 +130,7 @@ func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 				time.AfterFunc(ms/2, cancel)
 			}
 			defer cancel()
-			got := d.Ask(ctx, request(Medium), []Channel{fake{name: "n", after: -1}}, Options{Timeout: ms})
+			got := d.Ask(ctx, request(call.Medium), []Channel{fake{name: "n", after: -1}}, Options{Timeout: ms})
 			if got.Allowed != row.allowed || got.Code != row.code || late != row.late {
 				t.Errorf("%s: %+v, and %d late answers", row.why, got, late)
 			}
@@ -144,7 +146,7 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nobody answers
 	d := &Desk{Book: &shared{Book: NewBook(time.Now)}}
-	own := d.open(t.Context(), t.Context(), request(Medium), nil, Options{Timeout: time.Minute})
+	own := d.open(t.Context(), t.Context(), request(call.Medium), nil, Options{Timeout: time.Minute})
 	again := d.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
 	if again.request.ID != own.request.ID {
 		t.Fatalf("it is another question: %s, was %s", again.request.ID, own.request.ID)
@@ -172,7 +174,7 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 	book := &shared{Book: NewBook(time.Now)}
 	d := Desk{Book: book}
-	r := request(Medium)
+	r := request(call.Medium)
 	r.Edit = func(json.RawMessage) error { return nil }
 	q := NewQueue("web")
 	seat := q.Sit("local:anna")
@@ -216,7 +218,7 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 				ctx, leave := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { leave(ErrLeaving) })
 				channel := fake{name: "n", after: time.Second + when, reply: row.given, deaf: true}
-				d.Ask(ctx, request(Medium), []Channel{channel}, Options{Timeout: time.Minute, Leaving: func() bool { return row.leaving }})
+				d.Ask(ctx, request(call.Medium), []Channel{channel}, Options{Timeout: time.Minute, Leaving: func() bool { return row.leaving }})
 				if err := d.Wait(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -233,7 +235,7 @@ func TestANoIsKeptAlthoughTheProcessLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &shared{Book: NewBook(time.Now)}
 		ctx, leave := context.WithCancelCause(t.Context())
-		a := (&Desk{Book: book}).open(ctx, ctx, request(Medium), nil, Options{Timeout: time.Minute})
+		a := (&Desk{Book: book}).open(ctx, ctx, request(call.Medium), nil, Options{Timeout: time.Minute})
 		leave(ErrLeaving)
 		if got := a.refuse(ctx, reply{source: source{name: "n"}}); got.Code != CodeDeclined || book.kept != 1 {
 			t.Errorf("it came to %+v, and the book has kept %d answers", got, book.kept)

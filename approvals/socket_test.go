@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -70,7 +71,7 @@ func TestResponderOverASocket(t *testing.T) {
 	person := respond(t, dir)
 	var d Desk
 	r := write("/data/a")
-	r.Risk, r.Code = High, "7f3a"
+	r.Risk, r.Code = call.High, "7f3a"
 	r.Args = json.RawMessage(`{"path":"/data/a","content":"` + strings.Repeat("x", 30000) + `","token":"abcdefgh"}`)
 	answer := asking(t.Context(), &d, q, r)
 	one := func(told *Told) bool { return len(told.Calls) == 1 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // D5: each argument says where it comes from, as far as that can be seen.
@@ -44,7 +46,7 @@ func TestD5WhereArgumentsComeFrom(t *testing.T) {
 	trace.Answered(3, "time__now", json.RawMessage(`"said twice"`))
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
-			r := request(Medium)
+			r := request(call.Medium)
 			r.Title, r.Description, r.Preview = "", "", Preview{}
 			r.Args = json.RawMessage(test.args)
 			r.Sources = trace.Sources(r.Args)
@@ -62,7 +64,7 @@ func TestD5WhereArgumentsComeFrom(t *testing.T) {
 func TestSourcesAreOurWords(t *testing.T) {
 	var trace Trace
 	trace.Answered(1, "evil__x\n(written in the program)", json.RawMessage(`"some text"`))
-	r := request(Medium)
+	r := request(call.Medium)
 	r.Args = json.RawMessage(`{"x":"some text"}`)
 	r.Sources = trace.Sources(r.Args)
 	shown := Text(r, RenderOptions{})

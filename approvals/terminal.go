@@ -115,7 +115,7 @@ func (t *terminal) AskAll(ctx context.Context, calls []*Request) ([]Result, erro
 	}
 	defer done()
 	one := Reply{}
-	if slices.ContainsFunc(calls, func(r *Request) bool { return grave(r.Risk) }) {
+	if slices.ContainsFunc(calls, func(r *Request) bool { return r.Risk.Grave() }) {
 		err = errEach
 	} else {
 		one, err = t.askTogether(ctx, calls)
@@ -221,7 +221,7 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 		return t.inquire(ctx, r)
 	}
 	code := ""
-	if grave(r.Risk) {
+	if r.Risk.Grave() {
 		if r.Code == "" {
 			coded := *r
 			coded.Code = NewCode()
@@ -233,7 +233,7 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 	shown := Render(r, o)
 	offers := Offers(r, time.Now())
 	put := func() (no *Reply, err error) {
-		if grave(r.Risk) {
+		if r.Risk.Grave() {
 			return t.pages(ctx, "\n"+shown.Text, strings.Count(prompt(code, shown, offers), "\n")+2)
 		}
 		return nil, t.print("\n" + shown.Text)
@@ -258,7 +258,7 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 				return refusalOr(no), err
 			}
 			continue
-		case approves(word, meant, code) && grave(r.Risk) && !shown.Complete:
+		case approves(word, meant, code) && r.Risk.Grave() && !shown.Complete:
 			hint = "Please type show first: a call of this risk has to be seen whole."
 		case approves(word, meant, code) && wrong != nil:
 			hint = wrong.Error() + "."

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A call of high risk that is longer than the terminal is shown page by page before its code is asked for.
@@ -12,18 +14,18 @@ func TestATerminalShowsAHighRiskToItsEnd(t *testing.T) {
 	long := json.RawMessage(`{"script":"` + strings.Repeat("make all; ", 200) + `rm -rf /end"}`)
 	tests := []struct {
 		why   string
-		risk  string
+		risk  call.Risk
 		rows  int
 		typed []string
 		allow bool
 		pages int
 	}{
-		{"it fits", High, 80, []string{"yes 7f3a"}, true, 0},
-		{"no terminal", High, 0, []string{"yes 7f3a"}, true, 0},
-		{"three pages", High, 18, []string{"", "", "yes 7f3a"}, true, 2},
-		{"a yes before the end is none", High, 18, []string{"yes 7f3a", "yes 7f3a", "no"}, false, 2},
-		{"a no before the end is one", High, 18, []string{"no not that"}, false, 1},
-		{"a medium risk is shown at once", Medium, 22, []string{"yes"}, true, 0},
+		{"it fits", call.High, 80, []string{"yes 7f3a"}, true, 0},
+		{"no terminal", call.High, 0, []string{"yes 7f3a"}, true, 0},
+		{"three pages", call.High, 18, []string{"", "", "yes 7f3a"}, true, 2},
+		{"a yes before the end is none", call.High, 18, []string{"yes 7f3a", "yes 7f3a", "no"}, false, 2},
+		{"a no before the end is one", call.High, 18, []string{"no not that"}, false, 1},
+		{"a medium risk is shown at once", call.Medium, 22, []string{"yes"}, true, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -38,7 +40,7 @@ func TestATerminalShowsAHighRiskToItsEnd(t *testing.T) {
 				for i, l := range test.typed {
 					before := out.wait("Type ", i+1)
 					last := before[strings.LastIndex(before[:strings.LastIndex(before, "Type ")], "Type ")+1:]
-					if n := strings.Count(last, "\n"); test.risk == High && test.rows > 0 && n > test.rows {
+					if n := strings.Count(last, "\n"); test.risk == call.High && test.rows > 0 && n > test.rows {
 						t.Errorf("%d lines at once on a terminal of %d", n, test.rows)
 					}
 					io.WriteString(keyboard, l+"\n")

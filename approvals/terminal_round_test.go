@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A round at a terminal: what is typed at each prompt, and what that says about three calls: y, n, ? for no clear answer.
 func TestRoundsAtATerminal(t *testing.T) {
-	high := func(calls []*Request) { calls[1].Risk, calls[1].Code = High, "7f3a" }
+	high := func(calls []*Request) { calls[1].Risk, calls[1].Code = call.High, "7f3a" }
 	long := func(calls []*Request) { calls[1].Args = json.RawMessage(`{"x":"` + strings.Repeat("y", 5000) + `"}`) }
 	tests := []struct {
 		why    string
@@ -76,7 +78,7 @@ func TestRoundsAtATerminal(t *testing.T) {
 
 // A yes at the terminal may say for how long it is meant, as far as that was offered.
 func TestGrantsAtATerminal(t *testing.T) {
-	high := func(r *Request) { r.Risk, r.Code = High, "7f3a" }
+	high := func(r *Request) { r.Risk, r.Code = call.High, "7f3a" }
 	nothing := func(r *Request) { r.Terms = Terms{} }
 	tests := []struct {
 		why    string

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A screen collects what is written and lets a test wait for it.
@@ -75,34 +77,34 @@ func TestTerminal(t *testing.T) {
 	secret := json.RawMessage(`{"password":"abcdefgh"}`)
 	tests := []struct {
 		why    string
-		risk   string
+		risk   call.Risk
 		args   json.RawMessage
 		typed  []string
 		want   string
 		reason string
 		shows  string
 	}{
-		{"yes", Medium, nil, []string{"yes"}, allow, "", "Type yes to allow, no to refuse (a reason may follow): "},
-		{"y", Low, nil, []string{"y"}, allow, "", ""},
-		{"in capitals, with blanks", Medium, nil, []string{"  YES  "}, allow, "", ""},
-		{"no", Medium, nil, []string{"no"}, refuse, "", ""},
-		{"n", Medium, nil, []string{"N"}, refuse, "", ""},
-		{"no with a reason", Medium, nil, []string{"no use the other folder"}, refuse, "use the other folder", ""},
-		{"no, with a comma", Medium, nil, []string{"No, not there"}, refuse, "not there", ""},
-		{"Enter alone is no answer", Medium, nil, []string{"", "no"}, refuse, "", "Please type yes or no."},
-		{"another word is no answer", Medium, nil, []string{"sure", "ok", "yess", "yes"}, allow, "", "Please type yes or no."},
-		{"yes with more is no answer", Medium, nil, []string{"yes but not there", "no"}, refuse, "", "Please type yes or no."},
-		{"five times no answer", Medium, nil, []string{"a", "b", "c", "d", "e"}, none, "", ""},
-		{"a look-alike", Medium, nil, []string{"ye\u0455", "no"}, refuse, "", ""},
-		{"a high risk wants the code", High, nil, []string{"yes", "y", "yes 7f3b", "yes 7f3a"}, allow, "", "Please type yes 7f3a or no."},
-		{"the code alone will do", High, nil, []string{"7f3a"}, allow, "", "Type yes 7f3a to allow"},
-		{"so does critical", Critical, nil, []string{"yes", "yes 7F3A", "yes 7f3a"}, allow, "", ""},
+		{"yes", call.Medium, nil, []string{"yes"}, allow, "", "Type yes to allow, no to refuse (a reason may follow): "},
+		{"y", call.Low, nil, []string{"y"}, allow, "", ""},
+		{"in capitals, with blanks", call.Medium, nil, []string{"  YES  "}, allow, "", ""},
+		{"no", call.Medium, nil, []string{"no"}, refuse, "", ""},
+		{"n", call.Medium, nil, []string{"N"}, refuse, "", ""},
+		{"no with a reason", call.Medium, nil, []string{"no use the other folder"}, refuse, "use the other folder", ""},
+		{"no, with a comma", call.Medium, nil, []string{"No, not there"}, refuse, "not there", ""},
+		{"Enter alone is no answer", call.Medium, nil, []string{"", "no"}, refuse, "", "Please type yes or no."},
+		{"another word is no answer", call.Medium, nil, []string{"sure", "ok", "yess", "yes"}, allow, "", "Please type yes or no."},
+		{"yes with more is no answer", call.Medium, nil, []string{"yes but not there", "no"}, refuse, "", "Please type yes or no."},
+		{"five times no answer", call.Medium, nil, []string{"a", "b", "c", "d", "e"}, none, "", ""},
+		{"a look-alike", call.Medium, nil, []string{"ye\u0455", "no"}, refuse, "", ""},
+		{"a high risk wants the code", call.High, nil, []string{"yes", "y", "yes 7f3b", "yes 7f3a"}, allow, "", "Please type yes 7f3a or no."},
+		{"the code alone will do", call.High, nil, []string{"7f3a"}, allow, "", "Type yes 7f3a to allow"},
+		{"so does critical", call.Critical, nil, []string{"yes", "yes 7F3A", "yes 7f3a"}, allow, "", ""},
 		{"and an unknown risk", "hgih", nil, []string{"yes", "no"}, refuse, "", "unknown, treated as critical"},
-		{"a refusal needs no code", Critical, nil, []string{"no"}, refuse, "", ""},
-		{"a cut call", Medium, long, []string{"yes"}, allow, "", "show to see all of it"},
-		{"show", Medium, long, []string{"show", "no"}, refuse, "", strings.Repeat("x", 60)},
-		{"show reveals", Medium, secret, []string{"show", "yes"}, allow, "", `password: "abcdefgh"`},
-		{"a high risk is seen whole first", High, long, []string{"yes 7f3a", "show", "yes 7f3a"}, allow, "", "Please type show first"},
+		{"a refusal needs no code", call.Critical, nil, []string{"no"}, refuse, "", ""},
+		{"a cut call", call.Medium, long, []string{"yes"}, allow, "", "show to see all of it"},
+		{"show", call.Medium, long, []string{"show", "no"}, refuse, "", strings.Repeat("x", 60)},
+		{"show reveals", call.Medium, secret, []string{"show", "yes"}, allow, "", `password: "abcdefgh"`},
+		{"a high risk is seen whole first", call.High, long, []string{"yes 7f3a", "show", "yes 7f3a"}, allow, "", "Please type show first"},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -141,7 +143,7 @@ func TestAHighRiskGetsACode(t *testing.T) {
 		_, code, _ := strings.Cut(out.wait("Type yes ", 1), "Type yes ")
 		io.WriteString(keyboard, "yes "+code[:4]+"\n")
 	}()
-	r := request(High)
+	r := request(call.High)
 	r.Code = ""
 	reply, err := Terminal(in, out, TerminalOptions{Plain: true}).Ask(t.Context(), r)
 	if err != nil || reply.Decision != AllowOnce || r.Code != "" {
@@ -176,7 +178,7 @@ func TestNobodyAtTheTerminal(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
 			out := newScreen()
-			reply, err := Terminal(test.in, out, TerminalOptions{Plain: test.plain}).Ask(t.Context(), request(Medium))
+			reply, err := Terminal(test.in, out, TerminalOptions{Plain: test.plain}).Ask(t.Context(), request(call.Medium))
 			if !errors.Is(err, ErrNoPerson) || errors.Is(err, ErrCannotAsk) || !reflect.ValueOf(reply).IsZero() {
 				t.Errorf("got %+v, %v", reply, err)
 			}
@@ -185,7 +187,7 @@ func TestNobodyAtTheTerminal(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Terminal(strings.NewReader("yes\n"), broken{}, TerminalOptions{Plain: true}).Ask(t.Context(), request(Medium)); err == nil {
+	if _, err := Terminal(strings.NewReader("yes\n"), broken{}, TerminalOptions{Plain: true}).Ask(t.Context(), request(call.Medium)); err == nil {
 		t.Error("a question that cannot be shown is answered")
 	}
 }
@@ -204,13 +206,13 @@ func TestATerminalQuestionIsWithdrawn(t *testing.T) {
 		out.wait("Type ", 1)
 		cancel(errors.New("answered over web\x1b"))
 	}()
-	if _, err := c.Ask(ctx, request(Medium)); err == nil || !strings.Contains(err.Error(), "answered over web") {
+	if _, err := c.Ask(ctx, request(call.Medium)); err == nil || !strings.Contains(err.Error(), "answered over web") {
 		t.Errorf("got %v", err)
 	}
 	if !strings.HasSuffix(out.text, "\n(answered over web\\u{1B})\n") {
 		t.Errorf("the person is not told: %s", out.text)
 	}
-	if _, err := c.Ask(ctx, request(Medium)); err == nil {
+	if _, err := c.Ask(ctx, request(call.Medium)); err == nil {
 		t.Error("asks although nobody waits")
 	}
 }
@@ -223,7 +225,7 @@ func TestALateLineIsDropped(t *testing.T) {
 		c := Terminal(in, out, TerminalOptions{Plain: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := c.Ask(ctx, request(Medium)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Ask(ctx, request(call.Medium)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		io.WriteString(keyboard, "yes\n")
@@ -232,7 +234,7 @@ func TestALateLineIsDropped(t *testing.T) {
 			out.wait("Type ", 2)
 			io.WriteString(keyboard, "no\n")
 		}()
-		if reply, err := c.Ask(t.Context(), request(Medium)); err != nil || reply.Decision != Refuse {
+		if reply, err := c.Ask(t.Context(), request(call.Medium)); err != nil || reply.Decision != Refuse {
 			t.Errorf("got %+v, %v, want the second line", reply, err)
 		}
 		keyboard.Close()
@@ -260,7 +262,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range n {
 		wait.Go(func() {
-			r := request(Medium)
+			r := request(call.Medium)
 			r.Args = json.RawMessage(`{"issue":` + string(rune('0'+i)) + `}`)
 			a := d.Ask(t.Context(), r, []Channel{c}, Options{})
 			if a.Allowed != (i%2 == 0) || !a.Allowed && a.Code != CodeDeclined {

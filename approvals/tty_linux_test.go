@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -66,7 +67,7 @@ func TestTypeAheadIsDropped(t *testing.T) {
 		out.wait("Type ", 1)
 		press(t, keyboard, "no too early\n")
 	}()
-	reply, err := c.Ask(t.Context(), request(Medium))
+	reply, err := c.Ask(t.Context(), request(call.Medium))
 	if err != nil || reply.Decision != Refuse || reply.Reason != "too early" || !reply.Typed {
 		t.Errorf("got %+v, %v, want the refusal that came after the question", reply, err)
 	}
@@ -77,7 +78,7 @@ func TestTypeAheadIsDropped(t *testing.T) {
 		out.wait("Type ", 2)
 		press(t, keyboard, "yes\nno\n")
 	}()
-	if reply, err := c.Ask(t.Context(), request(Medium)); err != nil || reply.Decision != AllowOnce {
+	if reply, err := c.Ask(t.Context(), request(call.Medium)); err != nil || reply.Decision != AllowOnce {
 		t.Errorf("got %+v, %v, want a yes", reply, err)
 	}
 }
@@ -92,7 +93,7 @@ func TestPastedLinesAnswerOneQuestionOnly(t *testing.T) {
 		out.wait("Type ", 2)
 		press(t, keyboard, "no\n")
 	}()
-	if reply, err := c.Ask(t.Context(), request(Medium)); err != nil || reply.Decision != Refuse {
+	if reply, err := c.Ask(t.Context(), request(call.Medium)); err != nil || reply.Decision != Refuse {
 		t.Errorf("got %+v, %v, want a no", reply, err)
 	}
 }
@@ -106,7 +107,7 @@ func TestTheTerminalIsLeftAlone(t *testing.T) {
 		out.wait("Type ", 1)
 		cancel(errors.New("answered over web"))
 	}()
-	if _, err := c.Ask(ctx, request(Medium)); err == nil {
+	if _, err := c.Ask(ctx, request(call.Medium)); err == nil {
 		t.Error("a question that was withdrawn has an answer")
 	}
 	press(t, keyboard, "for somebody else\n")
@@ -124,14 +125,14 @@ func TestEndOfInputIsNoPerson(t *testing.T) {
 		out.wait("Type ", 1)
 		press(t, keyboard, "\x04")
 	}()
-	if _, err := c.Ask(t.Context(), request(Medium)); !errors.Is(err, ErrNoPerson) {
+	if _, err := c.Ask(t.Context(), request(call.Medium)); !errors.Is(err, ErrNoPerson) {
 		t.Errorf("after Ctrl-D: got %v", err)
 	}
 	go func() {
 		out.wait("Type ", 2)
 		keyboard.Close()
 	}()
-	if _, err := c.Ask(t.Context(), request(Medium)); !errors.Is(err, ErrNoPerson) {
+	if _, err := c.Ask(t.Context(), request(call.Medium)); !errors.Is(err, ErrNoPerson) {
 		t.Errorf("after the terminal was closed: got %v", err)
 	}
 }

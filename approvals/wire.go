@@ -83,11 +83,11 @@ type Said struct {
 func describe(o Open, width int) Asked {
 	r := o.Request
 	shown := Render(r, RenderOptions{Width: width})
-	risk, _ := shorten(r.Risk)
+	risk, _ := shorten(string(r.Risk))
 	profile, _ := shorten(r.Profile)
 	a := Asked{
 		ID: r.ID, Digest: r.Digest, Heading: Heading(r), Summary: Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
-		Whole: !shown.Cut && shown.Masked == 0, Unseen: grave(r.Risk) && !shown.Complete,
+		Whole: !shown.Cut && shown.Masked == 0, Unseen: r.Risk.Grave() && !shown.Complete,
 		Since: o.Since, Ends: r.Deadline(),
 		Offers: []Offer{{Once, r.Yes()}},
 	}
@@ -95,7 +95,7 @@ func describe(o Open, width int) Asked {
 		a.Offers, a.Inquiry = nil, r.Inquiry.rendered()
 		return a
 	}
-	if grave(r.Risk) {
+	if r.Risk.Grave() {
 		a.Code, _ = shorten(r.Code)
 	}
 	for _, g := range Offers(r, time.Now()) {

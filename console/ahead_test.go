@@ -24,7 +24,7 @@ func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &approvals.Request{
-		Profile: "supervised", ProfileDigest: "sha256:1", Risk: approvals.Medium, Principal: anna, Run: "r_ahead", Code: "7f3a", Time: time.Now(),
+		Profile: "supervised", ProfileDigest: "sha256:1", Risk: "medium", Principal: anna, Run: "r_ahead", Code: "7f3a", Time: time.Now(),
 	}
 	if err := r.Foretell("sha256:aabbccddeeff00112233", plan); err != nil {
 		t.Fatal(err)

@@ -546,7 +546,7 @@ func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 // C16: for a critical call the login is the second factor: whoever has none is offered nothing, and a queue without one is not asked.
 func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	w := newWorld(t)
-	critical := func(r *approvals.Request) { r.Risk = approvals.Critical }
+	critical := func(r *approvals.Request) { r.Risk = "critical" }
 	open := approvals.NewQueue("terminal")
 	seat := open.Sit(anna)
 	defer seat.Leave()

@@ -360,7 +360,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.until("back at the list", `/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 
 	grave := w.ask(call(func(r *approvals.Request) {
-		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", approvals.Critical, []string{"it costs money"}
+		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", "critical", []string{"it costs money"}
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
 	}))
 	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
@@ -376,7 +376,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	}
 
 	inquiry := w.ask(&approvals.Request{
-		Name: approvals.InquiryTool, Risk: approvals.Low, Principal: anna, Run: "r_8f2k", Call: 9, Args: json.RawMessage(`{}`),
+		Name: approvals.InquiryTool, Risk: "low", Principal: anna, Run: "r_8f2k", Call: 9, Args: json.RawMessage(`{}`),
 		Inquiry: &approvals.Inquiry{Header: "Release", Question: "Which branch shall be released?", FreeText: true, Options: []approvals.Option{
 			{Label: "main", Description: "what was merged yesterday"}, {Label: "stable", Description: "what customers have"}}},
 	})

@@ -72,12 +72,12 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 		{"other arguments where they may not be changed", nil, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Args: json.RawMessage(`{}`)}
 		}, 422, "does not let"},
-		{"a high risk without its code", func(r *approvals.Request) { r.Risk = approvals.High }, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"} }, 422, "code"},
-		{"a critical risk with another code", func(r *approvals.Request) { r.Risk = approvals.Critical }, func(a Asked) Answered {
+		{"a high risk without its code", func(r *approvals.Request) { r.Risk = "high" }, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"} }, 422, "code"},
+		{"a critical risk with another code", func(r *approvals.Request) { r.Risk = "critical" }, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: "0000"}
 		}, 422, "code"},
 		{"a high risk that was not seen whole", func(r *approvals.Request) {
-			r.Risk, r.Args = approvals.High, json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
+			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code} }, 422, "seen whole"},
 		{"a rule proposed with a no", nil, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "deny", Propose: ProposeAny}
@@ -156,12 +156,12 @@ func TestAnswersThatCount(t *testing.T) {
 		{"yes, with other arguments", func(r *approvals.Request) { r.Edit = edit }, Answered{Decision: "allow", Args: json.RawMessage(`{"title": "y"}`)}, func(a approvals.Answer) bool {
 			return a.Allowed && string(a.Args) == `{"title":"y"}`
 		}},
-		{"yes to a critical call, with its code", func(r *approvals.Request) { r.Risk = approvals.Critical }, Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Answer) bool { return a.Allowed }},
+		{"yes to a critical call, with its code", func(r *approvals.Request) { r.Risk = "critical" }, Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Answer) bool { return a.Allowed }},
 		{"yes to a large call of high risk, seen whole", func(r *approvals.Request) {
-			r.Risk, r.Args = approvals.High, json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
+			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, Answered{Decision: "allow", Code: "7f3a", Whole: true}, func(a approvals.Answer) bool { return a.Allowed }},
 		{"an answer to a question of the program", func(r *approvals.Request) {
-			*r = approvals.Request{Name: approvals.InquiryTool, Risk: approvals.Low, Principal: anna, Run: "r_1", Call: 1, Args: json.RawMessage(`{}`),
+			*r = approvals.Request{Name: approvals.InquiryTool, Risk: "low", Principal: anna, Run: "r_1", Call: 1, Args: json.RawMessage(`{}`),
 				Inquiry: &approvals.Inquiry{Question: "Which?", Options: []approvals.Option{{Label: "One"}, {Label: "Two"}}, Multiple: true, FreeText: true}}
 		}, Answered{Decision: "allow", Selected: []int{0, 1}, Text: "both"}, func(a approvals.Answer) bool {
 			return a.Allowed && len(a.Selected) == 2 && a.Text == "both"

@@ -73,7 +73,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 // call is a call that needs a yes.
 func call(change ...func(*approvals.Request)) *approvals.Request {
 	r := &approvals.Request{
-		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Rule: "github-writes", Risk: approvals.Medium,
+		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Rule: "github-writes", Risk: "medium",
 		Reasons: []string{"it writes where others read"}, Args: json.RawMessage(`{"owner":"acme","repo":"web","title":"Broken link on /pricing"}`),
 		Principal: anna, Run: "r_8f2k", Call: 1, Code: "7f3a", ProfileDigest: "sha256:1", Definition: "sha256:2",
 		Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun, approvals.ForTime}},

@@ -83,7 +83,7 @@ func (b *browser) argumentsLead(what string) {
 var plannedCall = approvals.PlannedCall{
 	Call: &approvals.Request{
 		Server: "github", Tool: "add_a_label_to_an_issue", Name: "github__add_a_label_to_an_issue_of_a_repository", Profile: "supervised", Principal: anna,
-		Risk: approvals.Medium, Args: json.RawMessage(`{"label":"broken link"}`), Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun}},
+		Risk: "medium", Args: json.RawMessage(`{"label":"broken link"}`), Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun}},
 	},
 	Envelope: approvals.Envelope{Fixed: []approvals.Value{{Pointer: "/label", JSON: `"broken link"`}}, Free: []string{"/issue"}}, Count: 45,
 }
@@ -108,7 +108,7 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	}
 	w.ask(calls...)
 	w.ask(call(func(r *approvals.Request) {
-		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Run = "pay", "create", "pay__create", "big-payment", approvals.High, "r_high"
+		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Run = "pay", "create", "pay__create", "big-payment", "high", "r_high"
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e","note":"` + strings.Repeat("all of this has to be read. ", 70) + `"}`)
 	}))
 	for _, scope := range []approvals.Scope{approvals.ForRun, approvals.ForTime} {

@@ -101,9 +101,9 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		return got
 	}
 	w.ask(call(func(r *approvals.Request) { r.Call = 2; r.Edit = func(json.RawMessage) error { return nil } }), call())
-	w.ask(call(func(r *approvals.Request) { r.Run, r.Risk = "r_a", approvals.High }))
+	w.ask(call(func(r *approvals.Request) { r.Run, r.Risk = "r_a", "high" }))
 	w.ask(&approvals.Request{
-		Name: approvals.InquiryTool, Risk: approvals.Low, Principal: anna, Run: "r_z", Call: 9, Args: json.RawMessage(`{}`),
+		Name: approvals.InquiryTool, Risk: "low", Principal: anna, Run: "r_z", Call: 9, Args: json.RawMessage(`{}`),
 		Inquiry: &approvals.Inquiry{Header: "Release", Question: "Which?", Options: []approvals.Option{{Label: "main"}, {Label: "stable"}}},
 	})
 	list := v.pending()
@@ -155,7 +155,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		t.Helper()
 		o.check(t, path, strings.ToLower(method), w.byTokenOf(annasAnswers, method, under, body))
 	}
-	w.ask(of("anna"), of("anna", func(r *approvals.Request) { r.Call = 2; r.Risk = approvals.High }))
+	w.ask(of("anna"), of("anna", func(r *approvals.Request) { r.Call = 2; r.Risk = "high" }))
 	own := w.seenBy(annasAnswers)
 	byToken("/api/pending", "GET", "/api/pending", "")
 	byToken("/api/pending/{id}", "GET", "/api/pending/"+own[0].ID, "")

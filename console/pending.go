@@ -197,8 +197,8 @@ func describe(o approvals.Open) *asked {
 	a := &asked{
 		Asked: Asked{
 			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
-			Tool: approvals.Heading(r), Summary: approvals.Summary(r), Text: full.Text, Risk: word(cmp.Or(r.Risk, approvals.Medium)), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
-			NeedsCode: grave(r.Risk), MustSee: grave(r.Risk) && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
+			Tool: approvals.Heading(r), Summary: approvals.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
+			NeedsCode: r.Risk.Grave(), MustSee: r.Risk.Grave() && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
 			Offers: []Offer{{Scope: approvals.Once, Text: r.Yes()}}, Inquiry: inquiryOf(r),
 		},
 		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
@@ -209,26 +209,21 @@ func describe(o approvals.Open) *asked {
 	for _, g := range approvals.Offers(r, time.Now()) {
 		a.Offers = append(a.Offers, offer(r, g))
 	}
-	a.RiskClass, a.RiskWords = risk(r.Risk)
+	a.RiskClass, a.RiskWords = risk(string(r.Risk))
 	return a
 }
 
 // word is a short text from elsewhere, made visible.
 func word(s string) string { return approvals.Words(s) }
 
-// grave reports whether a call of this risk is allowed with a code only, by somebody who has seen all of it.
-func grave(risk string) bool {
-	return risk != "" && risk != approvals.Low && risk != approvals.Medium
-}
-
 func risk(r string) (class, words string) {
 	switch r {
-	case approvals.Low, approvals.Medium, approvals.High, approvals.Critical:
+	case "low", "medium", "high", "critical":
 		return r, strings.ToUpper(r[:1]) + r[1:] + " risk"
 	case "":
-		return approvals.Medium, "Risk not stated"
+		return "medium", "Risk not stated"
 	}
-	return approvals.Critical, "Unknown risk, treated as critical"
+	return "critical", "Unknown risk, treated as critical"
 }
 
 // A group is what one program asks at a time. Calls that want a code, and questions of other kinds, stand alone.

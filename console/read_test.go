@@ -22,7 +22,7 @@ func TestAHighRiskIsReadToItsEndOnThePage(t *testing.T) {
 		b.until("the page is there", `document.querySelector(".empty") !== null`)
 		script := strings.Repeat("make all; ", 200) + "rm -rf /end"
 		answers := w.ask(call(func(r *approvals.Request) {
-			r.Risk, r.Args = approvals.High, json.RawMessage(`{"script":"`+script+`"}`)
+			r.Risk, r.Args = "high", json.RawMessage(`{"script":"`+script+`"}`)
 		}))
 		if b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`); where == "itself" {
 			b.do("open it", chromedp.Click(chromedp.CSS(`article.ask .more a`)), chromedp.WaitVisible(chromedp.CSS("article.whole")))

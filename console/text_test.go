@@ -67,7 +67,7 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &approvals.Request{Name: "a__b", Args: args, Risk: approvals.High}
+	r := &approvals.Request{Name: "a__b", Args: args, Risk: "high"}
 	got := joined(spans(approvals.Text(r, approvals.RenderOptions{Width: wide, Color: true})))
 	if got != approvals.Text(r, approvals.RenderOptions{Width: wide}) {
 		t.Error("the page shows another text than the other channels")

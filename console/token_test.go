@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	risks "github.com/codemode-project/codemode/call"
 )
 
 const (
@@ -69,7 +70,7 @@ func of(principal string, change ...func(*approvals.Request)) *approvals.Request
 }
 
 func risky(risk string) func(*approvals.Request) {
-	return func(r *approvals.Request) { r.Risk = risk }
+	return func(r *approvals.Request) { r.Risk = risks.Risk(risk) }
 }
 
 // A token sees and answers what its principal may answer; everything else is as if it were not there.
@@ -121,12 +122,12 @@ func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 		status                int
 		says                  string
 	}{
-		{"its own, critical", "eve", approvals.Critical, true, "allow", 403, "its own principal"},
+		{"its own, critical", "eve", "critical", true, "allow", 403, "its own principal"},
 		{"its own, of a risk that nobody knows", "eve", "catastrophic", true, "allow", 403, "its own principal"},
-		{"its own, critical, denied", "eve", approvals.Critical, true, "deny", 200, ""},
-		{"its own, high", "eve", approvals.High, false, "allow", 200, ""},
-		{"of another, critical", "ci", approvals.Critical, false, "allow", 403, "the configuration says"},
-		{"of another for whom the page's rules say that it answers", "ci", approvals.Critical, true, "allow", 200, ""},
+		{"its own, critical, denied", "eve", "critical", true, "deny", 200, ""},
+		{"its own, high", "eve", "high", false, "allow", 200, ""},
+		{"of another, critical", "ci", "critical", false, "allow", 403, "the configuration says"},
+		{"of another for whom the page's rules say that it answers", "ci", "critical", true, "allow", 200, ""},
 	} {
 		w := withTokens(t, func(o *Options) {
 			o.Vouched = func(person, principal string) bool { return test.vouched }
@@ -160,12 +161,12 @@ func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 func TestATokenIsNotThereForWhatItCannotApprove(t *testing.T) {
 	w := withTokens(t)
 	w.seenBy(annasAnswers)
-	got := w.desk.AskAll(t.Context(), []*approvals.Request{of("anna", risky(approvals.Critical))}, []approvals.Channel{w.queue}, approvals.Options{Timeout: 5 * time.Second})
+	got := w.desk.AskAll(t.Context(), []*approvals.Request{of("anna", risky("critical"))}, []approvals.Channel{w.queue}, approvals.Options{Timeout: 5 * time.Second})
 	if got[0].Allowed || got[0].Code == approvals.CodeTimeout {
 		t.Errorf("got %+v", got[0])
 	}
 	w.until("the question is gone", func() bool { return w.waiting() == 0 })
-	answers := w.ask(of("anna", risky(approvals.High), func(r *approvals.Request) { r.Run = "r_other" }))
+	answers := w.ask(of("anna", risky("high"), func(r *approvals.Request) { r.Run = "r_other" }))
 	a := w.seenBy(annasAnswers)[0]
 	if got, code := w.answeredBy(annasAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: "deny"}); code != 200 {
 		t.Errorf("%d %+v", code, got)
@@ -343,7 +344,7 @@ func TestEventsOfATokenEndWithIt(t *testing.T) {
 func TestATokenRemembersWhatWasSeenWhole(t *testing.T) {
 	w := withTokens(t)
 	long := func(r *approvals.Request) {
-		r.Risk, r.Args = approvals.High, json.RawMessage(fmt.Sprintf(`{"text": %q}`, strings.Repeat("lorem ipsum ", 2000)))
+		r.Risk, r.Args = "high", json.RawMessage(fmt.Sprintf(`{"text": %q}`, strings.Repeat("lorem ipsum ", 2000)))
 	}
 	answers := w.ask(of("eve", long))
 	a := w.seenBy(evesAnswers)[0]

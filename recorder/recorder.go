@@ -320,7 +320,7 @@ func (k *Recorder) Late(l approvals.LateAnswer) {
 	err := k.To.Record(ctx, hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
-		Verdict: call.Ask.String(), Risk: r.Risk, Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
+		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
 		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: approvals.Words(l.Reply.Reason),
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
@@ -40,7 +41,7 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	g, err := approvals.Draft(&approvals.Request{
-		Name: "fs__write", Principal: "local:anna", Risk: approvals.Medium, Args: json.RawMessage(`{"path":"/a"}`),
+		Name: "fs__write", Principal: "local:anna", Risk: call.Medium, Args: json.RawMessage(`{"path":"/a"}`),
 		Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForTime}, Pointers: []string{"/path"}},
 	}, approvals.ForTime, 0, time.Now())
 	if err != nil {

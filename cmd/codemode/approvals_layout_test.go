@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -39,7 +40,7 @@ func (p *typist) shows(parts ...string) {
 // pays is a question about a payment, as package approvals describes it for a screen of that width.
 func pays(n, width int, change ...func(*approvals.Request)) approvals.Asked {
 	r := &approvals.Request{
-		Server: "pay", Tool: "create", Name: "pay__create", Profile: "supervised", Rule: "payments", Risk: approvals.Medium,
+		Server: "pay", Tool: "create", Name: "pay__create", Profile: "supervised", Rule: "payments", Risk: call.Medium,
 		Reasons: []string{"money leaves the account, and nobody can take it back from whoever has it then"},
 		Args:    json.RawMessage(fmt.Sprintf(`{"to":"supplier %d","amount":{"value":"%d.00","currency":"EUR"}}`, n, n)),
 		Run:     "r1", Call: n, Code: fmt.Sprintf("a00%d", n),
@@ -50,8 +51,8 @@ func pays(n, width int, change ...func(*approvals.Request)) approvals.Asked {
 	}
 	a := asked(n)
 	a.Text = approvals.Text(r, approvals.RenderOptions{Width: width - 1})
-	a.Summary, a.Heading, a.Risk = approvals.Summary(r), approvals.Heading(r), r.Risk
-	if r.Risk == approvals.High {
+	a.Summary, a.Heading, a.Risk = approvals.Summary(r), approvals.Heading(r), string(r.Risk)
+	if r.Risk == call.High {
 		a.Code = r.Code
 	}
 	a.Args = r.Args
@@ -95,7 +96,7 @@ func TestWhatIsAllowedWasSeenToItsEnd(t *testing.T) {
 		t.Run(fmt.Sprint(size.Width, "x", size.Height), func(t *testing.T) {
 			script := "echo start; " + strings.Repeat("make all; ", 199) + "rm -rf /end"
 			grave := pays(1, size.Width, func(r *approvals.Request) {
-				r.Risk, r.Args = approvals.High, json.RawMessage(`{"script":"`+script+`"}`)
+				r.Risk, r.Args = call.High, json.RawMessage(`{"script":"`+script+`"}`)
 			})
 			open := func() *typist {
 				p := newTypist(t, grave)
@@ -357,7 +358,7 @@ func compact(t *testing.T, args json.RawMessage) string {
 
 // Changed arguments of a high risk need what the call itself would: that it was seen, and its code.
 func TestChangedArgumentsOfAHighRiskNeedTheCode(t *testing.T) {
-	p := newTypist(t, pays(1, 100, func(r *approvals.Request) { r.Risk = approvals.High }))
+	p := newTypist(t, pays(1, 100, func(r *approvals.Request) { r.Risk = call.High }))
 	p.press("enter", "down", "down", "down", "down", "down", "enter", "down", "end", "left", "left", "x", "ctrl+s")
 	p.shows("Type the code of this question, a001, to choose: your arguments")
 	if len(p.said) != 0 {

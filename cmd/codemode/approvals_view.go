@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -326,10 +326,10 @@ func (s *approvalsScreen) paint(line string) string {
 	}
 	label, value, _ := strings.Cut(rest, " ")
 	switch value = strings.TrimSpace(value); {
-	case label == "risk" && value == approvals.Medium, rest == "look twice:",
+	case label == "risk" && value == string(call.Medium), rest == "look twice:",
 		strings.HasPrefix(rest, planLine):
 		return s.styleNotice().Render(line)
-	case label == "risk" && value != approvals.Low && value != "not stated":
+	case label == "risk" && value != string(call.Low) && value != "not stated":
 		return styleDanger.Render(line)
 	}
 	return line

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -126,7 +127,7 @@ const maxTries = 3
 func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upstream.Question, n, of int) (value any, action string, err error) {
 	hint := ""
 	for range maxTries {
-		r := &approvals.Request{Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Risk: approvals.Low, Inquiry: f.inquiry(q, n, of, hint)}
+		r := &approvals.Request{Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Risk: call.Low, Inquiry: f.inquiry(q, n, of, hint)}
 		if err := r.Inquiry.Check(); err != nil {
 			return nil, "", fmt.Errorf("its question cannot be shown here: %w", err)
 		}
