@@ -80,9 +80,9 @@ const (
 
 // judge is the one place that says what a reply amounts to.
 func judge(got reply, minHuman time.Duration) Outcome {
-	tooFast := got.took < minHuman && !got.checked
+	tooFast := got.took < minHuman && !got.Checked
 	tooFastNo := tooFast
-	if minHuman <= 0 && !got.Typed && !got.checked {
+	if minHuman <= 0 && !got.Typed && !got.Checked {
 		tooFastNo = got.took < DefaultMinHuman
 	}
 	switch err := got.err; {
@@ -123,7 +123,7 @@ func declined(got reply) Answer {
 	if a.Reason == "" {
 		a.Detail = "a person refused this call and gave no reason; do not repeat it"
 	} else {
-		a.Detail = `a person refused this call and wrote: "` + words(strings.TrimSpace(got.Reason), quoted, false) + `"`
+		a.Detail = "a person refused this call and wrote: " + QuoteWords(got.Reason)
 	}
 	return a
 }
@@ -168,6 +168,29 @@ func nobody(tried []Try, r *Request, fallback bool) Answer {
 		a.Code, a.Detail = CodeNoApprover, "this call needs a person's approval and nobody gave one: "+summary(tried)
 	}
 	return a
+}
+
+// unanswered says in a sentence for the program why there is no answer.
+func unanswered(a *Answer) string {
+	switch a.Code {
+	case CodeDeclined:
+		if a.Reason == "" {
+			return "a person declined to answer"
+		}
+		return `a person declined to answer and wrote: "` + a.Reason + `"`
+	case CodeTimeout:
+		return "nobody answered in time"
+	case CodeCanceled:
+		return "the question was closed without an answer"
+	case CodeTooMany:
+		return "this run has asked people as often as this client can carry"
+	case CodeUnsupported:
+		return "there is no means of asking a person here"
+	}
+	if len(a.Tried) > 0 {
+		return "nobody could be asked: " + summary(a.Tried)
+	}
+	return "nobody could be asked"
 }
 
 func summary(tried []Try) string {

@@ -2,10 +2,8 @@ package approvals
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 )
 
 // ErrInvalid says that an approver's decision is none that there is. It is a no.
@@ -40,22 +38,3 @@ func (a approver) Ask(ctx context.Context, r *Request) (Reply, error) {
 	reply.Typed = true
 	return reply, nil
 }
-
-// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest escaped. It is
-// one line. The raw arguments belong in no log.
-func Shown(args json.RawMessage, d Display) string {
-	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items), depth: narrow(oneLineDepth, d.Depth)}}
-	p.masker, p.oneLine, p.width = newMasker(d, false), true, math.MaxInt32
-	if len(args) == 0 {
-		return "none"
-	}
-	v, err := parseArgs(args)
-	if err != nil {
-		return fmt.Sprintf("(not strict JSON, %d bytes)", len(args))
-	}
-	p.value(v, 0, 0, open)
-	return p.b.String()
-}
-
-// What Shown shows at most, if a Display does not narrow it.
-const oneLineText, oneLineItems, oneLineDepth = 120, 12, 4

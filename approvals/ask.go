@@ -156,13 +156,13 @@ func said(err error) string {
 // open enters a question into the book, before writing ends.
 func (d *Desk) open(ctx, writing context.Context, r *Request, channels []Channel, o Options) *ask {
 	copied := *r
-	copied.OtherOnly, copied.minHuman = o.OtherOnly, o.MinHuman
+	copied.OtherOnly, copied.MinHuman = o.OtherOnly, o.MinHuman
 	start := time.Now()
 	if !o.Borrowed || copied.Until.IsZero() {
 		copied.Until = start.Add(o.Timeout)
 	}
-	copied.until = &atomic.Pointer[time.Time]{}
-	copied.until.Store(&copied.Until)
+	copied.Ends = &atomic.Pointer[time.Time]{}
+	copied.Ends.Store(&copied.Until)
 	if copied.ID == "" {
 		copied.ID = newID()
 	}
@@ -426,12 +426,12 @@ func (a *ask) wait(ctx context.Context) Answer {
 			}
 			if turns += m.turn; turns > 0 {
 				timer.Stop()
-				a.request.until.Store(nil)
+				a.request.Ends.Store(nil)
 			} else {
 				deadline = time.Now().Add(a.options.Timeout)
 				timer.Reset(a.options.Timeout)
 				now := deadline
-				a.request.until.Store(&now)
+				a.request.Ends.Store(&now)
 			}
 		case got := <-a.replies:
 			if got.kept != nil {
@@ -552,7 +552,7 @@ func (a *ask) unwanted(got *reply) (err error) {
 		return fmt.Errorf("%w: the channel is not one for other arguments", ErrUnclear)
 	case got.Args != nil && remembered:
 		return fmt.Errorf("%w: an answer with other arguments is not remembered", ErrUnclear)
-	case got.Args != nil && got.checked: // the policy may have changed since, and whoever asked decides again
+	case got.Args != nil && got.Checked: // the policy may have changed since, and whoever asked decides again
 	case got.Args != nil:
 		return a.request.Edit(got.Args)
 	case remembered:

@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/hex"
 	"encoding/json"
@@ -62,18 +61,4 @@ func (r *Request) binding(expires time.Time) *Binding {
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: cmp.Or(r.ServerID, r.Server), ToolDefinition: r.Definition, Tool: r.Tool,
 		Args: r.Args, Principal: r.Principal, Run: r.Run, Seq: r.Call, Expires: expires,
 	}
-}
-
-// A Ticket is a yes that has not been used. It is good for one call, the one that was shown.
-type Ticket struct {
-	id      string
-	digest  string
-	args    json.RawMessage
-	expires time.Time
-}
-
-// fits reports whether t is about r as it is now.
-func (t *Ticket) fits(r *Request) bool {
-	d, err := r.binding(t.expires).Digest()
-	return err == nil && d == t.digest && bytes.Equal(r.Args, t.args)
 }

@@ -2,11 +2,9 @@ package approvals
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/codemode-project/codemode/call"
 )
@@ -35,6 +33,26 @@ type Gatherer interface {
 	AskAll(ctx context.Context, calls []*Request) ([]Result, error)
 }
 
+// An Inquirer is a channel that can put an [Inquiry]. Others are not asked, and the Desk is told that they cannot.
+type Inquirer interface {
+	Channel
+	Inquires() bool
+}
+
+// mayCarry reports whether c can show r for what it is.
+func mayCarry(c Channel, r *Request) (ok bool) {
+	if r.Inquiry == nil {
+		return true
+	}
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	i, is := c.(Inquirer)
+	return is && i.Inquires()
+}
+
 // An Editor is a channel that shows arguments so that a person can change them, and is trusted to say so when they did.
 type Editor interface {
 	Channel
@@ -48,45 +66,7 @@ var (
 	ErrNoPerson = errors.New("nobody is there")
 	// ErrCannotAsk says that the channel has no means of asking, such as a client without elicitation. It is an ErrNoPerson.
 	ErrCannotAsk = fmt.Errorf("it cannot ask: %w", ErrNoPerson)
-	// ErrDismissed says that the question was closed without an answer.
-	ErrDismissed = errors.New("the question was closed without an answer")
-	// ErrUnclear says that what came back is neither a yes nor a no.
-	ErrUnclear = errors.New("the answer is not a clear yes or no")
 )
-
-// A Decision is what a person chose.
-type Decision int
-
-const (
-	Refuse    Decision = iota // also what an empty Reply says
-	AllowOnce                 // this call, and what Reply.Scope says
-)
-
-// A Reply is what came back over one channel.
-type Reply struct {
-	Decision Decision
-	Reason   string // the person's words, as they came
-	// Typed says that the channel itself saw the answer being typed after the question was shown, or that the same form says yes
-	// to another call. Such a refusal is not taken for an automatic one however fast it is, unless the profile sets MinHuman.
-	Typed bool
-
-	Scope Scope // with a yes: how long it is remembered, as one of the Offers; "" is Once
-	// Length and Uses of the grant, within what the profile lets people choose; 0 is what was offered.
-	Length time.Duration
-	Uses   int
-	// Args are the arguments that the person allows instead of those of the request; nil are those.
-	Args json.RawMessage
-	By   string // who answers, if the channel knows: a principal such as "local:anna"
-
-	// The answer to an Inquiry, with AllowOnce: the options that were chosen, by their indexes from 0, and words.
-	Selected []int
-	Text     string
-
-	checked bool // by a [Seat]: whoever gave it has been told that it is taken
-}
-
-// Wish is the grant that r asks for.
-func (r *Reply) Wish() Wish { return Wish{Scope: r.Scope, Length: r.Length, Uses: r.Uses} }
 
 type pauseKey struct{}
 

@@ -1,7 +1,9 @@
 package approvals
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -170,4 +172,18 @@ func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel,
 		stop(fmt.Errorf("%s", answers[len(answers)-1].closing()))
 	}
 	return answers
+}
+
+// A Ticket is a yes that has not been used. It is good for one call, the one that was shown.
+type Ticket struct {
+	id      string
+	digest  string
+	args    json.RawMessage
+	expires time.Time
+}
+
+// fits reports whether t is about r as it is now.
+func (t *Ticket) fits(r *Request) bool {
+	d, err := r.binding(t.expires).Digest()
+	return err == nil && d == t.digest && bytes.Equal(r.Args, t.args)
 }

@@ -196,6 +196,9 @@ const MaxWords = 300
 // Words makes one harmless line of what somebody wrote: escaped, and at most MaxWords characters long.
 func Words(s string) string { return words(strings.TrimSpace(s), prose, false) }
 
+// QuoteWords is Words between quotation marks.
+func QuoteWords(s string) string { return `"` + words(strings.TrimSpace(s), quoted, false) + `"` }
+
 func words(s string, m mode, markdown bool) string {
 	var b strings.Builder
 	n, safe := 0, 0

@@ -273,12 +273,6 @@ func ReadForm(r *Request, action string, content map[string]any) (Reply, error) 
 	return got.Reply, got.Err
 }
 
-// A Result is what a channel brought back about one call of a round.
-type Result struct {
-	Reply Reply
-	Err   error
-}
-
 // ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision, the
 // one for all and the list of calls to refuse differ, the refusal counts.
 func ReadFormAll(calls []*Request, action string, content map[string]any) []Result {

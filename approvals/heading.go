@@ -1,7 +1,9 @@
 package approvals
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -83,3 +85,22 @@ func Summary(r *Request) string {
 
 // inquirySummary is how much of a program's question a summary shows.
 const inquirySummary = 100
+
+// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest escaped. It is
+// one line. The raw arguments belong in no log.
+func Shown(args json.RawMessage, d Display) string {
+	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items), depth: narrow(oneLineDepth, d.Depth)}}
+	p.masker, p.oneLine, p.width = newMasker(d, false), true, math.MaxInt32
+	if len(args) == 0 {
+		return "none"
+	}
+	v, err := parseArgs(args)
+	if err != nil {
+		return fmt.Sprintf("(not strict JSON, %d bytes)", len(args))
+	}
+	p.value(v, 0, 0, open)
+	return p.b.String()
+}
+
+// What Shown shows at most, if a Display does not narrow it.
+const oneLineText, oneLineItems, oneLineDepth = 120, 12, 4

@@ -39,26 +39,6 @@ const (
 	MaxAnswer      = 4000
 )
 
-// An Inquirer is a channel that can put an [Inquiry]. Others are not asked, and the Desk is told that they cannot.
-type Inquirer interface {
-	Channel
-	Inquires() bool
-}
-
-// mayCarry reports whether c can show r for what it is.
-func mayCarry(c Channel, r *Request) (ok bool) {
-	if r.Inquiry == nil {
-		return true
-	}
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	i, is := c.(Inquirer)
-	return is && i.Inquires()
-}
-
 // Check says what is wrong with a question.
 func (q *Inquiry) Check() error {
 	long := func(what, s string, most int) error {
@@ -114,29 +94,6 @@ func (q *Inquiry) answered(r *Reply) error {
 		}
 	}
 	return nil
-}
-
-// unanswered says in a sentence for the program why there is no answer.
-func unanswered(a *Answer) string {
-	switch a.Code {
-	case CodeDeclined:
-		if a.Reason == "" {
-			return "a person declined to answer"
-		}
-		return `a person declined to answer and wrote: "` + a.Reason + `"`
-	case CodeTimeout:
-		return "nobody answered in time"
-	case CodeCanceled:
-		return "the question was closed without an answer"
-	case CodeTooMany:
-		return "this run has asked people as often as this client can carry"
-	case CodeUnsupported:
-		return "there is no means of asking a person here"
-	}
-	if len(a.Tried) > 0 {
-		return "nobody could be asked: " + summary(a.Tried)
-	}
-	return "nobody could be asked"
 }
 
 // renderInquiry shows the question of a program. Nothing in it can be taken for words of ours: they stand between quotation marks.

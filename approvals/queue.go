@@ -259,8 +259,8 @@ func (s *Seat) Show(id string, o RenderOptions) (string, error) {
 	return text, nil
 }
 
-// showAll is Show for the calls of a batch.
-func (s *Seat) showAll(ids []string, o RenderOptions) (string, error) {
+// ShowAll is Show for the calls of a batch.
+func (s *Seat) ShowAll(ids []string, o RenderOptions) (string, error) {
 	var calls []*Request
 	for _, id := range ids {
 		it, err := s.find(id)
@@ -289,6 +289,15 @@ var (
 	errTooFast     = errors.New("too fast")
 	errUnseen      = errors.New("a call of this risk has to be seen whole before it is allowed")
 )
+
+// Request is an open question that whoever has the seat may answer.
+func (s *Seat) Request(id string) (*Request, error) {
+	it, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return it.request, nil
+}
 
 // find gives an open question. One that somebody else has to answer is as if it were not there.
 func (s *Seat) find(id string) (*item, error) {
@@ -321,10 +330,10 @@ func (s *Seat) Answer(id, digest, code string, r Reply) error {
 			return err
 		}
 	}
-	if took, least := time.Since(it.shown), it.request.minHuman; took < least {
+	if took, least := time.Since(it.shown), it.request.MinHuman; took < least {
 		return fmt.Errorf("%w: the profile takes an answer within %v of the question for a program's; read it, and answer again", errTooFast, least)
 	}
-	r.By, r.checked = s.by, true
+	r.By, r.Checked = s.by, true
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	if it.answered {

@@ -65,7 +65,8 @@ type Request struct {
 	Expires time.Time
 	// Until is when the time to answer was to be over as the question was put; from the Desk, see Deadline.
 	Until time.Time
-	until *atomic.Pointer[time.Time] // as it is now; nil while it waits for its turn. The pointer to it is nil in other processes
+	// Ends is the deadline now; it holds nil while the question waits for its turn. Ends itself is nil in other processes.
+	Ends *atomic.Pointer[time.Time] `json:"-"`
 	// OtherOnly says that who asked for the run may not answer; from the Desk.
 	OtherOnly bool
 	Run       string    // the run that makes the call
@@ -74,16 +75,16 @@ type Request struct {
 
 	Display Display
 
-	minHuman time.Duration // see [Options]; from the Desk
+	MinHuman time.Duration `json:"-"` // how long a person needs at least; from the Desk
 }
 
 // Deadline is until when the question waits for its answer. It is zero while the question waits for its turn in a channel that
 // shows one at a time: its time stands still then.
 func (r *Request) Deadline() time.Time {
-	if r.until == nil {
+	if r.Ends == nil {
 		return r.Until
 	}
-	if t := r.until.Load(); t != nil {
+	if t := r.Ends.Load(); t != nil {
 		return *t
 	}
 	return time.Time{}

@@ -304,7 +304,7 @@ func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *Request, args j
 			continue
 		}
 		r := w.Request
-		r.minHuman = w.MinHuman
+		r.MinHuman = w.MinHuman
 		if edit != nil && w.Edits {
 			r.Edit = func(args json.RawMessage) error { return edit(r, args) }
 		}

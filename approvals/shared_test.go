@@ -205,10 +205,10 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 		over    bool // elsewhere
 		late    int
 	}{
-		{"a yes", Reply{Decision: AllowOnce, By: "op", checked: true}, true, false, 0},
-		{"a no", Reply{By: "op", checked: true}, true, false, 0},
-		{"a yes to a question that is over", Reply{Decision: AllowOnce, By: "op", checked: true}, true, true, 1},
-		{"a yes to a run that ends", Reply{Decision: AllowOnce, By: "op", checked: true}, false, false, 0},
+		{"a yes", Reply{Decision: AllowOnce, By: "op", Checked: true}, true, false, 0},
+		{"a no", Reply{By: "op", Checked: true}, true, false, 0},
+		{"a yes to a question that is over", Reply{Decision: AllowOnce, By: "op", Checked: true}, true, true, 1},
+		{"a yes to a run that ends", Reply{Decision: AllowOnce, By: "op", Checked: true}, false, false, 0},
 	} {
 		for _, when := range []time.Duration{-1, 0, 1} { // before the process leaves, with it, and after
 			synctest.Test(t, func(t *testing.T) {

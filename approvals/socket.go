@@ -157,7 +157,7 @@ func (l *Listener) serve(c net.Conn) {
 		delete(l.conns, c)
 		l.mu.Unlock()
 	}()
-	s := &served{conn: c, seat: l.queue.Sit(l.by), width: plainWidth}
+	s := &served{conn: c, queue: l.queue, seat: l.queue.Sit(l.by), width: plainWidth}
 	defer s.seat.Leave()
 	if s.tell(&Told{Kind: "hello", V: wireVersion, Who: l.by}) != nil {
 		return
@@ -189,8 +189,9 @@ func (l *Listener) serve(c net.Conn) {
 }
 
 type served struct {
-	conn net.Conn
-	seat *Seat
+	conn  net.Conn
+	queue *Queue
+	seat  *Seat
 
 	outcomes sync.WaitGroup // of calls that were allowed here
 
@@ -250,7 +251,7 @@ func (s *served) listen(ctx context.Context) error {
 			width := s.width
 			s.mu.Unlock()
 			if len(said.IDs) > 0 {
-				t.Text, err = s.seat.showAll(said.IDs, RenderOptions{Width: width})
+				t.Text, err = s.seat.ShowAll(said.IDs, RenderOptions{Width: width})
 			} else {
 				t.Text, err = s.seat.Show(said.ID, RenderOptions{Width: width})
 			}
@@ -264,16 +265,16 @@ func (s *served) listen(ctx context.Context) error {
 			if said.Yes {
 				reply = Reply{Decision: AllowOnce, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args, Selected: said.Selected, Text: said.Text}
 			}
-			asked, _ := s.seat.find(said.ID)
+			asked, _ := s.seat.Request(said.ID)
 			answered := s.seat.Answer(said.ID, said.Digest, said.Code, reply)
 			if answered != nil {
 				t.Error = Words(answered.Error())
 			}
 			err = s.tell(t)
-			isCall := answered == nil && asked.request.Inquiry == nil && !asked.request.Ahead
-			if outcome := s.seat.queue.Outcome; said.Yes && outcome != nil && isCall {
+			isCall := answered == nil && asked.Inquiry == nil && !asked.Ahead
+			if outcome := s.queue.Outcome; said.Yes && outcome != nil && isCall {
 				s.outcomes.Go(func() {
-					if text := outcome(ctx, asked.request); text != "" {
+					if text := outcome(ctx, asked); text != "" {
 						_ = s.tell(&Told{Kind: "outcome", ID: said.ID, Text: Words(text)}) // whoever answered may be gone
 					}
 				})

@@ -186,8 +186,8 @@ func (t *terminal) askTogether(ctx context.Context, calls []*Request) (Reply, er
 }
 
 // typed shows a prompt and returns the first word that is typed after it, and the rest of its line.
-func (t *terminal) typed(ctx context.Context, prompt string) (word, rest string, err error) {
-	line, err := t.typedLine(ctx, prompt)
+func (t *terminal) typed(ctx context.Context, label string) (word, rest string, err error) {
+	line, err := t.typedLine(ctx, label)
 	if err != nil {
 		return "", "", err
 	}
@@ -196,11 +196,11 @@ func (t *terminal) typed(ctx context.Context, prompt string) (word, rest string,
 }
 
 // typedLine shows a prompt and returns the line that is typed after it.
-func (t *terminal) typedLine(ctx context.Context, prompt string) (string, error) {
+func (t *terminal) typedLine(ctx context.Context, label string) (string, error) {
 	if err := t.in.drop(); err != nil {
 		return "", fmt.Errorf("dropping what was typed early: %w", err)
 	}
-	if err := t.print(prompt); err != nil {
+	if err := t.print(label); err != nil {
 		return "", err
 	}
 	line, err := t.in.line(ctx)
@@ -234,7 +234,7 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 	offers := Offers(r, time.Now())
 	put := func() (no *Reply, err error) {
 		if r.Risk.Grave() {
-			return t.pages(ctx, "\n"+shown.Text, strings.Count(prompt(code, shown, offers), "\n")+2)
+			return t.pages(ctx, "\n"+shown.Text, strings.Count(approvalPrompt(code, shown, offers), "\n")+2)
 		}
 		return nil, t.print("\n" + shown.Text)
 	}
@@ -242,7 +242,7 @@ func (t *terminal) ask(ctx context.Context, r *Request) (Reply, error) {
 		return refusalOr(no), err
 	}
 	for unclear := 0; unclear < maxUnclear; {
-		word, rest, err := t.typed(ctx, prompt(code, shown, offers))
+		word, rest, err := t.typed(ctx, approvalPrompt(code, shown, offers))
 		if err != nil {
 			return Reply{}, err
 		}
@@ -337,7 +337,7 @@ func wished(line string, offers []*Grant) (rest string, w Wish, err error) {
 	return line, w, nil
 }
 
-func prompt(code string, shown Rendering, offers []*Grant) string {
+func approvalPrompt(code string, shown Rendering, offers []*Grant) string {
 	yes := "yes"
 	if code != "" {
 		yes += " " + code

@@ -15,7 +15,7 @@ func (t *terminal) inquire(ctx context.Context, r *Request) (Reply, error) {
 		return Reply{}, err
 	}
 	for unclear := 0; unclear < maxUnclear; {
-		line, err := t.typedLine(ctx, r.Inquiry.prompt(shown.Cut))
+		line, err := t.typedLine(ctx, inquiryPrompt(r.Inquiry, shown.Cut))
 		if err != nil {
 			return Reply{}, err
 		}
@@ -33,11 +33,11 @@ func (t *terminal) inquire(ctx context.Context, r *Request) (Reply, error) {
 			}
 			continue
 		default:
-			reply := r.Inquiry.typed(line)
+			reply := typedAnswer(r.Inquiry, line)
 			if err := r.Inquiry.answered(&reply); err == nil {
 				return reply, nil
 			}
-			hint = "Please type " + r.Inquiry.wanted() + "."
+			hint = "Please type " + wanted(r.Inquiry) + "."
 		}
 		unclear++
 		if err := t.print(hint + "\n"); err != nil {
@@ -47,16 +47,16 @@ func (t *terminal) inquire(ctx context.Context, r *Request) (Reply, error) {
 	return Reply{}, ErrUnclear
 }
 
-func (q *Inquiry) prompt(cut bool) string {
+func inquiryPrompt(q *Inquiry, cut bool) string {
 	more := ""
 	if cut {
 		more = ", show to see all of it"
 	}
-	return fmt.Sprintf("Type %s, decline to give none%s: ", q.wanted(), more)
+	return fmt.Sprintf("Type %s, decline to give none%s: ", wanted(q), more)
 }
 
 // wanted says what is to be typed.
-func (q *Inquiry) wanted() string {
+func wanted(q *Inquiry) string {
 	switch {
 	case len(q.Options) == 0:
 		return "your answer"
@@ -70,8 +70,8 @@ func (q *Inquiry) wanted() string {
 	return "the number of your answer"
 }
 
-// typed reads a line: numbers of options, the label of one, or words.
-func (q *Inquiry) typed(line string) Reply {
+// typedAnswer reads a line: numbers of options, the label of one, or words.
+func typedAnswer(q *Inquiry, line string) Reply {
 	reply := Reply{Decision: AllowOnce, Typed: true}
 	for i, o := range q.Options {
 		if strings.EqualFold(strings.TrimSpace(o.Label), line) {
