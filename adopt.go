@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -251,7 +252,7 @@ func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 		return nil, nil, errors.New("the configuration of this process is another one")
 	}
 	x.started, x.asking.patience.spent = state.Started, state.Waited
-	x.asking.adopted, x.asking.before = true, map[int]*approvals.Request{}
+	x.asking.adopted, x.asking.before = true, map[int]*prompt.Request{}
 	for call, a := range open {
 		was, err := approvals.ReadPending(pending(a))
 		if err != nil {

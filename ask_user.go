@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -95,16 +96,16 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 	args, _ := json.Marshal(inquiry) // strings always can be
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: q.Run, Call: q.Call, Principal: a.principal, Session: a.session, Client: a.client,
-		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: approvals.InquiryTool, Verdict: call.Ask.String(), Risk: string(call.Low),
+		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: prompt.InquiryTool, Verdict: call.Ask.String(), Risk: string(call.Low),
 		Proposed: args, Shown: args,
 	}
 	if err := a.people.record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
-	got := a.putInquiry(ctx, profile, &approvals.Request{
-		Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
+	got := a.putInquiry(ctx, profile, &prompt.Request{
+		Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
 		Profile: q.Profile, ProfileDigest: profile.Digest(), Principal: a.principal, Session: a.session,
-		Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
+		Code: prompt.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
 	})
 	answer := newUserAnswer(inquiry, got)
 	entry.Time, entry.Kind, entry.Reason = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered)
@@ -123,7 +124,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 const answered = "answered"
 
 // putInquiry asks over the channels that the profile lets be used.
-func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *approvals.Request) approvals.Answer {
+func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *prompt.Request) approvals.Answer {
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
 	if asking.Budget > 0 {
@@ -169,7 +170,7 @@ func (a *asker) take(ctx context.Context) (done func(), err error) {
 	}
 }
 
-func newUserAnswer(q *approvals.Inquiry, got approvals.Answer) *UserAnswer {
+func newUserAnswer(q *prompt.Inquiry, got approvals.Answer) *UserAnswer {
 	a := &UserAnswer{Action: ActionCancel, Selected: []string{}, Reason: got.Code, Detail: got.Detail}
 	switch {
 	case got.Allowed:
@@ -189,19 +190,19 @@ func newUserAnswer(q *approvals.Inquiry, got approvals.Answer) *UserAnswer {
 }
 
 // readInquiry reads the arguments of ask_user: an object, or the question alone.
-func readInquiry(raw json.RawMessage) (*approvals.Inquiry, error) {
+func readInquiry(raw json.RawMessage) (*prompt.Inquiry, error) {
 	wrong := func(path, expected string, got json.RawMessage) error {
 		return &hostfns.ArgumentError{Path: path, Expected: expected, Got: visible.Short(string(got), 60)}
 	}
 	var question string
 	if json.Unmarshal(raw, &question) == nil && question != "" {
-		return checkedInquiry(&approvals.Inquiry{Question: question})
+		return checkedInquiry(&prompt.Inquiry{Question: question})
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || object == nil {
 		return nil, wrong("", "an object with a question", raw)
 	}
-	q := &approvals.Inquiry{}
+	q := &prompt.Inquiry{}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value, expected := object[key], "text"
 		if bytes.Equal(value, []byte("null")) {
@@ -230,21 +231,21 @@ func readInquiry(raw json.RawMessage) (*approvals.Inquiry, error) {
 	return checkedInquiry(q)
 }
 
-func checkedInquiry(q *approvals.Inquiry) (*approvals.Inquiry, error) {
+func checkedInquiry(q *prompt.Inquiry) (*prompt.Inquiry, error) {
 	if err := q.Check(); err != nil {
 		return nil, &hostfns.ArgumentError{Expected: "a question that a person can be shown", Got: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	return q, nil
 }
 
-func readOptions(raw json.RawMessage) ([]approvals.Option, error) {
+func readOptions(raw json.RawMessage) ([]prompt.Option, error) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
 		return nil, err
 	}
-	var all []approvals.Option
+	var all []prompt.Option
 	for _, item := range items {
-		var o approvals.Option
+		var o prompt.Option
 		if json.Unmarshal(item, &o.Label) != nil {
 			if err := strict(item, &o); err != nil {
 				return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
@@ -42,19 +43,19 @@ type asker struct {
 	caller    *registry.Caller // nil if nobody wants to know
 	turn      chan struct{}    // holds an element while a question of the run is open; nil lets all be open at once
 	channels  []approvals.Channel
-	preview   approvals.Preview
-	trace     *approvals.Trace
+	preview   prompt.Preview
+	trace     *prompt.Trace
 	claim     func(ctx context.Context, calls []int) error // see [execution.claim]
 	leaving   func() bool                                  // see [execution.leaving]
 	mu        sync.Mutex                                   // guards before
-	before    map[int]*approvals.Request                   // by call: what was asked in another process
+	before    map[int]*prompt.Request                      // by call: what was asked in another process
 	adopted   bool                                         // the run began in another process, and people see it wherever they are
 
-	program *analysis.Program            // nil for a question without a run
-	display map[string]approvals.Display // by tool: what narrows the arguments that are shown; nil is nothing
-	asked   bool                         // a question of the run was put; only the first one offers the plan
-	planned atomic.Bool                  // the plan was given
-	hash    string                       // of the program's text
+	program *analysis.Program         // nil for a question without a run
+	display map[string]prompt.Display // by tool: what narrows the arguments that are shown; nil is nothing
+	asked   bool                      // a question of the run was put; only the first one offers the plan
+	planned atomic.Bool               // the plan was given
+	hash    string                    // of the program's text
 	ahead   sync.Mutex
 	looked  bool // for what was allowed before the run; under ahead
 
@@ -97,7 +98,7 @@ func (p *patience) used() time.Duration {
 
 func (w *people) newAsker(r *Request, p *inforce.Policy, program *analysis.Program) *asker {
 	a := &asker{
-		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Client, caller: r.Caller, turn: make(chan struct{}, 1), trace: &approvals.Trace{},
+		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Client, caller: r.Caller, turn: make(chan struct{}, 1), trace: &prompt.Trace{},
 		channels: append(slices.Clone(r.Channels), w.channels...),
 	}
 	if program == nil { // a question without a run
@@ -113,13 +114,13 @@ func (w *people) newAsker(r *Request, p *inforce.Policy, program *analysis.Progr
 	return a
 }
 
-func preview(p *analysis.Program) approvals.Preview {
-	v := approvals.Preview{Dynamic: len(p.Dynamic) > 0}
+func preview(p *analysis.Program) prompt.Preview {
+	v := prompt.Preview{Dynamic: len(p.Dynamic) > 0}
 	for _, c := range p.Calls {
 		if c.Host && c.How == analysis.Value {
 			continue // a server, handed on: no call, and among the dynamic places
 		}
-		v.Calls = append(v.Calls, approvals.PreviewCall{Name: c.Name, Line: c.Line, Column: c.Column})
+		v.Calls = append(v.Calls, prompt.PreviewCall{Name: c.Name, Line: c.Line, Column: c.Column})
 	}
 	return v
 }
@@ -169,7 +170,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 	a.put.Store(true)
 	defer a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)()
 	defer a.patience.begin()()
-	var calls []*approvals.Request
+	var calls []*prompt.Request
 	var numbers []int
 	var left []time.Duration
 	fallback := false
@@ -226,11 +227,11 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 }
 
 // tellCaller tells who waits for the run that people are asked, until over is called.
-func (a *asker) tellCaller(calls []*approvals.Request, channels []approvals.Channel, until time.Time) (over func()) {
+func (a *asker) tellCaller(calls []*prompt.Request, channels []approvals.Channel, until time.Time) (over func()) {
 	if a.caller == nil || a.caller.Asked == nil {
 		return func() {}
 	}
-	about := approvals.Heading(calls[0])
+	about := prompt.Heading(calls[0])
 	if len(calls) > 1 {
 		about = fmt.Sprintf("%s and %d more", about, len(calls)-1)
 	}
@@ -267,7 +268,7 @@ func expects(channels []approvals.Channel) bool {
 }
 
 // earlier is the question about a call that another process has put, and this one has not; nil is none.
-func (a *asker) earlier(call int) *approvals.Request {
+func (a *asker) earlier(call int) *prompt.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.before[call]
@@ -332,9 +333,9 @@ type anywhere struct{}
 
 func (anywhere) Name() string { return "another process" }
 func (anywhere) Strong() bool { return true } // the channel that brings the answer was judged when it did
-func (anywhere) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+func (anywhere) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
 	<-ctx.Done()
-	return approvals.Reply{}, context.Cause(ctx)
+	return prompt.Reply{}, context.Cause(ctx)
 }
 
 // use takes a yes for the call as it is now, and keeps what it is to be remembered for.
@@ -385,14 +386,14 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 }
 
 // request describes a call to package approvals.
-func (a *asker) request(q *hostfns.Question) *approvals.Request {
-	r := &approvals.Request{
+func (a *asker) request(q *hostfns.Question) *prompt.Request {
+	r := &prompt.Request{
 		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: q.Decision.Digest,
 		Risk: q.Decision.Risk, Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
 		Args: q.Args, Title: q.Tool.Title, Description: q.Tool.Description,
-		Preview: a.preview, Code: approvals.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
+		Preview: a.preview, Code: prompt.NewCode(), Run: q.Run, Call: q.Call, Time: time.Now(),
 	}
 	if q.Decision.Verdict == call.Ask && len(q.Decision.Remember.Scopes) > 0 {
 		r.Terms = terms(q.Decision)
@@ -400,7 +401,7 @@ func (a *asker) request(q *hostfns.Question) *approvals.Request {
 	if profile := a.policy.Profile(); profile != nil {
 		redact := profile.Redact()
 		own := a.display[q.Tool.Name]
-		r.Display = approvals.Display{
+		r.Display = prompt.Display{
 			Keys: slices.Concat(redact.Keys, own.Keys), Pointers: slices.Concat(redact.Pointers, own.Pointers), NoDetect: redact.NoDetect,
 			String: own.String, Items: own.Items, Depth: own.Depth,
 		}
@@ -432,10 +433,10 @@ func reasonTexts(q *hostfns.Question) []string {
 }
 
 // terms are what a profile lets people give with the answer to a question.
-func terms(d call.Decision) approvals.Terms {
-	t := approvals.Terms{Default: d.Remember.Default, Max: d.Remember.Max, Args: approvals.Coverage(d.Remember.Args), Pointers: d.Pointers}
+func terms(d call.Decision) prompt.Terms {
+	t := prompt.Terms{Default: d.Remember.Default, Max: d.Remember.Max, Args: prompt.Coverage(d.Remember.Args), Pointers: d.Pointers}
 	for _, scope := range d.Remember.Scopes {
-		t.Scopes = append(t.Scopes, approvals.Scope(scope))
+		t.Scopes = append(t.Scopes, prompt.Scope(scope))
 	}
 	return t
 }

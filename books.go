@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/store"
 )
@@ -129,7 +130,7 @@ func pending(a *store.Approval) *approvals.Pending {
 
 // until is when the time to answer a question is over, as people were told when it was put. Expires is later: a yes may be used
 // for a while yet, and a question may have waited for its turn.
-func until(r *approvals.Request) time.Time { return cmp.Or(r.Until, r.Expires) }
+func until(r *prompt.Request) time.Time { return cmp.Or(r.Until, r.Expires) }
 
 // stillAsks reports whether the time to answer a question in the book is not over. One that cannot be read has all that the book
 // gives it.
@@ -143,7 +144,7 @@ func stillAsks(a *store.Approval) bool {
 
 // checkFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
 // them too, and decides on them anew.
-func (w *people) checkFar(r *approvals.Request, args json.RawMessage) error {
+func (w *people) checkFar(r *prompt.Request, args json.RawMessage) error {
 	t, err := w.tools.Catalog.Find(r.Name)
 	if err != nil {
 		return err

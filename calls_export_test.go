@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/store"
 )
@@ -19,7 +19,7 @@ import (
 func TestTheTableOfCallsHasARowForEachCall(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, original, recorded(dir))
-	person := &person{answer: func(context.Context, *approvals.Request) (approvals.Reply, error) { return yes, nil }}
+	person := &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) { return yes, nil }}
 	r, err := eval(t, e, "supervised", `
 		await codemode.time__now({});
 		await codemode.filesystem__read_text_file({path: "a.md"});

@@ -16,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/preflight"
 )
@@ -218,7 +219,7 @@ func TestA14DefinitionChangesDuringARun(t *testing.T) {
 	}
 	p := says(yes, nil)
 	answer, first := p.answer, true
-	p.answer = func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	p.answer = func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 		if first {
 			first = false
 			s.define("read", "reads mail and more")

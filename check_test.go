@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -434,7 +435,7 @@ func TestOverlayReachesARunningProgram(t *testing.T) {
 	e := open(t, rules)
 	p := says(yes, nil)
 	answer := p.answer
-	p.answer = func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	p.answer = func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 		if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "stop", "session": "s1", "denylist": ["*"]}]}}`)); err != nil {
 			t.Error(err)
 		}

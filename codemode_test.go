@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
@@ -76,26 +77,26 @@ func open(t *testing.T, config string, change ...func(*codemode.Options)) *codem
 // person answers questions and remembers them.
 type person struct {
 	mu     sync.Mutex
-	asked  []approvals.Request
-	answer func(ctx context.Context, r *approvals.Request) (approvals.Reply, error)
+	asked  []prompt.Request
+	answer func(ctx context.Context, r *prompt.Request) (prompt.Reply, error)
 }
 
 func (p *person) Name() string { return "test" }
 
-func (p *person) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+func (p *person) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 	p.mu.Lock()
 	p.asked = append(p.asked, *r)
 	p.mu.Unlock()
 	return p.answer(ctx, r)
 }
 
-func says(reply approvals.Reply, err error) *person {
-	return &person{answer: func(context.Context, *approvals.Request) (approvals.Reply, error) { return reply, err }}
+func says(reply prompt.Reply, err error) *person {
+	return &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) { return reply, err }}
 }
 
 var (
-	yes = approvals.Reply{Decision: approvals.AllowOnce, Typed: true}
-	no  = approvals.Reply{Decision: approvals.Refuse, Reason: "not now", Typed: true}
+	yes = prompt.Reply{Decision: prompt.AllowOnce, Typed: true}
+	no  = prompt.Reply{Decision: prompt.Refuse, Reason: "not now", Typed: true}
 )
 
 func eval(t *testing.T, e *codemode.Evaluator, profile, code string, channels ...approvals.Channel) (*codemode.Response, error) {
@@ -195,16 +196,16 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"a yes", says(yes, nil), "", ""},
 		{"a no", says(no, nil), "elicitation_declined", "elicitation_declined"},
-		{"a dialog that was closed", &person{answer: func(context.Context, *approvals.Request) (approvals.Reply, error) {
+		{"a dialog that was closed", &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) {
 			time.Sleep(2 * approvals.DefaultMinHuman) // a closing that is faster is a program's
-			return approvals.Reply{}, approvals.ErrDismissed
+			return prompt.Reply{}, prompt.ErrDismissed
 		}}, "canceled", "canceled"},
-		{"an answer that is neither", says(yes, approvals.ErrUnclear), "no_approver", "no_approver"},
-		{"an automatic no", says(approvals.Reply{}, nil), "no_approver", "no_approver"},
+		{"an answer that is neither", says(yes, prompt.ErrUnclear), "no_approver", "no_approver"},
+		{"an automatic no", says(prompt.Reply{}, nil), "no_approver", "no_approver"},
 		{"a client that cannot ask", says(yes, approvals.ErrCannotAsk), "elicitation_unsupported", ""},
 		{"nobody there", says(yes, approvals.ErrNoPerson), "no_approver", ""},
 		{"no channel at all", nil, "no_approver", ""},
-		{"a channel that crashes", &person{answer: func(context.Context, *approvals.Request) (approvals.Reply, error) { panic("boom") }}, "no_approver", "no_approver"},
+		{"a channel that crashes", &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) { panic("boom") }}, "no_approver", "no_approver"},
 	}
 	e := open(t, config)
 	for _, tt := range tests {
@@ -246,7 +247,7 @@ func TestWhatAPersonIsShown(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the question (-want +got):\n%s", diff)
 	}
-	wantCalls := []approvals.PreviewCall{{Name: "filesystem__read_text_file", Line: 2, Column: 7}}
+	wantCalls := []prompt.PreviewCall{{Name: "filesystem__read_text_file", Line: 2, Column: 7}}
 	if diff := cmp.Diff(wantCalls, q.Preview.Calls); diff != "" {
 		t.Errorf("the calls seen in the text (-want +got):\n%s", diff)
 	}
@@ -368,13 +369,13 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 
 	// The program asks twice; the first question is answered once the file has changed.
 	tightened := strings.Replace(original, `"denylist": [`, `"denylist": ["time__*", "filesystem__write_*", `, 1)
-	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 		write(tightened)
 		for e.Config().Profile("supervised").Decide(profiles.Call{Server: "time", Tool: "now"}).Verdict != call.Deny {
 			select {
 			case <-changed:
 			case <-ctx.Done():
-				return approvals.Reply{}, ctx.Err()
+				return prompt.Reply{}, ctx.Err()
 			}
 		}
 		return yes, nil
@@ -418,7 +419,7 @@ func TestARemovedProfileAllowsNothing(t *testing.T) {
 	}
 	put(original)
 	e := open(t, "", func(o *codemode.Options) { o.ConfigPath = path })
-	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 		put(`{"evaluation": {"profiles": {"other": {}}}}`)
 		if !testwait.Holds(func() bool { return e.Config().Profile("supervised") == nil || ctx.Err() != nil }) {
 			t.Error("the watcher has not seen it")
@@ -598,7 +599,7 @@ func TestTextIsBounded(t *testing.T) {
 func TestCanceledRunReportsItsEffects(t *testing.T) {
 	e := open(t, original)
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 		cancel()
 		<-ctx.Done()
 		return yes, nil // too late
@@ -622,10 +623,10 @@ func TestCanceledRunReportsItsEffects(t *testing.T) {
 func TestClosed(t *testing.T) {
 	e := open(t, original)
 	started := make(chan struct{})
-	p := &person{answer: func(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
+	p := &person{answer: func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 		close(started)
 		<-ctx.Done()
-		return approvals.Reply{}, ctx.Err()
+		return prompt.Reply{}, ctx.Err()
 	}}
 	ended := make(chan error, 1)
 	go func() {

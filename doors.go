@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/recorder"
@@ -41,7 +41,7 @@ func (e *Evaluator) MadeSession(ctx context.Context, id string) (inforce.Session
 
 // Became waits until the record says how a call ended that a person allowed, and says it in a few words. It gives "" if
 // the record does not say so before ctx ends, or if there is no record. It is made for [approvals.Queue.Outcome].
-func (e *Evaluator) Became(ctx context.Context, r *approvals.Request) string {
+func (e *Evaluator) Became(ctx context.Context, r *prompt.Request) string {
 	return e.record.Became(ctx, r)
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -219,9 +220,9 @@ func answer(ctx context.Context, t *testing.T, q *approvals.Queue, not string) {
 		case <-seat.News():
 		}
 		for _, o := range seat.Pending() {
-			reply := approvals.Reply{Decision: approvals.AllowOnce}
+			reply := prompt.Reply{Decision: prompt.AllowOnce}
 			if o.Request.Principal == not {
-				reply = approvals.Reply{Reason: "not for you"}
+				reply = prompt.Reply{Reason: "not for you"}
 			}
 			if err := seat.Answer(o.Request.ID, o.Request.Digest, o.Request.Code, reply); err != nil && !errors.Is(err, approvals.ErrTaken) {
 				t.Errorf("answering: %v", err)

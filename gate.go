@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
@@ -34,7 +35,7 @@ type Gate struct {
 	run     *hostfns.Run
 	id      string
 	tools   *catalog.Catalog
-	display map[string]approvals.Display
+	display map[string]prompt.Display
 	calls   atomic.Int64
 	sending sync.Map // of *ownCall, by number: the calls that are on their way
 
@@ -63,7 +64,7 @@ type GateTool struct {
 	Input              json.RawMessage // JSON Schema
 	Annotations        json.RawMessage // hints, as MCP has them
 	// Display narrows what is shown of the arguments, beside what the profile masks.
-	Display approvals.Display
+	Display prompt.Display
 }
 
 // A ToolCall is one use of a tool. Rules know it as server__tool.
@@ -103,7 +104,7 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{e: e, id: newRunID(), tools: catalog.New(), display: map[string]approvals.Display{}}
+	g := &Gate{e: e, id: newRunID(), tools: catalog.New(), display: map[string]prompt.Display{}}
 	if err := g.describe(o.Tools); err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage
 	switch x.Class {
 	case hostfns.ToolCallDenied:
 		denied := &DeniedError{Tool: name, Reason: text("reason"), Detail: text("detail"), Rule: text("rule")}
-		g.e.log.Info("a call was refused", "run", g.id, "tool", name, "arguments", slog.StringValue(approvals.Shown(tc.Args, g.display[name])), "reason", denied.Reason)
+		g.e.log.Info("a call was refused", "run", g.id, "tool", name, "arguments", slog.StringValue(prompt.Shown(tc.Args, g.display[name])), "reason", denied.Reason)
 		return nil, denied
 	case hostfns.InvalidArguments:
 		return nil, &hostfns.ArgumentError{Path: text("path"), Expected: text("expected"), Got: text("got")}

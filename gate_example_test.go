@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -35,13 +36,13 @@ func ExampleEvaluator_Gate() {
 	defer e.Close(ctx)
 
 	// In a real program this asks somebody: over a chat, a page, a terminal (approvals.Terminal).
-	person := approvals.Approver("chat", func(_ context.Context, r *approvals.Request) (approvals.Reply, error) {
-		fmt.Println("asked:", approvals.Summary(r), "risk", r.Risk)
+	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
+		fmt.Println("asked:", prompt.Summary(r), "risk", r.Risk)
 		switch r.Tool {
 		case "send":
-			return approvals.Reply{Decision: approvals.AllowOnce, Args: json.RawMessage(`{"to":"anna","text":"see you at 9"}`)}, nil
+			return prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"to":"anna","text":"see you at 9"}`)}, nil
 		}
-		return approvals.Reply{Decision: approvals.Refuse, Reason: "not while I am away"}, nil
+		return prompt.Reply{Decision: prompt.Refuse, Reason: "not while I am away"}, nil
 	})
 	g, err := e.Gate(codemode.GateOptions{Profile: "careful", Channels: []approvals.Channel{person}})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/hostfns"
 )
 
@@ -23,8 +24,8 @@ const gateRules = `{"evaluation": {"profiles": {"p": {
 	"unmatched": "deny", "ask": {"edit": true}, "remember": {"scopes": ["run"]}%s}}}}`
 
 // decides is an approver that always says the same.
-func decides(reply approvals.Reply, err error) approvals.Channel {
-	return approvals.Approver("chat", func(context.Context, *approvals.Request) (approvals.Reply, error) { return reply, err })
+func decides(reply prompt.Reply, err error) approvals.Channel {
+	return approvals.Approver("chat", func(context.Context, *prompt.Request) (prompt.Reply, error) { return reply, err })
 }
 
 // executor notes what it was told to do.
@@ -53,15 +54,15 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 		is     error
 	}{
 		{"allowed by a rule", "balance", ``, nil, `{}`, "", nil},
-		{"denied by the lack of one", "close", `{}`, []approvals.Channel{decides(approvals.Reply{Decision: approvals.AllowOnce}, nil)}, "", "denied", nil},
+		{"denied by the lack of one", "close", `{}`, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce}, nil)}, "", "denied", nil},
 		{"denied by a condition", "balance", `{"path":"/etc/x"}`, nil, "", "denied", nil},
-		{"approved", "pay", pay, []approvals.Channel{decides(approvals.Reply{Decision: approvals.AllowOnce}, nil)}, pay, "", nil},
-		{"approved with other arguments", "pay", pay, []approvals.Channel{decides(approvals.Reply{Decision: approvals.AllowOnce, Args: json.RawMessage(`{"to": "anna", "amount": 1}`)}, nil)}, `{"to":"anna","amount":1}`, "", nil},
-		{"other arguments that a rule denies", "pay", pay, []approvals.Channel{decides(approvals.Reply{Decision: approvals.AllowOnce, Args: json.RawMessage(`{"path":"/etc/x"}`)}, nil)}, "", "no_approver", nil},
-		{"refused", "pay", pay, []approvals.Channel{decides(approvals.Reply{}, nil)}, "", "elicitation_declined", nil},
-		{"refused with a reason", "pay", pay, []approvals.Channel{decides(approvals.Reply{Reason: "too much"}, nil)}, "", "elicitation_declined", nil},
-		{"an invalid decision", "pay", pay, []approvals.Channel{decides(approvals.Reply{Decision: 3}, nil)}, "", "invalid_decision", codemode.ErrInvalidDecision},
-		{"an approver that fails", "pay", pay, []approvals.Channel{decides(approvals.Reply{Decision: approvals.AllowOnce}, errors.New("the chat is down"))}, "", "no_approver", nil},
+		{"approved", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce}, nil)}, pay, "", nil},
+		{"approved with other arguments", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"to": "anna", "amount": 1}`)}, nil)}, `{"to":"anna","amount":1}`, "", nil},
+		{"other arguments that a rule denies", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"/etc/x"}`)}, nil)}, "", "no_approver", nil},
+		{"refused", "pay", pay, []approvals.Channel{decides(prompt.Reply{}, nil)}, "", "elicitation_declined", nil},
+		{"refused with a reason", "pay", pay, []approvals.Channel{decides(prompt.Reply{Reason: "too much"}, nil)}, "", "elicitation_declined", nil},
+		{"an invalid decision", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: 3}, nil)}, "", "invalid_decision", codemode.ErrInvalidDecision},
+		{"an approver that fails", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce}, errors.New("the chat is down"))}, "", "no_approver", nil},
 		{"nobody to ask", "pay", pay, nil, "", "no_approver", nil},
 		{"arguments that are read in two ways", "balance", `{"a":1,"a":2}`, nil, "", "bad_arguments", nil},
 		{"arguments that are no JSON", "balance", `{"a":`, nil, "", "bad_arguments", nil},
@@ -117,9 +118,9 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 	}
 	e := open(t, fmt.Sprintf(gateRules, ""))
 	asked := 0
-	person := approvals.Approver("chat", func(context.Context, *approvals.Request) (approvals.Reply, error) {
+	person := approvals.Approver("chat", func(context.Context, *prompt.Request) (prompt.Reply, error) {
 		asked++
-		return approvals.Reply{}, nil
+		return prompt.Reply{}, nil
 	})
 	g, err := e.Gate(codemode.GateOptions{Profile: "p", Channels: []approvals.Channel{person}})
 	if err != nil {
@@ -139,7 +140,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 		t.Errorf("reports: %+v", reports)
 	}
 
-	remembers := decides(approvals.Reply{Decision: approvals.AllowOnce, Scope: approvals.ForRun}, nil)
+	remembers := decides(prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun}, nil)
 	g, err = e.Gate(codemode.GateOptions{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{remembers}})
 	if err != nil {
 		t.Fatal(err)
@@ -222,15 +223,15 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	var shown string
-	person := approvals.Approver("chat", func(_ context.Context, r *approvals.Request) (approvals.Reply, error) {
-		shown = approvals.Text(r, approvals.RenderOptions{}) + approvals.Summary(r)
+	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
+		shown = prompt.Text(r, prompt.RenderOptions{}) + prompt.Summary(r)
 		if r.Run == "" || r.Time.IsZero() || time.Since(r.Time) > time.Hour {
 			t.Errorf("a request of run %q at %v", r.Run, r.Time)
 		}
-		return approvals.Reply{}, nil
+		return prompt.Reply{}, nil
 	})
 	g, err := e.Gate(codemode.GateOptions{Profile: "p", Channels: []approvals.Channel{person}, Tools: []codemode.GateTool{{
-		Server: "bank", Tool: "pay", Title: "Pay", Display: approvals.Display{Keys: []string{"pin"}, String: 40},
+		Server: "bank", Tool: "pay", Title: "Pay", Display: prompt.Display{Keys: []string{"pin"}, String: 40},
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -255,11 +256,11 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 // Many goroutines pass one Gate at once, each with its own arguments.
 func TestGateFromManyGoroutines(t *testing.T) {
 	e := open(t, fmt.Sprintf(gateRules, `, "limits": {"refusals": 1000}`))
-	person := approvals.Approver("chat", func(_ context.Context, r *approvals.Request) (approvals.Reply, error) {
+	person := approvals.Approver("chat", func(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
 		if strings.Contains(string(r.Args), `7}`) {
-			return approvals.Reply{}, nil
+			return prompt.Reply{}, nil
 		}
-		return approvals.Reply{Decision: approvals.AllowOnce}, nil
+		return prompt.Reply{Decision: prompt.AllowOnce}, nil
 	})
 	g, err := e.Gate(codemode.GateOptions{Profile: "p", Channels: []approvals.Channel{person}})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -25,7 +26,7 @@ type grants struct {
 	sessions map[string]bool // grants for a session that were given here, by their IDs
 }
 
-func (g *grants) Give(ctx context.Context, grant *approvals.Grant) error {
+func (g *grants) Give(ctx context.Context, grant *prompt.Grant) error {
 	if g.stored == nil {
 		return g.memory.Give(ctx, grant)
 	}
@@ -41,7 +42,7 @@ func (g *grants) Give(ctx context.Context, grant *approvals.Grant) error {
 	switch {
 	case grant.Run != "":
 		g.runs[grant.Run] = true
-	case grant.Scope == approvals.ForSession:
+	case grant.Scope == prompt.ForSession:
 		g.sessions[grant.ID] = true
 	}
 	return nil
@@ -108,23 +109,23 @@ func (g *grants) either(ctx context.Context, do func(approvals.Keeper) error) er
 	return do(StoredGrants(db))
 }
 
-func (g *grants) For(ctx context.Context, key string) ([]*approvals.Grant, error) {
-	all, err := g.both(ctx, func(k approvals.Keeper) ([]*approvals.Grant, error) { return k.For(ctx, key) })
+func (g *grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
+	all, err := g.both(ctx, func(k approvals.Keeper) ([]*prompt.Grant, error) { return k.For(ctx, key) })
 	if g.stored == nil {
 		return all, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.DeleteFunc(all, func(x *approvals.Grant) bool {
-		return x.Scope == approvals.ForSession && !g.sessions[x.ID]
+	return slices.DeleteFunc(all, func(x *prompt.Grant) bool {
+		return x.Scope == prompt.ForSession && !g.sessions[x.ID]
 	}), err
 }
 
-func (g *grants) All(ctx context.Context, principal string) ([]*approvals.Grant, error) {
-	return g.both(ctx, func(k approvals.Keeper) ([]*approvals.Grant, error) { return k.All(ctx, principal) })
+func (g *grants) All(ctx context.Context, principal string) ([]*prompt.Grant, error) {
+	return g.both(ctx, func(k approvals.Keeper) ([]*prompt.Grant, error) { return k.All(ctx, principal) })
 }
 
-func (g *grants) both(ctx context.Context, list func(approvals.Keeper) ([]*approvals.Grant, error)) ([]*approvals.Grant, error) {
+func (g *grants) both(ctx context.Context, list func(approvals.Keeper) ([]*prompt.Grant, error)) ([]*prompt.Grant, error) {
 	all, err := list(g.memory)
 	if g.stored == nil || err != nil {
 		return all, err
@@ -142,11 +143,11 @@ func StoredGrants(db *store.DB) approvals.Keeper { return storedGrants{db} }
 
 type storedGrants struct{ db *store.DB }
 
-func (s storedGrants) Give(ctx context.Context, g *approvals.Grant) error {
+func (s storedGrants) Give(ctx context.Context, g *prompt.Grant) error {
 	return giveStored(ctx, s.db, g)
 }
 
-func giveStored(ctx context.Context, db *store.DB, g *approvals.Grant) error {
+func giveStored(ctx context.Context, db *store.DB, g *prompt.Grant) error {
 	body, err := json.Marshal(g)
 	if err != nil {
 		return err
@@ -170,22 +171,22 @@ func taken(err error) error {
 	return err
 }
 
-func (s storedGrants) For(ctx context.Context, key string) ([]*approvals.Grant, error) {
+func (s storedGrants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
 	return readGrants(s.db.GrantsFor(ctx, key))
 }
 
-func (s storedGrants) All(ctx context.Context, principal string) ([]*approvals.Grant, error) {
+func (s storedGrants) All(ctx context.Context, principal string) ([]*prompt.Grant, error) {
 	return readGrants(s.db.AllGrants(ctx, principal))
 }
 
 // readGrants leaves out what was revoked or used up. A grant that does not say what its row says counts for nothing.
-func readGrants(rows []*store.Grant, err error) ([]*approvals.Grant, error) {
+func readGrants(rows []*store.Grant, err error) ([]*prompt.Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*approvals.Grant
+	var all []*prompt.Grant
 	for _, row := range rows {
-		var g approvals.Grant
+		var g prompt.Grant
 		if err := json.Unmarshal(row.Body, &g); err != nil {
 			return nil, fmt.Errorf("grant %s cannot be read: %w", row.ID, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/store"
 )
@@ -22,13 +23,13 @@ func TestKeepers(t *testing.T) {
 	defer db.Close()
 	for name, k := range map[string]approvals.Keeper{"memory": approvals.NewKeeper(time.Now), "database": codemode.StoredGrants(db)} {
 		t.Run(name, func(t *testing.T) {
-			r := &approvals.Request{
+			r := &prompt.Request{
 				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna", Run: "r1", Risk: call.Medium,
 				Args:  json.RawMessage(`{"path":"/a"}`),
-				Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForTime, approvals.ForCount}, Pointers: []string{"/path"}},
+				Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForTime, prompt.ForCount}, Pointers: []string{"/path"}},
 			}
-			draft := func(scope approvals.Scope, uses int) *approvals.Grant {
-				g, err := approvals.Draft(r, scope, 0, time.Now())
+			draft := func(scope prompt.Scope, uses int) *prompt.Grant {
+				g, err := prompt.Draft(r, scope, 0, time.Now())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +47,7 @@ func TestKeepers(t *testing.T) {
 				}
 				return len(all)
 			}
-			twice := draft(approvals.ForCount, 2)
+			twice := draft(prompt.ForCount, 2)
 			if found, err := k.For(t.Context(), r.Key()); err != nil || len(found) != 1 || found[0].Text() != twice.Text() || !found[0].Covers(r, time.Now()) {
 				t.Fatalf("got %+v, %v", found, err)
 			}
@@ -55,7 +56,7 @@ func TestKeepers(t *testing.T) {
 					t.Errorf("use %d: %v, want %v", i+1, err, want)
 				}
 			}
-			always := draft(approvals.ForTime, 0)
+			always := draft(prompt.ForTime, 0)
 			for range 5 {
 				if err := k.Spend(t.Context(), always.ID); err != nil {
 					t.Error(err)
@@ -93,7 +94,7 @@ func TestGrantsForATimeOutliveTheProcess(t *testing.T) {
 	start := func() *codemode.Evaluator { return open(t, config, func(o *codemode.Options) { o.RecordDir = dir }) }
 	asked := func(e *codemode.Evaluator) int {
 		t.Helper()
-		d := &desk{answer: remembering(approvals.ForTime)}
+		d := &desk{answer: remembering(prompt.ForTime)}
 		if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}, Principal: "anna"}); err != nil {
 			t.Fatal(err)
 		}

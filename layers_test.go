@@ -23,31 +23,33 @@ var layers = map[string]struct {
 	"call": {}, // the words of a call, which every package may import
 
 	// Leaves.
-	"guest/quickjs":   {}, // only the module
-	"sandbox":         {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
-	"analysis":        {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
-	"profiles":        {ours: []string{"call", "internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/text"}},
-	"catalog":         {ours: []string{"call", "internal/strictjson"}},
-	"catalog/pins":    {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":        {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
-	"approvals":       {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
-	"hostfns":         {ours: []string{"call", "internal/strictjson"}},
-	"store":           {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":           {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
-	"store/storetest": {ours: []string{"internal/hostile", "store"}},
+	"guest/quickjs":      {}, // only the module
+	"sandbox":            {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
+	"analysis":           {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
+	"profiles":           {ours: []string{"call", "internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/text"}},
+	"catalog":            {ours: []string{"call", "internal/strictjson"}},
+	"catalog/pins":       {ours: []string{"call", "catalog", "internal/replace"}},
+	"upstream":           {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"approvals":          {ours: []string{"approvals/prompt", "call"}},
+	"approvals/prompt":   {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
+	"approvals/terminal": {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"hostfns":            {ours: []string{"call", "internal/strictjson"}},
+	"store":              {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
+	"audit":              {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
+	"store/storetest":    {ours: []string{"internal/hostile", "store"}},
 
 	// What stands on them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible"}},
 
 	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible"}},
-	"recorder":  {ours: []string{"approvals", "audit", "call", "hostfns", "inforce", "profiles", "store", "upstream"}},
+	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "profiles", "store", "upstream"}},
 	"preflight": {ours: []string{"analysis", "call", "catalog", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible"}},
 
 	// What wires them.
-	".":            {ours: []string{"call", "inforce", "preflight", "recorder", "registry", "guest/quickjs", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "approvals", "hostfns", "audit", "store", "internal/visible"}},
-	"server":       {ours: []string{".", "analysis", "inforce", "preflight", "registry", "profiles", "approvals", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
-	"console":      {ours: []string{"approvals", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	".":            {ours: []string{"call", "inforce", "preflight", "recorder", "registry", "guest/quickjs", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible"}},
+	"server":       {ours: []string{".", "analysis", "inforce", "preflight", "registry", "profiles", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
+	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
+	"cmd/codemode": {ours: []string{".", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -11,7 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/approvals"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -117,7 +118,7 @@ func TestAQuestionNamesTheServersHints(t *testing.T) {
 	for i := range p.asked {
 		q := &p.asked[i]
 		reasons = append(reasons, q.Reasons...)
-		if text := approvals.Text(q, approvals.RenderOptions{}); !strings.Contains(text, "destructiveHint") {
+		if text := prompt.Text(q, prompt.RenderOptions{}); !strings.Contains(text, "destructiveHint") {
 			t.Errorf("the question does not say it:\n%s", text)
 		}
 	}

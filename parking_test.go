@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/sandbox"
@@ -22,12 +23,12 @@ import (
 
 // slowly is a person who answers yes after the run has been parked.
 func slowly() *person {
-	return &person{answer: func(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+	return &person{answer: func(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
 		select {
 		case <-time.After(700 * time.Millisecond):
 			return yes, nil
 		case <-ctx.Done():
-			return approvals.Reply{}, context.Cause(ctx)
+			return prompt.Reply{}, context.Cause(ctx)
 		}
 	}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/preflight"
@@ -77,10 +78,10 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*preflight.Pla
 	if limit := a.exhausted(profile, hostfns.Counters{}); limit != "" {
 		return nobody(limit)
 	}
-	r := &approvals.Request{
+	r := &prompt.Request{
 		Profile: name, ProfileDigest: profile.Digest(), Risk: call.Medium,
 		Principal: a.principal, Session: a.session, Preview: a.preview,
-		Code: approvals.NewCode(), Run: run, Time: time.Now(),
+		Code: prompt.NewCode(), Run: run, Time: time.Now(),
 	}
 	if err := r.Foretell(a.hash, plan); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*preflight.Pla
 
 // putPlan asks, and keeps and records what is answered.
 func (a *asker) putPlan(
-	ctx context.Context, profile *profiles.Profile, r *approvals.Request, channels []approvals.Channel,
+	ctx context.Context, profile *profiles.Profile, r *prompt.Request, channels []approvals.Channel,
 ) (*preflight.PlanAnswer, error) {
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run,
@@ -108,7 +109,7 @@ func (a *asker) putPlan(
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
 	over := a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)
-	told := a.tellCaller([]*approvals.Request{r}, channels, time.Now().Add(timeout))
+	told := a.tellCaller([]*prompt.Request{r}, channels, time.Now().Add(timeout))
 	got := a.people.desk.Ask(ctx, r, channels, approvals.Options{
 		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
 		Await: asking.Awaits(expects(channels), false),
@@ -116,7 +117,7 @@ func (a *asker) putPlan(
 	told()
 	over()
 	answer := &preflight.PlanAnswer{Reason: got.Code, Detail: got.Detail, By: got.By, Channel: got.Channel}
-	var given *approvals.Grant
+	var given *prompt.Grant
 	if got.Allowed {
 		var err error
 		if given, err = a.keepPlan(ctx, r, got); err != nil {
@@ -149,7 +150,7 @@ func (a *asker) putPlan(
 }
 
 // keepPlan gives what a person has allowed. A profile that has changed meanwhile is another one.
-func (a *asker) keepPlan(ctx context.Context, r *approvals.Request, got approvals.Answer) (*approvals.Grant, error) {
+func (a *asker) keepPlan(ctx context.Context, r *prompt.Request, got approvals.Answer) (*prompt.Grant, error) {
 	now := *r
 	now.ProfileDigest = a.policy.Digest()
 	if err := a.people.desk.Use(ctx, got.Ticket, &now); err != nil {
@@ -173,7 +174,7 @@ func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
 	if a.looked {
 		return
 	}
-	key := approvals.AheadKey(a.principal, q.Profile, q.Decision.Digest, a.hash)
+	key := prompt.AheadKey(a.principal, q.Profile, q.Decision.Digest, a.hash)
 	grants, err := a.people.grants.For(ctx, key)
 	if err != nil {
 		a.people.log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)

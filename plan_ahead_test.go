@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/store"
@@ -158,7 +159,7 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 // N2: a denied call stays denied, whatever was allowed before the run; a no is a no to the plan, and the run asks call by call.
 func TestN2APlanThatIsRefusedChangesNothing(t *testing.T) {
 	e := open(t, fmt.Sprintf(remembersRuns, ""))
-	answer := ahead(t, e, "local:anna", aheadProgram, &desk{answer: func(*approvals.Request) approvals.Reply { return approvals.Reply{Reason: "not today"} }})
+	answer := ahead(t, e, "local:anna", aheadProgram, &desk{answer: func(*prompt.Request) prompt.Reply { return prompt.Reply{Reason: "not today"} }})
 	if answer.Allowed || answer.Reason != approvals.CodeDeclined || !strings.Contains(answer.Text(), "not today") {
 		t.Errorf("got %+v: %s", answer, answer.Text())
 	}
@@ -213,11 +214,11 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 	used := 0
 	for _, entry := range readRecord(t, dir) {
 		switch {
-		case entry.Tool == approvals.PlanTool && entry.State == "pending":
+		case entry.Tool == prompt.PlanTool && entry.State == "pending":
 			if entry.Args == nil || !strings.Contains(string(entry.Args.Redacted), "log.md") {
 				t.Errorf("what was asked is not in the record: %+v", entry.Args)
 			}
-		case entry.Tool == approvals.PlanTool:
+		case entry.Tool == prompt.PlanTool:
 			if grant = entry.DecidedBy.Grant; entry.State != "allowed" || entry.DecidedBy.How != "person" || entry.DecidedBy.Scope != "plan" || !strings.HasPrefix(entry.ToolDefinition, "sha256:") {
 				t.Errorf("got %+v, %+v", entry, entry.DecidedBy)
 			}

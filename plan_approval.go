@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/approvals"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/preflight"
@@ -23,7 +24,7 @@ const maxTextCalls = 200
 
 // A planned is a call of the program's text, with the grant that would answer for it.
 type planned struct {
-	grant *approvals.Grant
+	grant *prompt.Grant
 	call  analysis.Call
 }
 
@@ -57,7 +58,7 @@ func (a *asker) foresee(run, profile string) []planned {
 			continue
 		}
 		// What nobody may allow beforehand is asked about when it comes.
-		if g, err := approvals.PlanGrants([]approvals.PlannedCall{*line}, run, 0, a.policy.Now()); err == nil {
+		if g, err := prompt.PlanGrants([]prompt.PlannedCall{*line}, run, 0, a.policy.Now()); err == nil {
 			all = append(all, planned{g[0], c})
 		}
 	}
@@ -65,7 +66,7 @@ func (a *asker) foresee(run, profile string) []planned {
 }
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
-func (a *asker) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall, before hostfns.Counters, run, profile string) *approvals.PlannedCall {
+func (a *asker) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall, before hostfns.Counters, run, profile string) *prompt.PlannedCall {
 	tool, err := a.people.tools.Find(f.Now, c.Name)
 	if err != nil {
 		return nil
@@ -74,26 +75,26 @@ func (a *asker) line(f *preflight.Foresight, c analysis.Call, foreseen *prefligh
 	if shown == nil {
 		shown = json.RawMessage("null")
 	}
-	envelope, err := approvals.Sketch(shown, foreseen.Unknown, foreseen.Open)
+	envelope, err := prompt.Sketch(shown, foreseen.Unknown, foreseen.Open)
 	if err != nil {
 		return nil
 	}
 	d := a.policy.Decide(tool, foreseen.Args, before)
-	line := &approvals.PlannedCall{
+	line := &prompt.PlannedCall{
 		Call:     a.request(&hostfns.Question{Run: run, Profile: profile, Tool: tool, Args: shown, Decision: d}),
 		Envelope: envelope, Count: 1, At: c.Line,
 	}
 	if c.Times != analysis.Once {
-		line.Count, line.Further = approvals.RunUses, true
+		line.Count, line.Further = prompt.RunUses, true
 	}
 	return line
 }
 
 // plan makes the grants for the calls that can still come while people are asked about the calls of now. More than a
 // person would read is no plan.
-func (a *asker) plan(run, profile string, now []*approvals.Request) []*approvals.Grant {
+func (a *asker) plan(run, profile string, now []*prompt.Request) []*prompt.Grant {
 	all := a.foresee(run, profile)
-	made := func(r *approvals.Request) func(planned) bool {
+	made := func(r *prompt.Request) func(planned) bool {
 		return func(p planned) bool { return p.grant.Covers(r, a.policy.Now()) }
 	}
 	reached := 0 // the stage of the program that it is in at least
@@ -123,7 +124,7 @@ func (a *asker) plan(run, profile string, now []*approvals.Request) []*approvals
 }
 
 // grantsOf makes a plan of its lines: those that say the same are one.
-func grantsOf(all []planned) (plan []*approvals.Grant) {
+func grantsOf(all []planned) (plan []*prompt.Grant) {
 	for _, p := range all {
 		if i := slices.IndexFunc(plan, p.grant.Same); i >= 0 {
 			plan[i].Add(p.grant)
@@ -131,7 +132,7 @@ func grantsOf(all []planned) (plan []*approvals.Grant) {
 		}
 		plan = append(plan, p.grant)
 	}
-	if len(plan) > approvals.MaxPlan {
+	if len(plan) > prompt.MaxPlan {
 		return nil
 	}
 	return plan
@@ -139,8 +140,8 @@ func grantsOf(all []planned) (plan []*approvals.Grant) {
 
 // give keeps what a person has allowed besides a call. A plan is given once,
 // though several calls were answered with it.
-func (a *asker) give(ctx context.Context, g *approvals.Grant) error {
-	if g.Scope == approvals.ForPlan && a.planned.Swap(true) {
+func (a *asker) give(ctx context.Context, g *prompt.Grant) error {
+	if g.Scope == prompt.ForPlan && a.planned.Swap(true) {
 		return nil
 	}
 	for _, one := range g.All() {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 const remembersRuns = `{"evaluation": {"profiles": {"p": {
@@ -20,16 +20,16 @@ const remembersRuns = `{"evaluation": {"profiles": {"p": {
 	"remember": {"scopes": ["run"]}%s}}}}`
 
 // planner is a person who approves the plan where it is offered, and else says what then says.
-func planner(then func(*approvals.Request) approvals.Reply) *desk {
-	return &desk{answer: func(r *approvals.Request) approvals.Reply {
+func planner(then func(*prompt.Request) prompt.Reply) *desk {
+	return &desk{answer: func(r *prompt.Request) prompt.Reply {
 		if len(r.Plan) > 0 {
-			return approvals.Reply{Decision: approvals.AllowOnce, Scope: approvals.ForPlan}
+			return prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForPlan}
 		}
 		return then(r)
 	}}
 }
 
-func refuse(*approvals.Request) approvals.Reply { return approvals.Reply{} }
+func refuse(*prompt.Request) prompt.Reply { return prompt.Reply{} }
 
 const planProgram = `
 	const out = [], write = ["filesystem", "write_file"].join("__");
@@ -69,7 +69,7 @@ func TestN2PlanApproval(t *testing.T) {
 	for _, entry := range e.Journal().Entries() {
 		if entry.Kind == "running" {
 			how[entry.DecidedBy]++
-			if entry.Scope == string(approvals.ForPlan) {
+			if entry.Scope == string(prompt.ForPlan) {
 				plan = entry.Grant
 			} else if !strings.HasPrefix(entry.Grant, plan+"_") || plan == "" {
 				t.Errorf("call %d was allowed by %q, which is not of the plan %q", entry.Call, entry.Grant, plan)
@@ -109,11 +109,11 @@ func TestN2PlannedCallsAreDecidedAgain(t *testing.T) {
 		}
 	})()
 	before := ""
-	d := planner(func(r *approvals.Request) approvals.Reply { return allow(r) })
+	d := planner(func(r *prompt.Request) prompt.Reply { return allow(r) })
 	inner := d.answer
-	d.answer = func(r *approvals.Request) approvals.Reply {
+	d.answer = func(r *prompt.Request) prompt.Reply {
 		reply := inner(r)
-		if reply.Scope == approvals.ForPlan { // while the question is open the profile gets another limit
+		if reply.Scope == prompt.ForPlan { // while the question is open the profile gets another limit
 			before = e.Config().Profile("p").Digest()
 			for len(changed) > 0 {
 				<-changed
@@ -156,7 +156,7 @@ func TestN2WhatIsNoPlan(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			e := open(t, tt.config)
 			lines := -1
-			d := &desk{answer: func(r *approvals.Request) approvals.Reply {
+			d := &desk{answer: func(r *prompt.Request) prompt.Reply {
 				if lines < 0 {
 					lines = len(r.Plan)
 				}

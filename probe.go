@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 )
@@ -26,14 +27,14 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 			over = c
 		}
 	}
-	inquiry := &approvals.Inquiry{
+	inquiry := &prompt.Inquiry{
 		Header: "Test", Question: "codemode doctor asks whether questions reach a person here. Do you see this?",
-		Options: []approvals.Option{{Label: "Yes, I see it"}},
+		Options: []prompt.Option{{Label: "Yes, I see it"}},
 	}
 	args, _ := json.Marshal(inquiry) // strings always can be
-	r := &approvals.Request{
-		Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
-		Principal: principal, Code: approvals.NewCode(), Run: newRunID(), Time: time.Now(),
+	r := &prompt.Request{
+		Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
+		Principal: principal, Code: prompt.NewCode(), Run: newRunID(), Time: time.Now(),
 	}
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
@@ -53,7 +54,7 @@ type otherProcess string
 
 func (c otherProcess) Name() string   { return string(c) }
 func (c otherProcess) Inquires() bool { return true }
-func (c otherProcess) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+func (c otherProcess) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
 	<-ctx.Done()
-	return approvals.Reply{}, context.Cause(ctx)
+	return prompt.Reply{}, context.Cause(ctx)
 }

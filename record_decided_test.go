@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -39,7 +40,7 @@ func TestDecidedWithoutARule(t *testing.T) {
 			t.Fatal(r.Text(err))
 		}
 	}
-	eval(attempts(false, "a.md", "b.md"), &desk{answer: remembering(approvals.ForRun)})
+	eval(attempts(false, "a.md", "b.md"), &desk{answer: remembering(prompt.ForRun)})
 	eval(attempts(false, "a.md"))
 	eval(`await codemode.s__read({})`)
 	s.define("read", "reads mail and sends it on")
@@ -60,8 +61,8 @@ func TestDecidedWithoutARule(t *testing.T) {
 func TestG5EditedArgumentsAreRecorded(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__write_file"], "ask": {"edit": true}}}}}`, recorded(dir))
-	d := &desk{edits: true, answer: func(*approvals.Request) approvals.Reply {
-		return approvals.Reply{Decision: approvals.AllowOnce, Args: json.RawMessage(`{"path":"b.md","content":"edited"}`)}
+	d := &desk{edits: true, answer: func(*prompt.Request) prompt.Reply {
+		return prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"b.md","content":"edited"}`)}
 	}}
 	if _, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: attempts(false, "a.md"), Channels: []approvals.Channel{d}}); err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestAPersonDidNotRefuseWhatTheRulesDeny(t *testing.T) {
 	}
 	changed := make(chan struct{}, 100)
 	defer e.Subscribe(func() { changed <- struct{}{} })()
-	person := slow{func(context.Context) (approvals.Reply, error) {
+	person := slow{func(context.Context) (prompt.Reply, error) {
 		before := e.Config().Profile("p").Digest()
 		put(strings.Replace(rules, "none__*", "filesystem__*", 1))
 		for e.Config().Profile("p").Digest() == before {

@@ -13,27 +13,28 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // waits is a person who takes a while, so that nobody takes the answer for a program's.
-func waits(reply approvals.Reply, err error) func(context.Context) (approvals.Reply, error) {
-	return func(ctx context.Context) (approvals.Reply, error) {
+func waits(reply prompt.Reply, err error) func(context.Context) (prompt.Reply, error) {
+	return func(ctx context.Context) (prompt.Reply, error) {
 		select {
 		case <-time.After(350 * time.Millisecond):
 			return reply, err
 		case <-ctx.Done():
-			return approvals.Reply{}, context.Cause(ctx)
+			return prompt.Reply{}, context.Cause(ctx)
 		}
 	}
 }
 
 // A slow channel answers as it is told to.
 type slow struct {
-	answer func(context.Context) (approvals.Reply, error)
+	answer func(context.Context) (prompt.Reply, error)
 }
 
 func (slow) Name() string { return "elicitation" }
-func (s slow) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+func (s slow) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
 	return s.answer(ctx)
 }
 
@@ -43,19 +44,19 @@ func TestC7SevenRefusals(t *testing.T) {
 		rules = `{"evaluation": {"profiles": {"p": {%s"asklist": ["filesystem__write_file"], "denylist": ["filesystem__delete_*"]}}}}`
 		write = `filesystem__write_file({path: "a.md", content: "x"})`
 	)
-	yes := approvals.Reply{Decision: approvals.AllowOnce}
+	yes := prompt.Reply{Decision: prompt.AllowOnce}
 	for _, tt := range []struct {
 		reason, more, call string
-		person             func(context.Context) (approvals.Reply, error) // nil: no channel
+		person             func(context.Context) (prompt.Reply, error) // nil: no channel
 	}{
 		{"denied", "", `filesystem__delete_file({path: "a.md"})`, nil},
-		{"elicitation_declined", "", write, waits(approvals.Reply{}, nil)},
+		{"elicitation_declined", "", write, waits(prompt.Reply{}, nil)},
 		{"no_approver", "", write, nil},
-		{"timeout", `"ask": {"timeout": "300ms"}, `, write, func(ctx context.Context) (approvals.Reply, error) {
+		{"timeout", `"ask": {"timeout": "300ms"}, `, write, func(ctx context.Context) (prompt.Reply, error) {
 			<-ctx.Done()
-			return approvals.Reply{}, context.Cause(ctx)
+			return prompt.Reply{}, context.Cause(ctx)
 		}},
-		{"canceled", "", write, waits(approvals.Reply{}, approvals.ErrDismissed)},
+		{"canceled", "", write, waits(prompt.Reply{}, prompt.ErrDismissed)},
 		{"limit", `"limits": {"asks": 1}, `, `filesystem__write_file({path: "first.md", content: "x"}).catch(() => {}); await codemode.` + write, waits(yes, nil)},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestC7SevenRefusals(t *testing.T) {
 		t.Cleanup(func() { e.Close(context.Background()) })
 		changed := make(chan struct{}, 100)
 		defer e.Subscribe(func() { changed <- struct{}{} })()
-		person := slow{func(context.Context) (approvals.Reply, error) {
+		person := slow{func(context.Context) (prompt.Reply, error) {
 			before := e.Config().Profile("p").Digest()
 			put(strings.Replace(fmt.Sprintf(rules, ""), `"filesystem__delete_*"`, `"filesystem__*"`, 1))
 			for e.Config().Profile("p").Digest() == before {
@@ -105,7 +106,7 @@ func TestC14ReasonsReachTheProgram(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]}}}}`)
 	words := "use b.md\x1b[2J\u202e\n" + strings.Repeat("x", 400)
 	got := value[string](t, e, "p", `try { await codemode.filesystem__write_file({path: "a.md", content: "x"}) } catch (e) { return e.detail }`,
-		slow{waits(approvals.Reply{Reason: words}, nil)})
+		slow{waits(prompt.Reply{Reason: words}, nil)})
 	if !strings.HasPrefix(got, `a person refused this call and wrote: "use b.md\u{1B}[2J\u{202E}\nxxx`) || strings.ContainsAny(got, "\x1b\u202e\n") || len([]rune(got)) > 300+60 {
 		t.Errorf("got %q", got)
 	}
@@ -114,7 +115,7 @@ func TestC14ReasonsReachTheProgram(t *testing.T) {
 // C18: when a refusal that nobody caught stops a run, its effects so far are told: done, refused, and not started.
 func TestC18EffectsSoFar(t *testing.T) {
 	e := open(t, `{"evaluation": {"profiles": {"p": {"asklist": [{"tool": "filesystem__write_file", "when": {"/path": {"eq": "c.md"}}}], "allowlist": ["filesystem__*"], "limits": {"refusals": 1}}}}}`)
-	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(approvals.Reply{}, nil)}}, Code: `
+	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(prompt.Reply{}, nil)}}, Code: `
 		for (const name of ["a", "b"]) await codemode.filesystem__write_file({path: name + ".md", content: "x"});
 		await codemode.filesystem__write_file({path: "c.md", content: "x"});
 		for (const name of ["d", "e"]) await codemode.filesystem__write_file({path: name + ".md", content: "x"});`})
@@ -131,7 +132,7 @@ func TestC18EffectsSoFar(t *testing.T) {
 	if text := r.Text(err); !strings.Contains(text, "calls: 3 (2 done, 1 refused)") {
 		t.Errorf("got\n%s", text)
 	}
-	both, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(approvals.Reply{}, nil)}}, Code: `
+	both, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Channels: []approvals.Channel{slow{waits(prompt.Reply{}, nil)}}, Code: `
 		await codemode.filesystem__write_file({path: "a.md", content: "x"}); await codemode.filesystem__write_file({path: "b.md", content: "x"});
 		await Promise.all(["c", "c2", "c3"].map(name => codemode.filesystem__write_file({path: "c.md", content: name})));`})
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -99,12 +100,12 @@ func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response
 }
 
 // waiting are the open questions of a run that are not among those put, and puts them there.
-func (e *executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*approvals.Request, error) {
+func (e *executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request, error) {
 	asked, err := db.ApprovalsOf(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	var calls []*approvals.Request
+	var calls []*prompt.Request
 	for _, a := range asked {
 		if put[a.ID] || !stillAsks(a) {
 			continue

@@ -21,7 +21,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/console"
 )
 
@@ -126,7 +127,7 @@ type said struct {
 	id      string // of the question
 	yes     bool
 	args    string // other ones that were allowed, "" if they were not changed
-	scope   approvals.Scope
+	scope   prompt.Scope
 	channel string
 	at      time.Time // before it was given
 	taken   bool      // they were told that it is taken
@@ -193,19 +194,19 @@ type formPerson struct {
 
 func (*formPerson) Name() string { return "elicitation" }
 
-func (f *formPerson) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
-	results, err := f.AskAll(ctx, []*approvals.Request{r})
+func (f *formPerson) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	results, err := f.AskAll(ctx, []*prompt.Request{r})
 	if err != nil {
-		return approvals.Reply{}, err
+		return prompt.Reply{}, err
 	}
 	return results[0].Reply, results[0].Err
 }
 
-func (f *formPerson) AskAll(ctx context.Context, calls []*approvals.Request) ([]approvals.Result, error) {
+func (f *formPerson) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
 	f.mu.Lock()
 	dice := rand.New(rand.NewPCG(f.dice.Uint64(), 0))
 	f.mu.Unlock()
-	_, schema := approvals.FormAll(calls, approvals.OneOf)
+	_, schema := prompt.FormAll(calls, prompt.OneOf)
 	f.s.think(ctx, dice)
 	if d := (draw{dice}); d.chance(15) && !f.s.eager.Load() || d.chance(10) { // somebody else may answer
 		<-ctx.Done()
@@ -215,13 +216,13 @@ func (f *formPerson) AskAll(ctx context.Context, calls []*approvals.Request) ([]
 		return nil, context.Cause(ctx)
 	}
 	action, content := f.fillIn(draw{dice}, schema)
-	results := approvals.ReadFormAll(calls, action, content)
+	results := prompt.ReadFormAll(calls, action, content)
 	yes, no := false, false
 	for i, x := range results {
 		if x.Err != nil {
 			continue
 		}
-		allowed := x.Reply.Decision == approvals.AllowOnce
+		allowed := x.Reply.Decision == prompt.AllowOnce
 		yes, no = yes || allowed, no || !allowed
 		f.s.says(&said{id: calls[i].ID, yes: allowed, scope: x.Reply.Scope, channel: f.Name()})
 		if x.Reply.Scope != "" && allowed {
@@ -511,11 +512,11 @@ func (s *schedule) atTerminal(ctx context.Context, dice *rand.Rand) {
 		if r == nil {
 			continue
 		}
-		sockets := approvals.Sockets(r.sockets)
+		sockets := terminal.Sockets(r.sockets)
 		if len(sockets) == 0 {
 			continue
 		}
-		responder, err := approvals.Respond(ctx, sockets[0])
+		responder, err := terminal.Respond(ctx, sockets[0])
 		if err != nil {
 			continue // it is on its way out
 		}
@@ -531,7 +532,7 @@ func (s *schedule) atTerminal(ctx context.Context, dice *rand.Rand) {
 }
 
 // respond answers what comes over a socket.
-func (s *schedule) respond(ctx context.Context, r *replica, to *approvals.Responder, d draw) {
+func (s *schedule) respond(ctx context.Context, r *replica, to *terminal.Responder, d draw) {
 	given := map[string]*said{}
 	for {
 		told, err := to.Next()
@@ -557,10 +558,10 @@ func (s *schedule) respond(ctx context.Context, r *replica, to *approvals.Respon
 				}
 				s.think(ctx, d.Rand)
 				x := &said{id: a.ID, yes: d.chance(70), channel: "terminal"}
-				say := approvals.Said{Kind: "answer", ID: a.ID, Digest: a.Digest, Yes: x.yes, Code: a.Code}
+				say := terminal.Said{Kind: "answer", ID: a.ID, Digest: a.Digest, Yes: x.yes, Code: a.Code}
 				switch {
 				case x.yes && a.Unseen:
-					_ = to.Say(approvals.Said{Kind: "show", ID: a.ID})
+					_ = to.Say(terminal.Said{Kind: "show", ID: a.ID})
 				case x.yes && a.Args != nil && d.chance(20):
 					say.Args = edited(a.Args, d.Rand)
 					x.args = string(say.Args)

@@ -20,6 +20,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -377,7 +379,7 @@ type replica struct {
 	e        *codemode.Evaluator
 	page     *console.Console
 	sockets  string
-	listener *approvals.Listener
+	listener *terminal.Listener
 	dead     atomic.Bool // killed: what it says reaches nobody
 }
 
@@ -401,14 +403,14 @@ const operator = "op"
 func mayFor(by, principal string) bool { return by == operator || by == principal }
 
 func (s *schedule) newReplica(goOn bool) (*replica, error) {
-	web, terminal := approvals.NewStrongQueue(console.ChannelName), approvals.NewQueue("terminal")
-	web.May, terminal.May = mayFor, mayFor
+	web, typists := approvals.NewStrongQueue(console.ChannelName), approvals.NewQueue("terminal")
+	web.May, typists.May = mayFor, mayFor
 	r := &replica{}
-	terminal.Outcome = func(ctx context.Context, asked *approvals.Request) string { return r.e.Became(ctx, asked) }
+	typists.Outcome = func(ctx context.Context, asked *prompt.Request) string { return r.e.Became(ctx, asked) }
 	var err error
 	if r.e, err = codemode.New(s.ctx, codemode.Options{
 		ConfigPath: filepath.Join(s.dir, "codemode.json"), RecordDir: s.dir, Engine: s.engine, GoOn: goOn,
-		Channels: []approvals.Channel{web, terminal}, Log: s.log,
+		Channels: []approvals.Channel{web, typists}, Log: s.log,
 	}); err != nil {
 		return nil, err
 	}
@@ -425,7 +427,7 @@ func (s *schedule) newReplica(goOn bool) (*replica, error) {
 	if r.sockets, err = os.MkdirTemp(s.dir, "a"); err != nil {
 		return nil, err
 	}
-	r.listener, err = approvals.Listen(r.sockets, terminal, operator, nil)
+	r.listener, err = terminal.Listen(r.sockets, typists, operator, nil)
 	return r, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/store"
@@ -359,7 +360,7 @@ func (s *schedule) grantedBy(c *recordedCall, e *audit.Entry, killed bool) {
 	}
 	if given == 0 && !killed && !slices.ContainsFunc(s.said, func(x *said) bool {
 		return x.yes &&
-			x.scope == approvals.ForTime
+			x.scope == prompt.ForTime
 	}) {
 		s.wrong("%v: nobody gave the grant %s", c, e.DecidedBy.Grant)
 	}

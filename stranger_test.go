@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/store"
@@ -48,7 +49,7 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 			if _, err := e.Eval(t.Context(), codemode.Request{Principal: "anna", Channels: []approvals.Channel{p}, Code: fmt.Sprintf(`for (const path of ["hidden.txt", "hidden.2"]) await codemode.filesystem__write_file({path, content: %q})`, secret)}); err != nil {
 				t.Fatal(err)
 			}
-			if shown := approvals.Shown(p.asked[0].Args, p.asked[0].Display); !strings.Contains(shown, secret) || strings.Contains(shown, "hidden.") {
+			if shown := prompt.Shown(p.asked[0].Args, p.asked[0].Display); !strings.Contains(shown, secret) || strings.Contains(shown, "hidden.") {
 				t.Errorf("the person sees %s", shown)
 			}
 			db, err := e.Store(t.Context())

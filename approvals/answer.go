@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // Codes of an Answer that is a no.
@@ -42,7 +44,7 @@ type Answer struct {
 	By     string          // who answered, if the channel knows
 	Ticket *Ticket         // when Allowed: what [Desk.Use] takes before the call is made
 	Args   json.RawMessage // when a person allowed other arguments: those, to be decided on again; the Ticket is about them
-	Grant  *Grant          // when a person wants the answer remembered: what is to be given to a [Keeper]
+	Grant  *prompt.Grant   // when a person wants the answer remembered: what is to be given to a [Keeper]
 
 	Selected []int  // the answer to an Inquiry: the options that were chosen
 	Text     string // and the words, as they came
@@ -92,13 +94,13 @@ func judge(got reply, minHuman time.Duration) Outcome {
 		return Unable
 	case errors.Is(err, ErrNoPerson):
 		return Absent
-	case errors.Is(err, ErrDismissed) && tooFastNo:
+	case errors.Is(err, prompt.ErrDismissed) && tooFastNo:
 		return TooFastShut
-	case errors.Is(err, ErrDismissed), errors.Is(err, context.Canceled): // by a person, or with the connection
+	case errors.Is(err, prompt.ErrDismissed), errors.Is(err, context.Canceled): // by a person, or with the connection
 		return Shut
 	case errors.Is(err, ErrInvalid):
 		return Invalid
-	case errors.Is(err, ErrUnclear):
+	case errors.Is(err, prompt.ErrUnclear):
 		return Unclear
 	case errors.Is(err, context.DeadlineExceeded):
 		return Expired
@@ -106,24 +108,24 @@ func judge(got reply, minHuman time.Duration) Outcome {
 		return Failed
 	}
 	switch {
-	case got.Decision == AllowOnce && tooFast:
+	case got.Decision == prompt.AllowOnce && tooFast:
 		return TooFastYes
-	case got.Decision == AllowOnce:
+	case got.Decision == prompt.AllowOnce:
 		return Yes
-	case got.Decision == Refuse && tooFastNo:
+	case got.Decision == prompt.Refuse && tooFastNo:
 		return TooFastNo
-	case got.Decision == Refuse:
+	case got.Decision == prompt.Refuse:
 		return No
 	}
 	return Unclear
 }
 
 func declined(got reply) Answer {
-	a := Answer{How: ByPerson, Channel: got.name, By: got.By, Code: CodeDeclined, Reason: Words(got.Reason)}
+	a := Answer{How: ByPerson, Channel: got.name, By: got.By, Code: CodeDeclined, Reason: prompt.Words(got.Reason)}
 	if a.Reason == "" {
 		a.Detail = "a person refused this call and gave no reason; do not repeat it"
 	} else {
-		a.Detail = "a person refused this call and wrote: " + QuoteWords(got.Reason)
+		a.Detail = "a person refused this call and wrote: " + prompt.QuoteWords(got.Reason)
 	}
 	return a
 }
@@ -140,7 +142,7 @@ func withdrawn(ctx context.Context) Answer {
 }
 
 // nobody is the answer when every channel came back without a person's yes or no.
-func nobody(tried []Try, r *Request, fallback bool) Answer {
+func nobody(tried []Try, r *prompt.Request, fallback bool) Answer {
 	has := func(o Outcome) bool {
 		return slices.ContainsFunc(tried, func(t Try) bool { return t.Outcome == o })
 	}

@@ -11,12 +11,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // An ask is one question while it is open.
 type ask struct {
 	desk    *Desk
-	request *Request
+	request *prompt.Request
 	options Options
 	start   time.Time
 	asked   time.Time  // when it was put first, which was in another process if that is earlier than start
@@ -116,11 +118,11 @@ type source struct {
 
 // A reply is what one channel brought.
 type reply struct {
-	Reply
+	prompt.Reply
 	source
 	err   error
 	took  time.Duration // since the channel showed the question
-	grant *Grant
+	grant *prompt.Grant
 	kept  *kept  // it was given in another process, and is in the book
 	over  func() // of a yes, see round.came; nil for all else
 }
@@ -150,11 +152,11 @@ func said(err error) string {
 	}](err); ok {
 		return known.Reason()
 	}
-	return Words(err.Error())
+	return prompt.Words(err.Error())
 }
 
 // open enters a question into the book, before writing ends.
-func (d *Desk) open(ctx, writing context.Context, r *Request, channels []Channel, o Options) *ask {
+func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []Channel, o Options) *ask {
 	copied := *r
 	copied.OtherOnly, copied.MinHuman = o.OtherOnly, o.MinHuman
 	start := time.Now()
@@ -175,7 +177,7 @@ func (d *Desk) open(ctx, writing context.Context, r *Request, channels []Channel
 	again := a.start.Before(copied.Expires)
 	if again {
 		a.expires = copied.Expires
-		a.digest, a.failed = copied.binding(a.expires).Digest()
+		a.digest, a.failed = copied.Binding(a.expires).Digest()
 		again = a.digest == copied.Digest // else it is another question by now
 	}
 	if again && !copied.Time.IsZero() {
@@ -190,7 +192,7 @@ func (d *Desk) open(ctx, writing context.Context, r *Request, channels []Channel
 	}
 	if !again {
 		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as books keep times
-		if a.digest, a.failed = copied.binding(a.expires).Digest(); a.failed == nil {
+		if a.digest, a.failed = copied.Binding(a.expires).Digest(); a.failed == nil {
 			copied.Digest, copied.Expires = a.digest, a.expires
 			d.mine(copied.ID, true) // before others can see it
 			a.failed = d.propose(writing, &copied, channels, o)
@@ -219,7 +221,7 @@ func (a *ask) answeredBefore(ctx context.Context) (refused bool) {
 	if err != nil { // it was closed before
 		return false
 	}
-	if got.Decision != AllowOnce {
+	if got.Decision != prompt.AllowOnce {
 		a.replies <- got
 		return true
 	}
@@ -282,27 +284,27 @@ func (a *ask) put(c Channel, from source) {
 // putAll asks over a channel that shows several questions together.
 func putAll(ctx context.Context, g Gatherer, from source, asks []*ask) {
 	shown := &shownAt{at: asks[0].start}
-	var calls []*Request
+	var calls []*prompt.Request
 	for _, a := range asks {
 		calls = append(calls, a.request)
 	}
 	brought := make([]bool, len(asks)) // touched by the channel's goroutine alone
-	bring := func(i int, r Result, took time.Duration) {
+	bring := func(i int, r prompt.Result, took time.Duration) {
 		if !brought[i] {
 			brought[i] = true
 			asks[i].bring(reply{source: from, Reply: r.Reply, err: r.Err, took: took})
 		}
 	}
-	staged := context.WithValue(stage(ctx, from, asks, shown.now), answeredKey{}, func(i int, r Result) { bring(i, r, shown.since()) })
+	staged := context.WithValue(stage(ctx, from, asks, shown.now), answeredKey{}, func(i int, r prompt.Result) { bring(i, r, shown.since()) })
 	results, err := askAllOver(staged, g, calls)
 	took := shown.since()
 	for _, yes := range []bool{true, false} { // see round
 		for i := range asks {
-			r := Result{Err: err}
+			r := prompt.Result{Err: err}
 			if err == nil {
 				r = results[i]
 			}
-			if yes == (r.Err == nil && r.Reply.Decision == AllowOnce) {
+			if yes == (r.Err == nil && r.Reply.Decision == prompt.AllowOnce) {
 				bring(i, r, took)
 			}
 		}
@@ -311,7 +313,7 @@ func putAll(ctx context.Context, g Gatherer, from source, asks []*ask) {
 
 // bring hands a reply to decide. What comes after the end goes to Desk.Late.
 func (a *ask) bring(got reply) {
-	if got.err == nil && got.Decision == AllowOnce {
+	if got.err == nil && got.Decision == prompt.AllowOnce {
 		got.over = a.round.came()
 	}
 	a.mu.Lock()
@@ -516,7 +518,7 @@ func (a *ask) note(got *reply) Outcome {
 	outcome := a.judge(got)
 	t := Try{Channel: got.name, Outcome: outcome, Took: got.took}
 	if got.err != nil {
-		t.Error = Words(got.err.Error())
+		t.Error = prompt.Words(got.err.Error())
 	}
 	a.tried = append(a.tried, t)
 	return outcome
@@ -538,20 +540,20 @@ func (a *ask) judge(got *reply) Outcome {
 
 // unwanted says what was not offered about a yes: such a yes is none.
 func (a *ask) unwanted(got *reply) (err error) {
-	remembered := got.Scope != "" && got.Scope != Once
+	remembered := got.Scope != "" && got.Scope != prompt.Once
 	switch {
 	case a.inquires() && (remembered || got.Args != nil):
-		return fmt.Errorf("%w: an answer is neither remembered nor has arguments", ErrUnclear)
+		return fmt.Errorf("%w: an answer is neither remembered nor has arguments", prompt.ErrUnclear)
 	case a.inquires():
-		return a.request.Inquiry.answered(&got.Reply)
+		return a.request.Inquiry.CheckReply(&got.Reply)
 	case len(got.Selected) > 0 || got.Text != "":
-		return fmt.Errorf("%w: it answers something else", ErrUnclear)
+		return fmt.Errorf("%w: it answers something else", prompt.ErrUnclear)
 	case got.Args != nil && a.request.Edit == nil:
-		return fmt.Errorf("%w: other arguments were not asked for", ErrUnclear)
+		return fmt.Errorf("%w: other arguments were not asked for", prompt.ErrUnclear)
 	case got.Args != nil && !got.edits:
-		return fmt.Errorf("%w: the channel is not one for other arguments", ErrUnclear)
+		return fmt.Errorf("%w: the channel is not one for other arguments", prompt.ErrUnclear)
 	case got.Args != nil && remembered:
-		return fmt.Errorf("%w: an answer with other arguments is not remembered", ErrUnclear)
+		return fmt.Errorf("%w: an answer with other arguments is not remembered", prompt.ErrUnclear)
 	case got.Args != nil && got.Checked: // the policy may have changed since, and whoever asked decides again
 	case got.Args != nil:
 		return a.request.Edit(got.Args)
@@ -575,7 +577,7 @@ type kept struct {
 	By      string        `json:"by,omitempty"`
 	Given   time.Time     `json:"given,omitzero"`
 	Reason  string        `json:"reason,omitempty"`
-	Scope   Scope         `json:"scope,omitempty"`
+	Scope   prompt.Scope  `json:"scope,omitempty"`
 	Length  time.Duration `json:"length,omitempty"` // of a grant
 	Uses    int           `json:"uses,omitempty"`   // of a grant
 	Edited  string        `json:"edited,omitempty"` // the question that stands for the arguments that were allowed instead
@@ -597,7 +599,7 @@ func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, 
 
 // keeps is a reply as the book has it.
 func (r *reply) keeps(yes bool, edited string) (json.RawMessage, error) {
-	return json.Marshal(kept{Yes: yes, Channel: r.name, By: r.By, Given: time.Now(), Reason: Words(r.Reason),
+	return json.Marshal(kept{Yes: yes, Channel: r.name, By: r.By, Given: time.Now(), Reason: prompt.Words(r.Reason),
 		Scope: r.Scope, Length: r.Length, Uses: r.Uses,
 		Edited: edited, Selected: r.Selected, Text: r.Text})
 }
@@ -614,7 +616,7 @@ func (a *ask) yes(got reply) Answer {
 		got.grant.By, got.grant.Channel = got.By, got.name
 	}
 	return Answer{
-		Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: Words(got.Reason), Grant: got.grant,
+		Allowed: true, How: ByPerson, Channel: got.name, By: got.By, Reason: prompt.Words(got.Reason), Grant: got.grant,
 		Selected: got.Selected, Text: got.Text,
 	}
 }
@@ -632,7 +634,7 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 	}
 	other := *a.request
 	other.ID, other.Args = newID(), compact.Bytes()
-	digest, err := other.binding(a.expires).Digest()
+	digest, err := other.Binding(a.expires).Digest()
 	if err != nil {
 		return answer, err
 	}

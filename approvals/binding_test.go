@@ -6,37 +6,36 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // C12: what a yes is bound to. A change of any of it, if only of one byte of the arguments, leaves no yes.
 func TestC12AYesIsBoundToWhatWasShown(t *testing.T) {
-	asked := func() *Request { return write("/data/a") }
+	asked := func() *prompt.Request { return write("/data/a") }
 	tests := []struct {
 		why    string
-		change func(r *Request)
+		change func(r *prompt.Request)
 		err    error
 	}{
-		{"nothing changed", func(r *Request) {}, nil},
-		{"what is not bound changed", func(r *Request) { r.Code, r.Title, r.Reasons = "ffff", "other", []string{"x"} }, nil},
-		{"one byte of the arguments", func(r *Request) { r.Args = json.RawMessage(`{"content":"x","path":"/data/b"}`) }, ErrChanged},
-		{"a space in the arguments", func(r *Request) { r.Args = append(json.RawMessage(" "), r.Args...) }, ErrChanged},
-		{"the order of the arguments", func(r *Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"x"}`) }, ErrChanged},
-		{"no arguments", func(r *Request) { r.Args = nil }, ErrChanged},
-		{"the tool's definition", func(r *Request) { r.Definition = "sha256:e" }, ErrChanged},
-		{"the tool", func(r *Request) { r.Tool = "write_" }, ErrChanged},
-		{"the server", func(r *Request) { r.ServerID = "sha256:t" }, ErrChanged},
-		{"the profile", func(r *Request) { r.Profile = "q" }, ErrChanged},
-		{"what the profile says", func(r *Request) { r.ProfileDigest = "sha256:q" }, ErrChanged},
-		{"the principal", func(r *Request) { r.Principal = "local:ben" }, ErrChanged},
-		{"the run", func(r *Request) { r.Run = "r2" }, ErrChanged},
-		{"the call", func(r *Request) { r.Call = 2 }, ErrChanged},
+		{"nothing changed", func(r *prompt.Request) {}, nil},
+		{"what is not bound changed", func(r *prompt.Request) { r.Code, r.Title, r.Reasons = "ffff", "other", []string{"x"} }, nil},
+		{"one byte of the arguments", func(r *prompt.Request) { r.Args = json.RawMessage(`{"content":"x","path":"/data/b"}`) }, ErrChanged},
+		{"a space in the arguments", func(r *prompt.Request) { r.Args = append(json.RawMessage(" "), r.Args...) }, ErrChanged},
+		{"the order of the arguments", func(r *prompt.Request) { r.Args = json.RawMessage(`{"path":"/data/a","content":"x"}`) }, ErrChanged},
+		{"no arguments", func(r *prompt.Request) { r.Args = nil }, ErrChanged},
+		{"the tool's definition", func(r *prompt.Request) { r.Definition = "sha256:e" }, ErrChanged},
+		{"the tool", func(r *prompt.Request) { r.Tool = "write_" }, ErrChanged},
+		{"the server", func(r *prompt.Request) { r.ServerID = "sha256:t" }, ErrChanged},
+		{"the profile", func(r *prompt.Request) { r.Profile = "q" }, ErrChanged},
+		{"what the profile says", func(r *prompt.Request) { r.ProfileDigest = "sha256:q" }, ErrChanged},
+		{"the principal", func(r *prompt.Request) { r.Principal = "local:ben" }, ErrChanged},
+		{"the run", func(r *prompt.Request) { r.Run = "r2" }, ErrChanged},
+		{"the call", func(r *prompt.Request) { r.Call = 2 }, ErrChanged},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -79,58 +78,12 @@ func TestYesesEnd(t *testing.T) {
 	})
 }
 
-// refusedArgs are arguments that two JSON readers may take for two different things.
-var refusedArgs = []string{
-	`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "{", `{"a":}`, "1 2", "{\"a\":\"\xff\"}", "\"\xed\xa0\x80\"", `{"a":"\ud800"}`, `{"\udc00":1}`,
-	`"\udc00\ud800"`, `{"a":1e400}`, `1E99999999999999999999`, strings.Repeat("[", 65) + strings.Repeat("]", 65),
-}
-
-// Such arguments are shown as bytes, come from nowhere that is known, and are covered by no grant, whatever it covers.
-func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
-	for _, args := range refusedArgs {
-		r := request(call.Medium)
-		r.Args, r.Run = json.RawMessage(`{"a":1}`), "r_1"
-		r.Terms = Terms{Scopes: []Scope{ForRun}, Args: CoverAny}
-		g, err := Draft(r, ForRun, 0, time.Now())
-		if err != nil || !g.Covers(r, time.Now()) {
-			t.Fatalf("%v, %v", g, err)
-		}
-		r.Args = json.RawMessage(args)
-		if g.Covers(r, time.Now()) {
-			t.Errorf("a grant for any arguments covers %q", args)
-		}
-		for _, coverage := range []Coverage{CoverExact, CoverRule, CoverAny} {
-			r.Terms.Args, r.Terms.Pointers = coverage, []string{"/a"}
-			if g, err := Draft(r, ForRun, 0, time.Now()); err == nil {
-				t.Errorf("%s: a yes to %q is remembered: %+v", coverage, args, g)
-			}
-		}
-		if _, err := Sketch(r.Args, []string{""}, nil); err == nil {
-			t.Errorf("%q are planned", args)
-		}
-		if (&Envelope{Free: []string{""}}).holds(r.Args) {
-			t.Errorf("a plan with any arguments holds %q", args)
-		}
-		var trace Trace
-		trace.Written(r.Args)
-		trace.Answered(1, "s__t", r.Args)
-		if from := trace.Sources(r.Args); from != nil {
-			t.Errorf("%q come from %v", args, from)
-		}
-		for _, shown := range []string{Text(r, RenderOptions{}), Summary(r), Shown(r.Args, Display{}), Rows([]*Request{r, r})[0]} {
-			if checkInert(t, shown); !strings.Contains(shown, "(not strict JSON, ") {
-				t.Errorf("%q are shown as\n%s", args, shown)
-			}
-		}
-	}
-}
-
 // What cannot be written down exactly cannot be asked about.
 func TestUnboundCallsAreNotAsked(t *testing.T) {
 	for _, args := range refusedArgs {
 		var d Desk
 		asked := 0
-		a := d.Ask(t.Context(), &Request{Name: "s__t", Args: json.RawMessage(args)}, []Channel{fake{name: "a", reply: Reply{Decision: AllowOnce}, asked: &asked}}, Options{Fallback: true})
+		a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Args: json.RawMessage(args)}, []Channel{fake{name: "a", reply: prompt.Reply{Decision: prompt.AllowOnce}, asked: &asked}}, Options{Fallback: true})
 		if a.Allowed || a.Code != CodeNoApprover || asked > 0 {
 			t.Errorf("%q: %+v", args, a)
 		}
@@ -169,21 +122,21 @@ func TestC13EditedArguments(t *testing.T) {
 		why     string
 		edits   bool
 		edit    func(json.RawMessage) error
-		scope   Scope
+		scope   prompt.Scope
 		allowed bool
 	}{
 		{"as it should be", true, func(json.RawMessage) error { return nil }, "", true},
 		{"an edit into what is denied", true, func(json.RawMessage) error { return denied }, "", false},
 		{"nobody asked for one", true, nil, "", false},
 		{"over a form", false, func(json.RawMessage) error { return nil }, "", false},
-		{"remembered", true, func(json.RawMessage) error { return nil }, ForRun, false},
+		{"remembered", true, func(json.RawMessage) error { return nil }, prompt.ForRun, false},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			var d Desk
 			r := write("/data/a")
 			r.Edit = test.edit
-			channel := editing{fake{name: "e", after: time.Second, reply: Reply{Decision: AllowOnce, Args: edited, Scope: test.scope}}, test.edits}
+			channel := editing{fake{name: "e", after: time.Second, reply: prompt.Reply{Decision: prompt.AllowOnce, Args: edited, Scope: test.scope}}, test.edits}
 			a := d.Ask(t.Context(), r, []Channel{channel}, Options{})
 			if a.Allowed != test.allowed {
 				t.Fatalf("%s: %+v", test.why, a)
@@ -213,17 +166,17 @@ func (e editing) Edits() bool { return e.edits }
 func TestAnswersThatAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
-		says := func(r Reply) fake { return fake{name: "a", after: time.Second, reply: r} }
-		a := d.Ask(t.Context(), write("/a"), []Channel{says(Reply{Decision: AllowOnce, Scope: ForRun, By: "local:anna"})}, Options{})
+		says := func(r prompt.Reply) fake { return fake{name: "a", after: time.Second, reply: r} }
+		a := d.Ask(t.Context(), write("/a"), []Channel{says(prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun, By: "local:anna"})}, Options{})
 		if !a.Allowed || a.Grant == nil || a.Grant.Run != "r1" || a.Grant.By != "local:anna" || a.Grant.Channel != "a" {
 			t.Errorf("%+v", a)
 		}
-		for _, wrong := range []Reply{{Decision: AllowOnce, Scope: "always"}, {Decision: AllowOnce, Scope: ForTime, Length: 9 * time.Hour}} {
+		for _, wrong := range []prompt.Reply{{Decision: prompt.AllowOnce, Scope: "always"}, {Decision: prompt.AllowOnce, Scope: prompt.ForTime, Length: 9 * time.Hour}} {
 			if a := d.Ask(t.Context(), write("/a"), []Channel{says(wrong)}, Options{}); a.Allowed || a.Grant != nil {
 				t.Errorf("%+v: %+v", wrong, a)
 			}
 		}
-		if a := d.Ask(t.Context(), write("/a"), []Channel{says(Reply{Decision: Refuse, Scope: ForRun})}, Options{}); a.Allowed || a.Grant != nil {
+		if a := d.Ask(t.Context(), write("/a"), []Channel{says(prompt.Reply{Decision: prompt.Refuse, Scope: prompt.ForRun})}, Options{}); a.Allowed || a.Grant != nil {
 			t.Errorf("a no is remembered as a grant: %+v", a)
 		}
 	})
@@ -239,11 +192,12 @@ type scripted struct {
 }
 
 func (s *scripted) Name() string { return s.name }
-func (s *scripted) Edits() bool  { return true }
 
-func (s *scripted) Ask(ctx context.Context, r *Request) (Reply, error) {
+func (s *scripted) Edits() bool { return true }
+
+func (s *scripted) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 	if err := s.think(ctx); err != nil {
-		return Reply{}, err
+		return prompt.Reply{}, err
 	}
 	return s.answer(r)
 }
@@ -264,44 +218,44 @@ func (s *scripted) think(ctx context.Context) error {
 	}
 }
 
-func (s *scripted) answer(r *Request) (Reply, error) {
+func (s *scripted) answer(r *prompt.Request) (prompt.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.rng.IntN(10) {
 	case 0, 1:
 		*s.answers++
-		return Reply{Reason: "no"}, nil
+		return prompt.Reply{Reason: "no"}, nil
 	case 2:
-		return Reply{}, ErrDismissed
+		return prompt.Reply{}, prompt.ErrDismissed
 	case 3:
-		return Reply{Decision: AllowOnce}, errors.New("a yes with an error is none")
+		return prompt.Reply{Decision: prompt.AllowOnce}, errors.New("a yes with an error is none")
 	case 4:
 		*s.answers++
 		other := json.RawMessage(`{"path":"/edited","content":"x"}`)
 		s.yes[execution(r, other)]++
-		return Reply{Decision: AllowOnce, Args: other}, nil
+		return prompt.Reply{Decision: prompt.AllowOnce, Args: other}, nil
 	}
 	*s.answers++
 	s.yes[execution(r, r.Args)]++
-	return Reply{Decision: AllowOnce}, nil
+	return prompt.Reply{Decision: prompt.AllowOnce}, nil
 }
 
 // execution names what happens when r is executed with args.
-func execution(r *Request, args json.RawMessage) string {
+func execution(r *prompt.Request, args json.RawMessage) string {
 	return fmt.Sprint(r.Run, r.Call, r.Tool, r.ServerID, r.Definition, r.Profile, r.ProfileDigest, r.Principal, string(args))
 }
 
 // together is scripted for several calls at once.
 type together struct{ *scripted }
 
-func (g together) AskAll(ctx context.Context, calls []*Request) ([]Result, error) {
+func (g together) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
 	if err := g.think(ctx); err != nil {
 		return nil, err
 	}
-	var all []Result
+	var all []prompt.Result
 	for _, r := range calls {
 		reply, err := g.answer(r)
-		all = append(all, Result{reply, err})
+		all = append(all, prompt.Result{Reply: reply, Err: err})
 	}
 	return all, nil
 }
@@ -344,7 +298,7 @@ func schedule(t *testing.T, seed uint64) (executions int, refused map[string]int
 	book := NewBook(time.Now)
 	tell := func(LateAnswer) { mu.Lock(); late++; mu.Unlock() }
 	desk := &Desk{Book: book, Late: tell}
-	var calls []*Request
+	var calls []*prompt.Request
 	for i := range 1 + rng.IntN(4) {
 		r := write("/data/" + string(rune('a'+rng.IntN(2)))) // identical ones among them
 		r.Call = i + 1

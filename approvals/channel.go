@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
 
@@ -16,7 +17,7 @@ import (
 // [ErrNoPerson], [ErrCannotAsk], [ErrDismissed], [ErrUnclear].
 type Channel interface {
 	Name() string
-	Ask(ctx context.Context, r *Request) (Reply, error)
+	Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error)
 }
 
 // A Strong channel knows more about who answers than that some program sent a form: a typed code on the person's own
@@ -30,7 +31,7 @@ type Strong interface {
 // call, in their order. Other channels are asked about each call by itself.
 type Gatherer interface {
 	Channel
-	AskAll(ctx context.Context, calls []*Request) ([]Result, error)
+	AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error)
 }
 
 // An Inquirer is a channel that can put an [Inquiry]. Others are not asked, and the Desk is told that they cannot.
@@ -40,7 +41,7 @@ type Inquirer interface {
 }
 
 // mayCarry reports whether c can show r for what it is.
-func mayCarry(c Channel, r *Request) (ok bool) {
+func mayCarry(c Channel, r *prompt.Request) (ok bool) {
 	if r.Inquiry == nil {
 		return true
 	}
@@ -94,8 +95,8 @@ type answeredKey struct{}
 
 // Answered hands over the answer to call i of an AskAll before those to the others: it takes effect at once. What AskAll
 // returns for that call does not count any more. It is called from the goroutine of AskAll.
-func Answered(ctx context.Context, i int, r Result) {
-	if answered, ok := ctx.Value(answeredKey{}).(func(int, Result)); ok {
+func Answered(ctx context.Context, i int, r prompt.Result) {
+	if answered, ok := ctx.Value(answeredKey{}).(func(int, prompt.Result)); ok {
 		answered(i, r)
 	}
 }
@@ -115,14 +116,14 @@ type limited struct {
 	left atomic.Int64
 }
 
-func (l *limited) Ask(ctx context.Context, r *Request) (Reply, error) {
+func (l *limited) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 	if l.left.Add(-1) < 0 {
-		return Reply{}, ErrTooMany
+		return prompt.Reply{}, ErrTooMany
 	}
 	return l.Channel.Ask(ctx, r)
 }
 
-func (l *limited) AskAll(ctx context.Context, calls []*Request) ([]Result, error) {
+func (l *limited) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
 	if g, ok := l.Channel.(Gatherer); ok {
 		if l.left.Add(-1) < 0 {
 			return nil, ErrTooMany
@@ -145,23 +146,23 @@ func (l *limited) Inquires() bool {
 }
 
 // askEach asks about calls one by one.
-func askEach(ctx context.Context, c Channel, calls []*Request) []Result {
-	var all []Result
+func askEach(ctx context.Context, c Channel, calls []*prompt.Request) []prompt.Result {
+	var all []prompt.Result
 	for _, r := range calls {
 		reply, err := askOver(ctx, c, r)
-		all = append(all, Result{reply, err})
+		all = append(all, prompt.Result{Reply: reply, Err: err})
 	}
 	return all
 }
 
-func askAllOver(ctx context.Context, c Gatherer, calls []*Request) (got []Result, err error) {
+func askAllOver(ctx context.Context, c Gatherer, calls []*prompt.Request) (got []prompt.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			got, err = nil, fmt.Errorf("the channel crashed: %v", p)
 		}
 	}()
 	if got, err = c.AskAll(ctx, calls); err == nil && len(got) != len(calls) {
-		return nil, fmt.Errorf("%w: %d answers to %d questions", ErrUnclear, len(got), len(calls))
+		return nil, fmt.Errorf("%w: %d answers to %d questions", prompt.ErrUnclear, len(got), len(calls))
 	}
 	return got, err
 }
@@ -177,10 +178,10 @@ func mayEdit(c Channel) (ok bool) {
 }
 
 // askOver turns a panic of a channel into an error, so that a crash while asking is not a way around the question.
-func askOver(ctx context.Context, c Channel, r *Request) (got Reply, err error) {
+func askOver(ctx context.Context, c Channel, r *prompt.Request) (got prompt.Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			got, err = Reply{}, fmt.Errorf("the channel crashed: %v", p)
+			got, err = prompt.Reply{}, fmt.Errorf("the channel crashed: %v", p)
 		}
 	}()
 	return c.Ask(ctx, r)
@@ -192,12 +193,12 @@ func nameOf(c Channel) (name string) {
 			name = "unnamed"
 		}
 	}()
-	return Words(c.Name())
+	return prompt.Words(c.Name())
 }
 
 // mayAnswer reports whether a yes of c could count.
 func mayAnswer(c Channel, risk call.Risk) (ok bool) {
-	if formSuffices(risk) {
+	if prompt.FormSuffices(risk) {
 		return true
 	}
 	defer func() {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 const (
@@ -71,7 +73,7 @@ func (d *Desk) book() Book {
 
 // Use turns the yes of an [Answer] into the one call that it is good for: the one that r describes now, if that is the one that
 // was shown. [ErrChanged] says that it is another one, [ErrTaken] that the yes was used before or its time is over.
-func (d *Desk) Use(ctx context.Context, t *Ticket, r *Request) error {
+func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	if t == nil || !t.fits(r) {
 		return ErrChanged
 	}
@@ -80,9 +82,9 @@ func (d *Desk) Use(ctx context.Context, t *Ticket, r *Request) error {
 
 // A LateAnswer is a person's answer to a question that was already decided. It changes nothing.
 type LateAnswer struct {
-	Request *Request
+	Request *prompt.Request
 	Channel string
-	Reply   Reply
+	Reply   prompt.Reply
 	Took    time.Duration
 }
 
@@ -101,13 +103,13 @@ func (d *Desk) Wait(ctx context.Context) error {
 
 // Ask puts r to every channel at once; the first clear answer wins and the other channels are cancelled. It always returns, at
 // the latest when ctx or the time limit ends.
-func (d *Desk) Ask(ctx context.Context, r *Request, channels []Channel, o Options) Answer {
-	return d.AskAll(ctx, []*Request{r}, channels, o)[0]
+func (d *Desk) Ask(ctx context.Context, r *prompt.Request, channels []Channel, o Options) Answer {
+	return d.AskAll(ctx, []*prompt.Request{r}, channels, o)[0]
 }
 
 // AskAll puts calls to every channel at once, together where the channel is a [Gatherer], and returns an answer for each. Each
 // call is decided by itself: the first clear answer to it wins, whatever becomes of the others.
-func (d *Desk) AskAll(ctx context.Context, calls []*Request, channels []Channel, o Options) []Answer {
+func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []Channel, o Options) []Answer {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -183,7 +185,7 @@ type Ticket struct {
 }
 
 // fits reports whether t is about r as it is now.
-func (t *Ticket) fits(r *Request) bool {
-	d, err := r.binding(t.expires).Digest()
+func (t *Ticket) fits(r *prompt.Request) bool {
+	d, err := r.Binding(t.expires).Digest()
 	return err == nil && d == t.digest && bytes.Equal(r.Args, t.args)
 }

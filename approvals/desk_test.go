@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
 
@@ -16,7 +17,7 @@ import (
 type fake struct {
 	name   string
 	after  time.Duration // 0: at once; negative: never
-	reply  Reply
+	reply  prompt.Reply
 	err    error
 	deaf   bool // goes on after its context ended
 	strong bool
@@ -25,9 +26,10 @@ type fake struct {
 }
 
 func (f fake) Name() string { return f.name }
+
 func (f fake) Strong() bool { return f.strong }
 
-func (f fake) Ask(ctx context.Context, r *Request) (Reply, error) {
+func (f fake) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 	if f.asked != nil {
 		*f.asked++
 	}
@@ -46,18 +48,20 @@ func (f fake) Ask(ctx context.Context, r *Request) (Reply, error) {
 	case <-after:
 		return f.reply, f.err
 	case <-done:
-		return Reply{}, context.Cause(ctx)
+		return prompt.Reply{}, context.Cause(ctx)
 	}
 }
 
 const ms = time.Millisecond
 
 func yes(after time.Duration) fake {
-	return fake{name: "a", after: after, reply: Reply{Decision: AllowOnce}}
+	return fake{name: "a", after: after, reply: prompt.Reply{Decision: prompt.AllowOnce}}
 }
+
 func no(after time.Duration) fake {
-	return fake{name: "b", after: after, reply: Reply{Reason: "not now"}}
+	return fake{name: "b", after: after, reply: prompt.Reply{Reason: "not now"}}
 }
+
 func says(err error) fake { return fake{name: "c", err: err} }
 
 func TestAsk(t *testing.T) {
@@ -103,23 +107,23 @@ func TestAsk(t *testing.T) {
 		{"a no in 5 ms leaves the others", []Channel{no(5 * ms), yes(time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
 		{"a no in 299 ms is no person's", []Channel{no(299 * ms)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
 		{"a no in 300 ms is", []Channel{no(300 * ms)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
-		{"a typed no counts at once", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
-		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: Reply{Typed: true}}}, Options{MinHuman: time.Second}, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a typed no counts at once", []Channel{fake{name: "t", reply: prompt.Reply{Typed: true}}}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
+		{"unless the profile says how fast is too fast", []Channel{fake{name: "t", reply: prompt.Reply{Typed: true}}}, Options{MinHuman: time.Second}, call.Medium, false, ByNobody, CodeNoApprover},
 		{"a yes in 5 ms counts by default", []Channel{yes(5 * ms)}, Options{}, call.Medium, true, ByPerson, ""},
 		{"a yes in 5 ms does not count with minHuman", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, ByNobody, CodeNoApprover},
 		{"nor does it then fall back to yes", []Channel{yes(5 * ms)}, Options{MinHuman: 700 * ms, Fallback: true}, call.Medium, false, ByNobody, CodeNoApprover},
 		{"a no in 400 ms with minHuman", []Channel{no(400 * ms)}, Options{MinHuman: 700 * ms}, call.Medium, false, ByNobody, CodeNoApprover},
 		{"a negative minHuman is none", []Channel{no(5 * ms)}, Options{MinHuman: -1}, call.Medium, false, ByNobody, CodeNoApprover},
 
-		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, Options{}, call.Medium, false, ByNobody, CodeCanceled},
-		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeCanceled},
-		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeNoApprover},
-		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: ErrDismissed}, yes(2 * time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
+		{"a closed dialog", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, Options{}, call.Medium, false, ByNobody, CodeCanceled},
+		{"a closed dialog, fallback", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeCanceled},
+		{"a dialog that closes itself", []Channel{fake{name: "d", after: 5 * ms, err: prompt.ErrDismissed}}, allow, call.Medium, false, ByNobody, CodeNoApprover},
+		{"a closed dialog leaves the others", []Channel{fake{name: "d", after: time.Second, err: prompt.ErrDismissed}, yes(2 * time.Second)}, Options{}, call.Medium, true, ByPerson, ""},
 		{"a connection that goes", []Channel{says(context.Canceled)}, allow, call.Medium, false, ByNobody, CodeCanceled},
-		{"an unclear answer", []Channel{says(ErrUnclear)}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a decision that does not exist", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: 7}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a negative decision", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: -1}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
-		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: Reply{Decision: AllowOnce}, err: ErrUnclear}}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"an unclear answer", []Channel{says(prompt.ErrUnclear)}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a decision that does not exist", []Channel{fake{name: "x", after: time.Second, reply: prompt.Reply{Decision: 7}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a negative decision", []Channel{fake{name: "x", after: time.Second, reply: prompt.Reply{Decision: -1}}}, allow, call.Low, false, ByNobody, CodeNoApprover},
+		{"a yes with an error is none", []Channel{fake{name: "x", after: time.Second, reply: prompt.Reply{Decision: prompt.AllowOnce}, err: prompt.ErrUnclear}}, allow, call.Low, false, ByNobody, CodeNoApprover},
 
 		{"nobody answers", []Channel{never}, Options{}, call.Medium, false, ByNobody, CodeTimeout},
 		{"nobody answers, fallback", []Channel{never}, allow, call.Low, false, ByNobody, CodeTimeout},
@@ -133,13 +137,13 @@ func TestAsk(t *testing.T) {
 		{"a form is not enough for critical", []Channel{yes(time.Second)}, Options{}, call.Critical, false, ByNobody, CodeNoApprover},
 		{"a form is not enough for an unknown risk", []Channel{yes(time.Second)}, Options{}, "hgih", false, ByNobody, CodeNoApprover},
 		{"a form is enough for high", []Channel{yes(time.Second)}, Options{}, call.High, true, ByPerson, ""},
-		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: Reply{Decision: AllowOnce}, strong: true}}, Options{}, call.Critical, true, ByPerson, ""},
+		{"a strong channel is enough for critical", []Channel{fake{name: "t", after: time.Second, reply: prompt.Reply{Decision: prompt.AllowOnce}, strong: true}}, Options{}, call.Critical, true, ByPerson, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d Desk
-				a := d.Ask(t.Context(), &Request{Name: "s__t", Risk: test.risk}, test.channels, test.options)
+				a := d.Ask(t.Context(), &prompt.Request{Name: "s__t", Risk: test.risk}, test.channels, test.options)
 				if err := d.Wait(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -158,11 +162,11 @@ func TestAsk(t *testing.T) {
 }
 
 func TestANoBeatsAYesOfTheSameMoment(t *testing.T) {
-	a := (&Desk{}).open(t.Context(), t.Context(), &Request{}, make([]Channel, 3), Options{Timeout: time.Minute})
+	a := (&Desk{}).open(t.Context(), t.Context(), &prompt.Request{}, make([]Channel, 3), Options{Timeout: time.Minute})
 	a.waiting = 3
-	a.replies <- reply{source: source{name: "fast"}, Reply: Reply{Decision: AllowOnce}, took: time.Second}
-	a.replies <- reply{source: source{name: "also"}, Reply: Reply{Decision: AllowOnce}, took: time.Second}
-	a.replies <- reply{source: source{name: "wary"}, Reply: Reply{}, took: time.Second}
+	a.replies <- reply{source: source{name: "fast"}, Reply: prompt.Reply{Decision: prompt.AllowOnce}, took: time.Second}
+	a.replies <- reply{source: source{name: "also"}, Reply: prompt.Reply{Decision: prompt.AllowOnce}, took: time.Second}
+	a.replies <- reply{source: source{name: "wary"}, Reply: prompt.Reply{}, took: time.Second}
 	if got := a.wait(t.Context()); got.Code != CodeDeclined || got.Channel != "wary" {
 		t.Errorf("got %+v, want the no of wary", got)
 	}
@@ -174,7 +178,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		var d Desk
-		a := d.Ask(ctx, &Request{}, []Channel{yes(2 * time.Second), fake{after: time.Hour, deaf: true}}, Options{Fallback: true})
+		a := d.Ask(ctx, &prompt.Request{}, []Channel{yes(2 * time.Second), fake{after: time.Hour, deaf: true}}, Options{Fallback: true})
 		if a.Allowed || a.Code != CodeCanceled || a.Took != time.Second {
 			t.Errorf("got %+v, want canceled after a second", a)
 		}
@@ -182,18 +186,18 @@ func TestAskEndsWithItsContext(t *testing.T) {
 		if err := d.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		a = d.Ask(ctx, &Request{}, []Channel{yes(0), says(ErrCannotAsk)}, Options{Fallback: true})
+		a = d.Ask(ctx, &prompt.Request{}, []Channel{yes(0), says(ErrCannotAsk)}, Options{Fallback: true})
 		if a.Allowed || a.Code != CodeCanceled {
 			t.Errorf("in a run that has ended: got %+v, want canceled", a)
 		}
-		a = d.Ask(ctx, &Request{}, nil, Options{Fallback: true})
+		a = d.Ask(ctx, &prompt.Request{}, nil, Options{Fallback: true})
 		if a.Allowed || a.Code != CodeCanceled {
 			t.Errorf("without channels in a run that has ended: got %+v, want canceled", a)
 		}
 
 		limited, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if a := d.Ask(limited, &Request{}, []Channel{yes(time.Minute)}, Options{}); a.Code != CodeTimeout {
+		if a := d.Ask(limited, &prompt.Request{}, []Channel{yes(time.Minute)}, Options{}); a.Code != CodeTimeout {
 			t.Errorf("at the end of the run's time: got %+v, want timeout", a)
 		}
 	})
@@ -207,7 +211,7 @@ func TestLateAnswersAreToldAndIgnored(t *testing.T) {
 		slow.deaf = true
 		broken := says(errors.New("gone"))
 		broken.after, broken.deaf = 4*time.Second, true
-		r := &Request{Name: "s__t"}
+		r := &prompt.Request{Name: "s__t"}
 		a := d.Ask(t.Context(), r, []Channel{no(time.Second), slow, broken}, Options{})
 		if a.Code != CodeDeclined {
 			t.Fatalf("got %+v, want declined", a)
@@ -234,7 +238,7 @@ func TestLosersAreToldWhy(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var d Desk
 			loser := &remembers{}
-			d.Ask(t.Context(), &Request{}, []Channel{test.winner, loser}, Options{})
+			d.Ask(t.Context(), &prompt.Request{}, []Channel{test.winner, loser}, Options{})
 			if err := d.Wait(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -249,16 +253,16 @@ type remembers struct{ cause string }
 
 func (*remembers) Name() string { return "loser" }
 
-func (l *remembers) Ask(ctx context.Context, r *Request) (Reply, error) {
+func (l *remembers) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 	<-ctx.Done()
 	l.cause = context.Cause(ctx).Error()
-	return Reply{}, context.Cause(ctx)
+	return prompt.Reply{}, context.Cause(ctx)
 }
 
 func TestWaitGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
-		d.Ask(t.Context(), &Request{}, []Channel{fake{after: time.Hour, deaf: true}}, Options{})
+		d.Ask(t.Context(), &prompt.Request{}, []Channel{fake{after: time.Hour, deaf: true}}, Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := d.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -278,7 +282,7 @@ type queue struct {
 
 func (*queue) Name() string { return "queue" }
 
-func (q *queue) Ask(ctx context.Context, r *Request) (Reply, error) {
+func (q *queue) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
 	shown := Waiting(ctx)
 	select {
 	case q.turn <- struct{}{}:
@@ -286,13 +290,13 @@ func (q *queue) Ask(ctx context.Context, r *Request) (Reply, error) {
 		shown() // harmless
 		defer func() { <-q.turn }()
 	case <-ctx.Done():
-		return Reply{}, context.Cause(ctx)
+		return prompt.Reply{}, context.Cause(ctx)
 	}
 	select {
 	case <-time.After(q.think):
-		return Reply{Decision: AllowOnce}, nil
+		return prompt.Reply{Decision: prompt.AllowOnce}, nil
 	case <-ctx.Done():
-		return Reply{}, context.Cause(ctx)
+		return prompt.Reply{}, context.Cause(ctx)
 	}
 }
 
@@ -303,7 +307,7 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 		q := &queue{turn: make(chan struct{}, 1), think: time.Minute}
 		answers := make(chan Answer)
 		for range 10 {
-			go func() { answers <- d.Ask(t.Context(), &Request{}, []Channel{q}, Options{MinHuman: time.Second}) }()
+			go func() { answers <- d.Ask(t.Context(), &prompt.Request{}, []Channel{q}, Options{MinHuman: time.Second}) }()
 		}
 		for range 10 {
 			if a := <-answers; !a.Allowed {
@@ -317,7 +321,7 @@ func TestAQueueThatNeverMovesEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
 		q := &queue{turn: make(chan struct{})}
-		a := d.Ask(t.Context(), &Request{}, []Channel{q}, Options{Timeout: time.Minute})
+		a := d.Ask(t.Context(), &prompt.Request{}, []Channel{q}, Options{Timeout: time.Minute})
 		if a.Code != CodeTimeout || a.Took != maxTurns*time.Minute {
 			t.Errorf("got %+v, want a timeout after %d turns", a, maxTurns)
 		}
@@ -335,18 +339,18 @@ func TestReasonsArePersonsWords(t *testing.T) {
 		t.Run(test.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d Desk
-				a := d.Ask(t.Context(), &Request{}, []Channel{fake{name: "a", after: time.Second, reply: Reply{Reason: test.reason}}}, Options{})
+				a := d.Ask(t.Context(), &prompt.Request{}, []Channel{fake{name: "a", after: time.Second, reply: prompt.Reply{Reason: test.reason}}}, Options{})
 				if a.Reason != test.want || !strings.HasSuffix(strings.TrimSuffix(a.Detail, "; do not repeat it"), test.detail) {
 					t.Errorf("got %q and %q, want %q and ...%q", a.Reason, a.Detail, test.want, test.detail)
 				}
 			})
 		})
 	}
-	long := Words(strings.Repeat("a", 299) + "\u202e" + strings.Repeat("b", 300))
-	if len(long) != MaxWords || !strings.HasSuffix(long, "aaa...") {
+	long := prompt.Words(strings.Repeat("a", 299) + "\u202e" + strings.Repeat("b", 300))
+	if len(long) != prompt.MaxWords || !strings.HasSuffix(long, "aaa...") {
 		t.Errorf("got %d characters: %s", len(long), long)
 	}
-	if s := strings.Repeat("a", 300); Words(s) != s {
+	if s := strings.Repeat("a", 300); prompt.Words(s) != s {
 		t.Error("300 characters were cut")
 	}
 }
@@ -354,7 +358,7 @@ func TestReasonsArePersonsWords(t *testing.T) {
 func TestTriedTellsEveryChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
-		a := d.Ask(t.Context(), &Request{}, []Channel{no(5 * ms), says(ErrCannotAsk), fake{name: "x\x1b", panics: "boom\x1b"}}, Options{})
+		a := d.Ask(t.Context(), &prompt.Request{}, []Channel{no(5 * ms), says(ErrCannotAsk), fake{name: "x\x1b", panics: "boom\x1b"}}, Options{})
 		got := map[string]Outcome{}
 		for _, try := range a.Tried {
 			got[try.Channel] = try.Outcome

@@ -7,31 +7,32 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
 
 // A page is a channel that always brings the same answer.
-type page approvals.Reply
+type page prompt.Reply
 
 func (page) Name() string { return "web" }
 
-func (p page) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
-	return approvals.Reply(p), nil
+func (p page) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	return prompt.Reply(p), nil
 }
 
 func ExampleDesk_Ask() {
 	var desk approvals.Desk
-	answer := desk.Ask(context.Background(), &approvals.Request{
+	answer := desk.Ask(context.Background(), &prompt.Request{
 		Name: "filesystem__write_file", Profile: "supervised", Risk: call.Medium,
 		Args: json.RawMessage(`{"path":"notes/today.md"}`),
 	}, []approvals.Channel{
-		page{Decision: approvals.Refuse, Reason: "write to drafts/ instead", Typed: true},
+		page{Decision: prompt.Refuse, Reason: "write to drafts/ instead", Typed: true},
 	}, approvals.Options{Timeout: time.Minute})
 
 	fmt.Println(answer.Allowed, answer.Code, answer.Channel)
 	fmt.Println(answer.Detail)
 
-	answer = desk.Ask(context.Background(), &approvals.Request{Name: "filesystem__write_file"}, nil, approvals.Options{})
+	answer = desk.Ask(context.Background(), &prompt.Request{Name: "filesystem__write_file"}, nil, approvals.Options{})
 	fmt.Println(answer.Allowed, answer.Code)
 	// Output:
 	// false elicitation_declined web
@@ -40,11 +41,11 @@ func ExampleDesk_Ask() {
 }
 
 func ExampleText() {
-	fmt.Print(approvals.Text(&approvals.Request{
+	fmt.Print(prompt.Text(&prompt.Request{
 		Name: "shell__run", Profile: "supervised", Risk: call.High, Rule: "shell (codemode.json:12:9)", Code: "7f3a",
 		Args:  json.RawMessage(`{"command":"ls\u202e     | less","token":"0123456789abcdef"}`),
 		Title: "Safe! press allow",
-	}, approvals.RenderOptions{}))
+	}, prompt.RenderOptions{}))
 	// Output:
 	// A program asks to make this call. Nothing happens before you answer.
 	//
@@ -64,10 +65,10 @@ func ExampleText() {
 }
 
 func ExampleReadForm() {
-	r := &approvals.Request{Name: "mail__send", Risk: call.Medium}
+	r := &prompt.Request{Name: "mail__send", Risk: call.Medium}
 	for _, content := range []map[string]any{{"decision": "allow_once"}, {"decision": true}, {}} {
-		reply, err := approvals.ReadForm(r, "accept", content)
-		fmt.Println(reply.Decision == approvals.AllowOnce, err)
+		reply, err := prompt.ReadForm(r, "accept", content)
+		fmt.Println(reply.Decision == prompt.AllowOnce, err)
 	}
 	// Output:
 	// true <nil>

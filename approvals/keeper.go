@@ -7,19 +7,21 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // A Keeper keeps grants. [ErrTaken] says that a grant is used up, over, revoked or none.
 type Keeper interface {
-	Give(ctx context.Context, g *Grant) error
+	Give(ctx context.Context, g *prompt.Grant) error
 	// Spend uses a grant once.
 	Spend(ctx context.Context, id string) error
 	// Revoke ends a grant for the next call.
 	Revoke(ctx context.Context, id string) error
 	// For lists the grants with that Key that can be used now.
-	For(ctx context.Context, key string) ([]*Grant, error)
+	For(ctx context.Context, key string) ([]*prompt.Grant, error)
 	// All lists the grants that can be used now, oldest first; of one principal, or of all for "".
-	All(ctx context.Context, principal string) ([]*Grant, error)
+	All(ctx context.Context, principal string) ([]*prompt.Grant, error)
 }
 
 // NewKeeper returns a Keeper in memory.
@@ -33,11 +35,11 @@ type keeper struct {
 }
 
 type held struct {
-	grant Grant
+	grant prompt.Grant
 	used  int
 }
 
-func (k *keeper) Give(_ context.Context, g *Grant) error {
+func (k *keeper) Give(_ context.Context, g *prompt.Grant) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.grants[g.ID] != nil {
@@ -78,10 +80,10 @@ func (k *keeper) Revoke(_ context.Context, id string) error {
 	return nil
 }
 
-func (k *keeper) list(which func(*Grant) bool) []*Grant {
+func (k *keeper) list(which func(*prompt.Grant) bool) []*prompt.Grant {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var all []*Grant
+	var all []*prompt.Grant
 	for id := range k.grants {
 		if x := k.live(id); x != nil && which(&x.grant) {
 			g := x.grant
@@ -91,7 +93,7 @@ func (k *keeper) list(which func(*Grant) bool) []*Grant {
 			all = append(all, &g)
 		}
 	}
-	slices.SortFunc(all, func(a, b *Grant) int {
+	slices.SortFunc(all, func(a, b *prompt.Grant) int {
 		if c := a.Created.Compare(b.Created); c != 0 {
 			return c
 		}
@@ -100,17 +102,17 @@ func (k *keeper) list(which func(*Grant) bool) []*Grant {
 	return all
 }
 
-func (k *keeper) For(_ context.Context, key string) ([]*Grant, error) {
-	return k.list(func(g *Grant) bool { return g.Key() == key }), nil
+func (k *keeper) For(_ context.Context, key string) ([]*prompt.Grant, error) {
+	return k.list(func(g *prompt.Grant) bool { return g.Key() == key }), nil
 }
 
-func (k *keeper) All(_ context.Context, principal string) ([]*Grant, error) {
-	return k.list(func(g *Grant) bool { return principal == "" || g.Principal == principal }), nil
+func (k *keeper) All(_ context.Context, principal string) ([]*prompt.Grant, error) {
+	return k.list(func(g *prompt.Grant) bool { return principal == "" || g.Principal == principal }), nil
 }
 
 // Granted answers the question about r from what people have allowed before, and uses the grant once. No grant is no error.
-func Granted(ctx context.Context, k Keeper, r *Request, now time.Time) (*Grant, error) {
-	if r.Firm || !formSuffices(r.Risk) {
+func Granted(ctx context.Context, k Keeper, r *prompt.Request, now time.Time) (*prompt.Grant, error) {
+	if r.Firm || !prompt.FormSuffices(r.Risk) {
 		return nil, nil
 	}
 	grants, err := k.For(ctx, r.Key())

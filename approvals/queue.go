@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
 
@@ -28,7 +29,7 @@ type Queue struct {
 	Summon func() time.Duration
 	// Outcome, if set, waits for what became of a call that was allowed here, and says it in a few words; "" is that nobody knows.
 	// It is set and called like Summon.
-	Outcome func(ctx context.Context, r *Request) string
+	Outcome func(ctx context.Context, r *prompt.Request) string
 
 	name   string
 	strong bool
@@ -41,12 +42,12 @@ type Queue struct {
 }
 
 type item struct {
-	request  *Request
+	request  *prompt.Request
 	since    time.Time
 	shown    time.Time // here, or in the process that asks
 	answered bool
-	reply    chan Reply        // holds the one answer
-	far      func(Reply) error // answers a question of another process; nil for those of this one
+	reply    chan prompt.Reply        // holds the one answer
+	far      func(prompt.Reply) error // answers a question of another process; nil for those of this one
 }
 
 // NewQueue returns a queue that is called name in answers and in the record.
@@ -72,8 +73,8 @@ func (q *Queue) Edits() bool { return true }
 
 func (q *Queue) Inquires() bool { return true }
 
-func (q *Queue) Ask(ctx context.Context, r *Request) (got Reply, err error) {
-	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan Reply, 1)}
+func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, err error) {
+	it := &item{request: r, since: r.Time, shown: time.Now(), reply: make(chan prompt.Reply, 1)}
 	if it.since.IsZero() { // else the questions of one moment are in the order of their calls
 		it.since = it.shown
 	}
@@ -117,7 +118,7 @@ func (q *Queue) Ask(ctx context.Context, r *Request) (got Reply, err error) {
 		case got := <-it.reply:
 			return got, nil
 		case <-ctx.Done():
-			return Reply{}, context.Cause(ctx)
+			return prompt.Reply{}, context.Cause(ctx)
 		case <-changed:
 		}
 	}
@@ -147,10 +148,10 @@ func (q *Queue) tell() {
 }
 
 // may reports whether somebody may see and answer a question.
-func (q *Queue) may(by string, r *Request) bool { return q.May == nil || q.May(by, r.Principal) }
+func (q *Queue) may(by string, r *prompt.Request) bool { return q.May == nil || q.May(by, r.Principal) }
 
 // somebody reports whether somebody has a seat here who may answer a question. The caller holds q.mu.
-func (q *Queue) somebody(r *Request) bool {
+func (q *Queue) somebody(r *prompt.Request) bool {
 	for s := range q.seats {
 		if q.may(s.by, r) && s.mayApprove(r) == nil {
 			return true
@@ -159,7 +160,7 @@ func (q *Queue) somebody(r *Request) bool {
 	return false
 }
 
-func (q *Queue) attended(r *Request) bool {
+func (q *Queue) attended(r *prompt.Request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.somebody(r)
@@ -227,7 +228,7 @@ func (s *Seat) News() <-chan struct{} { return s.news }
 
 // An Open is a question in a Queue. Its request must not be changed.
 type Open struct {
-	Request *Request
+	Request *prompt.Request
 	Since   time.Time
 }
 
@@ -246,13 +247,13 @@ func (s *Seat) Pending() []Open {
 
 // Show returns a question whole: nothing is cut and nothing masked. A call of high risk that cannot be shown whole otherwise is
 // approved by nobody who has not seen it so.
-func (s *Seat) Show(id string, o RenderOptions) (string, error) {
+func (s *Seat) Show(id string, o prompt.RenderOptions) (string, error) {
 	it, err := s.find(id)
 	if err != nil {
 		return "", err
 	}
 	o.Full, o.Reveal = true, true
-	text := Text(it.request, o)
+	text := prompt.Text(it.request, o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[id] = true
@@ -260,8 +261,8 @@ func (s *Seat) Show(id string, o RenderOptions) (string, error) {
 }
 
 // ShowAll is Show for the calls of a batch.
-func (s *Seat) ShowAll(ids []string, o RenderOptions) (string, error) {
-	var calls []*Request
+func (s *Seat) ShowAll(ids []string, o prompt.RenderOptions) (string, error) {
+	var calls []*prompt.Request
 	for _, id := range ids {
 		it, err := s.find(id)
 		if err != nil {
@@ -270,7 +271,7 @@ func (s *Seat) ShowAll(ids []string, o RenderOptions) (string, error) {
 		calls = append(calls, it.request)
 	}
 	o.Full, o.Reveal = true, true
-	return RenderAll(calls, o).Text, nil
+	return prompt.RenderAll(calls, o).Text, nil
 }
 
 // Reasons why an answer does not count. The question stays open after all but ErrTaken.
@@ -291,7 +292,7 @@ var (
 )
 
 // Request is an open question that whoever has the seat may answer.
-func (s *Seat) Request(id string) (*Request, error) {
+func (s *Seat) Request(id string) (*prompt.Request, error) {
 	it, err := s.find(id)
 	if err != nil {
 		return nil, err
@@ -314,7 +315,7 @@ func (s *Seat) find(id string) (*item, error) {
 
 // Answer answers the question with that ID, once. What comes back is told to the person: that somebody was faster, or what is
 // wrong with other arguments. The digest and, for a high risk, the code have to be those of the question.
-func (s *Seat) Answer(id, digest, code string, r Reply) error {
+func (s *Seat) Answer(id, digest, code string, r prompt.Reply) error {
 	it, err := s.find(id)
 	if err != nil {
 		return err
@@ -325,7 +326,7 @@ func (s *Seat) Answer(id, digest, code string, r Reply) error {
 	if it.request.OtherOnly && (s.by == "" || s.by == it.request.Principal) {
 		return ErrOwn
 	}
-	if r.Decision == AllowOnce {
+	if r.Decision == prompt.AllowOnce {
 		if err := s.mayAllow(it.request, code, &r); err != nil {
 			return err
 		}
@@ -349,7 +350,7 @@ func (s *Seat) Answer(id, digest, code string, r Reply) error {
 }
 
 // answerFar answers a question of another process. The caller holds queue.mu, which is given up meanwhile.
-func (s *Seat) answerFar(it *item, r Reply) error {
+func (s *Seat) answerFar(it *item, r prompt.Reply) error {
 	s.queue.mu.Unlock()
 	err := it.far(r)
 	s.queue.mu.Lock()
@@ -361,7 +362,7 @@ func (s *Seat) answerFar(it *item, r Reply) error {
 }
 
 // mayApprove says why whoever has the seat can approve a call in no way; nil is that they can.
-func (s *Seat) mayApprove(r *Request) error {
+func (s *Seat) mayApprove(r *prompt.Request) error {
 	switch {
 	case !s.token || r.Inquiry != nil || !r.Risk.Grave() || r.Risk == call.High:
 		return nil
@@ -373,9 +374,9 @@ func (s *Seat) mayApprove(r *Request) error {
 	return nil
 }
 
-func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
+func (s *Seat) mayAllow(r *prompt.Request, code string, reply *prompt.Reply) error {
 	if r.Inquiry != nil {
-		return r.Inquiry.answered(reply)
+		return r.Inquiry.CheckReply(reply)
 	}
 	if err := s.mayApprove(r); err != nil {
 		return err
@@ -387,11 +388,11 @@ func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
 		s.mu.Lock()
 		seen := s.seen[r.ID]
 		s.mu.Unlock()
-		if !seen && !Render(r, RenderOptions{}).Complete {
+		if !seen && !prompt.Render(r, prompt.RenderOptions{}).Complete {
 			return errUnseen
 		}
 	}
-	if reply.Scope != "" && reply.Scope != Once {
+	if reply.Scope != "" && reply.Scope != prompt.Once {
 		if _, err := r.Draft(reply.Wish(), time.Now()); err != nil {
 			return err
 		}
@@ -400,7 +401,7 @@ func (s *Seat) mayAllow(r *Request, code string, reply *Reply) error {
 		if r.Edit == nil {
 			return errors.New("the profile does not let people change the arguments")
 		}
-		if _, err := canonical(reply.Args); err != nil {
+		if _, err := prompt.Canonical(reply.Args); err != nil {
 			return err
 		}
 		return r.Edit(reply.Args)

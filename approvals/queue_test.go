@@ -11,15 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
-
-// asking asks over a queue in the background.
-func asking(ctx context.Context, d *Desk, q *Queue, r *Request, more ...Channel) <-chan Answer {
-	answer := make(chan Answer, 1)
-	go func() { answer <- d.Ask(ctx, r, append([]Channel{q}, more...), Options{}) }()
-	return answer
-}
 
 // S3.7, C5: what waits is seen from a seat, answered there, and gone; an answer counts once.
 func TestAQueueIsAnsweredFromASeat(t *testing.T) {
@@ -35,13 +29,13 @@ func TestAQueueIsAnsweredFromASeat(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		r := all[0].Request
-		if err := seat.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Scope: ForRun}); err != nil {
+		if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun}); err != nil {
 			t.Fatal(err)
 		}
 		if a := <-answer; !a.Allowed || a.Channel != "responder" || a.By != "local:anna" || a.Grant == nil {
 			t.Errorf("got %+v", a)
 		}
-		if err := seat.Answer(r.ID, r.Digest, "", Reply{}); !errors.Is(err, ErrTaken) {
+		if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{}); !errors.Is(err, ErrTaken) {
 			t.Errorf("a second answer: %v", err)
 		}
 		if all := seat.Pending(); len(all) != 0 {
@@ -69,7 +63,7 @@ func TestC6AnEmptyQueueHasNobody(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		seat = q.Sit("local:ben")
 		synctest.Wait()
-		if err := seat.Answer(r.ID, r.Digest, "", Reply{Reason: "no"}); err != nil {
+		if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{Reason: "no"}); err != nil {
 			t.Fatal(err)
 		}
 		if a := <-answer; a.Code != CodeDeclined || a.By != "local:ben" || a.Channel != "responder" {
@@ -94,29 +88,41 @@ func TestC6AnEmptyQueueHasNobody(t *testing.T) {
 func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 	tests := []struct {
 		why    string
-		change func(r *Request)
-		answer func(s *Seat, r *Request) error
+		change func(r *prompt.Request)
+		answer func(s *Seat, r *prompt.Request) error
 		want   string
 	}{
-		{"A07: a made-up ID", nil, func(s *Seat, r *Request) error { return s.Answer("q_1", r.Digest, "", Reply{Decision: AllowOnce}) }, "not open"},
-		{"A09: the digest of another question", nil, func(s *Seat, r *Request) error { return s.Answer(r.ID, "sha256:0", "", Reply{Decision: AllowOnce}) }, "something else"},
-		{"a scope that was not offered", func(r *Request) { r.Terms = Terms{} }, func(s *Seat, r *Request) error {
-			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Scope: ForRun})
+		{"A07: a made-up ID", nil, func(s *Seat, r *prompt.Request) error {
+			return s.Answer("q_1", r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+		}, "not open"},
+		{"A09: the digest of another question", nil, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, "sha256:0", "", prompt.Reply{Decision: prompt.AllowOnce})
+		}, "something else"},
+		{"a scope that was not offered", func(r *prompt.Request) { r.Terms = prompt.Terms{} }, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun})
 		}, "does not offer"},
-		{"other arguments where they may not be changed", nil, func(s *Seat, r *Request) error {
-			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{}`)})
+		{"other arguments where they may not be changed", nil, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{}`)})
 		}, "does not let"},
-		{"other arguments that no digest can be made of", func(r *Request) { r.Edit = func(json.RawMessage) error { return nil } }, func(s *Seat, r *Request) error {
-			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{"n":1e400}`)})
+		{"other arguments that no digest can be made of", func(r *prompt.Request) { r.Edit = func(json.RawMessage) error { return nil } }, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"n":1e400}`)})
 		}, "canonical form"},
-		{"S2.5: other arguments that are wrong", func(r *Request) { r.Edit = func(json.RawMessage) error { return errors.New("/path: expected text") } }, func(s *Seat, r *Request) error {
-			return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":7}`)})
+		{"S2.5: other arguments that are wrong", func(r *prompt.Request) {
+			r.Edit = func(json.RawMessage) error { return errors.New("/path: expected text") }
+		}, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":7}`)})
 		}, "expected text"},
-		{"a high risk without its code", func(r *Request) { r.Risk, r.Code = call.High, "7f3a" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
-		{"a high risk that has no code", func(r *Request) { r.Risk, r.Code = call.High, "" }, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "", Reply{Decision: AllowOnce}) }, "code"},
-		{"a high risk that was not seen whole", func(r *Request) {
+		{"a high risk without its code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "7f3a" }, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+		}, "code"},
+		{"a high risk that has no code", func(r *prompt.Request) { r.Risk, r.Code = call.High, "" }, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
+		}, "code"},
+		{"a high risk that was not seen whole", func(r *prompt.Request) {
 			r.Risk, r.Code, r.Args = call.High, "7f3a", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
-		}, func(s *Seat, r *Request) error { return s.Answer(r.ID, r.Digest, "7f3a", Reply{Decision: AllowOnce}) }, "seen whole"},
+		}, func(s *Seat, r *prompt.Request) error {
+			return s.Answer(r.ID, r.Digest, "7f3a", prompt.Reply{Decision: prompt.AllowOnce})
+		}, "seen whole"},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -139,17 +145,17 @@ func TestAnswersFromASeatThatDoNotCount(t *testing.T) {
 				if len(seat.Pending()) != 1 {
 					t.Fatal("the question is gone")
 				}
-				if _, err := seat.Show(r.ID, RenderOptions{}); err != nil {
+				if _, err := seat.Show(r.ID, prompt.RenderOptions{}); err != nil {
 					t.Error(err)
 				}
-				yes := Reply{Decision: AllowOnce}
+				yes := prompt.Reply{Decision: prompt.AllowOnce}
 				if test.change != nil && r.Code == "" && r.Risk == call.High {
-					yes = Reply{}
+					yes = prompt.Reply{}
 				}
 				if err := seat.Answer(r.ID, r.Digest, r.Code, yes); err != nil {
 					t.Errorf("the right answer: %v", err)
 				}
-				if a := <-answer; a.Allowed != (yes.Decision == AllowOnce) {
+				if a := <-answer; a.Allowed != (yes.Decision == prompt.AllowOnce) {
 					t.Errorf("got %+v", a)
 				}
 			})
@@ -175,7 +181,7 @@ func TestF46ManySeatsOneAnswer(t *testing.T) {
 			late := make(chan error, len(seats))
 			for i, s := range seats {
 				wg.Go(func() {
-					if err := s.Answer(r.ID, r.Digest, "", Reply{Decision: Decision(i % 2)}); err != nil {
+					if err := s.Answer(r.ID, r.Digest, "", prompt.Reply{Decision: prompt.Decision(i % 2)}); err != nil {
 						late <- err
 					}
 				})
@@ -218,7 +224,7 @@ func TestAQueueSendsForSomebody(t *testing.T) {
 						seat := q.Sit("local:anna")
 						defer seat.Leave()
 						for _, o := range seat.Pending() {
-							if err := seat.Answer(o.Request.ID, o.Request.Digest, "", Reply{Decision: AllowOnce, Typed: true}); err != nil {
+							if err := seat.Answer(o.Request.ID, o.Request.Digest, "", prompt.Reply{Decision: prompt.AllowOnce, Typed: true}); err != nil {
 								t.Error(err)
 							}
 						}
@@ -243,7 +249,7 @@ func TestAQueueSendsForSomebody(t *testing.T) {
 		<-seat.News()
 	}
 	r := seat.Pending()[0].Request
-	if err := seat.Answer(r.ID, r.Digest, "", Reply{Typed: true}); err != nil {
+	if err := seat.Answer(r.ID, r.Digest, "", prompt.Reply{Typed: true}); err != nil {
 		t.Error(err)
 	}
 	<-answer
@@ -256,7 +262,7 @@ func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 		q.May = func(by, principal string) bool { return by == principal || by == "boss" }
 		ben := q.Sit("ben")
 		defer ben.Leave()
-		r := &Request{Name: "a__b", Tool: "b", Server: "a", Principal: "anna", Args: json.RawMessage(`{}`)}
+		r := &prompt.Request{Name: "a__b", Tool: "b", Server: "a", Principal: "anna", Args: json.RawMessage(`{}`)}
 		if got := d.Ask(t.Context(), r, []Channel{q}, Options{Timeout: time.Minute}); got.Allowed || got.Code != CodeNoApprover {
 			t.Errorf("with only ben there, who may not answer: %+v", got)
 		}
@@ -269,13 +275,13 @@ func TestOnlyThoseWhoMayAnswerAreThere(t *testing.T) {
 			t.Fatalf("ben sees %d questions, boss %d", len(ben.Pending()), len(open))
 		}
 		id, digest := open[0].Request.ID, open[0].Request.Digest
-		if err := ben.Answer(id, digest, "", Reply{Decision: AllowOnce}); !errors.Is(err, ErrTaken) {
+		if err := ben.Answer(id, digest, "", prompt.Reply{Decision: prompt.AllowOnce}); !errors.Is(err, ErrTaken) {
 			t.Errorf("ben's answer: %v", err)
 		}
-		if _, err := ben.Show(id, RenderOptions{}); err == nil {
+		if _, err := ben.Show(id, prompt.RenderOptions{}); err == nil {
 			t.Error("ben is shown it")
 		}
-		if err := boss.Answer(id, digest, "", Reply{Decision: AllowOnce}); err != nil {
+		if err := boss.Answer(id, digest, "", prompt.Reply{Decision: prompt.AllowOnce}); err != nil {
 			t.Error(err)
 		}
 		if a := <-got; !a.Allowed || a.By != "boss" {
@@ -315,11 +321,11 @@ func TestLeavingDecidesNothing(t *testing.T) {
 						if until := o.Request.Deadline(); time.Until(until) != 30*time.Second {
 							t.Errorf("%s: it waits for %v", test.why, time.Until(until))
 						}
-						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", Reply{Decision: AllowOnce})
+						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
 					}
 				})
 			}
-			r := &Request{Name: "a__b", Tool: "b", Server: "a", Args: json.RawMessage(`{}`)}
+			r := &prompt.Request{Name: "a__b", Tool: "b", Server: "a", Args: json.RawMessage(`{}`)}
 			unable := Channel(fake{name: "elicitation", err: ErrCannotAsk})
 			got := d.Ask(t.Context(), r, []Channel{unable, q}, Options{Timeout: time.Minute, Await: test.await})
 			if got.Code != test.code || got.Allowed != (test.code == "") || got.Took != test.took {
@@ -330,33 +336,15 @@ func TestLeavingDecidesNothing(t *testing.T) {
 	}
 }
 
-// A terminal says until when a question waits, which is the end of its time-out and not that of what is bound to the yes.
-func TestATerminalIsToldUntilWhenAQuestionWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d, q := &Desk{}, NewQueue("terminal")
-		seat := q.Sit("anna")
-		defer seat.Leave()
-		answer := make(chan Answer)
-		go func() { answer <- d.Ask(t.Context(), write("/a"), []Channel{q}, Options{Timeout: 3 * time.Minute}) }()
-		synctest.Wait()
-		if told := describe(seat.Pending()[0], 80); time.Until(told.Ends) != 3*time.Minute {
-			t.Errorf("it is told to wait for %v, and waits for 3m", time.Until(told.Ends))
-		}
-		if got := <-answer; got.Code != CodeTimeout || got.Took != 3*time.Minute {
-			t.Errorf("it waited for %v: %+v", got.Took, got)
-		}
-	})
-}
-
 // Of answers that come with one form the yeses take effect first, and each of a queue at once.
 func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, q := &Desk{}, NewQueue("web")
 		seat := q.Sit("anna")
 		defer seat.Leave()
-		var calls []*Request
+		var calls []*prompt.Request
 		for i := range 3 {
-			calls = append(calls, &Request{Name: "a__b", Tool: "b", Server: "a", Call: i + 1, Args: json.RawMessage(`{}`)})
+			calls = append(calls, &prompt.Request{Name: "a__b", Tool: "b", Server: "a", Call: i + 1, Args: json.RawMessage(`{}`)})
 		}
 		start := time.Now()
 		var mu sync.Mutex
@@ -366,7 +354,7 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				for _, o := range seat.Pending() {
 					if o.Request.Call == i+1 {
-						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", Reply{Decision: AllowOnce})
+						_ = seat.Answer(o.Request.ID, o.Request.Digest, "", prompt.Reply{Decision: prompt.AllowOnce})
 					}
 				}
 			}
@@ -386,8 +374,8 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 		d := &Desk{}
 		var order []bool
 		var mu sync.Mutex
-		answers := sheet{AllowOnce, Refuse, AllowOnce, Refuse}
-		d.AskAll(t.Context(), []*Request{{Call: 1}, {Call: 2}, {Call: 3}, {Call: 4}}, []Channel{answers}, Options{Answered: func(_ int, a Answer) {
+		answers := sheet{prompt.AllowOnce, prompt.Refuse, prompt.AllowOnce, prompt.Refuse}
+		d.AskAll(t.Context(), []*prompt.Request{{Call: 1}, {Call: 2}, {Call: 3}, {Call: 4}}, []Channel{answers}, Options{Answered: func(_ int, a Answer) {
 			if a.Allowed {
 				time.Sleep(time.Millisecond) // a refusal would be faster
 			}
@@ -402,16 +390,17 @@ func TestAnswersAreToldWhenTheyAreGiven(t *testing.T) {
 }
 
 // A sheet answers several calls at once.
-type sheet []Decision
+type sheet []prompt.Decision
 
 func (sheet) Name() string { return "elicitation" }
-func (s sheet) Ask(context.Context, *Request) (Reply, error) {
-	return Reply{Decision: s[0], Typed: true}, nil
+
+func (s sheet) Ask(context.Context, *prompt.Request) (prompt.Reply, error) {
+	return prompt.Reply{Decision: s[0], Typed: true}, nil
 }
 
-func (s sheet) AskAll(context.Context, []*Request) (all []Result, err error) {
+func (s sheet) AskAll(context.Context, []*prompt.Request) (all []prompt.Result, err error) {
 	for _, d := range s {
-		all = append(all, Result{Reply: Reply{Decision: d, Typed: true}})
+		all = append(all, prompt.Result{Reply: prompt.Reply{Decision: d, Typed: true}})
 	}
 	return all, nil
 }
@@ -433,7 +422,7 @@ func TestAnAnswerThatWasTakenIsNeverLost(t *testing.T) {
 		q.presence() // Ask goes round, as far as the lock
 		it := q.items[0]
 		it.answered = true // as Seat.Answer does
-		it.reply <- Reply{Decision: AllowOnce, By: "local:anna"}
+		it.reply <- prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna"}
 		cancel()
 		q.mu.Unlock()
 		got := <-answered
@@ -465,7 +454,7 @@ func TestWhatASeatTakesCounts(t *testing.T) {
 		synctest.Wait()
 		o := seat.Pending()[0].Request
 		answer := func() error {
-			return seat.Answer(o.ID, o.Digest, o.Code, Reply{Decision: AllowOnce, Args: json.RawMessage(`{"path":"/other"}`)})
+			return seat.Answer(o.ID, o.Digest, o.Code, prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"/other"}`)})
 		}
 		time.Sleep(time.Second - 1)
 		looked = 0

@@ -7,23 +7,25 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // Questions in a [SharedBook] can be seen and answered in another process than the one that asks, also when that one is gone.
 
 // written is a question as the book has it.
 type written struct {
-	V        int           `json:"v"`
-	Request  *Request      `json:"request"`
-	Channels []string      `json:"channels"` // that it may be answered over
-	MinHuman time.Duration `json:"minHuman,omitempty"`
-	Edits    bool          `json:"edits,omitempty"` // the arguments may be changed
+	V        int             `json:"v"`
+	Request  *prompt.Request `json:"request"`
+	Channels []string        `json:"channels"` // that it may be answered over
+	MinHuman time.Duration   `json:"minHuman,omitempty"`
+	Edits    bool            `json:"edits,omitempty"` // the arguments may be changed
 }
 
 const writtenVersion = 1
 
 // propose enters a question into the book.
-func (d *Desk) propose(ctx context.Context, r *Request, channels []Channel, o Options) error {
+func (d *Desk) propose(ctx context.Context, r *prompt.Request, channels []Channel, o Options) error {
 	p, err := pendingOf(r, channels, o)
 	if err != nil {
 		return err
@@ -32,7 +34,7 @@ func (d *Desk) propose(ctx context.Context, r *Request, channels []Channel, o Op
 }
 
 // pendingOf is a question for the book.
-func pendingOf(r *Request, channels []Channel, o Options) (*Pending, error) {
+func pendingOf(r *prompt.Request, channels []Channel, o Options) (*Pending, error) {
 	w := written{V: writtenVersion, Request: r, Channels: []string{}, MinHuman: o.MinHuman, Edits: r.Edit != nil}
 	for _, c := range channels {
 		if mayAnswer(c, r.Risk) && mayCarry(c, r) {
@@ -45,7 +47,7 @@ func pendingOf(r *Request, channels []Channel, o Options) (*Pending, error) {
 }
 
 // ReadPending returns the question in a book as it was asked. The bytes must be of this user's own book: they are believed.
-func ReadPending(p *Pending) (*Request, error) {
+func ReadPending(p *Pending) (*prompt.Request, error) {
 	w, err := readWritten(p)
 	if err != nil {
 		return nil, err
@@ -152,9 +154,9 @@ func (a *ask) inBook(ctx context.Context, book SharedBook) (reply, error) {
 		k = kept{Channel: "unknown"}
 	}
 	yes = yes && k.Yes
-	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, Uses: k.Uses, By: k.By, Selected: k.Selected, Text: k.Text}}
+	got := reply{source: source{n: -1, name: k.Channel}, kept: &k, Reply: prompt.Reply{Reason: k.Reason, Scope: k.Scope, Length: k.Length, Uses: k.Uses, By: k.By, Selected: k.Selected, Text: k.Text}}
 	if yes || k.Edited != "" {
-		got.Decision = AllowOnce
+		got.Decision = prompt.AllowOnce
 	}
 	return got, nil
 }
@@ -167,7 +169,7 @@ func (a *ask) elsewhere(ctx context.Context, got reply) (answer Answer) {
 		}
 	}()
 	a.tried = append(a.tried, Try{Channel: got.name, Outcome: No, Took: time.Since(a.start)})
-	if got.Decision != AllowOnce {
+	if got.Decision != prompt.AllowOnce {
 		a.shut()
 		a.afterYeses(ctx)
 		return declined(got)
@@ -177,11 +179,11 @@ func (a *ask) elsewhere(ctx context.Context, got reply) (answer Answer) {
 		return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be read: " + said(err)}
 	}
 	if a.inquires() {
-		if err := a.request.Inquiry.answered(&got.Reply); err != nil {
+		if err := a.request.Inquiry.CheckReply(&got.Reply); err != nil {
 			return fail(err)
 		}
 	}
-	if got.Scope != "" && got.Scope != Once {
+	if got.Scope != "" && got.Scope != prompt.Once {
 		var err error
 		if got.grant, err = a.request.Draft(got.Wish(), time.Now()); err != nil {
 			return fail(err)
@@ -219,7 +221,7 @@ func (a *ask) elsewhere(ctx context.Context, got reply) (answer Answer) {
 // they ask too, and while somebody has one there, there is somebody for what is asked here. The book of d has to be a
 // [SharedBook]; with another there is nothing to follow. edit says what is wrong with other arguments for a call; nil
 // lets nobody change arguments of another process's call.
-func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *Request, args json.RawMessage) error) {
+func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request, args json.RawMessage) error) {
 	book, ok := d.book().(SharedBook)
 	if !ok {
 		return
@@ -239,7 +241,7 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *Request, args 
 const watchAgain, lookAgain = 2 * time.Second, 5 * time.Second
 
 // watch keeps the queue up to date until the book can no longer be read.
-func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r *Request, args json.RawMessage) error) {
+func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r *prompt.Request, args json.RawMessage) error) {
 	news, stop, err := book.Watch(ctx)
 	if err != nil {
 		return
@@ -296,7 +298,7 @@ func (q *Queue) elsewhere(there bool) {
 }
 
 // strangers are the questions of other processes that may be answered over this queue.
-func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *Request, args json.RawMessage) error) []*item {
+func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *prompt.Request, args json.RawMessage) error) []*item {
 	var all []*item
 	for _, p := range open {
 		w, err := readWritten(p)
@@ -308,7 +310,7 @@ func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *Request, args j
 		if edit != nil && w.Edits {
 			r.Edit = func(args json.RawMessage) error { return edit(r, args) }
 		}
-		all = append(all, &item{request: r, since: p.Created, shown: p.Created, far: func(reply Reply) error {
+		all = append(all, &item{request: r, since: p.Created, shown: p.Created, far: func(reply prompt.Reply) error {
 			ctx, cancel := context.WithTimeout(context.Background(), farWait)
 			defer cancel()
 			return d.answerFar(ctx, w, q, reply)
@@ -321,11 +323,11 @@ func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *Request, args j
 const farWait = 10 * time.Second
 
 // answerFar answers a question of another process, by the book.
-func (d *Desk) answerFar(ctx context.Context, w *written, q *Queue, given Reply) error {
+func (d *Desk) answerFar(ctx context.Context, w *written, q *Queue, given prompt.Reply) error {
 	r := w.Request
 	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires, options: Options{OtherOnly: r.OtherOnly, MinHuman: w.MinHuman}}
 	got := reply{Reply: given, source: source{name: q.name, edits: q.Edits()}}
-	if given.Decision != AllowOnce {
+	if given.Decision != prompt.AllowOnce {
 		return a.keep(ctx, r.ID, r.Digest, false, got, "")
 	}
 	if err := a.unwanted(&got); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
 
@@ -21,13 +22,14 @@ type shared struct {
 	kept       int  // of these, those that came to their end
 	refuses    bool // every answer: the question is over
 
-	atTheEnd *Reply // given in another process just before the question is withdrawn
+	atTheEnd *prompt.Reply // given in another process just before the question is withdrawn
 
 	mu    sync.Mutex
-	taken *Reply // atTheEnd, from then on
+	taken *prompt.Reply // atTheEnd, from then on
 }
 
 func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Book.Propose(ctx, p) }
+
 func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
 	s.answered++
 	switch {
@@ -39,6 +41,7 @@ func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by str
 	s.kept++
 	return s.Book.Answer(ctx, id, digest, yes, by, answer)
 }
+
 func (s *shared) Use(ctx context.Context, id, digest string) error {
 	return s.Book.Use(ctx, id, digest)
 }
@@ -48,7 +51,7 @@ func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage,
 	taken := s.taken
 	s.mu.Unlock()
 	if taken != nil {
-		return taken.Decision == AllowOnce, asKept(taken), nil
+		return taken.Decision == prompt.AllowOnce, asKept(taken), nil
 	}
 	<-ctx.Done()
 	return false, nil, ctx.Err()
@@ -71,8 +74,8 @@ func (s *shared) Withdraw(context.Context, string) error {
 	return ErrTaken
 }
 
-func asKept(r *Reply) json.RawMessage {
-	js, err := (&reply{Reply: *r, source: source{name: "web"}}).keeps(r.Decision == AllowOnce, "")
+func asKept(r *prompt.Reply) json.RawMessage {
+	js, err := (&reply{Reply: *r, source: source{name: "web"}}).keeps(r.Decision == prompt.AllowOnce, "")
 	if err != nil {
 		panic(err)
 	}
@@ -112,15 +115,15 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 	for _, row := range []struct {
 		why     string
-		given   Reply
+		given   prompt.Reply
 		gone    bool // nobody waits for the run any more
 		allowed bool
 		code    string
 		late    int
 	}{
-		{"a yes", Reply{Decision: AllowOnce, By: "op"}, false, true, "", 0},
-		{"a no", Reply{By: "op", Reason: "not now"}, false, false, CodeDeclined, 0},
-		{"a yes to a run that has ended", Reply{Decision: AllowOnce, By: "op"}, true, false, CodeCanceled, 1},
+		{"a yes", prompt.Reply{Decision: prompt.AllowOnce, By: "op"}, false, true, "", 0},
+		{"a no", prompt.Reply{By: "op", Reason: "not now"}, false, false, CodeDeclined, 0},
+		{"a yes to a run that has ended", prompt.Reply{Decision: prompt.AllowOnce, By: "op"}, true, false, CodeCanceled, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			late := 0
@@ -184,7 +187,7 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 			<-seat.News()
 		}
 		o := seat.Pending()[0].Request
-		if err := seat.Answer(o.ID, o.Digest, o.Code, Reply{Decision: AllowOnce,
+		if err := seat.Answer(o.ID, o.Digest, o.Code, prompt.Reply{Decision: prompt.AllowOnce,
 			Args: json.RawMessage(`{"path":"/other"}`)}); err != nil {
 			t.Error(err)
 		}
@@ -200,15 +203,15 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 	for _, row := range []struct {
 		why     string
-		given   Reply
+		given   prompt.Reply
 		leaving bool
 		over    bool // elsewhere
 		late    int
 	}{
-		{"a yes", Reply{Decision: AllowOnce, By: "op", Checked: true}, true, false, 0},
-		{"a no", Reply{By: "op", Checked: true}, true, false, 0},
-		{"a yes to a question that is over", Reply{Decision: AllowOnce, By: "op", Checked: true}, true, true, 1},
-		{"a yes to a run that ends", Reply{Decision: AllowOnce, By: "op", Checked: true}, false, false, 0},
+		{"a yes", prompt.Reply{Decision: prompt.AllowOnce, By: "op", Checked: true}, true, false, 0},
+		{"a no", prompt.Reply{By: "op", Checked: true}, true, false, 0},
+		{"a yes to a question that is over", prompt.Reply{Decision: prompt.AllowOnce, By: "op", Checked: true}, true, true, 1},
+		{"a yes to a run that ends", prompt.Reply{Decision: prompt.AllowOnce, By: "op", Checked: true}, false, false, 0},
 	} {
 		for _, when := range []time.Duration{-1, 0, 1} { // before the process leaves, with it, and after
 			synctest.Test(t, func(t *testing.T) {

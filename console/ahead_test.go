@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // A plan that people are asked about before the program runs is on the page for what it is: whole, with a button that says what it
@@ -15,15 +15,15 @@ import (
 func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	line := call(func(r *approvals.Request) { r.Run, r.Args = "r_ahead", nil })
-	plan, err := approvals.PlanGrants([]approvals.PlannedCall{{
-		Call: line, Envelope: approvals.Envelope{Fixed: []approvals.Value{{Pointer: "/owner", JSON: `"acme"`}}, Free: []string{"/title"}},
+	line := call(func(r *prompt.Request) { r.Run, r.Args = "r_ahead", nil })
+	plan, err := prompt.PlanGrants([]prompt.PlannedCall{{
+		Call: line, Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/owner", JSON: `"acme"`}}, Free: []string{"/title"}},
 		Count: 50, Further: true, At: 7,
 	}}, "r_ahead", 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &approvals.Request{
+	r := &prompt.Request{
 		Profile: "supervised", ProfileDigest: "sha256:1", Risk: "medium", Principal: anna, Run: "r_ahead", Code: "7f3a", Time: time.Now(),
 	}
 	if err := r.Foretell("sha256:aabbccddeeff00112233", plan); err != nil {
@@ -44,7 +44,7 @@ func TestAPlanBeforeTheRunIsOnThePage(t *testing.T) {
 	if want := "plan of the program aabbccddeeff: the further calls of line 7"; a.Summary != want {
 		t.Errorf("summary %q, want %q", a.Summary, want)
 	}
-	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: approvals.ForPlan}); code == 200 {
+	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Scope: prompt.ForPlan}); code == 200 {
 		t.Errorf("a scope is taken that was not offered: %+v", got)
 	}
 	if got, code := v.answer(Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"}); code != 200 {

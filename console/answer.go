@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -28,7 +29,7 @@ type Answered struct {
 	Reason   string          `json:"reason,omitempty"`   // the program is told
 	Code     string          `json:"code,omitempty"`     // with a yes, where needsCode says so
 	Whole    bool            `json:"whole,omitempty"`    // the person has seen the question whole
-	Scope    approvals.Scope `json:"scope,omitempty"`    // one of the offers; "" is this call
+	Scope    prompt.Scope    `json:"scope,omitempty"`    // one of the offers; "" is this call
 	Uses     int             `json:"uses,omitempty"`     // with a scope: for how many calls; 0 is what is offered
 	Length   string          `json:"length,omitempty"`   // with a scope: for how long, such as 15m; "" is what is offered
 	Args     json.RawMessage `json:"args,omitempty"`     // other arguments to allow instead
@@ -68,10 +69,10 @@ type Result struct {
 	Why     string          `json:"why,omitempty"`   // it did not give a value: a sentence, made visible
 
 	status  int
-	inquiry bool               // it was no call
-	about   *approvals.Request // what was answered; nil if it was not
-	edited  bool               // with other arguments than the program's
-	asked   *approvals.Request // the same, of a call that was allowed and that the record tells the end of
+	inquiry bool            // it was no call
+	about   *prompt.Request // what was answered; nil if it was not
+	edited  bool            // with other arguments than the program's
+	asked   *prompt.Request // the same, of a call that was allowed and that the record tells the end of
 }
 
 // longestWait is how long a front end may wait for a call, formWait how long the page waits for those that it has allowed.
@@ -82,7 +83,7 @@ func (r *Result) became() string {
 	if r.asked == nil {
 		return ""
 	}
-	switch name := approvals.Heading(r.asked); r.Outcome {
+	switch name := prompt.Heading(r.asked); r.Outcome {
 	case "":
 		return "under way: " + name
 	case audit.OK:
@@ -101,11 +102,11 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	if a == nil {
 		return fail(http.StatusNotFound, errGone)
 	}
-	reply := approvals.Reply{Reason: said.Reason, Typed: true}
+	reply := prompt.Reply{Reason: said.Reason, Typed: true}
 	switch said.Decision {
 	case "deny":
 	case "allow":
-		reply.Decision, reply.Scope, reply.Args, reply.Selected, reply.Text = approvals.AllowOnce, said.Scope, said.Args, said.Selected, said.Text
+		reply.Decision, reply.Scope, reply.Args, reply.Selected, reply.Text = prompt.AllowOnce, said.Scope, said.Args, said.Selected, said.Text
 	default:
 		return fail(http.StatusUnprocessableEntity, "the decision is neither allow nor deny")
 	}
@@ -116,7 +117,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	switch {
 	case long != nil || reply.Length < 0:
 		return fail(http.StatusUnprocessableEntity, "length is not a length of time such as 15m")
-	case (reply.Uses != 0 || reply.Length != 0) && (reply.Scope == "" || reply.Scope == approvals.Once):
+	case (reply.Uses != 0 || reply.Length != 0) && (reply.Scope == "" || reply.Scope == prompt.Once):
 		return fail(http.StatusUnprocessableEntity, "uses and length go with an answer that is remembered: name its scope")
 	case err != nil || wait < 0:
 		return fail(http.StatusUnprocessableEntity, "wait is not a length of time such as 10s")
@@ -124,7 +125,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		return fail(http.StatusUnprocessableEntity, errNoProposal)
 	}
 	if said.Whole {
-		if _, err := s.seat.Show(a.request.ID, approvals.RenderOptions{}); err != nil {
+		if _, err := s.seat.Show(a.request.ID, prompt.RenderOptions{}); err != nil {
 			return fail(http.StatusConflict, errGone)
 		}
 	}
@@ -135,12 +136,12 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		return fail(http.StatusConflict, errGone)
 	case errors.Is(err, approvals.ErrOwn):
 		c.noteRefused(ctx, s, a, "who asks for a call may not answer for it")
-		return fail(http.StatusForbidden, "%s", approvals.Words(err.Error()))
+		return fail(http.StatusForbidden, "%s", prompt.Words(err.Error()))
 	case errors.Is(err, approvals.ErrOwnCritical), errors.Is(err, approvals.ErrNotVouched):
 		c.noteRefused(ctx, s, a, err.Error())
-		return fail(http.StatusForbidden, "%s", approvals.Words(err.Error()))
+		return fail(http.StatusForbidden, "%s", prompt.Words(err.Error()))
 	default:
-		wrong := fail(http.StatusUnprocessableEntity, "%s", approvals.Words(err.Error()))
+		wrong := fail(http.StatusUnprocessableEntity, "%s", prompt.Words(err.Error()))
 		if place, ok := errors.AsType[placed](err); ok {
 			wrong.Pointer = place.Pointer()
 		}
@@ -148,7 +149,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	}
 	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil, about: a.request}
 	isCall := !done.inquiry && !a.request.Ahead
-	if reply.Decision == approvals.AllowOnce && c.options.Record != nil && a.request.Run != "" && isCall {
+	if reply.Decision == prompt.AllowOnce && c.options.Record != nil && a.request.Run != "" && isCall {
 		done.asked = a.request
 	}
 	if said.Args != nil { // what was answered is the call with these
@@ -198,13 +199,13 @@ func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
 func (c *Console) propose(ctx context.Context, s *session, a *asked, exact bool) string {
 	file, err := c.options.Rules.Propose(ctx, *c.proposal(s, a, exact))
 	if err != nil {
-		return "The call is allowed; the rule could not be proposed: " + approvals.Words(err.Error())
+		return "The call is allowed; the rule could not be proposed: " + prompt.Words(err.Error())
 	}
 	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody takes its comment signs away."
 }
 
 // await waits for the end of a call.
-func (c *Console) await(ctx context.Context, r *approvals.Request, wait time.Duration, done *Result) {
+func (c *Console) await(ctx context.Context, r *prompt.Request, wait time.Duration, done *Result) {
 	if c.options.Record == nil || r.Run == "" || r.Inquiry != nil || r.Ahead {
 		return
 	}
@@ -295,7 +296,7 @@ func (c *Console) withProposal(
 	p := c.proposal(s, a, said.Propose == ProposeExact)
 	ch, err := c.proposing(r.Context(), p)
 	if err != nil {
-		c.fail(w, r, http.StatusUnprocessableEntity, "the rule cannot be proposed: "+approvals.Words(err.Error()))
+		c.fail(w, r, http.StatusUnprocessableEntity, "the rule cannot be proposed: "+prompt.Words(err.Error()))
 		return nil
 	}
 	ch.what, ch.do = "allow the call "+a.Summary+" once, and "+ch.what, do
@@ -334,7 +335,7 @@ func answersOf(r *http.Request) (all []formAnswer) {
 					continue
 				}
 			default:
-				said.Scope, said.Length = approvals.Scope(scope), form.Get("length")
+				said.Scope, said.Length = prompt.Scope(scope), form.Get("length")
 				if uses := form.Get("uses"); uses != "" {
 					n, err := strconv.Atoi(uses)
 					if err != nil || n < 1 {
@@ -467,10 +468,10 @@ func jsonProblem(args []byte) string {
 	var at *json.SyntaxError
 	if errors.As(err, &at) {
 		line := 1 + strings.Count(string(args[:min(int(at.Offset), len(args))]), "\n")
-		return fmt.Sprintf("line %d: %s", line, approvals.Words(err.Error()))
+		return fmt.Sprintf("line %d: %s", line, prompt.Words(err.Error()))
 	}
 	if err == nil {
 		return "it is empty"
 	}
-	return approvals.Words(err.Error())
+	return prompt.Words(err.Error())
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/store"
 )
@@ -46,7 +46,7 @@ type answeredCall struct {
 // keepAnswered keeps answers that counted, to be shown with what becomes of them.
 func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 	byRun := map[string]*answered{}
-	calls := map[string][]*approvals.Request{}
+	calls := map[string][]*prompt.Request{}
 	var all []*answered
 	for _, x := range results {
 		if !x.OK || x.about == nil {
@@ -59,15 +59,15 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 				time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.inquiry, edited: x.edited,
 				results: map[int]*Result{},
 			}
-			a.tool = approvals.Heading(x.about)
+			a.tool = prompt.Heading(x.about)
 			byRun[run] = a
 			all = append(all, a)
 		}
-		if a.tool != approvals.Heading(x.about) {
+		if a.tool != prompt.Heading(x.about) {
 			a.tool = "one program"
 		}
 		a.ids, calls[run] = append(a.ids, x.ID), append(calls[run], x.about)
-		a.calls = append(a.calls, answeredCall{x.about.Call, approvals.Summary(x.about)})
+		a.calls = append(a.calls, answeredCall{x.about.Call, prompt.Summary(x.about)})
 		if x.asked != nil {
 			a.run = run
 			if x.Outcome != "" {
@@ -79,7 +79,7 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 		if len(a.calls) == 1 {
 			continue
 		}
-		for i, row := range approvals.Rows(calls[run]) {
+		for i, row := range prompt.Rows(calls[run]) {
 			a.calls[i].summary = row
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -30,8 +30,8 @@ func TestThePageShowsWhatBecameOfACall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in := func(run string, n int) func(*approvals.Request) {
-		return func(r *approvals.Request) {
+	in := func(run string, n int) func(*prompt.Request) {
+		return func(r *prompt.Request) {
 			r.Run, r.Call, r.Code = run, n, fmt.Sprintf("%s%d", run[2:3], n)
 			r.Args = json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":"web","title":"Broken link %d"}`, n))
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -176,7 +177,7 @@ func TestW05NothingInThePageComesFromData(t *testing.T) {
 		`{{.CSRF}}`, `${alert(1)}`, "\u202e<b>\u2028", `javascript:alert(1)`, `<!--`, `]]>`, `&lt;script&gt;`, "\x00<script>", "<a href=//evil.test>x", `" autofocus onfocus=alert(1) x="`,
 	}
 	for i, p := range payloads {
-		answers := w.ask(call(func(r *approvals.Request) {
+		answers := w.ask(call(func(r *prompt.Request) {
 			r.Server, r.Tool, r.Name, r.Profile, r.Rule, r.Run, r.Call = p, p, p+"__"+p, p, p, "r_"+p, i+1
 			r.Reasons, r.Title, r.Description, r.Principal = []string{p}, p, p, anna
 			r.Args = []byte(fmt.Sprintf(`{%s:%s}`, quoted(p), quoted(p)))
@@ -462,7 +463,7 @@ func TestW16OtherPeople(t *testing.T) {
 	})
 	history(w)
 	answers := w.ask(call())
-	g, err := approvals.Draft(call(), approvals.ForTime, 0, time.Now())
+	g, err := prompt.Draft(call(), prompt.ForTime, 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -519,7 +520,7 @@ func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.May = func(person, _ string) bool { return person == "ben" } })
 	answers := make(chan []approvals.Answer, 1)
 	go func() {
-		answers <- w.desk.AskAll(t.Context(), []*approvals.Request{call()}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
+		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{call()}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
 	}()
 	w.until("it waits", func() bool { return w.waiting() == 1 })
 	self := w.login(anna)
@@ -546,14 +547,14 @@ func TestC15ThePageKnowsWhoAnswers(t *testing.T) {
 // C16: for a critical call the login is the second factor: whoever has none is offered nothing, and a queue without one is not asked.
 func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	w := newWorld(t)
-	critical := func(r *approvals.Request) { r.Risk = "critical" }
+	critical := func(r *prompt.Request) { r.Risk = "critical" }
 	open := approvals.NewQueue("terminal")
 	seat := open.Sit(anna)
 	defer seat.Leave()
 	v := w.login(anna) // somebody has to be there
 	answers := make(chan []approvals.Answer, 1)
 	go func() {
-		answers <- w.desk.AskAll(t.Context(), []*approvals.Request{call(critical)}, []approvals.Channel{open, w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
+		answers <- w.desk.AskAll(t.Context(), []*prompt.Request{call(critical)}, []approvals.Channel{open, w.queue, silent{}}, approvals.Options{Timeout: time.Minute})
 	}()
 	w.until("it waits at the page", func() bool { return w.waiting() == 1 })
 	if n := len(seat.Pending()); n != 0 {
@@ -564,7 +565,7 @@ func TestC16ACriticalCallWantsALogin(t *testing.T) {
 	if got := nobody.send("POST", "/api/answer", `{"id":"`+a.ID+`","digest":"`+a.Digest+`","decision":"allow","code":"7f3a"}`, "Content-Type: application/json", "X-CSRF-Token: "+v.csrf); got.code != 401 {
 		t.Errorf("without a login: %d", got.code)
 	}
-	if len(a.Offers) != 1 || a.Offers[0].Scope != approvals.Once {
+	if len(a.Offers) != 1 || a.Offers[0].Scope != prompt.Once {
 		t.Errorf("a critical call is remembered: %+v", a.Offers)
 	}
 	untouched(t, w, answers)

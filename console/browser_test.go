@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -279,9 +280,9 @@ func TestAPersonInABrowser(t *testing.T) {
 	}
 	b.until("the question is gone", `document.querySelector(".empty") !== null && document.getElementById("status").textContent.includes("Denied")`)
 
-	var calls []*approvals.Request
+	var calls []*prompt.Request
 	for i := range 5 {
-		calls = append(calls, call(func(r *approvals.Request) {
+		calls = append(calls, call(func(r *prompt.Request) {
 			r.Call, r.Code = i+1, fmt.Sprintf("1%03x", i)
 			r.Args = json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":"web","title":"Broken link %d"}`, i+1))
 		}))
@@ -335,7 +336,7 @@ func TestAPersonInABrowser(t *testing.T) {
 		}
 		return nil
 	}
-	edited := w.ask(call(func(r *approvals.Request) { r.Edit = edit }))
+	edited := w.ask(call(func(r *prompt.Request) { r.Edit = edit }))
 	b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`)
 	b.settle()
 	b.keys("show it whole", "js")
@@ -359,7 +360,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	}
 	b.until("back at the list", `/^\/s\/[A-Z2-7]{26}\/$/.test(location.pathname) && document.querySelector(".empty") !== null`)
 
-	grave := w.ask(call(func(r *approvals.Request) {
+	grave := w.ask(call(func(r *prompt.Request) {
 		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Reasons = "pay", "create", "pay__create", "big-payment", "critical", []string{"it costs money"}
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e"}`)
 	}))
@@ -375,9 +376,9 @@ func TestAPersonInABrowser(t *testing.T) {
 		t.Errorf("the critical call came as %+v", a)
 	}
 
-	inquiry := w.ask(&approvals.Request{
-		Name: approvals.InquiryTool, Risk: "low", Principal: anna, Run: "r_8f2k", Call: 9, Args: json.RawMessage(`{}`),
-		Inquiry: &approvals.Inquiry{Header: "Release", Question: "Which branch shall be released?", FreeText: true, Options: []approvals.Option{
+	inquiry := w.ask(&prompt.Request{
+		Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_8f2k", Call: 9, Args: json.RawMessage(`{}`),
+		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which branch shall be released?", FreeText: true, Options: []prompt.Option{
 			{Label: "main", Description: "what was merged yesterday"}, {Label: "stable", Description: "what customers have"}}},
 	})
 	b.until("the question arrives", `document.querySelectorAll("article.asks").length === 1`)
@@ -393,8 +394,8 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.until("they are listed", `document.getElementById("help").open`)
 	b.shot("keys")
 
-	for _, scope := range []approvals.Scope{approvals.ForRun, approvals.ForTime} {
-		g, err := approvals.Draft(call(), scope, 0, time.Now())
+	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForTime} {
+		g, err := prompt.Draft(call(), scope, 0, time.Now())
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -56,7 +57,7 @@ func TestTheZeroValueGivesLeast(t *testing.T) {
 func TestAnswersThatDoNotCount(t *testing.T) {
 	tests := []struct {
 		why    string
-		change func(*approvals.Request)
+		change func(*prompt.Request)
 		answer func(Asked) Answered
 		code   int
 		want   string
@@ -72,11 +73,11 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 		{"other arguments where they may not be changed", nil, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Args: json.RawMessage(`{}`)}
 		}, 422, "does not let"},
-		{"a high risk without its code", func(r *approvals.Request) { r.Risk = "high" }, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"} }, 422, "code"},
-		{"a critical risk with another code", func(r *approvals.Request) { r.Risk = "critical" }, func(a Asked) Answered {
+		{"a high risk without its code", func(r *prompt.Request) { r.Risk = "high" }, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow"} }, 422, "code"},
+		{"a critical risk with another code", func(r *prompt.Request) { r.Risk = "critical" }, func(a Asked) Answered {
 			return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: "0000"}
 		}, 422, "code"},
-		{"a high risk that was not seen whole", func(r *approvals.Request) {
+		{"a high risk that was not seen whole", func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, func(a Asked) Answered { return Answered{ID: a.ID, Digest: a.Digest, Decision: "allow", Code: a.Code} }, 422, "seen whole"},
 		{"a rule proposed with a no", nil, func(a Asked) Answered {
@@ -141,7 +142,7 @@ func TestAnswersThatCount(t *testing.T) {
 	edit := func(args json.RawMessage) error { return nil }
 	tests := []struct {
 		why    string
-		change func(*approvals.Request)
+		change func(*prompt.Request)
 		answer Answered
 		check  func(approvals.Answer) bool
 	}{
@@ -150,19 +151,19 @@ func TestAnswersThatCount(t *testing.T) {
 		{"no, with words", nil, Answered{Decision: "deny", Reason: "not\u202e today"}, func(a approvals.Answer) bool {
 			return !a.Allowed && a.Reason == `not\u{202E} today` && strings.Contains(a.Detail, "today")
 		}},
-		{"yes, for the run", nil, Answered{Decision: "allow", Scope: approvals.ForRun}, func(a approvals.Answer) bool {
-			return a.Allowed && a.Grant != nil && a.Grant.Scope == approvals.ForRun && a.Grant.By == anna && a.Grant.Channel == ChannelName
+		{"yes, for the run", nil, Answered{Decision: "allow", Scope: prompt.ForRun}, func(a approvals.Answer) bool {
+			return a.Allowed && a.Grant != nil && a.Grant.Scope == prompt.ForRun && a.Grant.By == anna && a.Grant.Channel == ChannelName
 		}},
-		{"yes, with other arguments", func(r *approvals.Request) { r.Edit = edit }, Answered{Decision: "allow", Args: json.RawMessage(`{"title": "y"}`)}, func(a approvals.Answer) bool {
+		{"yes, with other arguments", func(r *prompt.Request) { r.Edit = edit }, Answered{Decision: "allow", Args: json.RawMessage(`{"title": "y"}`)}, func(a approvals.Answer) bool {
 			return a.Allowed && string(a.Args) == `{"title":"y"}`
 		}},
-		{"yes to a critical call, with its code", func(r *approvals.Request) { r.Risk = "critical" }, Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Answer) bool { return a.Allowed }},
-		{"yes to a large call of high risk, seen whole", func(r *approvals.Request) {
+		{"yes to a critical call, with its code", func(r *prompt.Request) { r.Risk = "critical" }, Answered{Decision: "allow", Code: "7f3a"}, func(a approvals.Answer) bool { return a.Allowed }},
+		{"yes to a large call of high risk, seen whole", func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"x":"`+strings.Repeat("y", 40000)+`"}`)
 		}, Answered{Decision: "allow", Code: "7f3a", Whole: true}, func(a approvals.Answer) bool { return a.Allowed }},
-		{"an answer to a question of the program", func(r *approvals.Request) {
-			*r = approvals.Request{Name: approvals.InquiryTool, Risk: "low", Principal: anna, Run: "r_1", Call: 1, Args: json.RawMessage(`{}`),
-				Inquiry: &approvals.Inquiry{Question: "Which?", Options: []approvals.Option{{Label: "One"}, {Label: "Two"}}, Multiple: true, FreeText: true}}
+		{"an answer to a question of the program", func(r *prompt.Request) {
+			*r = prompt.Request{Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_1", Call: 1, Args: json.RawMessage(`{}`),
+				Inquiry: &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "One"}, {Label: "Two"}}, Multiple: true, FreeText: true}}
 		}, Answered{Decision: "allow", Selected: []int{0, 1}, Text: "both"}, func(a approvals.Answer) bool {
 			return a.Allowed && len(a.Selected) == 2 && a.Text == "both"
 		}},
@@ -193,13 +194,13 @@ func TestAnswersThatCount(t *testing.T) {
 func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	plan := func(r *approvals.Request) *approvals.Grant {
-		return &approvals.Grant{ID: "g_1", Scope: approvals.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
-			Name: r.Name, Definition: r.Definition, Coverage: approvals.CoverEnvelope, Envelope: &approvals.Envelope{Free: []string{"/title"}}, Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+	plan := func(r *prompt.Request) *prompt.Grant {
+		return &prompt.Grant{ID: "g_1", Scope: prompt.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
+			Name: r.Name, Definition: r.Definition, Coverage: prompt.CoverEnvelope, Envelope: &prompt.Envelope{Free: []string{"/title"}}, Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
 	}
-	calls := []*approvals.Request{call(), call(func(r *approvals.Request) { r.Call = 2 })}
+	calls := []*prompt.Request{call(), call(func(r *prompt.Request) { r.Call = 2 })}
 	for _, r := range calls {
-		r.Plan = []*approvals.Grant{plan(r)}
+		r.Plan = []*prompt.Grant{plan(r)}
 	}
 	answers := w.ask(calls...)
 	page := v.get("/").body
@@ -211,7 +212,7 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 		t.Errorf("allowing it: %d", got.code)
 	}
 	for _, a := range answerOf(t, answers) {
-		if !a.Allowed || a.Grant == nil || a.Grant.Scope != approvals.ForPlan {
+		if !a.Allowed || a.Grant == nil || a.Grant.Scope != prompt.ForPlan {
 			t.Errorf("got %+v", a)
 		}
 	}
@@ -226,7 +227,7 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 func TestWhatIsShown(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	w.ask(call(func(r *approvals.Request) {
+	w.ask(call(func(r *prompt.Request) {
 		r.Args = json.RawMessage(`{"token":"s3cr3t-value-of-a-token","title":"x"}`)
 		r.Edit = func(json.RawMessage) error { return nil }
 	}))
@@ -387,7 +388,7 @@ func TestAnAnswerSaysWhatBecameOfTheCall(t *testing.T) {
 func TestFormsWithoutAScript(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call(func(r *approvals.Request) {
+	answers := w.ask(call(func(r *prompt.Request) {
 		r.Edit = func(args json.RawMessage) error {
 			if strings.Contains(string(args), "bad") {
 				return errBad
@@ -421,7 +422,7 @@ func TestFormsWithoutAScript(t *testing.T) {
 	}
 
 	// Several at once, of which one is gone meanwhile.
-	several := w.ask(call(), call(func(r *approvals.Request) { r.Call = 2 }))
+	several := w.ask(call(), call(func(r *prompt.Request) { r.Call = 2 }))
 	open := v.pending()
 	got := v.form("/answer", "q="+open[0].ID+" "+open[0].Digest, "q="+open[1].ID+" "+open[1].Digest, "q=q_gone sha256:1", "decision=deny", "reason=later")
 	if got.code != 303 {
@@ -456,7 +457,7 @@ func (errBadTitle) Error() string { return "/title: a bad title" }
 func TestE4Grants(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	g, err := approvals.Draft(call(), approvals.ForTime, 0, time.Now())
+	g, err := prompt.Draft(call(), prompt.ForTime, 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,8 +485,8 @@ func TestE4Grants(t *testing.T) {
 func TestTheNumberAndTheEndAreChosenOnThePage(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	answers := w.ask(call(func(r *approvals.Request) {
-		r.Terms = approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun}, Default: time.Hour, Max: 8 * time.Hour}
+	answers := w.ask(call(func(r *prompt.Request) {
+		r.Terms = prompt.Terms{Scopes: []prompt.Scope{prompt.ForRun}, Default: time.Hour, Max: 8 * time.Hour}
 	}))
 	page := v.get("/").body
 	for _, field := range []string{`type="number" name="uses" min="1" max="50" value="50"`, `select name="length"`, `value="15m0s"`, `value="8h0m0s"`} {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // issueSchema has every kind of field.
@@ -144,7 +144,7 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 		}
 		return nil
 	}
-	answers := w.ask(call(func(r *approvals.Request) {
+	answers := w.ask(call(func(r *prompt.Request) {
 		r.Args, r.Edit, r.Input = json.RawMessage(args), check, json.RawMessage(issueSchema)
 	}))
 	id := w.login(anna).pending()[0].ID

@@ -7,23 +7,24 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
 // A grant is one as front ends are told of it.
 type grant struct {
-	*approvals.Grant
+	*prompt.Grant
 	Allows string `json:"allows"` // in words
 }
 
 type grantsView struct {
 	frame
-	Grants []*approvals.Grant
+	Grants []*prompt.Grant
 }
 
 // grants lists what a person may see of what was allowed.
-func (c *Console) grants(r *http.Request, s *session) ([]*approvals.Grant, error) {
-	var all []*approvals.Grant
+func (c *Console) grants(r *http.Request, s *session) ([]*prompt.Grant, error) {
+	var all []*prompt.Grant
 	for _, principal := range c.sees(s.person) {
 		some, err := c.options.Grants.All(r.Context(), principal)
 		if err != nil {
@@ -31,14 +32,14 @@ func (c *Console) grants(r *http.Request, s *session) ([]*approvals.Grant, error
 		}
 		all = append(all, some...)
 	}
-	slices.SortStableFunc(all, func(a, b *approvals.Grant) int {
+	slices.SortStableFunc(all, func(a, b *prompt.Grant) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
 	})
 	return all, nil
 }
 
 // readGrants is grants for a request; where there are none to be had, it says so to the client.
-func (c *Console) readGrants(w http.ResponseWriter, r *http.Request, s *session) (all []*approvals.Grant, ok bool) {
+func (c *Console) readGrants(w http.ResponseWriter, r *http.Request, s *session) (all []*prompt.Grant, ok bool) {
 	if c.options.Grants == nil {
 		c.fail(w, r, http.StatusNotFound, "nothing is remembered here")
 		return nil, false
@@ -88,7 +89,7 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) {
 		}
 		id = said.Grant
 	}
-	at := slices.IndexFunc(all, func(g *approvals.Grant) bool { return g.ID == id })
+	at := slices.IndexFunc(all, func(g *prompt.Grant) bool { return g.ID == id })
 	if at < 0 {
 		c.fail(w, r, http.StatusNotFound, "there is no such grant: it is over, or was revoked before")
 		return

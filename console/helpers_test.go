@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/store"
@@ -71,12 +72,12 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 }
 
 // call is a call that needs a yes.
-func call(change ...func(*approvals.Request)) *approvals.Request {
-	r := &approvals.Request{
+func call(change ...func(*prompt.Request)) *prompt.Request {
+	r := &prompt.Request{
 		Server: "github", Tool: "create_issue", Name: "github__create_issue", Profile: "supervised", Rule: "github-writes", Risk: "medium",
 		Reasons: []string{"it writes where others read"}, Args: json.RawMessage(`{"owner":"acme","repo":"web","title":"Broken link on /pricing"}`),
 		Principal: anna, Run: "r_8f2k", Call: 1, Code: "7f3a", ProfileDigest: "sha256:1", Definition: "sha256:2",
-		Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun, approvals.ForTime}},
+		Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForRun, prompt.ForTime}},
 	}
 	for _, f := range change {
 		f(r)
@@ -85,7 +86,7 @@ func call(change ...func(*approvals.Request)) *approvals.Request {
 }
 
 // ask asks for calls at once, and gives the answers when they are there.
-func (w *world) ask(calls ...*approvals.Request) <-chan []approvals.Answer {
+func (w *world) ask(calls ...*prompt.Request) <-chan []approvals.Answer {
 	w.t.Helper()
 	answers := make(chan []approvals.Answer, 1)
 	before := w.waiting()
@@ -127,9 +128,9 @@ func answerOf(t *testing.T, answers <-chan []approvals.Answer) []approvals.Answe
 type silent struct{}
 
 func (silent) Name() string { return "silent" }
-func (silent) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+func (silent) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
 	<-ctx.Done()
-	return approvals.Reply{}, context.Cause(ctx)
+	return prompt.Reply{}, context.Cause(ctx)
 }
 
 // A visitor is a browser without its manners: it sends what it is told to.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/store"
 )
@@ -60,7 +60,7 @@ type row struct {
 func rowOf(e *audit.Entry) row {
 	x := row{Entry: e, Tool: word(e.Tool), State: stateWord(e.State), Why: because(e.Reason)}
 	if e.Tool != "" {
-		x.Tool = approvals.Heading(&approvals.Request{Name: e.Tool})
+		x.Tool = prompt.Heading(&prompt.Request{Name: e.Tool})
 	}
 	switch e.State {
 	case "rejected": // a configuration
@@ -92,8 +92,8 @@ func rowOf(e *audit.Entry) row {
 		}
 	}
 	if e.Args != nil && len(e.Args.Redacted) > 0 {
-		called := &approvals.Request{Name: e.Tool, Args: e.Args.Redacted}
-		x.Summary = strings.TrimSpace(strings.TrimPrefix(approvals.Summary(called), approvals.Heading(called)))
+		called := &prompt.Request{Name: e.Tool, Args: e.Args.Redacted}
+		x.Summary = strings.TrimSpace(strings.TrimPrefix(prompt.Summary(called), prompt.Heading(called)))
 	}
 	return x
 }

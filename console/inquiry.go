@@ -1,6 +1,6 @@
 package console
 
-import "github.com/codemode-project/codemode/approvals"
+import "github.com/codemode-project/codemode/approvals/prompt"
 
 // An Inquiry is a question that a program asks in its own words. The answer goes to the program and allows nothing.
 type Inquiry struct {
@@ -15,13 +15,13 @@ type Option struct {
 	Description string `json:"description,omitempty"`
 }
 
-func inquiryOf(r *approvals.Request) *Inquiry {
+func inquiryOf(r *prompt.Request) *Inquiry {
 	if r.Inquiry == nil {
 		return nil
 	}
 	q := &Inquiry{Multiple: r.Inquiry.Multiple, TakesText: r.Inquiry.TakesText()}
 	for _, o := range r.Inquiry.Options {
-		q.Options = append(q.Options, Option{word(o.Label), approvals.Words(o.Description)})
+		q.Options = append(q.Options, Option{word(o.Label), prompt.Words(o.Description)})
 	}
 	return q
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -80,12 +80,12 @@ func (b *browser) argumentsLead(what string) {
 	}
 }
 
-var plannedCall = approvals.PlannedCall{
-	Call: &approvals.Request{
+var plannedCall = prompt.PlannedCall{
+	Call: &prompt.Request{
 		Server: "github", Tool: "add_a_label_to_an_issue", Name: "github__add_a_label_to_an_issue_of_a_repository", Profile: "supervised", Principal: anna,
-		Risk: "medium", Args: json.RawMessage(`{"label":"broken link"}`), Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForRun}},
+		Risk: "medium", Args: json.RawMessage(`{"label":"broken link"}`), Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForRun}},
 	},
-	Envelope: approvals.Envelope{Fixed: []approvals.Value{{Pointer: "/label", JSON: `"broken link"`}}, Free: []string{"/issue"}}, Count: 45,
+	Envelope: prompt.Envelope{Fixed: []prompt.Value{{Pointer: "/label", JSON: `"broken link"`}}, Free: []string{"/issue"}}, Count: 45,
 }
 
 // On every usual screen, in both colours and without a script, each card shows all of itself, the arguments first, for whom it asks
@@ -94,25 +94,25 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	history(w)
-	plan, err := approvals.PlanGrants([]approvals.PlannedCall{plannedCall}, "r_8f2k", 0, time.Now())
+	plan, err := prompt.PlanGrants([]prompt.PlannedCall{plannedCall}, "r_8f2k", 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.ask(call(func(r *approvals.Request) { r.Run, r.Edit = "r_one", func(json.RawMessage) error { return nil } }))
-	var calls []*approvals.Request
+	w.ask(call(func(r *prompt.Request) { r.Run, r.Edit = "r_one", func(json.RawMessage) error { return nil } }))
+	var calls []*prompt.Request
 	for i := range 3 {
-		calls = append(calls, call(func(r *approvals.Request) {
+		calls = append(calls, call(func(r *prompt.Request) {
 			r.Call, r.Code, r.Plan = i+1, fmt.Sprintf("1%03x", i), plan
 			r.Args = json.RawMessage(fmt.Sprintf(`{"owner":"acme","repo":"web","title":"Broken link %d"}`, i+1))
 		}))
 	}
 	w.ask(calls...)
-	w.ask(call(func(r *approvals.Request) {
+	w.ask(call(func(r *prompt.Request) {
 		r.Server, r.Tool, r.Name, r.Rule, r.Risk, r.Run = "pay", "create", "pay__create", "big-payment", "high", "r_high"
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e","note":"` + strings.Repeat("all of this has to be read. ", 70) + `"}`)
 	}))
-	for _, scope := range []approvals.Scope{approvals.ForRun, approvals.ForTime} {
-		g, err := approvals.Draft(call(), scope, 0, time.Now())
+	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForTime} {
+		g, err := prompt.Draft(call(), scope, 0, time.Now())
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 type openAPI struct {
@@ -100,11 +100,11 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		o.check(t, path, "post", got)
 		return got
 	}
-	w.ask(call(func(r *approvals.Request) { r.Call = 2; r.Edit = func(json.RawMessage) error { return nil } }), call())
-	w.ask(call(func(r *approvals.Request) { r.Run, r.Risk = "r_a", "high" }))
-	w.ask(&approvals.Request{
-		Name: approvals.InquiryTool, Risk: "low", Principal: anna, Run: "r_z", Call: 9, Args: json.RawMessage(`{}`),
-		Inquiry: &approvals.Inquiry{Header: "Release", Question: "Which?", Options: []approvals.Option{{Label: "main"}, {Label: "stable"}}},
+	w.ask(call(func(r *prompt.Request) { r.Call = 2; r.Edit = func(json.RawMessage) error { return nil } }), call())
+	w.ask(call(func(r *prompt.Request) { r.Run, r.Risk = "r_a", "high" }))
+	w.ask(&prompt.Request{
+		Name: prompt.InquiryTool, Risk: "low", Principal: anna, Run: "r_z", Call: 9, Args: json.RawMessage(`{}`),
+		Inquiry: &prompt.Inquiry{Header: "Release", Question: "Which?", Options: []prompt.Option{{Label: "main"}, {Label: "stable"}}},
 	})
 	list := v.pending()
 	for i, a := range list {
@@ -135,7 +135,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	a := v.pending()[0]
 	post(in+"answer/propose", "/api/answer/propose", fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest))
 	answer(`"decision": "allow", "scope": "time", "length": "10m", "uses": 3, "wait": "1ms"`)
-	g, err := approvals.Draft(call(), approvals.ForTime, 0, time.Now())
+	g, err := prompt.Draft(call(), prompt.ForTime, 0, time.Now())
 	if err == nil {
 		err = w.grants.Give(t.Context(), g)
 	}
@@ -155,7 +155,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 		t.Helper()
 		o.check(t, path, strings.ToLower(method), w.byTokenOf(annasAnswers, method, under, body))
 	}
-	w.ask(of("anna"), of("anna", func(r *approvals.Request) { r.Call = 2; r.Risk = "high" }))
+	w.ask(of("anna"), of("anna", func(r *prompt.Request) { r.Call = 2; r.Risk = "high" }))
 	own := w.seenBy(annasAnswers)
 	byToken("/api/pending", "GET", "/api/pending", "")
 	byToken("/api/pending/{id}", "GET", "/api/pending/"+own[0].ID, "")

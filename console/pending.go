@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // An Asked is a question as front ends are told of it. All texts are rendered: they are made of visible characters.
@@ -44,12 +45,12 @@ type Asked struct {
 // An Offer is a way of saying yes. What is remembered is good for Uses calls, 0 being any number, and for Length; an answer may
 // bring other numbers, up to MostUses and Longest.
 type Offer struct {
-	Scope    approvals.Scope `json:"scope"`
-	Text     string          `json:"text"`
-	Uses     int             `json:"uses,omitempty"`
-	MostUses int             `json:"mostUses,omitempty"`
-	Length   string          `json:"length,omitempty"` // such as 5m0s
-	Longest  string          `json:"longest,omitempty"`
+	Scope    prompt.Scope `json:"scope"`
+	Text     string       `json:"text"`
+	Uses     int          `json:"uses,omitempty"`
+	MostUses int          `json:"mostUses,omitempty"`
+	Length   string       `json:"length,omitempty"` // such as 5m0s
+	Longest  string       `json:"longest,omitempty"`
 
 	Allows string `json:"-"` // the calls, without how many and until when
 	Ends   []end  `json:"-"` // that can be chosen
@@ -65,11 +66,11 @@ type end struct {
 
 // lengths are offered as the length of a grant, as far as the profile lets people choose them.
 var lengths = []time.Duration{
-	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, approvals.HardMax,
+	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, prompt.HardMax,
 }
 
 // offer describes a grant that can be given with a yes to r.
-func offer(r *approvals.Request, g *approvals.Grant) Offer {
+func offer(r *prompt.Request, g *prompt.Grant) Offer {
 	o := Offer{Scope: g.Scope, Text: g.Text(), Uses: g.Uses, MostUses: g.Scope.MostUses(), Allows: g.Allows()}
 	if o.MostUses == 0 {
 		return o // it is given as it is
@@ -107,7 +108,7 @@ type asked struct {
 	Why, Rule, SentTo string
 	RiskClass         string
 	RiskWords         string
-	request           *approvals.Request
+	request           *prompt.Request
 }
 
 // Yes are the words of the button that allows it.
@@ -124,9 +125,9 @@ type shownArgs struct {
 const wide, narrow, small = 72, 40, 92
 
 // showArgs sets the arguments of a call apart from the rest of the question.
-func showArgs(r *approvals.Request, full bool) shownArgs {
+func showArgs(r *prompt.Request, full bool) shownArgs {
 	part := func(width int) (args, notes []span) {
-		shown := approvals.Render(r, approvals.RenderOptions{Width: width, Color: true, Full: full, Reveal: full})
+		shown := prompt.Render(r, prompt.RenderOptions{Width: width, Color: true, Full: full, Reveal: full})
 		_, after, found := strings.Cut(shown.Text, shown.Arguments)
 		if !found || shown.Arguments == "" {
 			return spans(shown.Text), nil
@@ -193,20 +194,20 @@ func (c *Console) find(s *session, id string) *asked {
 
 func describe(o approvals.Open) *asked {
 	r := o.Request
-	full := approvals.Render(r, approvals.RenderOptions{Width: small})
+	full := prompt.Render(r, prompt.RenderOptions{Width: small})
 	a := &asked{
 		Asked: Asked{
 			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
-			Tool: approvals.Heading(r), Summary: approvals.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
+			Tool: prompt.Heading(r), Summary: prompt.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
 			NeedsCode: r.Risk.Grave(), MustSee: r.Risk.Grave() && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
-			Offers: []Offer{{Scope: approvals.Once, Text: r.Yes()}}, Inquiry: inquiryOf(r),
+			Offers: []Offer{{Scope: prompt.Once, Text: r.Yes()}}, Inquiry: inquiryOf(r),
 		},
 		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
 	}
 	if plain := r.Server + "." + r.Tool; plain != a.Tool && plain != "." && r.Inquiry == nil {
 		a.SentTo = "server " + word(r.Server) + ", tool " + word(r.Tool)
 	}
-	for _, g := range approvals.Offers(r, time.Now()) {
+	for _, g := range prompt.Offers(r, time.Now()) {
 		a.Offers = append(a.Offers, offer(r, g))
 	}
 	a.RiskClass, a.RiskWords = risk(string(r.Risk))
@@ -214,7 +215,7 @@ func describe(o approvals.Open) *asked {
 }
 
 // word is a short text from elsewhere, made visible.
-func word(s string) string { return approvals.Words(s) }
+func word(s string) string { return prompt.Words(s) }
 
 func risk(r string) (class, words string) {
 	switch r {
@@ -265,11 +266,11 @@ func groups(all []*asked) []*group {
 		// They come in any order, for they are asked at once.
 		slices.SortStableFunc(g.Asks, func(a, b *asked) int { return cmp.Compare(a.Call, b.Call) })
 		var ids []string
-		var calls []*approvals.Request
+		var calls []*prompt.Request
 		planned := 0
 		for _, a := range g.Asks {
 			ids, calls = append(ids, a.ID), append(calls, a.request)
-			if at := slices.IndexFunc(a.Offers, func(o Offer) bool { return o.Scope == approvals.ForPlan }); at >= 0 {
+			if at := slices.IndexFunc(a.Offers, func(o Offer) bool { return o.Scope == prompt.ForPlan }); at >= 0 {
 				g.Plan = a.Offers[at].Text
 				planned++
 			}
@@ -279,12 +280,12 @@ func groups(all []*asked) []*group {
 		}
 		g.Mark = strings.Join(ids, " ")
 		if g.Together() {
-			for i, row := range approvals.Rows(calls) {
+			for i, row := range prompt.Rows(calls) {
 				inRow := *g.Asks[i]
 				inRow.Summary, g.Asks[i] = row, &inRow
 			}
-			g.Wide = spans(approvals.RenderAll(calls, approvals.RenderOptions{Width: small, Color: true}).Text)
-			g.Narrow = spans(approvals.RenderAll(calls, approvals.RenderOptions{Width: narrow, Color: true}).Text)
+			g.Wide = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: small, Color: true}).Text)
+			g.Narrow = spans(prompt.RenderAll(calls, prompt.RenderOptions{Width: narrow, Color: true}).Text)
 		}
 	}
 	return list
@@ -363,7 +364,7 @@ func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) {
 		return
 	}
 	one := a.Asked
-	one.Text = approvals.Text(a.request, approvals.RenderOptions{Width: small, Full: true, Reveal: true})
+	one.Text = prompt.Text(a.request, prompt.RenderOptions{Width: small, Full: true, Reveal: true})
 	if one.Editable {
 		one.Args, one.Input = slices.Clone(a.request.Args), slices.Clone(a.request.Input)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -190,7 +190,7 @@ func formOf(x request, csrf string) string {
 func TestOtherRoutesDoNotWiden(t *testing.T) {
 	w := newWorld(t)
 	w.rules.anything = true
-	w.ask(call(), call(func(r *approvals.Request) { r.Call = 2 }))
+	w.ask(call(), call(func(r *prompt.Request) { r.Call = 2 }))
 	for path, power := range powers {
 		if power == widens {
 			continue
@@ -356,7 +356,7 @@ func TestAllOfAChangeIsShown(t *testing.T) {
 	t.Run("the arguments of a call whose rule is proposed", func(t *testing.T) {
 		w := newWorld(t)
 		args := `{"a":"` + strings.Repeat("x", 5000) + `","z":"evil"}`
-		answers := w.ask(call(func(r *approvals.Request) { r.Args = []byte(args) }))
+		answers := w.ask(call(func(r *prompt.Request) { r.Args = []byte(args) }))
 		v := w.login(anna)
 		a := v.pending()[0]
 		v.form("/answer/propose", "q="+a.ID+" "+a.Digest, "decision=allow propose:exact", "whole=1")

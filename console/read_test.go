@@ -7,7 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // On the page a call of high risk cannot be allowed before its whole text was on the screen, neither in the list nor
@@ -21,7 +21,7 @@ func TestAHighRiskIsReadToItsEndOnThePage(t *testing.T) {
 		b.do("log in", chromedp.Navigate(w.c.Link(anna)))
 		b.until("the page is there", `document.querySelector(".empty") !== null`)
 		script := strings.Repeat("make all; ", 200) + "rm -rf /end"
-		answers := w.ask(call(func(r *approvals.Request) {
+		answers := w.ask(call(func(r *prompt.Request) {
 			r.Risk, r.Args = "high", json.RawMessage(`{"script":"`+script+`"}`)
 		}))
 		if b.until("the question arrives", `document.querySelectorAll("article.ask").length === 1`); where == "itself" {

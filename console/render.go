@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -30,7 +30,7 @@ func parse() map[string]*template.Template {
 	functions := template.FuncMap{
 		"age": age, "clock": clock, "until": until, "zone": zone, "decider": decider, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"word": word, "lines": lines, "short": short, "json": func(raw json.RawMessage) []span { return lines(editable(raw)) },
-		"heading": func(name string) string { return approvals.Heading(&approvals.Request{Name: name}) },
+		"heading": func(name string) string { return prompt.Heading(&prompt.Request{Name: name}) },
 		"one":     func(v any, a *asked) askIn { return askIn{Page: v, Ask: a} },
 		"row":     func(v any, a *asked, atOnce bool) askIn { return askIn{Page: v, Ask: a, AtOnce: atOnce} },
 		"whole":   func(v any, a *asked) askIn { return askIn{Page: v, Ask: a, Whole: true} },
@@ -137,12 +137,12 @@ func readJSON(r *http.Request, to any) error {
 		return errors.New("the request cannot be read, or is too large")
 	}
 	if _, err := strictjson.Canonical(body); err != nil {
-		return errors.New("the request is not JSON that has one meaning: " + approvals.Words(err.Error()))
+		return errors.New("the request is not JSON that has one meaning: " + prompt.Words(err.Error()))
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return errors.New("the request is not what it should be: " + approvals.Words(err.Error()))
+		return errors.New("the request is not what it should be: " + prompt.Words(err.Error()))
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -16,9 +16,9 @@ import (
 func TestRowsOfABatchShowWhatVaries(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	var calls []*approvals.Request
+	var calls []*prompt.Request
 	for i, amount := range []string{"5.00", "9.00"} {
-		calls = append(calls, call(func(r *approvals.Request) {
+		calls = append(calls, call(func(r *prompt.Request) {
 			r.Call, r.Code = i+4, fmt.Sprintf("a00%d", i)
 			r.Args = json.RawMessage(`{"to":"supplier","amount":{"value":"` + amount + `","currency":"EUR"}}`)
 		}))

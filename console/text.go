@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // A span is a piece of text as a page shows it. html/template escapes it once more.
@@ -47,7 +47,7 @@ func visible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return ' ' <= r && r <= '~'
 	}
-	return unicode.IsGraphic(r) && approvals.Quote(string(r)) == `"`+string(r)+`"`
+	return unicode.IsGraphic(r) && prompt.Quote(string(r)) == `"`+string(r)+`"`
 }
 
 // lines shows a text of several lines as it is, with a mark in the place of each character that does not show.

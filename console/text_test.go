@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -67,9 +67,9 @@ func TestEveryHiddenCodePointIsVisible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &approvals.Request{Name: "a__b", Args: args, Risk: "high"}
-	got := joined(spans(approvals.Text(r, approvals.RenderOptions{Width: wide, Color: true})))
-	if got != approvals.Text(r, approvals.RenderOptions{Width: wide}) {
+	r := &prompt.Request{Name: "a__b", Args: args, Risk: "high"}
+	got := joined(spans(prompt.Text(r, prompt.RenderOptions{Width: wide, Color: true})))
+	if got != prompt.Text(r, prompt.RenderOptions{Width: wide}) {
 		t.Error("the page shows another text than the other channels")
 	}
 	for _, c := range got {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	risks "github.com/codemode-project/codemode/call"
 )
@@ -65,12 +66,12 @@ func (w *world) answeredBy(token string, a Answered) (Result, int) {
 	return result, got.code
 }
 
-func of(principal string, change ...func(*approvals.Request)) *approvals.Request {
-	return call(append([]func(*approvals.Request){func(r *approvals.Request) { r.Principal, r.Run = principal, "r_"+principal }}, change...)...)
+func of(principal string, change ...func(*prompt.Request)) *prompt.Request {
+	return call(append([]func(*prompt.Request){func(r *prompt.Request) { r.Principal, r.Run = principal, "r_"+principal }}, change...)...)
 }
 
-func risky(risk string) func(*approvals.Request) {
-	return func(r *approvals.Request) { r.Risk = risks.Risk(risk) }
+func risky(risk string) func(*prompt.Request) {
+	return func(r *prompt.Request) { r.Risk = risks.Risk(risk) }
 }
 
 // A token sees and answers what its principal may answer; everything else is as if it were not there.
@@ -150,7 +151,7 @@ func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 		if states := w.record.states(audit.Access); !slices.Contains(states, "refused eve") {
 			t.Errorf("%s: the record has %q", test.name, states)
 		}
-		said.Scope = approvals.ForRun
+		said.Scope = prompt.ForRun
 		if got, code := w.answeredBy(evesAnswers, said); code == 200 || got.OK {
 			t.Errorf("%s, for the run: %d %+v", test.name, code, got)
 		}
@@ -161,12 +162,12 @@ func TestATokenDoesNotApproveItsOwnCriticalCalls(t *testing.T) {
 func TestATokenIsNotThereForWhatItCannotApprove(t *testing.T) {
 	w := withTokens(t)
 	w.seenBy(annasAnswers)
-	got := w.desk.AskAll(t.Context(), []*approvals.Request{of("anna", risky("critical"))}, []approvals.Channel{w.queue}, approvals.Options{Timeout: 5 * time.Second})
+	got := w.desk.AskAll(t.Context(), []*prompt.Request{of("anna", risky("critical"))}, []approvals.Channel{w.queue}, approvals.Options{Timeout: 5 * time.Second})
 	if got[0].Allowed || got[0].Code == approvals.CodeTimeout {
 		t.Errorf("got %+v", got[0])
 	}
 	w.until("the question is gone", func() bool { return w.waiting() == 0 })
-	answers := w.ask(of("anna", risky("high"), func(r *approvals.Request) { r.Run = "r_other" }))
+	answers := w.ask(of("anna", risky("high"), func(r *prompt.Request) { r.Run = "r_other" }))
 	a := w.seenBy(annasAnswers)[0]
 	if got, code := w.answeredBy(annasAnswers, Answered{ID: a.ID, Digest: a.Digest, Decision: "deny"}); code != 200 {
 		t.Errorf("%d %+v", code, got)
@@ -177,7 +178,7 @@ func TestATokenIsNotThereForWhatItCannotApprove(t *testing.T) {
 // Where a profile wants somebody else to answer than who asked, a token is nobody else.
 func TestATokenIsNobodyElse(t *testing.T) {
 	w := withTokens(t)
-	go w.desk.AskAll(t.Context(), []*approvals.Request{of("anna")}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
+	go w.desk.AskAll(t.Context(), []*prompt.Request{of("anna")}, []approvals.Channel{w.queue, silent{}}, approvals.Options{Timeout: time.Minute, OtherOnly: true})
 	w.until("the call waits", func() bool { return w.waiting() == 1 })
 	a := w.seenBy(annasAnswers)[0]
 	for _, decision := range []string{"allow", "deny"} {
@@ -271,7 +272,7 @@ func TestATokenSeesTheRecordOfItsPrincipal(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := of(principal)
-		g, err := approvals.Draft(r, approvals.ForTime, 0, r.Time)
+		g, err := prompt.Draft(r, prompt.ForTime, 0, r.Time)
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}
@@ -331,7 +332,7 @@ func TestEventsOfATokenEndWithIt(t *testing.T) {
 		t.Fatalf("the stream says %+v, %t", got, ok)
 	}
 	gone.Store(true)
-	w.ask(of("anna", func(r *approvals.Request) { r.Call = 2 }))
+	w.ask(of("anna", func(r *prompt.Request) { r.Call = 2 }))
 	if got, ok := next(); ok {
 		t.Errorf("a token that is gone is told %+v", got)
 	}
@@ -343,7 +344,7 @@ func TestEventsOfATokenEndWithIt(t *testing.T) {
 // What was seen whole with a token counts for its next request, and for no other token.
 func TestATokenRemembersWhatWasSeenWhole(t *testing.T) {
 	w := withTokens(t)
-	long := func(r *approvals.Request) {
+	long := func(r *prompt.Request) {
 		r.Risk, r.Args = "high", json.RawMessage(fmt.Sprintf(`{"text": %q}`, strings.Repeat("lorem ipsum ", 2000)))
 	}
 	answers := w.ask(of("eve", long))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 )
 
@@ -14,7 +14,7 @@ const becameWait = 10 * time.Minute
 
 // Became waits until the record says how a call ended that a person allowed, and says it in a few words. It gives "" if
 // the record does not say so before ctx ends, or if there is no record. It is made for [approvals.Queue.Outcome].
-func (k *Recorder) Became(ctx context.Context, r *approvals.Request) string {
+func (k *Recorder) Became(ctx context.Context, r *prompt.Request) string {
 	if r.Run == "" {
 		return ""
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
@@ -313,7 +314,7 @@ func (k *Recorder) Late(l approvals.LateAnswer) {
 	ctx, cancel := context.WithTimeout(context.Background(), NoteWait)
 	defer cancel()
 	verdict := "refused"
-	if l.Reply.Decision == approvals.AllowOnce {
+	if l.Reply.Decision == prompt.AllowOnce {
 		verdict = "allowed"
 	}
 	r := l.Request
@@ -321,7 +322,7 @@ func (k *Recorder) Late(l approvals.LateAnswer) {
 		Time: time.Now(), Kind: hostfns.KindLate, Run: r.Run, Call: r.Call, Principal: r.Principal, Session: r.Session,
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: r.Server, Tool: r.Name, ToolDefinition: r.Definition,
 		Verdict: call.Ask.String(), Risk: string(r.Risk), Rule: r.Rule, DecidedBy: approvals.ByPerson, Channel: l.Channel, By: l.Reply.By, Waited: l.Took,
-		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: approvals.Words(l.Reply.Reason),
+		Reason: hostfns.KindLate, Detail: "it said " + verdict + ", and changes nothing", Words: prompt.Words(l.Reply.Reason),
 	})
 	if err != nil {
 		k.log.Error("a late answer could not be recorded", "run", r.Run, "call", r.Call, "error", err)

@@ -11,11 +11,12 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // askTool puts a model's question to a person. It approves nothing: what a
 // profile asks about is asked about all the same.
-const askTool = approvals.InquiryTool
+const askTool = prompt.InquiryTool
 
 // askSchema says no more than a model needs: every byte of it is read each time. What is too long is refused with the limit.
 var askSchema = json.RawMessage(`{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string"},` +

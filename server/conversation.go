@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // A conversation is one call of a tool as what serves it sees it: a client whose person can be asked, and that can be told how things
@@ -205,7 +206,7 @@ func (d *direct) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
 	case got.result != nil:
 		return got.result, nil
 	case err == nil:
-		return nil, approvals.ErrUnclear
+		return nil, prompt.ErrUnclear
 	}
 	return nil, err
 }

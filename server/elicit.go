@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // elicitation asks the person at the client that made one call, and lives as
@@ -22,17 +23,17 @@ func (e *elicitation) Name() string { return "elicitation" }
 func (e *elicitation) Inquires() bool { return true }
 
 // Ask puts one form to the client. It gives up with ctx, and with the call.
-func (e *elicitation) Ask(ctx context.Context, r *approvals.Request) (approvals.Reply, error) {
-	results, err := e.AskAll(ctx, []*approvals.Request{r})
+func (e *elicitation) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	results, err := e.AskAll(ctx, []*prompt.Request{r})
 	if err != nil {
-		return approvals.Reply{}, err
+		return prompt.Reply{}, err
 	}
 	return results[0].Reply, results[0].Err
 }
 
 // AskAll puts one form about several calls.
-func (e *elicitation) AskAll(ctx context.Context, calls []*approvals.Request) ([]approvals.Result, error) {
-	message, schema := approvals.FormAll(calls, approvals.StyleFor(e.request.ProtocolVersion()))
+func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+	message, schema := prompt.FormAll(calls, prompt.StyleFor(e.request.ProtocolVersion()))
 	f := &form{
 		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema},
 		about:  calls[0].Name, run: calls[0].Run, within: e.server.askTimeout(calls[0].Profile),
@@ -45,7 +46,7 @@ func (e *elicitation) AskAll(ctx context.Context, calls []*approvals.Request) ([
 	}
 	begun := time.Now()
 	f.late = func(r *mcp.ElicitResult) {
-		for i, result := range approvals.ReadFormAll(calls, r.Action, r.Content) {
+		for i, result := range prompt.ReadFormAll(calls, r.Action, r.Content) {
 			if result.Err == nil {
 				e.server.evaluator.LateAnswer(approvals.LateAnswer{Request: calls[i], Channel: e.Name(), Reply: result.Reply, Took: time.Since(begun)})
 			}
@@ -55,7 +56,7 @@ func (e *elicitation) AskAll(ctx context.Context, calls []*approvals.Request) ([
 	if err != nil {
 		return nil, err
 	}
-	return approvals.ReadFormAll(calls, got.Action, got.Content), nil
+	return prompt.ReadFormAll(calls, got.Action, got.Content), nil
 }
 
 // askTimeout is how long a question of a profile's run may be open, as far as the profile says.

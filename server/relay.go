@@ -13,7 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -107,14 +107,14 @@ const maxLines = 20
 // questionText says who asks, and then the upstream's words, escaped.
 func questionText(q *upstream.Question) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The server %s asks. This is its own question, not one of codemode: answering it allows no call, and the answer goes to that server.\n\n", approvals.Quote(q.Server))
+	fmt.Fprintf(&b, "The server %s asks. This is its own question, not one of codemode: answering it allows no call, and the answer goes to that server.\n\n", prompt.Quote(q.Server))
 	lines := strings.Split(strings.TrimSpace(q.Message), "\n")
 	for i, line := range lines {
 		if i == maxLines {
 			fmt.Fprintf(&b, "(%d more lines)\n", len(lines)-i)
 			break
 		}
-		b.WriteString(approvals.Words(line) + "\n")
+		b.WriteString(prompt.Words(line) + "\n")
 	}
 	return b.String()
 }
@@ -160,7 +160,7 @@ func (c *conversation) progress(tool string, progress, total float64, message st
 		text += fmt.Sprintf(" of %v", total)
 	}
 	if message != "" {
-		text += ": " + approvals.Words(message)
+		text += ": " + prompt.Words(message)
 	}
 	for {
 		select {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 )
 
 // responderChannel is what answers from codemode approvals are called in the record and in "channels" of a profile.
@@ -32,8 +33,8 @@ func (s *setting) awaitResponders(log *slog.Logger) (stop func()) {
 		queue.May, queue.Where = s.mayAnswer(), `with "codemode approvals" in a terminal`
 		s.summoner = newSummoner(state, log)
 		queue.Summon, queue.Outcome, queue.Expects = s.summoner.summon, s.summoner.outcome, s.summoner.expects
-		var l *approvals.Listener
-		if l, err = approvals.Listen(socketFolder(state), queue, principal(), log); err == nil {
+		var l *terminal.Listener
+		if l, err = terminal.Listen(socketFolder(state), queue, principal(), log); err == nil {
 			s.channels = append(s.channels, queue)
 			return func() { l.Close() }
 		}
@@ -102,7 +103,7 @@ func respondHere(ctx context.Context, s streams, set *setting, leave bool) error
 		return usage(err)
 	}
 	dir := socketFolder(state)
-	if err := approvals.PrivateDir(dir); err != nil {
+	if err := terminal.PrivateDir(dir); err != nil {
 		return usage(fmt.Errorf("looking for questions: %w", err))
 	}
 	screen := newScreen()
@@ -134,14 +135,14 @@ type follower struct {
 // A link is the connection to one process that asks.
 type link struct {
 	path string
-	say  func(approvals.Said) error
+	say  func(terminal.Said) error
 	end  func() error
 }
 
 type (
 	toldMsg struct {
 		from *link
-		told *approvals.Told
+		told *terminal.Told
 	}
 	goneMsg    struct{ from *link }
 	problemMsg struct{ text string }
@@ -154,18 +155,18 @@ const lookEvery = 300 * time.Millisecond
 func (f *follower) follow(ctx context.Context) {
 	wrong := map[string]bool{} // what was complained of
 	for ctx.Err() == nil {
-		for _, path := range approvals.Sockets(f.dir) {
+		for _, path := range terminal.Sockets(f.dir) {
 			f.mu.Lock()
 			known := f.links[path] != nil
 			f.mu.Unlock()
 			if known {
 				continue
 			}
-			r, err := approvals.Respond(ctx, path)
+			r, err := terminal.Respond(ctx, path)
 			switch {
 			case err == nil:
 				f.take(path, r)
-			case errors.Is(err, approvals.ErrUnsafe) && !wrong[path]:
+			case errors.Is(err, terminal.ErrUnsafe) && !wrong[path]:
 				wrong[path] = true
 				f.tell(problemMsg{err.Error()})
 			}
@@ -183,12 +184,12 @@ func (f *follower) follow(ctx context.Context) {
 	f.wg.Wait()
 }
 
-func (f *follower) take(path string, r *approvals.Responder) {
+func (f *follower) take(path string, r *terminal.Responder) {
 	l := &link{path: path, say: r.Say, end: r.Close}
 	f.mu.Lock()
 	f.links[path] = l
 	f.mu.Unlock()
-	f.tell(toldMsg{l, &approvals.Told{Kind: "hello"}})
+	f.tell(toldMsg{l, &terminal.Told{Kind: "hello"}})
 	f.wg.Go(func() {
 		for {
 			told, err := r.Next()

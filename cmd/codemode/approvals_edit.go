@@ -13,7 +13,7 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -98,7 +98,7 @@ func (s *approvalsScreen) sendDraft(it item) {
 		return
 	}
 	s.edited = true
-	s.allow(it, approvals.Said{Args: []byte(draft)})
+	s.allow(it, terminal.Said{Args: []byte(draft)})
 }
 
 // jsonProblem says where a text is not JSON, and what is wrong there.

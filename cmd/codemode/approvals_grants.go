@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -111,7 +112,7 @@ func revoke(ctx context.Context, s streams, r *reading, ids []string) error {
 	}
 	var entries []audit.Entry
 	for _, id := range ids {
-		at := slices.IndexFunc(all, func(g *approvals.Grant) bool { return g.ID == id })
+		at := slices.IndexFunc(all, func(g *prompt.Grant) bool { return g.ID == id })
 		gone := approvals.ErrTaken
 		if at >= 0 {
 			gone = keeper.Revoke(ctx, id)
@@ -139,7 +140,7 @@ func revoke(ctx context.Context, s streams, r *reading, ids []string) error {
 }
 
 // revoked is the entry of a grant that somebody took back.
-func revoked(g *approvals.Grant, by, channel string) audit.Entry {
+func revoked(g *prompt.Grant, by, channel string) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server, Tool: g.Name, Client: channel,
 		DecidedBy: &audit.DecidedBy{How: approvals.ByPerson, Channel: channel, Principal: by, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/approvals"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -40,10 +41,10 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := approvals.Draft(&approvals.Request{
+	g, err := prompt.Draft(&prompt.Request{
 		Name: "fs__write", Principal: "local:anna", Risk: call.Medium, Args: json.RawMessage(`{"path":"/a"}`),
-		Terms: approvals.Terms{Scopes: []approvals.Scope{approvals.ForTime}, Pointers: []string{"/path"}},
-	}, approvals.ForTime, 0, time.Now())
+		Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForTime}, Pointers: []string{"/path"}},
+	}, prompt.ForTime, 0, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // replies are what can be answered to a question of a program. Nothing is chosen by itself.
-func (s *approvalsScreen) replies(q *approvals.Inquiry) []option {
+func (s *approvalsScreen) replies(q *prompt.Inquiry) []option {
 	all := []option{{text: "Do not answer", kind: "decline"}}
 	for i, o := range q.Options {
 		text, kind := visible.Line(o.Label), "choose"
@@ -39,9 +40,9 @@ func (s *approvalsScreen) replies(q *approvals.Inquiry) []option {
 func (s *approvalsScreen) reply(it item, o option) {
 	switch o.kind {
 	case "decline":
-		s.send(it, approvals.Said{})
+		s.send(it, terminal.Said{})
 	case "choose":
-		s.send(it, approvals.Said{Yes: true, Selected: []int{o.n}})
+		s.send(it, terminal.Said{Yes: true, Selected: []int{o.n}})
 	case "tick":
 		if s.ticked[o.n] {
 			delete(s.ticked, o.n)
@@ -55,7 +56,7 @@ func (s *approvalsScreen) reply(it item, o option) {
 			s.notice = "Nothing is ticked yet."
 			return
 		}
-		s.send(it, approvals.Said{Yes: true, Selected: slices.Sorted(maps.Keys(s.ticked))})
+		s.send(it, terminal.Said{Yes: true, Selected: slices.Sorted(maps.Keys(s.ticked))})
 	}
 }
 
@@ -65,7 +66,7 @@ func (s *approvalsScreen) wrote(it item) {
 		s.notice = "Nothing is written yet."
 		return
 	}
-	s.send(it, approvals.Said{Yes: true, Text: s.typed, Selected: slices.Sorted(maps.Keys(s.ticked))})
+	s.send(it, terminal.Said{Yes: true, Text: s.typed, Selected: slices.Sorted(maps.Keys(s.ticked))})
 }
 
 // tail is the end of a line that is being written, as far as there is room.

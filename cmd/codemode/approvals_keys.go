@@ -6,7 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -96,7 +97,7 @@ func (s *approvalsScreen) back(id string) {
 type option struct {
 	text string
 	kind string // deny, reason, allow or edit; of a program's question decline, choose, tick, write or send
-	approvals.Offer
+	terminal.Offer
 	n int // of the option of a program's question
 }
 
@@ -133,10 +134,10 @@ func (s *approvalsScreen) together(it item) []option {
 	}
 	all := []option{
 		{text: "Refuse " + which, kind: "deny"}, {text: "Refuse " + which + ", and say why", kind: "reason"},
-		{text: "Allow " + which + ", once each", kind: "allow", Offer: approvals.Offer{Scope: approvals.Once}},
+		{text: "Allow " + which + ", once each", kind: "allow", Offer: terminal.Offer{Scope: prompt.Once}},
 	}
 	if plan != "" {
-		all = append(all, option{text: plan, kind: "allow", Offer: approvals.Offer{Scope: approvals.ForPlan}})
+		all = append(all, option{text: plan, kind: "allow", Offer: terminal.Offer{Scope: prompt.ForPlan}})
 	}
 	return all
 }
@@ -165,7 +166,7 @@ func (s *approvalsScreen) pick(key string) tea.Cmd {
 	case "enter":
 		switch o.kind {
 		case "deny":
-			s.send(it, approvals.Said{})
+			s.send(it, terminal.Said{})
 		case "reason":
 			s.enter(reasoning)
 		case "edit":
@@ -174,7 +175,7 @@ func (s *approvalsScreen) pick(key string) tea.Cmd {
 			}
 		case "allow":
 			if s.seenEnough(it, o) {
-				s.allow(it, approvals.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
+				s.allow(it, terminal.Said{Scope: o.Scope, Uses: s.uses, Length: s.length})
 			}
 		default:
 			s.reply(it, o)
@@ -185,12 +186,12 @@ func (s *approvalsScreen) pick(key string) tea.Cmd {
 
 // limited reports whether a person may choose how far a yes goes.
 func (o option) limited() bool {
-	return o.kind == "allow" && o.Scope != "" && o.Scope != approvals.Once && o.Scope != approvals.ForPlan
+	return o.kind == "allow" && o.Scope != "" && o.Scope != prompt.Once && o.Scope != prompt.ForPlan
 }
 
 // limit gives the yes that was chosen, for as many calls and as long as was typed.
 func (s *approvalsScreen) limit(it item) {
-	uses, length, err := approvals.ReadLimits(s.typed)
+	uses, length, err := prompt.ReadLimits(s.typed)
 	if err != nil {
 		s.notice, s.typed = err.Error()+".", ""
 		return
@@ -201,7 +202,7 @@ func (s *approvalsScreen) limit(it item) {
 		return
 	}
 	s.uses, s.length = uses, length
-	s.allow(it, approvals.Said{Scope: o.Scope, Uses: uses, Length: length})
+	s.allow(it, terminal.Said{Scope: o.Scope, Uses: uses, Length: length})
 }
 
 // seenEnough reports whether a yes may be given. All of a call of high risk, of a plan and of a batch has to have been
@@ -211,7 +212,7 @@ func (s *approvalsScreen) seenEnough(it item, o option) bool {
 	switch {
 	case !it.batch && it.one().Code != "":
 		why = "A call of this risk has to be seen whole before it is allowed"
-	case o.Scope == approvals.ForPlan:
+	case o.Scope == prompt.ForPlan:
 		why = "A plan has to be seen whole before it is allowed"
 	case it.batch:
 		why = "All calls have to be seen before they are allowed"
@@ -224,7 +225,7 @@ func (s *approvalsScreen) seenEnough(it item, o option) bool {
 		s.notice = why + ": here it is. Page down to its end, and choose again."
 		return false
 	}
-	at, left := s.unseen(it, it.batch && o.Scope != approvals.ForPlan)
+	at, left := s.unseen(it, it.batch && o.Scope != prompt.ForPlan)
 	if left == 0 {
 		return true
 	}
@@ -234,7 +235,7 @@ func (s *approvalsScreen) seenEnough(it item, o option) bool {
 }
 
 // allow sends a yes, or asks for the code that it needs first.
-func (s *approvalsScreen) allow(it item, said approvals.Said) {
+func (s *approvalsScreen) allow(it item, said terminal.Said) {
 	said.Yes = true
 	if !it.batch && it.one().Code != "" {
 		s.enter(coding)
@@ -257,7 +258,7 @@ func (s *approvalsScreen) typing(k tea.KeyPressMsg) {
 	case "enter":
 		switch s.mode {
 		case reasoning:
-			s.send(it, approvals.Said{Reason: s.typed})
+			s.send(it, terminal.Said{Reason: s.typed})
 		case writing:
 			s.wrote(it)
 		case limiting:
@@ -272,9 +273,9 @@ func (s *approvalsScreen) typing(k tea.KeyPressMsg) {
 
 // write adds to what is typed.
 func (s *approvalsScreen) write(text string) {
-	most := approvals.MaxWords
+	most := prompt.MaxWords
 	if s.mode == writing {
-		most = approvals.MaxAnswer
+		most = prompt.MaxAnswer
 	}
 	for _, r := range text {
 		if len([]rune(s.typed)) < most && visible.Rune(r) {
@@ -307,7 +308,7 @@ func (s *approvalsScreen) coded(it item) {
 		s.typed = ""
 		return
 	}
-	said := approvals.Said{Yes: true, Code: s.typed}
+	said := terminal.Said{Yes: true, Code: s.typed}
 	if s.edited {
 		said.Args = []byte(s.drafts[w.ID])
 	} else {
@@ -317,7 +318,7 @@ func (s *approvalsScreen) coded(it item) {
 }
 
 // send answers the calls of an item, and goes back to the list.
-func (s *approvalsScreen) send(it item, said approvals.Said) {
+func (s *approvalsScreen) send(it item, said terminal.Said) {
 	o := &outcome{verb: verbRefused, what: it.row, state: map[string]string{}}
 	switch {
 	case !it.batch && it.one().Inquiry != nil && said.Yes:

@@ -11,7 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -38,8 +39,8 @@ func (p *typist) shows(parts ...string) {
 }
 
 // pays is a question about a payment, as package approvals describes it for a screen of that width.
-func pays(n, width int, change ...func(*approvals.Request)) approvals.Asked {
-	r := &approvals.Request{
+func pays(n, width int, change ...func(*prompt.Request)) terminal.Asked {
+	r := &prompt.Request{
 		Server: "pay", Tool: "create", Name: "pay__create", Profile: "supervised", Rule: "payments", Risk: call.Medium,
 		Reasons: []string{"money leaves the account, and nobody can take it back from whoever has it then"},
 		Args:    json.RawMessage(fmt.Sprintf(`{"to":"supplier %d","amount":{"value":"%d.00","currency":"EUR"}}`, n, n)),
@@ -50,14 +51,14 @@ func pays(n, width int, change ...func(*approvals.Request)) approvals.Asked {
 		c(r)
 	}
 	a := asked(n)
-	a.Text = approvals.Text(r, approvals.RenderOptions{Width: width - 1})
-	a.Summary, a.Heading, a.Risk = approvals.Summary(r), approvals.Heading(r), string(r.Risk)
+	a.Text = prompt.Text(r, prompt.RenderOptions{Width: width - 1})
+	a.Summary, a.Heading, a.Risk = prompt.Summary(r), prompt.Heading(r), string(r.Risk)
 	if r.Risk == call.High {
 		a.Code = r.Code
 	}
 	a.Args = r.Args
 	forTime := "Allow pay.create with exactly these arguments for 5 minutes, as often as programs of yours ask for it"
-	a.Offers = append(a.Offers, approvals.Offer{Scope: approvals.ForTime, Text: forTime})
+	a.Offers = append(a.Offers, terminal.Offer{Scope: prompt.ForTime, Text: forTime})
 	return a
 }
 
@@ -65,7 +66,7 @@ func pays(n, width int, change ...func(*approvals.Request)) approvals.Asked {
 func TestAnswersLeaveTheArgumentsInView(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprint(size.Width, "x", size.Height), func(t *testing.T) {
-			var five []approvals.Asked
+			var five []terminal.Asked
 			until := time.Date(2026, 11, 21, 12, 4, 0, 0, time.UTC)
 			for n := range 5 {
 				q := pays(n+1, size.Width)
@@ -95,7 +96,7 @@ func TestWhatIsAllowedWasSeenToItsEnd(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprint(size.Width, "x", size.Height), func(t *testing.T) {
 			script := "echo start; " + strings.Repeat("make all; ", 199) + "rm -rf /end"
-			grave := pays(1, size.Width, func(r *approvals.Request) {
+			grave := pays(1, size.Width, func(r *prompt.Request) {
 				r.Risk, r.Args = call.High, json.RawMessage(`{"script":"`+script+`"}`)
 			})
 			open := func() *typist {
@@ -142,8 +143,8 @@ func TestWhatIsAllowedWasSeenToItsEnd(t *testing.T) {
 }
 
 // batch makes questions one batch, with a table and a row for each.
-func batch(calls ...approvals.Asked) approvals.Batch {
-	b := approvals.Batch{ID: "run r1", Whole: true}
+func batch(calls ...terminal.Asked) terminal.Batch {
+	b := terminal.Batch{ID: "run r1", Whole: true}
 	b.Text = "A program asks to make these calls.\n\n    calls: pay.create\n    arguments that are the same in all: none\n"
 	for _, c := range calls {
 		row := "call " + c.ID[1:] + ", code a00" + c.ID[1:] + `: to: "supplier ` + c.ID[1:] + `"`
@@ -152,15 +153,15 @@ func batch(calls ...approvals.Asked) approvals.Batch {
 	return b
 }
 
-func (p *typist) together(calls ...approvals.Asked) {
-	told := &approvals.Told{Kind: "pending", Calls: calls, Batches: []approvals.Batch{batch(calls...)}}
+func (p *typist) together(calls ...terminal.Asked) {
+	told := &terminal.Told{Kind: "pending", Calls: calls, Batches: []terminal.Batch{batch(calls...)}}
 	p.screen.Update(toldMsg{p.link, told})
 }
 
 // The calls of one program are answered together, or some of them, or each by itself; and the answer is to what was
 // read.
 func TestABatchIsAnsweredTogether(t *testing.T) {
-	five := func() (calls []approvals.Asked) {
+	five := func() (calls []terminal.Asked) {
 		for n := range 5 {
 			calls = append(calls, pays(n+1, 80))
 		}
@@ -216,7 +217,7 @@ func TestABatchIsAnsweredTogether(t *testing.T) {
 	p.shows("The calls of this batch are not what they were.")
 
 	p = newTypist(t)
-	var fifty []approvals.Asked
+	var fifty []terminal.Asked
 	for n := range 50 {
 		fifty = append(fifty, pays(n+1, 80))
 	}
@@ -232,16 +233,16 @@ func TestABatchIsAnsweredTogether(t *testing.T) {
 	if len(p.said) != 50 {
 		t.Errorf("%d answers", len(p.said))
 	}
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "answered", ID: "q1"}})
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "outcome", ID: "q1", Text: "done in 3ms"}})
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "answered", ID: "q2", Error: "somebody else was faster"}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q1"}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "outcome", ID: "q1", Text: "done in 3ms"}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q2", Error: "somebody else was faster"}})
 	p.shows("Allowed, 1 done, 1 not taken: somebody else was", "50 calls")
 }
 
 // After an answer the screen says what became of it.
 func TestTheOutcomeOfAnAnswerIsShown(t *testing.T) {
 	told := func(p *typist, kind, text, wrong string) {
-		p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: kind, ID: "q1", Text: text, Error: wrong}})
+		p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: kind, ID: "q1", Text: text, Error: wrong}})
 	}
 	p := newTypist(t, pays(1, 100), pays(2, 100))
 	p.press("enter", "down", "down", "enter")
@@ -277,7 +278,7 @@ func TestTheOutcomeOfAnAnswerIsShown(t *testing.T) {
 // The line of the chosen question stays where it is on the screen, and the choice goes on with what came behind an
 // answer.
 func TestTheSelectionStays(t *testing.T) {
-	var many []approvals.Asked
+	var many []terminal.Asked
 	for n := range 30 {
 		many = append(many, pays(n+1, 80))
 	}
@@ -296,7 +297,7 @@ func TestTheSelectionStays(t *testing.T) {
 		}
 	}
 	chosen := p.screen.chosen
-	p.pending(slices.DeleteFunc(slices.Clone(many), func(a approvals.Asked) bool { return a.ID == chosen })...)
+	p.pending(slices.DeleteFunc(slices.Clone(many), func(a terminal.Asked) bool { return a.ID == chosen })...)
 	if want := "q6"; chosen != "q5" || p.screen.chosen != want || line() != at {
 		t.Errorf("behind %s comes %s in line %d, want %s in line %d:\n%s", chosen, p.screen.chosen, line(), want, at, p.plainly())
 	}
@@ -324,13 +325,13 @@ func TestArgumentsAreChangedOnTheScreen(t *testing.T) {
 		if len(p.said) != 1 || !p.said[0].Yes || p.said[0].Digest != "d1" || compact(t, p.said[0].Args) != want {
 			t.Fatalf("said %+v, want %s\n%s", p.said, want, p.plainly())
 		}
-		p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "answered", ID: "q1", Error: "/amount/value: the profile denies more than 90"}})
+		p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q1", Error: "/amount/value: the profile denies more than 90"}})
 		p.shows("Not taken: /amount/value: the profile denies more than 90", `"value": "91.00"`)
 		p.press("backspace", "8", "ctrl+s")
 		if want := strings.Replace(want, "91", "81", 1); len(p.said) != 2 || compact(t, p.said[1].Args) != want {
 			t.Errorf("said %+v, want %s", p.said, want)
 		}
-		p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "answered", ID: "q1"}})
+		p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q1"}})
 		p.pending(pays(2, size.Width))
 		p.shows("Allowed with changes, not done yet: pay.create")
 	}
@@ -358,7 +359,7 @@ func compact(t *testing.T, args json.RawMessage) string {
 
 // Changed arguments of a high risk need what the call itself would: that it was seen, and its code.
 func TestChangedArgumentsOfAHighRiskNeedTheCode(t *testing.T) {
-	p := newTypist(t, pays(1, 100, func(r *approvals.Request) { r.Risk = call.High }))
+	p := newTypist(t, pays(1, 100, func(r *prompt.Request) { r.Risk = call.High }))
 	p.press("enter", "down", "down", "down", "down", "down", "enter", "down", "end", "left", "left", "x", "ctrl+s")
 	p.shows("Type the code of this question, a001, to choose: your arguments")
 	if len(p.said) != 0 {
@@ -372,7 +373,7 @@ func TestChangedArgumentsOfAHighRiskNeedTheCode(t *testing.T) {
 
 // Characters that do not show are escaped where arguments are changed, and what is sent means the same.
 func TestTheEditorShowsWhatDoesNotShow(t *testing.T) {
-	p := newTypist(t, pays(1, 100, func(r *approvals.Request) {
+	p := newTypist(t, pays(1, 100, func(r *prompt.Request) {
 		r.Args = json.RawMessage("{\"to\":\"a\u202eb\u00ad\",\"n\":12345678901234567890}")
 	}))
 	p.press("enter", "down", "down", "down", "down", "down", "enter")
@@ -402,7 +403,7 @@ func TestArgumentsAreChangedInAnEditorOfOnesOwn(t *testing.T) {
 	if len(p.said) != 1 || string(p.said[0].Args) != `{"to":"b"}` || !p.said[0].Yes {
 		t.Errorf("said %+v", p.said)
 	}
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "answered", ID: "q1", Error: "no"}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q1", Error: "no"}})
 	if p.shows("Not taken: no", "> Go on changing the arguments"); p.screen.drafts["q1"] != `{"to":"b"}` {
 		t.Errorf("drafts %v", p.screen.drafts)
 	}

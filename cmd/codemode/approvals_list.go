@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -56,7 +56,7 @@ func single(w waiting, row, in string) item {
 }
 
 // batchOf is the batch that a question belongs to, with its calls; nil if there is none.
-func (s *approvalsScreen) batchOf(w waiting) (*approvals.Batch, []waiting) {
+func (s *approvalsScreen) batchOf(w waiting) (*terminal.Batch, []waiting) {
 	for _, b := range s.batches[w.from] {
 		if !slices.Contains(b.IDs, w.ID) || len(b.Rows) != len(b.IDs) {
 			continue
@@ -155,7 +155,7 @@ const (
 )
 
 // answered notes that an answer was taken, or why not.
-func (s *approvalsScreen) answered(t *approvals.Told) {
+func (s *approvalsScreen) answered(t *terminal.Told) {
 	delete(s.sent, t.ID)
 	state := stateTaken
 	if t.Error != "" {
@@ -169,7 +169,7 @@ func (s *approvalsScreen) answered(t *approvals.Told) {
 }
 
 // ended notes what became of a call that was allowed here.
-func (s *approvalsScreen) ended(t *approvals.Told) { s.note(t.ID, visible.Line(t.Text)) }
+func (s *approvalsScreen) ended(t *terminal.Told) { s.note(t.ID, visible.Line(t.Text)) }
 
 func (s *approvalsScreen) note(id, state string) {
 	for _, o := range slices.Backward(s.outcomes) {

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
 // outcome waits until the record says how a call ended that a person allowed, and says it in a few words.
-func (s *summoner) outcome(ctx context.Context, r *approvals.Request) string {
+func (s *summoner) outcome(ctx context.Context, r *prompt.Request) string {
 	s.mu.Lock()
 	e := s.evaluator
 	s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -21,7 +21,7 @@ type approvalsScreen struct {
 	width, height int
 	links         map[*link]bool
 	told          []waiting // by every process; several may tell of one question
-	batches       map[*link][]approvals.Batch
+	batches       map[*link][]terminal.Batch
 	waiting       []waiting // each question once
 	items         []item    // what can be chosen
 	chosen        string    // ID of an item
@@ -82,13 +82,13 @@ const settle = 400 * time.Millisecond
 
 // A waiting is a question and where it comes from.
 type waiting struct {
-	approvals.Asked
+	terminal.Asked
 	from *link
 }
 
 func newScreen() *approvalsScreen {
 	return &approvalsScreen{
-		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]approvals.Batch{}, whole: map[string]string{},
+		width: 80, height: 24, links: map[*link]bool{}, batches: map[*link][]terminal.Batch{}, whole: map[string]string{},
 		read: map[string]*seenText{}, marked: map[string]bool{}, ticked: map[int]bool{}, drafts: map[string]string{},
 		sent: map[string]bool{}, now: time.Now, env: os.Getenv,
 	}
@@ -125,7 +125,7 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.light = !msg.IsDark()
 	case goneMsg:
 		delete(s.links, msg.from)
-		s.replace(msg.from, &approvals.Told{})
+		s.replace(msg.from, &terminal.Told{})
 	case problemMsg:
 		s.notice = visible.Line(msg.text)
 	case editedMsg:
@@ -147,7 +147,7 @@ func (s *approvalsScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (s *approvalsScreen) resize(width, height int) {
 	s.width, s.height = width, height
 	for l := range s.links {
-		s.say(l, approvals.Said{Kind: "width", Width: s.width - 1})
+		s.say(l, terminal.Said{Kind: "width", Width: s.width - 1})
 	}
 	for _, it := range s.items {
 		if s.whole[it.id] != "" {
@@ -159,11 +159,11 @@ func (s *approvalsScreen) resize(width, height int) {
 	}
 }
 
-func (s *approvalsScreen) take(from *link, t *approvals.Told) {
+func (s *approvalsScreen) take(from *link, t *terminal.Told) {
 	switch t.Kind {
 	case "hello":
 		s.links[from] = true
-		s.say(from, approvals.Said{Kind: "width", Width: s.width - 1})
+		s.say(from, terminal.Said{Kind: "width", Width: s.width - 1})
 	case "pending":
 		s.replace(from, t)
 	case "shown":
@@ -180,7 +180,7 @@ func (s *approvalsScreen) take(from *link, t *approvals.Told) {
 }
 
 // replace takes in what waits at a process now.
-func (s *approvalsScreen) replace(from *link, t *approvals.Told) {
+func (s *approvalsScreen) replace(from *link, t *terminal.Told) {
 	s.told = slices.DeleteFunc(s.told, func(w waiting) bool { return w.from == from })
 	for _, c := range t.Calls {
 		s.told = append(s.told, waiting{c, from})
@@ -263,7 +263,7 @@ func (s *approvalsScreen) enter(m mode) {
 	}
 }
 
-func (s *approvalsScreen) say(to *link, said approvals.Said) bool {
+func (s *approvalsScreen) say(to *link, said terminal.Said) bool {
 	err := to.say(said)
 	if err != nil {
 		s.notice = "Not sent: " + visible.Line(err.Error())
@@ -273,7 +273,7 @@ func (s *approvalsScreen) say(to *link, said approvals.Said) bool {
 
 // show asks for an item whole.
 func (s *approvalsScreen) show(it item) {
-	said := approvals.Said{Kind: "show", ID: it.id}
+	said := terminal.Said{Kind: "show", ID: it.id}
 	if it.batch {
 		for _, w := range it.calls {
 			said.IDs = append(said.IDs, w.ID)

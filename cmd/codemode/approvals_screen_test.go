@@ -12,7 +12,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/approvals/terminal"
 )
 
 // A seat at a screen whose keys are pressed by a test, a second after the other.
@@ -20,28 +21,28 @@ type typist struct {
 	t      *testing.T
 	screen *approvalsScreen
 	link   *link
-	said   []approvals.Said
+	said   []terminal.Said
 	fails  error
 	clock  time.Time
 }
 
-func newTypist(t *testing.T, calls ...approvals.Asked) *typist {
+func newTypist(t *testing.T, calls ...terminal.Asked) *typist {
 	p := &typist{t: t, screen: newScreen(), clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	p.screen.now, p.screen.env = func() time.Time { return p.clock }, func(string) string { return "" }
-	p.link = &link{say: func(s approvals.Said) error {
+	p.link = &link{say: func(s terminal.Said) error {
 		if s.Kind != "width" {
 			p.said = append(p.said, s)
 		}
 		return p.fails
 	}}
 	p.screen.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "hello"}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "hello"}})
 	p.pending(calls...)
 	return p
 }
 
-func (p *typist) pending(calls ...approvals.Asked) {
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "pending", Calls: calls}})
+func (p *typist) pending(calls ...terminal.Asked) {
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "pending", Calls: calls}})
 }
 
 var named = map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "left": tea.KeyLeft, "end": tea.KeyEnd, "backspace": tea.KeyBackspace}
@@ -73,12 +74,12 @@ func (p *typist) press(keys ...string) bool {
 }
 
 // asked is a question about number n.
-func asked(n int, change ...func(*approvals.Asked)) approvals.Asked {
-	a := approvals.Asked{
+func asked(n int, change ...func(*terminal.Asked)) terminal.Asked {
+	a := terminal.Asked{
 		ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n), Heading: fmt.Sprintf("fs.write%d", n), Summary: fmt.Sprintf("fs.write%d path: \"/data/%d\"", n, n),
 		Text: fmt.Sprintf("A program asks to make this call.\n\n    fs.write%d\n    risk      medium\n", n), Risk: "medium", Whole: true,
 		Since:  time.Date(2026, 11, 21, 11, 59, n, 0, time.UTC),
-		Offers: []approvals.Offer{{Scope: approvals.Once, Text: "Allow this call"}, {Scope: approvals.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
+		Offers: []terminal.Offer{{Scope: prompt.Once, Text: "Allow this call"}, {Scope: prompt.ForRun, Text: "Allow fs.write with any arguments for this run, at most 50 times"}},
 	}
 	for _, c := range change {
 		c(&a)
@@ -87,76 +88,76 @@ func asked(n int, change ...func(*approvals.Asked)) approvals.Asked {
 }
 
 // wonders makes a question one of a program.
-func wonders(multiple, freeText bool) func(*approvals.Asked) {
-	return func(a *approvals.Asked) {
-		a.Offers, a.Inquiry = nil, &approvals.Inquiry{Question: "Which?", Options: []approvals.Option{{Label: "a"}, {Label: "b"}}, Multiple: multiple, FreeText: freeText}
+func wonders(multiple, freeText bool) func(*terminal.Asked) {
+	return func(a *terminal.Asked) {
+		a.Offers, a.Inquiry = nil, &prompt.Inquiry{Question: "Which?", Options: []prompt.Option{{Label: "a"}, {Label: "b"}}, Multiple: multiple, FreeText: freeText}
 	}
 }
 
 // plan offers a plan that takes so many lines.
-func plan(lines int) func(*approvals.Asked) {
-	return func(a *approvals.Asked) {
+func plan(lines int) func(*terminal.Asked) {
+	return func(a *terminal.Asked) {
 		a.Text += strings.Repeat("    fs.write\n", lines)
-		a.Offers = append(a.Offers, approvals.Offer{Scope: approvals.ForPlan, Text: "Allow this and the plan"})
+		a.Offers = append(a.Offers, terminal.Offer{Scope: prompt.ForPlan, Text: "Allow this and the plan"})
 	}
 }
 
-func high(a *approvals.Asked)   { a.Risk, a.Code = "high", "7f3a" }
-func unseen(a *approvals.Asked) { a.Unseen, a.Whole = true, false }
+func high(a *terminal.Asked)   { a.Risk, a.Code = "high", "7f3a" }
+func unseen(a *terminal.Asked) { a.Unseen, a.Whole = true, false }
 
 // S3.7: what keys do, and what is sent for them.
 func TestApprovalsKeys(t *testing.T) {
-	answer := func(n int, change func(*approvals.Said)) approvals.Said {
-		s := approvals.Said{Kind: "answer", ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n)}
+	answer := func(n int, change func(*terminal.Said)) terminal.Said {
+		s := terminal.Said{Kind: "answer", ID: fmt.Sprint("q", n), Digest: fmt.Sprint("d", n)}
 		change(&s)
 		return s
 	}
-	yes := func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.Once }
-	no := func(s *approvals.Said) {}
+	yes := func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.Once }
+	no := func(s *terminal.Said) {}
 	tests := []struct {
 		why   string
-		calls []approvals.Asked
+		calls []terminal.Asked
 		keys  []string
-		want  []approvals.Said
+		want  []terminal.Said
 	}{
-		{"A16: one key answers nothing", []approvals.Asked{asked(1)}, []string{"enter"}, nil},
-		{"A16: a no is what comes first", []approvals.Asked{asked(1)}, []string{"enter", "enter"}, []approvals.Said{answer(1, no)}},
-		{"letters answer nothing", []approvals.Asked{asked(1)}, []string{"yyynnn", "enter", "yyy"}, nil},
-		{"allow", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []approvals.Said{answer(1, yes)}},
-		{"allow for the run", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
-		{"not beyond the last answer", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
-		{"allow for the run, for fewer calls and a shorter time", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5 15m", "enter"},
-			[]approvals.Said{answer(1, func(s *approvals.Said) {
-				s.Yes, s.Scope, s.Uses, s.Length = true, approvals.ForRun, 5, 15*time.Minute
+		{"A16: one key answers nothing", []terminal.Asked{asked(1)}, []string{"enter"}, nil},
+		{"A16: a no is what comes first", []terminal.Asked{asked(1)}, []string{"enter", "enter"}, []terminal.Said{answer(1, no)}},
+		{"letters answer nothing", []terminal.Asked{asked(1)}, []string{"yyynnn", "enter", "yyy"}, nil},
+		{"allow", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{answer(1, yes)}},
+		{"allow for the run", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForRun })}},
+		{"not beyond the last answer", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForRun })}},
+		{"allow for the run, for fewer calls and a shorter time", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5 15m", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) {
+				s.Yes, s.Scope, s.Uses, s.Length = true, prompt.ForRun, 5, 15*time.Minute
 			})}},
-		{"allow for the run, as offered after all", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5", "esc", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForRun })}},
-		{"what is no limit is not sent", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five", "enter"}, nil},
-		{"once has no limits", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"}, []approvals.Said{answer(1, yes)}},
-		{"a high risk within limits", []approvals.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2", "enter", "7f3a", "enter"},
-			[]approvals.Said{answer(1, func(s *approvals.Said) {
-				s.Yes, s.Scope, s.Uses, s.Code = true, approvals.ForRun, 2, "7f3a"
+		{"allow for the run, as offered after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "5", "esc", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForRun })}},
+		{"what is no limit is not sent", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "down", "l", "five", "enter"}, nil},
+		{"once has no limits", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "l", "enter"}, []terminal.Said{answer(1, yes)}},
+		{"a high risk within limits", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "down", "l", "2", "enter", "7f3a", "enter"},
+			[]terminal.Said{answer(1, func(s *terminal.Said) {
+				s.Yes, s.Scope, s.Uses, s.Code = true, prompt.ForRun, 2, "7f3a"
 			})}},
-		{"esc goes back", []approvals.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"}, []approvals.Said{answer(1, no)}},
-		{"the second question", []approvals.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"}, []approvals.Said{answer(2, yes)}},
-		{"up and down", []approvals.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter", "enter"}, []approvals.Said{answer(2, no)}},
-		{"ask_user: declined first", []approvals.Asked{asked(1, wonders(false, false))}, []string{"enter", "enter"}, []approvals.Said{answer(1, no)}},
-		{"ask_user: one of them", []approvals.Asked{asked(1, wonders(false, false))}, []string{"enter", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Selected = true, []int{1} })}},
-		{"ask_user: words", []approvals.Asked{asked(1, wonders(false, true))}, []string{"enter", "down", "down", "down", "enter", "enter", "as you like it", "backspace", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Text, s.Selected = true, "as you like i", nil })}},
-		{"ask_user: some of them", []approvals.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "down", " ", "up", "enter", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Selected = true, []int{0, 1} })}},
-		{"ask_user: ticked and not", []approvals.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "enter", "enter", "down", "down", "enter"}, nil},
-		{"ask_user: some and words", []approvals.Asked{asked(1, wonders(true, true))}, []string{"enter", "down", " ", "down", "down", "enter", "x", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Selected, s.Text = true, []int{0}, "x" })}},
-		{"ask_user: esc takes nothing along to another question", []approvals.Asked{asked(1, wonders(true, false)), asked(2, wonders(true, false))},
-			[]string{"enter", "down", " ", "esc", "down", "enter", "down", "down", " ", "down", "enter"}, []approvals.Said{answer(2, func(s *approvals.Said) { s.Yes, s.Selected = true, []int{1} })}},
-		{"a plan that was read", []approvals.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForPlan })}},
-		{"a plan that was read to its end", []approvals.Asked{asked(1, plan(30))}, []string{"enter", "down", "down", "down", "down", "enter", "pgdown", "pgdown", "pgdown", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope = true, approvals.ForPlan })}},
-		{"a plan that was not read to its end", []approvals.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter"}, nil},
-		{"a plan whose end alone was read", []approvals.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter", "enter"}, nil},
-		{"a reason", []approvals.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Reason = "use q, not k" })}},
-		{"no reason after all", []approvals.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
-		{"a high risk needs its code", []approvals.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a", "enter"}, []approvals.Said{answer(1, func(s *approvals.Said) { s.Yes, s.Scope, s.Code = true, approvals.Once, "7f3a" })}},
-		{"and takes no other", []approvals.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter", "enter"}, nil},
-		{"a high risk that is not shown whole is shown first", []approvals.Asked{asked(1, high, unseen)}, []string{"enter", "down", "down", "enter"}, []approvals.Said{{Kind: "show", ID: "q1"}}},
-		{"s shows it whole", []approvals.Asked{asked(1, unseen)}, []string{"s"}, []approvals.Said{{Kind: "show", ID: "q1"}}},
+		{"esc goes back", []terminal.Asked{asked(1)}, []string{"enter", "down", "down", "esc", "enter", "enter"}, []terminal.Said{answer(1, no)}},
+		{"the second question", []terminal.Asked{asked(1), asked(2)}, []string{"down", "enter", "down", "down", "enter"}, []terminal.Said{answer(2, yes)}},
+		{"up and down", []terminal.Asked{asked(1), asked(2), asked(3)}, []string{"down", "down", "down", "up", "enter", "enter"}, []terminal.Said{answer(2, no)}},
+		{"ask_user: declined first", []terminal.Asked{asked(1, wonders(false, false))}, []string{"enter", "enter"}, []terminal.Said{answer(1, no)}},
+		{"ask_user: one of them", []terminal.Asked{asked(1, wonders(false, false))}, []string{"enter", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
+		{"ask_user: words", []terminal.Asked{asked(1, wonders(false, true))}, []string{"enter", "down", "down", "down", "enter", "enter", "as you like it", "backspace", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Text, s.Selected = true, "as you like i", nil })}},
+		{"ask_user: some of them", []terminal.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "down", " ", "up", "enter", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{0, 1} })}},
+		{"ask_user: ticked and not", []terminal.Asked{asked(1, wonders(true, false))}, []string{"enter", "down", "enter", "enter", "down", "down", "enter"}, nil},
+		{"ask_user: some and words", []terminal.Asked{asked(1, wonders(true, true))}, []string{"enter", "down", " ", "down", "down", "enter", "x", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Selected, s.Text = true, []int{0}, "x" })}},
+		{"ask_user: esc takes nothing along to another question", []terminal.Asked{asked(1, wonders(true, false)), asked(2, wonders(true, false))},
+			[]string{"enter", "down", " ", "esc", "down", "enter", "down", "down", " ", "down", "enter"}, []terminal.Said{answer(2, func(s *terminal.Said) { s.Yes, s.Selected = true, []int{1} })}},
+		{"a plan that was read", []terminal.Asked{asked(1, plan(3))}, []string{"enter", "down", "down", "down", "down", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForPlan })}},
+		{"a plan that was read to its end", []terminal.Asked{asked(1, plan(30))}, []string{"enter", "down", "down", "down", "down", "enter", "pgdown", "pgdown", "pgdown", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope = true, prompt.ForPlan })}},
+		{"a plan that was not read to its end", []terminal.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter"}, nil},
+		{"a plan whose end alone was read", []terminal.Asked{asked(1, plan(200))}, []string{"enter", "down", "down", "down", "down", "enter", "enter"}, nil},
+		{"a reason", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use q, not kx", "backspace", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Reason = "use q, not k" })}},
+		{"no reason after all", []terminal.Asked{asked(1)}, []string{"enter", "down", "enter", "use", "esc", "esc"}, nil},
+		{"a high risk needs its code", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "7f3a", "enter"}, []terminal.Said{answer(1, func(s *terminal.Said) { s.Yes, s.Scope, s.Code = true, prompt.Once, "7f3a" })}},
+		{"and takes no other", []terminal.Asked{asked(1, high)}, []string{"enter", "down", "down", "enter", "0000", "enter", "enter"}, nil},
+		{"a high risk that is not shown whole is shown first", []terminal.Asked{asked(1, high, unseen)}, []string{"enter", "down", "down", "enter"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
+		{"s shows it whole", []terminal.Asked{asked(1, unseen)}, []string{"s"}, []terminal.Said{{Kind: "show", ID: "q1"}}},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
@@ -230,7 +231,7 @@ func TestApprovalsScreen(t *testing.T) {
 	shows("Type the code of this question, 7f3a, to choose: Allow this call")
 	p.press("0000", "enter")
 	shows("That is not the code of this question.")
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "answered", ID: "q2", Error: "somebody else was faster"}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "answered", ID: "q2", Error: "somebody else was faster"}})
 	shows("Not taken: somebody else was faster")
 	p.fails = errors.New("broken pipe")
 	p.press("esc", "esc", "s")
@@ -242,7 +243,7 @@ func TestApprovalsScreen(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&long, "line %d\n", i)
 	}
-	p.screen.Update(toldMsg{p.link, &approvals.Told{Kind: "shown", ID: "q2", Text: long.String()}})
+	p.screen.Update(toldMsg{p.link, &terminal.Told{Kind: "shown", ID: "q2", Text: long.String()}})
 	shows("line 0", "more lines below: page down")
 	for range 20 {
 		p.press("pgdown")
@@ -260,9 +261,9 @@ func TestApprovalsScreen(t *testing.T) {
 // A question that several processes tell of is there once, and stays while one of them does.
 func TestAQuestionOfSeveralProcessesIsShownOnce(t *testing.T) {
 	p := newTypist(t, asked(1), asked(2))
-	other := &link{say: func(s approvals.Said) error { return nil }}
-	p.screen.Update(toldMsg{other, &approvals.Told{Kind: "hello"}})
-	p.screen.Update(toldMsg{other, &approvals.Told{Kind: "pending", Calls: []approvals.Asked{asked(2), asked(3)}}})
+	other := &link{say: func(s terminal.Said) error { return nil }}
+	p.screen.Update(toldMsg{other, &terminal.Told{Kind: "hello"}})
+	p.screen.Update(toldMsg{other, &terminal.Told{Kind: "pending", Calls: []terminal.Asked{asked(2), asked(3)}}})
 	ids := func() (all string) {
 		for _, w := range p.screen.waiting {
 			all += w.ID + " "
@@ -305,13 +306,13 @@ func TestAScreenLeavesWhenItIsAlone(t *testing.T) {
 
 // H6: of five questions three are allowed and two refused, with keys alone; each answer is to the question that was chosen.
 func TestH6ThreeOfFiveWithKeysAlone(t *testing.T) {
-	var five []approvals.Asked
+	var five []terminal.Asked
 	for n := range 5 {
 		five = append(five, asked(n+1))
 	}
 	p := newTypist(t, five...)
 	answered := func(n int) { // the question is gone
-		five = slices.DeleteFunc(five, func(a approvals.Asked) bool { return a.ID == fmt.Sprint("q", n) })
+		five = slices.DeleteFunc(five, func(a terminal.Asked) bool { return a.ID == fmt.Sprint("q", n) })
 		p.pending(five...)
 	}
 	allow, refuse := []string{"enter", "down", "down", "enter"}, []string{"enter", "enter"}

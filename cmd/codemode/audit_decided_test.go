@@ -11,17 +11,18 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/profiles"
 )
 
 // decider is a person who answers calls and questions with a function.
 type decider struct {
-	answer func(*approvals.Request) approvals.Reply
+	answer func(*prompt.Request) prompt.Reply
 }
 
 func (d decider) Name() string { return "desktop" }
 
-func (d decider) Ask(_ context.Context, r *approvals.Request) (approvals.Reply, error) {
+func (d decider) Ask(_ context.Context, r *prompt.Request) (prompt.Reply, error) {
 	reply := d.answer(r)
 	reply.Typed, reply.By = true, "local:anna"
 	return reply, nil
@@ -59,8 +60,8 @@ const writesAfterAsking = `{"evaluation": {"defaultProfile": "p", "profiles": {"
 // Whoever reads the record learns who allowed a call, for how long, and by which grant a later one went through.
 func TestAuditSaysWhoAnsweredScopeAndGrant(t *testing.T) {
 	dir := recordedRuns(t, writesAfterAsking, func(e *codemode.Evaluator) {
-		person := decider{func(*approvals.Request) approvals.Reply {
-			return approvals.Reply{Decision: approvals.AllowOnce, Scope: approvals.ForRun}
+		person := decider{func(*prompt.Request) prompt.Reply {
+			return prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun}
 		}}
 		r, err := e.Eval(t.Context(), codemode.Request{Code: "await codemode.time__now({}); await codemode.time__now({})", Channels: []approvals.Channel{person}})
 		if err != nil {
@@ -90,8 +91,8 @@ func TestAuditSaysWhoAnsweredScopeAndGrant(t *testing.T) {
 // What a program asks in its own words is no call, and an accepted answer no refusal.
 func TestAcceptedQuestionsAreNoRefusals(t *testing.T) {
 	dir := recordedRuns(t, writesAfterAsking, func(e *codemode.Evaluator) {
-		person := decider{func(*approvals.Request) approvals.Reply {
-			return approvals.Reply{Decision: approvals.AllowOnce, Selected: []int{0}}
+		person := decider{func(*prompt.Request) prompt.Reply {
+			return prompt.Reply{Decision: prompt.AllowOnce, Selected: []int{0}}
 		}}
 		r, err := e.Eval(t.Context(), codemode.Request{Code: `return codemode.ask_user({question: "Which?", options: ["a", "b"]})`, Channels: []approvals.Channel{person}})
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/store"
@@ -25,20 +26,20 @@ import (
 
 // answers is a person who gives the same answer to every question, a while after it was asked.
 type answers struct {
-	approvals.Reply
+	prompt.Reply
 	after time.Duration
 }
 
 func (a answers) Name() string { return "desktop" }
 func (a answers) Edits() bool  { return true }
 
-func (a answers) Ask(ctx context.Context, _ *approvals.Request) (approvals.Reply, error) {
+func (a answers) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error) {
 	select {
 	case <-time.After(a.after):
 		a.Reply.Typed = true
 		return a.Reply, nil
 	case <-ctx.Done():
-		return approvals.Reply{}, context.Cause(ctx)
+		return prompt.Reply{}, context.Cause(ctx)
 	}
 }
 
@@ -50,12 +51,12 @@ type shown struct {
 
 var shownRuns = []shown{
 	{name: "edited", code: `return await codemode.up__send({to: "everybody", text: "hello"})`,
-		person: answers{Reply: approvals.Reply{Decision: approvals.AllowOnce, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}}},
+		person: answers{Reply: prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}}},
 	{name: "refused", code: `await codemode.up__read({}); await codemode.up__send({to: "bert", password: "hunter2hunter2"})`,
-		person: answers{Reply: approvals.Reply{Decision: approvals.Refuse, By: "local:anna", Reason: "not on a Sunday"}}},
+		person: answers{Reply: prompt.Reply{Decision: prompt.Refuse, By: "local:anna", Reason: "not on a Sunday"}}},
 	{name: "not checked", code: `return 1`, profile: "checked"},
 	{name: "parked and resumed", code: `const first = await codemode.up__read({}); const sent = await codemode.up__send({to: "bert", first}); return [first, sent]`,
-		person: answers{Reply: approvals.Reply{Decision: approvals.AllowOnce, By: "local:anna"}, after: 2500 * time.Millisecond}},
+		person: answers{Reply: prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna"}, after: 2500 * time.Millisecond}},
 	{name: "timeout", code: `await codemode.up__read({}); for (;;) {}`, profile: "hasty"},
 	{name: "unknown outcome", code: `await codemode.up__hang({order: 7})`, profile: "hasty"},
 }

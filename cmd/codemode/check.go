@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
 )
@@ -60,7 +61,7 @@ func check(ctx context.Context, s streams, set *setting, r codemode.Request, asJ
 	plan, err := e.Check(ctx, r)
 	if err == nil && ask && plan.Allowed {
 		if in, ok := s.in.(*os.File); ok && isTerminal(in) {
-			r.Channels = []approvals.Channel{approvals.Terminal(in, s.err, terminalOptions(s.err))}
+			r.Channels = []approvals.Channel{terminal.New(in, s.err, terminalOptions(s.err))}
 		}
 		plan.Asked, err = e.AllowPlan(ctx, r)
 	}

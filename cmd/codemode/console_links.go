@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -59,7 +59,7 @@ func (p *people) offerLinks(set *setting, log *slog.Logger) (stop func()) {
 	state, err := set.stateFolder()
 	var listener net.Listener
 	if err == nil {
-		listener, err = approvals.ListenPrivate(consoleFolder(state))
+		listener, err = terminal.ListenPrivate(consoleFolder(state))
 	}
 	if err != nil {
 		log.Warn("codemode console cannot ask for links to the page here", "error", err)
@@ -92,7 +92,7 @@ func (p *people) offerLinks(set *setting, log *slog.Logger) (stop func()) {
 
 // giveLink answers one who wants a link.
 func (p *people) giveLink(c net.Conn) error {
-	if err := approvals.SamePeer(c); err != nil {
+	if err := terminal.SamePeer(c); err != nil {
 		return err
 	}
 	if err := c.SetDeadline(time.Now().Add(linkWait)); err != nil {
@@ -160,14 +160,14 @@ func askPages(ctx context.Context, set *setting, wanted wantedLink) (all []gotLi
 		return nil, usage(err)
 	}
 	var wrong []error
-	for _, path := range approvals.Sockets(consoleFolder(state)) {
+	for _, path := range terminal.Sockets(consoleFolder(state)) {
 		got, err := askForLink(ctx, path, wanted)
 		switch {
 		case err == nil && got.Error == "":
 			all = append(all, got)
 		case err == nil:
 			wrong = append(wrong, errors.New(got.Error))
-		case errors.Is(err, approvals.ErrUnsafe):
+		case errors.Is(err, terminal.ErrUnsafe):
 			wrong = append(wrong, err)
 		} // else it belongs to a process that is gone
 	}
@@ -248,7 +248,7 @@ func openConsole(ctx context.Context, s streams, set *setting, as string, open, 
 func askForLink(ctx context.Context, path string, wanted wantedLink) (got gotLink, err error) {
 	ctx, cancel := context.WithTimeout(ctx, linkWait)
 	defer cancel()
-	c, err := approvals.DialPrivate(ctx, path)
+	c, err := terminal.DialPrivate(ctx, path)
 	if err != nil {
 		return got, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -57,12 +58,12 @@ func (d *doctorHere) want(out string, lines ...string) {
 }
 
 // respond connects a responder to what listens in the state folder, and has answer say what it does with the first question.
-func (d *doctorHere) respond(after time.Duration, said approvals.Said) {
+func (d *doctorHere) respond(after time.Duration, said terminal.Said) {
 	dir := filepath.Join(d.home, "codemode", "approvals")
 	go func() {
 		for range testwait.Polls(30 * time.Second) {
-			for _, path := range approvals.Sockets(dir) {
-				r, err := approvals.Respond(d.t.Context(), path)
+			for _, path := range terminal.Sockets(dir) {
+				r, err := terminal.Respond(d.t.Context(), path)
 				if err != nil {
 					continue
 				}
@@ -89,15 +90,15 @@ func (d *doctorHere) respond(after time.Duration, said approvals.Said) {
 func TestH8DoctorAsks(t *testing.T) {
 	t.Parallel()
 	const terminalOnly = `, "ask": {"channels": ["terminal"]}`
-	yes := approvals.Said{Yes: true, Selected: []int{0}}
+	yes := terminal.Said{Yes: true, Selected: []int{0}}
 	for _, tt := range []struct {
 		why   string
 		after time.Duration
-		said  *approvals.Said
+		said  *terminal.Said
 		want  string
 	}{
 		{"a person", time.Second, &yes, "ok       approvals terminal: answered by a person in "},
-		{"a person who declines", time.Second, &approvals.Said{}, "ok       approvals terminal: declined by a person in "},
+		{"a person who declines", time.Second, &terminal.Said{}, "ok       approvals terminal: declined by a person in "},
 		{"nobody", 0, nil, "warning  approvals terminal: nobody is there\n            run codemode approvals in another terminal"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {

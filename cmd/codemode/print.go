@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/codemode-project/codemode/analysis"
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
@@ -20,9 +20,9 @@ import (
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-func terminalOptions(w io.Writer) approvals.TerminalOptions {
+func terminalOptions(w io.Writer) terminal.Options {
 	f, ok := w.(*os.File)
-	return approvals.TerminalOptions{Color: ok && isTerminal(f) && os.Getenv("NO_COLOR") == ""}
+	return terminal.Options{Color: ok && isTerminal(f) && os.Getenv("NO_COLOR") == ""}
 }
 
 // errorLines is an error for a terminal. An error is one line, whatever texts of servers, programs and files are in it, but for

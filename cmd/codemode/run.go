@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/sandbox"
 )
@@ -112,7 +113,7 @@ func run(ctx context.Context, s streams, set *setting, r codemode.Request, asJSO
 		}
 	}()
 	if in, ok := s.in.(*os.File); ok && isTerminal(in) {
-		terminal := approvals.Terminal(in, s.err, terminalOptions(s.err))
+		terminal := terminal.New(in, s.err, terminalOptions(s.err))
 		r.Channels, r.Caller = []approvals.Channel{terminal}, terminalCaller(terminal)
 	}
 	response, err := e.Eval(ctx, r)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
@@ -127,7 +128,7 @@ const maxTries = 3
 func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upstream.Question, n, of int) (value any, action string, err error) {
 	hint := ""
 	for range maxTries {
-		r := &approvals.Request{Name: approvals.InquiryTool, Tool: approvals.InquiryTool, Risk: call.Low, Inquiry: f.inquiry(q, n, of, hint)}
+		r := &prompt.Request{Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Risk: call.Low, Inquiry: f.inquiry(q, n, of, hint)}
 		if err := r.Inquiry.Check(); err != nil {
 			return nil, "", fmt.Errorf("its question cannot be shown here: %w", err)
 		}
@@ -135,7 +136,7 @@ func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upst
 		if err != nil {
 			return nil, "", err
 		}
-		if reply.Decision != approvals.AllowOnce {
+		if reply.Decision != prompt.AllowOnce {
 			return nil, upstream.Declined, nil
 		}
 		value, err := f.value(r.Inquiry, &reply)
@@ -148,7 +149,7 @@ func (f *formField) ask(ctx context.Context, terminal approvals.Channel, q *upst
 }
 
 // inquiry words the field for a person.
-func (f *formField) inquiry(q *upstream.Question, n, of int, hint string) *approvals.Inquiry {
+func (f *formField) inquiry(q *upstream.Question, n, of int, hint string) *prompt.Inquiry {
 	var b strings.Builder
 	b.WriteString(q.Message)
 	if f.name != "" {
@@ -162,12 +163,12 @@ func (f *formField) inquiry(q *upstream.Question, n, of int, hint string) *appro
 	if hint != "" {
 		fmt.Fprintf(&b, "\n(%s)", hint)
 	}
-	i := &approvals.Inquiry{Server: q.Server, Question: strings.TrimSpace(b.String())}
+	i := &prompt.Inquiry{Server: q.Server, Question: strings.TrimSpace(b.String())}
 	if of > 1 {
 		i.Header = fmt.Sprintf("%d of %d", n, of)
 	}
 	for _, label := range f.options() {
-		i.Options = append(i.Options, approvals.Option{Label: label})
+		i.Options = append(i.Options, prompt.Option{Label: label})
 	}
 	i.Multiple = f.kind == "array"
 	i.FreeText = len(f.options()) == 0 || len(f.choices) == 0 && f.kind != "boolean"
@@ -187,7 +188,7 @@ func (f *formField) options() []string {
 }
 
 // value makes the field's value of a reply. The error says what would fit.
-func (f *formField) value(i *approvals.Inquiry, r *approvals.Reply) (any, error) {
+func (f *formField) value(i *prompt.Inquiry, r *prompt.Reply) (any, error) {
 	if slices.ContainsFunc(r.Selected, func(n int) bool { return i.Options[n].Label == leaveOut && n >= len(f.labels) }) {
 		return nil, nil
 	}
@@ -207,13 +208,13 @@ func (f *formField) value(i *approvals.Inquiry, r *approvals.Reply) (any, error)
 	case "integer":
 		n, err := strconv.ParseInt(r.Text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("it has to be a whole number, not %s", approvals.Quote(r.Text))
+			return nil, fmt.Errorf("it has to be a whole number, not %s", prompt.Quote(r.Text))
 		}
 		return n, nil
 	case "number":
 		x, err := strconv.ParseFloat(r.Text, 64)
 		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-			return nil, fmt.Errorf("it has to be a number, not %s", approvals.Quote(r.Text))
+			return nil, fmt.Errorf("it has to be a number, not %s", prompt.Quote(r.Text))
 		}
 		return x, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -62,7 +62,7 @@ func TestAServersQuestionAtTheTerminal(t *testing.T) {
 	} {
 		r, w := io.Pipe()
 		person := &lineTypist{lines: row.typed, in: w}
-		caller := terminalCaller(approvals.Terminal(r, person, approvals.TerminalOptions{Plain: true}))
+		caller := terminalCaller(terminal.New(r, person, terminal.Options{Plain: true}))
 		q := &upstream.Question{Server: "shop", Message: "Which one?"}
 		if row.schema != "" {
 			q.Schema = json.RawMessage(row.schema)

@@ -1,0 +1,129 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// PlanTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no
+// server.
+const PlanTool = "plan"
+
+// Foretell makes r, which says for whom and under what a program is to run, the question that lets people allow plan
+// before it does. program is the digest of its text. The lines of the plan are for r.Run, as they are for a question
+// in the middle of a run.
+func (r *Request) Foretell(program string, plan []*Grant) error {
+	type line struct {
+		Tool string                     `json:"tool"`
+		How  string                     `json:"calls"`
+		With map[string]json.RawMessage `json:"with,omitempty"`
+		Any  []string                   `json:"any,omitempty"`
+	}
+	said := struct {
+		Program string `json:"program"`
+		Calls   []line `json:"calls"`
+	}{Program: program}
+	for _, g := range plan {
+		l := line{Tool: g.Name, How: g.Times(), With: map[string]json.RawMessage{}, Any: g.Envelope.Free}
+		for _, v := range g.Envelope.Fixed {
+			l.With[v.Pointer] = json.RawMessage(v.JSON)
+		}
+		said.Calls = append(said.Calls, l)
+	}
+	args, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	r.Name, r.Tool, r.Definition, r.Args, r.Plan, r.Ahead = PlanTool, PlanTool, program, args, plan, true
+	return nil
+}
+
+// DraftAhead makes the grant of a yes to a question that was made by Foretell: good for one run, and gone at until or
+// before. It covers no call by itself; [Grant.For] gives what does.
+func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
+	if !r.Ahead || r.Principal == "" && r.Session == "" {
+		return nil, fmt.Errorf("%w: nobody knows for whom the program is run", ErrNotOffered)
+	}
+	g, err := draftPlan(r, now)
+	if err != nil {
+		return nil, err
+	}
+	g.Run, g.Uses = "", 1
+	if r.Principal == "" {
+		g.Session = r.Session
+	}
+	if until.Before(g.Expires) {
+		g.Expires = until
+	}
+	return g, nil
+}
+
+// For are the grants for a run of the program that g was given for ahead, in session; none if g is no such grant.
+func (g *Grant) For(run, session string) []*Grant {
+	if g.Scope != ForPlan || g.Name != PlanTool || g.Run != "" || g.Session != "" && g.Session != session || run == "" {
+		return nil
+	}
+	all := g.All()
+	for _, line := range all {
+		line.Run = run
+	}
+	return all
+}
+
+// AheadKey is the Key of grants for a program that were given ahead.
+func AheadKey(principal, profile, profileDigest, program string) string {
+	r := Request{
+		Principal: principal, Profile: profile, ProfileDigest: profileDigest, Name: PlanTool, Definition: program,
+	}
+	return r.Key()
+}
+
+// aheadText says what a grant allows that was given before the run.
+func (g *Grant) aheadText() string {
+	var lines []string
+	for _, line := range g.Lines {
+		lines = append(lines, Heading(&Request{Name: line.Name})+" with "+line.Envelope.text()+", "+line.Times())
+	}
+	return "one run of the program " + shortDigest(g.Definition) + ": " + strings.Join(lines, "; ")
+}
+
+// shortDigest is as much of a digest as people compare.
+func shortDigest(digest string) string {
+	short, _ := Shorten(strings.TrimPrefix(digest, "sha256:"))
+	return short[:min(len(short), 12)]
+}
+
+// Yes are the words of a yes to r and to nothing else.
+func (r *Request) Yes() string {
+	if r.Ahead {
+		return "Allow these calls in one run of the program"
+	}
+	return "Allow this call"
+}
+
+// renderAhead shows the plan of a program that does not run yet. Nothing of it is cut.
+func renderAhead(r *Request, o RenderOptions) Rendering {
+	q := newQuestion(r, o, whole, newMasker(r.Display, o.Reveal))
+	q.put("You can allow calls of a program before it runs. Nothing happens now.")
+	q.b.WriteByte('\n')
+	q.newline(margin)
+	q.paint(bold, "plan of a program")
+	q.label("risk")
+	q.risk()
+	q.fact("profile", r.Profile)
+	q.fact("program", shortDigest(r.Definition))
+	q.fact("code", r.Code)
+	from := q.b.Len()
+	q.newline(margin)
+	q.wrapped("In one run of it these calls need no further question. Each is decided again when it is made, " +
+		"and whatever is not as it stands here is asked about:")
+	q.lines()
+	q.args = q.b.String()[from:]
+	q.total, q.sum = len(r.Args), r.Args
+	q.lookTwice()
+	q.preview()
+	q.b.WriteByte('\n')
+	return q.rendering()
+}

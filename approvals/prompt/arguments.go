@@ -1,0 +1,199 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Arguments are laid out one entry a line. A text that does not fit goes on in lines of its own that begin with a bar, so that no
+// line that data begins can be taken for one of ours. What stands between quotation marks is data; what stands in parentheses
+// outside of them is said by us.
+
+const maxKey = 80
+
+// arguments writes the arguments of a call, whose label has been written already.
+func (p *printer) arguments(raw json.RawMessage, indent int) {
+	if len(raw) == 0 {
+		p.say(" none")
+		return
+	}
+	switch v, err := parseArgs(raw); {
+	case err != nil:
+		p.say(fmt.Sprintf(" (not strict JSON, %d bytes) ", len(raw)))
+		p.text(characters(string(raw)), nil)
+	case v.Kind() == strictjson.Object && v.Len() > 0:
+		p.members(v, 0, indent, open)
+	default:
+		p.put(" ")
+		p.value(v, 0, indent, open)
+	}
+}
+
+func (p *printer) value(v strictjson.Value, depth, indent int, s secrecy) {
+	switch v.Kind() {
+	case strictjson.Object, strictjson.Array:
+		p.container(v, depth, indent, s)
+	case strictjson.String:
+		p.text(characters(v.Text()), p.masker.in(v.Text(), s))
+		p.source()
+	default:
+		p.literal(v, s)
+		p.source()
+	}
+}
+
+// source says where the value at p.path comes from.
+func (p *printer) source() {
+	if p.sources == nil {
+		return
+	}
+	pointer := ""
+	for _, step := range p.path {
+		pointer = strictjson.AppendToken(pointer, step)
+	}
+	if remark := p.sources[pointer]; remark != "" {
+		p.put(" ")
+		p.say(remark)
+	}
+}
+
+// container writes an object or array: in the same line if it is short and plain, else one entry a line.
+func (p *printer) container(v strictjson.Value, depth, indent int, s secrecy) {
+	opening, closing, kind := "[", "]", "array"
+	if v.Kind() == strictjson.Object {
+		opening, closing, kind = "{", "}", "object"
+	}
+	switch {
+	case v.Len() == 0:
+		p.put(opening + closing)
+	case depth >= p.depth:
+		p.cut = true
+		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, Count(v.Len(), "entry", "entries"), len(v.Source())))
+	case p.oneLine && v.Len() <= p.items, !p.oneLine && p.column+2*len(v.Source()) < p.width && p.simple(v.Source()):
+		p.put(opening)
+		first, named := true, p.named(v)
+		for step, value := range children(v) {
+			if !first {
+				p.put(", ")
+			}
+			first = false
+			p.entry(step, value, depth+1, indent, named, s)
+		}
+		p.put(closing)
+	default:
+		p.put(opening)
+		p.members(v, depth+1, indent, s)
+		p.newline(indent)
+		p.put(closing)
+	}
+}
+
+// simple reports whether a container holds nothing but a few simple values.
+func (p *printer) simple(source string) bool {
+	return len(source) <= 40 && strings.Count(source, ",") < p.items && !strings.ContainsFunc(source[1:len(source)-1], func(r rune) bool {
+		return r < ' ' || r > '~' || strings.ContainsRune(`{}[]\`, r)
+	})
+}
+
+// members writes the entries of a container, those in the middle left out if there are too many.
+func (p *printer) members(v strictjson.Value, depth, indent int, s secrecy) {
+	named := p.named(v)
+	n := v.Len()
+	head, tail := n, 0
+	if n > p.items {
+		head, tail = p.items-p.items/3, p.items/3
+	}
+	i := 0
+	for step, value := range children(v) {
+		if i < head || i >= n-tail {
+			p.newline(indent + 2)
+			p.entry(step, value, depth, indent+2, named, s)
+		} else if i == head {
+			p.newline(indent + 2)
+			p.cut = true
+			p.say(fmt.Sprintf("(%s hidden)", Count(n-head-tail, "entry", "entries")))
+		}
+		i++
+	}
+}
+
+// named reports whether a member of v says that its sibling "value" is a secret.
+func (p *printer) named(v strictjson.Value) bool {
+	for _, name := range []string{"name", "key", "header"} {
+		if said, ok := v.Member(name); ok && len(said.Source()) < 100 && p.masker.key(said.Text()) != open {
+			return true
+		}
+	}
+	return false
+}
+
+// within is the secrecy of what stands under key in something of secrecy s.
+func (p *printer) within(s secrecy, key string, named bool) secrecy {
+	if named && key == "value" {
+		s = max(s, token)
+	}
+	return max(s, p.masker.key(key))
+}
+
+func (p *printer) entry(step string, value strictjson.Value, depth, indent int, named bool, s secrecy) {
+	if value.KeyEnd() > 0 {
+		p.key(characters(step))
+		p.put(": ")
+		s = p.within(s, step, named)
+	}
+	p.path = append(p.path, step)
+	p.value(value, depth, indent, max(s, p.masker.pointer(p.path)))
+	p.path = p.path[:len(p.path)-1]
+}
+
+// key writes a key, without quotes if it is a plain word.
+func (p *printer) key(cs []rune) {
+	for i, c := range cs {
+		if c != '_' && c != '$' && (c < 'A' || c > 'z' || c > 'Z' && c < 'a') && (i == 0 || c != '-' && (c < '0' || c > '9')) || i >= maxKey {
+			full := p.limits.text
+			if full < whole.text {
+				p.limits.text = min(full, maxKey)
+			}
+			p.text(cs, nil)
+			p.limits.text = full
+			return
+		}
+	}
+	if len(cs) == 0 {
+		p.put(`""`)
+	}
+	p.put(string(cs))
+}
+
+// literal writes a number as it was written, or true, false, null.
+func (p *printer) literal(v strictjson.Value, sec secrecy) {
+	s := v.Source()
+	switch digits := len(s); {
+	case v.Kind() == strictjson.Number && sec == phrase && !p.masker.reveal:
+		p.masked++
+		p.say(fmt.Sprintf("(hidden: a number, %d characters)", digits))
+	case digits > p.limits.text:
+		p.cut = true
+		tail := p.limits.text / 3
+		head := p.limits.text - tail
+		p.digits(s[:head])
+		p.say(fmt.Sprintf(" (%d digits hidden) ", digits-head-tail))
+		p.digits(s[digits-tail:])
+	default:
+		p.digits(s)
+	}
+}
+
+func (p *printer) digits(s string) {
+	for !p.oneLine && p.column+len(s) > p.right() {
+		if room := p.right() - p.column; room > 0 {
+			p.put(s[:room])
+			s = s[room:]
+		}
+		p.bar()
+	}
+	p.put(s)
+}

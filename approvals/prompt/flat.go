@@ -1,0 +1,216 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Lists, and tables of similar calls, have no room for the layout of nested arguments. They are flattened there: each
+// value stands by itself behind a JSON Pointer to it. A key that is no plain word stands between quotation marks in
+// the pointer, and an index of an array is a bare number, so that two different arguments are never written alike.
+
+// A leaf is a value that stands by itself: a text, a number, an array of nothing but such, or an empty container.
+type leaf struct {
+	label string   // the pointer as it is shown; at the top of an object the key alone
+	id    string   // the pointer whole
+	path  []string // the same, for masking and for sources
+	value strictjson.Value
+	s     secrecy
+}
+
+// flat lists the values of an object or array in the order in which they stand there.
+func (p *printer) flat(v strictjson.Value) []leaf {
+	var all []leaf
+	var walk func(v strictjson.Value, at leaf)
+	walk = func(v strictjson.Value, at leaf) {
+		at.s = max(at.s, p.masker.pointer(at.path))
+		if v.Kind() != strictjson.Object && !nests(v) || len(at.path) > 0 && v.Len() == 0 {
+			at.value = v
+			all = append(all, at)
+			return
+		}
+		named := p.named(v)
+		for step, value := range children(v) {
+			in := leaf{label: step, id: at.id + "/" + step, s: at.s}
+			if value.KeyEnd() > 0 {
+				in.label, in.id, in.s = p.keyText(step), at.id+"/"+strconv.Quote(step), p.within(in.s, step, named)
+			}
+			switch len(at.path) {
+			case 0:
+			case 1:
+				in.label = "/" + at.label + "/" + in.label
+			default:
+				in.label = at.label + "/" + in.label
+			}
+			in.path = append(slices.Clip(at.path), step)
+			walk(value, in)
+		}
+	}
+	walk(v, leaf{})
+	return all
+}
+
+// nests reports whether an array has objects or arrays in it.
+func nests(v strictjson.Value) bool {
+	for _, e := range v.Elements() {
+		if nested(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyText is a key as [printer.key] writes it.
+func (p *printer) keyText(key string) string {
+	alone := &printer{limits: p.limits, masker: p.masker, markdown: p.markdown, oneLine: true}
+	alone.key(characters(key))
+	p.cut = p.cut || alone.cut
+	return alone.b.String()
+}
+
+// leaf writes a value behind its pointer.
+func (p *printer) leaf(l leaf, indent int) {
+	if l.label != "" {
+		p.put(l.label + ": ")
+	}
+	p.path = l.path
+	p.value(l.value, 0, indent, l.s)
+	p.path = nil
+}
+
+// inline writes values in one line, at most so many and only as long as there is room up to a column.
+func (p *printer) inline(all []leaf, most, column int) {
+	for i, l := range all {
+		if i == most || i > 0 && p.column > column {
+			p.cut = true
+			p.put(fmt.Sprintf(" (%d more)", len(all)-i))
+			return
+		}
+		if i > 0 {
+			p.put(", ")
+		}
+		p.leaf(l, 0)
+	}
+}
+
+// leaves writes values one a line, those in the middle left out if there are more than that many.
+func (p *printer) leaves(all []leaf, most, indent int) {
+	head, tail := len(all), 0
+	if len(all) > most {
+		head, tail = most-most/3, most/3
+	}
+	for i, l := range all {
+		switch {
+		case i < head || i >= len(all)-tail:
+			p.newline(indent)
+			p.leaf(l, indent)
+		case i == head:
+			p.newline(indent)
+			p.cut = true
+			p.say(fmt.Sprintf("(%s hidden)", Count(len(all)-head-tail, "value", "values")))
+		}
+	}
+}
+
+// fits reports whether values fit into what is left of a line, with room to spare for what is escaped in them.
+func (p *printer) fits(all []leaf) bool {
+	room := p.width - p.column
+	for _, l := range all {
+		room -= utf8.RuneCountInString(l.label) + len(l.value.Source()) + len(l.value.Source())/8 + len(": , ")
+		if strings.Contains(l.value.Source(), `\`) || l.s != open {
+			return false
+		}
+	}
+	return room >= 0
+}
+
+// common divides the values of similar calls into those that all of them have, and for each call those that vary.
+func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
+	times := map[string]int{}
+	key := func(l leaf) string { return l.id + ": " + l.value.Source() }
+	for _, r := range calls {
+		v, _ := parseArgs(r.Args) // see tabular
+		all := p.flat(v)
+		for _, l := range all {
+			times[key(l)]++
+		}
+		rest = append(rest, all)
+	}
+	everywhere := func(l leaf) bool { return times[key(l)] == len(calls) }
+	for _, l := range rest[0] {
+		if everywhere(l) {
+			same = append(same, l)
+		}
+	}
+	for i := range rest {
+		rest[i] = slices.DeleteFunc(rest[i], everywhere)
+	}
+	return same, rest
+}
+
+// Batches says which of calls a person may answer together: those of one run that need no code. The others stand alone.
+func Batches(calls []*Request) [][]int {
+	var all [][]int
+	place := map[string]int{}
+	for i, r := range calls {
+		if alone := r.Risk.Grave() || r.Inquiry != nil || r.Run == ""; alone {
+			all = append(all, []int{i})
+			continue
+		}
+		at, ok := place[r.Run]
+		if !ok {
+			at = len(all)
+			place[r.Run] = at
+			all = append(all, nil)
+		}
+		all[at] = append(all[at], i)
+	}
+	return all
+}
+
+// What of a call a row of a list shows, and a summary of one.
+const (
+	rowText, rowLeaves, rowWidth             = 80, 12, 240
+	summaryText, summaryLeaves, summaryWidth = 40, 6, 120
+	inlineItems                              = 6
+)
+
+// Rows is a line for each of calls that are shown together: its number and code, and what tells it from similar ones.
+// A row that is cut ends in a digest, so that different calls have different rows.
+func Rows(calls []*Request) []string {
+	rows := make([]string, len(calls))
+	which := numbered(calls)
+	for _, block := range blocks(calls) {
+		var those []*Request
+		for _, i := range block {
+			those = append(those, calls[i])
+		}
+		masks, shown := newMasker(those[0].Display, false), limits{text: rowText, items: inlineItems, depth: 1}
+		var rest [][]leaf
+		if len(block) > 1 {
+			_, rest = (&printer{limits: shown, masker: masks}).common(those)
+		}
+		for at, i := range block {
+			p := &printer{limits: shown, masker: masks, oneLine: true}
+			p.put(which.row(calls, i))
+			switch {
+			case rest == nil:
+				p.put(Summary(calls[i]))
+			case len(rest[at]) == 0:
+				p.put("the same as others")
+			default:
+				p.inline(rest[at], rowLeaves, rowWidth)
+			}
+			if p.cut {
+				p.put(fmt.Sprintf(" (sha256 %x)", digest(calls[i].Args)[:4]))
+			}
+			rows[i] = p.b.String()
+		}
+	}
+	return rows
+}

@@ -1,0 +1,408 @@
+package prompt
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Scope says how long a yes is remembered.
+type Scope string
+
+const (
+	Once       Scope = "once"    // not at all
+	ForRun     Scope = "run"     // until the run ends, at most RunUses times
+	ForCount   Scope = "count"   // the next CountUses calls of the run
+	ForTime    Scope = "time"    // until a time
+	ForSession Scope = "session" // like ForTime, and not longer than the session if there is one
+	ForPlan    Scope = "plan"    // this call, and those of the Request's Plan
+)
+
+const (
+	// RunUses is how often a grant for a run can be used.
+	RunUses = 50
+	// CountUses is how many calls are offered to be allowed at once.
+	CountUses = 10
+	// HardMax is the longest that any grant lasts, whatever a profile says. What should hold longer is a rule.
+	HardMax = 7 * 24 * time.Hour
+
+	defaultGrant    = 5 * time.Minute
+	defaultMaxGrant = 8 * time.Hour
+)
+
+// Terms are what a profile lets people give besides a single yes. The zero value lets them give nothing.
+type Terms struct {
+	Scopes       []Scope
+	Default, Max time.Duration // offered and accepted for ForTime; 0 is 5 minutes and 8 hours
+	Args         Coverage      // "" is CoverRule
+	Pointers     []string      // the arguments that the asking rule looks at
+}
+
+// A Coverage says which arguments a grant is for.
+type Coverage string
+
+const (
+	CoverExact    Coverage = "exact"    // the same, all of them
+	CoverRule     Coverage = "rule"     // the same at the pointers that the asking rule names
+	CoverAny      Coverage = "any"      // whatever they are
+	CoverEnvelope Coverage = "envelope" // as an approved plan says
+)
+
+// A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything else:
+// what is denied, what no rule could be judged for, what the floor asks about, a critical risk and a call that cannot be shown
+// whole are none of its business.
+type Grant struct {
+	ID    string `json:"id"`
+	Scope Scope  `json:"scope"`
+
+	Principal     string `json:"principal"`
+	Session       string `json:"session,omitempty"`
+	Run           string `json:"run,omitempty"`
+	Profile       string `json:"profile"`
+	ProfileDigest string `json:"profileDigest"`
+	Rule          string `json:"rule"`
+	Server        string `json:"server"`
+	ServerID      string `json:"serverID"`
+	Name          string `json:"name"` // canonical name of the tool
+	Definition    string `json:"definition"`
+
+	Coverage Coverage  `json:"coverage"`
+	Digest   string    `json:"digest,omitempty"` // of the arguments, for CoverExact
+	Shown    string    `json:"shown,omitempty"`  // those arguments in a line, cut and masked, for people to read
+	Values   []Value   `json:"values,omitempty"` // for CoverRule
+	Envelope *Envelope `json:"envelope,omitempty"`
+
+	Uses    int       `json:"uses,omitempty"` // how often at most; 0 for as often as wanted
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"`
+
+	// Of a line of a plan: Further says that nobody knows how many of its calls will come, and Uses only bounds them;
+	// At are the lines of the program's text where they stand.
+	Further bool  `json:"further,omitempty"`
+	At      []int `json:"at,omitempty"`
+
+	// Lines are what a grant for a plan consists of; it covers nothing by itself, see [Grant.All].
+	Lines []*Grant `json:"lines,omitempty"`
+
+	By      string `json:"by,omitempty"` // who gave it
+	Channel string `json:"channel,omitempty"`
+}
+
+// A Value is what stands at one place of the arguments, as canonical JSON; "" if nothing does.
+type Value struct {
+	Pointer string `json:"pointer"`
+	JSON    string `json:"json"`
+}
+
+// Why a grant cannot be given.
+var (
+	ErrNotOffered = errors.New("the profile does not offer to remember this answer")
+	ErrTooLong    = errors.New("it would last longer than the profile lets it")
+	ErrTooMuch    = errors.New("it would be good for more calls than people may allow at once")
+)
+
+// A Wish is a grant as a person asks for it. A Length and Uses of 0 are those that are offered.
+type Wish struct {
+	Scope  Scope
+	Length time.Duration
+	Uses   int
+}
+
+// Draft makes the grant that scope stands for, given with a yes to r at that moment; see [Request.Draft].
+func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant, error) {
+	return r.Draft(Wish{Scope: scope, Length: length}, now)
+}
+
+// ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and "5 15m".
+func ReadLimits(text string) (uses int, length time.Duration, err error) {
+	for _, word := range strings.Fields(text) {
+		n, notNumber := strconv.Atoi(word)
+		d, notTime := time.ParseDuration(word)
+		switch {
+		case notNumber == nil && n > 0 && uses == 0:
+			uses = n
+		case notNumber != nil && notTime == nil && d > 0 && length == 0:
+			length = d
+		default:
+			return 0, 0, fmt.Errorf("%s is neither a number of calls nor a time such as 15m", Quote(word))
+		}
+	}
+	return uses, length, nil
+}
+
+// MostUses is how many calls a person may allow at once with a grant of that scope.
+func (s Scope) MostUses() int {
+	if s == ForPlan {
+		return 0
+	}
+	return RunUses
+}
+
+// Longest is how long a grant of that scope may last, as the terms say it.
+func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGrant), HardMax) }
+
+// Draft makes a grant, given with a yes to r at that moment. What the terms of r do not hold is an error and is not made to
+// fit. A plan is given as it is.
+func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
+	scope, length := w.Scope, w.Length
+	if r.Ahead {
+		return nil, fmt.Errorf("%w: it is good for one run as it is", ErrNotOffered)
+	}
+	if scope == ForPlan {
+		if length != 0 || w.Uses != 0 {
+			return nil, fmt.Errorf("%w: a plan is allowed as it was shown", ErrNotOffered)
+		}
+		return draftPlan(r, now)
+	}
+	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
+		return nil, ErrNotOffered
+	}
+	g := &Grant{
+		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
+		Principal: r.Principal, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule,
+		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
+	}
+	if w.Uses < 0 || w.Uses > scope.MostUses() {
+		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", ErrTooMuch, w.Uses, scope.MostUses())
+	}
+	longest := r.Terms.Longest()
+	switch scope {
+	case ForRun, ForCount:
+		if r.Run == "" {
+			return nil, fmt.Errorf("%w: the call belongs to no run", ErrNotOffered)
+		}
+		g.Run, g.Uses, length = r.Run, RunUses, cmp.Or(length, longest)
+		if scope == ForCount {
+			g.Uses = CountUses
+		}
+	case ForTime, ForSession:
+		if r.Risk.Grave() {
+			return nil, fmt.Errorf("%w: a high risk is not answered for longer than the run", ErrNotOffered)
+		}
+		if r.Principal == "" && r.Session == "" {
+			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", ErrNotOffered)
+		}
+		if scope == ForSession {
+			g.Session, length = r.Session, cmp.Or(length, longest)
+		}
+	default:
+		return nil, ErrNotOffered
+	}
+	if length == 0 {
+		if length = r.Terms.Default; length == 0 {
+			length = min(defaultGrant, longest)
+		}
+	}
+	if length < 0 || length > longest {
+		return nil, fmt.Errorf("%w: %v, and %v is the most", ErrTooLong, length, longest)
+	}
+	g.Uses, g.Expires = cmp.Or(w.Uses, g.Uses), now.Add(length)
+	return g, g.cover(r)
+}
+
+// cover notes which arguments g is for.
+func (g *Grant) cover(r *Request) error {
+	g.Coverage = r.Terms.Args
+	if g.Coverage == "" {
+		g.Coverage = CoverRule
+	}
+	inRun := g.Scope == ForRun || g.Scope == ForCount
+	switch {
+	case r.Risk.Grave(), g.Coverage == CoverRule && len(r.Terms.Pointers) == 0 && !inRun:
+		g.Coverage = CoverExact
+	case g.Coverage == CoverRule && len(r.Terms.Pointers) == 0:
+		g.Coverage = CoverAny // of the tool, as the button says
+	}
+	var err error
+	switch g.Coverage {
+	case CoverExact:
+		g.Shown = strings.TrimSpace(strings.TrimPrefix(Summary(r), Heading(r)))
+		g.Digest, err = argsDigest(r.Args)
+	case CoverRule:
+		args, err := parseArgs(r.Args)
+		if err != nil {
+			return err
+		}
+		for _, p := range slices.Sorted(slices.Values(r.Terms.Pointers)) {
+			v, err := valueAt(args, p)
+			if err != nil {
+				return err
+			}
+			g.Values = append(g.Values, Value{p, v})
+		}
+	case CoverAny:
+	default:
+		err = fmt.Errorf("%w: unknown coverage %s", ErrNotOffered, Quote(string(g.Coverage)))
+	}
+	return err
+}
+
+// rememberable reports whether an answer to r can be remembered, and given by memory, at all.
+func rememberable(r *Request) bool {
+	if _, err := parseArgs(r.Args); err != nil || r.Firm || !FormSuffices(r.Risk) {
+		return false
+	}
+	call := *r
+	call.Plan = nil // it is always shown whole
+	shown := Render(&call, RenderOptions{})
+	return !shown.Cut && shown.Masked == 0
+}
+
+// Key is a digest of what every grant for calls like r is bound to: the profile as it is, its rule, the server, the definition
+// of the tool and the principal. A change of any of them leaves no grant behind.
+func (r *Request) Key() string {
+	return grantKey(r.Principal, r.Profile, r.ProfileDigest, r.Rule, r.Server, r.ServerID, r.Name, r.Definition)
+}
+
+// Key is what calls have to have in common to be covered by g, see [Request.Key].
+func (g *Grant) Key() string {
+	return grantKey(g.Principal, g.Profile, g.ProfileDigest, g.Rule, g.Server, g.ServerID, g.Name, g.Definition)
+}
+
+func grantKey(parts ...string) string {
+	js, _ := json.Marshal(parts)
+	return "sha256:" + hex.EncodeToString(digest(js))
+}
+
+// Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been revoked or
+// used up is known to its Keeper.
+func (g *Grant) Covers(r *Request, now time.Time) bool {
+	switch {
+	case g.Key() != r.Key(), !rememberable(r):
+		return false
+	case !now.Before(g.Expires) || !now.Round(0).Before(g.Expires.Round(0)): // by either clock
+		return false
+	case g.Scope == ForRun || g.Scope == ForCount:
+		if g.Run == "" || g.Run != r.Run {
+			return false
+		}
+	case g.Scope == ForTime || g.Scope == ForSession:
+		if r.Risk.Grave() || g.Session != "" && g.Session != r.Session || g.Principal == "" && g.Session == "" {
+			return false
+		}
+	default:
+		return false
+	}
+	switch g.Coverage {
+	case CoverExact:
+		d, err := argsDigest(r.Args)
+		return err == nil && d == g.Digest
+	case CoverRule:
+		args, err := parseArgs(r.Args)
+		return err == nil && len(g.Values) > 0 && !r.Risk.Grave() && !slices.ContainsFunc(g.Values, func(v Value) bool {
+			now, err := valueAt(args, v.Pointer)
+			return err != nil || now != v.JSON
+		})
+	case CoverAny:
+		return !r.Risk.Grave()
+	case CoverEnvelope:
+		return g.Envelope != nil && !r.Risk.Grave() && g.Envelope.holds(r.Args)
+	}
+	return false
+}
+
+// Allows says in one line which calls g allows, for lists. For how many and until when is said by its fields.
+func (g *Grant) Allows() string {
+	if g.Scope == ForPlan && g.Name == PlanTool {
+		return g.aheadText()
+	}
+	if g.Scope == ForPlan {
+		return g.Text()
+	}
+	arguments := strings.TrimSuffix(g.arguments(), ",")
+	if g.Shown != "" {
+		arguments = "exactly " + g.Shown
+	}
+	for _, v := range g.Values { // the list has no question beside it where a long value could be read
+		if len(escape(v.JSON, prose)) > maxShownValue {
+			pointer, _ := Shorten(v.Pointer)
+			value, _ := Shorten(v.JSON)
+			arguments += "; " + pointer + " is " + value
+		}
+	}
+	return Heading(&Request{Name: g.Name}) + " with " + arguments
+}
+
+// Text says in one line what g allows, from what g is: it is the words on the button that gives it.
+func (g *Grant) Text() string {
+	var b strings.Builder
+	if g.Scope == ForPlan {
+		if slices.ContainsFunc(g.Lines, func(line *Grant) bool { return line.Further }) {
+			return fmt.Sprintf("Allow this and the plan for this run: %s, as listed above", g.planned())
+		}
+		return fmt.Sprintf("Allow this and the plan: %s of this run, as listed above", g.planned())
+	}
+	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())
+	switch g.Scope {
+	case ForRun:
+		fmt.Fprintf(&b, " for this run, at most %s", Count(g.Uses, "time", "times"))
+	case ForCount:
+		fmt.Fprintf(&b, " for this and the next %s of this run", Count(g.Uses, "call", "calls"))
+	case ForTime, ForSession:
+		if g.Scope == ForSession && g.Session != "" {
+			b.WriteString(" in this session, at most")
+		} else {
+			b.WriteString(" for")
+		}
+		b.WriteString(" " + lasting(g.Expires.Sub(g.Created)))
+		if g.Uses > 0 {
+			b.WriteString(", at most " + Count(g.Uses, "time", "times"))
+		}
+	}
+	return b.String()
+}
+
+// maxShownValue is the longest value that the words of a grant repeat; a longer one stands in the question.
+const maxShownValue = 40
+
+func (g *Grant) arguments() string {
+	switch g.Coverage {
+	case CoverExact:
+		return "exactly these arguments"
+	case CoverRule:
+		var parts []string
+		for _, v := range g.Values {
+			pointer, _ := Shorten(v.Pointer)
+			switch shown := escape(v.JSON, prose); {
+			case v.JSON == "":
+				parts = append(parts, "no "+pointer)
+			case len(shown) <= maxShownValue:
+				parts = append(parts, pointer+" "+shown)
+			default:
+				parts = append(parts, "the same "+pointer)
+			}
+		}
+		return strings.Join(parts, " and ") + ", other arguments as they come,"
+	case CoverEnvelope:
+		return g.Envelope.text()
+	}
+	return "any arguments"
+}
+
+// lasting writes a length without its empty parts.
+func lasting(d time.Duration) string {
+	s := d.Round(time.Second).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// argsDigest is the digest of arguments by what they say.
+func argsDigest(args json.RawMessage) (string, error) {
+	form, err := Canonical(args)
+	if err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(digest(form)), nil
+}

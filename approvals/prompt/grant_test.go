@@ -1,0 +1,291 @@
+package prompt
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codemode-project/codemode/call"
+)
+
+// A clock that jumps revives no grant: it ends by whichever clock says so first.
+func TestA25GrantsEndByEitherClock(t *testing.T) {
+	start := time.Now()
+	g, err := Draft(write("/a"), ForTime, 0, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !g.Covers(write("/a"), start.Add(4*time.Minute)) || g.Covers(write("/a"), start.Add(5*time.Minute)) {
+		t.Error("the usual end")
+	}
+	if g.Covers(write("/a"), start.Round(0).Add(365*24*time.Hour)) {
+		t.Error("the wall clock jumped ahead")
+	}
+}
+
+// What a person is offered, and D3: nothing to remember where anything was cut or masked.
+func TestD3Offers(t *testing.T) {
+	tests := []struct {
+		why    string
+		change func(r *Request)
+		want   string
+	}{
+		{"everything", func(r *Request) {}, `
+			Allow fs.write with /path "/a", other arguments as they come, for this run, at most 50 times
+			Allow fs.write with /path "/a", other arguments as they come, for this and the next 10 calls of this run
+			Allow fs.write with /path "/a", other arguments as they come, for 5m
+			Allow fs.write with /path "/a", other arguments as they come, in this session, at most 8h`},
+		{"the profile remembers nothing", func(r *Request) { r.Terms = Terms{} }, ""},
+		{"the profile's own numbers", func(r *Request) {
+			r.Terms.Scopes, r.Terms.Default = []Scope{ForTime}, 90*time.Minute
+		}, `
+			Allow fs.write with /path "/a", other arguments as they come, for 1h30m`},
+		{"a rule without pointers: any in the run, the same for a time", func(r *Request) {
+			r.Terms.Pointers, r.Terms.Scopes = nil, []Scope{ForRun, ForTime}
+		}, `
+			Allow fs.write with any arguments for this run, at most 50 times
+			Allow fs.write with exactly these arguments for 5m`},
+		{"any, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = CoverAny, []Scope{ForTime} }, `
+			Allow fs.write with any arguments for 5m`},
+		{"exactly, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = CoverExact, []Scope{ForRun} }, `
+			Allow fs.write with exactly these arguments for this run, at most 50 times`},
+		{"a high risk: in the run, and exactly", func(r *Request) { r.Risk, r.Terms.Args = call.High, CoverAny }, `
+			Allow fs.write with exactly these arguments for this run, at most 50 times
+			Allow fs.write with exactly these arguments for this and the next 10 calls of this run`},
+		{"a pointer at nothing", func(r *Request) { r.Terms.Pointers, r.Terms.Scopes = []string{"/mode"}, []Scope{ForRun} }, `
+			Allow fs.write with no /mode, other arguments as they come, for this run, at most 50 times`},
+		{"a long value", func(r *Request) {
+			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"/`+strings.Repeat("x", 60)+`"}`), []Scope{ForRun}
+		}, `
+			Allow fs.write with the same /path, other arguments as they come, for this run, at most 50 times`},
+		{"words that would change the button", func(r *Request) {
+			r.Args, r.Terms.Scopes = json.RawMessage(`{"path":"a\u202e\n"}`), []Scope{ForRun}
+		}, `
+			Allow fs.write with /path "a\u{202E}\\n", other arguments as they come, for this run, at most 50 times`},
+		{"a critical risk", func(r *Request) { r.Risk = call.Critical }, ""},
+		{"no rule could be judged", func(r *Request) { r.Firm = true }, ""},
+		{"D3: a cut call", func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) }, ""},
+		{"D3: a masked call", func(r *Request) { r.Args = json.RawMessage(`{"path":"/a","token":"abcdefgh"}`) }, ""},
+		{"a session without one is a time", func(r *Request) { r.Session, r.Terms.Scopes = "", []Scope{ForSession} }, `
+			Allow fs.write with /path "/a", other arguments as they come, for 8h`},
+		{"nobody knows for whom", func(r *Request) {
+			r.Session, r.Principal, r.Terms.Scopes = "", "", []Scope{ForSession, ForTime}
+		}, ""},
+		{"a scope that does not exist", func(r *Request) { r.Terms.Scopes = []Scope{"always"} }, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.why, func(t *testing.T) {
+			r := write("/a")
+			test.change(r)
+			var got strings.Builder
+			for _, g := range Offers(r, someday) {
+				got.WriteString("\n\t\t\t" + g.Text())
+			}
+			if got.String() != test.want {
+				t.Errorf("got %s\nwant %s", got.String(), test.want)
+			}
+			_, s := schemaOf(t, []*Request{r}, OneOf)
+			if got, most := len(s.Properties["decision"].OneOf), 2+len(Offers(r, someday)); got > most || got < most-1 {
+				t.Errorf("the form offers %d values", got)
+			}
+		})
+	}
+}
+
+// E6, and THREATS.md A17: over random grants and calls, a grant only ever answers a question that grants may answer, about a
+// call that has in common with the one it was given for what its words say.
+func TestE6GrantsNeverLoosenMore(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(31, 32))
+	pickOne := func(of ...string) string { return of[rng.IntN(len(of))] }
+	random := func() *Request {
+		r := write("/" + pickOne("a", "b"))
+		r.Args = json.RawMessage(fmt.Sprintf(`{"path":%q,"n":%d%s}`, pickOne("/a", "/b"), rng.IntN(2), pickOne("", "", `,"token":"abcdefgh"`, `,"big":"`+strings.Repeat("x", 2000)+`"`)))
+		r.Risk, r.Firm = call.Risk(pickOne("low", "medium", "high", "critical", "", "odd")), rng.IntN(5) == 0
+		r.Run, r.Session, r.Principal = pickOne("r1", "r2"), pickOne("s1", "s2", ""), pickOne("anna", "ben", "")
+		r.Rule, r.Profile, r.ProfileDigest = pickOne("x", "y"), pickOne("p", "q"), pickOne("1", "2")
+		r.Definition, r.ServerID = pickOne("d", "e"), pickOne("i", "j")
+		r.Terms.Args = Coverage(pickOne("exact", "rule", "any", "", "odd"))
+		if rng.IntN(3) == 0 {
+			r.Terms.Pointers = nil
+		}
+		return r
+	}
+	given, used := 0, 0
+	for range 10000 {
+		from, scope := random(), Scope(pickOne("run", "count", "time", "session", "once", "always", ""))
+		g, err := Draft(from, scope, 0, someday)
+		if err != nil {
+			continue
+		}
+		given++
+		to := random()
+		if rng.IntN(2) == 0 { // near enough to be covered, now and then
+			near := *from
+			near.Args, near.Run = to.Args, pickOne(from.Run, to.Run)
+			if rng.IntN(2) == 0 {
+				near.Risk, near.Firm = to.Risk, to.Firm
+			}
+			to = &near
+		}
+		if !g.Covers(to, someday) {
+			continue
+		}
+		used++
+		same := func(what string, a, b string) {
+			if a != b {
+				t.Errorf("%s: given for %s %q, used for %q", g.Text(), what, a, b)
+			}
+		}
+		shown := Render(to, RenderOptions{})
+		if to.Firm || to.Risk == call.Critical || to.Risk == "odd" || shown.Cut || shown.Masked > 0 {
+			t.Errorf("%s answers %+v", g.Text(), to)
+		}
+		same("principal", from.Principal, to.Principal)
+		same("profile", from.Profile+from.ProfileDigest, to.Profile+to.ProfileDigest)
+		same("rule", from.Rule, to.Rule)
+		same("definition", from.Definition+from.ServerID, to.Definition+to.ServerID)
+		words := g.Text()
+		if strings.Contains(words, "this run") {
+			same("run", from.Run, to.Run)
+		}
+		if strings.Contains(words, "this session") {
+			same("session", from.Session, to.Session)
+		}
+		if !strings.Contains(words, "any arguments") {
+			was, _ := parseArgs(from.Args)
+			is, _ := parseArgs(to.Args)
+			a, _ := valueAt(was, "/path")
+			b, _ := valueAt(is, "/path")
+			same("path", a, b)
+		}
+		if strings.Contains(words, "exactly these") || from.Risk == call.High || to.Risk == call.High {
+			same("arguments", string(from.Args), string(to.Args))
+		}
+		if scope == ForTime && (from.Risk == call.High || to.Risk == call.High) {
+			t.Errorf("%s answers a high risk for a time", words)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if given < 300 || used < 50 {
+		t.Errorf("only %d grants, %d used: the test says nothing", given, used)
+	}
+}
+
+// N2, D3, E6: where something is cut, masked, of a high risk or of another run, no plan is offered, and a plan of another run or
+// principal is none.
+func TestN2PlansThatAreNotOffered(t *testing.T) {
+	for why, change := range map[string]func(r *Request){
+		"a question that is cut":        func(r *Request) { r.Args = json.RawMessage(`{"path":"` + strings.Repeat("x", 5000) + `"}`) },
+		"a masked value":                func(r *Request) { r.Args = json.RawMessage(`{"password":"hunter2"}`) },
+		"a high risk":                   func(r *Request) { r.Risk = call.High },
+		"a rule that cannot be judged":  func(r *Request) { r.Firm = true },
+		"another run":                   func(r *Request) { r.Run = "r8" },
+		"another principal":             func(r *Request) { r.Principal = "local:bob" },
+		"no plan":                       func(r *Request) { r.Plan = nil },
+		"more than a person would read": func(r *Request) { r.Plan = slices.Repeat(r.Plan, 11) },
+	} {
+		t.Run(why, func(t *testing.T) {
+			r := planned(t)
+			change(r)
+			if _, err := Draft(r, ForPlan, 0, time.Now()); !errors.Is(err, ErrNotOffered) {
+				t.Errorf("got %v", err)
+			}
+			if _, schema := Form(r, OneOf); strings.Contains(string(schema), "plan") {
+				t.Errorf("got %s", schema)
+			}
+			if text := Text(r, RenderOptions{}); strings.Contains(text, "at most 50 times") {
+				t.Errorf("a plan is shown that cannot be allowed:\n%s", text)
+			}
+			if got, err := ReadForm(r, "accept", map[string]any{"decision": "allow_plan"}); err == nil && got.Decision == AllowOnce {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	line := write("")
+	for why, e := range map[string]Envelope{
+		"a long value":           {Fixed: []Value{{"/path", `"` + strings.Repeat("x", maxPlannedValue) + `"`}}},
+		"many values":            {Free: slices.Repeat([]string{"/x"}, 25)},
+		"a long name of a value": {Free: []string{"/" + strings.Repeat("x", 200)}},
+	} {
+		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", 0, time.Now()); !errors.Is(err, ErrNotOffered) {
+			t.Errorf("%s: got %v", why, err)
+		}
+	}
+	if _, err := Draft(planned(t), ForPlan, 0, time.Now().Add(9*time.Hour)); !errors.Is(err, ErrNotOffered) {
+		t.Errorf("a plan that is over: %v", err)
+	}
+}
+
+// A person chooses for how many calls and until when a grant is good, within what the profile lets them; more is refused and not
+// made to fit.
+func TestAPersonChoosesTheNumberAndTheEnd(t *testing.T) {
+	r := write("/a")
+	r.Terms = Terms{Scopes: []Scope{ForRun, ForCount, ForTime, ForSession}, Default: time.Minute, Max: time.Hour, Pointers: []string{"/path"}}
+	for _, test := range []struct {
+		wish  Wish
+		uses  int
+		lasts time.Duration
+		wrong error
+	}{
+		{Wish{Scope: ForRun}, RunUses, time.Hour, nil},
+		{Wish{Scope: ForRun, Uses: 3, Length: 2 * time.Minute}, 3, 2 * time.Minute, nil},
+		{Wish{Scope: ForCount}, CountUses, time.Hour, nil},
+		{Wish{Scope: ForCount, Uses: 36}, 36, time.Hour, nil},
+		{Wish{Scope: ForTime}, 0, time.Minute, nil},
+		{Wish{Scope: ForTime, Uses: 2, Length: 30 * time.Minute}, 2, 30 * time.Minute, nil},
+		{Wish{Scope: ForSession, Length: time.Minute}, 0, time.Minute, nil},
+		{Wish{Scope: ForCount, Uses: RunUses + 1}, 0, 0, ErrTooMuch},
+		{Wish{Scope: ForTime, Uses: -1}, 0, 0, ErrTooMuch},
+		{Wish{Scope: ForTime, Length: time.Hour + 1}, 0, 0, ErrTooLong},
+		{Wish{Scope: ForRun, Length: time.Hour + 1}, 0, 0, ErrTooLong},
+		{Wish{Scope: ForSession, Length: -1}, 0, 0, ErrTooLong},
+		{Wish{Scope: Once, Uses: 1}, 0, 0, ErrNotOffered},
+	} {
+		g, err := r.Draft(test.wish, someday)
+		switch {
+		case test.wrong != nil:
+			if !errors.Is(err, test.wrong) {
+				t.Errorf("%+v: %v, want %v", test.wish, err, test.wrong)
+			}
+		case err != nil:
+			t.Errorf("%+v: %v", test.wish, err)
+		case g.Uses != test.uses || g.Expires.Sub(someday) != test.lasts:
+			t.Errorf("%+v: %d calls for %v, want %d for %v", test.wish, g.Uses, g.Expires.Sub(someday), test.uses, test.lasts)
+		}
+	}
+}
+
+// In a list a grant says what it allows: the arguments themselves, short, with secrets masked.
+func TestAGrantSaysWhatItAllows(t *testing.T) {
+	r := write("/a")
+	r.Args = json.RawMessage(`{"path":"/a","content":"` + strings.Repeat("x", 100) + `","mode":{"flags":["w"]}}`)
+	for coverage, want := range map[Coverage]string{
+		CoverExact: `exactly path: "/a", content: "xxxx`, CoverRule: `/path "/a", other arguments as they come`, CoverAny: "any arguments",
+	} {
+		r.Terms.Args = coverage
+		g, err := Draft(r, ForTime, 0, someday)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Allows(); !strings.HasPrefix(got, "fs.write with "+want) || len(got) > 200 {
+			t.Errorf("%s: %s", coverage, got)
+		}
+	}
+	r.Args = json.RawMessage(`{"path":"/` + strings.Repeat("a", 60) + `/the-end"}`)
+	r.Terms.Args = CoverRule
+	g, err := Draft(r, ForTime, 0, someday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Allows(); !strings.Contains(got, "the-end") {
+		t.Errorf("a long value: %s", got)
+	}
+}

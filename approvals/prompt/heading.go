@@ -1,0 +1,106 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Heading names the tool in the way that nobody but the person's own configuration can influence: the canonical name, with a dot
+// between server and tool.
+func Heading(r *Request) string {
+	name := r.Name
+	switch {
+	case name == "" && r.Server+r.Tool == "":
+		return "unnamed"
+	case name == "":
+		name = r.Server + "__" + r.Tool
+	}
+	if server, tool, ok := strings.Cut(name, "__"); ok {
+		name = server + "." + tool
+	}
+	short, _ := Shorten(name)
+	return short
+}
+
+// shorten escapes a name, and cuts it in the middle when it is too long to be one.
+func Shorten(name string) (string, bool) {
+	us := slices.Collect(units(characters(name), bare, true))
+	all, hidden := 0, 0
+	for _, u := range us {
+		all, hidden = all+u.width(), hidden+u.n
+	}
+	if all <= maxName {
+		return join(us), false
+	}
+	from, to := 0, len(us)
+	for w := us[from].width(); w <= maxName/2; w += us[from].width() {
+		hidden -= us[from].n
+		from++
+	}
+	for w := us[to-1].width(); w <= maxName/4; w += us[to-1].width() {
+		to--
+		hidden -= us[to].n
+	}
+	us[to].raw = us[to].raw && !unicode.Is(unicode.M, us[to].r) // it would sit on the space
+	return fmt.Sprintf("%s (%s hidden) %s", join(us[:from]), Count(hidden, "character", "characters"), join(us[to:])), true
+}
+
+func join(us []unit) string {
+	var b strings.Builder
+	for _, u := range us {
+		b.WriteString(u.text())
+	}
+	return b.String()
+}
+
+// Summary is r in one line, for lists: the name of the tool and the arguments, flattened.
+func Summary(r *Request) string {
+	p := &printer{limits: limits{text: summaryText, items: inlineItems, depth: 1}, masker: newMasker(r.Display, false), oneLine: true}
+	if r.Inquiry != nil {
+		p.limits.text = inquirySummary
+		p.put("a program asks ")
+		p.text(characters(r.Inquiry.Question), nil)
+		return p.b.String()
+	}
+	if r.Ahead {
+		p.put("plan of the program " + shortDigest(r.Definition) + ": " + (&Grant{Lines: r.Plan}).planned())
+		return p.b.String()
+	}
+	p.put(Heading(r))
+	v, err := parseArgs(r.Args)
+	if err != nil || v.Kind() != strictjson.Object || v.Len() == 0 {
+		p.arguments(r.Args, 0)
+		return p.b.String()
+	}
+	p.put(" ")
+	p.inline(p.flat(v), summaryLeaves, p.column+summaryWidth)
+	return p.b.String()
+}
+
+// inquirySummary is how much of a program's question a summary shows.
+const inquirySummary = 100
+
+// Shown is arguments as they may be shown and logged: secrets are masked, long texts, arrays and objects cut, the rest escaped. It is
+// one line. The raw arguments belong in no log.
+func Shown(args json.RawMessage, d Display) string {
+	p := &printer{limits: limits{text: narrow(oneLineText, d.String), items: narrow(oneLineItems, d.Items), depth: narrow(oneLineDepth, d.Depth)}}
+	p.masker, p.oneLine, p.width = newMasker(d, false), true, math.MaxInt32
+	if len(args) == 0 {
+		return "none"
+	}
+	v, err := parseArgs(args)
+	if err != nil {
+		return fmt.Sprintf("(not strict JSON, %d bytes)", len(args))
+	}
+	p.value(v, 0, 0, open)
+	return p.b.String()
+}
+
+// What Shown shows at most, if a Display does not narrow it.
+const oneLineText, oneLineItems, oneLineDepth = 120, 12, 4

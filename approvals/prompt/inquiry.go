@@ -1,0 +1,173 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// An Inquiry is a question that a program asks a person, in its own words. It approves nothing: the answer goes to the program.
+type Inquiry struct {
+	Header   string   `json:"header,omitempty"` // a word or two
+	Question string   `json:"question"`
+	Options  []Option `json:"options,omitempty"`
+	Multiple bool     `json:"multiple,omitempty"` // several options may be chosen
+	FreeText bool     `json:"freeText,omitempty"` // words may be given instead, or as well; without options they always may
+
+	// Server is which upstream asks, under the name that a person gave it; "" is the program. A program cannot set it.
+	Server string `json:"-"`
+}
+
+// An Option is an answer that a person can choose.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// InquiryTool is the name of the calls that put an Inquiry.
+const InquiryTool = "ask_user"
+
+// How long the parts of an Inquiry may be, in characters, so that a person can see all of it; and how long an answer.
+const (
+	maxHeader      = 80
+	maxQuestion    = 2000
+	maxOptions     = 20
+	maxLabel       = 200
+	maxDescription = 400
+	MaxAnswer      = 4000
+)
+
+// Check says what is wrong with a question.
+func (q *Inquiry) Check() error {
+	long := func(what, s string, most int) error {
+		if n := utf8.RuneCountInString(s); n > most {
+			return fmt.Errorf("%s has %d characters, and %d is the most", what, n, most)
+		}
+		return nil
+	}
+	blank := func(s string) bool { return strings.TrimSpace(s) == "" }
+	switch {
+	case blank(q.Question):
+		return errors.New("there is no question")
+	case len(q.Options) > maxOptions:
+		return fmt.Errorf("there are %d options, and %d is the most", len(q.Options), maxOptions)
+	case q.Multiple && len(q.Options) == 0:
+		return errors.New("multiple needs options to choose from")
+	}
+	err := errors.Join(long("the header", q.Header, maxHeader), long("the question", q.Question, maxQuestion))
+	seen := map[string]bool{}
+	for i, o := range q.Options {
+		name := fmt.Sprintf("option %d", i+1)
+		switch {
+		case blank(o.Label):
+			err = errors.Join(err, fmt.Errorf("%s has no label", name))
+		case seen[o.Label]:
+			err = errors.Join(err, fmt.Errorf("%s has the label of another one", name))
+		}
+		seen[o.Label] = true
+		err = errors.Join(err, long("the label of "+name, o.Label, maxLabel), long("the description of "+name, o.Description, maxDescription))
+	}
+	return err
+}
+
+// TakesText reports whether a person may answer in words of their own.
+func (q *Inquiry) TakesText() bool { return q.FreeText || len(q.Options) == 0 }
+
+// answered says why a reply is no answer to q.
+func (q *Inquiry) CheckReply(r *Reply) error {
+	unclear := func(what string) error { return fmt.Errorf("%w: %s", ErrUnclear, what) }
+	switch {
+	case len(r.Selected) == 0 && strings.TrimSpace(r.Text) == "":
+		return unclear("nothing was answered")
+	case r.Text != "" && !q.TakesText():
+		return unclear("an answer in words was not asked for")
+	case utf8.RuneCountInString(r.Text) > MaxAnswer:
+		return unclear(fmt.Sprintf("the answer has more than %d characters", MaxAnswer))
+	case len(r.Selected) > 1 && !q.Multiple:
+		return unclear("more than one option was chosen")
+	}
+	for i, n := range r.Selected {
+		if n < 0 || n >= len(q.Options) || slices.Contains(r.Selected[:i], n) {
+			return unclear("an option was chosen that there is not")
+		}
+	}
+	return nil
+}
+
+// renderInquiry shows the question of a program. Nothing in it can be taken for words of ours: they stand between quotation marks.
+func renderInquiry(r *Request, o RenderOptions) Rendering {
+	l := ample
+	if o.Full {
+		l = whole
+	}
+	q := newQuestion(r, o, l, nil)
+	who := "program"
+	if r.Inquiry.Server != "" {
+		who = "server"
+	}
+	q.put("A " + who + " asks you something, in its own words.")
+	q.newline(0)
+	q.put("Your answer goes to the " + who + ", and allows no call.")
+	q.b.WriteByte('\n')
+	q.newline(margin)
+	q.paint(bold, "Question of a "+who)
+	q.fact("server", r.Inquiry.Server)
+	q.fact("profile", r.Profile)
+	q.fact("run", r.Run)
+	q.fact("code", r.Code)
+	words := func(label, text string) {
+		q.newline(margin)
+		q.put(label)
+		q.text(characters(text), nil)
+	}
+	if r.Inquiry.Header != "" {
+		words("header:   ", r.Inquiry.Header)
+	}
+	words("question: ", r.Inquiry.Question)
+	if len(r.Inquiry.Options) > 0 {
+		q.newline(margin)
+		q.put(r.Inquiry.choices())
+		q.indent = margin + 2
+	}
+	for i, option := range r.Inquiry.Options {
+		q.newline(margin + 2)
+		q.put(fmt.Sprintf("%2d. ", i+1))
+		q.text(characters(option.Label), nil)
+		if option.Description != "" {
+			q.put(": ")
+			q.text(characters(option.Description), nil)
+		}
+	}
+	q.args, q.total, q.sum = "", len(r.Args), r.Args
+	q.lookTwice()
+	q.newline(margin)
+	q.paint(dim, "Give no password or other secret: the "+who+" reads the answer.")
+	q.b.WriteByte('\n')
+	return q.rendering()
+}
+
+// rendered is q as a responder is told of it, in visible characters.
+func (q *Inquiry) Rendered() *Inquiry {
+	shown := &Inquiry{Multiple: q.Multiple, FreeText: q.TakesText()}
+	shown.Header, _ = shortened(q.Header, maxHeader)
+	shown.Question, _ = shortened(q.Question, inquirySummary)
+	for _, o := range q.Options {
+		label, _ := shortened(o.Label, maxLabel)
+		shown.Options = append(shown.Options, Option{Label: label})
+	}
+	return shown
+}
+
+// choices says how many of the options may be chosen.
+func (q *Inquiry) choices() string {
+	s := "answers, one of them"
+	if q.Multiple {
+		s = "answers, one or more of them"
+	}
+	if q.FreeText {
+		s += ", or words of your own"
+	}
+	return s + ":"
+}

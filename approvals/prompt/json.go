@@ -1,0 +1,101 @@
+package prompt
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// parseArgs reads the arguments of a call as the Gate does; no bytes are null. Arguments on which JSON readers differ are
+// an error: they have no digest, so nobody is asked about them, and no grant covers them.
+func parseArgs(raw []byte) (strictjson.Value, error) {
+	if len(raw) == 0 {
+		return strictjson.Parse("null", strictjson.Options{})
+	}
+	return strictjson.Parse(raw, strictjson.Options{})
+}
+
+// canonical is the form of arguments that digests are made of.
+func Canonical(raw []byte) ([]byte, error) {
+	v, err := parseArgs(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the arguments have no canonical form: %w", err)
+	}
+	return v.AppendCanonical(make([]byte, 0, len(raw))), nil
+}
+
+func nested(v strictjson.Value) bool {
+	return v.Kind() == strictjson.Object || v.Kind() == strictjson.Array
+}
+
+// children are the members of an object or the elements of an array, each with its step of a JSON Pointer.
+func children(v strictjson.Value) iter.Seq2[string, strictjson.Value] {
+	if v.Kind() == strictjson.Object {
+		return v.Members()
+	}
+	return func(yield func(string, strictjson.Value) bool) {
+		for i, e := range v.Elements() {
+			if !yield(strconv.Itoa(i), e) {
+				return
+			}
+		}
+	}
+}
+
+// leaves calls f for everything in v that holds nothing else, with its pointer.
+func leaves(v strictjson.Value, at string, f func(pointer string, v strictjson.Value)) {
+	if !nested(v) {
+		f(at, v)
+		return
+	}
+	for step, child := range children(v) {
+		leaves(child, strictjson.AppendToken(at, step), f)
+	}
+}
+
+// places goes through the values that a path leads to, with the pointer of each. The step * is every child.
+func places(v strictjson.Value, path []string, at string) iter.Seq2[string, strictjson.Value] {
+	return func(yield func(string, strictjson.Value) bool) {
+		if len(path) == 0 {
+			yield(at, v)
+			return
+		}
+		for step, child := range children(v) {
+			if path[0] != "*" && path[0] != step {
+				continue
+			}
+			for at, found := range places(child, path[1:], strictjson.AppendToken(at, step)) {
+				if !yield(at, found) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// valueAt is what stands at a JSON Pointer, whose segment * is every child: canonical JSON, or "" if nothing does.
+func valueAt(args strictjson.Value, pointer string) (string, error) {
+	path, err := strictjson.Tokens(pointer)
+	if err != nil {
+		return "", err
+	}
+	var b []byte
+	for at, value := range places(args, path, "") {
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		if slices.Contains(path, "*") {
+			b = append(append(b, at...), '=')
+		}
+		b = value.AppendCanonical(b)
+	}
+	return string(b), nil
+}
+
+// matches reports whether a path is one that a pattern means, in which * is any step.
+func matches(pattern, path []string) bool {
+	return slices.EqualFunc(pattern, path, func(p, step string) bool { return p == "*" || p == step })
+}

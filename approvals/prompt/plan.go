@@ -1,0 +1,345 @@
+package prompt
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// An Envelope is what the text of a program shows of the arguments of a call: some are written there, others only the running
+// program knows.
+type Envelope struct {
+	Fixed []Value  `json:"fixed,omitempty"` // these, as written
+	Free  []string `json:"free,omitempty"`  // pointers of those that may be anything; "" is all that is not fixed
+}
+
+// holds reports whether arguments are what the plan said: each fixed value is there, and nothing is there that is neither
+// fixed nor free.
+func (e *Envelope) holds(args json.RawMessage) bool {
+	v, err := parseArgs(args)
+	if err != nil {
+		return false
+	}
+	for _, fixed := range e.Fixed {
+		if now, err := valueAt(v, fixed.Pointer); err != nil || now != fixed.JSON || strings.Contains(fixed.Pointer, "*") {
+			return false
+		}
+	}
+	return e.within(v, "")
+}
+
+// within reports whether all of v, which stands at a pointer, is fixed or free.
+func (e *Envelope) within(v strictjson.Value, at string) bool {
+	if slices.ContainsFunc(e.Fixed, func(f Value) bool { return f.Pointer == at }) || slices.Contains(e.Free, at) {
+		return true
+	}
+	for step, child := range children(v) {
+		if !e.within(child, strictjson.AppendToken(at, step)) {
+			return false
+		}
+	}
+	return nested(v) && (v.Len() > 0 || at == "")
+}
+
+// rest is what a free pointer to all arguments says.
+func (e *Envelope) rest() string {
+	if len(e.Fixed)+len(e.Free) == 1 {
+		return "any arguments"
+	}
+	return "any other arguments"
+}
+
+func (e *Envelope) text() string {
+	var parts []string
+	for _, v := range e.Fixed {
+		pointer, _ := Shorten(v.Pointer)
+		parts = append(parts, pointer+" "+escape(v.JSON, prose))
+	}
+	for _, f := range e.Free {
+		pointer, _ := Shorten(f)
+		if f == "" {
+			parts = append(parts, e.rest())
+			continue
+		}
+		parts = append(parts, "any "+pointer)
+	}
+	if len(parts) == 0 {
+		return "no arguments"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// A PlannedCall is a line of a plan: so many calls of one tool whose arguments fit an envelope.
+type PlannedCall struct {
+	Call     *Request // what the call is bound to; its arguments are those of the text, and null where it has none
+	Envelope Envelope
+	Count    int
+	// Further says that nobody knows how many calls will come, and Count only bounds them. At is the line of the
+	// program's text where they stand; 0 is unknown.
+	Further bool
+	At      int
+}
+
+// PlanGrants turns a plan that a person has approved into grants for one run. Each call is still decided when it is made: a
+// grant answers questions, for as many calls as were planned. A line that no grant may answer is an error, and then there are
+// none: a plan is approved as it was shown or not at all.
+func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.Time) ([]*Grant, error) {
+	var grants []*Grant
+	for _, line := range plan {
+		r := *line.Call
+		r.Args, r.Run, r.Terms.Args = nil, run, CoverAny
+		switch {
+		case run == "" || line.Count <= 0:
+			return nil, fmt.Errorf("%s: %w: there is no run or no call", Heading(&r), ErrNotOffered)
+		case r.Risk.Grave():
+			return nil, fmt.Errorf("%s: %w: what is of high risk has to be seen whole, each time", Heading(&r), ErrNotOffered)
+		case !line.Envelope.short() || !rememberable(line.Call):
+			return nil, fmt.Errorf("%s: %w: it cannot be shown whole", Heading(&r), ErrNotOffered)
+		}
+		for _, v := range line.Envelope.Fixed {
+			if form, err := Canonical([]byte(v.JSON)); err != nil || string(form) != v.JSON {
+				return nil, fmt.Errorf("%s: the value planned at %s is not canonical JSON", Heading(&r), Quote(v.Pointer))
+			}
+		}
+		g, err := Draft(&r, ForRun, 0, now)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", Heading(&r), err)
+		}
+		if length > 0 {
+			if now.Add(length).After(g.Expires) {
+				return nil, fmt.Errorf("%s: %w", Heading(&r), ErrTooLong)
+			}
+			g.Expires = now.Add(length)
+		}
+		envelope := line.Envelope
+		g.Coverage, g.Digest, g.Values, g.Envelope = CoverEnvelope, "", nil, &envelope
+		g.Uses, g.Further = line.Count, line.Further
+		if line.At > 0 {
+			g.At = []int{line.At}
+		}
+		grants = append(grants, g)
+	}
+	return grants, nil
+}
+
+// What fits into a plan that a person is to read whole: characters of one value and of one line, and lines.
+const (
+	maxPlannedValue = 200
+	maxPlannedLine  = 600
+	MaxPlan         = 20
+)
+
+// Sketch is the envelope of arguments of which a program's text shows a part: at unknown there may be anything, or nothing, and
+// the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
+func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
+	var e Envelope
+	form, err := Canonical(shown) // its order makes sketches comparable
+	if err != nil {
+		return e, err
+	}
+	all, err := parseArgs(form)
+	if err != nil {
+		return e, err
+	}
+	var walk func(v strictjson.Value, at string)
+	walk = func(v strictjson.Value, at string) {
+		within := func(p string) bool { return p == at || strings.HasPrefix(p, at+"/") }
+		switch {
+		case slices.Contains(unknown, at):
+			e.Free = append(e.Free, at)
+			return
+		case !nested(v) || at != "" && !slices.ContainsFunc(unknown, within) && !slices.ContainsFunc(open, within):
+			e.Fixed = append(e.Fixed, Value{at, string(v.AppendCanonical(nil))})
+			return
+		}
+		for step, child := range children(v) {
+			walk(child, strictjson.AppendToken(at, step))
+		}
+		if slices.Contains(open, at) {
+			e.Free = append(e.Free, at)
+		}
+	}
+	walk(all, "")
+	return e, nil
+}
+
+// Equal reports whether two envelopes hold the same arguments, as far as they are written in the same way.
+func (e *Envelope) Equal(other *Envelope) bool {
+	return slices.Equal(e.Fixed, other.Fixed) && slices.Equal(e.Free, other.Free)
+}
+
+// short reports whether e can be read at a glance.
+func (e *Envelope) short() bool {
+	if len(e.Fixed)+len(e.Free) > 24 {
+		return false
+	}
+	all := 0
+	for _, v := range e.Fixed {
+		n := utf8.RuneCountInString(escape(v.JSON, prose))
+		if all += n; n > maxPlannedValue || len(v.Pointer) > maxName {
+			return false
+		}
+	}
+	for _, f := range e.Free {
+		if len(f) > maxName {
+			return false
+		}
+	}
+	return all <= maxPlannedLine
+}
+
+// draftPlan makes the grant that holds those of a plan.
+func draftPlan(r *Request, now time.Time) (*Grant, error) {
+	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || r.Risk.Grave() || !rememberable(r) {
+		return nil, ErrNotOffered
+	}
+	g := &Grant{
+		ID: "g_" + strings.ToLower(rand.Text()), Scope: ForPlan, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
+		Rule: r.Rule, Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now, Lines: r.Plan,
+	}
+	for _, line := range r.Plan {
+		if line.Run != r.Run || line.Principal != r.Principal || line.Coverage != CoverEnvelope || !now.Before(line.Expires) {
+			return nil, ErrNotOffered
+		}
+		if g.Expires.IsZero() || line.Expires.Before(g.Expires) {
+			g.Expires = line.Expires
+		}
+	}
+	return g, nil
+}
+
+// planOf is the plan that can be allowed together with all of calls; nil if there is none.
+func PlanOf(calls []*Request) *Grant {
+	var plan *Grant
+	for _, r := range calls {
+		var err error
+		if plan, err = Draft(r, ForPlan, 0, time.Now()); err != nil {
+			return nil
+		}
+	}
+	return plan
+}
+
+// All are the grants that g stands for: those of its plan, or g itself.
+func (g *Grant) All() []*Grant {
+	if g.Scope != ForPlan {
+		return []*Grant{g}
+	}
+	all := make([]*Grant, 0, len(g.Lines))
+	for _, line := range g.Lines {
+		copied := *line
+		copied.ID, copied.By, copied.Channel = fmt.Sprintf("%s_%d", g.ID, len(all)+1), g.By, g.Channel
+		all = append(all, &copied)
+	}
+	return all
+}
+
+// planned says how many calls a plan is for: "2 more calls, and the further calls of line 7".
+func (g *Grant) planned() string {
+	n := 0
+	var parts []string
+	var at []int
+	elsewhere := false
+	for _, line := range g.Lines {
+		switch {
+		case !line.Further:
+			n += line.Uses
+		case len(line.At) == 0:
+			elsewhere = true
+		}
+		if line.Further {
+			at = append(at, line.At...)
+		}
+	}
+	if n > 0 {
+		parts = append(parts, Count(n, "more call", "more calls"))
+	}
+	if len(at) > 0 && !elsewhere {
+		slices.Sort(at)
+		parts = append(parts, "the further calls of "+spans("line", slices.Compact(at)))
+	} else if len(at) > 0 || elsewhere {
+		parts = append(parts, "further calls")
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// Times says how many calls a line of a plan is for.
+func (g *Grant) Times() string {
+	switch {
+	case g.Further && len(g.At) > 0:
+		return fmt.Sprintf("further calls of %s (%d at most)", spans("line", g.At), g.Uses)
+	case g.Further:
+		return fmt.Sprintf("further calls (%d at most)", g.Uses)
+	case g.Uses == 1:
+		return "once"
+	}
+	return fmt.Sprintf("at most %d times", g.Uses)
+}
+
+// Same reports whether two lines of a plan are about the same calls.
+func (g *Grant) Same(other *Grant) bool {
+	return g.Key() == other.Key() && g.Run == other.Run &&
+		g.Envelope != nil && other.Envelope != nil && g.Envelope.Equal(other.Envelope)
+}
+
+// Add has a line of a plan stand for another one's calls as well.
+func (g *Grant) Add(other *Grant) {
+	g.Uses, g.Further = min(g.Uses+other.Uses, RunUses), g.Further || other.Further
+	g.At = slices.Compact(slices.Sorted(slices.Values(slices.Concat(g.At, other.At))))
+}
+
+// plan shows what can be allowed with this call. Nothing of it is cut: what is allowed has been read.
+func (q *question) plan() {
+	if PlanOf([]*Request{q.request}) == nil {
+		return
+	}
+	limits, cut := q.limits, q.cut
+	q.limits, q.masker = whole, newMasker(q.request.Display, q.options.Reveal)
+	q.newline(margin)
+	q.wrapped("You can allow these calls with it, which the program's text shows next. Each is decided again when it is made, and whatever is not as it stands here is asked about:")
+	q.lines()
+	q.limits, q.cut = limits, cut
+}
+
+// lines shows the calls of a plan.
+func (q *question) lines() {
+	for i, g := range q.request.Plan {
+		q.newline(margin + 2)
+		q.put(fmt.Sprintf("%2d. %s, %s, with", i+1, Heading(&Request{Name: g.Name}), g.Times()))
+		q.indent = margin + 6
+		for _, v := range g.Envelope.Fixed {
+			q.newline(margin + 6)
+			pointer, _ := Shorten(v.Pointer)
+			q.put(pointer + " ")
+			value, _ := parseArgs([]byte(v.JSON)) // see PlanGrants
+			q.value(value, 0, margin+6, open)
+		}
+		for _, f := range g.Envelope.Free {
+			q.newline(margin + 6)
+			if f == "" {
+				q.put(g.Envelope.rest())
+				continue
+			}
+			pointer, _ := Shorten(f)
+			q.put("any " + pointer)
+		}
+		if len(g.Envelope.Fixed)+len(g.Envelope.Free) == 0 {
+			q.put(" no arguments")
+		}
+	}
+}
+
+// PlanText is a plan as a person is asked to approve it, one line each.
+func PlanText(grants []*Grant) string {
+	var b strings.Builder
+	for i, g := range grants {
+		fmt.Fprintf(&b, "%3d. %s\n", i+1, g.Text())
+	}
+	return b.String()
+}

@@ -1,0 +1,15 @@
+package terminal
+
+import (
+	"context"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+)
+
+// asking asks over a queue in the background.
+func asking(ctx context.Context, d *approvals.Desk, q *approvals.Queue, r *prompt.Request, more ...approvals.Channel) <-chan approvals.Answer {
+	answer := make(chan approvals.Answer, 1)
+	go func() { answer <- d.Ask(ctx, r, append([]approvals.Channel{q}, more...), approvals.Options{}) }()
+	return answer
+}

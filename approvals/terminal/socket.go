@@ -1,0 +1,338 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+)
+
+// A socket takes responders of the same user to a Queue. It stands in a folder that only this user can enter, and a peer that
+// is somebody else is turned away. What it cannot keep away is another program of the same user.
+
+const (
+	socketSuffix = ".sock"
+	// longestSocket is the longest path that every system takes for a socket.
+	longestSocket = 103
+	// longestSaid bounds a line of a responder: arguments that were changed are in it.
+	longestSaid = 4 << 20
+	// helloWait is how long whoever listens may take to say who it is, acceptPause how long is waited after a connection failed.
+	helloWait, acceptPause = 5 * time.Second, 100 * time.Millisecond
+	// sendWait is how long a responder may take to take in what it is told.
+	sendWait = 5 * time.Second
+)
+
+// ErrUnsafe says that others could get at what only this user may.
+var ErrUnsafe = errors.New("others could get at it")
+
+// PrivateDir makes a folder that only this user can enter, or says why one that is there is not such a folder.
+func PrivateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return checkPrivate(dir, fs.ModeDir, 0o077)
+}
+
+// checkPrivate holds that path is of that type, this user's own, and has none of those permissions.
+func checkPrivate(path string, kind fs.FileMode, not fs.FileMode) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.Mode().Type() != kind:
+		return fmt.Errorf("%w: %s is %v", ErrUnsafe, path, info.Mode())
+	case info.Mode().Perm()&not != 0:
+		return fmt.Errorf("%w: the permissions of %s are %v; chmod go-rwx %s", ErrUnsafe, path, info.Mode().Perm(), path)
+	}
+	if owner, ok := ownerOf(info); ok && owner != os.Getuid() {
+		return fmt.Errorf("%w: %s belongs to user %d", ErrUnsafe, path, owner)
+	}
+	return nil
+}
+
+// A Listener serves a Queue to responders.
+type Listener struct {
+	queue *approvals.Queue
+	by    string
+	log   *slog.Logger
+	net   net.Listener
+	path  string
+
+	mu     sync.Mutex
+	conns  map[net.Conn]bool
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// Listen makes a socket in dir and serves q there until it is closed. Whoever answers over it is called by in the record.
+func Listen(dir string, q *approvals.Queue, by string, log *slog.Logger) (*Listener, error) {
+	socket, err := ListenPrivate(dir)
+	if err != nil {
+		return nil, fmt.Errorf("making a socket for responders: %w", err)
+	}
+	l := &Listener{queue: q, by: by, log: log, net: socket, path: socket.Addr().String(), conns: map[net.Conn]bool{}}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	l.wg.Go(l.accept)
+	return l, nil
+}
+
+// sweepSockets removes the sockets of processes that are gone.
+func sweepSockets(dir string) {
+	for _, path := range Sockets(dir) {
+		c, err := net.DialTimeout("unix", path, time.Second)
+		if err == nil {
+			c.Close()
+		} else if refused(err) {
+			os.Remove(path)
+		}
+	}
+}
+
+// Sockets lists the sockets in dir, whether or not somebody listens there.
+func Sockets(dir string) []string {
+	all, _ := filepath.Glob(filepath.Join(dir, "*"+socketSuffix))
+	return all
+}
+
+func (l *Listener) accept() {
+	for {
+		c, err := l.net.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // too many open files, say
+			l.log.Warn("a responder could not be taken", "error", err)
+			time.Sleep(acceptPause)
+			continue
+		}
+		if err := samePeer(c); err != nil {
+			l.log.Warn("a responder was turned away", "error", err)
+			c.Close()
+			continue
+		}
+		l.mu.Lock()
+		if l.closed {
+			c.Close()
+		} else {
+			l.conns[c] = true
+			l.wg.Go(func() { l.serve(c) })
+		}
+		l.mu.Unlock()
+	}
+}
+
+// Close removes the socket and waits for the responders' connections to end. It may be called twice.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	already := l.closed
+	l.closed = true
+	for c := range l.conns {
+		c.Close()
+	}
+	l.mu.Unlock()
+	var err error
+	if !already {
+		err = l.net.Close() // removes the file
+	}
+	l.wg.Wait()
+	return err
+}
+
+// serve is one responder's connection.
+func (l *Listener) serve(c net.Conn) {
+	defer func() {
+		c.Close()
+		l.mu.Lock()
+		delete(l.conns, c)
+		l.mu.Unlock()
+	}()
+	s := &served{conn: c, queue: l.queue, seat: l.queue.Sit(l.by), width: plainWidth}
+	defer s.seat.Leave()
+	if s.tell(&Told{Kind: "hello", V: wireVersion, Who: l.by}) != nil {
+		return
+	}
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for {
+			select {
+			case <-s.seat.News():
+				if s.pending() != nil {
+					c.Close()
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	})
+	ctx, over := context.WithCancel(context.Background())
+	err := s.listen(ctx)
+	over()
+	close(done)
+	telling.Wait()
+	s.outcomes.Wait()
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+		l.log.Debug("a responder is gone", "error", err)
+	}
+}
+
+type served struct {
+	conn  net.Conn
+	queue *approvals.Queue
+	seat  *approvals.Seat
+
+	outcomes sync.WaitGroup // of calls that were allowed here
+
+	listing sync.Mutex // one list at a time, from the look at the queue to its line: the newest is told last
+
+	mu    sync.Mutex // one line at a time
+	width int
+}
+
+// send writes one line, one at a time.
+func send(conn net.Conn, mu *sync.Mutex, v any) error {
+	js, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if err := conn.SetWriteDeadline(time.Now().Add(sendWait)); err != nil {
+		return err
+	}
+	_, err = conn.Write(append(js, '\n'))
+	return err
+}
+
+func (s *served) tell(t *Told) error { return send(s.conn, &s.mu, t) }
+
+func (s *served) pending() error {
+	s.listing.Lock()
+	defer s.listing.Unlock()
+	s.mu.Lock()
+	width := s.width
+	s.mu.Unlock()
+	t := &Told{Kind: "pending"}
+	t.Calls, t.Batches = describeAll(s.seat.Pending(), width)
+	return s.tell(t)
+}
+
+// listen does what the responder says until it is gone.
+func (s *served) listen(ctx context.Context) error {
+	lines := bufio.NewScanner(s.conn)
+	lines.Buffer(nil, longestSaid)
+	for lines.Scan() {
+		var said Said
+		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
+			return fmt.Errorf("it says what is not understood: %w", err)
+		}
+		var err error
+		switch said.Kind {
+		case "width":
+			s.mu.Lock()
+			s.width = min(max(said.Width, prompt.LeastWidth), widest)
+			s.mu.Unlock()
+			err = s.pending()
+		case "show":
+			t := &Told{Kind: "shown", ID: said.ID}
+			s.mu.Lock()
+			width := s.width
+			s.mu.Unlock()
+			if len(said.IDs) > 0 {
+				t.Text, err = s.seat.ShowAll(said.IDs, prompt.RenderOptions{Width: width})
+			} else {
+				t.Text, err = s.seat.Show(said.ID, prompt.RenderOptions{Width: width})
+			}
+			if err != nil {
+				t.Error = prompt.Words(err.Error())
+			}
+			err = s.tell(t)
+		case "answer":
+			t := &Told{Kind: "answered", ID: said.ID}
+			reply := prompt.Reply{Reason: said.Reason}
+			if said.Yes {
+				reply = prompt.Reply{Decision: prompt.AllowOnce, Scope: said.Scope, Uses: said.Uses, Length: said.Length, Args: said.Args, Selected: said.Selected, Text: said.Text}
+			}
+			asked, _ := s.seat.Request(said.ID)
+			answered := s.seat.Answer(said.ID, said.Digest, said.Code, reply)
+			if answered != nil {
+				t.Error = prompt.Words(answered.Error())
+			}
+			err = s.tell(t)
+			isCall := answered == nil && asked.Inquiry == nil && !asked.Ahead
+			if outcome := s.queue.Outcome; said.Yes && outcome != nil && isCall {
+				s.outcomes.Go(func() {
+					if text := outcome(ctx, asked); text != "" {
+						_ = s.tell(&Told{Kind: "outcome", ID: said.ID, Text: prompt.Words(text)}) // whoever answered may be gone
+					}
+				})
+			}
+		default:
+			err = fmt.Errorf("it says %s, which nobody understands", prompt.Quote(said.Kind))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// A Responder is a connection to the questions of one process. One goroutine may use its methods, and another Next.
+type Responder struct {
+	conn  net.Conn
+	lines *bufio.Scanner
+	mu    sync.Mutex
+}
+
+// Respond connects to a socket that [Listen] made, if it is of this user and so is who listens there.
+func Respond(ctx context.Context, path string) (*Responder, error) {
+	c, err := DialPrivate(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Responder{conn: c, lines: bufio.NewScanner(c)}
+	r.lines.Buffer(nil, 64<<20)
+	if err := c.SetReadDeadline(time.Now().Add(helloWait)); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if hello, err := r.Next(); err != nil || hello.Kind != "hello" || hello.V != wireVersion {
+		return nil, errors.Join(errors.New("it is not a codemode of this version that listens there"), err, c.Close())
+	}
+	return r, c.SetReadDeadline(time.Time{})
+}
+
+// Next waits for what the responder is told next.
+func (r *Responder) Next() (*Told, error) {
+	if !r.lines.Scan() {
+		if err := r.lines.Err(); err != nil {
+			return nil, err
+		}
+		return nil, io.EOF
+	}
+	var t Told
+	if err := json.Unmarshal(r.lines.Bytes(), &t); err != nil {
+		return nil, err
+	}
+	return &t, nil
+}
+
+// Say says something.
+func (r *Responder) Say(s Said) error { return send(r.conn, &r.mu, s) }
+
+// Close ends the connection, and Next with it.
+func (r *Responder) Close() error { return r.conn.Close() }

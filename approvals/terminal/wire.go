@@ -1,0 +1,138 @@
+package terminal
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+)
+
+// What goes over the socket between a Queue and those who answer: one JSON object a line, in both directions.
+
+// wireVersion changes when a responder of another version could misread what it is told.
+const wireVersion = 2
+
+// A Told is what a responder is told. Kind says which of the fields count.
+type Told struct {
+	Kind    string  `json:"kind"` // hello, pending, shown, answered or outcome
+	V       int     `json:"v,omitempty"`
+	Who     string  `json:"who,omitempty"`     // hello: who answers, in the record
+	Calls   []Asked `json:"calls,omitempty"`   // pending: all of them
+	Batches []Batch `json:"batches,omitempty"` // pending: those of them that can be answered together
+	ID      string  `json:"id,omitempty"`      // shown, answered, outcome: of the question, or with shown of the batch
+	Text    string  `json:"text,omitempty"`    // shown: the question whole; outcome: what became of the call
+	Error   string  `json:"error,omitempty"`   // shown, answered: why not
+}
+
+// An Asked is a question as a responder is told of it. All texts are rendered: they are made of visible characters.
+type Asked struct {
+	ID      string          `json:"id"`
+	Digest  string          `json:"digest"`
+	Heading string          `json:"heading"`
+	Summary string          `json:"summary"`
+	Text    string          `json:"text"`
+	Risk    string          `json:"risk"`
+	Profile string          `json:"profile"`
+	Code    string          `json:"code,omitempty"` // has to be typed for a yes
+	Whole   bool            `json:"whole"`          // nothing is left out of Text
+	Unseen  bool            `json:"unseen"`         // it has to be shown whole before it can be allowed
+	Since   time.Time       `json:"since"`
+	Ends    time.Time       `json:"ends,omitzero"` // until when it waits; zero while it waits for its turn elsewhere
+	Offers  []Offer         `json:"offers,omitempty"`
+	Args    json.RawMessage `json:"args,omitempty"` // when they may be changed
+	// Inquiry is the question of a program: then there is no call, and nothing to allow.
+	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"`
+}
+
+// A Batch is several calls of one run as one question, see [Batches]. Each is answered by its own ID and digest.
+type Batch struct {
+	ID    string   `json:"id"`             // the same for as long as calls of the run wait
+	IDs   []string `json:"ids"`            // of the calls
+	Rows  []string `json:"rows"`           // a line for each of them, see [Rows]
+	Text  string   `json:"text"`           // all of them, rendered
+	Whole bool     `json:"whole"`          // nothing is left out of Text
+	Plan  string   `json:"plan,omitempty"` // the words of the offer that goes with all of them
+}
+
+// An Offer is a way of saying yes.
+type Offer struct {
+	Scope prompt.Scope `json:"scope"`
+	Text  string       `json:"text"`
+}
+
+// A Said is what a responder says.
+type Said struct {
+	Kind   string          `json:"kind"` // width, show or answer
+	Width  int             `json:"width,omitempty"`
+	ID     string          `json:"id,omitempty"`
+	IDs    []string        `json:"ids,omitempty"` // show: the calls of a batch, which is called ID
+	Digest string          `json:"digest,omitempty"`
+	Yes    bool            `json:"yes,omitempty"`
+	Scope  prompt.Scope    `json:"scope,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	Code   string          `json:"code,omitempty"`
+	Uses   int             `json:"uses,omitempty"`   // with a scope: for how many calls; 0 is what is offered
+	Length time.Duration   `json:"length,omitempty"` // with a scope: for how long; 0 is what is offered
+	Args   json.RawMessage `json:"args,omitempty"`
+
+	Selected []int  `json:"selected,omitempty"` // with Yes: the answer to an Inquiry
+	Text     string `json:"text,omitempty"`
+}
+
+// describe tells a responder of a question.
+func describe(o approvals.Open, width int) Asked {
+	r := o.Request
+	shown := prompt.Render(r, prompt.RenderOptions{Width: width})
+	risk, _ := prompt.Shorten(string(r.Risk))
+	profile, _ := prompt.Shorten(r.Profile)
+	a := Asked{
+		ID: r.ID, Digest: r.Digest, Heading: prompt.Heading(r), Summary: prompt.Summary(r), Text: shown.Text, Risk: risk, Profile: profile,
+		Whole: !shown.Cut && shown.Masked == 0, Unseen: r.Risk.Grave() && !shown.Complete,
+		Since: o.Since, Ends: r.Deadline(),
+		Offers: []Offer{{prompt.Once, r.Yes()}},
+	}
+	if r.Inquiry != nil {
+		a.Offers, a.Inquiry = nil, r.Inquiry.Rendered()
+		return a
+	}
+	if r.Risk.Grave() {
+		a.Code, _ = prompt.Shorten(r.Code)
+	}
+	for _, g := range prompt.Offers(r, time.Now()) {
+		a.Offers = append(a.Offers, Offer{g.Scope, g.Text()})
+	}
+	if r.Edit != nil {
+		a.Args = r.Args
+	}
+	return a
+}
+
+// describeAll tells a responder of questions, and of those that can be answered together.
+func describeAll(open []approvals.Open, width int) (calls []Asked, batches []Batch) {
+	calls = []Asked{}
+	var requests []*prompt.Request
+	for _, o := range open {
+		calls, requests = append(calls, describe(o, width)), append(requests, o.Request)
+	}
+	for _, those := range prompt.Batches(requests) {
+		if len(those) == 1 {
+			continue
+		}
+		slices.SortStableFunc(those, func(a, b int) int { return cmp.Compare(requests[a].Call, requests[b].Call) })
+		var together []*prompt.Request
+		b := Batch{ID: "run " + prompt.Words(requests[those[0]].Run)}
+		for _, i := range those {
+			b.IDs, together = append(b.IDs, calls[i].ID), append(together, requests[i])
+		}
+		shown := prompt.RenderAll(together, prompt.RenderOptions{Width: width})
+		b.Rows, b.Text, b.Whole = prompt.Rows(together), shown.Text, !shown.Cut && shown.Masked == 0
+		if g := prompt.PlanOf(together); g != nil {
+			b.Plan = g.Text()
+		}
+		batches = append(batches, b)
+	}
+	return calls, batches
+}
