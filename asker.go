@@ -442,4 +442,4 @@ func terms(d call.Decision) prompt.Terms {
 }
 
 // Grants keeps what people have allowed for more than one call.
-func (e *Evaluator) Grants() approvals.Keeper { return e.people.grants }
+func (e *Evaluator) Grants() approvals.GrantStore { return e.people.grants }

@@ -15,7 +15,7 @@ import (
 
 // StoredQuestions keeps questions and their answers in a database, so that they outlive the process that asks and can be
 // answered in any that shares the database.
-func StoredQuestions(db func(context.Context) (*store.DB, error)) approvals.SharedBook {
+func StoredQuestions(db func(context.Context) (*store.DB, error)) approvals.SharedStore {
 	return &storedQuestions{db: db}
 }
 

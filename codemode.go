@@ -150,7 +150,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	e.people = &people{
 		log: o.Log, rules: e.rules, tools: e.tools, record: e.record, channels: o.Channels,
 		desk:   &approvals.Desk{Late: e.record.Late},
-		grants: &grants{memory: approvals.NewKeeper(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
+		grants: &grants{memory: approvals.NewGrantStore(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
 	}
 	e.checker = &preflight.Checker{Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(cmp.Or(o.PreflightSecret, secret))}
 	e.gate = e.tools.Gate(nil, e.record.To)
@@ -184,7 +184,7 @@ func (e *Evaluator) keep() error {
 		return err
 	}
 	e.people.grants.stored, e.rules.Sessions.Store = k.DB, k.DB
-	e.people.desk.Book = StoredQuestions(k.DB)
+	e.people.desk.Store = StoredQuestions(k.DB)
 	k.Policy(e.life.ctx, "loaded", cfg, nil)
 	e.life.background(func() { k.Clean(e.life.ctx) })
 	for _, c := range e.options.Channels {

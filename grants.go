@@ -18,7 +18,7 @@ import (
 // and revoked from anywhere, else in memory. A grant for a time counts in every process that shares the database, one for a run
 // wherever the run goes on, and one for a session in the process that it was given in.
 type grants struct {
-	memory approvals.Keeper
+	memory approvals.GrantStore
 	stored func(ctx context.Context) (*store.DB, error) // nil without a database
 
 	mu       sync.Mutex
@@ -89,15 +89,15 @@ func (g *grants) endSessions(ctx context.Context) error {
 }
 
 func (g *grants) Spend(ctx context.Context, id string) error {
-	return g.either(ctx, func(k approvals.Keeper) error { return k.Spend(ctx, id) })
+	return g.either(ctx, func(k approvals.GrantStore) error { return k.Spend(ctx, id) })
 }
 
 func (g *grants) Revoke(ctx context.Context, id string) error {
-	return g.either(ctx, func(k approvals.Keeper) error { return k.Revoke(ctx, id) })
+	return g.either(ctx, func(k approvals.GrantStore) error { return k.Revoke(ctx, id) })
 }
 
 // either does something with a grant where it is.
-func (g *grants) either(ctx context.Context, do func(approvals.Keeper) error) error {
+func (g *grants) either(ctx context.Context, do func(approvals.GrantStore) error) error {
 	err := do(g.memory)
 	if g.stored == nil || !errors.Is(err, approvals.ErrTaken) {
 		return err
@@ -110,7 +110,7 @@ func (g *grants) either(ctx context.Context, do func(approvals.Keeper) error) er
 }
 
 func (g *grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
-	all, err := g.both(ctx, func(k approvals.Keeper) ([]*prompt.Grant, error) { return k.For(ctx, key) })
+	all, err := g.both(ctx, func(k approvals.GrantStore) ([]*prompt.Grant, error) { return k.For(ctx, key) })
 	if g.stored == nil {
 		return all, err
 	}
@@ -122,10 +122,10 @@ func (g *grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
 }
 
 func (g *grants) All(ctx context.Context, principal string) ([]*prompt.Grant, error) {
-	return g.both(ctx, func(k approvals.Keeper) ([]*prompt.Grant, error) { return k.All(ctx, principal) })
+	return g.both(ctx, func(k approvals.GrantStore) ([]*prompt.Grant, error) { return k.All(ctx, principal) })
 }
 
-func (g *grants) both(ctx context.Context, list func(approvals.Keeper) ([]*prompt.Grant, error)) ([]*prompt.Grant, error) {
+func (g *grants) both(ctx context.Context, list func(approvals.GrantStore) ([]*prompt.Grant, error)) ([]*prompt.Grant, error) {
 	all, err := list(g.memory)
 	if g.stored == nil || err != nil {
 		return all, err
@@ -139,7 +139,7 @@ func (g *grants) both(ctx context.Context, list func(approvals.Keeper) ([]*promp
 }
 
 // StoredGrants keeps grants in a database.
-func StoredGrants(db *store.DB) approvals.Keeper { return storedGrants{db} }
+func StoredGrants(db *store.DB) approvals.GrantStore { return storedGrants{db} }
 
 type storedGrants struct{ db *store.DB }
 

@@ -21,7 +21,7 @@ func TestKeepers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, k := range map[string]approvals.Keeper{"memory": approvals.NewKeeper(time.Now), "database": codemode.StoredGrants(db)} {
+	for name, k := range map[string]approvals.GrantStore{"memory": approvals.NewGrantStore(time.Now), "database": codemode.StoredGrants(db)} {
 		t.Run(name, func(t *testing.T) {
 			r := &prompt.Request{
 				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna", Run: "r1", Risk: call.Medium,

@@ -44,7 +44,7 @@ type Answer struct {
 	By     string          // who answered, if the channel knows
 	Ticket *Ticket         // when Allowed: what [Desk.Use] takes before the call is made
 	Args   json.RawMessage // when a person allowed other arguments: those, to be decided on again; the Ticket is about them
-	Grant  *prompt.Grant   // when a person wants the answer remembered: what is to be given to a [Keeper]
+	Grant  *prompt.Grant   // when a person wants the answer remembered: what is to be given to a [GrantStore]
 
 	Selected []int  // the answer to an Inquiry: the options that were chosen
 	Text     string // and the words, as they came

@@ -74,16 +74,16 @@ func (r *round) came() (over func()) {
 	})
 }
 
-// afterYeses waits until every yes that was given so far has been told, here or over a book that others share.
+// afterYeses waits until every yes that was given so far has been told, here or over a store that others share.
 func (a *ask) afterYeses(ctx context.Context) {
-	if book, ok := a.desk.book().(SharedBook); ok {
+	if store, ok := a.desk.store().(SharedStore); ok {
 		reading, cancel := context.WithTimeout(ctx, farWait)
 		defer cancel()
 		for _, other := range a.round.asks {
 			if other == a || other.failed != nil || other.isOver() {
 				continue
 			}
-			if p, err := book.Find(reading, other.request.ID); err == nil && p.Allowed {
+			if p, err := store.Find(reading, other.request.ID); err == nil && p.Allowed {
 				select {
 				case <-other.told:
 				case <-reading.Done():
@@ -123,7 +123,7 @@ type reply struct {
 	err   error
 	took  time.Duration // since the channel showed the question
 	grant *prompt.Grant
-	kept  *kept  // it was given in another process, and is in the book
+	kept  *kept  // it was given in another process, and is in the store
 	over  func() // of a yes, see round.came; nil for all else
 }
 
@@ -144,7 +144,7 @@ type move struct {
 // useWithin is how long a yes is good for after the last moment at which it can be given.
 const useWithin = time.Minute
 
-// said is what a program and a person may read of an error: of one of the book, no names of files and hosts.
+// said is what a program and a person may read of an error: of one of the store, no names of files and hosts.
 func said(err error) string {
 	if known, ok := errors.AsType[interface {
 		error
@@ -155,7 +155,7 @@ func said(err error) string {
 	return prompt.Words(err.Error())
 }
 
-// open enters a question into the book, before writing ends.
+// open enters a question into the store, before writing ends.
 func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []Channel, o Options) *ask {
 	copied := *r
 	copied.OtherOnly, copied.MinHuman = o.OtherOnly, o.MinHuman
@@ -191,7 +191,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 		copied.ID = newID()
 	}
 	if !again {
-		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as books keep times
+		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as stores keep times
 		if a.digest, a.failed = copied.Binding(a.expires).Digest(); a.failed == nil {
 			copied.Digest, copied.Expires = a.digest, a.expires
 			d.mine(copied.ID, true) // before others can see it
@@ -208,16 +208,16 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 // call or what decides it has changed. If it has its answer, a no stands: it is brought, and reported. A yes was to
 // something else, and is late.
 func (a *ask) answeredBefore(ctx context.Context) (refused bool) {
-	book, ok := a.desk.book().(SharedBook)
+	store, ok := a.desk.store().(SharedStore)
 	if !ok {
 		return false
 	}
 	reading, cancel := context.WithTimeout(ctx, farWait)
 	defer cancel()
-	if err := book.Withdraw(reading, a.request.ID); !errors.Is(err, ErrTaken) {
+	if err := store.Withdraw(reading, a.request.ID); !errors.Is(err, ErrTaken) {
 		return false
 	}
-	got, err := a.inBook(reading, book)
+	got, err := a.inStore(reading, store)
 	if err != nil { // it was closed before
 		return false
 	}
@@ -335,10 +335,10 @@ func (a *ask) late(got reply) {
 	}
 }
 
-// leftBehind puts an answer into the book that came while this process leaves, for the process that goes on with the run. It
+// leftBehind puts an answer into the store that came while this process leaves, for the process that goes on with the run. It
 // reports whether it is there.
 func (a *ask) leftBehind(got reply) bool {
-	if _, shared := a.desk.book().(SharedBook); !shared || !a.leaving() {
+	if _, shared := a.desk.store().(SharedStore); !shared || !a.leaving() {
 		return false
 	}
 	ctx := context.Background()
@@ -471,7 +471,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 					return Answer{How: ByNobody, Code: CodeNoApprover, Detail: detail}
 				}
 				a.late(got)
-				_, taken = a.desk.book().(SharedBook) // another process was faster; its answer is coming
+				_, taken = a.desk.store().(SharedStore) // another process was faster; its answer is coming
 			}
 		}
 	}
@@ -483,7 +483,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 	}
 	answer := nobody(a.tried, a.request, a.options.Fallback && !a.inquires())
 	if answer.Allowed {
-		if err := a.desk.book().Answer(ctx, a.request.ID, a.digest, true, ByFallback, json.RawMessage(`{}`)); err != nil {
+		if err := a.desk.store().Answer(ctx, a.request.ID, a.digest, true, ByFallback, json.RawMessage(`{}`)); err != nil {
 			return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "the answer could not be kept: " + said(err)}
 		}
 		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
@@ -496,7 +496,7 @@ func (a *ask) contradicted() (reply, bool) {
 	for {
 		select {
 		case got := <-a.replies:
-			if got.kept != nil { // the book will say so
+			if got.kept != nil { // the store will say so
 				a.replies <- got
 				return reply{}, false
 			}
@@ -570,9 +570,9 @@ func keeping(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), farWait)
 }
 
-// kept is an answer as the book has it.
+// kept is an answer as the store has it.
 type kept struct {
-	Yes     bool          `json:"yes"` // as the book says beside it, but sealed with the rest where the book is
+	Yes     bool          `json:"yes"` // as the store says beside it, but sealed with the rest where the store is
 	Channel string        `json:"channel"`
 	By      string        `json:"by,omitempty"`
 	Given   time.Time     `json:"given,omitzero"`
@@ -586,7 +586,7 @@ type kept struct {
 	Text     string `json:"text,omitempty"`
 }
 
-// keep puts an answer into the book, also if ctx ends.
+// keep puts an answer into the store, also if ctx ends.
 func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, edited string) error {
 	ctx, cancel := keeping(ctx)
 	defer cancel()
@@ -594,10 +594,10 @@ func (a *ask) keep(ctx context.Context, id, digest string, yes bool, got reply, 
 	if err != nil {
 		return err
 	}
-	return a.desk.book().Answer(ctx, id, digest, yes, got.By, js)
+	return a.desk.store().Answer(ctx, id, digest, yes, got.By, js)
 }
 
-// keeps is a reply as the book has it.
+// keeps is a reply as the store has it.
 func (r *reply) keeps(yes bool, edited string) (json.RawMessage, error) {
 	return json.Marshal(kept{Yes: yes, Channel: r.name, By: r.By, Given: time.Now(), Reason: prompt.Words(r.Reason),
 		Scope: r.Scope, Length: r.Length, Uses: r.Uses,
@@ -641,7 +641,7 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 	other.Digest, other.Expires = digest, a.expires
 	answer.Args = other.Args
 	answer.Ticket = &Ticket{id: other.ID, digest: digest, args: other.Args, expires: a.expires}
-	if book, ok := a.desk.book().(SharedBook); ok {
+	if store, ok := a.desk.store().(SharedStore); ok {
 		p, err1 := pendingOf(&other, nil, a.options)
 		no, err2 := got.keeps(false, other.ID)
 		yes, err3 := got.keeps(true, "")
@@ -650,7 +650,7 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 		}
 		ctx, cancel := keeping(ctx)
 		defer cancel()
-		return answer, book.AnswerInstead(ctx, a.request.ID, a.digest, got.By, no, p, yes)
+		return answer, store.AnswerInstead(ctx, a.request.ID, a.digest, got.By, no, p, yes)
 	}
 	if err := a.keep(ctx, a.request.ID, a.digest, false, got, other.ID); err != nil {
 		return answer, err

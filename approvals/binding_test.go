@@ -90,8 +90,8 @@ func TestUnboundCallsAreNotAsked(t *testing.T) {
 	}
 }
 
-// full is a book that has no room left.
-type full struct{ Book }
+// full is a store that has no room left.
+type full struct{ Store }
 
 func (full) Answer(context.Context, string, string, bool, string, json.RawMessage) error {
 	return errors.New("no space left")
@@ -100,7 +100,7 @@ func (full) Answer(context.Context, string, string, bool, string, json.RawMessag
 // A yes that cannot be kept is none; a no stands all the same.
 func TestWhatCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := Desk{Book: full{NewBook(time.Now)}}
+		d := Desk{Store: full{NewStore(time.Now)}}
 		if a := d.Ask(t.Context(), write("/a"), []Channel{yes(time.Second)}, Options{}); a.Allowed || a.Code != CodeNoApprover || a.Ticket != nil {
 			t.Errorf("a yes: %+v", a)
 		}
@@ -295,9 +295,9 @@ func schedule(t *testing.T, seed uint64) (executions int, refused map[string]int
 	people := rand.New(rand.NewPCG(seed, 100)) // used under mu
 	var mu sync.Mutex
 	yes, answers, late := map[string]int{}, 0, 0
-	book := NewBook(time.Now)
+	store := NewStore(time.Now)
 	tell := func(LateAnswer) { mu.Lock(); late++; mu.Unlock() }
-	desk := &Desk{Book: book, Late: tell}
+	desk := &Desk{Store: store, Late: tell}
 	var calls []*prompt.Request
 	for i := range 1 + rng.IntN(4) {
 		r := write("/data/" + string(rune('a'+rng.IntN(2)))) // identical ones among them
@@ -346,9 +346,9 @@ func schedule(t *testing.T, seed uint64) (executions int, refused map[string]int
 		case 5:
 			r.Run, r.Principal = "r2", "local:ben"
 		case 6: // a restart that forgets
-			at = &Desk{Book: NewBook(time.Now)}
+			at = &Desk{Store: NewStore(time.Now)}
 		case 7: // a restart, or another process, that does not
-			at = &Desk{Book: book}
+			at = &Desk{Store: store}
 		case 8:
 			time.Sleep(time.Duration(rng.IntN(8)) * time.Minute)
 		}

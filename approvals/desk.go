@@ -19,8 +19,8 @@ const (
 	DefaultMinHuman = 300 * time.Millisecond
 	// maxTurns bounds how long a question may wait for its turn in a channel, in units of the timeout.
 	maxTurns = 10
-	// bookWait bounds how long the questions of one moment may take to be entered into the book.
-	bookWait = 4 * time.Second
+	// storeWait bounds how long the questions of one moment may take to be entered into the store.
+	storeWait = 4 * time.Second
 )
 
 // Options say how long to ask and what an empty room means. The zero value refuses when nobody is there.
@@ -52,8 +52,8 @@ type Options struct {
 type Desk struct {
 	// Late, if set, is told of answers that came after the end, to be recorded. It may be called concurrently.
 	Late func(LateAnswer)
-	// Book keeps the questions and their answers; nil is one in memory, with which both end with the process.
-	Book Book
+	// Store keeps the questions and their answers; nil is one in memory, with which both end with the process.
+	Store Store
 
 	once     sync.Once
 	channels sync.WaitGroup
@@ -62,13 +62,13 @@ type Desk struct {
 	here map[string]bool // the questions that are asked here, by ID
 }
 
-func (d *Desk) book() Book {
+func (d *Desk) store() Store {
 	d.once.Do(func() {
-		if d.Book == nil {
-			d.Book = NewBook(time.Now)
+		if d.Store == nil {
+			d.Store = NewStore(time.Now)
 		}
 	})
-	return d.Book
+	return d.Store
 }
 
 // Use turns the yes of an [Answer] into the one call that it is good for: the one that r describes now, if that is the one that
@@ -77,7 +77,7 @@ func (d *Desk) Use(ctx context.Context, t *Ticket, r *prompt.Request) error {
 	if t == nil || !t.fits(r) {
 		return ErrChanged
 	}
-	return d.book().Use(ctx, t.id, t.digest)
+	return d.store().Use(ctx, t.id, t.digest)
 }
 
 // A LateAnswer is a person's answer to a question that was already decided. It changes nothing.
@@ -117,7 +117,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 	defer stop(nil)
 	asks := make([]*ask, len(calls))
 	round := newRound()
-	writing, cancel := context.WithTimeout(ctx, bookWait) // all of them: who asks waits for them together
+	writing, cancel := context.WithTimeout(ctx, storeWait) // all of them: who asks waits for them together
 	defer cancel()
 	for i, r := range calls {
 		asks[i] = d.open(ctx, writing, r, channels, o)
@@ -148,10 +148,10 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 			d.channels.Go(func() { a.put(c, from) })
 		}
 	}
-	if book, ok := d.book().(SharedBook); ok {
+	if store, ok := d.store().(SharedStore); ok {
 		for _, a := range asks {
 			if a.failed == nil && !a.refused {
-				d.channels.Go(func() { a.follow(book) })
+				d.channels.Go(func() { a.follow(store) })
 			}
 		}
 	}

@@ -16,7 +16,7 @@
 // Calls of one moment go together, with [Desk.AskAll]: a channel that is a [Gatherer] shows them as one form, in which each has a
 // decision of its own. Before the call is made [Desk.Use] takes the yes, which is good once, and for the call that was shown.
 //
-// A person may say yes for longer than one call, as far as the [prompt.Terms] of the request go. That is a [prompt.Grant], which a [Keeper] keeps
+// A person may say yes for longer than one call, as far as the [prompt.Terms] of the request go. That is a [prompt.Grant], which a [GrantStore] keeps
 // and [Granted] finds. A [Queue] is a channel to people elsewhere; package terminal takes it to another terminal of this user.
 //
 // What a user may rely on:

@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-func give(t *testing.T, k Keeper, r *prompt.Request, scope prompt.Scope, now time.Time) *prompt.Grant {
+func give(t *testing.T, k GrantStore, r *prompt.Request, scope prompt.Scope, now time.Time) *prompt.Grant {
 	t.Helper()
 	g, err := prompt.Draft(r, scope, 0, now)
 	if err != nil {
@@ -23,7 +23,7 @@ func give(t *testing.T, k Keeper, r *prompt.Request, scope prompt.Scope, now tim
 	return g
 }
 
-func granted(t *testing.T, k Keeper, r *prompt.Request, now time.Time) bool {
+func granted(t *testing.T, k GrantStore, r *prompt.Request, now time.Time) bool {
 	t.Helper()
 	g, err := Granted(t.Context(), k, r, now)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestE1E2E5GrantsAreBound(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
-			k := NewKeeper(func() time.Time { return someday })
+			k := NewGrantStore(func() time.Time { return someday })
 			give(t, k, write("/data/a"), test.scope, someday)
 			r := write("/data/a")
 			test.change(r)
@@ -86,7 +86,7 @@ func TestE1E2E5GrantsAreBound(t *testing.T) {
 // E3: a grant has an end, which is looked at when it is used; one beyond the cap is refused and not shortened.
 func TestE3GrantsEnd(t *testing.T) {
 	now := someday
-	k := NewKeeper(func() time.Time { return now })
+	k := NewGrantStore(func() time.Time { return now })
 	give(t, k, write("/a"), prompt.ForTime, now)
 	for _, test := range []struct {
 		at   time.Duration
@@ -123,7 +123,7 @@ func TestE3GrantsEnd(t *testing.T) {
 
 // E4: what is revoked does not serve the next call; grants are listed with the words of their buttons.
 func TestE4GrantsAreListedAndRevoked(t *testing.T) {
-	k := NewKeeper(func() time.Time { return someday })
+	k := NewGrantStore(func() time.Time { return someday })
 	g := give(t, k, write("/a"), prompt.ForRun, someday)
 	other := give(t, k, write("/b"), prompt.ForTime, someday.Add(-time.Minute))
 	all, err := k.All(t.Context(), "local:anna")
@@ -158,7 +158,7 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 
 // E7: a grant for a count serves that many calls, and none outside of what was shown.
 func TestE7GrantsForACount(t *testing.T) {
-	k := NewKeeper(func() time.Time { return someday })
+	k := NewGrantStore(func() time.Time { return someday })
 	give(t, k, write("/a"), prompt.ForCount, someday)
 	for i := range prompt.CountUses + 1 {
 		if granted(t, k, write("/b"), someday) {
@@ -168,7 +168,7 @@ func TestE7GrantsForACount(t *testing.T) {
 			t.Errorf("call %d: %v", i+1, got)
 		}
 	}
-	k = NewKeeper(func() time.Time { return someday })
+	k = NewGrantStore(func() time.Time { return someday })
 	give(t, k, write("/a"), prompt.ForRun, someday)
 	for i := range prompt.RunUses + 1 {
 		if got := granted(t, k, write("/a"), someday); got != (i < prompt.RunUses) {
@@ -228,7 +228,7 @@ func TestN2PlansAreGrantsForARun(t *testing.T) {
 		}
 	}
 
-	k := NewKeeper(func() time.Time { return someday })
+	k := NewGrantStore(func() time.Time { return someday })
 	for _, g := range grants {
 		if err := k.Give(t.Context(), g); err != nil {
 			t.Fatal(err)

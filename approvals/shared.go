@@ -11,9 +11,9 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// Questions in a [SharedBook] can be seen and answered in another process than the one that asks, also when that one is gone.
+// Questions in a [SharedStore] can be seen and answered in another process than the one that asks, also when that one is gone.
 
-// written is a question as the book has it.
+// written is a question as the store has it.
 type written struct {
 	V        int             `json:"v"`
 	Request  *prompt.Request `json:"request"`
@@ -24,16 +24,16 @@ type written struct {
 
 const writtenVersion = 1
 
-// propose enters a question into the book.
+// propose enters a question into the store.
 func (d *Desk) propose(ctx context.Context, r *prompt.Request, channels []Channel, o Options) error {
 	p, err := pendingOf(r, channels, o)
 	if err != nil {
 		return err
 	}
-	return d.book().Propose(ctx, p)
+	return d.store().Propose(ctx, p)
 }
 
-// pendingOf is a question for the book.
+// pendingOf is a question for the store.
 func pendingOf(r *prompt.Request, channels []Channel, o Options) (*Pending, error) {
 	w := written{V: writtenVersion, Request: r, Channels: []string{}, MinHuman: o.MinHuman, Edits: r.Edit != nil}
 	for _, c := range channels {
@@ -46,7 +46,7 @@ func pendingOf(r *prompt.Request, channels []Channel, o Options) (*Pending, erro
 		Expires: r.Expires}, err
 }
 
-// ReadPending returns the question in a book as it was asked. The bytes must be of this user's own book: they are believed.
+// ReadPending returns the question in a store as it was asked. The bytes must be of this user's own store: they are believed.
 func ReadPending(p *Pending) (*prompt.Request, error) {
 	w, err := readWritten(p)
 	if err != nil {
@@ -64,10 +64,10 @@ func readWritten(p *Pending) (*written, error) {
 	case w.V != writtenVersion || r == nil:
 		return nil, fmt.Errorf("question %s was written by another version", p.ID)
 	case r.ID != p.ID || r.Run != p.Run || r.Call != p.Call || r.Principal != p.Principal || r.Digest != p.Digest:
-		return nil, fmt.Errorf("question %s is not the one that the book says it is", p.ID)
+		return nil, fmt.Errorf("question %s is not the one that the store says it is", p.ID)
 	}
 	if r := w.Request; !r.Expires.Equal(p.Expires) {
-		return nil, fmt.Errorf("question %s does not end when the book says", p.ID)
+		return nil, fmt.Errorf("question %s does not end when the store says", p.ID)
 	}
 	return w, nil
 }
@@ -98,17 +98,17 @@ var ErrLeaving = errors.New("another process goes on with the run")
 // withdraw closes a question that ended without an answer, for those who look at it elsewhere. If somebody has answered it there
 // since, that counts while the run lives: they were told that their answer is taken.
 func (a *ask) withdraw(ctx context.Context, answer Answer) Answer {
-	book, ok := a.desk.book().(SharedBook)
+	store, ok := a.desk.store().(SharedStore)
 	stays := a.options.Borrowed || a.leaving()
 	if !ok || a.failed != nil || stays || answer.How != ByNobody {
 		return answer
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), farWait)
 	defer cancel()
-	if !errors.Is(book.Withdraw(closing, a.request.ID), ErrTaken) {
+	if !errors.Is(store.Withdraw(closing, a.request.ID), ErrTaken) {
 		return answer // closed, or it ends by itself
 	}
-	got, err := a.inBook(closing, book)
+	got, err := a.inStore(closing, store)
 	switch {
 	case err != nil: // it was closed before
 		return answer
@@ -122,30 +122,30 @@ func (a *ask) withdraw(ctx context.Context, answer Answer) Answer {
 // WithdrawUnanswered closes a question that another process has put, because its call needs no answer any more. It reports false
 // if the question has an answer, or if nobody can tell.
 func (d *Desk) WithdrawUnanswered(ctx context.Context, id string) bool {
-	book, ok := d.book().(SharedBook)
+	store, ok := d.store().(SharedStore)
 	if !ok {
 		return false
 	}
-	err := book.Withdraw(ctx, id)
+	err := store.Withdraw(ctx, id)
 	if !errors.Is(err, ErrTaken) {
 		return err == nil
 	}
-	_, _, err = book.Answered(ctx, id)
+	_, _, err = store.Answered(ctx, id)
 	return err != nil && ctx.Err() == nil // it was closed before
 }
 
-// follow brings the answer that is in the book, whoever gave it.
-func (a *ask) follow(book SharedBook) {
-	got, err := a.inBook(a.inner, book)
+// follow brings the answer that is in the store, whoever gave it.
+func (a *ask) follow(store SharedStore) {
+	got, err := a.inStore(a.inner, store)
 	if err != nil {
-		return // the question is over, or the book cannot be read, which whoever answers here finds out
+		return // the question is over, or the store cannot be read, which whoever answers here finds out
 	}
 	a.bring(got)
 }
 
-// inBook waits for the answer that is in the book.
-func (a *ask) inBook(ctx context.Context, book SharedBook) (reply, error) {
-	yes, answer, err := book.Answered(ctx, a.request.ID)
+// inStore waits for the answer that is in the store.
+func (a *ask) inStore(ctx context.Context, store SharedStore) (reply, error) {
+	yes, answer, err := store.Answered(ctx, a.request.ID)
 	if err != nil {
 		return reply{}, err
 	}
@@ -194,11 +194,11 @@ func (a *ask) elsewhere(ctx context.Context, got reply) (answer Answer) {
 	if got.kept.Edited == "" {
 		return answer
 	}
-	book, ok := a.desk.book().(SharedBook)
+	store, ok := a.desk.store().(SharedStore)
 	if !ok {
-		return fail(errors.New("there is no shared book"))
+		return fail(errors.New("there is no shared store"))
 	}
-	p, err := book.Find(ctx, got.kept.Edited)
+	p, err := store.Find(ctx, got.kept.Edited)
 	if err != nil {
 		return fail(err)
 	}
@@ -218,16 +218,16 @@ func (a *ask) elsewhere(ctx context.Context, got reply) (answer Answer) {
 }
 
 // Follow joins the queue to those of its name in other processes, until ctx ends: while somebody has a seat here, it shows what
-// they ask too, and while somebody has one there, there is somebody for what is asked here. The book of d has to be a
-// [SharedBook]; with another there is nothing to follow. edit says what is wrong with other arguments for a call; nil
+// they ask too, and while somebody has one there, there is somebody for what is asked here. The store of d has to be a
+// [SharedStore]; with another there is nothing to follow. edit says what is wrong with other arguments for a call; nil
 // lets nobody change arguments of another process's call.
 func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request, args json.RawMessage) error) {
-	book, ok := d.book().(SharedBook)
+	store, ok := d.store().(SharedStore)
 	if !ok {
 		return
 	}
 	for ctx.Err() == nil {
-		q.watch(ctx, d, book, edit)
+		q.watch(ctx, d, store, edit)
 		q.others(nil)
 		q.elsewhere(false)
 		select {
@@ -237,12 +237,12 @@ func (q *Queue) Follow(ctx context.Context, d *Desk, edit func(r *prompt.Request
 	}
 }
 
-// watchAgain is how long after a failure the book is looked at again, and lookAgain how often what is over is looked for.
+// watchAgain is how long after a failure the store is looked at again, and lookAgain how often what is over is looked for.
 const watchAgain, lookAgain = 2 * time.Second, 5 * time.Second
 
-// watch keeps the queue up to date until the book can no longer be read.
-func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r *prompt.Request, args json.RawMessage) error) {
-	news, stop, err := book.Watch(ctx)
+// watch keeps the queue up to date until the store can no longer be read.
+func (q *Queue) watch(ctx context.Context, d *Desk, store SharedStore, edit func(r *prompt.Request, args json.RawMessage) error) {
+	news, stop, err := store.Watch(ctx)
 	if err != nil {
 		return
 	}
@@ -256,7 +256,7 @@ func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r
 		somebody, changed := len(q.seats) > 0, q.changed
 		q.mu.Unlock()
 		if somebody && !seated {
-			if off, err := book.Sit(ctx, q.name); err == nil {
+			if off, err := store.Sit(ctx, q.name); err == nil {
 				leave, seated = off, true
 			}
 		}
@@ -267,11 +267,11 @@ func (q *Queue) watch(ctx context.Context, d *Desk, book SharedBook, edit func(r
 		}
 		switch {
 		case somebody:
-			if open, err := book.Open(ctx); err == nil {
+			if open, err := store.Open(ctx); err == nil {
 				q.others(q.strangers(d, open, edit))
 			}
 		default:
-			there, err := book.Seated(ctx, q.name)
+			there, err := store.Seated(ctx, q.name)
 			q.elsewhere(err == nil && there)
 		}
 		select {
@@ -322,7 +322,7 @@ func (q *Queue) strangers(d *Desk, open []*Pending, edit func(r *prompt.Request,
 // farWait bounds how long an answer may take to be kept.
 const farWait = 10 * time.Second
 
-// answerFar answers a question of another process, by the book.
+// answerFar answers a question of another process, by the store.
 func (d *Desk) answerFar(ctx context.Context, w *written, q *Queue, given prompt.Reply) error {
 	r := w.Request
 	a := &ask{desk: d, request: r, digest: r.Digest, expires: r.Expires, options: Options{OtherOnly: r.OtherOnly, MinHuman: w.MinHuman}}

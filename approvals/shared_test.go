@@ -12,15 +12,15 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A shared book that counts what is withdrawn from it.
+// A shared store that counts what is withdrawn from it.
 type shared struct {
-	Book
-	SharedBook // nil: what is not asked for here
-	withdrawn  int
-	instead    int  // answers with other arguments
-	answered   int  // other answers
-	kept       int  // of these, those that came to their end
-	refuses    bool // every answer: the question is over
+	Store
+	SharedStore // nil: what is not asked for here
+	withdrawn   int
+	instead     int  // answers with other arguments
+	answered    int  // other answers
+	kept        int  // of these, those that came to their end
+	refuses     bool // every answer: the question is over
 
 	atTheEnd *prompt.Reply // given in another process just before the question is withdrawn
 
@@ -28,7 +28,7 @@ type shared struct {
 	taken *prompt.Reply // atTheEnd, from then on
 }
 
-func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Book.Propose(ctx, p) }
+func (s *shared) Propose(ctx context.Context, p *Pending) error { return s.Store.Propose(ctx, p) }
 
 func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
 	s.answered++
@@ -39,11 +39,11 @@ func (s *shared) Answer(ctx context.Context, id, digest string, yes bool, by str
 		return ctx.Err()
 	}
 	s.kept++
-	return s.Book.Answer(ctx, id, digest, yes, by, answer)
+	return s.Store.Answer(ctx, id, digest, yes, by, answer)
 }
 
 func (s *shared) Use(ctx context.Context, id, digest string) error {
-	return s.Book.Use(ctx, id, digest)
+	return s.Store.Use(ctx, id, digest)
 }
 
 func (s *shared) Answered(ctx context.Context, _ string) (bool, json.RawMessage, error) {
@@ -100,11 +100,11 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 		{"nobody is there whom a question of another process could be put to", says(ErrNoPerson), Options{Borrowed: true}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			book := &shared{Book: NewBook(time.Now)}
-			d := Desk{Book: book}
+			store := &shared{Store: NewStore(time.Now)}
+			d := Desk{Store: store}
 			d.Ask(t.Context(), request(call.Medium), []Channel{row.channel}, row.options)
-			if book.withdrawn != row.want {
-				t.Errorf("%s: it was withdrawn %d times, want %d", row.why, book.withdrawn, row.want)
+			if store.withdrawn != row.want {
+				t.Errorf("%s: it was withdrawn %d times, want %d", row.why, store.withdrawn, row.want)
 			}
 		})
 	}
@@ -127,7 +127,7 @@ func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			late := 0
-			d := Desk{Book: &shared{Book: NewBook(time.Now), atTheEnd: &row.given}, Late: func(LateAnswer) { late++ }}
+			d := Desk{Store: &shared{Store: NewStore(time.Now), atTheEnd: &row.given}, Late: func(LateAnswer) { late++ }}
 			ctx, cancel := context.WithCancel(t.Context())
 			if row.gone {
 				time.AfterFunc(ms/2, cancel)
@@ -148,7 +148,7 @@ func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nobody answers
-	d := &Desk{Book: &shared{Book: NewBook(time.Now)}}
+	d := &Desk{Store: &shared{Store: NewStore(time.Now)}}
 	own := d.open(t.Context(), t.Context(), request(call.Medium), nil, Options{Timeout: time.Minute})
 	again := d.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
 	if again.request.ID != own.request.ID {
@@ -165,7 +165,7 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	if d.asks(own.request.ID) {
 		t.Error("it is still asked")
 	}
-	elsewhere := &Desk{Book: d.Book}
+	elsewhere := &Desk{Store: d.Store}
 	borrowed := elsewhere.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
 	if elsewhere.asks(own.request.ID) {
 		t.Error("another process takes it for its own")
@@ -175,8 +175,8 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 
 // A yes with other arguments is kept in one step: no process can die between the no to what was asked and the yes to the other.
 func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
-	book := &shared{Book: NewBook(time.Now)}
-	d := Desk{Book: book}
+	store := &shared{Store: NewStore(time.Now)}
+	d := Desk{Store: store}
 	r := request(call.Medium)
 	r.Edit = func(json.RawMessage) error { return nil }
 	q := NewQueue("web")
@@ -193,13 +193,13 @@ func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
 		}
 	}()
 	a := d.Ask(t.Context(), r, []Channel{q}, Options{})
-	if !a.Allowed || string(a.Args) != `{"path":"/other"}` || book.instead != 1 || book.answered != 0 {
-		t.Errorf("it came to %+v, kept in %d steps of one kind and %d of the other", a, book.instead, book.answered)
+	if !a.Allowed || string(a.Args) != `{"path":"/other"}` || store.instead != 1 || store.answered != 0 {
+		t.Errorf("it came to %+v, kept in %d steps of one kind and %d of the other", a, store.instead, store.answered)
 	}
 }
 
 // Who answers in the moment in which this process leaves is told that the answer is taken: then the process that goes on with
-// the run finds it in the book. If the question is over there, it is late.
+// the run finds it in the store. If the question is over there, it is late.
 func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 	for _, row := range []struct {
 		why     string
@@ -216,8 +216,8 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 		for _, when := range []time.Duration{-1, 0, 1} { // before the process leaves, with it, and after
 			synctest.Test(t, func(t *testing.T) {
 				late := 0
-				book := &shared{Book: NewBook(time.Now), refuses: row.over}
-				d := Desk{Book: book, Late: func(LateAnswer) { late++ }}
+				store := &shared{Store: NewStore(time.Now), refuses: row.over}
+				d := Desk{Store: store, Late: func(LateAnswer) { late++ }}
 				ctx, leave := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { leave(ErrLeaving) })
 				channel := fake{name: "n", after: time.Second + when, reply: row.given, deaf: true}
@@ -225,8 +225,8 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 				if err := d.Wait(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if book.kept+late != 1 || row.leaving && late != row.late {
-					t.Errorf("%s, %v: the book has kept %d answers, and %d were late, want %d", row.why, when, book.kept, late, row.late)
+				if store.kept+late != 1 || row.leaving && late != row.late {
+					t.Errorf("%s, %v: the store has kept %d answers, and %d were late, want %d", row.why, when, store.kept, late, row.late)
 				}
 			})
 		}
@@ -236,12 +236,12 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 // A no that a person gives while others of the form are still on their way is kept, also if this process leaves meanwhile.
 func TestANoIsKeptAlthoughTheProcessLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		book := &shared{Book: NewBook(time.Now)}
+		store := &shared{Store: NewStore(time.Now)}
 		ctx, leave := context.WithCancelCause(t.Context())
-		a := (&Desk{Book: book}).open(ctx, ctx, request(call.Medium), nil, Options{Timeout: time.Minute})
+		a := (&Desk{Store: store}).open(ctx, ctx, request(call.Medium), nil, Options{Timeout: time.Minute})
 		leave(ErrLeaving)
-		if got := a.refuse(ctx, reply{source: source{name: "n"}}); got.Code != CodeDeclined || book.kept != 1 {
-			t.Errorf("it came to %+v, and the book has kept %d answers", got, book.kept)
+		if got := a.refuse(ctx, reply{source: source{name: "n"}}); got.Code != CodeDeclined || store.kept != 1 {
+			t.Errorf("it came to %+v, and the store has kept %d answers", got, store.kept)
 		}
 	})
 }

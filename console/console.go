@@ -54,7 +54,7 @@ type Options struct {
 	Vouched func(person, principal string) bool
 
 	Record Record           // history and runs
-	Grants approvals.Keeper // what was allowed for longer than a call
+	Grants approvals.GrantStore // what was allowed for longer than a call
 	Rules  Rules            // files, overlays, sessions and proposals
 
 	// Note writes an entry about what people do here: logins, revoked grants, changed rules. What it cannot write does not happen.

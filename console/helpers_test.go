@@ -33,7 +33,7 @@ type world struct {
 	desk   approvals.Desk
 	origin string
 	record *fakeRecord
-	grants approvals.Keeper
+	grants approvals.GrantStore
 	rules  *fakeRules
 }
 
@@ -48,7 +48,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	}
 	w := &world{
 		t: t, queue: approvals.NewStrongQueue(ChannelName), origin: "http://" + listener.Addr().String(),
-		record: &fakeRecord{}, grants: approvals.NewKeeper(time.Now), rules: &fakeRules{text: "{}\n"},
+		record: &fakeRecord{}, grants: approvals.NewGrantStore(time.Now), rules: &fakeRules{text: "{}\n"},
 	}
 	o := Options{
 		Queue: w.queue, Origins: []string{w.origin}, Record: w.record, Grants: w.grants, Rules: w.rules,

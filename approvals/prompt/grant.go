@@ -272,7 +272,7 @@ func grantKey(parts ...string) string {
 }
 
 // Covers reports whether g answers the question about r at that moment. It is a pure function; whether g has been revoked or
-// used up is known to its Keeper.
+// used up is known to its GrantStore.
 func (g *Grant) Covers(r *Request, now time.Time) bool {
 	switch {
 	case g.Key() != r.Key(), !rememberable(r):

@@ -11,8 +11,8 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// A Keeper keeps grants. [ErrTaken] says that a grant is used up, over, revoked or none.
-type Keeper interface {
+// A GrantStore keeps grants. [ErrTaken] says that a grant is used up, over, revoked or none.
+type GrantStore interface {
 	Give(ctx context.Context, g *prompt.Grant) error
 	// Spend uses a grant once.
 	Spend(ctx context.Context, id string) error
@@ -24,10 +24,12 @@ type Keeper interface {
 	All(ctx context.Context, principal string) ([]*prompt.Grant, error)
 }
 
-// NewKeeper returns a Keeper in memory.
-func NewKeeper(now func() time.Time) Keeper { return &keeper{now: now, grants: map[string]*held{}} }
+// NewGrantStore returns a GrantStore in memory.
+func NewGrantStore(now func() time.Time) GrantStore {
+	return &memoryGrants{now: now, grants: map[string]*held{}}
+}
 
-type keeper struct {
+type memoryGrants struct {
 	now func() time.Time
 
 	mu     sync.Mutex
@@ -39,7 +41,7 @@ type held struct {
 	used  int
 }
 
-func (k *keeper) Give(_ context.Context, g *prompt.Grant) error {
+func (k *memoryGrants) Give(_ context.Context, g *prompt.Grant) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.grants[g.ID] != nil {
@@ -50,7 +52,7 @@ func (k *keeper) Give(_ context.Context, g *prompt.Grant) error {
 }
 
 // live returns a grant that can be used. The caller holds k.mu.
-func (k *keeper) live(id string) *held {
+func (k *memoryGrants) live(id string) *held {
 	x := k.grants[id]
 	if x != nil && (!k.now().Before(x.grant.Expires) || x.grant.Uses > 0 && x.used >= x.grant.Uses) {
 		delete(k.grants, id)
@@ -59,7 +61,7 @@ func (k *keeper) live(id string) *held {
 	return x
 }
 
-func (k *keeper) Spend(_ context.Context, id string) error {
+func (k *memoryGrants) Spend(_ context.Context, id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	x := k.live(id)
@@ -70,7 +72,7 @@ func (k *keeper) Spend(_ context.Context, id string) error {
 	return nil
 }
 
-func (k *keeper) Revoke(_ context.Context, id string) error {
+func (k *memoryGrants) Revoke(_ context.Context, id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.live(id) == nil {
@@ -80,7 +82,7 @@ func (k *keeper) Revoke(_ context.Context, id string) error {
 	return nil
 }
 
-func (k *keeper) list(which func(*prompt.Grant) bool) []*prompt.Grant {
+func (k *memoryGrants) list(which func(*prompt.Grant) bool) []*prompt.Grant {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var all []*prompt.Grant
@@ -102,16 +104,16 @@ func (k *keeper) list(which func(*prompt.Grant) bool) []*prompt.Grant {
 	return all
 }
 
-func (k *keeper) For(_ context.Context, key string) ([]*prompt.Grant, error) {
+func (k *memoryGrants) For(_ context.Context, key string) ([]*prompt.Grant, error) {
 	return k.list(func(g *prompt.Grant) bool { return g.Key() == key }), nil
 }
 
-func (k *keeper) All(_ context.Context, principal string) ([]*prompt.Grant, error) {
+func (k *memoryGrants) All(_ context.Context, principal string) ([]*prompt.Grant, error) {
 	return k.list(func(g *prompt.Grant) bool { return principal == "" || g.Principal == principal }), nil
 }
 
 // Granted answers the question about r from what people have allowed before, and uses the grant once. No grant is no error.
-func Granted(ctx context.Context, k Keeper, r *prompt.Request, now time.Time) (*prompt.Grant, error) {
+func Granted(ctx context.Context, k GrantStore, r *prompt.Request, now time.Time) (*prompt.Grant, error) {
 	if r.Firm || !prompt.FormSuffices(r.Risk) {
 		return nil, nil
 	}
@@ -134,7 +136,7 @@ func Granted(ctx context.Context, k Keeper, r *prompt.Request, now time.Time) (*
 }
 
 // EndRun takes back what was granted for a run.
-func EndRun(ctx context.Context, k Keeper, run string) error {
+func EndRun(ctx context.Context, k GrantStore, run string) error {
 	grants, err := k.All(ctx, "")
 	if err != nil {
 		return err

@@ -25,21 +25,21 @@ type Pending struct {
 	Digest    string          // of the Binding
 	Question  json.RawMessage // the Binding's parts, to be shown
 	Expires   time.Time
-	Created   time.Time // from the Book
-	Allowed   bool      // somebody allowed it, perhaps with other arguments; from a SharedBook
+	Created   time.Time // from the Store
+	Allowed   bool      // somebody allowed it, perhaps with other arguments; from a SharedStore
 }
 
-// A Book keeps questions, the one answer of each and its one use, also when several processes share it. All three return
+// A Store keeps questions, the one answer of each and its one use, also when several processes share it. All three return
 // [ErrTaken] when they come second or too late, and Answer and Use when digest is not that of the question.
-type Book interface {
+type Store interface {
 	Propose(ctx context.Context, p *Pending) error
 	Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error
 	Use(ctx context.Context, id, digest string) error
 }
 
-// A SharedBook is a Book that several processes share: a question of one can be answered in another.
-type SharedBook interface {
-	Book
+// A SharedStore is a Store that several processes share: a question of one can be answered in another.
+type SharedStore interface {
+	Store
 	// Answered waits until the question has its answer, whoever gave it, and returns what Answer was given.
 	Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error)
 	// AnswerInstead answers a question with another one: a no to it, and a yes to other, which nobody has proposed. All
@@ -60,10 +60,10 @@ type SharedBook interface {
 	Watch(ctx context.Context) (changed <-chan struct{}, stop func(), err error)
 }
 
-// NewBook returns a Book in memory: what it holds ends with the process, and every question with it.
-func NewBook(now func() time.Time) Book { return &memory{now: now, open: map[string]*page{}} }
+// NewStore returns a Store in memory: what it holds ends with the process, and every question with it.
+func NewStore(now func() time.Time) Store { return &memoryStore{now: now, open: map[string]*page{}} }
 
-type memory struct {
+type memoryStore struct {
 	now func() time.Time
 
 	mu    sync.Mutex
@@ -77,7 +77,7 @@ type page struct {
 	answered, yes bool
 }
 
-func (m *memory) Propose(_ context.Context, p *Pending) error {
+func (m *memoryStore) Propose(_ context.Context, p *Pending) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
@@ -88,7 +88,7 @@ func (m *memory) Propose(_ context.Context, p *Pending) error {
 	return nil
 }
 
-func (m *memory) Answer(_ context.Context, id, digest string, yes bool, _ string, _ json.RawMessage) error {
+func (m *memoryStore) Answer(_ context.Context, id, digest string, yes bool, _ string, _ json.RawMessage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.open[id]
@@ -99,7 +99,7 @@ func (m *memory) Answer(_ context.Context, id, digest string, yes bool, _ string
 	return nil
 }
 
-func (m *memory) Use(_ context.Context, id, digest string) error {
+func (m *memoryStore) Use(_ context.Context, id, digest string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.open[id]
@@ -113,7 +113,7 @@ func (m *memory) Use(_ context.Context, id, digest string) error {
 // sweepEvery is how often what is over is thrown away.
 const sweepEvery = time.Minute
 
-func (m *memory) sweep() {
+func (m *memoryStore) sweep() {
 	now := m.now()
 	if now.Sub(m.swept) < sweepEvery {
 		return
