@@ -53,9 +53,9 @@ type Options struct {
 	// themselves: their token approves calls of critical risk of those alone. Nil is nobody.
 	Vouched func(person, principal string) bool
 
-	Record Record           // history and runs
+	Record Record               // history and runs
 	Grants approvals.GrantStore // what was allowed for longer than a call
-	Rules  Rules            // files, overlays, sessions and proposals
+	Rules  Rules                // files, overlays, sessions and proposals
 
 	// Note writes an entry about what people do here: logins, revoked grants, changed rules. What it cannot write does not happen.
 	Note func(ctx context.Context, e audit.Entry) error
