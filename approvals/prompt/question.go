@@ -25,7 +25,7 @@ func newQuestion(r *Request, o RenderOptions, l limits, masks *masker) *question
 	if q.width = o.Width; q.width == 0 {
 		q.width = defaultWidth
 	}
-	q.width = max(q.width, LeastWidth)
+	q.width = max(q.width, leastWidth)
 	q.limits, q.masker, q.markdown = l, masks, o.Markdown
 	return q
 }

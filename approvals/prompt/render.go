@@ -26,7 +26,7 @@ type Rendering struct {
 
 const (
 	defaultWidth = 96
-	LeastWidth   = 40
+	leastWidth   = 40
 	margin       = 4 // makes the lines an indented code block where Markdown is rendered
 	labels       = 10
 	maxName      = 96

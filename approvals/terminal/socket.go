@@ -245,7 +245,7 @@ func (s *served) listen(ctx context.Context) error {
 		switch said.Kind {
 		case "width":
 			s.mu.Lock()
-			s.width = min(max(said.Width, prompt.LeastWidth), widest)
+			s.width = min(max(said.Width, 1), widest)
 			s.mu.Unlock()
 			err = s.pending()
 		case "show":
