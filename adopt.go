@@ -156,15 +156,6 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 // instead reports whether a stands for the arguments that a person allowed in the place of those of was.
 func instead(was, a *store.Approval) bool { return a.ID != "" && insteadOf(was) == a.ID }
 
-// insteadOf is the question that stands for the arguments that a person allowed in the place of those of was; "" is none.
-func insteadOf(was *store.Approval) string {
-	var answer struct {
-		Edited string `json:"edited"`
-	}
-	_ = json.Unmarshal(was.Answer, &answer) // no answer yet, or one without
-	return answer.Edited
-}
-
 // goOn goes on with a run, if no other process does.
 func (e *executor) goOn(ctx context.Context, db *store.DB, run string) {
 	engine, err := e.engine()

@@ -44,29 +44,6 @@ const (
 // nobody has written a rule that lets them come, as for calls.
 var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}
 
-// AskUser puts a question to the people that a run of r could ask, and waits for
-// one of them. args are {header, question, options, multiple, freeText}. An
-// error means that nobody was asked.
-func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage) (*UserAnswer, error) {
-	if err := e.life.enter(); err != nil {
-		return nil, err
-	}
-	defer e.life.running.Done()
-	policy, _, err := prepare(e.life.ctx, e.rules, &r)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	a := e.people.newAsker(&r, policy, nil)
-	answer, err := a.inquire(ctx, &hostfns.Inquiry{Run: newRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
-}
-
 // Inquire makes the asker one that programs ask by themselves.
 func (a *asker) Inquire(ctx context.Context, q *hostfns.Inquiry) (json.RawMessage, error) {
 	answer, err := a.inquire(ctx, q)
@@ -247,7 +224,9 @@ func readOptions(raw json.RawMessage) ([]prompt.Option, error) {
 	for _, item := range items {
 		var o prompt.Option
 		if json.Unmarshal(item, &o.Label) != nil {
-			if err := strict(item, &o); err != nil {
+			d := json.NewDecoder(bytes.NewReader(item))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&o); err != nil {
 				return nil, err
 			}
 		}
@@ -262,12 +241,12 @@ type Presence struct {
 	Present int    `json:"present"`
 }
 
-// People says who could be asked now over the channels of [Options.Channels],
+// present says who could be asked now over the channels of all requests,
 // beside those that each request brings. Channels that do not know who is there
 // are left out.
-func (e *Evaluator) People() []Presence {
+func (w *people) present() []Presence {
 	var all []Presence
-	for _, c := range e.people.channels {
+	for _, c := range w.channels {
 		if attended, ok := c.(interface{ Present() int }); ok {
 			all = append(all, Presence{c.Name(), attended.Present()})
 		}

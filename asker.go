@@ -96,9 +96,18 @@ func (p *patience) used() time.Duration {
 	return p.spent
 }
 
-func (w *people) newAsker(r *Request, p *inforce.Policy, program *analysis.Program) *asker {
+// A Client is whoever wants something that people are asked about.
+type Client struct {
+	Principal, Session, Name string
+	Channels                 []approvals.Channel // that reach people, beside those of all requests
+	Caller                   *registry.Caller    // nil is nobody
+	Code                     string              // of the program, if there is one
+}
+
+// newAsker asks for one run, or, without a program, one question.
+func (w *people) newAsker(r *Client, p *inforce.Policy, program *analysis.Program) *asker {
 	a := &asker{
-		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Client, caller: r.Caller, turn: make(chan struct{}, 1), trace: &prompt.Trace{},
+		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Name, caller: r.Caller, turn: make(chan struct{}, 1), trace: &prompt.Trace{},
 		channels: append(slices.Clone(r.Channels), w.channels...),
 	}
 	if program == nil { // a question without a run
@@ -440,6 +449,3 @@ func terms(d call.Decision) prompt.Terms {
 	}
 	return t
 }
-
-// Grants keeps what people have allowed for more than one call.
-func (e *Evaluator) Grants() approvals.GrantStore { return e.people.grants }

@@ -3,6 +3,7 @@ package codemode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,12 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/store"
 )
+
+// answersWait bounds one look at stored answers.
+const answersWait = 10 * time.Second
+
+// errStoreClosed is why no answer comes any more.
+var errStoreClosed = errors.New("the store of questions is closed")
 
 // answeredAgain is how often stored answers are looked for although there was no news of one.
 const answeredAgain = 5 * time.Second
@@ -93,7 +100,7 @@ func (w *awaiting) look(db *store.DB, added <-chan struct{}) {
 		if ids == nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), storeWait)
+		ctx, cancel := context.WithTimeout(context.Background(), answersWait)
 		all, err := db.Answers(ctx, ids)
 		cancel()
 		if err == nil { // else the database is away, and may come back
@@ -156,7 +163,7 @@ func (w *awaiting) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.by {
-		w.send(id, reply{err: ErrClosed})
+		w.send(id, reply{err: errStoreClosed})
 	}
 	w.added = nil
 }

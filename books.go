@@ -157,3 +157,12 @@ func (w *people) checkFar(r *prompt.Request, args json.RawMessage) error {
 	}
 	return nil
 }
+
+// insteadOf is the question that stands for the arguments that a person allowed in the place of those of was; "" is none.
+func insteadOf(was *store.Approval) string {
+	var answer struct {
+		Edited string `json:"edited"`
+	}
+	_ = json.Unmarshal(was.Answer, &answer) // no answer yet, or one without
+	return answer.Edited
+}

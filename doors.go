@@ -1,13 +1,20 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // What other parts of a program need of an Evaluator, beside running programs.
@@ -99,3 +106,78 @@ func (e *Evaluator) PreflightWarning() string {
 	}
 	return ""
 }
+
+// Probe puts a test question over one channel, to find out whether it reaches a
+// person (POLICY.md H8), and says what became of it. A channel that is none of
+// [Options.Channels] is one that other processes have, which share this one's
+// store. Nothing is allowed by an answer.
+func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
+	if err := e.life.enter(); err != nil {
+		return approvals.Answer{}, err
+	}
+	defer e.life.running.Done()
+	return e.people.probe(ctx, channel, principal, wait)
+}
+
+// AskUser puts a question to the people that a run of r could ask, and waits for
+// one of them. args are {header, question, options, multiple, freeText}. An
+// error means that nobody was asked.
+func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage) (*UserAnswer, error) {
+	if err := e.life.enter(); err != nil {
+		return nil, err
+	}
+	defer e.life.running.Done()
+	policy, _, err := prepare(e.life.ctx, e.rules, &r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
+	return e.people.newAsker(client(&r), policy, nil).
+		inquire(ctx, &hostfns.Inquiry{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
+}
+
+// People says who could be asked now over the channels of [Options.Channels],
+// beside those that each request brings. Channels that do not know who is there
+// are left out.
+func (e *Evaluator) People() []Presence {
+	return e.people.present()
+}
+
+// AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's
+// text shows and that would be asked about. What cannot be allowed beforehand (denied, of a high risk, not shown
+// whole, under a profile that does not let answers be remembered for a run) is left out, and asked about when it
+// comes. It waits for the answer. An error means that nobody was asked because the request is not right: a program
+// that cannot run is [Problems].
+func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAnswer, error) {
+	if err := e.life.enter(); err != nil {
+		return nil, err
+	}
+	defer e.life.running.Done()
+	policy, _, err := prepare(e.life.ctx, e.rules, &r)
+	if err != nil {
+		return nil, err
+	}
+	profile := policy.Profile()
+	if limits, _ := e.rules.Limits(profile); len(r.Code) > limits.ProgramBytes {
+		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
+	}
+	program, problems, err := e.programs.Read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, analysis.Problems(problems)
+	}
+	if len(program.Calls) > 0 {
+		e.tools.Ready(ctx, registry.CheckWait)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
+	return e.people.newAsker(client(&r), policy, program).allowPlan(ctx, hostfns.NewRunID(), cmp.Or(r.Profile, policy.ProfileName()))
+}
+
+// Grants keeps what people have allowed for more than one call.
+func (e *Evaluator) Grants() approvals.GrantStore { return e.people.grants }

@@ -3,12 +3,10 @@ package codemode
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -76,6 +74,11 @@ type Request struct {
 func (r *Request) owner() string {
 	w := r.wish()
 	return w.Owner()
+}
+
+// client is a request as those who ask people see it.
+func client(r *Request) *Client {
+	return &Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels, Caller: r.Caller, Code: r.Code}
 }
 
 // program is a request as a check sees it.
@@ -169,7 +172,7 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
-	resp := &Response{Run: newRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
+	resp := &Response{Run: hostfns.NewRunID(), name: cmp.Or(r.Name, "program.ts"), source: r.Code}
 	limits, reply := e.rules.Limits(policy.Profile())
 	resp.limit = reply
 	if len(r.Code) > limits.ProgramBytes {
@@ -233,7 +236,7 @@ func (e *executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 			drop(cause)
 		}
 	})
-	x.asking = e.people.newAsker(&x.request, p, program)
+	x.asking = e.people.newAsker(client(&x.request), p, program)
 	x.asking.claim = x.claim
 	x.asking.leaving = x.leaving
 	stop := context.AfterFunc(e.life.ctx, func() {
@@ -325,6 +328,3 @@ func queued(run *hostfns.Run, result *sandbox.Result) int {
 	}
 	return max(result.Usage.Calls-run.Seen(), 0)
 }
-
-// newRunID names a run in the record. It is no credential.
-func newRunID() string { return "r_" + strings.ToLower(rand.Text()[:10]) }

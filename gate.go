@@ -104,12 +104,12 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{e: e, id: newRunID(), tools: catalog.New(), display: map[string]prompt.Display{}}
+	g := &Gate{e: e, id: hostfns.NewRunID(), tools: catalog.New(), display: map[string]prompt.Display{}}
 	if err := g.describe(o.Tools); err != nil {
 		return nil, err
 	}
 	g.ctx, g.cancel = context.WithCancelCause(e.life.ctx)
-	asking := e.people.newAsker(&r, policy, nil)
+	asking := e.people.newAsker(client(&r), policy, nil)
 	asking.display = g.display
 	limits, _ := e.rules.Limits(policy.Profile())
 	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.To, Sender: ownSender{g}, Log: e.log})

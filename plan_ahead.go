@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
@@ -15,47 +14,12 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
-	"github.com/codemode-project/codemode/registry"
 )
 
 // A person can allow the plan of a program before it runs (POLICY.md N2): with a check of it, and not in the middle
 // of the run. What they allow is good for one run of the very same text, for the same principal, under the profile as
 // it is, and is gone as soon as the token of a check would be. It is kept where grants are, listed and revoked with
 // them.
-
-// AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's
-// text shows and that would be asked about. What cannot be allowed beforehand (denied, of a high risk, not shown
-// whole, under a profile that does not let answers be remembered for a run) is left out, and asked about when it
-// comes. It waits for the answer. An error means that nobody was asked because the request is not right: a program
-// that cannot run is [Problems].
-func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAnswer, error) {
-	if err := e.life.enter(); err != nil {
-		return nil, err
-	}
-	defer e.life.running.Done()
-	policy, _, err := prepare(e.life.ctx, e.rules, &r)
-	if err != nil {
-		return nil, err
-	}
-	profile := policy.Profile()
-	if limits, _ := e.rules.Limits(profile); len(r.Code) > limits.ProgramBytes {
-		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
-	}
-	program, problems, err := e.programs.Read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
-	if err != nil {
-		return nil, err
-	}
-	if len(problems) > 0 {
-		return nil, analysis.Problems(problems)
-	}
-	if len(program.Calls) > 0 {
-		e.tools.Ready(ctx, registry.CheckWait)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	return e.people.newAsker(&r, policy, program).allowPlan(ctx, newRunID(), cmp.Or(r.Profile, policy.ProfileName()))
-}
 
 // allowPlan puts the question that stands for a run that has not begun.
 func (a *asker) allowPlan(ctx context.Context, run, name string) (*preflight.PlanAnswer, error) {

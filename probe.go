@@ -12,17 +12,13 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 )
 
-// Probe puts a test question over one channel, to find out whether it reaches a
-// person (POLICY.md H8), and says what became of it. A channel that is none of
-// [Options.Channels] is one that other processes have, which share this one's
+// probe puts a test question over one channel, to find out whether it reaches a
+// person, and says what became of it. A channel that is none of
+// the channels of all requests is one that other processes have, which share this one's
 // store. Nothing is allowed by an answer.
-func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
-	if err := e.life.enter(); err != nil {
-		return approvals.Answer{}, err
-	}
-	defer e.life.running.Done()
+func (w *people) probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
 	var over approvals.Channel = otherProcess(channel)
-	for _, c := range e.options.Channels {
+	for _, c := range w.channels {
 		if c.Name() == channel {
 			over = c
 		}
@@ -34,19 +30,19 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 	args, _ := json.Marshal(inquiry) // strings always can be
 	r := &prompt.Request{
 		Name: prompt.InquiryTool, Tool: prompt.InquiryTool, Inquiry: inquiry, Args: args, Risk: call.Low,
-		Principal: principal, Code: prompt.NewCode(), Run: newRunID(), Time: time.Now(),
+		Principal: principal, Code: prompt.NewCode(), Run: hostfns.NewRunID(), Time: time.Now(),
 	}
 	entry := hostfns.Entry{
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
 		Tool: r.Name, Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: args, Shown: args,
 	}
-	if err := e.record.To.Record(ctx, entry); err != nil {
+	if err := w.record.To.Record(ctx, entry); err != nil {
 		return approvals.Answer{}, err
 	}
-	got := e.people.desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
+	got := w.desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
 	entry.Time, entry.Kind, entry.Reason, entry.Proposed, entry.Shown = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered), nil, nil
 	entry.DecidedBy, entry.Channel, entry.By, entry.Waited = got.How, got.Channel, got.By, got.Took
-	return got, e.record.To.Record(context.WithoutCancel(ctx), entry)
+	return got, w.record.To.Record(context.WithoutCancel(ctx), entry)
 }
 
 // otherProcess is a channel of other processes: its people see the question in the store.

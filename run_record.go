@@ -22,7 +22,7 @@ func (e *executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.
 	if !e.record.Keeps() {
 		return
 	}
-	entry := e.entry(&Response{Run: newRunID()}, r, p)
+	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
 	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // below it is told what the caller may do
 	if unchecked, ok := errors.AsType[*preflight.Error](why); ok {

@@ -1,8 +1,10 @@
 package hostfns
 
 import (
+	"crypto/rand"
 	"log/slog"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 )
@@ -219,3 +221,6 @@ func (r *Run) End() []Report {
 	sortReports(reports)
 	return reports
 }
+
+// NewRunID names a run in the record. It is no credential.
+func NewRunID() string { return "r_" + strings.ToLower(rand.Text()[:10]) }
