@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -108,15 +109,15 @@ func (e *executor) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRu
 		e.log.Warn("a run whose process is gone cannot be gone on with", "run", row.Run, "error", err)
 		return waits
 	}
-	var answered, asking bool
+	var answered, stillAsked bool
 	for _, a := range open {
 		answered = answered || a.Validated != nil
-		asking = asking || stillAsks(a)
+		stillAsked = stillAsked || asking.StillAsks(a)
 	}
 	switch {
 	case answered || len(open) == 0:
 		return goesOn
-	case asking:
+	case stillAsked:
 		return waits
 	}
 	return ends // its client was gone before its process was, or nobody answered in time
@@ -154,7 +155,7 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 }
 
 // instead reports whether a stands for the arguments that a person allowed in the place of those of was.
-func instead(was, a *store.Approval) bool { return a.ID != "" && insteadOf(was) == a.ID }
+func instead(was, a *store.Approval) bool { return a.ID != "" && asking.InsteadOf(was) == a.ID }
 
 // goOn goes on with a run, if no other process does.
 func (e *executor) goOn(ctx context.Context, db *store.DB, run string) {
@@ -242,15 +243,15 @@ func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 		done()
 		return nil, nil, errors.New("the configuration of this process is another one")
 	}
-	x.started, x.asking.patience.spent = state.Started, state.Waited
-	x.asking.adopted, x.asking.before = true, map[int]*prompt.Request{}
+	x.started, x.asking.Patience.Spent = state.Started, state.Waited
+	x.asking.Adopted, x.asking.Before = true, map[int]*prompt.Request{}
 	for call, a := range open {
-		was, err := approvals.ReadPending(pending(a))
+		was, err := approvals.ReadPending(asking.PendingOf(a))
 		if err != nil {
 			e.log.Warn("a question is asked anew, because what was asked cannot be read", "run", row.Run, "call", call, "error", err)
 			continue
 		}
-		x.asking.before[call] = was
+		x.asking.Before[call] = was
 	}
 	if x.run, err = e.gate.Restore(x.info(), state.Gate); err != nil {
 		done()

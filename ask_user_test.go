@@ -14,6 +14,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 )
 
@@ -40,7 +41,7 @@ func answers(reply prompt.Reply) func(*prompt.Request) (prompt.Reply, error) {
 	return func(*prompt.Request) (prompt.Reply, error) { return reply, nil }
 }
 
-const asking = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]%s}}}}`
+const asks = `{"evaluation": {"profiles": {"p": {"asklist": ["filesystem__*"]%s}}}}`
 
 // S3.6: a program asks a person something and gets the answer, or is told that nobody gave one.
 func TestAskUserInAProgram(t *testing.T) {
@@ -69,7 +70,7 @@ func TestAskUserInAProgram(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			e := open(t, fmt.Sprintf(asking, ""))
+			e := open(t, fmt.Sprintf(asks, ""))
 			var channels []approvals.Channel
 			if tt.channel != nil {
 				channels = append(channels, &respondent{answer: tt.channel})
@@ -84,7 +85,7 @@ func TestAskUserInAProgram(t *testing.T) {
 
 // S3.6: what a program asks is on record, with who answered and what, and no call is allowed by it.
 func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
-	e := open(t, fmt.Sprintf(asking, ""))
+	e := open(t, fmt.Sprintf(asks, ""))
 	p := &respondent{answer: func(r *prompt.Request) (prompt.Reply, error) {
 		if r.Inquiry == nil {
 			return prompt.Reply{Reason: "no"}, nil
@@ -128,14 +129,14 @@ func TestF1QuestionsOfProgramsAreLimited(t *testing.T) {
 	} {
 		t.Run(limit, func(t *testing.T) {
 			p := &respondent{answer: answers(prompt.Reply{})}
-			e := open(t, fmt.Sprintf(asking, `, "limits": {`+limit+`}`))
+			e := open(t, fmt.Sprintf(asks, `, "limits": {`+limit+`}`))
 			if got := value[string](t, e, "p", three, p); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
 	}
 	p := &respondent{answer: answers(prompt.Reply{})}
-	e := open(t, fmt.Sprintf(asking, ""))
+	e := open(t, fmt.Sprintf(asks, ""))
 	got := value[int](t, e, "p", `let n = 0; for (let i = 0; i < 30; i++) try { await codemode.ask_user({question: "again?"}); n++ } catch {} return n`, p)
 	if got != 20 || len(p.asked) != 20 {
 		t.Errorf("without limits in the profile %d questions were let through, %d asked", got, len(p.asked))
@@ -144,7 +145,7 @@ func TestF1QuestionsOfProgramsAreLimited(t *testing.T) {
 
 // One question is open at a time, whether a program asks or the rules do.
 func TestAskUserTakesTurns(t *testing.T) {
-	e := open(t, fmt.Sprintf(asking, ""))
+	e := open(t, fmt.Sprintf(asks, ""))
 	open := 0
 	p := &respondent{}
 	var guard sync.Mutex
@@ -173,7 +174,7 @@ func TestAskUserTakesTurns(t *testing.T) {
 
 // C10: the time that a person takes to answer is not the program's.
 func TestAskUserStopsTheClock(t *testing.T) {
-	e := open(t, fmt.Sprintf(asking, `, "limits": {"wall": "500ms"}`))
+	e := open(t, fmt.Sprintf(asks, `, "limits": {"wall": "500ms"}`))
 	p := &respondent{answer: func(*prompt.Request) (prompt.Reply, error) {
 		time.Sleep(1500 * time.Millisecond) // a person who takes longer than the program may
 		return prompt.Reply{Decision: prompt.AllowOnce, Text: "later"}, nil
@@ -186,7 +187,7 @@ func TestAskUserStopsTheClock(t *testing.T) {
 // What is no question is an exception that says what is wrong, and nobody is asked.
 func TestAskUserArguments(t *testing.T) {
 	p := &respondent{answer: answers(prompt.Reply{})}
-	e := open(t, fmt.Sprintf(asking, ""))
+	e := open(t, fmt.Sprintf(asks, ""))
 	for args, want := range map[string]string{
 		``:                                    "expected an object with a question",
 		`{}`:                                  "there is no question",
@@ -209,7 +210,7 @@ func TestAskUserArguments(t *testing.T) {
 
 // G6: where it cannot be recorded that a person is asked, nobody is.
 func TestAskUserNeedsARecord(t *testing.T) {
-	e := open(t, fmt.Sprintf(asking, ""), func(o *codemode.Options) { o.Recorder = full{} })
+	e := open(t, fmt.Sprintf(asks, ""), func(o *codemode.Options) { o.Recorder = full{} })
 	p := &respondent{answer: answers(prompt.Reply{Decision: prompt.AllowOnce, Text: "x"})}
 	got := value[string](t, e, "p", `try { await codemode.ask_user("?"); return "asked" } catch (e) { return e.reason + ": " + e.detail }`, p)
 	if !strings.HasPrefix(got, "denied: it could not be recorded") || len(p.asked) > 0 {
@@ -219,11 +220,11 @@ func TestAskUserNeedsARecord(t *testing.T) {
 
 // S3.6: a front end asks on behalf of a session, without a program.
 func TestAskUserWithoutAProgram(t *testing.T) {
-	e := open(t, fmt.Sprintf(asking, `, "limits": {"asksPerMinute": 1}`))
+	e := open(t, fmt.Sprintf(asks, `, "limits": {"asksPerMinute": 1}`))
 	p := &respondent{answer: answers(prompt.Reply{Decision: prompt.AllowOnce, Text: "here"})}
 	r := codemode.Request{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{p}}
 	got, err := e.AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`))
-	if err != nil || got.Action != codemode.ActionAccept || got.Text != "here" {
+	if err != nil || got.Action != asking.ActionAccept || got.Text != "here" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if got, err := e.AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err == nil || !strings.Contains(err.Error(), "questions within a minute") {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -25,7 +26,7 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 		return db
 	}
 	here, there := open(), open()
-	book := StoredQuestions(func(context.Context) (*store.DB, error) { return here, nil }).(*storedQuestions)
+	book := asking.NewQuestionStore(func(context.Context) (*store.DB, error) { return here, nil }).(*asking.QuestionStore)
 	const questions = 60
 	id := func(i int) string { return fmt.Sprintf("q_%d", i) }
 	for i := range questions {
@@ -75,7 +76,7 @@ func TestEachQuestionGetsItsAnswer(t *testing.T) {
 		t.Errorf("nobody waits any more: %v", err)
 	}
 	waiting.Go(func() {
-		if _, _, err := book.Answered(t.Context(), "late"); !errors.Is(err, ErrClosed) {
+		if _, _, err := book.Answered(t.Context(), "late"); !errors.Is(err, asking.ErrStoreClosed) {
 			t.Errorf("the database was closed: %v", err)
 		}
 	})

@@ -48,7 +48,7 @@ func (e *executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun,
 			failure.Message += ": " + end.Detail
 		}
 	}
-	if err := e.people.grants.endRun(ctx, run, true); err != nil {
+	if err := e.people.Grants.EndRun(ctx, run, true); err != nil {
 		e.log.Warn("what was granted for a run that ended could not be taken back", "run", run, "error", err)
 	}
 	if err := db.WithdrawRun(ctx, run); err != nil {

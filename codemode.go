@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/catalog/pins"
 	"github.com/codemode-project/codemode/hostfns"
@@ -108,7 +109,7 @@ type Evaluator struct {
 	loader   *loader
 	tools    *registry.Registry
 	gate     *hostfns.Gate // for runs without a caller
-	people   *people
+	people   *asking.People
 	record   *recorder.Recorder
 	checker  *preflight.Checker
 	programs *preflight.Programs
@@ -147,10 +148,10 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	e.rules = inforce.NewRules(o.Log, accepted)
 	e.tools = registry.New(o.Log, e.rules, loginsIn(o.StateDir), o.Version, e.news.publish)
 	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir)
-	e.people = &people{
-		log: o.Log, rules: e.rules, tools: e.tools, record: e.record, channels: o.Channels,
-		desk:   &approvals.Desk{Late: e.record.Late},
-		grants: &grants{memory: approvals.NewGrantStore(time.Now), runs: map[string]bool{}, sessions: map[string]bool{}},
+	e.people = &asking.People{
+		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
+		Desk:   &approvals.Desk{Late: e.record.Late},
+		Grants: &asking.Grants{Memory: approvals.NewGrantStore(time.Now), Runs: map[string]bool{}, Sessions: map[string]bool{}},
 	}
 	e.checker = &preflight.Checker{Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(cmp.Or(o.PreflightSecret, secret))}
 	e.gate = e.tools.Gate(nil, e.record.To)
@@ -183,13 +184,13 @@ func (e *Evaluator) keep() error {
 	if err := k.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
 		return err
 	}
-	e.people.grants.stored, e.rules.Sessions.Store = k.DB, k.DB
-	e.people.desk.Store = StoredQuestions(k.DB)
+	e.people.Grants.Stored, e.rules.Sessions.Store = k.DB, k.DB
+	e.people.Desk.Store = asking.NewQuestionStore(k.DB)
 	k.Policy(e.life.ctx, "loaded", cfg, nil)
 	e.life.background(func() { k.Clean(e.life.ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
-			e.life.background(func() { q.Follow(e.life.ctx, e.people.desk, e.people.checkFar) })
+			e.life.background(func() { q.Follow(e.life.ctx, e.people.Desk, e.people.CheckFar) })
 		}
 	}
 	if e.options.GoOn {
@@ -253,7 +254,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	if engine := e.runs.own.Load(); engine != nil {
 		errs = append(errs, engine.Close(stopping))
 	}
-	errs = append(errs, e.people.grants.endSessions(stopping), e.record.Close(stopping))
+	errs = append(errs, e.people.Grants.EndSessions(stopping), e.record.Close(stopping))
 	if e.programs.Reader.Workers != nil {
 		errs = append(errs, e.programs.Reader.Workers.Close())
 	}

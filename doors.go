@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
@@ -116,13 +117,13 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 		return approvals.Answer{}, err
 	}
 	defer e.life.running.Done()
-	return e.people.probe(ctx, channel, principal, wait)
+	return e.people.Probe(ctx, channel, principal, wait)
 }
 
 // AskUser puts a question to the people that a run of r could ask, and waits for
 // one of them. args are {header, question, options, multiple, freeText}. An
 // error means that nobody was asked.
-func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage) (*UserAnswer, error) {
+func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage) (*asking.UserAnswer, error) {
 	if err := e.life.enter(); err != nil {
 		return nil, err
 	}
@@ -134,15 +135,15 @@ func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	return e.people.newAsker(client(&r), policy, nil).
-		inquire(ctx, &hostfns.Inquiry{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
+	return e.people.Prompter(client(&r), policy, nil).
+		AskUser(ctx, &hostfns.Inquiry{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
 }
 
 // People says who could be asked now over the channels of [Options.Channels],
 // beside those that each request brings. Channels that do not know who is there
 // are left out.
-func (e *Evaluator) People() []Presence {
-	return e.people.present()
+func (e *Evaluator) People() []asking.Presence {
+	return e.people.Present()
 }
 
 // AllowPlan asks the people that a run of r could ask whether they allow, for one run, the calls that the program's
@@ -176,8 +177,8 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAn
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	return e.people.newAsker(client(&r), policy, program).allowPlan(ctx, hostfns.NewRunID(), cmp.Or(r.Profile, policy.ProfileName()))
+	return e.people.Prompter(client(&r), policy, program).AllowPlan(ctx, hostfns.NewRunID(), cmp.Or(r.Profile, policy.ProfileName()))
 }
 
 // Grants keeps what people have allowed for more than one call.
-func (e *Evaluator) Grants() approvals.GrantStore { return e.people.grants }
+func (e *Evaluator) Grants() approvals.GrantStore { return e.people.Grants }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
@@ -77,8 +78,8 @@ func (r *Request) owner() string {
 }
 
 // client is a request as those who ask people see it.
-func client(r *Request) *Client {
-	return &Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels, Caller: r.Caller, Code: r.Code}
+func client(r *Request) *asking.Client {
+	return &asking.Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels, Caller: r.Caller, Code: r.Code}
 }
 
 // program is a request as a check sees it.
@@ -236,9 +237,9 @@ func (e *executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 			drop(cause)
 		}
 	})
-	x.asking = e.people.newAsker(client(&x.request), p, program)
-	x.asking.claim = x.claim
-	x.asking.leaving = x.leaving
+	x.asking = e.people.Prompter(client(&x.request), p, program)
+	x.asking.Claim = x.claim
+	x.asking.Leaving = x.leaving
 	stop := context.AfterFunc(e.life.ctx, func() {
 		x.cancel(context.Cause(e.life.ctx))
 		drop(context.Cause(e.life.ctx))
@@ -284,7 +285,7 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	if x.leaving() { // another process goes on with the run, under what was granted for it
 		later := func(c hostfns.Report) bool { return c.State == hostfns.NotStarted } // that one makes them
 		resp.Calls = slices.DeleteFunc(resp.Calls, later)
-	} else if err := e.people.grants.endRun(context.WithoutCancel(ctx), resp.Run, x.asking.adopted); err != nil {
+	} else if err := e.people.Grants.EndRun(context.WithoutCancel(ctx), resp.Run, x.asking.Adopted); err != nil {
 		e.log.Error("what was granted for a run could not be taken back", "run", resp.Run, "error", err)
 	}
 	resp.Queued = queued(x.run, result)

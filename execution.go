@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/sandbox"
@@ -24,7 +25,7 @@ type execution struct {
 	program *analysis.Program
 	resp    *Response
 	limits  sandbox.Limits
-	asking  *asker
+	asking  *asking.Prompter
 	run     *hostfns.Run
 	engine  Engine
 	started time.Time
@@ -222,14 +223,14 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 		return nil, &sandbox.Throw{Class: thrown.Class, Message: thrown.Message, Props: thrown.Props}
 	}
 	if err == nil {
-		x.asking.trace.Answered(in.ID, in.Name, value)
+		x.asking.Trace.Answered(in.ID, in.Name, value)
 	}
 	return value, err
 }
 
 // resume goes on with a call that waited for a person in another process.
 func (x *execution) resume(id int) {
-	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry, Put: x.asking.earlier(id) != nil}
+	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry, Put: x.asking.Earlier(id) != nil}
 	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{id}) }
 	in.Pause = func() func() { return x.pause(&pause{call: id}) }
 	in.Asking = func() func() { return x.wait(id) }

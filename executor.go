@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/guest/quickjs"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
@@ -25,7 +26,7 @@ type executor struct {
 	rules    *inforce.Rules
 	tools    *registry.Registry
 	gate     *hostfns.Gate // for runs without a caller
-	people   *people
+	people   *asking.People
 	record   *recorder.Recorder
 	checker  *preflight.Checker
 	programs *preflight.Programs

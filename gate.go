@@ -109,8 +109,8 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 		return nil, err
 	}
 	g.ctx, g.cancel = context.WithCancelCause(e.life.ctx)
-	asking := e.people.newAsker(client(&r), policy, nil)
-	asking.display = g.display
+	asking := e.people.Prompter(client(&r), policy, nil)
+	asking.Display = g.display
 	limits, _ := e.rules.Limits(policy.Profile())
 	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.To, Sender: ownSender{g}, Log: e.log})
 	g.run = passage.Run(hostfns.RunInfo{
@@ -205,7 +205,7 @@ func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
 		g.cancel(ErrClosed)
 		g.done = g.run.End()
-		if err := g.e.people.grants.endRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
+		if err := g.e.people.Grants.EndRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
 			g.e.log.Error("what was granted for a run could not be taken back", "run", g.id, "error", err)
 		}
 	})

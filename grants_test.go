@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/store"
 )
@@ -21,7 +22,7 @@ func TestKeepers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, k := range map[string]approvals.GrantStore{"memory": approvals.NewGrantStore(time.Now), "database": codemode.StoredGrants(db)} {
+	for name, k := range map[string]approvals.GrantStore{"memory": approvals.NewGrantStore(time.Now), "database": asking.GrantsIn(db)} {
 		t.Run(name, func(t *testing.T) {
 			r := &prompt.Request{
 				Server: "fs", Tool: "write", Name: "fs__write", Profile: "p", ProfileDigest: "d", Rule: "r", Principal: "anna", Run: "r1", Risk: call.Medium,

@@ -269,7 +269,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 	}
 	r := x.request
 	state, err := json.Marshal(savedRun{
-		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.patience.used(), Gate: gate, Under: x.e.savedRules(x.policy),
+		V: savedVersion, Request: saveRequest(&r), Started: x.started, Waited: x.asking.Patience.Used(), Gate: gate, Under: x.e.savedRules(x.policy),
 	})
 	if err != nil {
 		return nil, err
@@ -414,13 +414,13 @@ func (e *executor) draining() bool {
 func (x *execution) finish(failure error) {
 	x.parking.Lock()
 	defer x.parking.Unlock()
-	if !x.e.record.Keeps() || x.row == nil && !x.asking.put.Load() || x.leaving() {
+	if !x.e.record.Keeps() || x.row == nil && !x.asking.Put.Load() || x.leaving() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), storeWait)
 	defer cancel()
 	db, err := x.e.record.DB(ctx)
-	if err == nil && x.asking.put.Load() {
+	if err == nil && x.asking.Put.Load() {
 		err = db.WithdrawRun(ctx, x.resp.Run) // those who see its questions elsewhere need not answer any more
 	}
 	if err == nil && x.row != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
@@ -45,8 +46,8 @@ func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response
 	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
 	changed, stop := db.Watch(store.Approvals, store.Parked, store.Outcomes)
 	defer stop()
-	var asking sync.WaitGroup
-	defer asking.Wait()
+	var questions sync.WaitGroup
+	defer questions.Wait()
 	defer cancel(approvals.ErrLeaving)
 	draining := e.life.drain
 	put := map[string]bool{} // questions that the client has been asked
@@ -81,8 +82,8 @@ func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response
 			return nil, err
 		}
 		if len(calls) > 0 {
-			asking.Go(func() {
-				e.people.desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(until(calls[0])), OtherOnly: calls[0].OtherOnly, Borrowed: true})
+			questions.Go(func() {
+				e.people.Desk.AskAll(ctx, calls, r.Channels, approvals.Options{Timeout: time.Until(asking.Until(calls[0])), OtherOnly: calls[0].OtherOnly, Borrowed: true})
 			})
 		}
 		select {
@@ -107,11 +108,11 @@ func (e *executor) waiting(ctx context.Context, db *store.DB, run string, put ma
 	}
 	var calls []*prompt.Request
 	for _, a := range asked {
-		if put[a.ID] || !stillAsks(a) {
+		if put[a.ID] || !asking.StillAsks(a) {
 			continue
 		}
 		put[a.ID] = true
-		question, err := approvals.ReadPending(pending(a))
+		question, err := approvals.ReadPending(asking.PendingOf(a))
 		if err != nil {
 			e.log.Warn("a question cannot be put again", "run", run, "call", a.Call, "error", err)
 			continue

@@ -14,4 +14,4 @@ func (e *Evaluator) DeriveKey(purpose string) []byte {
 }
 
 // LateAnswer records that a person answered a question which was decided by then. Such an answer changes nothing.
-func (e *Evaluator) LateAnswer(l approvals.LateAnswer) { e.people.desk.Late(l) }
+func (e *Evaluator) LateAnswer(l approvals.LateAnswer) { e.people.Desk.Late(l) }

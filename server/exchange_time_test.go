@@ -41,12 +41,12 @@ func request(state string, answer *mcp.ElicitResult) *mcp.CallToolRequest {
 }
 
 // asking asks n times and returns what came of it, waiting for each answer as long as it is told.
-func asking(n int, wait time.Duration) handler {
+func putsQuestions(n int, wait time.Duration) handler {
 	return func(ctx context.Context, c *conversation) *mcp.CallToolResult {
 		var got []string
 		for i := range n {
-			asking, cancel := context.WithTimeoutCause(ctx, wait, errors.New("timeout"))
-			r, err := c.ask(asking, &form{params: &mcp.ElicitParams{Message: fmt.Sprint(i)}, about: "it", questions: []string{fmt.Sprint(i)}, within: wait})
+			asks, cancel := context.WithTimeoutCause(ctx, wait, errors.New("timeout"))
+			r, err := c.ask(asks, &form{params: &mcp.ElicitParams{Message: fmt.Sprint(i)}, about: "it", questions: []string{fmt.Sprint(i)}, within: wait})
 			cancel()
 			if err != nil {
 				got = append(got, err.Error())
@@ -80,7 +80,7 @@ func TestAPersonThinksForHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newBench()
 		defer s.exchanges.close(0)
-		do := asking(2, 3*time.Hour)
+		do := putsQuestions(2, 3*time.Hour)
 		first := s.mustServe(t, request("", nil), do)
 		time.Sleep(2 * time.Hour)
 		second := s.mustServe(t, request(first.RequestState, accept), do)
@@ -95,7 +95,7 @@ func TestNobodyComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newBench()
 		defer s.exchanges.close(0)
-		do := asking(20, 2*time.Minute)
+		do := putsQuestions(20, 2*time.Minute)
 		first := s.mustServe(t, request("", nil), do)
 		start := time.Now()
 		s.exchanges.going.Wait() // the first question times out, and then the call is abandoned
@@ -118,7 +118,7 @@ func TestTheResultWaitsForTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newBench()
 		defer s.exchanges.close(0)
-		do := asking(1, time.Minute)
+		do := putsQuestions(1, time.Minute)
 		first := s.mustServe(t, request("", nil), do)
 		time.Sleep(resultKept) // a minute of which the question was open
 		if got := resultText(s.mustServe(t, request(first.RequestState, accept), do)); got != "timeout" {
@@ -140,7 +140,7 @@ func TestAStateHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newBench()
 		defer s.exchanges.close(0)
-		do := asking(1, time.Minute)
+		do := putsQuestions(1, time.Minute)
 		first := s.mustServe(t, request("", nil), do)
 		time.Sleep(stateLife)
 		_, err := s.exchanges.serve(t.Context(), request(first.RequestState, accept), do)
@@ -156,7 +156,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		s := newBench()
 		defer s.exchanges.close(0)
 		for range 3 * maxParkedInAll {
-			if got := resultText(s.mustServe(t, request("", nil), asking(0, 0))); got != "" {
+			if got := resultText(s.mustServe(t, request("", nil), putsQuestions(0, 0))); got != "" {
 				t.Fatalf("got %q", got)
 			}
 		}
@@ -165,7 +165,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			t.Errorf("%d calls are kept that asked nothing", n)
 		}
 
-		do := asking(1, time.Hour)
+		do := putsQuestions(1, time.Hour)
 		var states []string
 		for range maxParked {
 			states = append(states, s.mustServe(t, request("", nil), do).RequestState)
@@ -213,7 +213,7 @@ func TestTheLastLegCounts(t *testing.T) {
 		work := make(chan struct{})
 		var ended error
 		do := func(ctx context.Context, c *conversation) *mcp.CallToolResult {
-			r := asking(1, time.Hour)(ctx, c)
+			r := putsQuestions(1, time.Hour)(ctx, c)
 			select {
 			case <-work:
 			case <-ctx.Done():

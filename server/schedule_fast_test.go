@@ -25,7 +25,7 @@ func TestRandomSchedulesWithHoursBetween(t *testing.T) {
 			s := newBench()
 			defer s.exchanges.close(0)
 			questions := 1 + random.IntN(4)
-			do := asking(questions, 30*time.Minute)
+			do := putsQuestions(questions, 30*time.Minute)
 			r := s.mustServe(t, request("", nil), do)
 			start, opened := time.Now(), time.Now()
 			var states []string // one for each round
@@ -128,7 +128,7 @@ func FuzzRetry(f *testing.F) {
 	begun := 0
 	do := func(ctx context.Context, c *conversation) *mcp.CallToolResult {
 		begun++
-		return asking(1, time.Hour)(ctx, c)
+		return putsQuestions(1, time.Hour)(ctx, c)
 	}
 	first, err := s.exchanges.serve(context.Background(), request("", nil), do)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -34,7 +34,7 @@ the store.`,
 	r.flags(cmd, false)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	cmd.RunE = r.reader(s, func(ctx context.Context, db *store.DB, _ recorder.Place) error {
-		all, err := codemode.StoredGrants(db).All(ctx, "")
+		all, err := asking.GrantsIn(db).All(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func revoke(ctx context.Context, s streams, r *reading, ids []string) error {
 		return &exitError{code: exitInternal, err: err}
 	}
 	defer db.Close()
-	keeper := codemode.StoredGrants(db)
+	keeper := asking.GrantsIn(db)
 	all, err := keeper.All(ctx, "")
 	if err != nil {
 		return &exitError{code: exitInternal, err: err}

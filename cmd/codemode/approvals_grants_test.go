@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode"
-
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
@@ -48,7 +47,7 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := codemode.StoredGrants(db).Give(t.Context(), g); err != nil {
+	if err := asking.GrantsIn(db).Give(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -22,9 +22,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
-
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/bench"
 	"github.com/codemode-project/codemode/internal/hostile"
@@ -145,7 +144,7 @@ func (x *stranger) record(t *testing.T, text string) {
 	}
 	defer db.Close()
 	g := &prompt.Grant{ID: text, Principal: text, Profile: text, Rule: text, Server: text, Name: text, Scope: prompt.ForTime, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
-	if err := codemode.StoredGrants(db).Give(t.Context(), g); err != nil {
+	if err := asking.GrantsIn(db).Give(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
 }

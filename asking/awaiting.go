@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // answersWait bounds one look at stored answers.
 const answersWait = 10 * time.Second
 
-// errStoreClosed is why no answer comes any more.
-var errStoreClosed = errors.New("the store of questions is closed")
+// ErrStoreClosed is why no answer comes any more.
+var ErrStoreClosed = errors.New("the store of questions is closed")
 
 // answeredAgain is how often stored answers are looked for although there was no news of one.
 const answeredAgain = 5 * time.Second
@@ -39,7 +39,7 @@ type reply struct {
 }
 
 // Answered waits for the answer to a question.
-func (s *storedQuestions) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
+func (s *QuestionStore) Answered(ctx context.Context, id string) (yes bool, answer json.RawMessage, err error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return false, nil, err
@@ -163,7 +163,7 @@ func (w *awaiting) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.by {
-		w.send(id, reply{err: errStoreClosed})
+		w.send(id, reply{err: ErrStoreClosed})
 	}
 	w.added = nil
 }

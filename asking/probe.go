@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"cmp"
@@ -12,13 +12,13 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 )
 
-// probe puts a test question over one channel, to find out whether it reaches a
+// Probe puts a test question over one channel, to find out whether it reaches a
 // person, and says what became of it. A channel that is none of
 // the channels of all requests is one that other processes have, which share this one's
 // store. Nothing is allowed by an answer.
-func (w *people) probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
+func (w *People) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
 	var over approvals.Channel = otherProcess(channel)
-	for _, c := range w.channels {
+	for _, c := range w.Channels {
 		if c.Name() == channel {
 			over = c
 		}
@@ -36,13 +36,13 @@ func (w *people) probe(ctx context.Context, channel, principal string, wait time
 		Time: time.Now(), Kind: hostfns.KindAsked, Run: r.Run, Principal: principal, Client: "codemode doctor",
 		Tool: r.Name, Verdict: call.Ask.String(), Risk: string(r.Risk), Proposed: args, Shown: args,
 	}
-	if err := w.record.To.Record(ctx, entry); err != nil {
+	if err := w.Record.To.Record(ctx, entry); err != nil {
 		return approvals.Answer{}, err
 	}
-	got := w.desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
+	got := w.Desk.Ask(ctx, r, []approvals.Channel{over}, approvals.Options{Timeout: wait, MinHuman: approvals.DefaultMinHuman})
 	entry.Time, entry.Kind, entry.Reason, entry.Proposed, entry.Shown = time.Now(), hostfns.KindAnswer, cmp.Or(got.Code, answered), nil, nil
 	entry.DecidedBy, entry.Channel, entry.By, entry.Waited = got.How, got.Channel, got.By, got.Took
-	return got, w.record.To.Record(context.WithoutCancel(ctx), entry)
+	return got, w.Record.To.Record(context.WithoutCancel(ctx), entry)
 }
 
 // otherProcess is a channel of other processes: its people see the question in the store.

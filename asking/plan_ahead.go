@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 // it is, and is gone as soon as the token of a check would be. It is kept where grants are, listed and revoked with
 // them.
 
-// allowPlan puts the question that stands for a run that has not begun.
-func (a *asker) allowPlan(ctx context.Context, run, name string) (*preflight.PlanAnswer, error) {
+// AllowPlan puts the question that stands for a run that has not begun.
+func (a *Prompter) AllowPlan(ctx context.Context, run, name string) (*preflight.PlanAnswer, error) {
 	nobody := func(why string) (*preflight.PlanAnswer, error) { return &preflight.PlanAnswer{Detail: why}, nil }
 	profile := a.policy.Profile()
 	if profile == nil {
@@ -58,7 +58,7 @@ func (a *asker) allowPlan(ctx context.Context, run, name string) (*preflight.Pla
 }
 
 // putPlan asks, and keeps and records what is answered.
-func (a *asker) putPlan(
+func (a *Prompter) putPlan(
 	ctx context.Context, profile *profiles.Profile, r *prompt.Request, channels []approvals.Channel,
 ) (*preflight.PlanAnswer, error) {
 	entry := hostfns.Entry{
@@ -67,14 +67,14 @@ func (a *asker) putPlan(
 		ProfileDigest: r.ProfileDigest, Tool: r.Name, ToolDefinition: r.Definition, Verdict: call.Ask.String(), Risk: string(r.Risk),
 		Proposed: r.Args, Shown: r.Args,
 	}
-	if err := a.people.record.To.Record(ctx, entry); err != nil {
+	if err := a.people.Record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
-	over := a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)
+	over := a.people.Rules.Asks.Begin(time.Now(), a.policy.Owner)
 	told := a.tellCaller([]*prompt.Request{r}, channels, time.Now().Add(timeout))
-	got := a.people.desk.Ask(ctx, r, channels, approvals.Options{
+	got := a.people.Desk.Ask(ctx, r, channels, approvals.Options{
 		Timeout: timeout, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly,
 		Await: asking.Awaits(expects(channels), false),
 	})
@@ -98,9 +98,9 @@ func (a *asker) putPlan(
 	}
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()
-	if err := a.people.record.To.Record(recording, entry); err != nil {
+	if err := a.people.Record.To.Record(recording, entry); err != nil {
 		if given != nil { // what is not on record does not count
-			err = errors.Join(err, a.people.grants.Revoke(recording, given.ID))
+			err = errors.Join(err, a.people.Grants.Revoke(recording, given.ID))
 		}
 		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
 	}
@@ -114,10 +114,10 @@ func (a *asker) putPlan(
 }
 
 // keepPlan gives what a person has allowed. A profile that has changed meanwhile is another one.
-func (a *asker) keepPlan(ctx context.Context, r *prompt.Request, got approvals.Answer) (*prompt.Grant, error) {
+func (a *Prompter) keepPlan(ctx context.Context, r *prompt.Request, got approvals.Answer) (*prompt.Grant, error) {
 	now := *r
 	now.ProfileDigest = a.policy.Digest()
-	if err := a.people.desk.Use(ctx, got.Ticket, &now); err != nil {
+	if err := a.people.Desk.Use(ctx, got.Ticket, &now); err != nil {
 		return nil, err
 	}
 	g, err := r.DraftAhead(a.policy.Now().Add(a.policy.Rules.PreflightLife()), a.policy.Now())
@@ -125,12 +125,12 @@ func (a *asker) keepPlan(ctx context.Context, r *prompt.Request, got approvals.A
 		return nil, err
 	}
 	g.By, g.Channel = got.By, got.Channel
-	return g, a.people.grants.Give(ctx, g)
+	return g, a.people.Grants.Give(ctx, g)
 }
 
 // foretold takes over for the run what a person allowed before it began, once.
-func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
-	if a.program == nil || a.adopted {
+func (a *Prompter) foretold(ctx context.Context, q *hostfns.Question) {
+	if a.program == nil || a.Adopted {
 		return
 	}
 	a.ahead.Lock()
@@ -139,20 +139,20 @@ func (a *asker) foretold(ctx context.Context, q *hostfns.Question) {
 		return
 	}
 	key := prompt.AheadKey(a.principal, q.Profile, q.Decision.Digest, a.hash)
-	grants, err := a.people.grants.For(ctx, key)
+	grants, err := a.people.Grants.For(ctx, key)
 	if err != nil {
-		a.people.log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)
+		a.people.Log.Error("reading what was allowed before the run failed: a person is asked", "run", q.Run, "error", err)
 		return
 	}
 	a.looked = true
 	for _, g := range grants {
 		lines := g.For(q.Run, a.session)
-		if len(lines) == 0 || !a.policy.Now().Before(g.Expires) || a.people.grants.Spend(ctx, g.ID) != nil {
+		if len(lines) == 0 || !a.policy.Now().Before(g.Expires) || a.people.Grants.Spend(ctx, g.ID) != nil {
 			continue // it is another session's, over, or another run was faster
 		}
 		for _, line := range lines {
-			if err := a.people.grants.Give(ctx, line); err != nil {
-				a.people.log.Error("keeping what was allowed before the run failed", "run", q.Run, "error", err)
+			if err := a.people.Grants.Give(ctx, line); err != nil {
+				a.people.Log.Error("keeping what was allowed before the run failed", "run", q.Run, "error", err)
 				return
 			}
 		}

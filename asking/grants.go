@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// grants keeps what people have allowed for more than one call: in the database where there is one, so that all of it is listed
+// Grants keeps what people have allowed for more than one call: in the database where there is one, so that all of it is listed
 // and revoked from anywhere, else in memory. A grant for a time counts in every process that shares the database, one for a run
 // wherever the run goes on, and one for a session in the process that it was given in.
-type grants struct {
-	memory approvals.GrantStore
-	stored func(ctx context.Context) (*store.DB, error) // nil without a database
+type Grants struct {
+	Memory approvals.GrantStore
+	Stored func(ctx context.Context) (*store.DB, error) // nil without a database
 
 	mu       sync.Mutex
-	runs     map[string]bool // that something was granted for here
-	sessions map[string]bool // grants for a session that were given here, by their IDs
+	Runs     map[string]bool // that something was granted for here
+	Sessions map[string]bool // grants for a session that were given here, by their IDs
 }
 
-func (g *grants) Give(ctx context.Context, grant *prompt.Grant) error {
-	if g.stored == nil {
-		return g.memory.Give(ctx, grant)
+func (g *Grants) Give(ctx context.Context, grant *prompt.Grant) error {
+	if g.Stored == nil {
+		return g.Memory.Give(ctx, grant)
 	}
-	db, err := g.stored(ctx)
+	db, err := g.Stored(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,42 +41,42 @@ func (g *grants) Give(ctx context.Context, grant *prompt.Grant) error {
 	defer g.mu.Unlock()
 	switch {
 	case grant.Run != "":
-		g.runs[grant.Run] = true
+		g.Runs[grant.Run] = true
 	case grant.Scope == prompt.ForSession:
-		g.sessions[grant.ID] = true
+		g.Sessions[grant.ID] = true
 	}
 	return nil
 }
 
-// endRun takes back what was granted for a run. elsewhere says that some of it may have been given in another process.
-func (g *grants) endRun(ctx context.Context, run string, elsewhere bool) error {
-	if g.stored == nil {
-		return approvals.EndRun(ctx, g.memory, run)
+// EndRun takes back what was granted for a run. elsewhere says that some of it may have been given in another process.
+func (g *Grants) EndRun(ctx context.Context, run string, elsewhere bool) error {
+	if g.Stored == nil {
+		return approvals.EndRun(ctx, g.Memory, run)
 	}
 	g.mu.Lock()
-	given := g.runs[run]
-	delete(g.runs, run)
+	given := g.Runs[run]
+	delete(g.Runs, run)
 	g.mu.Unlock()
 	if !given && !elsewhere {
 		return nil
 	}
-	db, err := g.stored(ctx)
+	db, err := g.Stored(ctx)
 	if err != nil {
 		return err
 	}
-	return approvals.EndRun(ctx, StoredGrants(db), run)
+	return approvals.EndRun(ctx, GrantsIn(db), run)
 }
 
-// endSessions takes back what was granted for sessions of this process.
-func (g *grants) endSessions(ctx context.Context) error {
+// EndSessions takes back what was granted for sessions of this process.
+func (g *Grants) EndSessions(ctx context.Context) error {
 	g.mu.Lock()
-	ids := slices.Sorted(maps.Keys(g.sessions))
-	clear(g.sessions)
+	ids := slices.Sorted(maps.Keys(g.Sessions))
+	clear(g.Sessions)
 	g.mu.Unlock()
 	if len(ids) == 0 {
 		return nil
 	}
-	db, err := g.stored(ctx)
+	db, err := g.Stored(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,58 +88,58 @@ func (g *grants) endSessions(ctx context.Context) error {
 	return err
 }
 
-func (g *grants) Spend(ctx context.Context, id string) error {
+func (g *Grants) Spend(ctx context.Context, id string) error {
 	return g.either(ctx, func(k approvals.GrantStore) error { return k.Spend(ctx, id) })
 }
 
-func (g *grants) Revoke(ctx context.Context, id string) error {
+func (g *Grants) Revoke(ctx context.Context, id string) error {
 	return g.either(ctx, func(k approvals.GrantStore) error { return k.Revoke(ctx, id) })
 }
 
 // either does something with a grant where it is.
-func (g *grants) either(ctx context.Context, do func(approvals.GrantStore) error) error {
-	err := do(g.memory)
-	if g.stored == nil || !errors.Is(err, approvals.ErrTaken) {
+func (g *Grants) either(ctx context.Context, do func(approvals.GrantStore) error) error {
+	err := do(g.Memory)
+	if g.Stored == nil || !errors.Is(err, approvals.ErrTaken) {
 		return err
 	}
-	db, err := g.stored(ctx)
+	db, err := g.Stored(ctx)
 	if err != nil {
 		return err
 	}
-	return do(StoredGrants(db))
+	return do(GrantsIn(db))
 }
 
-func (g *grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
+func (g *Grants) For(ctx context.Context, key string) ([]*prompt.Grant, error) {
 	all, err := g.both(ctx, func(k approvals.GrantStore) ([]*prompt.Grant, error) { return k.For(ctx, key) })
-	if g.stored == nil {
+	if g.Stored == nil {
 		return all, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.DeleteFunc(all, func(x *prompt.Grant) bool {
-		return x.Scope == prompt.ForSession && !g.sessions[x.ID]
+		return x.Scope == prompt.ForSession && !g.Sessions[x.ID]
 	}), err
 }
 
-func (g *grants) All(ctx context.Context, principal string) ([]*prompt.Grant, error) {
+func (g *Grants) All(ctx context.Context, principal string) ([]*prompt.Grant, error) {
 	return g.both(ctx, func(k approvals.GrantStore) ([]*prompt.Grant, error) { return k.All(ctx, principal) })
 }
 
-func (g *grants) both(ctx context.Context, list func(approvals.GrantStore) ([]*prompt.Grant, error)) ([]*prompt.Grant, error) {
-	all, err := list(g.memory)
-	if g.stored == nil || err != nil {
+func (g *Grants) both(ctx context.Context, list func(approvals.GrantStore) ([]*prompt.Grant, error)) ([]*prompt.Grant, error) {
+	all, err := list(g.Memory)
+	if g.Stored == nil || err != nil {
 		return all, err
 	}
-	db, err := g.stored(ctx)
+	db, err := g.Stored(ctx)
 	if err != nil {
 		return all, err
 	}
-	more, err := list(StoredGrants(db))
+	more, err := list(GrantsIn(db))
 	return append(more, all...), err
 }
 
 // StoredGrants keeps grants in a database.
-func StoredGrants(db *store.DB) approvals.GrantStore { return storedGrants{db} }
+func GrantsIn(db *store.DB) approvals.GrantStore { return storedGrants{db} }
 
 type storedGrants struct{ db *store.DB }
 

@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"bytes"
@@ -45,15 +45,15 @@ const (
 var askUserLimits = profiles.Limits{Asks: 20, AsksPerMinute: 20, Pending: 5}
 
 // Inquire makes the asker one that programs ask by themselves.
-func (a *asker) Inquire(ctx context.Context, q *hostfns.Inquiry) (json.RawMessage, error) {
-	answer, err := a.inquire(ctx, q)
+func (a *Prompter) Inquire(ctx context.Context, q *hostfns.Inquiry) (json.RawMessage, error) {
+	answer, err := a.AskUser(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(answer)
 }
 
-func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, error) {
+func (a *Prompter) AskUser(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, error) {
 	inquiry, err := readInquiry(q.Args)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 		Profile: q.Profile, ProfileDigest: profile.Digest(), Tool: prompt.InquiryTool, Verdict: call.Ask.String(), Risk: string(call.Low),
 		Proposed: args, Shown: args,
 	}
-	if err := a.people.record.To.Record(ctx, entry); err != nil {
+	if err := a.people.Record.To.Record(ctx, entry); err != nil {
 		return nil, fmt.Errorf("it could not be recorded that a person is asked: %w", err)
 	}
 	got := a.putInquiry(ctx, profile, &prompt.Request{
@@ -91,7 +91,7 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 	entry.Result, _ = json.Marshal(answer) // strings always can be
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), recorder.NoteWait)
 	defer cancel()
-	if err := a.people.record.To.Record(recording, entry); err != nil {
+	if err := a.people.Record.To.Record(recording, entry); err != nil {
 		return nil, fmt.Errorf("the answer could not be recorded: %w", err)
 	}
 	return answer, nil
@@ -101,22 +101,22 @@ func (a *asker) inquire(ctx context.Context, q *hostfns.Inquiry) (*UserAnswer, e
 const answered = "answered"
 
 // putInquiry asks over the channels that the profile lets be used.
-func (a *asker) putInquiry(ctx context.Context, profile *profiles.Profile, r *prompt.Request) approvals.Answer {
+func (a *Prompter) putInquiry(ctx context.Context, profile *profiles.Profile, r *prompt.Request) approvals.Answer {
 	asking := profile.Ask()
 	timeout := cmp.Or(asking.Timeout, approvals.DefaultTimeout)
 	if asking.Budget > 0 {
-		if timeout = min(timeout, asking.Budget-a.patience.used()); timeout <= 0 {
+		if timeout = min(timeout, asking.Budget-a.Patience.Used()); timeout <= 0 {
 			return approvals.Answer{How: approvals.ByNobody, Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"}
 		}
 	}
-	defer a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)()
-	defer a.patience.begin()()
-	return a.people.desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
+	defer a.people.Rules.Asks.Begin(time.Now(), a.policy.Owner)()
+	defer a.Patience.begin()()
+	return a.people.Desk.Ask(ctx, r, a.through(asking), approvals.Options{Timeout: timeout, MinHuman: asking.MinHuman, Await: asking.Awaits(expects(a.through(asking)), false)})
 }
 
 // exhausted says which limit keeps a program from asking once more; "" is none.
-func (a *asker) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
-	lastMinute, pending := a.people.rules.Asks.Count(a.policy.Now(), a.policy.Owner)
+func (a *Prompter) exhausted(profile *profiles.Profile, n hostfns.Counters) string {
+	lastMinute, pending := a.people.Rules.Asks.Count(a.policy.Now(), a.policy.Owner)
 	l := profile.Bounded(askUserLimits)
 	for _, x := range []struct {
 		limit, used int
@@ -135,7 +135,7 @@ func (a *asker) exhausted(profile *profiles.Profile, n hostfns.Counters) string 
 }
 
 // take waits until no other question of the run is open.
-func (a *asker) take(ctx context.Context) (done func(), err error) {
+func (a *Prompter) take(ctx context.Context) (done func(), err error) {
 	if a.turn == nil {
 		return func() {}, nil
 	}
@@ -241,12 +241,12 @@ type Presence struct {
 	Present int    `json:"present"`
 }
 
-// present says who could be asked now over the channels of all requests,
+// Present says who could be asked now over the channels of all requests,
 // beside those that each request brings. Channels that do not know who is there
 // are left out.
-func (w *people) present() []Presence {
+func (w *People) Present() []Presence {
 	var all []Presence
-	for _, c := range w.channels {
+	for _, c := range w.Channels {
 		if attended, ok := c.(interface{ Present() int }); ok {
 			all = append(all, Presence{c.Name(), attended.Present()})
 		}
@@ -254,4 +254,4 @@ func (w *people) present() []Presence {
 	return all
 }
 
-var _ hostfns.Asker = (*asker)(nil)
+var _ hostfns.Asker = (*Prompter)(nil)

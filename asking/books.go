@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"cmp"
@@ -15,16 +15,16 @@ import (
 
 // StoredQuestions keeps questions and their answers in a database, so that they outlive the process that asks and can be
 // answered in any that shares the database.
-func StoredQuestions(db func(context.Context) (*store.DB, error)) approvals.SharedStore {
-	return &storedQuestions{db: db}
+func NewQuestionStore(db func(context.Context) (*store.DB, error)) approvals.SharedStore {
+	return &QuestionStore{db: db}
 }
 
-type storedQuestions struct {
+type QuestionStore struct {
 	db       func(context.Context) (*store.DB, error)
 	awaiting awaiting
 }
 
-func (s *storedQuestions) Propose(ctx context.Context, p *approvals.Pending) error {
+func (s *QuestionStore) Propose(ctx context.Context, p *approvals.Pending) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func proposed(p *approvals.Pending) *store.Approval {
 		Question: p.Question, Expires: p.Expires}
 }
 
-func (s *storedQuestions) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
+func (s *QuestionStore) Answer(ctx context.Context, id, digest string, yes bool, by string, answer json.RawMessage) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *storedQuestions) Answer(ctx context.Context, id, digest string, yes boo
 	return taken(db.Answer(ctx, id, digest, yes, by, answer))
 }
 
-func (s *storedQuestions) AnswerInstead(
+func (s *QuestionStore) AnswerInstead(
 	ctx context.Context, id, digest, by string, no json.RawMessage, other *approvals.Pending, yes json.RawMessage,
 ) error {
 	db, err := s.db(ctx)
@@ -55,7 +55,7 @@ func (s *storedQuestions) AnswerInstead(
 	return taken(db.AnswerInstead(ctx, id, digest, by, no, proposed(other), yes))
 }
 
-func (s *storedQuestions) Use(ctx context.Context, id, digest string) error {
+func (s *QuestionStore) Use(ctx context.Context, id, digest string) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *storedQuestions) Use(ctx context.Context, id, digest string) error {
 	return taken(db.Use(ctx, id, digest))
 }
 
-func (s *storedQuestions) Withdraw(ctx context.Context, id string) error {
+func (s *QuestionStore) Withdraw(ctx context.Context, id string) error {
 	db, err := s.db(ctx)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *storedQuestions) Withdraw(ctx context.Context, id string) error {
 	return taken(db.Withdraw(ctx, id))
 }
 
-func (s *storedQuestions) Find(ctx context.Context, id string) (*approvals.Pending, error) {
+func (s *QuestionStore) Find(ctx context.Context, id string) (*approvals.Pending, error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, err
@@ -80,10 +80,10 @@ func (s *storedQuestions) Find(ctx context.Context, id string) (*approvals.Pendi
 	if err != nil {
 		return nil, err
 	}
-	return pending(a), nil
+	return PendingOf(a), nil
 }
 
-func (s *storedQuestions) Open(ctx context.Context) ([]*approvals.Pending, error) {
+func (s *QuestionStore) Open(ctx context.Context) ([]*approvals.Pending, error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, err
@@ -91,12 +91,12 @@ func (s *storedQuestions) Open(ctx context.Context) ([]*approvals.Pending, error
 	rows, err := db.Pending(ctx, "")
 	var all []*approvals.Pending
 	for _, a := range rows {
-		all = append(all, pending(a))
+		all = append(all, PendingOf(a))
 	}
 	return all, err
 }
 
-func (s *storedQuestions) Sit(ctx context.Context, channel string) (leave func(), err error) {
+func (s *QuestionStore) Sit(ctx context.Context, channel string) (leave func(), err error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s *storedQuestions) Sit(ctx context.Context, channel string) (leave func()
 	return db.Sit(ctx, channel)
 }
 
-func (s *storedQuestions) Seated(ctx context.Context, channel string) (bool, error) {
+func (s *QuestionStore) Seated(ctx context.Context, channel string) (bool, error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return false, err
@@ -112,7 +112,7 @@ func (s *storedQuestions) Seated(ctx context.Context, channel string) (bool, err
 	return db.Seated(ctx, channel)
 }
 
-func (s *storedQuestions) Watch(ctx context.Context) (<-chan struct{}, func(), error) {
+func (s *QuestionStore) Watch(ctx context.Context) (<-chan struct{}, func(), error) {
 	db, err := s.db(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -121,31 +121,31 @@ func (s *storedQuestions) Watch(ctx context.Context) (<-chan struct{}, func(), e
 	return changed, stop, nil
 }
 
-func pending(a *store.Approval) *approvals.Pending {
+func PendingOf(a *store.Approval) *approvals.Pending {
 	return &approvals.Pending{
 		ID: a.ID, Run: a.Run, Call: a.Call, Principal: a.Principal, Digest: a.Digest, Question: a.Question, Created: a.Created, Expires: a.Expires.UTC(),
-		Allowed: a.Validated != nil && (*a.Validated || insteadOf(a) != ""),
+		Allowed: a.Validated != nil && (*a.Validated || InsteadOf(a) != ""),
 	}
 }
 
-// until is when the time to answer a question is over, as people were told when it was put. Expires is later: a yes may be used
+// Until is when the time to answer a question is over, as people were told when it was put. Expires is later: a yes may be used
 // for a while yet, and a question may have waited for its turn.
-func until(r *prompt.Request) time.Time { return cmp.Or(r.Until, r.Expires) }
+func Until(r *prompt.Request) time.Time { return cmp.Or(r.Until, r.Expires) }
 
-// stillAsks reports whether the time to answer a question in the book is not over. One that cannot be read has all that the book
+// StillAsks reports whether the time to answer a question in the book is not over. One that cannot be read has all that the book
 // gives it.
-func stillAsks(a *store.Approval) bool {
+func StillAsks(a *store.Approval) bool {
 	end := a.Expires
-	if r, err := approvals.ReadPending(pending(a)); err == nil {
-		end = until(r)
+	if r, err := approvals.ReadPending(PendingOf(a)); err == nil {
+		end = Until(r)
 	}
 	return a.Validated == nil && a.Withdrawn.IsZero() && end.After(time.Now())
 }
 
-// checkFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
+// CheckFar says what is wrong with other arguments for a call of another process. Whoever makes the call checks
 // them too, and decides on them anew.
-func (w *people) checkFar(r *prompt.Request, args json.RawMessage) error {
-	t, err := w.tools.Catalog.Find(r.Name)
+func (w *People) CheckFar(r *prompt.Request, args json.RawMessage) error {
+	t, err := w.Tools.Catalog.Find(r.Name)
 	if err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (w *people) checkFar(r *prompt.Request, args json.RawMessage) error {
 	return nil
 }
 
-// insteadOf is the question that stands for the arguments that a person allowed in the place of those of was; "" is none.
-func insteadOf(was *store.Approval) string {
+// InsteadOf is the question that stands for the arguments that a person allowed in the place of those of was; "" is none.
+func InsteadOf(was *store.Approval) string {
 	var answer struct {
 		Edited string `json:"edited"`
 	}

@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"context"
@@ -29,12 +29,12 @@ type planned struct {
 }
 
 // foresee makes a grant for each call that the program's text shows and that would be asked about.
-func (a *asker) foresee(run, profile string) []planned {
+func (a *Prompter) foresee(run, profile string) []planned {
 	if a.program == nil || len(a.program.Calls) > maxTextCalls {
 		return nil
 	}
 	var all []planned
-	f, done := preflight.NewForesight(context.Background(), a.people.tools, a.policy)
+	f, done := preflight.NewForesight(context.Background(), a.people.Tools, a.policy)
 	defer done()
 	f.Look(a.program)
 	for _, c := range a.program.Calls {
@@ -66,8 +66,8 @@ func (a *asker) foresee(run, profile string) []planned {
 }
 
 // line is one call of the text as a line of a plan; nil if it cannot be one.
-func (a *asker) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall, before hostfns.Counters, run, profile string) *prompt.PlannedCall {
-	tool, err := a.people.tools.Find(f.Now, c.Name)
+func (a *Prompter) line(f *preflight.Foresight, c analysis.Call, foreseen *preflight.PlannedCall, before hostfns.Counters, run, profile string) *prompt.PlannedCall {
+	tool, err := a.people.Tools.Find(f.Now, c.Name)
 	if err != nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (a *asker) line(f *preflight.Foresight, c analysis.Call, foreseen *prefligh
 
 // plan makes the grants for the calls that can still come while people are asked about the calls of now. More than a
 // person would read is no plan.
-func (a *asker) plan(run, profile string, now []*prompt.Request) []*prompt.Grant {
+func (a *Prompter) plan(run, profile string, now []*prompt.Request) []*prompt.Grant {
 	all := a.foresee(run, profile)
 	made := func(r *prompt.Request) func(planned) bool {
 		return func(p planned) bool { return p.grant.Covers(r, a.policy.Now()) }
@@ -140,12 +140,12 @@ func grantsOf(all []planned) (plan []*prompt.Grant) {
 
 // give keeps what a person has allowed besides a call. A plan is given once,
 // though several calls were answered with it.
-func (a *asker) give(ctx context.Context, g *prompt.Grant) error {
+func (a *Prompter) give(ctx context.Context, g *prompt.Grant) error {
 	if g.Scope == prompt.ForPlan && a.planned.Swap(true) {
 		return nil
 	}
 	for _, one := range g.All() {
-		if err := a.people.grants.Give(ctx, one); err != nil {
+		if err := a.people.Grants.Give(ctx, one); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package codemode
+package asking
 
 import (
 	"context"
@@ -21,21 +21,21 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// people are those who can be asked, and what they have allowed.
-type people struct {
-	log      *slog.Logger
-	rules    *inforce.Rules
-	tools    *registry.Registry
-	record   *recorder.Recorder
-	desk     *approvals.Desk
-	grants   *grants
-	channels []approvals.Channel // beside those of each request
+// People are those who can be asked, and what they have allowed.
+type People struct {
+	Log      *slog.Logger
+	Rules    *inforce.Rules
+	Tools    *registry.Registry
+	Record   *recorder.Recorder
+	Desk     *approvals.Desk
+	Grants   *Grants
+	Channels []approvals.Channel // beside those of each request
 }
 
 // asker puts the questions of one run to people over the channels that the
 // run's caller has, and those of the Evaluator.
-type asker struct {
-	people    *people
+type Prompter struct {
+	people    *People
 	policy    *inforce.Policy
 	principal string
 	session   string
@@ -44,35 +44,35 @@ type asker struct {
 	turn      chan struct{}    // holds an element while a question of the run is open; nil lets all be open at once
 	channels  []approvals.Channel
 	preview   prompt.Preview
-	trace     *prompt.Trace
-	claim     func(ctx context.Context, calls []int) error // see [execution.claim]
-	leaving   func() bool                                  // see [execution.leaving]
+	Trace     *prompt.Trace
+	Claim     func(ctx context.Context, calls []int) error // see [execution.claim]
+	Leaving   func() bool                                  // see [execution.leaving]
 	mu        sync.Mutex                                   // guards before
-	before    map[int]*prompt.Request                      // by call: what was asked in another process
-	adopted   bool                                         // the run began in another process, and people see it wherever they are
+	Before    map[int]*prompt.Request                      // by call: what was asked in another process
+	Adopted   bool                                         // the run began in another process, and people see it wherever they are
 
 	program *analysis.Program         // nil for a question without a run
-	display map[string]prompt.Display // by tool: what narrows the arguments that are shown; nil is nothing
+	Display map[string]prompt.Display // by tool: what narrows the arguments that are shown; nil is nothing
 	asked   bool                      // a question of the run was put; only the first one offers the plan
 	planned atomic.Bool               // the plan was given
 	hash    string                    // of the program's text
 	ahead   sync.Mutex
 	looked  bool // for what was allowed before the run; under ahead
 
-	put      atomic.Bool // a question was put
-	patience patience
+	Put      atomic.Bool // a question was put
+	Patience Patience
 }
 
-// A patience is how long people have been asked by a run in all, however many questions were open at once.
-type patience struct {
+// A Patience is how long people have been asked by a run in all, however many questions were open at once.
+type Patience struct {
 	mu    sync.Mutex
-	spent time.Duration
+	Spent time.Duration
 	open  int
 	since time.Time // when the first of those that are open was put
 }
 
 // begin notes that a question is open until over is called.
-func (p *patience) begin() (over func()) {
+func (p *Patience) begin() (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open++; p.open == 1 {
@@ -82,18 +82,18 @@ func (p *patience) begin() (over func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.open--; p.open == 0 {
-			p.spent += time.Since(p.since)
+			p.Spent += time.Since(p.since)
 		}
 	}
 }
 
-func (p *patience) used() time.Duration {
+func (p *Patience) Used() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open > 0 {
-		return p.spent + time.Since(p.since)
+		return p.Spent + time.Since(p.since)
 	}
-	return p.spent
+	return p.Spent
 }
 
 // A Client is whoever wants something that people are asked about.
@@ -105,19 +105,19 @@ type Client struct {
 }
 
 // newAsker asks for one run, or, without a program, one question.
-func (w *people) newAsker(r *Client, p *inforce.Policy, program *analysis.Program) *asker {
-	a := &asker{
-		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Name, caller: r.Caller, turn: make(chan struct{}, 1), trace: &prompt.Trace{},
-		channels: append(slices.Clone(r.Channels), w.channels...),
+func (w *People) Prompter(r *Client, p *inforce.Policy, program *analysis.Program) *Prompter {
+	a := &Prompter{
+		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Name, caller: r.Caller, turn: make(chan struct{}, 1), Trace: &prompt.Trace{},
+		channels: append(slices.Clone(r.Channels), w.Channels...),
 	}
 	if program == nil { // a question without a run
 		return a
 	}
 	a.preview, a.program, a.hash = preview(program), program, inforce.ProgramHash(r.Code)
 	for _, c := range program.Calls {
-		a.trace.Written(c.Args)
+		a.Trace.Written(c.Args)
 		if c.Outline != nil {
-			a.trace.Written(c.Outline.Shown)
+			a.Trace.Written(c.Outline.Shown)
 		}
 	}
 	return a
@@ -135,13 +135,13 @@ func preview(p *analysis.Program) prompt.Preview {
 }
 
 // Together reports whether the questions of one moment become one form, which is so unless the profile says otherwise.
-func (a *asker) Together() bool {
+func (a *Prompter) Together() bool {
 	profile := a.policy.Profile()
 	return profile != nil && (profile.Ask().Batch == nil || *profile.Ask().Batch)
 }
 
 // Ask puts questions of one moment, and tells the answer to each. The next ones may be put when the first of them is answered.
-func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i int, answer hostfns.Answer)) {
+func (a *Prompter) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i int, answer hostfns.Answer)) {
 	all := func(with hostfns.Answer) {
 		for i := range qs {
 			answered(i, with)
@@ -168,7 +168,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 		}
 	}
 	if asking.Budget > 0 {
-		timeout = min(timeout, asking.Budget-a.patience.used())
+		timeout = min(timeout, asking.Budget-a.Patience.Used())
 		if timeout <= 0 {
 			all(hostfns.Answer{How: "none", Code: approvals.CodeTimeout, Detail: "this run has used up the time that people give it"})
 			return
@@ -176,9 +176,9 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 	}
 	offers := !a.asked && !a.hasEarlier() && !a.planned.Load()
 	a.asked = true
-	a.put.Store(true)
-	defer a.people.rules.Asks.Begin(time.Now(), a.policy.Owner)()
-	defer a.patience.begin()()
+	a.Put.Store(true)
+	defer a.people.Rules.Asks.Begin(time.Now(), a.policy.Owner)()
+	defer a.Patience.begin()()
 	var calls []*prompt.Request
 	var numbers []int
 	var left []time.Duration
@@ -186,17 +186,17 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 	for _, q := range qs {
 		fallback = fallback || q.Decision.Fallback
 		r := a.request(q)
-		r.Sources = a.trace.Sources(q.Args)
+		r.Sources = a.Trace.Sources(q.Args)
 		if asking.Edit != nil && *asking.Edit {
 			r.Edit = q.Check
 			if len(q.Tool.Input) <= maxInput {
 				r.Input = q.Tool.Input
 			}
 		}
-		if was := a.earlier(q.Call); was != nil {
+		if was := a.Earlier(q.Call); was != nil {
 			r.ID, r.Code, r.Digest, r.Expires, r.Time = was.ID, was.Code, was.Digest, was.Expires, was.Time
 			r.Plan = was.Plan
-			left = append(left, time.Until(until(was)))
+			left = append(left, time.Until(Until(was)))
 			a.putAgain(q.Call)
 		}
 		numbers = append(numbers, q.Call)
@@ -211,13 +211,13 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 			r.Plan = plan
 		}
 	}
-	if a.adopted {
+	if a.Adopted {
 		channels = append(channels, anywhere{})
 	}
 	defer a.tellCaller(calls, channels, time.Now().Add(timeout))()
 	expected := expects(channels)
-	a.people.desk.AskAll(ctx, calls, channels, approvals.Options{
-		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly, Leaving: a.leaving,
+	a.people.Desk.AskAll(ctx, calls, channels, approvals.Options{
+		Timeout: timeout, Fallback: fallback, MinHuman: asking.MinHuman, OtherOnly: asking.OtherOnly, Leaving: a.Leaving,
 		Await: asking.Awaits(expected, fallback),
 		Answered: func(i int, answer approvals.Answer) {
 			done()
@@ -236,7 +236,7 @@ func (a *asker) Ask(ctx context.Context, qs []*hostfns.Question, answered func(i
 }
 
 // tellCaller tells who waits for the run that people are asked, until over is called.
-func (a *asker) tellCaller(calls []*prompt.Request, channels []approvals.Channel, until time.Time) (over func()) {
+func (a *Prompter) tellCaller(calls []*prompt.Request, channels []approvals.Channel, until time.Time) (over func()) {
 	if a.caller == nil || a.caller.Asked == nil {
 		return func() {}
 	}
@@ -254,7 +254,7 @@ func (a *asker) tellCaller(calls []*prompt.Request, channels []approvals.Channel
 }
 
 // through are the channels that a profile lets be used.
-func (a *asker) through(asking profiles.Asking) []approvals.Channel {
+func (a *Prompter) through(asking profiles.Asking) []approvals.Channel {
 	channels := slices.Clone(a.channels)
 	if asking.Channels != nil { // an empty list is none of them
 		channels = slices.DeleteFunc(channels, func(c approvals.Channel) bool { return !slices.Contains(asking.Channels, c.Name()) })
@@ -276,24 +276,24 @@ func expects(channels []approvals.Channel) bool {
 	})
 }
 
-// earlier is the question about a call that another process has put, and this one has not; nil is none.
-func (a *asker) earlier(call int) *prompt.Request {
+// Earlier is the question about a call that another process has put, and this one has not; nil is none.
+func (a *Prompter) Earlier(call int) *prompt.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.before[call]
+	return a.Before[call]
 }
 
-func (a *asker) hasEarlier() bool {
+func (a *Prompter) hasEarlier() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.before) > 0
+	return len(a.Before) > 0
 }
 
 // putAgain notes that this process has taken over such a question.
-func (a *asker) putAgain(call int) {
+func (a *Prompter) putAgain(call int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.before, call)
+	delete(a.Before, call)
 }
 
 // unreachable reports whether a client could show no form, and nobody was anywhere else.
@@ -304,10 +304,10 @@ func unreachable(tried []approvals.Try) bool {
 }
 
 // answer is what the Gate is told of an answer to a call. It counts if the run is this process's.
-func (a *asker) answer(ctx context.Context, run string, call int, got approvals.Answer) hostfns.Answer {
-	if a.claim == nil { // a question without a run
-	} else if err := a.claim(ctx, []int{call}); err != nil {
-		a.people.log.Warn("a person's answer does not count: the run could not be claimed", "run", run, "call", call, "error", err)
+func (a *Prompter) answer(ctx context.Context, run string, call int, got approvals.Answer) hostfns.Answer {
+	if a.Claim == nil { // a question without a run
+	} else if err := a.Claim(ctx, []int{call}); err != nil {
+		a.people.Log.Warn("a person's answer does not count: the run could not be claimed", "run", run, "call", call, "error", err)
 		return hostfns.Answer{How: "none", Code: approvals.CodeCanceled, Detail: "the store of runs could not be asked who goes on with this one"}
 	}
 	answer := hostfns.Answer{
@@ -348,9 +348,9 @@ func (anywhere) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, error
 }
 
 // use takes a yes for the call as it is now, and keeps what it is to be remembered for.
-func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Question) error {
+func (a *Prompter) use(answer approvals.Answer) func(context.Context, *hostfns.Question) error {
 	return func(ctx context.Context, now *hostfns.Question) error {
-		switch err := a.people.desk.Use(ctx, answer.Ticket, a.request(now)); {
+		switch err := a.people.Desk.Use(ctx, answer.Ticket, a.request(now)); {
 		case errors.Is(err, approvals.ErrChanged):
 			return fmt.Errorf("%w: %w", hostfns.ErrChanged, err)
 		case errors.Is(err, approvals.ErrTaken):
@@ -370,7 +370,7 @@ func (a *asker) use(answer approvals.Answer) func(context.Context, *hostfns.Ques
 const grantWait = 4 * time.Second
 
 // Remembered answers a question from what people have allowed before.
-func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.Answer, bool) {
+func (a *Prompter) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.Answer, bool) {
 	r := a.request(q)
 	if len(r.Terms.Scopes) == 0 {
 		return hostfns.Answer{}, false
@@ -378,15 +378,15 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 	reading, cancel := context.WithTimeout(ctx, grantWait)
 	defer cancel()
 	a.foretold(reading, q)
-	g, err := approvals.Granted(reading, a.people.grants, r, a.policy.Now())
+	g, err := approvals.Granted(reading, a.people.Grants, r, a.policy.Now())
 	if err != nil {
-		a.people.log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
+		a.people.Log.Error("grants could not be read, so a person is asked", "run", q.Run, "error", err)
 	}
 	if g == nil {
 		return hostfns.Answer{}, false
 	}
-	if was := a.earlier(q.Call); was != nil {
-		if !a.people.desk.WithdrawUnanswered(reading, was.ID) {
+	if was := a.Earlier(q.Call); was != nil {
+		if !a.people.Desk.WithdrawUnanswered(reading, was.ID) {
 			return hostfns.Answer{}, false // a person has answered it since: that counts, and a no above all
 		}
 		a.putAgain(q.Call)
@@ -395,9 +395,9 @@ func (a *asker) Remembered(ctx context.Context, q *hostfns.Question) (hostfns.An
 }
 
 // request describes a call to package approvals.
-func (a *asker) request(q *hostfns.Question) *prompt.Request {
+func (a *Prompter) request(q *hostfns.Question) *prompt.Request {
 	r := &prompt.Request{
-		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
+		Server: q.Tool.Server, Tool: q.Tool.Raw, Name: q.Tool.Name, ServerID: a.people.Rules.Server(q.Tool.Server).Identity, Definition: q.Tool.Digest,
 		Profile: q.Profile, ProfileDigest: q.Decision.Digest,
 		Risk: q.Decision.Risk, Rule: q.Decision.Lead().Rule, Reasons: reasonTexts(q),
 		Firm: q.Decision.Firm, Principal: a.principal, Session: a.session,
@@ -409,7 +409,7 @@ func (a *asker) request(q *hostfns.Question) *prompt.Request {
 	}
 	if profile := a.policy.Profile(); profile != nil {
 		redact := profile.Redact()
-		own := a.display[q.Tool.Name]
+		own := a.Display[q.Tool.Name]
 		r.Display = prompt.Display{
 			Keys: slices.Concat(redact.Keys, own.Keys), Pointers: slices.Concat(redact.Pointers, own.Pointers), NoDetect: redact.NoDetect,
 			String: own.String, Items: own.Items, Depth: own.Depth,
