@@ -313,12 +313,6 @@ func (e *executor) guestHash() string {
 	return ""
 }
 
-// Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
-// there is no such run of that principal.
-func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, error) {
-	return e.runs.outcome(ctx, run, principal)
-}
-
 func (e *executor) outcome(ctx context.Context, run, principal string) (*Ended, error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
@@ -20,13 +19,9 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
-	"github.com/codemode-project/codemode/sandbox"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
-
-// ErrClosed is the error of an [Evaluator] that has been closed.
-var ErrClosed = errors.New("the evaluator is closed")
 
 // Options are the powers of an [Evaluator]. The zero value runs programs that
 // can compute and call nothing.
@@ -92,11 +87,6 @@ type Options struct {
 	Version string // how upstreams are told who we are; "" is "dev"
 }
 
-// An Engine runs the JavaScript of one program. [*sandbox.Engine] is one.
-type Engine interface {
-	Run(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Result, error)
-}
-
 // An Evaluator runs programs against the tools and profiles of each moment.
 // Its methods may be called from many goroutines.
 type Evaluator struct {
@@ -108,7 +98,6 @@ type Evaluator struct {
 	rules    *inforce.Rules
 	loader   *loader
 	tools    *registry.Registry
-	gate     *hostfns.Gate // for runs without a caller
 	people   *asking.People
 	record   *recorder.Recorder
 	checker  *preflight.Checker
@@ -154,12 +143,11 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		Grants: &asking.Grants{Memory: approvals.NewGrantStore(time.Now), Runs: map[string]bool{}, Sessions: map[string]bool{}},
 	}
 	e.checker = &preflight.Checker{Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(cmp.Or(o.PreflightSecret, secret))}
-	e.gate = e.tools.Gate(nil, e.record.To)
-	e.runs = &executor{
-		options: o, log: o.Log, life: e.life, rules: e.rules, tools: e.tools, gate: e.gate, people: e.people, record: e.record,
-		checker: e.checker, programs: e.programs, executions: map[*execution]bool{},
-	}
-	e.runs.engine = sync.OnceValues(e.runs.newEngine)
+	e.runs = newExecutor(executorOptions{
+		Engine: o.Engine, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
+		Log: o.Log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
+		Checker: e.checker, Programs: e.programs,
+	})
 	e.loader = &loader{
 		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.record.Policy, changed: e.news.publish,
 		roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
@@ -230,7 +218,7 @@ func (e *Evaluator) use(servers []upstream.Server) {
 func (e *Evaluator) Warm() {
 	e.life.background(func() {
 		e.life.background(func() { e.tools.Manager.Ready(e.life.ctx) })
-		if _, err := e.runs.engine(); err != nil {
+		if err := e.runs.warm(); err != nil {
 			e.log.Error("the sandbox cannot be used", "error", err)
 		}
 	})
@@ -251,9 +239,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
 	errs = append(errs, e.tools.Manager.Close(stopping))
-	if engine := e.runs.own.Load(); engine != nil {
-		errs = append(errs, engine.Close(stopping))
-	}
+	errs = append(errs, e.runs.close(stopping))
 	errs = append(errs, e.people.Grants.EndSessions(stopping), e.record.Close(stopping))
 	if e.programs.Reader.Workers != nil {
 		errs = append(errs, e.programs.Reader.Workers.Close())

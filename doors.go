@@ -182,3 +182,42 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAn
 
 // Grants keeps what people have allowed for more than one call.
 func (e *Evaluator) Grants() approvals.GrantStore { return e.people.Grants }
+
+// Eval runs a program. The Response is never nil, and its Text tells what came of the program, whatever the error:
+// [analysis.Problems] say why it was not started, a [*sandbox.Error] how it ended. With any other error no run began, and
+// Response.Run is "".
+func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
+	if err := e.life.enter(); err != nil {
+		return &Response{}, err
+	}
+	defer e.life.running.Done()
+	response, err := e.runs.eval(ctx, r)
+	if response == nil {
+		response = &Response{}
+	}
+	return response, err
+}
+
+// Rejoin is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
+// the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
+// caller count. The error is [ErrNoRun] where there is nothing to come back for.
+func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
+	if err := e.life.enter(); err != nil {
+		return nil, err
+	}
+	defer e.life.running.Done()
+	return e.runs.rejoin(ctx, run, r)
+}
+
+// Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
+// there is no such run of that principal.
+func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, error) {
+	return e.runs.outcome(ctx, run, principal)
+}
+
+// Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their
+// questions stay open. Without a database there is no other place, and they end with the Evaluator. From then on each run that
+// comes to wait is left to others too, and no run of another process is taken up; runs that compute or wait for an upstream
+// go on. Drain returns when those that wait are put away, or ctx ends. It is called before [Evaluator.Close], and before the
+// connections of clients are closed.
+func (e *Evaluator) Drain(ctx context.Context) { e.runs.leaveAll(ctx) }

@@ -132,21 +132,6 @@ const defaultRefusals = 3
 // errRefusals ends a run whose calls people have refused too often.
 var errRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
 
-// Eval runs a program. The Response is never nil, and its Text tells what came of the program, whatever the error:
-// [Problems] say why it was not started, a [*sandbox.Error] how it ended. With any other error no run began, and
-// Response.Run is "".
-func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
-	if err := e.life.enter(); err != nil {
-		return &Response{}, err
-	}
-	defer e.life.running.Done()
-	response, err := e.runs.eval(ctx, r)
-	if response == nil {
-		response = &Response{}
-	}
-	return response, err
-}
-
 // eval gives no Response where no run began.
 func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 	policy, saved, err := prepare(e.life.ctx, e.rules, &r)

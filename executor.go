@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -18,9 +19,25 @@ import (
 	"github.com/codemode-project/codemode/sandbox"
 )
 
+// executorOptions are the parts that an executor needs. All but the first three are required.
+type executorOptions struct {
+	Engine      Engine // nil makes one
+	CacheDir    string // of machine code of the guest; "" keeps none
+	GuestMemory int64  // of all programs together, in bytes; zero is what the configuration says
+
+	Log      *slog.Logger
+	Life     *lifetime
+	Rules    *inforce.Rules
+	Tools    *registry.Registry
+	People   *asking.People
+	Record   *recorder.Recorder
+	Checker  *preflight.Checker
+	Programs *preflight.Programs
+}
+
 // An executor runs programs: each from its start to its end, over as many guests and processes as it takes.
 type executor struct {
-	options  Options
+	options  executorOptions
 	log      *slog.Logger
 	life     *lifetime
 	rules    *inforce.Rules
@@ -39,6 +56,30 @@ type executor struct {
 
 	mu         sync.Mutex
 	executions map[*execution]bool // the runs under way
+}
+
+// newExecutor makes one that nothing runs in yet. fit has to be called before anything does.
+func newExecutor(o executorOptions) *executor {
+	e := &executor{
+		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, o.Record.To), people: o.People,
+		record: o.Record, checker: o.Checker, programs: o.Programs, executions: map[*execution]bool{},
+	}
+	e.engine = sync.OnceValues(e.newEngine)
+	return e
+}
+
+// close ends the engine, if it is the executor's own.
+func (e *executor) close(ctx context.Context) error {
+	if engine := e.own.Load(); engine != nil {
+		return engine.Close(ctx)
+	}
+	return nil
+}
+
+// warm prepares the sandbox, so that the first program finds it ready.
+func (e *executor) warm() error {
+	_, err := e.engine()
+	return err
 }
 
 // fit makes the executor go by a capacity.
@@ -65,4 +106,9 @@ func (e *executor) compiling(r sandbox.Reason) {
 		return
 	}
 	e.log.Warn("compiling the sandbox, which takes about a second", "because", r.String(), "directory", e.options.CacheDir)
+}
+
+// An Engine runs the JavaScript of one program. [*sandbox.Engine] is one.
+type Engine interface {
+	Run(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Result, error)
 }

@@ -2,11 +2,13 @@ package codemode
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 )
+
+// ErrClosed is the error of an [Evaluator] that has been closed.
+var ErrClosed = errors.New("the evaluator is closed")
 
 // A lifetime is that of an Evaluator: what runs in it is waited for at its end.
 type lifetime struct {
@@ -68,37 +70,5 @@ func (l *lifetime) wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for running programs: %w", ctx.Err())
-	}
-}
-
-// news tells those who subscribed that something changed.
-type news struct {
-	mu          sync.Mutex
-	subscribers map[int]func()
-	next        int
-}
-
-func (n *news) subscribe(f func()) (cancel func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.subscribers == nil {
-		n.subscribers = map[int]func(){}
-	}
-	id := n.next
-	n.next++
-	n.subscribers[id] = f
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		delete(n.subscribers, id)
-	}
-}
-
-func (n *news) publish() {
-	n.mu.Lock()
-	subscribers := slices.Collect(maps.Values(n.subscribers))
-	n.mu.Unlock()
-	for _, f := range subscribers {
-		f()
 	}
 }

@@ -139,6 +139,9 @@ func (p *ServerRules) add(t *catalog.Tool, verdicts []call.Verdict) {
 	}
 }
 
+// sentenceRunes is how much of a line about a server is shown.
+const sentenceRunes = 300
+
 // namedTools is how many tools of one server are named.
 const namedTools = 8
 
@@ -159,9 +162,9 @@ func (p ServerRules) String() string {
 		case len(names) == all && all > 1:
 			number(all, what)
 		case len(names) > namedTools:
-			parts = append(parts, fmt.Sprintf("%d %s: %s and others", len(names), what, visible.Short(strings.Join(names[:namedTools], ", "), detailRunes)))
+			parts = append(parts, fmt.Sprintf("%d %s: %s and others", len(names), what, visible.Short(strings.Join(names[:namedTools], ", "), sentenceRunes)))
 		case len(names) > 0:
-			parts = append(parts, what+": "+visible.Short(strings.Join(names, ", "), detailRunes))
+			parts = append(parts, what+": "+visible.Short(strings.Join(names, ", "), sentenceRunes))
 		}
 	}
 	number(p.Allowed, "allowed")

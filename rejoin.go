@@ -25,17 +25,6 @@ var errKept = errors.New("the run failed")
 // togetherWait is how long questions of one moment take to be written at most, as a rule.
 const togetherWait = 100 * time.Millisecond
 
-// Rejoin is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
-// the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
-// caller count. The error is [ErrNoRun] where there is nothing to come back for.
-func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
-	if err := e.life.enter(); err != nil {
-		return nil, err
-	}
-	defer e.life.running.Done()
-	return e.runs.rejoin(ctx, run, r)
-}
-
 func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response, error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {
