@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
+	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -93,7 +94,7 @@ type Evaluator struct {
 	options Options
 	log     *slog.Logger
 
-	life     *lifetime
+	life     *runs.Lifetime
 	news     news // of changes of the configuration and of the tools
 	rules    *inforce.Rules
 	loader   *loader
@@ -102,7 +103,7 @@ type Evaluator struct {
 	record   *recorder.Recorder
 	checker  *preflight.Checker
 	programs *preflight.Programs
-	runs     *executor
+	runs     *runs.Executor
 }
 
 // New reads the configuration and makes an Evaluator of it. Upstreams are
@@ -123,12 +124,12 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		return nil, err
 	}
 	e := &Evaluator{
-		options: o, log: o.Log, life: newLifetime(ctx),
+		options: o, log: o.Log, life: runs.NewLifetime(ctx),
 		programs: preflight.NewPrograms(),
 	}
 	if len(o.Worker) > 0 {
 		e.programs.Reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
-		e.life.background(e.programs.Reader.Workers.Start)
+		e.life.Background(e.programs.Reader.Workers.Start)
 	}
 	accepted, err := pins.Open(o.StateDir)
 	if err != nil {
@@ -143,19 +144,19 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 		Grants: &asking.Grants{Memory: approvals.NewGrantStore(time.Now), Runs: map[string]bool{}, Sessions: map[string]bool{}},
 	}
 	e.checker = &preflight.Checker{Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(cmp.Or(o.PreflightSecret, secret))}
-	e.runs = newExecutor(executorOptions{
+	e.runs = runs.New(runs.Options{
 		Engine: o.Engine, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
 		Log: o.Log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
 		Checker: e.checker, Programs: e.programs,
 	})
 	e.loader = &loader{
-		options: o, log: o.Log, rules: e.rules, ctx: e.life.ctx, use: e.use, note: e.record.Policy, changed: e.news.publish,
+		options: o, log: o.Log, rules: e.rules, ctx: e.life.Ctx, use: e.use, note: e.record.Policy, changed: e.news.publish,
 		roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
 	}
 	if err := e.loader.configure(); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
-	e.runs.fit(e.loader.capacity)
+	e.runs.Fit(e.loader.capacity)
 	if o.Recorder == nil && o.RecordDir != "" {
 		if err := e.keep(); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
@@ -174,15 +175,15 @@ func (e *Evaluator) keep() error {
 	}
 	e.people.Grants.Stored, e.rules.Sessions.Store = k.DB, k.DB
 	e.people.Desk.Store = asking.NewQuestionStore(k.DB)
-	k.Policy(e.life.ctx, "loaded", cfg, nil)
-	e.life.background(func() { k.Clean(e.life.ctx) })
+	k.Policy(e.life.Ctx, "loaded", cfg, nil)
+	e.life.Background(func() { k.Clean(e.life.Ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
-			e.life.background(func() { q.Follow(e.life.ctx, e.people.Desk, e.people.CheckFar) })
+			e.life.Background(func() { q.Follow(e.life.Ctx, e.people.Desk, e.people.CheckFar) })
 		}
 	}
 	if e.options.GoOn {
-		e.life.background(func() { e.runs.adopt(e.life.ctx) })
+		e.life.Background(func() { e.runs.Adopt(e.life.Ctx) })
 	}
 	return nil
 }
@@ -216,9 +217,9 @@ func (e *Evaluator) use(servers []upstream.Server) {
 // Warm starts the upstreams and prepares the sandbox without waiting for
 // either, so that the first program finds them ready.
 func (e *Evaluator) Warm() {
-	e.life.background(func() {
-		e.life.background(func() { e.tools.Manager.Ready(e.life.ctx) })
-		if err := e.runs.warm(); err != nil {
+	e.life.Background(func() {
+		e.life.Background(func() { e.tools.Manager.Ready(e.life.Ctx) })
+		if err := e.runs.Warm(); err != nil {
 			e.log.Error("the sandbox cannot be used", "error", err)
 		}
 	})
@@ -227,19 +228,19 @@ func (e *Evaluator) Warm() {
 // Close cancels what runs, waits for it until ctx ends, and stops the
 // upstreams: their processes are dead when it returns. It may be called twice.
 func (e *Evaluator) Close(ctx context.Context) error {
-	if !e.life.end() {
+	if !e.life.End() {
 		return nil
 	}
 	var errs []error
 	if e.loader != nil {
 		errs = append(errs, e.loader.close())
 	}
-	errs = append(errs, e.life.wait(ctx))
+	errs = append(errs, e.life.Wait(ctx))
 	// Children have to be dead even when the time for a quiet end is over.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
 	errs = append(errs, e.tools.Manager.Close(stopping))
-	errs = append(errs, e.runs.close(stopping))
+	errs = append(errs, e.runs.Close(stopping))
 	errs = append(errs, e.people.Grants.EndSessions(stopping), e.record.Close(stopping))
 	if e.programs.Reader.Workers != nil {
 		errs = append(errs, e.programs.Reader.Workers.Close())

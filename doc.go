@@ -7,7 +7,7 @@
 //
 //	e, err := codemode.New(ctx, codemode.Options{ConfigPath: "codemode.json"})
 //	defer e.Close(ctx)
-//	r, err := e.Eval(ctx, codemode.Request{Profile: "safe", Code: "return await codemode.time__now({})"})
+//	r, err := e.Eval(ctx, Request{Profile: "safe", Code: "return await codemode.time__now({})"})
 //	fmt.Print(r.Text(err))
 //
 // A Go service that embeds an Evaluator has the same gate as the MCP server:

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
+	"github.com/codemode-project/codemode/runs"
 )
 
 // What other parts of a program need of an Evaluator, beside running programs.
@@ -35,11 +36,11 @@ func (e *Evaluator) Script(name string) (inforce.Script, error) {
 // NewSession makes a session for a role, for 10 minutes, an hour or a day.
 // Its id is a secret of those it is made for.
 func (e *Evaluator) NewSession(role string, life time.Duration) (inforce.Session, error) {
-	return e.rules.NewSession(e.life.ctx, role, life)
+	return e.rules.NewSession(e.life.Ctx, role, life)
 }
 
 // EndSession ends a session before its time; nothing more is run in it.
-func (e *Evaluator) EndSession(id string) error { return e.rules.EndSession(e.life.ctx, id) }
+func (e *Evaluator) EndSession(id string) error { return e.rules.EndSession(e.life.Ctx, id) }
 
 // MadeSession finds a session that was made for a role, by this process or by another one that shares the store. The
 // error is [ErrSessionOver] if there is none, or not any more.
@@ -62,15 +63,15 @@ func (e *Evaluator) Journal() *recorder.Journal {
 
 // Check says what a program would do under a profile.
 func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, error) {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return nil, err
 	}
-	defer e.life.running.Done()
-	policy, saved, err := prepare(e.life.ctx, e.rules, &r)
+	defer e.life.Running.Done()
+	policy, saved, err := runs.Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
-	return e.checker.Check(ctx, program(&r), policy, saved)
+	return e.checker.Check(ctx, runs.SubmissionOf(&r), policy, saved)
 }
 
 // SetRulesPage says where people find the page of this process on which the rules are
@@ -113,10 +114,10 @@ func (e *Evaluator) PreflightWarning() string {
 // [Options.Channels] is one that other processes have, which share this one's
 // store. Nothing is allowed by an answer.
 func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait time.Duration) (approvals.Answer, error) {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return approvals.Answer{}, err
 	}
-	defer e.life.running.Done()
+	defer e.life.Running.Done()
 	return e.people.Probe(ctx, channel, principal, wait)
 }
 
@@ -124,18 +125,18 @@ func (e *Evaluator) Probe(ctx context.Context, channel, principal string, wait t
 // one of them. args are {header, question, options, multiple, freeText}. An
 // error means that nobody was asked.
 func (e *Evaluator) AskUser(ctx context.Context, r Request, args json.RawMessage) (*asking.UserAnswer, error) {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return nil, err
 	}
-	defer e.life.running.Done()
-	policy, _, err := prepare(e.life.ctx, e.rules, &r)
+	defer e.life.Running.Done()
+	policy, _, err := runs.Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	return e.people.Prompter(client(&r), policy, nil).
+	defer context.AfterFunc(e.life.Ctx, func() { cancel(context.Cause(e.life.Ctx)) })()
+	return e.people.Prompter(runs.ClientOf(&r), policy, nil).
 		AskUser(ctx, &hostfns.Inquiry{Run: hostfns.NewRunID(), Profile: cmp.Or(r.Profile, policy.ProfileName()), Args: args})
 }
 
@@ -152,11 +153,11 @@ func (e *Evaluator) People() []asking.Presence {
 // comes. It waits for the answer. An error means that nobody was asked because the request is not right: a program
 // that cannot run is [Problems].
 func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAnswer, error) {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return nil, err
 	}
-	defer e.life.running.Done()
-	policy, _, err := prepare(e.life.ctx, e.rules, &r)
+	defer e.life.Running.Done()
+	policy, _, err := runs.Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAn
 	if limits, _ := e.rules.Limits(profile); len(r.Code) > limits.ProgramBytes {
 		return nil, fmt.Errorf("the program has %d bytes, the limit is %d", len(r.Code), limits.ProgramBytes)
 	}
-	program, problems, err := e.programs.Read(ctx, r.owner(), cmp.Or(r.Name, "program.ts"), r.Code)
+	program, problems, err := e.programs.Read(ctx, r.Owner(), cmp.Or(r.Name, "program.ts"), r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +177,8 @@ func (e *Evaluator) AllowPlan(ctx context.Context, r Request) (*preflight.PlanAn
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
-	return e.people.Prompter(client(&r), policy, program).AllowPlan(ctx, hostfns.NewRunID(), cmp.Or(r.Profile, policy.ProfileName()))
+	defer context.AfterFunc(e.life.Ctx, func() { cancel(context.Cause(e.life.Ctx)) })()
+	return e.people.Prompter(runs.ClientOf(&r), policy, program).AllowPlan(ctx, hostfns.NewRunID(), cmp.Or(r.Profile, policy.ProfileName()))
 }
 
 // Grants keeps what people have allowed for more than one call.
@@ -187,11 +188,11 @@ func (e *Evaluator) Grants() approvals.GrantStore { return e.people.Grants }
 // [analysis.Problems] say why it was not started, a [*sandbox.Error] how it ended. With any other error no run began, and
 // Response.Run is "".
 func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return &Response{}, err
 	}
-	defer e.life.running.Done()
-	response, err := e.runs.eval(ctx, r)
+	defer e.life.Running.Done()
+	response, err := e.runs.Eval(ctx, r)
 	if response == nil {
 		response = &Response{}
 	}
@@ -202,17 +203,17 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 // the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
 // caller count. The error is [ErrNoRun] where there is nothing to come back for.
 func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return nil, err
 	}
-	defer e.life.running.Done()
-	return e.runs.rejoin(ctx, run, r)
+	defer e.life.Running.Done()
+	return e.runs.Rejoin(ctx, run, r)
 }
 
 // Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
 // there is no such run of that principal.
 func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, error) {
-	return e.runs.outcome(ctx, run, principal)
+	return e.runs.Ended(ctx, run, principal)
 }
 
 // Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their
@@ -220,4 +221,4 @@ func (e *Evaluator) Ended(ctx context.Context, run, principal string) (*Ended, e
 // comes to wait is left to others too, and no run of another process is taken up; runs that compute or wait for an upstream
 // go on. Drain returns when those that wait are put away, or ctx ends. It is called before [Evaluator.Close], and before the
 // connections of clients are closed.
-func (e *Evaluator) Drain(ctx context.Context) { e.runs.leaveAll(ctx) }
+func (e *Evaluator) Drain(ctx context.Context) { e.runs.Drain(ctx) }

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/runs"
 )
 
 // A Gate puts tools of a Go program's own behind the rules, the people and the
@@ -100,7 +101,7 @@ func (e *DeniedError) Is(target error) bool {
 // Gate begins a run of tools of one's own.
 func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	r := Request{Profile: o.Profile, Channels: o.Channels, Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role}
-	policy, _, err := prepare(e.life.ctx, e.rules, &r)
+	policy, _, err := runs.Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +109,8 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 	if err := g.describe(o.Tools); err != nil {
 		return nil, err
 	}
-	g.ctx, g.cancel = context.WithCancelCause(e.life.ctx)
-	asking := e.people.Prompter(client(&r), policy, nil)
+	g.ctx, g.cancel = context.WithCancelCause(e.life.Ctx)
+	asking := e.people.Prompter(runs.ClientOf(&r), policy, nil)
 	asking.Display = g.display
 	limits, _ := e.rules.Limits(policy.Profile())
 	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.To, Sender: ownSender{g}, Log: e.log})
@@ -117,8 +118,8 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
 		Policy: policy, Asker: asking, CallTimeout: e.rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
-			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
-				g.cancel(errRefusals)
+			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: runs.DefaultRefusals}).Refusals {
+				g.cancel(runs.ErrRefusals)
 			}
 		},
 	})
@@ -152,10 +153,10 @@ func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage
 	if do == nil {
 		panic("codemode: Execute needs a function that makes the call")
 	}
-	if err := g.e.life.enter(); err != nil {
+	if err := g.e.life.Enter(); err != nil {
 		return nil, err
 	}
-	defer g.e.life.running.Done()
+	defer g.e.life.Running.Done()
 	name := call.Name(tc.Server, tc.Tool)
 	if cause := context.Cause(g.ctx); cause != nil {
 		return nil, g.over(name, cause)
@@ -193,7 +194,7 @@ func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage
 
 // over is why nothing is executed any more.
 func (g *Gate) over(name string, cause error) error {
-	if cause == errRefusals {
+	if cause == runs.ErrRefusals {
 		return &DeniedError{Tool: name, Reason: "too_many_refusals", Detail: "people refused so many calls that the run was ended"}
 	}
 	return &DeniedError{Tool: name, Reason: hostfns.ReasonCanceled, Detail: "the run is over"}

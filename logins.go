@@ -10,10 +10,10 @@ import (
 // Login logs a person in at an upstream over HTTP that wants it, and keeps the
 // tokens in [Options.StateDir], where every Evaluator of the same user finds them.
 func (e *Evaluator) Login(ctx context.Context, server string, o upstream.LoginOptions) error {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return err
 	}
-	defer e.life.running.Done()
+	defer e.life.Running.Done()
 	return e.tools.Manager.Login(ctx, server, o)
 }
 

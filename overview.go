@@ -79,7 +79,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
 	}
-	subject, err := e.rules.Subject(e.life.ctx, &inforce.Wish{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
+	subject, err := e.rules.Subject(e.life.Ctx, &inforce.Wish{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
 	if err != nil {
 		return nil, err
 	}

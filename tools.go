@@ -84,10 +84,10 @@ func (e *Evaluator) Tools(ctx context.Context, q Query) ([]Tool, error) {
 }
 
 func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error) {
-	if err := e.life.enter(); err != nil {
+	if err := e.life.Enter(); err != nil {
 		return nil, err
 	}
-	defer e.life.running.Done()
+	defer e.life.Running.Done()
 	visible, err := e.visible(q)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (e *Evaluator) search(ctx context.Context, q Query) ([]*catalog.Tool, error
 
 // visible accepts what at least one of the profiles might let through.
 func (e *Evaluator) visible(q Query) (func(*catalog.Tool) bool, error) {
-	subject, err := e.rules.Subject(e.life.ctx, &inforce.Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
+	subject, err := e.rules.Subject(e.life.Ctx, &inforce.Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +218,8 @@ func (e *Evaluator) Status() []upstream.Status { return e.tools.Manager.Status()
 // WaitReady starts the upstreams and waits, at most so long, until each has
 // said what it offers or has failed to.
 func (e *Evaluator) WaitReady(ctx context.Context, wait time.Duration) {
-	if e.life.enter() == nil {
-		defer e.life.running.Done()
+	if e.life.Enter() == nil {
+		defer e.life.Running.Done()
 		e.tools.Ready(ctx, wait)
 	}
 }

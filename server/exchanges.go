@@ -11,9 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/codemode-project/codemode"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (

@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -71,19 +71,19 @@ type Request struct {
 	Unchecked bool
 }
 
-// owner is whose share a request uses; "" is of all that have none of their own.
-func (r *Request) owner() string {
+// Owner is whose share a request uses; "" is of all that have none of their own.
+func (r *Request) Owner() string {
 	w := r.wish()
 	return w.Owner()
 }
 
 // client is a request as those who ask people see it.
-func client(r *Request) *asking.Client {
+func ClientOf(r *Request) *asking.Client {
 	return &asking.Client{Principal: r.Principal, Session: r.Session, Name: r.Client, Channels: r.Channels, Caller: r.Caller, Code: r.Code}
 }
 
 // program is a request as a check sees it.
-func program(r *Request) *preflight.Submission {
+func SubmissionOf(r *Request) *preflight.Submission {
 	return &preflight.Submission{Wish: r.wish(), Tool: r.Tool, Token: r.Preflight, Local: r.Local}
 }
 
@@ -94,9 +94,9 @@ func (r *Request) wish() inforce.Wish {
 	}
 }
 
-// prepare finds what a request is to run, which it puts into it, and the policy that it runs under.
+// Prepare finds what a request is to run, which it puts into it, and the policy that it runs under.
 // The saved program is nil when the request brings its own.
-func prepare(ctx context.Context, in *inforce.Rules, r *Request) (*inforce.Policy, *inforce.SavedProgram, error) {
+func Prepare(ctx context.Context, in *inforce.Rules, r *Request) (*inforce.Policy, *inforce.SavedProgram, error) {
 	w := r.wish()
 	p, saved, err := in.Prepare(ctx, &w)
 	r.Profile, r.Code, r.Name = w.Profile, w.Code, w.Name
@@ -126,15 +126,15 @@ type Response struct {
 	everyCall bool
 }
 
-// defaultRefusals is how many refusals by people end a run whose profile does not say.
-const defaultRefusals = 3
+// DefaultRefusals is how many refusals by people end a run whose profile does not say.
+const DefaultRefusals = 3
 
-// errRefusals ends a run whose calls people have refused too often.
-var errRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
+// ErrRefusals ends a run whose calls people have refused too often.
+var ErrRefusals = errors.New("too_many_refusals: people refused so many calls that the run was ended")
 
-// eval gives no Response where no run began.
-func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
-	policy, saved, err := prepare(e.life.ctx, e.rules, &r)
+// Eval gives no Response where no run began.
+func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
+	policy, saved, err := Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +150,11 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 		}
 	}
 	if e.record.Keeps() {
-		if err := e.texts.take(r.owner(), len(r.Code), time.Now()); err != nil {
+		if err := e.texts.take(r.Owner(), len(r.Code), time.Now()); err != nil {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.CheckedBefore(program(&r), policy)); err != nil {
+	if err := cmp.Or(saved.Takes(ctx, r.Input), e.checker.CheckedBefore(SubmissionOf(&r), policy)); err != nil {
 		e.recordNotStarted(ctx, &r, policy, err)
 		return nil, err
 	}
@@ -167,9 +167,9 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 		return resp, err
 	}
 	if e.own.Load() == nil {
-		e.life.background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
+		e.life.Background(func() { _, _ = e.engine() }) // the first time takes as long as reading the program
 	}
-	program, problems, err := e.programs.Read(ctx, r.owner(), resp.name, r.Code)
+	program, problems, err := e.programs.Read(ctx, r.Owner(), resp.name, r.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +202,12 @@ func (e *executor) eval(ctx context.Context, r Request) (*Response, error) {
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)
 	x.run = e.tools.Gate(r.Caller, e.record.To).Run(x.info())
-	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
+	result, err := x.execute(sandbox.Program{Source: program.JS, Name: resp.name, Owner: r.Owner(), Input: r.Input, Limits: limits, Lookup: program.Lookup})
 	return resp, x.end(result, err)
 }
 
 // newExecution announces a run; done is called when it has ended.
-func (e *executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
+func (e *Executor) newExecution(ctx context.Context, r Request, p *inforce.Policy, program *analysis.Program, resp *Response, limits sandbox.Limits, engine Engine) (x *execution, done func()) {
 	x = &execution{
 		e: e, request: r, policy: p, program: program, resp: resp, limits: limits, engine: engine,
 		waits: map[int]bool{}, pauses: map[*pause]bool{}, news: make(chan struct{}, 1), slots: make(chan struct{}, limits.InFlight),
@@ -218,18 +218,18 @@ func (e *executor) newExecution(ctx context.Context, r Request, p *inforce.Polic
 	carried, drop := context.WithCancelCause(ctx)
 	x.carried = carried
 	noMore := context.AfterFunc(x.ctx, func() {
-		if cause := context.Cause(x.ctx); cause != errRefusals { // which undoes nothing that people have allowed
+		if cause := context.Cause(x.ctx); cause != ErrRefusals { // which undoes nothing that people have allowed
 			drop(cause)
 		}
 	})
-	x.asking = e.people.Prompter(client(&x.request), p, program)
+	x.asking = e.people.Prompter(ClientOf(&x.request), p, program)
 	x.asking.Claim = x.claim
 	x.asking.Leaving = x.leaving
-	stop := context.AfterFunc(e.life.ctx, func() {
-		x.cancel(context.Cause(e.life.ctx))
-		drop(context.Cause(e.life.ctx))
+	stop := context.AfterFunc(e.life.Ctx, func() {
+		x.cancel(context.Cause(e.life.Ctx))
+		drop(context.Cause(e.life.Ctx))
 	})
-	e.life.background(func() { e.tools.Manager.Ready(e.life.ctx) }) // starts what has not been started
+	e.life.Background(func() { e.tools.Manager.Ready(e.life.Ctx) }) // starts what has not been started
 	e.mu.Lock()
 	e.executions[x] = true
 	e.mu.Unlock()
@@ -254,8 +254,8 @@ func (x *execution) info() hostfns.RunInfo {
 		Policy: policy, Asker: x.asking, Leaving: x.leaving, Written: preflight.Written(x.program, policy.Profile()),
 		CallTimeout: x.e.rules.CallTimeout(policy.Profile()), ArgumentBytes: x.limits.ArgumentBytes,
 		Refused: func(n int) {
-			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: defaultRefusals}).Refusals {
-				x.cancel(errRefusals)
+			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: DefaultRefusals}).Refusals {
+				x.cancel(ErrRefusals)
 			}
 		},
 	}
@@ -280,9 +280,9 @@ func (x *execution) end(result *sandbox.Result, err error) error {
 	resp.Blocks, resp.BlocksLeft = x.run.Blocks(resp.Value)
 	if ended, ok := errors.AsType[*sandbox.Error](err); ok && ctx.Err() != nil {
 		err = canceled(ended, context.Cause(ctx))
-	} else if err == nil && context.Cause(ctx) == errRefusals {
+	} else if err == nil && context.Cause(ctx) == ErrRefusals {
 		// It caught what followed and was at its end before the stop reached it.
-		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, errRefusals)
+		resp.Value, err = nil, canceled(&sandbox.Error{Kind: sandbox.Canceled}, ErrRefusals)
 	}
 	if !x.leaving() { // else it has not ended
 		e.recordEnd(ctx, resp, &x.request, x.policy, x.started, err)
@@ -301,7 +301,7 @@ func canceled(ended *sandbox.Error, cause error) error {
 	switch {
 	case cause == ErrClosed:
 		message = "codemode stopped before the run ended"
-	case cause == errRefusals, cause == errWaitedLongest, errors.Is(cause, approvals.ErrLeaving):
+	case cause == ErrRefusals, cause == errWaitedLongest, errors.Is(cause, approvals.ErrLeaving):
 		message = cause.Error()
 	}
 	return &sandbox.Error{Kind: sandbox.Canceled, Message: message, Err: cause}

@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 // What the record says of runs.
 
 // recordNotStarted writes that a program was refused before it became a run, which has an ID in the record alone.
-func (e *executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
+func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
 	if !e.record.Keeps() {
 		return
 	}
@@ -32,7 +32,7 @@ func (e *executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.
 }
 
 // recordBegin writes that a program begins.
-func (e *executor) recordBegin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
+func (e *Executor) recordBegin(ctx context.Context, resp *Response, r *Request, p *inforce.Policy) {
 	if !e.record.Keeps() {
 		return
 	}
@@ -44,7 +44,7 @@ func (e *executor) recordBegin(ctx context.Context, resp *Response, r *Request, 
 }
 
 // recordParked writes that a run is put away or taken out again.
-func (e *executor) recordParked(x *execution, state, detail string) {
+func (e *Executor) recordParked(x *execution, state, detail string) {
 	if !e.record.Keeps() {
 		return
 	}
@@ -54,7 +54,7 @@ func (e *executor) recordParked(x *execution, state, detail string) {
 }
 
 // entry begins an entry about a run.
-func (e *executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
+func (e *Executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.Entry {
 	return audit.Entry{
 		Kind: audit.Run, Run: resp.Run, Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Script: r.Script,
 		Profile: cmp.Or(r.Profile, p.ProfileName()), ProfileDigest: p.Digest(),
@@ -63,7 +63,7 @@ func (e *executor) entry(resp *Response, r *Request, p *inforce.Policy) audit.En
 
 // recordEnd writes how a program ended. When it called anything, the end of its calls and of itself are on the
 // disk before anybody is told.
-func (e *executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
+func (e *Executor) recordEnd(ctx context.Context, resp *Response, r *Request, p *inforce.Policy, started time.Time, failure error) {
 	if !e.record.Keeps() {
 		return
 	}

@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -94,7 +94,7 @@ type savedRules struct {
 	Servers map[string]string `json:"servers,omitempty"` // which is which
 }
 
-func (e *executor) savedRules(p *inforce.Policy) savedRules {
+func (e *Executor) savedRules(p *inforce.Policy) savedRules {
 	r := savedRules{Digest: p.Digest(), Servers: e.rules.Now().Identities()}
 	if cfg := e.rules.Config(); cfg != nil {
 		r.File = cfg.Path
@@ -159,7 +159,7 @@ func (x *execution) keep(image []byte) {
 	if err == nil {
 		db, err = x.e.record.DB(ctx)
 	}
-	defer x.e.parked.turn(x.request.owner())()
+	defer x.e.parked.turn(x.request.Owner())()
 	if err == nil {
 		err = x.makeRoom(ctx, db, row)
 	}
@@ -216,7 +216,7 @@ func (x *execution) makeRoom(ctx context.Context, db *store.DB, row *store.Parke
 }
 
 // endOldest ends the run that was kept longest ago, of those of a principal that no living process has. It reports whether there was one.
-func (e *executor) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
+func (e *Executor) endOldest(ctx context.Context, db *store.DB, principal string, all bool) bool {
 	for _, from := range []struct {
 		list func(context.Context) ([]*store.ParkedRun, error)
 		take func(ctx context.Context, run, by string) (*store.ParkedRun, error)
@@ -365,7 +365,7 @@ func (x *execution) leave() bool {
 	return false
 }
 
-func (e *executor) leaveAll(ctx context.Context) {
+func (e *Executor) Drain(ctx context.Context) {
 	e.mu.Lock()
 	if !e.draining() {
 		close(e.life.drain)
@@ -394,7 +394,7 @@ func (e *executor) leaveAll(ctx context.Context) {
 }
 
 // draining reports whether [Evaluator.Drain] was called.
-func (e *executor) draining() bool {
+func (e *Executor) draining() bool {
 	select {
 	case <-e.life.drain:
 		return true
@@ -423,7 +423,7 @@ func (x *execution) finish(failure error) {
 		x.e.log.Error("the end of a run could not be kept for those who wait for it", "run", x.resp.Run, "error", err)
 		if row := x.row; row != nil && !errors.Is(err, store.ErrTaken) {
 			o := x.outcome(failure)
-			x.e.life.background(func() { x.e.finishLater(row, o) })
+			x.e.life.Background(func() { x.e.finishLater(row, o) })
 		}
 	}
 	x.row = nil
@@ -433,16 +433,16 @@ func (x *execution) finish(failure error) {
 const finishAgain = time.Second
 
 // finishLater keeps how a run ended when the database can be had again, or leaves it to another process to end the run.
-func (e *executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
+func (e *Executor) finishLater(row *store.ParkedRun, o *store.Outcome) {
 	for {
 		select {
-		case <-e.life.ctx.Done():
+		case <-e.life.Ctx.Done():
 			return
 		case <-time.After(finishAgain):
 		}
-		db, err := e.record.DB(e.life.ctx)
+		db, err := e.record.DB(e.life.Ctx)
 		if err == nil {
-			err = db.Finish(e.life.ctx, row, o)
+			err = db.Finish(e.life.Ctx, row, o)
 		}
 		if err == nil || errors.Is(err, store.ErrTaken) {
 			return

@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -20,13 +20,13 @@ import (
 )
 
 // executorOptions are the parts that an executor needs. All but the first three are required.
-type executorOptions struct {
+type Options struct {
 	Engine      Engine // nil makes one
 	CacheDir    string // of machine code of the guest; "" keeps none
 	GuestMemory int64  // of all programs together, in bytes; zero is what the configuration says
 
 	Log      *slog.Logger
-	Life     *lifetime
+	Life     *Lifetime
 	Rules    *inforce.Rules
 	Tools    *registry.Registry
 	People   *asking.People
@@ -35,11 +35,11 @@ type executorOptions struct {
 	Programs *preflight.Programs
 }
 
-// An executor runs programs: each from its start to its end, over as many guests and processes as it takes.
-type executor struct {
-	options  executorOptions
+// An Executor runs programs: each from its start to its end, over as many guests and processes as it takes.
+type Executor struct {
+	options  Options
 	log      *slog.Logger
-	life     *lifetime
+	life     *Lifetime
 	rules    *inforce.Rules
 	tools    *registry.Registry
 	gate     *hostfns.Gate // for runs without a caller
@@ -59,8 +59,8 @@ type executor struct {
 }
 
 // newExecutor makes one that nothing runs in yet. fit has to be called before anything does.
-func newExecutor(o executorOptions) *executor {
-	e := &executor{
+func New(o Options) *Executor {
+	e := &Executor{
 		options: o, log: o.Log, life: o.Life, rules: o.Rules, tools: o.Tools, gate: o.Tools.Gate(nil, o.Record.To), people: o.People,
 		record: o.Record, checker: o.Checker, programs: o.Programs, executions: map[*execution]bool{},
 	}
@@ -68,30 +68,30 @@ func newExecutor(o executorOptions) *executor {
 	return e
 }
 
-// close ends the engine, if it is the executor's own.
-func (e *executor) close(ctx context.Context) error {
+// Close ends the engine, if it is the executor's own.
+func (e *Executor) Close(ctx context.Context) error {
 	if engine := e.own.Load(); engine != nil {
 		return engine.Close(ctx)
 	}
 	return nil
 }
 
-// warm prepares the sandbox, so that the first program finds it ready.
-func (e *executor) warm() error {
+// Warm prepares the sandbox, so that the first program finds it ready.
+func (e *Executor) Warm() error {
 	_, err := e.engine()
 	return err
 }
 
-// fit makes the executor go by a capacity.
-func (e *executor) fit(c profiles.Capacity) {
+// Fit makes the executor go by a capacity.
+func (e *Executor) Fit(c profiles.Capacity) {
 	e.parked, e.texts.most, e.guestMemory = newWaitingRuns(c), cmp.Or(c.ProgramText, maxTexts), c.GuestMemory
 }
 
-func (e *executor) newEngine() (Engine, error) {
+func (e *Executor) newEngine() (Engine, error) {
 	if e.options.Engine != nil {
 		return e.options.Engine, nil
 	}
-	engine, err := sandbox.New(e.life.ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.ParkKey, Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
+	engine, err := sandbox.New(e.life.Ctx, sandbox.Options{Wasm: quickjs.Wasm(), Hash: quickjs.Hash(), CacheDir: e.options.CacheDir, Compiling: e.compiling, ParkKey: e.record.ParkKey, Memory: cmp.Or(e.options.GuestMemory, e.guestMemory)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the sandbox: %w", err)
 	}
@@ -100,7 +100,7 @@ func (e *executor) newEngine() (Engine, error) {
 }
 
 // compiling says why a start takes a second.
-func (e *executor) compiling(r sandbox.Reason) {
+func (e *Executor) compiling(r sandbox.Reason) {
 	if r == sandbox.Uncached && e.options.CacheDir == "" {
 		e.log.Info("compiling the sandbox, which takes about a second: Options.CacheDir would keep the result")
 		return

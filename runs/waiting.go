@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -47,7 +47,7 @@ func newWaitingRuns(c profiles.Capacity) *waitingRuns {
 // enter counts a run with an image of so many bytes in. The oldest runs of its principal end if there is no room; if there is none
 // even then, the run itself does, and enter reports false.
 func (w *waitingRuns) enter(x *execution, bytes int64) bool {
-	r := &waitingRun{x: x, owner: x.request.owner(), bytes: bytes}
+	r := &waitingRun{x: x, owner: x.request.Owner(), bytes: bytes}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {

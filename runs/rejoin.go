@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -25,14 +25,14 @@ var errKept = errors.New("the run failed")
 // togetherWait is how long questions of one moment take to be written at most, as a rule.
 const togetherWait = 100 * time.Millisecond
 
-func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response, error) {
+func (e *Executor) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRun, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.life.ctx, func() { cancel(context.Cause(e.life.ctx)) })()
+	defer context.AfterFunc(e.life.Ctx, func() { cancel(context.Cause(e.life.Ctx)) })()
 	changed, stop := db.Watch(store.Approvals, store.Parked, store.Outcomes)
 	defer stop()
 	var questions sync.WaitGroup
@@ -41,7 +41,7 @@ func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response
 	draining := e.life.drain
 	put := map[string]bool{} // questions that the client has been asked
 	for {
-		ended, err := e.outcome(ctx, run, r.Principal)
+		ended, err := e.Ended(ctx, run, r.Principal)
 		if err == nil {
 			return ended.response()
 		}
@@ -50,7 +50,7 @@ func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response
 		}
 		row, err := db.ParkedRun(ctx, run)
 		if errors.Is(err, store.ErrNotFound) || err == nil && row.Principal != r.Principal {
-			if ended, err := e.outcome(ctx, run, r.Principal); err == nil { // since it was looked
+			if ended, err := e.Ended(ctx, run, r.Principal); err == nil { // since it was looked
 				return ended.response()
 			}
 			return nil, ErrNoRun
@@ -90,7 +90,7 @@ func (e *executor) rejoin(ctx context.Context, run string, r Request) (*Response
 }
 
 // waiting are the open questions of a run that are not among those put, and puts them there.
-func (e *executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request, error) {
+func (e *Executor) waiting(ctx context.Context, db *store.DB, run string, put map[string]bool) ([]*prompt.Request, error) {
 	asked, err := db.ApprovalsOf(ctx, run)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // An execution is one run from its start to its end, over as many guests as it
 // takes: while it waits for nothing but people it is parked, and has none.
 type execution struct {
-	e       *executor
+	e       *Executor
 	request Request
 	policy  *inforce.Policy
 	program *analysis.Program
@@ -180,7 +180,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	if !x.slot() {
 		return nil, context.Cause(ctx)
 	}
-	x.e.life.running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
+	x.e.life.Running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
 		defer func() { <-x.slots }()
 		growStack()
 		value, err := x.call(x.calls, in, x.run.Call)
@@ -305,7 +305,7 @@ func (x *execution) expect() {
 		return
 	}
 	x.expected = true
-	x.e.life.background(func() {
+	x.e.life.Background(func() {
 		select {
 		case <-time.After(parkAfter):
 			x.park()

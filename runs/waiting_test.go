@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func TestCallersWhomNobodyCheckedShareOneShare(t *testing.T) {
 	asks := &inforce.AskCounter{}
 	for i := range 3 {
 		r := Request{Principal: string(rune('a' + i)), Unchecked: true}
-		defer asks.Begin(time.Now(), r.owner())()
+		defer asks.Begin(time.Now(), r.Owner())()
 	}
 	if lastMinute, pending := asks.Count(time.Now(), ""); lastMinute != 3 || pending != 3 {
 		t.Errorf("%d questions in the last minute, %d open", lastMinute, pending)

@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 )
 
 // bury ends a run that nobody can go on with, and that this process has: what it did is told to whoever asks. Why is a sentence.
-func (e *executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
+func (e *Executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun, why string) {
 	// A process that stops does not leave it half done.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
@@ -61,7 +61,7 @@ func (e *executor) bury(ctx context.Context, db *store.DB, row *store.ParkedRun,
 
 // recordedEnd is the entry about the end of a run; nil if there is none. A process can die between that entry and what
 // it keeps.
-func (e *executor) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
+func (e *Executor) recordedEnd(ctx context.Context, db *store.DB, run string) (end *audit.Entry, err error) {
 	if !e.record.Keeps() {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (e *executor) recordedEnd(ctx context.Context, db *store.DB, run string) (e
 
 // sinceParked makes the list of a run's calls what the record says: a process went on with it, perhaps, and died. Of
 // calls that wait yet, for a person or for their turn to be put to one, the record says then that they are not made.
-func (e *executor) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
+func (e *Executor) sinceParked(ctx context.Context, db *store.DB, x *execution) error {
 	resp := x.resp
 	if !e.record.Keeps() {
 		return nil

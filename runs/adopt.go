@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"cmp"
@@ -26,8 +26,8 @@ const adoptEvery = 30 * time.Second
 // stateResumed is the state of a run in the record that goes on in another process.
 const stateResumed = "resumed"
 
-// adopt goes on with the runs of processes that are gone, until ctx ends.
-func (e *executor) adopt(ctx context.Context) {
+// Adopt goes on with the runs of processes that are gone, until ctx ends.
+func (e *Executor) Adopt(ctx context.Context) {
 	for ctx.Err() == nil {
 		db, err := e.record.DB(ctx)
 		if err == nil {
@@ -40,7 +40,7 @@ func (e *executor) adopt(ctx context.Context) {
 	}
 }
 
-func (e *executor) adoptFrom(ctx context.Context, db *store.DB) {
+func (e *Executor) adoptFrom(ctx context.Context, db *store.DB) {
 	changed, stop := db.Watch(store.Approvals, store.Parked)
 	defer stop()
 	for {
@@ -51,7 +51,7 @@ func (e *executor) adoptFrom(ctx context.Context, db *store.DB) {
 			}
 			switch e.turnOf(ctx, db, row) {
 			case goesOn:
-				e.life.background(func() { e.goOn(ctx, db, row.Run) })
+				e.life.Background(func() { e.goOn(ctx, db, row.Run) })
 			case ends:
 				if claimed, err := db.Unpark(ctx, row.Run, holder()); err == nil {
 					e.bury(ctx, db, claimed, waited+"its client was gone, or nobody answered in time")
@@ -80,7 +80,7 @@ func (e *executor) adoptFrom(ctx context.Context, db *store.DB) {
 }
 
 // mayGoOn reports whether a run is one that this process should go on with. Others may be another's, of a fleet or beside this one.
-func (e *executor) mayGoOn(row *store.ParkedRun, fleet bool) bool {
+func (e *Executor) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 	var state savedRun
 	if err := json.Unmarshal(row.State, &state); err != nil || state.V != savedVersion {
 		return false
@@ -89,7 +89,7 @@ func (e *executor) mayGoOn(row *store.ParkedRun, fleet bool) bool {
 		return false
 	}
 	r := state.Request.request()
-	policy, _, err := prepare(e.life.ctx, e.rules, &r)
+	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
 	return err == nil && state.Under.same(e.savedRules(policy))
 }
 
@@ -103,7 +103,7 @@ const (
 )
 
 // turnOf finds out whose turn it is. A run goes on when a person has answered, or nobody was asked before its process was gone.
-func (e *executor) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRun) turn {
+func (e *Executor) turnOf(ctx context.Context, db *store.DB, row *store.ParkedRun) turn {
 	open, err := openQuestions(ctx, db, row)
 	if err != nil {
 		e.log.Warn("a run whose process is gone cannot be gone on with", "run", row.Run, "error", err)
@@ -158,7 +158,7 @@ func openQuestions(ctx context.Context, db *store.DB, row *store.ParkedRun) (map
 func instead(was, a *store.Approval) bool { return a.ID != "" && asking.InsteadOf(was) == a.ID }
 
 // goOn goes on with a run, if no other process does.
-func (e *executor) goOn(ctx context.Context, db *store.DB, run string) {
+func (e *Executor) goOn(ctx context.Context, db *store.DB, run string) {
 	engine, err := e.engine()
 	guests, ok := engine.(parker)
 	if err != nil || !ok {
@@ -199,8 +199,8 @@ func (e *executor) goOn(ctx context.Context, db *store.DB, run string) {
 
 // giveBack lets another process have a run that this one has claimed and not begun to go on with. If that cannot be
 // noted, they find out with the end of this process.
-func (e *executor) giveBack(db *store.DB, row *store.ParkedRun) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life.ctx), storeWait)
+func (e *Executor) giveBack(db *store.DB, row *store.ParkedRun) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life.Ctx), storeWait)
 	defer cancel()
 	if err := db.GiveBack(ctx, row); err != nil {
 		e.log.Warn("a run that waits for a person could not be given back at the end of this process", "run", row.Run,
@@ -209,7 +209,7 @@ func (e *executor) giveBack(db *store.DB, row *store.ParkedRun) {
 }
 
 // revive makes an execution of what is kept of a run. Nothing has happened yet when it returns.
-func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine parker) (x *execution, done func(), err error) {
+func (e *Executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine parker) (x *execution, done func(), err error) {
 	if row.Guest != engine.Hash() {
 		return nil, nil, fmt.Errorf("it ran in another guest, %.12s, this is %.12s", row.Guest, engine.Hash())
 	}
@@ -219,7 +219,7 @@ func (e *executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 	}
 	r := state.Request.request()
 	code := r.Code // what runs is the text that ran; a saved program may have changed meanwhile
-	policy, _, err := prepare(e.life.ctx, e.rules, &r)
+	policy, _, err := Prepare(e.life.Ctx, e.rules, &r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -273,7 +273,7 @@ func (x *execution) revived(engine parker, row *store.ParkedRun) (*sandbox.Resul
 		x.take(guest)
 	}
 	for _, id := range calls {
-		x.e.life.running.Go(func() { x.resume(id) }) // ends when the call does, which Close waits for
+		x.e.life.Running.Go(func() { x.resume(id) }) // ends when the call does, which Close waits for
 	}
 	if err != nil {
 		return &sandbox.Result{}, err
@@ -304,7 +304,7 @@ func whyOrphaned(row *store.ParkedRun) string {
 }
 
 // guestHash is that of the guest that programs run in here.
-func (e *executor) guestHash() string {
+func (e *Executor) guestHash() string {
 	if engine, err := e.engine(); err == nil {
 		if guests, ok := engine.(parker); ok {
 			return guests.Hash()
@@ -313,7 +313,7 @@ func (e *executor) guestHash() string {
 	return ""
 }
 
-func (e *executor) outcome(ctx context.Context, run, principal string) (*Ended, error) {
+func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package codemode
+package runs
 
 import (
 	"bytes"
@@ -78,7 +78,7 @@ func plainJSON(raw json.RawMessage) json.RawMessage {
 }
 
 // keyOf is the key of a request; nil if it has none.
-func (e *executor) keyOf(r *Request) (*store.Key, error) {
+func (e *Executor) keyOf(r *Request) (*store.Key, error) {
 	if r.IdempotencyKey == "" {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func (e *executor) keyOf(r *Request) (*store.Key, error) {
 }
 
 // sameAs is for a request that came at the same time as another one with its key, and second.
-func (e *executor) sameAs(ctx context.Context, key *store.Key, r Request) (*Response, error) {
+func (e *Executor) sameAs(ctx context.Context, key *store.Key, r Request) (*Response, error) {
 	run, err := e.keyed(ctx, key)
 	if err == nil && run == "" {
 		err = errors.New("not started: another request with this idempotency key was faster, and its result is gone")
@@ -104,7 +104,7 @@ func (e *executor) sameAs(ctx context.Context, key *store.Key, r Request) (*Resp
 }
 
 // keyed finds the run that an earlier request with the key began; "" is that there was none.
-func (e *executor) keyed(ctx context.Context, key *store.Key) (run string, err error) {
+func (e *Executor) keyed(ctx context.Context, key *store.Key) (run string, err error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {
 		return "", unasked(err)
@@ -126,9 +126,9 @@ func unasked(err error) error {
 }
 
 // again is what became of the run that an earlier request began.
-func (e *executor) again(ctx context.Context, run string, r Request) (*Response, error) {
+func (e *Executor) again(ctx context.Context, run string, r Request) (*Response, error) {
 	e.log.Info("a request came again, and gets the run that it began", "run", run)
-	response, err := e.rejoin(ctx, run, r)
+	response, err := e.Rejoin(ctx, run, r)
 	if errors.Is(err, ErrNoRun) {
 		err = fmt.Errorf("a request with this idempotency key began run %s, which has ended; its result is not kept any "+
 			"more, and the program was not run again", run)
@@ -138,7 +138,7 @@ func (e *executor) again(ctx context.Context, run string, r Request) (*Response,
 
 // enroll keeps the key and the run in the store, before the program starts. [store.ErrTaken] says that another
 // request was faster.
-func (e *executor) enroll(
+func (e *Executor) enroll(
 	ctx context.Context, key *store.Key, r *Request, p *inforce.Policy, run string, engine Engine,
 ) (*store.ParkedRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
@@ -173,7 +173,7 @@ func (e *executor) enroll(
 
 // follow ends the run here when another process has it.
 func (x *execution) follow(row *store.ParkedRun) {
-	x.e.life.background(func() {
+	x.e.life.Background(func() {
 		select {
 		case <-row.Lost():
 			x.goElsewhere()

@@ -1,0 +1,74 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrClosed is the error of an [Evaluator] that has been closed.
+var ErrClosed = errors.New("the evaluator is closed")
+
+// A Lifetime is that of an Evaluator: what runs in it is waited for at its end.
+type Lifetime struct {
+	Ctx    context.Context // ends when the end begins; it is no call's context
+	cancel context.CancelCauseFunc
+	drain  chan struct{} // closed when [Evaluator.Drain] begins
+
+	mu      sync.Mutex
+	closed  bool
+	Running sync.WaitGroup // what the end waits for; added to under mu
+}
+
+func NewLifetime(ctx context.Context) *Lifetime {
+	l := &Lifetime{drain: make(chan struct{})}
+	l.Ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	return l
+}
+
+// Background runs f on a goroutine that the end waits for.
+func (l *Lifetime) Background(f func()) {
+	if l.Enter() == nil {
+		go func() {
+			defer l.Running.Done()
+			f()
+		}()
+	}
+}
+
+// Enter announces work that the end has to wait for; running.Done ends it.
+func (l *Lifetime) Enter() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	l.Running.Add(1)
+	return nil
+}
+
+// End begins the end. It reports whether it is the first to do so.
+func (l *Lifetime) End() (first bool) {
+	l.mu.Lock()
+	first = !l.closed
+	l.closed = true
+	l.mu.Unlock()
+	l.cancel(ErrClosed)
+	return first
+}
+
+// Wait waits for what runs, at most until ctx ends.
+func (l *Lifetime) Wait(ctx context.Context) error {
+	finished := make(chan struct{})
+	go func() {
+		l.Running.Wait()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for running programs: %w", ctx.Err())
+	}
+}
