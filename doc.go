@@ -7,7 +7,7 @@
 //
 //	e, err := codemode.New(ctx, codemode.Options{ConfigPath: "codemode.json"})
 //	defer e.Close(ctx)
-//	r, err := e.Eval(ctx, Request{Profile: "safe", Code: "return await codemode.time__now({})"})
+//	r, err := e.Eval(ctx, codemode.Request{Profile: "safe", Code: "return await codemode.time__now({})"})
 //	fmt.Print(r.Text(err))
 //
 // A Go service that embeds an Evaluator has the same gate as the MCP server:
@@ -25,20 +25,33 @@
 // What it finds is shown to people and decides nothing. It reads in worker
 // processes, where [Options.Worker] names one, since no text can be trusted to be cheap.
 //
+// Package call has the words of one tool call that all packages share.
+//
 // Package profiles reads what a person allows, and decides calls. A decision
 // depends on the profile and the call alone, and gives its reasons.
 //
 // Package catalog knows the tools of this moment: names, schemas, TypeScript
 // declarations and search. Names that two tools would share belong to neither.
+// Package catalog/pins knows how tools were defined when they were accepted.
 //
 // Package upstream keeps the connections to MCP servers and sends calls. The
 // built-in servers time and filesystem are there too.
 //
 // Package approvals puts a call to a person over every channel that may reach
-// one, and takes only a clear yes for a yes. It knows nothing of MCP.
+// one, and takes only a clear yes for a yes. It knows nothing of MCP. Package
+// approvals/prompt writes one question as text or as a form, and
+// approvals/terminal reaches people at this machine.
+//
+// Package audit writes the record, and package store keeps it, with everything
+// else that outlives a process.
 //
 // Package hostfns holds what a program may call and the one Gate that each
 // call passes. It declares what it needs of the others as small interfaces.
+//
+// Package inforce knows which configuration holds now and binds runs to its
+// profiles; registry joins the catalogue and the connections; recorder makes
+// entries of what happens; preflight says what a program would do; asking puts
+// the questions of a run; runs runs programs over guests and processes.
 //
 // This package wires them into an Evaluator. Package server is an MCP server
 // around an Evaluator, and cmd/codemode the command line around both.

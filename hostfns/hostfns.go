@@ -15,9 +15,9 @@
 // record that it is running, send, record how it ended. What was decided is
 // what is sent: one byte string goes through all of it.
 //
-// What the Gate needs from others it declares as small interfaces with types
-// of its own; catalog, profiles, approvals, upstream and audit satisfy them through adapters
-// in the root package. A missing Policy denies, a missing Asker reaches nobody.
+// What the Gate needs from others it declares as small interfaces: package registry finds tools and
+// sends calls, inforce decides, asking asks people, and recorder records. A missing Policy denies, a
+// missing Asker reaches nobody.
 package hostfns
 
 import (
