@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/typos"
 )
 
 func (c *checker) object(s map[string]any, v map[string]any, at *position, depth int, own *seen) *misfit {
@@ -193,12 +195,12 @@ func (c *checker) noSuchProperty(name string, properties, v map[string]any) stri
 			free = append(free, k)
 		}
 	}
-	near, best := "", tooFar
+	near, best := "", typos.TooFar
 	for _, k := range free[:min(len(free), meantNames)] {
 		if len(name) > meantBytes || len(k) > meantBytes {
 			continue
 		}
-		if d := distance(strings.ToLower(k), strings.ToLower(name), 1+(len(name)-1)/4); d < best {
+		if d := typos.Distance(strings.ToLower(k), strings.ToLower(name), 1+(len(name)-1)/4); d < best {
 			near, best = k, d
 		}
 	}

@@ -8,10 +8,6 @@ import (
 	"sync"
 )
 
-// declarationMax is what one tool may take of the declarations. The schema of a
-// tool that needs more is left out, because nobody could read it anyway.
-const declarationMax = 64 << 10
-
 // Declarations returns TypeScript that declares the tools as members of the
 // global codemode, the servers by name and the tools of each by name. The same
 // tools always give the same bytes. A type that refers to itself, or that a
@@ -122,7 +118,7 @@ func (t *Tool) declares() *declared {
 	if d == nil { // a Tool that never was in a catalogue
 		d = new(declared)
 	}
-	d.once.Do(func() { d.named, d.about, d.line = declare(t) })
+	d.once.Do(func() { d.named, d.about, d.line = declare(t.Name, t.Input, t.Output, t.about()) })
 	return d
 }
 
@@ -138,63 +134,5 @@ func (t *Tool) declaration() (named, member string) {
 	return d.named, d.about + d.line
 }
 
-// unknownResult ends the declaration of a tool without an output schema, contentTypes says what that is.
-const (
-	unknownResult = "Promise<" + contentType + ">;\n"
-	contentType   = "string | object | Block[]"
-	contentTypes  = "/** A tool without an output schema gives its text, parsed if that is a JSON object or array; else its content blocks. */\n" +
-		"interface Block { type: string; text?: string }\n\n"
-)
-
-// declare returns the named types of a tool, what its server says about it, and its member of the interface.
-func declare(t *Tool) (named, comment, line string) {
-	w := &typeWriter{tool: t.Name, names: map[string]string{}, taken: map[string]int{}, anchors: map[string]map[string]any{}}
-	args := w.arguments(t)
-	result := contentType
-	if len(t.Output) > 0 {
-		result = "any" // nothing is known of it
-		if root, order, err := decodeOrdered(t.Output); err == nil {
-			w.root, w.order, w.part = root, order, "result"
-			result = w.render(root, 1)
-		}
-	}
-	w.finish()
-	text := fmt.Sprintf("  %s(%s): Promise<%s>;\n", propertyName(t.Name), args, result)
-	if len(text)+w.types.Len() > declarationMax || w.work > workMax {
-		w.types.Reset()
-		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n", propertyName(t.Name))
-	}
-	return w.types.String(), docComment(t.about(), "  "), text
-}
-
 // about is what the server says about the tool.
 func (t *Tool) about() string { return cmp.Or(t.Description, t.Title) }
-
-// arguments returns the parameter list of a tool.
-func (w *typeWriter) arguments(t *Tool) string {
-	root, order, err := decodeOrdered(t.Input)
-	schema, ok := root.(map[string]any)
-	if err != nil || !ok {
-		return "args?: { [key: string]: unknown }"
-	}
-	w.root, w.order, w.part = root, order, "args"
-	text := w.render(root, 1)
-	if text == "unknown" {
-		text = "{ [key: string]: unknown }"
-	}
-	if required, _ := schema["required"].([]any); len(required) == 0 && !needsArguments(schema) {
-		return "args?: " + text
-	}
-	return "args: " + text
-}
-
-// needsArguments reports whether a schema that requires no property by itself
-// may require some by other means.
-func needsArguments(s map[string]any) bool {
-	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "minProperties"} {
-		if s[key] != nil {
-			return true
-		}
-	}
-	return false
-}

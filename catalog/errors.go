@@ -1,14 +1,8 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-)
-
-var (
-	errTrailing = errors.New("more than one JSON value")
-	errTooDeep  = errors.New("nested too deep")
 )
 
 // A NotFoundError says that no tool has the name.

@@ -1,28 +1,8 @@
 package catalog
 
 import (
-	"context"
-	"encoding/json"
 	"strings"
 )
-
-// ValidateKnown checks arguments of which only a part is known yet: those that
-// the text of a program shows. unknown are JSON Pointers to places where any
-// value may come to stand, or none; open are those of objects that may get
-// more members. It reports only what is wrong whatever comes.
-func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown, open []string) error {
-	g := gaps{unknown: map[string]bool{}, open: map[string]bool{}}
-	for _, p := range unknown {
-		if p == "" {
-			return nil
-		}
-		g.add(g.unknown, p)
-	}
-	for _, p := range open {
-		g.add(g.open, p)
-	}
-	return t.validate(ctx, args, g)
-}
 
 // gaps are the places of a value that are not known. The zero value has none.
 type gaps struct {

@@ -29,18 +29,6 @@ type compiled struct {
 	note     string              // what of the schema cannot be used, "" if nothing
 }
 
-func (t *Tool) schema() *compiled { return t.schemaWithin(newPatternRoom()) }
-
-// schemaWithin is schema with what the patterns of a whole list may take.
-func (t *Tool) schemaWithin(room *int) *compiled {
-	c := t.compiled
-	if c == nil { // a Tool that never was in a catalogue
-		c = new(compiled)
-	}
-	c.once.Do(func() { c.compile(t.Input, room) })
-	return c
-}
-
 // compile reads a schema of draft-07 or 2020-12. It loads nothing from
 // elsewhere. What of a schema cannot be used is noted and left out; the rest counts. room is how many
 // instructions its patterns may still take, and is lowered by those that they do.

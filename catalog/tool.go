@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -56,18 +55,4 @@ func sorted(raw json.RawMessage) any {
 		return string(raw)
 	}
 	return v
-}
-
-// decode reads exactly one JSON value, with its numbers as they are written.
-func decode(raw []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
-		return nil, errTrailing
-	}
-	return v, nil
 }

@@ -98,7 +98,7 @@ func (p *entry) meant(key string) string {
 		switch {
 		case bare(k) == bare(key):
 			return k
-		case best == "" && typos.Distance(strings.ToLower(k), strings.ToLower(key)) == 1:
+		case best == "" && typos.Distance(strings.ToLower(k), strings.ToLower(key), 1) == 1:
 			best = k
 		}
 	}

@@ -1,0 +1,68 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// declarationMax is what one tool may take of the declarations. The schema of a
+// tool that needs more is left out, because nobody could read it anyway.
+const declarationMax = 64 << 10
+
+// unknownResult ends the declaration of a tool without an output schema, contentTypes says what that is.
+const (
+	unknownResult = "Promise<" + contentType + ">;\n"
+	contentType   = "string | object | Block[]"
+	contentTypes  = "/** A tool without an output schema gives its text, parsed if that is a JSON object or array; else its content blocks. */\n" +
+		"interface Block { type: string; text?: string }\n\n"
+)
+
+// declare returns the named types of a tool, what its server says about it, and its member of the interface.
+func declare(name string, input, output json.RawMessage, about string) (named, comment, line string) {
+	w := &typeWriter{tool: name, names: map[string]string{}, taken: map[string]int{}, anchors: map[string]map[string]any{}}
+	args := w.arguments(input)
+	result := contentType
+	if len(output) > 0 {
+		result = "any" // nothing is known of it
+		if root, order, err := decodeOrdered(output); err == nil {
+			w.root, w.order, w.part = root, order, "result"
+			result = w.render(root, 1)
+		}
+	}
+	w.finish()
+	text := fmt.Sprintf("  %s(%s): Promise<%s>;\n", propertyName(name), args, result)
+	if len(text)+w.types.Len() > declarationMax || w.work > workMax {
+		w.types.Reset()
+		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n", propertyName(name))
+	}
+	return w.types.String(), docComment(about, "  "), text
+}
+
+// arguments returns the parameter list of a tool.
+func (w *typeWriter) arguments(input json.RawMessage) string {
+	root, order, err := decodeOrdered(input)
+	schema, ok := root.(map[string]any)
+	if err != nil || !ok {
+		return "args?: { [key: string]: unknown }"
+	}
+	w.root, w.order, w.part = root, order, "args"
+	text := w.render(root, 1)
+	if text == "unknown" {
+		text = "{ [key: string]: unknown }"
+	}
+	if required, _ := schema["required"].([]any); len(required) == 0 && !needsArguments(schema) {
+		return "args?: " + text
+	}
+	return "args: " + text
+}
+
+// needsArguments reports whether a schema that requires no property by itself
+// may require some by other means.
+func needsArguments(s map[string]any) bool {
+	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "minProperties"} {
+		if s[key] != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// doubleKey finds an object that has a key twice: two readers of it could see
+// two different values. It returns nil if there is none.
+func doubleKey(raw []byte) *position {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var value func(at *position) *position
+	value = func(at *position) *position {
+		tok, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		switch tok {
+		case json.Delim('{'):
+			seen := map[string]bool{}
+			for d.More() {
+				k, _ := d.Token() // decode has read it before
+				key, _ := k.(string)
+				below := at.member(key)
+				if seen[key] {
+					return below
+				}
+				seen[key] = true
+				if twice := value(below); twice != nil {
+					return twice
+				}
+			}
+			_, _ = d.Token()
+		case json.Delim('['):
+			for i := 0; d.More(); i++ {
+				if twice := value(at.item(i)); twice != nil {
+					return twice
+				}
+			}
+			_, _ = d.Token()
+		}
+		return nil
+	}
+	return value(nil)
+}
+
+// pointerMax is how long a JSON Pointer of an error gets: its keys are a stranger's, or a program's.
+const pointerMax = 2000
+
+// pointer writes the position as a JSON Pointer. The middle of a very long one is left out.
+func (p *position) pointer() string {
+	var steps []string
+	for ; p != nil; p = p.up {
+		if p.index >= 0 {
+			steps = append(steps, strconv.Itoa(p.index))
+		} else {
+			steps = append(steps, strictjson.EscapeToken(p.key))
+		}
+	}
+	var b strings.Builder
+	for _, s := range slices.Backward(steps) {
+		b.WriteString("/" + s)
+	}
+	s := b.String()
+	if len(s) > pointerMax {
+		s = strings.ToValidUTF8(s[:pointerMax/2], "") + "…" + strings.ToValidUTF8(s[len(s)-pointerMax/4:], "")
+	}
+	return s
+}
+
+// show describes a value in few words.
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return "the number " + cut(v.String(), 40)
+	case string:
+		return "the string " + quoted(v)
+	case []any:
+		return fmt.Sprintf("an array of %d", len(v))
+	case map[string]any:
+		if len(v) == 0 {
+			return "an empty object"
+		}
+		return "an object"
+	}
+	return fmt.Sprintf("%v", v)
+}
+
+// shown is show, for later.
+func shown(v any) func() string { return func() string { return show(v) } }
+
+// quoted shows a string as JSON, cut in the middle.
+func quoted(s string) string {
+	if at := runesEnd(s, 60); at < len(s) {
+		tail := len(s)
+		for range 15 {
+			_, n := utf8.DecodeLastRuneInString(s[:tail])
+			tail -= n
+		}
+		s = s[:runesEnd(s, 40)] + "…" + s[tail:]
+	}
+	return strconv.Quote(s)
+}
+
+func cut(s string, max int) string {
+	if at := runesEnd(s, max); at < len(s) {
+		return s[:at] + "…"
+	}
+	return s
+}
+
+// runesEnd is where the first n characters of a text end. It does not read on.
+func runesEnd(s string, n int) int {
+	at := 0
+	for ; n > 0 && at < len(s); n-- {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return at
+}
+
+// decode reads exactly one JSON value, with its numbers as they are written.
+func decode(raw []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
+		return nil, errTrailing
+	}
+	return v, nil
+}
+
+var (
+	errTrailing = errors.New("more than one JSON value")
+	errTooDeep  = errors.New("nested too deep")
+)
