@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // A Catalog is the set of tools known now. All methods may be called at the
@@ -116,31 +117,31 @@ func newListing(server string, tools []Tool) *listing {
 		l.index = newIndex(server, nil)
 		return l
 	}
-	room := newPatternRoom()
+	room := jsonschema.NewRoom()
 	for _, t := range tools {
 		t.Server, t.Name = server, call.Name(server, t.Raw)
 		t.Digest = t.digest()
-		t.compiled, t.declared, t.outputs, t.learned = new(compiled), new(declared), new(outputs), new(learned)
+		t.compiled, t.declared, t.outputs, t.learned = new(jsonschema.Schema), new(declared), new(outputs), new(learned)
 		if t.Raw == "" {
 			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
 			continue
 		}
-		if c := t.schemaWithin(room); c.note != "" {
+		if c := t.schemaWithin(room); c.Note != "" {
 			effect := "arguments are checked against the rest of it"
-			if c.root == nil {
+			if c.Root == nil {
 				effect = "any object is accepted as arguments"
 			}
 			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
-				Message: fmt.Sprintf("%s: its input schema cannot be used as it is: %s; %s", t.Name, c.note, effect)})
+				Message: fmt.Sprintf("%s: its input schema cannot be used as it is: %s; %s", t.Name, c.Note, effect)})
 		}
-		if c := t.outputSchema(room); c.note != "" {
+		if c := t.outputSchema(room); c.Note != "" {
 			effect := "results are checked against the rest of it"
-			if c.root == nil {
+			if c.Root == nil {
 				effect = "results are not checked"
 			}
 			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
-				Message: fmt.Sprintf("%s: its output schema cannot be used as it is: %s; %s", t.Name, c.note, effect)})
+				Message: fmt.Sprintf("%s: its output schema cannot be used as it is: %s; %s", t.Name, c.Note, effect)})
 		}
 		l.tools = append(l.tools, &t)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
 // Declarations returns TypeScript that declares the tools as members of the
@@ -26,12 +28,12 @@ func Declarations(tools []*Tool) string {
 // the beginning of what its server says about it. The others are returned too.
 func Brief(tools []*Tool, room int) (text string, left []*Tool) {
 	var declared []member
-	used := len(interfaceOf([]member{{Tool: new(Tool), text: unknownResult}}))
+	used := len(interfaceOf([]member{{Tool: new(Tool), text: tsdecl.UnknownResult}}))
 	servers := map[string]bool{}
 	for _, t := range tools {
 		m := member{Tool: t}
 		m.named, m.text = t.declaration()
-		m.text = docComment(beginning(t.about()), "  ") + strings.TrimPrefix(m.text, docComment(t.about(), "  "))
+		m.text = tsdecl.DocComment(beginning(t.about()), "  ") + strings.TrimPrefix(m.text, tsdecl.DocComment(t.about(), "  "))
 		size := len(m.named) + len(m.text)
 		if !servers[t.Server] {
 			size += len(serverLine(t.Server))
@@ -70,19 +72,19 @@ func interfaceOf(list []member) string {
 			server = m.Server
 			members.WriteString(serverLine(server))
 		}
-		unknown = unknown || strings.HasSuffix(m.text, unknownResult)
+		unknown = unknown || strings.HasSuffix(m.text, tsdecl.UnknownResult)
 		types.WriteString(m.named)
 		members.WriteString(m.text)
 	}
 	head := ""
 	if unknown {
-		head = contentTypes
+		head = tsdecl.ContentTypes
 	}
 	return head + types.String() + "interface Codemode {\n" + members.String() + "}\n\ndeclare const codemode: Codemode;\n"
 }
 
 func serverLine(server string) string {
-	return fmt.Sprintf("  // %s\n", strings.ReplaceAll(comment(server), "\n", " "))
+	return fmt.Sprintf("  // %s\n", strings.ReplaceAll(tsdecl.Comment(server), "\n", " "))
 }
 
 // briefRunes is how much of a description stands in [Brief].
@@ -118,7 +120,7 @@ func (t *Tool) declares() *declared {
 	if d == nil { // a Tool that never was in a catalogue
 		d = new(declared)
 	}
-	d.once.Do(func() { d.named, d.about, d.line = declare(t.Name, t.Input, t.Output, t.about()) })
+	d.once.Do(func() { d.named, d.about, d.line = tsdecl.Declare(t.Name, t.Input, t.Output, t.about()) })
 	return d
 }
 
@@ -126,7 +128,7 @@ func (t *Tool) declaration() (named, member string) {
 	d := t.declares()
 	if t.learned != nil {
 		if text := t.learned.text.Load(); text != nil {
-			if head, ok := strings.CutSuffix(d.line, unknownResult); ok {
+			if head, ok := strings.CutSuffix(d.line, tsdecl.UnknownResult); ok {
 				return d.named, d.about + head + "Promise<" + *text + ">; // learned from its first result; the server declares no type\n"
 			}
 		}

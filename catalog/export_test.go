@@ -4,22 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // Check checks any value, not only an object, against a schema.
 func Check(schema, value json.RawMessage, draft7 bool) error {
-	c := compiled{draft7: draft7}
-	c.compile(schema, newPatternRoom())
+	c := jsonschema.Schema{Draft7: draft7}
+	c.Compile(schema, jsonschema.NewRoom())
 	if string(schema) == "false" {
 		return errors.New("false")
 	}
-	v, err := decode(value)
+	v, err := jsonschema.Decode(value)
 	if err != nil {
 		return err
 	}
-	m, err := newChecker(context.Background(), &c, len(value)).run(context.Background(), v)
+	m, err := jsonschema.NewChecker(context.Background(), &c, len(value)).Run(context.Background(), v)
 	if m != nil {
-		return &ArgumentError{Path: m.at.pointer(), Want: m.want(), Got: m.got()}
+		return &ArgumentError{Path: m.At.Pointer(), Want: m.Want(), Got: m.Got()}
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // Fits checks a value against a JSON Schema that a person wrote. What does not
@@ -12,25 +14,25 @@ import (
 // used, in whole or in part, or takes too long, or that ctx has ended. Where a part of a tool's schema, which is a
 // stranger's, then says nothing, here nothing fits.
 func Fits(ctx context.Context, schema, value json.RawMessage) error {
-	c := new(compiled)
-	if c.compile(schema, newPatternRoom()); c.note != "" {
-		return fmt.Errorf("the schema cannot be used: %s", c.note)
+	c := new(jsonschema.Schema)
+	if c.Compile(schema, jsonschema.NewRoom()); c.Note != "" {
+		return fmt.Errorf("the schema cannot be used: %s", c.Note)
 	}
-	v, err := decode(value)
+	v, err := jsonschema.Decode(value)
 	if err != nil {
 		return &ArgumentError{Want: "JSON", Got: err.Error()}
 	}
-	if at := doubleKey(value); at != nil {
-		return &ArgumentError{Path: at.pointer(), Want: "each key once", Got: "the same key again"}
+	if at := jsonschema.DoubleKey(value); at != nil {
+		return &ArgumentError{Path: at.Pointer(), Want: "each key once", Got: "the same key again"}
 	}
-	m, err := newChecker(ctx, c, len(value)).run(ctx, v)
+	m, err := jsonschema.NewChecker(ctx, c, len(value)).Run(ctx, v)
 	switch {
-	case errors.Is(err, errCostly):
+	case errors.Is(err, jsonschema.ErrCostly):
 		return fmt.Errorf("checking against the schema takes too long")
 	case err != nil:
 		return err
 	case m != nil:
-		return &ArgumentError{Path: m.at.pointer(), Want: m.want(), Got: m.got()}
+		return &ArgumentError{Path: m.At.Pointer(), Want: m.Want(), Got: m.Got()}
 	}
 	return nil
 }

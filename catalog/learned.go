@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
+	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
 // What a learned type may take. A result that is larger teaches nothing, and a
@@ -32,7 +35,7 @@ func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
 	if t == nil || t.Digest != digest || len(t.Output) > 0 || t.learned.text.Load() != nil || len(result) > learnBytes {
 		return
 	}
-	v, err := decode(result)
+	v, err := jsonschema.Decode(result)
 	if err != nil {
 		return
 	}
@@ -153,7 +156,7 @@ func (s *shape) typed() string {
 		}
 	}
 	if s.kinds["array"] {
-		union = append(union, arrayOf(s.item.typed()))
+		union = append(union, tsdecl.ArrayOf(s.item.typed()))
 	}
 	if s.kinds["object"] {
 		union = append(union, s.object())
@@ -164,7 +167,7 @@ func (s *shape) typed() string {
 	if s.kinds["null"] {
 		union = append(union, "null")
 	}
-	return join(compact(union), " | ")
+	return tsdecl.Join(tsdecl.Compact(union), " | ")
 }
 
 func (s *shape) object() string {
@@ -176,7 +179,7 @@ func (s *shape) object() string {
 			if s.present[k] < s.seen {
 				mark = "?"
 			}
-			members = append(members, propertyName(k)+mark+": "+s.members[k].typed())
+			members = append(members, tsdecl.PropertyName(k)+mark+": "+s.members[k].typed())
 		}
 		parts = append(parts, "{ "+strings.Join(members, "; ")+" }")
 	}

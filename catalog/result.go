@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // ValidateResult checks the structured content of a result against the tool's
@@ -17,25 +19,25 @@ func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) e
 	if len(t.Output) == 0 {
 		return nil
 	}
-	schema := t.outputSchema(newPatternRoom())
-	if schema.root == nil {
+	schema := t.outputSchema(jsonschema.NewRoom())
+	if schema.Root == nil {
 		return nil
 	}
 	if len(structured) == 0 {
 		return &ResultError{Tool: t.Name, Want: "structured content", Got: "none"}
 	}
-	v, err := decode(structured)
+	v, err := jsonschema.Decode(structured)
 	if err != nil {
 		return &ResultError{Tool: t.Name, Want: "one JSON value", Got: "something that is no JSON: " + err.Error()}
 	}
-	m, err := newChecker(ctx, schema, len(structured)).run(ctx, v)
+	m, err := jsonschema.NewChecker(ctx, schema, len(structured)).Run(ctx, v)
 	switch {
-	case errors.Is(err, errCostly):
+	case errors.Is(err, jsonschema.ErrCostly):
 		return &ResultError{Tool: t.Name, Want: "a result that can be checked against the output schema", Got: "one for which that is too costly"}
 	case err != nil:
 		return err
 	case m != nil:
-		return &ResultError{Tool: t.Name, Path: m.at.pointer(), Want: m.want(), Got: m.got()}
+		return &ResultError{Tool: t.Name, Path: m.At.Pointer(), Want: m.Want(), Got: m.Got()}
 	}
 	return nil
 }
@@ -59,14 +61,14 @@ func (e *ResultError) Error() string {
 // outputs holds what ValidateResult needs, made when a result is first checked.
 type outputs struct {
 	once sync.Once
-	compiled
+	jsonschema.Schema
 }
 
-func (t *Tool) outputSchema(room *int) *compiled {
+func (t *Tool) outputSchema(room *int) *jsonschema.Schema {
 	o := t.outputs
 	if o == nil { // a Tool that never was in a catalogue
 		o = new(outputs)
 	}
-	o.once.Do(func() { o.compile(t.Output, room) })
-	return &o.compiled
+	o.once.Do(func() { o.Compile(t.Output, room) })
+	return &o.Schema
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // A Tool is one tool of one upstream. It must not change once it is in a [Catalog].
@@ -23,10 +25,10 @@ type Tool struct {
 	// upstream controls changes. [Catalog.Replace] sets it.
 	Digest string
 
-	compiled *compiled // what Validate needs, set by Replace
-	declared *declared // what Declarations needs, set by Replace
-	outputs  *outputs  // what ValidateResult needs, set by Replace
-	learned  *learned  // what is known of results without a schema, set by Replace
+	compiled *jsonschema.Schema // what Validate needs, set by Replace
+	declared *declared          // what Declarations needs, set by Replace
+	outputs  *outputs           // what ValidateResult needs, set by Replace
+	learned  *learned           // what is known of results without a schema, set by Replace
 }
 
 // digest is the SHA-256, in hexadecimal, of the canonical JSON of what the
@@ -50,7 +52,7 @@ func sorted(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return nil
 	}
-	v, err := decode(raw)
+	v, err := jsonschema.Decode(raw)
 	if err != nil {
 		return string(raw)
 	}

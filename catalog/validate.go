@@ -6,17 +6,19 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-func (t *Tool) schema() *compiled { return t.schemaWithin(newPatternRoom()) }
+func (t *Tool) schema() *jsonschema.Schema { return t.schemaWithin(jsonschema.NewRoom()) }
 
 // schemaWithin is schema with what the patterns of a whole list may take.
-func (t *Tool) schemaWithin(room *int) *compiled {
+func (t *Tool) schemaWithin(room *int) *jsonschema.Schema {
 	c := t.compiled
 	if c == nil { // a Tool that never was in a catalogue
-		c = new(compiled)
+		c = new(jsonschema.Schema)
 	}
-	c.once.Do(func() { c.compile(t.Input, room) })
+	c.Once.Do(func() { c.Compile(t.Input, room) })
 	return c
 }
 
@@ -25,15 +27,15 @@ func (t *Tool) schemaWithin(room *int) *compiled {
 // value may come to stand, or none; open are those of objects that may get
 // more members. It reports only what is wrong whatever comes.
 func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown, open []string) error {
-	g := gaps{unknown: map[string]bool{}, open: map[string]bool{}}
+	g := jsonschema.Gaps{Unknown: map[string]bool{}, Open: map[string]bool{}}
 	for _, p := range unknown {
 		if p == "" {
 			return nil
 		}
-		g.add(g.unknown, p)
+		g.Add(g.Unknown, p)
 	}
 	for _, p := range open {
-		g.add(g.open, p)
+		g.Add(g.Open, p)
 	}
 	return t.validate(ctx, args, g)
 }
@@ -44,33 +46,33 @@ func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown,
 // one that cannot be used. Arguments that cannot be checked within the steps that a check may take
 // do not fit either. If ctx ends first, the error is its cause.
 func (t *Tool) Validate(ctx context.Context, args json.RawMessage) error {
-	return t.validate(ctx, args, gaps{})
+	return t.validate(ctx, args, jsonschema.Gaps{})
 }
 
-func (t *Tool) validate(ctx context.Context, args json.RawMessage, g gaps) error {
+func (t *Tool) validate(ctx context.Context, args json.RawMessage, g jsonschema.Gaps) error {
 	wrong := func(path, want, got string) error {
 		return &ArgumentError{Tool: t.Name, Path: path, Want: want, Got: got}
 	}
-	v, err := decode(args)
+	v, err := jsonschema.Decode(args)
 	if err != nil {
 		return wrong("", "one JSON object", "something that is no JSON: "+err.Error())
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return wrong("", "an object", show(v))
+		return wrong("", "an object", jsonschema.Show(v))
 	}
-	if at := doubleKey(args); at != nil {
-		return wrong(at.pointer(), "each key once", "the same key again")
+	if at := jsonschema.DoubleKey(args); at != nil {
+		return wrong(at.Pointer(), "each key once", "the same key again")
 	}
-	c := newChecker(ctx, t.schema(), len(args))
-	c.gaps = g
-	m, err := c.run(ctx, v)
+	c := jsonschema.NewChecker(ctx, t.schema(), len(args))
+	c.Gaps = g
+	m, err := c.Run(ctx, v)
 	switch {
-	case errors.Is(err, errCostly):
+	case errors.Is(err, jsonschema.ErrCostly):
 		return wrong("", "arguments that can be checked against the tool's schema", "some for which that is too costly: send less, or ask who runs the server for a simpler schema")
 	case err != nil:
 		return err
 	case m != nil:
-		return wrong(m.at.pointer(), m.want(), m.got())
+		return wrong(m.At.Pointer(), m.Want(), m.Got())
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ const (
 )
 
 // describe says in words what a schema expects.
-func (c *checker) describe(schema any, depth int) string {
+func (c *Checker) describe(schema any, depth int) string {
 	s, ok := schema.(map[string]any)
 	if c.told++; !ok || depth > 3 || c.told > toldSchemas {
 		if schema == false {
@@ -30,10 +30,10 @@ func (c *checker) describe(schema any, depth int) string {
 		}
 	}
 	if constant, ok := s["const"]; ok {
-		return literal(constant)
+		return Literal(constant)
 	}
 	if enum, ok := s["enum"].([]any); ok && len(enum) > 0 {
-		return oneOf(enum, literal)
+		return oneOf(enum, Literal)
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if list, ok := s[key].([]any); ok && len(list) > 0 {
@@ -58,13 +58,13 @@ func (c *checker) describe(schema any, depth int) string {
 	return "a value"
 }
 
-func (c *checker) describeType(t string, s map[string]any, depth int) string {
+func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 	limits := func(noun string) string {
 		for _, x := range []struct{ key, word string }{
 			{"minimum", "at least"}, {"exclusiveMinimum", "more than"}, {"maximum", "at most"}, {"exclusiveMaximum", "less than"},
 		} {
 			if s[x.key] != nil {
-				noun += fmt.Sprintf(", %s %s", x.word, literal(s[x.key]))
+				noun += fmt.Sprintf(", %s %s", x.word, Literal(s[x.key]))
 			}
 		}
 		return noun
@@ -72,7 +72,7 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 	switch t {
 	case "string":
 		if f, ok := s["format"].(string); ok {
-			return "a string (" + cut(f, 30) + ")"
+			return "a string (" + Cut(f, 30) + ")"
 		}
 		return "a string"
 	case "integer":
@@ -84,7 +84,7 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 	case "null":
 		return "null"
 	case "array":
-		if _, rest := tupleOf(s); rest != nil {
+		if _, rest := TupleOf(s); rest != nil {
 			if _, ok := rest.(map[string]any); ok {
 				return "an array, each item " + c.describe(rest, depth+1)
 			}
@@ -95,7 +95,7 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 		var names []string
 		for _, r := range required[:min(len(required), 9)] {
 			if k, ok := r.(string); ok {
-				names = append(names, cut(k, toldName))
+				names = append(names, Cut(k, toldName))
 			}
 		}
 		if len(names) > 0 && len(required) <= 8 {
@@ -104,7 +104,7 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 		if p, ok := s["properties"].(map[string]any); ok && len(p) > 0 && len(p) <= 8 {
 			names := slices.Sorted(maps.Keys(p))
 			for i := range names {
-				names[i] = cut(names[i], toldName)
+				names[i] = Cut(names[i], toldName)
 			}
 			return "an object that may have " + strings.Join(names, ", ")
 		}
@@ -113,16 +113,16 @@ func (c *checker) describeType(t string, s map[string]any, depth int) string {
 	return "a value"
 }
 
-// literal shows a constant as it has to be written.
-func literal(v any) string { return cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
+// Literal shows a constant as it has to be written.
+func Literal(v any) string { return Cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
 
 // appendLiteral appends JSON, about up to most bytes of it.
 func appendLiteral(to []byte, v any, most int) []byte {
 	switch v := v.(type) {
 	case string:
-		return append(to, mustMarshal(cut(v, most))...)
+		return append(to, MustMarshal(Cut(v, most))...)
 	case json.Number:
-		return append(to, cut(v.String(), most)...)
+		return append(to, Cut(v.String(), most)...)
 	case []any:
 		to = append(to, '[')
 		for i, e := range v {
@@ -147,11 +147,11 @@ func appendLiteral(to []byte, v any, most int) []byte {
 			if len(to) > most {
 				break
 			}
-			to = appendLiteral(append(append(to, mustMarshal(cut(k, most))...), ':'), v[k], most)
+			to = appendLiteral(append(append(to, MustMarshal(Cut(k, most))...), ':'), v[k], most)
 		}
 		return append(to, '}')
 	}
-	return append(to, mustMarshal(v)...)
+	return append(to, MustMarshal(v)...)
 }
 
 // oneOf joins alternatives, the same words once, not more than ten.

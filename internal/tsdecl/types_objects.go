@@ -1,13 +1,15 @@
-package catalog
+package tsdecl
 
 import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 func (w *typeWriter) array(s map[string]any, indent int) string {
-	first, rest := tupleOf(s)
+	first, rest := jsonschema.TupleOf(s)
 	if len(first) > 0 {
 		var parts []string
 		for _, e := range first {
@@ -17,17 +19,17 @@ func (w *typeWriter) array(s map[string]any, indent int) string {
 			parts = append(parts, w.render(e, indent))
 		}
 		if r, ok := rest.(map[string]any); ok {
-			parts = append(parts, "..."+arrayOf(w.render(r, indent)))
+			parts = append(parts, "..."+ArrayOf(w.render(r, indent)))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	if rest == nil {
 		return "unknown[]"
 	}
-	return arrayOf(w.render(rest, indent))
+	return ArrayOf(w.render(rest, indent))
 }
 
-func arrayOf(item string) string {
+func ArrayOf(item string) string {
 	if simple(item) {
 		return item + "[]"
 	}
@@ -91,9 +93,9 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 		if required[k] {
 			mark = ""
 		}
-		text := propertyName(k) + mark + ": " + w.render(sub, indent+1)
+		text := PropertyName(k) + mark + ": " + w.render(sub, indent+1)
 		if about != "" {
-			text = docComment(about, strings.Repeat("  ", indent+1)) + strings.Repeat("  ", indent+1) + text
+			text = DocComment(about, strings.Repeat("  ", indent+1)) + strings.Repeat("  ", indent+1) + text
 			text = strings.TrimPrefix(text, strings.Repeat("  ", indent+1))
 			long = true
 		}
@@ -104,7 +106,7 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 			break
 		}
 		if _, ok := properties[r]; !ok {
-			members = append(members, propertyName(r)+": unknown")
+			members = append(members, PropertyName(r)+": unknown")
 		}
 	}
 	index := w.index(s, indent)
@@ -158,7 +160,7 @@ func (w *typeWriter) index(s map[string]any, indent int) string {
 	if slices.Contains(union, "unknown") {
 		return "unknown"
 	}
-	return join(w.compact(union), " | ")
+	return Join(w.compact(union), " | ")
 }
 
 // keys returns the keys of a schema's member as they were written.
@@ -166,7 +168,7 @@ func (w *typeWriter) keys(m map[string]any) []string {
 	if !w.spend(20 * len(m)) {
 		return nil
 	}
-	return w.order.keys(m)
+	return w.order.Keys(m)
 }
 
 func (w *typeWriter) sorted(m map[string]bool) []string {
@@ -176,13 +178,13 @@ func (w *typeWriter) sorted(m map[string]bool) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// propertyName quotes a name that cannot stand by itself.
-func propertyName(name string) string {
+// PropertyName quotes a name that cannot stand by itself.
+func PropertyName(name string) string {
 	for i, r := range name {
 		if r == '_' || r == '$' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9' {
 			continue
 		}
-		return string(mustMarshal(name))
+		return string(jsonschema.MustMarshal(name))
 	}
 	if name == "" {
 		return `""`

@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"encoding/json"
@@ -19,30 +19,30 @@ const (
 
 // A compiled is a tool's input schema, ready to be checked against. Nothing in
 // it changes once it is made.
-type compiled struct {
-	once     sync.Once
-	root     any                 // the schema as plain JSON; nil accepts any object
-	draft7   bool                // else 2020-12
+type Schema struct {
+	Once     sync.Once
+	Root     any                 // the schema as plain JSON; nil accepts any object
+	Draft7   bool                // else 2020-12
 	tracks   bool                // it has an "unevaluated" keyword somewhere
 	targets  map[uintptr]any     // by schema that is a reference: what it refers to
 	patterns map[string]*pattern // nil for one that cannot be used
-	note     string              // what of the schema cannot be used, "" if nothing
+	Note     string              // what of the schema cannot be used, "" if nothing
 }
 
-// compile reads a schema of draft-07 or 2020-12. It loads nothing from
+// Compile reads a schema of draft-07 or 2020-12. It loads nothing from
 // elsewhere. What of a schema cannot be used is noted and left out; the rest counts. room is how many
 // instructions its patterns may still take, and is lowered by those that they do.
-func (c *compiled) compile(raw json.RawMessage, room *int) {
+func (c *Schema) Compile(raw json.RawMessage, room *int) {
 	if len(raw) == 0 {
 		return
 	}
 	if len(raw) > schemaBytes {
-		c.note = fmt.Sprintf("%d bytes long, more than %d", len(raw), schemaBytes)
+		c.Note = fmt.Sprintf("%d bytes long, more than %d", len(raw), schemaBytes)
 		return
 	}
-	root, err := decode(raw)
+	root, err := Decode(raw)
 	if err != nil {
-		c.note = fmt.Sprintf("not JSON: %v", err)
+		c.Note = fmt.Sprintf("not JSON: %v", err)
 		return
 	}
 	s, ok := root.(map[string]any)
@@ -50,28 +50,28 @@ func (c *compiled) compile(raw json.RawMessage, room *int) {
 	case root == true, root == false: // false would make a tool that cannot be called
 		return
 	case !ok:
-		c.note = "neither an object nor true"
+		c.Note = "neither an object nor true"
 		return
 	case deep(s, schemaDepth):
-		c.note = fmt.Sprintf("nested more than %d deep", schemaDepth)
+		c.Note = fmt.Sprintf("nested more than %d deep", schemaDepth)
 		return
 	}
-	c.root, c.targets, c.patterns = root, map[uintptr]any{}, map[string]*pattern{}
+	c.Root, c.targets, c.patterns = root, map[uintptr]any{}, map[string]*pattern{}
 	var notes []string
 	version, _ := s["$schema"].(string)
 	switch {
 	case strings.Contains(version, "draft-07"):
-		c.draft7 = true
+		c.Draft7 = true
 	case version != "" && !strings.Contains(version, "2020-12"):
-		c.draft7 = strings.Contains(version, "draft-0")
-		notes = append(notes, fmt.Sprintf("version %q is unknown and read as the nearest that is known", cut(version, 60)))
+		c.Draft7 = strings.Contains(version, "draft-0")
+		notes = append(notes, fmt.Sprintf("version %q is unknown and read as the nearest that is known", Cut(version, 60)))
 	}
 	g := gatherer{c: c, room: room}
 	g.gather(root)
 	l := linker{c: c, resources: map[string]any{}, anchors: map[string]any{}}
 	l.find(root, place{base: new(url.URL)}, false)
 	l.find(root, place{base: new(url.URL)}, true)
-	c.note = strings.Join(listed(slices.Concat(notes, g.notes, l.notes)), "; ")
+	c.Note = strings.Join(listed(slices.Concat(notes, g.notes, l.notes)), "; ")
 }
 
 // listed sorts notes, says each once, and of many only how many they are.
@@ -84,8 +84,8 @@ func listed(notes []string) []string {
 	return notes
 }
 
-// eachSubschema visits the schemas directly inside a schema.
-func eachSubschema(s map[string]any, visit func(any)) {
+// EachSubschema visits the schemas directly inside a schema.
+func EachSubschema(s map[string]any, visit func(any)) {
 	for _, key := range []string{"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items",
 		"not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"} {
 		if list, ok := s[key].([]any); ok {
@@ -133,8 +133,8 @@ func deep(v any, levels int) bool {
 	return false
 }
 
-// mustMarshal encodes what was decoded from JSON.
-func mustMarshal(v any) json.RawMessage {
+// MustMarshal encodes what was decoded from JSON.
+func MustMarshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("catalog: encoding decoded JSON: " + err.Error())

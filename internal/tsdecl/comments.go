@@ -1,9 +1,11 @@
-package catalog
+package tsdecl
 
 import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // descriptionMax is what is shown of one property's description; a tool's own is shown whole.
@@ -17,7 +19,7 @@ func description(s map[string]any) string {
 	if d == "" {
 		d, _ = s["title"].(string)
 	}
-	return cut(d, descriptionMax)
+	return jsonschema.Cut(d, descriptionMax)
 }
 
 // propertyComment is a property's description with those of its limits that a
@@ -33,12 +35,12 @@ func propertyComment(s map[string]any) string {
 		if !ok {
 			continue
 		}
-		text := literal(v)
+		text := jsonschema.Literal(v)
 		if strings.TrimPrefix(text, "-") == largestSafe {
 			continue // what schema libraries write for every integer
 		}
 		if str, ok := v.(string); ok && k.key != "default" {
-			text = cut(str, 60)
+			text = jsonschema.Cut(str, 60)
 		}
 		facts = append(facts, k.word+text)
 	}
@@ -58,9 +60,9 @@ func propertyComment(s map[string]any) string {
 	return fmt.Sprintf("%s (%s)", strings.TrimRight(about, " \n."), strings.Join(facts, ", "))
 }
 
-// docComment returns the text as a comment in front of a declaration, "" for no text.
-func docComment(text, pad string) string {
-	text = comment(text)
+// DocComment returns the text as a comment in front of a declaration, "" for no text.
+func DocComment(text, pad string) string {
+	text = Comment(text)
 	if text == "" {
 		return ""
 	}
@@ -77,9 +79,9 @@ func docComment(text, pad string) string {
 	return b.String()
 }
 
-// comment makes a stranger's text safe inside a comment: it cannot end it, and
+// Comment makes a stranger's text safe inside a comment: it cannot end it, and
 // what cannot be seen or changes the order of what is seen is shown as its number.
-func comment(text string) string {
+func Comment(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n") {
 		switch {

@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ const (
 	patternsTotal = 500_000 // of all in the schemas of one server
 )
 
-func newPatternRoom() *int {
+func NewRoom() *int {
 	room := patternsTotal
 	return &room
 }
@@ -36,20 +36,20 @@ var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)
 // newPattern compiles an expression that has at most most instructions. The error is a sentence about it.
 func newPattern(p string, most int) (*pattern, error) {
 	if len(p) > patternBytes {
-		return nil, fmt.Errorf("pattern %q is too long to be used", cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is too long to be used", Cut(p, 60))
 	}
 	p = unicodeEscape.ReplaceAllString(p, `\x{$1}`)
 	tree, err := syntax.Parse(p, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", Cut(p, 60))
 	}
 	size := instructions(tree, most)
 	if size > most {
-		return nil, fmt.Errorf("pattern %q is too large to be used", cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is too large to be used", Cut(p, 60))
 	}
 	re, err := regexp.Compile(p)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", cut(p, 60))
+		return nil, fmt.Errorf("pattern %q is not in the syntax of RE2", Cut(p, 60))
 	}
 	return &pattern{re, size}, nil
 }
@@ -77,7 +77,7 @@ func (p *pattern) cost(n int) int { return 10 + (n+1)*(p.size+2)/2 }
 
 // A gatherer collects what the check of a schema needs to look up.
 type gatherer struct {
-	c     *compiled
+	c     *Schema
 	room  *int // instructions that the patterns of the server may still take
 	bytes int  // of the patterns so far
 	size  int  // instructions of them
@@ -100,7 +100,7 @@ func (g *gatherer) gather(v any) {
 			g.add(p)
 		}
 	}
-	eachSubschema(s, g.gather)
+	EachSubschema(s, g.gather)
 }
 
 func (g *gatherer) add(p string) {

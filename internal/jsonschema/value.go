@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// doubleKey finds an object that has a key twice: two readers of it could see
+// DoubleKey finds an object that has a key twice: two readers of it could see
 // two different values. It returns nil if there is none.
-func doubleKey(raw []byte) *position {
+func DoubleKey(raw []byte) *position {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var value func(at *position) *position
@@ -56,8 +56,8 @@ func doubleKey(raw []byte) *position {
 // pointerMax is how long a JSON Pointer of an error gets: its keys are a stranger's, or a program's.
 const pointerMax = 2000
 
-// pointer writes the position as a JSON Pointer. The middle of a very long one is left out.
-func (p *position) pointer() string {
+// Pointer writes the position as a JSON Pointer. The middle of a very long one is left out.
+func (p *position) Pointer() string {
 	var steps []string
 	for ; p != nil; p = p.up {
 		if p.index >= 0 {
@@ -77,15 +77,15 @@ func (p *position) pointer() string {
 	return s
 }
 
-// show describes a value in few words.
-func show(v any) string {
+// Show describes a value in few words.
+func Show(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:
-		return "the number " + cut(v.String(), 40)
+		return "the number " + Cut(v.String(), 40)
 	case string:
 		return "the string " + quoted(v)
 	case []any:
@@ -100,7 +100,7 @@ func show(v any) string {
 }
 
 // shown is show, for later.
-func shown(v any) func() string { return func() string { return show(v) } }
+func shown(v any) func() string { return func() string { return Show(v) } }
 
 // quoted shows a string as JSON, cut in the middle.
 func quoted(s string) string {
@@ -115,7 +115,7 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-func cut(s string, max int) string {
+func Cut(s string, max int) string {
 	if at := runesEnd(s, max); at < len(s) {
 		return s[:at] + "…"
 	}
@@ -132,8 +132,8 @@ func runesEnd(s string, n int) int {
 	return at
 }
 
-// decode reads exactly one JSON value, with its numbers as they are written.
-func decode(raw []byte) (any, error) {
+// Decode reads exactly one JSON value, with its numbers as they are written.
+func Decode(raw []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any

@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"context"
@@ -11,16 +11,16 @@ import (
 	"slices"
 )
 
-// A checker checks one value against a schema and finds the first place where
+// A Checker checks one value against a schema and finds the first place where
 // it does not fit. It is our own because a schema is a stranger's: two that
 // refer to each other end a whole process through the stack of the validators
 // at hand, and thirty lines of anyOf keep them busy for years.
 //
 // Whatever it does costs steps, of some 20 ns each, before it is done: a schema looked at, a key looked up,
 // an item compared, a text matched. What a schema makes it do again and again is thus counted again and again.
-type checker struct {
-	*compiled
-	gaps gaps
+type Checker struct {
+	*Schema
+	Gaps Gaps
 
 	steps  int             // taken
 	budget int             // of steps
@@ -45,28 +45,28 @@ const (
 	stepsLook   = 1 << 14 // between two looks at the context
 )
 
-// newChecker returns a checker for a value of so many bytes.
-func newChecker(ctx context.Context, c *compiled, size int) *checker {
-	return &checker{compiled: c, budget: min(stepsLeast+stepsByte*size, stepsMost), done: ctx.Done(), sorted: map[uintptr][]string{}}
+// NewChecker returns a checker for a value of so many bytes.
+func NewChecker(ctx context.Context, c *Schema, size int) *Checker {
+	return &Checker{Schema: c, budget: min(stepsLeast+stepsByte*size, stepsMost), done: ctx.Done(), sorted: map[uintptr][]string{}}
 }
 
-var errCostly = errors.New("the schema is too costly to check this against")
+var ErrCostly = errors.New("the schema is too costly to check this against")
 
-// run checks the root of the schema. An error says that the check came to no end: the schema is too costly, or ctx
+// Run checks the root of the schema. An error says that the check came to no end: the schema is too costly, or ctx
 // has ended.
-func (c *checker) run(ctx context.Context, v any) (*misfit, error) {
-	m := c.check(c.root, v, nil, 0, nil)
+func (c *Checker) Run(ctx context.Context, v any) (*Misfit, error) {
+	m := c.check(c.Root, v, nil, 0, nil)
 	switch {
 	case c.gone:
 		return nil, context.Cause(ctx)
 	case c.over():
-		return nil, errCostly
+		return nil, ErrCostly
 	}
 	return m, nil
 }
 
 // spend counts steps. It reports whether the check may go on.
-func (c *checker) spend(n int) bool {
+func (c *Checker) spend(n int) bool {
 	c.steps = min(c.steps+max(n, 0), c.budget+1) // what is not done any more costs nothing
 	if c.steps-c.looked > stepsLook {
 		c.looked = c.steps
@@ -80,13 +80,13 @@ func (c *checker) spend(n int) bool {
 }
 
 // lookUp spends what it takes to look a text of n bytes up, or to compare it.
-func (c *checker) lookUp(n int) bool { return c.spend(1 + n/64) }
+func (c *Checker) lookUp(n int) bool { return c.spend(1 + n/64) }
 
 // over reports whether the check has cost all it may, or nobody waits for it.
-func (c *checker) over() bool { return c.gone || c.steps > c.budget }
+func (c *Checker) over() bool { return c.gone || c.steps > c.budget }
 
 // keys returns the keys of an object in order.
-func (c *checker) keys(m map[string]any) []string {
+func (c *Checker) keys(m map[string]any) []string {
 	if len(m) == 0 {
 		return nil
 	}
@@ -120,10 +120,10 @@ func (p *position) below() int {
 func (p *position) member(key string) *position { return &position{p, key, -1, p.below()} }
 func (p *position) item(i int) *position        { return &position{p, "", i, p.below()} }
 
-// A misfit is one place that does not fit. Its words are made only for the one that is reported.
-type misfit struct {
-	at        *position
-	want, got func() string
+// A Misfit is one place that does not fit. Its words are made only for the one that is reported.
+type Misfit struct {
+	At        *position
+	Want, Got func() string
 	constant  bool // want begins with a text in quotation marks
 }
 
@@ -156,7 +156,7 @@ func (s *seen) item(i int) {
 }
 
 // note adds to s what o has.
-func (c *checker) note(s, o *seen) {
+func (c *Checker) note(s, o *seen) {
 	if s == nil || o == nil {
 		return
 	}
@@ -174,7 +174,7 @@ func (c *checker) note(s, o *seen) {
 }
 
 // fresh returns a new note if anything needs notes.
-func (c *checker) fresh() *seen {
+func (c *Checker) fresh() *seen {
 	if c.tracks {
 		return new(seen)
 	}
@@ -183,7 +183,7 @@ func (c *checker) fresh() *seen {
 
 // check returns nil if v fits the schema. Where it is given a note, it adds
 // what the schema has looked at. What it returns means nothing if the check is over.
-func (c *checker) check(schema, v any, at *position, depth int, note *seen) *misfit {
+func (c *Checker) check(schema, v any, at *position, depth int, note *seen) *Misfit {
 	if depth > depthMax {
 		c.steps = c.budget + 1
 	}
@@ -193,7 +193,7 @@ func (c *checker) check(schema, v any, at *position, depth int, note *seen) *mis
 	s, ok := schema.(map[string]any)
 	if !ok {
 		if schema == false {
-			return &misfit{at: at, want: plainly("nothing"), got: shown(v)}
+			return &Misfit{At: at, Want: plainly("nothing"), Got: shown(v)}
 		}
 		return nil
 	}
@@ -205,7 +205,7 @@ func (c *checker) check(schema, v any, at *position, depth int, note *seen) *mis
 				return m
 			}
 		}
-		if c.draft7 { // there nothing beside a reference counts
+		if c.Draft7 { // there nothing beside a reference counts
 			c.note(note, own)
 			return nil
 		}
@@ -229,9 +229,9 @@ func (c *checker) check(schema, v any, at *position, depth int, note *seen) *mis
 }
 
 // value checks what concerns the value itself and what is inside it.
-func (c *checker) value(s map[string]any, v any, at *position, depth int, own *seen) *misfit {
-	here := func() *misfit {
-		return &misfit{at: at, want: func() string { return c.describe(s, 0) }, got: shown(v), constant: c.leadsWithText(s)}
+func (c *Checker) value(s map[string]any, v any, at *position, depth int, own *seen) *Misfit {
+	here := func() *Misfit {
+		return &Misfit{At: at, Want: func() string { return c.describe(s, 0) }, Got: shown(v), constant: c.leadsWithText(s)}
 	}
 	if !c.typeFits(s["type"], v) {
 		return here()
@@ -259,7 +259,7 @@ func (c *checker) value(s map[string]any, v any, at *position, depth int, own *s
 }
 
 // combined checks allOf, anyOf, oneOf, not and if.
-func (c *checker) combined(s map[string]any, v any, at *position, depth int, own *seen) *misfit {
+func (c *Checker) combined(s map[string]any, v any, at *position, depth int, own *seen) *Misfit {
 	all, _ := s["allOf"].([]any)
 	for _, sub := range all {
 		if m := c.check(sub, v, at, depth+1, own); m != nil {
@@ -280,7 +280,7 @@ func (c *checker) combined(s map[string]any, v any, at *position, depth int, own
 		return nil
 	}
 	if not, ok := s["not"]; ok && c.check(not, v, at, depth+1, nil) == nil {
-		return &misfit{at: at, want: func() string { return "anything but " + c.describe(not, 0) }, got: shown(v)}
+		return &Misfit{At: at, Want: func() string { return "anything but " + c.describe(not, 0) }, Got: shown(v)}
 	}
 	if cond, ok := s["if"]; ok {
 		note := c.fresh()
@@ -297,9 +297,9 @@ func (c *checker) combined(s map[string]any, v any, at *position, depth int, own
 }
 
 // forms checks anyOf or oneOf.
-func (c *checker) forms(key string, list []any, v any, at *position, depth int, own *seen) *misfit {
+func (c *Checker) forms(key string, list []any, v any, at *position, depth int, own *seen) *Misfit {
 	fits := 0
-	var best *misfit
+	var best *Misfit
 	for _, sub := range list {
 		note := c.fresh()
 		m := c.check(sub, v, at, depth+1, note)
@@ -317,14 +317,14 @@ func (c *checker) forms(key string, list []any, v any, at *position, depth int, 
 		}
 	}
 	switch {
-	case fits == 0 && best.at == at:
+	case fits == 0 && best.At == at:
 		form := map[string]any{key: list}
-		return &misfit{at: at, want: func() string { return c.describe(form, 0) }, got: shown(v), constant: c.leadsWithText(form)}
+		return &Misfit{At: at, Want: func() string { return c.describe(form, 0) }, Got: shown(v), constant: c.leadsWithText(form)}
 	case fits == 0:
 		return best
 	case fits > 1 && key == "oneOf" && !c.within(at):
-		return &misfit{at: at, want: plainly("exactly one of several forms"),
-			got: func() string { return fmt.Sprintf("a value that is %d of them at once", fits) }}
+		return &Misfit{At: at, Want: plainly("exactly one of several forms"),
+			Got: func() string { return fmt.Sprintf("a value that is %d of them at once", fits) }}
 	}
 	return nil
 }
@@ -332,10 +332,10 @@ func (c *checker) forms(key string, list []any, v any, at *position, depth int, 
 // nearer reports whether the misfit m tells more than n about which of several
 // forms was meant: one deeper inside, and best one that is no wrong constant,
 // because the constant is what tells the forms apart.
-func nearer(m, n *misfit, at *position) bool {
-	rank := func(x *misfit) int {
-		r := x.at.below()
-		if x.constant && x.at != at {
+func nearer(m, n *Misfit, at *position) bool {
+	rank := func(x *Misfit) int {
+		r := x.At.below()
+		if x.constant && x.At != at {
 			r -= 100
 		}
 		return r
@@ -344,7 +344,7 @@ func nearer(m, n *misfit, at *position) bool {
 }
 
 // leadsWithText reports whether the words for a schema begin with a text that the value has to be.
-func (c *checker) leadsWithText(schema any) bool {
+func (c *Checker) leadsWithText(schema any) bool {
 	for range 4 {
 		s, ok := schema.(map[string]any)
 		if !ok {

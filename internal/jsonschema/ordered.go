@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// A keyOrder remembers in which order the keys of decoded objects were
+// A KeyOrder remembers in which order the keys of decoded objects were
 // written. Authors put first what matters most.
-type keyOrder map[uintptr][]string
+type KeyOrder map[uintptr][]string
 
-// decodeOrdered is decode with the order of keys; nesting beyond schemaDepth is refused.
-func decodeOrdered(raw []byte) (any, keyOrder, error) {
-	order := keyOrder{}
-	v, err := decode(raw) // for its strictness: what follows trusts the input
+// DecodeOrdered is decode with the order of keys; nesting beyond schemaDepth is refused.
+func DecodeOrdered(raw []byte) (any, KeyOrder, error) {
+	order := KeyOrder{}
+	v, err := Decode(raw) // for its strictness: what follows trusts the input
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,7 +29,7 @@ func decodeOrdered(raw []byte) (any, keyOrder, error) {
 }
 
 // read goes through the text of v beside v itself.
-func (o keyOrder) read(d *json.Decoder, v any) {
+func (o KeyOrder) read(d *json.Decoder, v any) {
 	if _, err := d.Token(); err != nil { // a scalar, or the opening of what follows
 		return
 	}
@@ -55,8 +55,8 @@ func (o keyOrder) read(d *json.Decoder, v any) {
 	}
 }
 
-// keys returns the keys of m as they were written, or sorted if m was not read from a text.
-func (o keyOrder) keys(m map[string]any) []string {
+// Keys returns the keys of m as they were written, or sorted if m was not read from a text.
+func (o KeyOrder) Keys(m map[string]any) []string {
 	written := o[reflect.ValueOf(m).Pointer()]
 	var out []string
 	seen := map[string]bool{}

@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-func (c *checker) object(s map[string]any, v map[string]any, at *position, depth int, own *seen) *misfit {
+func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth int, own *seen) *Misfit {
 	properties, _ := s["properties"].(map[string]any)
 	patterns, _ := s["patternProperties"].(map[string]any)
 	extra, closed := s["additionalProperties"]
@@ -26,7 +26,7 @@ func (c *checker) object(s map[string]any, v map[string]any, at *position, depth
 		below := at.member(k)
 		if named {
 			if m := c.check(names, k, below, depth+1, nil); m != nil {
-				return &misfit{at: below, want: func() string { return "a key that is " + m.want() }, got: func() string { return quoted(k) }}
+				return &Misfit{At: below, Want: func() string { return "a key that is " + m.Want() }, Got: func() string { return quoted(k) }}
 			}
 		}
 		sub, listed := properties[k]
@@ -61,13 +61,13 @@ func (c *checker) object(s map[string]any, v map[string]any, at *position, depth
 	}
 	if len(unknown) > 0 {
 		k := unknown[0]
-		return &misfit{at: at.member(k), want: func() string { return c.noSuchProperty(k, properties, v) }, got: shown(v[k])}
+		return &Misfit{At: at.member(k), Want: func() string { return c.noSuchProperty(k, properties, v) }, Got: shown(v[k])}
 	}
 	return c.presence(s, v, at, depth, own)
 }
 
 // presence checks which keys there have to be, and how many.
-func (c *checker) presence(s map[string]any, v map[string]any, at *position, depth int, own *seen) *misfit {
+func (c *Checker) presence(s map[string]any, v map[string]any, at *position, depth int, own *seen) *Misfit {
 	if c.open(at) {
 		return nil
 	}
@@ -75,16 +75,16 @@ func (c *checker) presence(s map[string]any, v map[string]any, at *position, dep
 		return m
 	}
 	if least, ok := integer(s["minProperties"]); ok && len(v) < least {
-		return &misfit{at: at, want: func() string { return fmt.Sprintf("at least %d keys", least) }, got: func() string { return fmt.Sprint(len(v)) }}
+		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at least %d keys", least) }, Got: func() string { return fmt.Sprint(len(v)) }}
 	}
 	if c.within(at) { // what may come to be undefined is no key
 		return nil
 	}
 	if most, ok := integer(s["maxProperties"]); ok && len(v) > most {
-		return &misfit{at: at, want: func() string { return fmt.Sprintf("at most %d keys", most) }, got: func() string { return fmt.Sprint(len(v)) }}
+		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at most %d keys", most) }, Got: func() string { return fmt.Sprint(len(v)) }}
 	}
 	keywords := []string{"dependentRequired", "dependentSchemas"}
-	if c.draft7 {
+	if c.Draft7 {
 		keywords = []string{"dependencies"}
 	}
 	for _, key := range keywords {
@@ -110,7 +110,7 @@ func (c *checker) presence(s map[string]any, v map[string]any, at *position, dep
 
 // missing finds the first key of a list that the value does not have. because is the key that makes it
 // necessary, "" if none does.
-func (c *checker) missing(s map[string]any, list any, v map[string]any, at *position, because string) *misfit {
+func (c *Checker) missing(s map[string]any, list any, v map[string]any, at *position, because string) *Misfit {
 	properties, _ := s["properties"].(map[string]any)
 	names, _ := list.([]any)
 	for _, r := range names {
@@ -128,13 +128,13 @@ func (c *checker) missing(s map[string]any, list any, v map[string]any, at *posi
 			}
 			return words
 		}
-		return &misfit{at: at.member(k), want: want, got: plainly("nothing"), constant: c.leadsWithText(properties[k])}
+		return &Misfit{At: at.member(k), Want: want, Got: plainly("nothing"), constant: c.leadsWithText(properties[k])}
 	}
 	return nil
 }
 
 // unevaluated checks what no schema beside has looked at.
-func (c *checker) unevaluated(s map[string]any, v any, at *position, depth int, own *seen) *misfit {
+func (c *Checker) unevaluated(s map[string]any, v any, at *position, depth int, own *seen) *Misfit {
 	if own == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (c *checker) unevaluated(s map[string]any, v any, at *position, depth int, 
 			}
 			below := at.member(k)
 			if rest == false {
-				return &misfit{at: below, want: plainly("no property of that name"), got: shown(v[k])}
+				return &Misfit{At: below, Want: plainly("no property of that name"), Got: shown(v[k])}
 			}
 			if m := c.check(rest, v[k], below, depth+1, nil); m != nil {
 				return m
@@ -188,7 +188,7 @@ const (
 )
 
 // noSuchProperty says which names there are, and which of them was meant.
-func (c *checker) noSuchProperty(name string, properties, v map[string]any) string {
+func (c *Checker) noSuchProperty(name string, properties, v map[string]any) string {
 	var free []string
 	for _, k := range c.keys(properties) {
 		if _, used := v[k]; !used {
@@ -213,7 +213,7 @@ func (c *checker) noSuchProperty(name string, properties, v map[string]any) stri
 		return "no property of that name"
 	}
 	for i := range free {
-		free[i] = cut(free[i], meantBytes)
+		free[i] = Cut(free[i], meantBytes)
 	}
 	return "no property of that name (there are " + strings.Join(free, ", ") + ")"
 }

@@ -1,4 +1,4 @@
-package catalog
+package tsdecl
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // reference returns the name of the type that is referred to, and sees to it
@@ -31,7 +32,7 @@ func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bo
 	rest := maps.Clone(s) // 2020-12 lets other keywords stand beside it
 	delete(rest, "$ref")
 	if rest["properties"] != nil || rest["allOf"] != nil || rest["anyOf"] != nil || rest["oneOf"] != nil {
-		return []string{intersect(join(union, " | "), w.render(rest, indent))}
+		return []string{intersect(Join(union, " | "), w.render(rest, indent))}
 	}
 	return w.nullable(s, union)
 }
@@ -40,12 +41,12 @@ func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bo
 // way from the root or by an anchor, means. Others are not written as types.
 func (w *typeWriter) local(ref string) (any, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
-	if !ok || len(ref) > addressMax {
+	if !ok || len(ref) > jsonschema.AddressMax {
 		return nil, false
 	}
 	w.spend(20 * len(ref))
 	if fragment == "" || fragment[0] == '/' {
-		return pointed(w.root, fragment)
+		return jsonschema.Pointed(w.root, fragment)
 	}
 	if w.anchors[w.part] == nil {
 		w.anchors[w.part] = map[string]any{}
@@ -71,7 +72,7 @@ func anchored(v any, into map[string]any) {
 			into[name] = s
 		}
 	}
-	eachSubschema(s, func(sub any) { anchored(sub, into) })
+	jsonschema.EachSubschema(s, func(sub any) { anchored(sub, into) })
 }
 
 func (w *typeWriter) nameOf(ref string) string {

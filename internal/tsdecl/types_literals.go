@@ -1,4 +1,4 @@
-package catalog
+package tsdecl
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 func (w *typeWriter) enumTypes(enum []any) []string {
@@ -14,7 +16,7 @@ func (w *typeWriter) enumTypes(enum []any) []string {
 	for i, v := range enum {
 		if i == enumMax { // the rest only by its kind
 			for _, v := range enum[i:] {
-				switch k := kindOf(v); k {
+				switch k := jsonschema.KindOf(v); k {
 				case "integer":
 					union = append(union, "number")
 				case "array", "object":
@@ -40,7 +42,7 @@ func (w *typeWriter) literalType(v any) string {
 		return "null"
 	case string:
 		w.spend(len(v))
-		return string(mustMarshal(v))
+		return string(jsonschema.MustMarshal(v))
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:
@@ -61,7 +63,7 @@ func (w *typeWriter) literalType(v any) string {
 		var parts []string
 		w.spend(20 * len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, propertyName(k)+": "+w.literalType(v[k]))
+			parts = append(parts, PropertyName(k)+": "+w.literalType(v[k]))
 		}
 		return "{ " + strings.Join(parts, "; ") + " }"
 	}

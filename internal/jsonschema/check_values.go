@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func (c *checker) number(s map[string]any, v json.Number, at *position) *misfit {
+func (c *Checker) number(s map[string]any, v json.Number, at *position) *Misfit {
 	for _, limit := range []struct {
 		key, want string
 		bad       func(c int) bool
@@ -25,17 +25,17 @@ func (c *checker) number(s map[string]any, v json.Number, at *position) *misfit 
 			return nil
 		}
 		if limit.bad(compare(v, n)) {
-			want := func() string { return fmt.Sprintf("a number of %s %s", limit.want, cut(n.String(), 40)) }
-			return &misfit{at: at, want: want, got: shown(v)}
+			want := func() string { return fmt.Sprintf("a number of %s %s", limit.want, Cut(n.String(), 40)) }
+			return &Misfit{At: at, Want: want, Got: shown(v)}
 		}
 	}
 	if n, ok := s["multipleOf"].(json.Number); ok && c.spend(4*(numberCost(v)+numberCost(n))) && !multiple(v, n) {
-		return &misfit{at: at, want: func() string { return "a multiple of " + cut(n.String(), 40) }, got: shown(v)}
+		return &Misfit{At: at, Want: func() string { return "a multiple of " + Cut(n.String(), 40) }, Got: shown(v)}
 	}
 	return nil
 }
 
-func (c *checker) text(s map[string]any, v string, at *position) *misfit {
+func (c *Checker) text(s map[string]any, v string, at *position) *Misfit {
 	least, hasLeast := integer(s["minLength"])
 	most, hasMost := integer(s["maxLength"])
 	if hasLeast || hasMost {
@@ -45,23 +45,23 @@ func (c *checker) text(s map[string]any, v string, at *position) *misfit {
 		n := utf8.RuneCountInString(v)
 		got := func() string { return fmt.Sprintf("one of %d", n) }
 		if hasLeast && n < least {
-			return &misfit{at: at, want: func() string { return fmt.Sprintf("a string of at least %d characters", least) }, got: got}
+			return &Misfit{At: at, Want: func() string { return fmt.Sprintf("a string of at least %d characters", least) }, Got: got}
 		}
 		if hasMost && n > most {
-			return &misfit{at: at, want: func() string { return fmt.Sprintf("a string of at most %d characters", most) }, got: got}
+			return &Misfit{At: at, Want: func() string { return fmt.Sprintf("a string of at most %d characters", most) }, Got: got}
 		}
 	}
 	if p, ok := s["pattern"].(string); ok {
 		if fits, known := c.matches(p, v); known && !fits {
-			want := func() string { return "a string that matches " + strconv.Quote(cut(p, 1000)) }
-			return &misfit{at: at, want: want, got: shown(v)}
+			want := func() string { return "a string that matches " + strconv.Quote(Cut(p, 1000)) }
+			return &Misfit{At: at, Want: want, Got: shown(v)}
 		}
 	}
 	return nil
 }
 
 // matches looks for a pattern in a text. known is false for one that cannot be used.
-func (c *checker) matches(p, text string) (fits, known bool) {
+func (c *Checker) matches(p, text string) (fits, known bool) {
 	re := c.pattern(p)
 	if re == nil || !c.spend(re.cost(len(text))) {
 		return false, false
@@ -70,7 +70,7 @@ func (c *checker) matches(p, text string) (fits, known bool) {
 }
 
 // pattern returns the expression, nil if it cannot be used.
-func (c *checker) pattern(p string) *pattern {
+func (c *Checker) pattern(p string) *pattern {
 	if c.lookUp(len(p)); c.over() {
 		return nil
 	}
@@ -91,9 +91,9 @@ func (c *checker) pattern(p string) *pattern {
 	return re
 }
 
-// tupleOf returns the schemas of the first items and that of the rest, of
+// TupleOf returns the schemas of the first items and that of the rest, of
 // either draft; nil where there is none.
-func tupleOf(s map[string]any) (first []any, rest any) {
+func TupleOf(s map[string]any) (first []any, rest any) {
 	if list, ok := s["items"].([]any); ok { // draft-07
 		return list, s["additionalItems"]
 	}
@@ -101,14 +101,14 @@ func tupleOf(s map[string]any) (first []any, rest any) {
 	return first, s["items"]
 }
 
-func (c *checker) array(s map[string]any, v []any, at *position, depth int, own *seen) *misfit {
+func (c *Checker) array(s map[string]any, v []any, at *position, depth int, own *seen) *Misfit {
 	if least, ok := integer(s["minItems"]); ok && len(v) < least {
-		return &misfit{at: at, want: func() string { return fmt.Sprintf("at least %d items", least) }, got: shown(v)}
+		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at least %d items", least) }, Got: shown(v)}
 	}
 	if most, ok := integer(s["maxItems"]); ok && len(v) > most {
-		return &misfit{at: at, want: func() string { return fmt.Sprintf("at most %d items", most) }, got: shown(v)}
+		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at most %d items", most) }, Got: shown(v)}
 	}
-	first, rest := tupleOf(s)
+	first, rest := TupleOf(s)
 	for i, e := range v {
 		item := rest
 		if i < len(first) {
@@ -136,7 +136,7 @@ func (c *checker) array(s map[string]any, v []any, at *position, depth int, own 
 	return nil
 }
 
-func (c *checker) unique(v []any, at *position) *misfit {
+func (c *Checker) unique(v []any, at *position) *Misfit {
 	before := map[string]int{}
 	for i, e := range v {
 		key := string(c.identity(nil, e))
@@ -144,14 +144,14 @@ func (c *checker) unique(v []any, at *position) *misfit {
 			return nil
 		}
 		if j, twice := before[key]; twice {
-			return &misfit{at: at.item(i), want: plainly("items that differ"), got: func() string { return fmt.Sprintf("the same as item %d", j) }}
+			return &Misfit{At: at.item(i), Want: plainly("items that differ"), Got: func() string { return fmt.Sprintf("the same as item %d", j) }}
 		}
 		before[key] = i
 	}
 	return nil
 }
 
-func (c *checker) contains(s map[string]any, v []any, at *position, depth int, own *seen) *misfit {
+func (c *Checker) contains(s map[string]any, v []any, at *position, depth int, own *seen) *Misfit {
 	wanted, ok := s["contains"]
 	if !ok {
 		return nil
@@ -160,7 +160,7 @@ func (c *checker) contains(s map[string]any, v []any, at *position, depth int, o
 	for i, e := range v {
 		if c.check(wanted, e, at.item(i), depth+1, nil) == nil {
 			n++
-			if !c.draft7 {
+			if !c.Draft7 {
 				own.item(i)
 			}
 		}
@@ -169,17 +169,17 @@ func (c *checker) contains(s map[string]any, v []any, at *position, depth int, o
 		}
 	}
 	least := 1
-	if k, ok := integer(s["minContains"]); ok && !c.draft7 {
+	if k, ok := integer(s["minContains"]); ok && !c.Draft7 {
 		least = k
 	}
 	got := func() string { return fmt.Sprintf("%d of them", n) }
 	if n < least {
 		want := func() string { return fmt.Sprintf("an array with at least %d of: %s", least, c.describe(wanted, 0)) }
-		return &misfit{at: at, want: want, got: got}
+		return &Misfit{At: at, Want: want, Got: got}
 	}
-	if most, ok := integer(s["maxContains"]); ok && n > most && !c.draft7 && !c.within(at) {
+	if most, ok := integer(s["maxContains"]); ok && n > most && !c.Draft7 && !c.within(at) {
 		want := func() string { return fmt.Sprintf("an array with at most %d of: %s", most, c.describe(wanted, 0)) }
-		return &misfit{at: at, want: want, got: got}
+		return &Misfit{At: at, Want: want, Got: got}
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
-package catalog
+package tsdecl
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // A typeWriter turns the schemas of one tool into TypeScript types.
@@ -12,7 +14,7 @@ type typeWriter struct {
 	tool  string
 	part  string // "args" or "result", of which schema root is
 	root  any
-	order keyOrder
+	order jsonschema.KeyOrder
 
 	names   map[string]string         // part and reference to the name of its type
 	taken   map[string]int            // by name, how many wanted to have it
@@ -29,7 +31,7 @@ type typeWriter struct {
 type namedType struct {
 	name, part, ref string
 	root            any
-	order           keyOrder
+	order           jsonschema.KeyOrder
 }
 
 // enumMax is how many alternatives a type lists; the rest is what they are made of.
@@ -51,7 +53,7 @@ func (w *typeWriter) spend(n int) bool {
 // render writes the type of a schema, as it stands inside something else.
 // indent is the depth at which further lines begin.
 func (w *typeWriter) render(schema any, indent int) string {
-	return join(w.alternatives(schema, indent, false), " | ")
+	return Join(w.alternatives(schema, indent, false), " | ")
 }
 
 // finish writes the named types, and those that they name.
@@ -62,10 +64,10 @@ func (w *typeWriter) finish() {
 		w.root, w.part, w.order = n.root, n.part, n.order
 		target, _ := w.local(n.ref)
 		w.expanding = []string{n.ref}
-		body := join(w.alternatives(target, 0, true), " | ")
+		body := Join(w.alternatives(target, 0, true), " | ")
 		w.expanding = nil
 		if s, ok := target.(map[string]any); ok {
-			w.types.WriteString(docComment(description(s), ""))
+			w.types.WriteString(DocComment(description(s), ""))
 		}
 		fmt.Fprintf(&w.types, "type %s = %s;\n\n", n.name, body)
 	}
@@ -111,19 +113,19 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 		if forms == nil {
 			forms = union
 		} else {
-			forms = []string{intersect(join(forms, " | "), join(union, " | "))}
+			forms = []string{intersect(Join(forms, " | "), Join(union, " | "))}
 		}
 	}
 	if all, _ := s["allOf"].([]any); len(all) > 0 {
 		var parts []string
 		if !slices.Equal(own, []string{"unknown"}) {
-			parts = append(parts, join(own, " | "))
+			parts = append(parts, Join(own, " | "))
 		}
 		for _, sub := range all {
 			if !w.spend(len(parts)) {
 				break
 			}
-			part := join(w.alternatives(sub, indent, bare), " | ")
+			part := Join(w.alternatives(sub, indent, bare), " | ")
 			if part != "unknown" && !slices.Contains(parts, part) {
 				parts = append(parts, part)
 			}
@@ -138,7 +140,7 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 	case slices.Equal(own, []string{"unknown"}), s["properties"] == nil && s["allOf"] == nil:
 		return w.nullable(s, forms)
 	}
-	return w.nullable(s, []string{intersect(join(own, " | "), join(forms, " | "))})
+	return w.nullable(s, []string{intersect(Join(own, " | "), Join(forms, " | "))})
 }
 
 // inherit gives a form of an anyOf the type that stands beside the anyOf, as
@@ -223,10 +225,10 @@ func (w *typeWriter) compact(union []string) []string {
 	for _, t := range union {
 		w.spend(1 + len(t)/8)
 	}
-	return compact(union)
+	return Compact(union)
 }
 
-func compact(union []string) []string {
+func Compact(union []string) []string {
 	var out []string
 	there := make(map[string]bool, len(union))
 	for _, t := range union {
@@ -244,7 +246,7 @@ func compact(union []string) []string {
 	return out
 }
 
-func join(union []string, sep string) string { return strings.Join(union, sep) }
+func Join(union []string, sep string) string { return strings.Join(union, sep) }
 
 func intersect(parts ...string) string {
 	if len(parts) == 1 {

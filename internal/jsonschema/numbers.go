@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-func (c *checker) typeFits(t, v any) bool {
+func (c *Checker) typeFits(t, v any) bool {
 	switch t := t.(type) {
 	case string:
 		return isKind(v, t)
@@ -25,12 +25,12 @@ func (c *checker) typeFits(t, v any) bool {
 }
 
 func isKind(v any, t string) bool {
-	kind := kindOf(v)
+	kind := KindOf(v)
 	return kind == t || kind == "integer" && t == "number"
 }
 
-// kindOf is the JSON Schema type of a decoded value.
-func kindOf(v any) string {
+// KindOf is the JSON Schema type of a decoded value.
+func KindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -101,7 +101,7 @@ func multiple(v, step json.Number) bool {
 }
 
 // same compares as JSON Schema does: numbers by their value.
-func (c *checker) same(a, b any) bool {
+func (c *Checker) same(a, b any) bool {
 	if !c.spend(2) {
 		return false
 	}
@@ -136,7 +136,7 @@ func (c *checker) same(a, b any) bool {
 }
 
 // identity appends a text that two values share exactly if they are the same.
-func (c *checker) identity(to []byte, v any) []byte {
+func (c *Checker) identity(to []byte, v any) []byte {
 	if !c.spend(10) {
 		return to
 	}
@@ -170,7 +170,7 @@ func (c *checker) identity(to []byte, v any) []byte {
 		}
 		return append(to, '}')
 	}
-	return append(to, kindOf(v)+strconv.FormatBool(v == true)...)
+	return append(to, KindOf(v)+strconv.FormatBool(v == true)...)
 }
 
 func integer(v any) (int, bool) {

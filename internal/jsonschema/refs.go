@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"errors"
@@ -12,14 +12,14 @@ import (
 // itself, by their way from its root, by their anchor, or by the $id that they
 // give themselves. Nothing is fetched from anywhere.
 type linker struct {
-	c         *compiled
+	c         *Schema
 	resources map[string]any // by address: the schemas that have an $id
 	anchors   map[string]any // by address and anchor
 	notes     []string
 }
 
 // What an address in a schema may take: it is joined with those around it and looked up again and again.
-const addressMax = 1000
+const AddressMax = 1000
 
 // A place is the address that references are relative to.
 type place struct {
@@ -35,7 +35,7 @@ func (l *linker) find(v any, at place, link bool) {
 		return
 	}
 	ref, isRef := s["$ref"].(string)
-	if id, ok := s["$id"].(string); ok && !(isRef && l.c.draft7) {
+	if id, ok := s["$id"].(string); ok && !(isRef && l.c.Draft7) {
 		at = l.named(s, id, at)
 	}
 	if !link {
@@ -43,7 +43,7 @@ func (l *linker) find(v any, at place, link bool) {
 			l.resources[at.address] = s
 		}
 		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
-			if name, ok := s[key].(string); ok && len(name) <= addressMax {
+			if name, ok := s[key].(string); ok && len(name) <= AddressMax {
 				l.anchors[at.address+"#"+name] = s
 			}
 		}
@@ -51,19 +51,19 @@ func (l *linker) find(v any, at place, link bool) {
 		if target, ok := l.target(ref, at); ok {
 			l.c.targets[reflect.ValueOf(s).Pointer()] = target
 		} else {
-			l.notes = append(l.notes, fmt.Sprintf("$ref %q is not in the schema, and nothing is fetched", cut(ref, 60)))
+			l.notes = append(l.notes, fmt.Sprintf("$ref %q is not in the schema, and nothing is fetched", Cut(ref, 60)))
 		}
 	}
 	if link && (s["$dynamicRef"] != nil || s["$recursiveRef"] != nil) {
 		l.notes = append(l.notes, "dynamic references are not followed")
 	}
-	eachSubschema(s, func(sub any) { l.find(sub, at, link) })
+	EachSubschema(s, func(sub any) { l.find(sub, at, link) })
 }
 
 // named returns the address of a schema that gives itself an $id.
 func (l *linker) named(s map[string]any, id string, at place) place {
-	if len(id) > addressMax {
-		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", cut(id, 60)))
+	if len(id) > AddressMax {
+		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", Cut(id, 60)))
 		return at
 	}
 	u, err := at.base.Parse(id)
@@ -72,8 +72,8 @@ func (l *linker) named(s map[string]any, id string, at place) place {
 	}
 	whole := u.String()
 	id, anchor, _ := strings.Cut(whole, "#")
-	if len(whole) > 2*addressMax { // below many others
-		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", cut(whole, 60)))
+	if len(whole) > 2*AddressMax { // below many others
+		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", Cut(whole, 60)))
 	} else if anchor != "" { // draft-07
 		l.anchors[whole] = s
 	} else if u, err := url.Parse(id); err == nil {
@@ -83,7 +83,7 @@ func (l *linker) named(s map[string]any, id string, at place) place {
 }
 
 func (l *linker) target(ref string, at place) (any, bool) {
-	if len(ref) > addressMax {
+	if len(ref) > AddressMax {
 		return nil, false
 	}
 	if strings.HasPrefix(ref, "#") { // the usual case, also where base is no address at all
@@ -100,28 +100,28 @@ func (l *linker) target(ref string, at place) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	return pointed(resource, fragment)
+	return Pointed(resource, fragment)
 }
 
 // referred returns what a schema that is a reference refers to.
-func (c *compiled) referred(s map[string]any) (any, bool) {
+func (c *Schema) referred(s map[string]any) (any, bool) {
 	if target, ok := c.targets[reflect.ValueOf(s).Pointer()]; ok {
 		return target, true
 	}
 	// It is where no schema is looked for, and another reference led to it.
 	ref, _ := s["$ref"].(string)
 	pointer, local := strings.CutPrefix(ref, "#")
-	if !local || len(ref) > addressMax {
+	if !local || len(ref) > AddressMax {
 		return nil, false
 	}
-	return pointed(c.root, pointer)
+	return Pointed(c.Root, pointer)
 }
 
 // pointerText undoes what strictjson.EscapeToken does.
 var pointerText = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointed returns the schema that a JSON Pointer, as it stands in a URL, leads to.
-func pointed(root any, pointer string) (any, bool) {
+// Pointed returns the schema that a JSON Pointer, as it stands in a URL, leads to.
+func Pointed(root any, pointer string) (any, bool) {
 	if pointer == "" {
 		return root, true
 	}

@@ -1,8 +1,10 @@
-package catalog
+package tsdecl
 
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // declarationMax is what one tool may take of the declarations. The schema of a
@@ -11,36 +13,36 @@ const declarationMax = 64 << 10
 
 // unknownResult ends the declaration of a tool without an output schema, contentTypes says what that is.
 const (
-	unknownResult = "Promise<" + contentType + ">;\n"
+	UnknownResult = "Promise<" + contentType + ">;\n"
 	contentType   = "string | object | Block[]"
-	contentTypes  = "/** A tool without an output schema gives its text, parsed if that is a JSON object or array; else its content blocks. */\n" +
+	ContentTypes  = "/** A tool without an output schema gives its text, parsed if that is a JSON object or array; else its content blocks. */\n" +
 		"interface Block { type: string; text?: string }\n\n"
 )
 
-// declare returns the named types of a tool, what its server says about it, and its member of the interface.
-func declare(name string, input, output json.RawMessage, about string) (named, comment, line string) {
+// Declare returns the named types of a tool, what its server says about it, and its member of the interface.
+func Declare(name string, input, output json.RawMessage, about string) (named, comment, line string) {
 	w := &typeWriter{tool: name, names: map[string]string{}, taken: map[string]int{}, anchors: map[string]map[string]any{}}
 	args := w.arguments(input)
 	result := contentType
 	if len(output) > 0 {
 		result = "any" // nothing is known of it
-		if root, order, err := decodeOrdered(output); err == nil {
+		if root, order, err := jsonschema.DecodeOrdered(output); err == nil {
 			w.root, w.order, w.part = root, order, "result"
 			result = w.render(root, 1)
 		}
 	}
 	w.finish()
-	text := fmt.Sprintf("  %s(%s): Promise<%s>;\n", propertyName(name), args, result)
+	text := fmt.Sprintf("  %s(%s): Promise<%s>;\n", PropertyName(name), args, result)
 	if len(text)+w.types.Len() > declarationMax || w.work > workMax {
 		w.types.Reset()
-		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n", propertyName(name))
+		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n", PropertyName(name))
 	}
-	return w.types.String(), docComment(about, "  "), text
+	return w.types.String(), DocComment(about, "  "), text
 }
 
 // arguments returns the parameter list of a tool.
 func (w *typeWriter) arguments(input json.RawMessage) string {
-	root, order, err := decodeOrdered(input)
+	root, order, err := jsonschema.DecodeOrdered(input)
 	schema, ok := root.(map[string]any)
 	if err != nil || !ok {
 		return "args?: { [key: string]: unknown }"

@@ -1,0 +1,37 @@
+package jsonschema
+
+import (
+	"strings"
+)
+
+// Gaps are the places of a value that are not known. The zero value has none.
+type Gaps struct {
+	Unknown, Open map[string]bool
+	above         map[string]bool // every place with a gap at or below it
+}
+
+func (g *Gaps) Add(to map[string]bool, pointer string) {
+	to[pointer] = true
+	if g.above == nil {
+		g.above = map[string]bool{"": true}
+	}
+	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
+		g.above[p] = true
+	}
+}
+
+// The three ask about a position of the value. Its text is made only where there are gaps at all.
+func (c *Checker) unknown(at *position) bool { return c.gap(c.Gaps.Unknown, at) }
+func (c *Checker) open(at *position) bool    { return c.gap(c.Gaps.Open, at) }
+
+// within reports whether a value is known in part only.
+func (c *Checker) within(at *position) bool { return c.gap(c.Gaps.above, at) }
+
+func (c *Checker) gap(of map[string]bool, at *position) bool {
+	if len(of) == 0 {
+		return false
+	}
+	path := at.Pointer()
+	c.spend(5*at.below() + len(path)/8)
+	return of[path]
+}
