@@ -29,7 +29,8 @@ var layers = map[string]struct {
 	"profiles":           {ours: []string{"call", "internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":            {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":       {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":           {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":           {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos", "upstream/builtin"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream/builtin":   {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
 	"approvals":          {ours: []string{"approvals/prompt", "call"}},
 	"approvals/prompt":   {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
 	"approvals/terminal": {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
@@ -48,7 +49,7 @@ var layers = map[string]struct {
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "call", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible"}},
 
 	// What wires them.
-	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "guest/quickjs", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible"}},
+	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "guest/quickjs", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible"}},
 	"server":       {ours: []string{".", "analysis", "asking", "inforce", "preflight", "registry", "profiles", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
 	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
 	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},

@@ -18,6 +18,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
 // A loader reads the configuration, watches its files, and puts it in force.
@@ -214,7 +215,7 @@ func (l *loader) servers(cfg *profiles.Config) ([]upstream.Server, error) {
 		return nil, fmt.Errorf("%s: builtin: %w", cfg.Path, err)
 	}
 	if built.time && !taken["time"] {
-		servers = append(servers, upstream.Time().Server())
+		servers = append(servers, upstream.BuiltIn(builtin.Time()))
 	}
 	root, err := l.filesRoot(cfg)
 	if err != nil {
@@ -304,7 +305,7 @@ func (l *loader) filesystem(path string) (upstream.Server, error) {
 	if err != nil {
 		return upstream.Server{}, fmt.Errorf("the root of the built-in filesystem: %w", err)
 	}
-	l.roots[path] = &openRoot{root: root, server: upstream.Filesystem(root, l.guard).Server()}
+	l.roots[path] = &openRoot{root: root, server: upstream.BuiltIn(builtin.Filesystem(root, l.guard))}
 	return l.roots[path].server, nil
 }
 

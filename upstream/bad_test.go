@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/builtin"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -272,7 +273,7 @@ func TestManyServersManyOfThemDead(t *testing.T) {
 
 func TestHammer(t *testing.T) {
 	t.Parallel()
-	m := manage(t, upstream.Options{}, fakeServer(t, "s", "plain"), upstream.Time().Server())
+	m := manage(t, upstream.Options{}, fakeServer(t, "s", "plain"), upstream.BuiltIn(builtin.Time()))
 	var wg sync.WaitGroup
 	for i := range 200 {
 		wg.Go(func() {

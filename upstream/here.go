@@ -4,9 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
-// A hereLink is the link to a [BuiltIn]: no wire, no process, nothing that ends.
+// BuiltIn returns the entry of a built-in server for [Manager.Set].
+func BuiltIn(b builtin.Server) Server {
+	return Server{Name: b.Name, Transport: InHere, BuiltIn: &b, TrustAnnotations: true}
+}
+
+// A hereLink is the link to a built-in server: no wire, no process, nothing that ends.
 type hereLink struct {
 	server *Server
 	never  chan struct{}
@@ -17,7 +24,7 @@ func newHereLink(s *Server) *hereLink { return &hereLink{server: s, never: make(
 func (l *hereLink) list(context.Context) (*toolList, error) {
 	page, all := new(toolList), new(toolList)
 	for _, t := range l.server.BuiltIn.Tools {
-		page.tools = append(page.tools, t.Tool)
+		page.tools = append(page.tools, Tool{Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, Annotations: t.Annotations})
 	}
 	all.add(page, l.server)
 	all.finish(l.server)
@@ -41,8 +48,8 @@ func (l *hereLink) call(ctx context.Context, tool string, args json.RawMessage, 
 			}
 			return nil, &ToolError{Server: l.server.Name, Tool: tool, Message: err.Error()}
 		}
-		if r, ok := v.(*Result); ok {
-			return r, nil
+		if block, ok := v.(builtin.Block); ok {
+			return readContent(ctx, marshal(block))
 		}
 		value := marshal(v)
 		return &Result{

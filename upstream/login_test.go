@@ -23,6 +23,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/hosted"
 	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
 // host serves sdkServer to those who have logged in.
@@ -369,7 +370,7 @@ func TestWhereNoLoginIsWanted(t *testing.T) {
 	defer open.Close()
 	withHeader := httpServer("header", open.URL)
 	withHeader.Headers = http.Header{"Authorization": {"Bearer of-the-configuration"}}
-	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("open", open.URL), withHeader, upstream.Time().Server())
+	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("open", open.URL), withHeader, upstream.BuiltIn(builtin.Time()))
 	for server, want := range map[string]string{
 		"open": upstream.ErrNoLogin.Error(), "header": "remove that first", "time": "runs on this machine", "nobody": "no such server",
 	} {

@@ -95,6 +95,13 @@ func readContents(ctx context.Context, raw json.RawMessage) (*Result, error) {
 	return r, nil
 }
 
+// readContent returns the result whose content is one block. Its value is the handle of the block.
+func readContent(ctx context.Context, block json.RawMessage) (r *Result, err error) {
+	r = &Result{Content: marshal([]json.RawMessage{block})}
+	r.Value, err = r.withoutBlocks(ctx, block, 0)
+	return r, err
+}
+
 // elements returns the elements of a JSON array, at most most of them: an element can be one byte long, and what is
 // kept of it is twenty-four. more says that there are others. null is an empty array.
 func elements(raw json.RawMessage, most int) (list []json.RawMessage, more bool, err error) {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
 // A Transport is the way to reach a server. The zero value reaches nothing.
@@ -35,7 +37,7 @@ type Server struct {
 
 	SSEFirst bool // HTTP: SSE is likelier, because the address says so
 
-	BuiltIn *BuiltIn `json:"-"` // InHere
+	BuiltIn *builtin.Server `json:"-"` // InHere
 
 	Disabled bool   // listed in [Manager.Status], never started
 	Problem  string // why it cannot be started, such as an unset variable; "" if it can

@@ -1,4 +1,4 @@
-package upstream
+package builtin
 
 import (
 	"encoding/json"
@@ -6,6 +6,15 @@ import (
 	"testing"
 	"time"
 )
+
+func marshal(t testing.TB, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
 
 func TestTheBuiltInTime(t *testing.T) {
 	server := timeServer(func() time.Time { return time.Date(2026, 11, 20, 23, 30, 0, 5e6, time.UTC) })
@@ -29,7 +38,7 @@ func TestTheBuiltInTime(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), part) {
 					t.Errorf("%s %s: got %v, want an error with %q", row.tool, row.args, err, part)
 				}
-			} else if got := string(marshal(v)); err != nil || got != row.want {
+			} else if got := string(marshal(t, v)); err != nil || got != row.want {
 				t.Errorf("%s %s:\n got  %s, %v\n want %s", row.tool, row.args, got, err, row.want)
 			}
 		}

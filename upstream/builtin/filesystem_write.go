@@ -1,4 +1,4 @@
-package upstream
+package builtin
 
 import (
 	"cmp"
@@ -14,20 +14,20 @@ import (
 )
 
 // writers are the tools that change something.
-func (f *filesystem) writers() []BuiltInTool {
+func (f *filesystem) writers() []Tool {
 	const done = `{
 		"type": "object",
 		"properties": {"path": {"type": "string"}, "bytes": {"type": "integer", "description": "of the file as it is now"}},
 		"required": ["path", "bytes"], "additionalProperties": false
 	}`
 	const path = `{"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false}`
-	return []BuiltInTool{
-		builtInTool("write_file", "Make a file with that text, or replace all of an existing one. Its directory must exist.", `{
+	return []Tool{
+		tool("write_file", "Make a file with that text, or replace all of an existing one. Its directory must exist.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`, "content": {"type": "string"}},
 			"required": ["path", "content"], "additionalProperties": false
 		}`, done, replaces, changing(f, (*operation).write)),
-		builtInTool("edit_file", "Replace passages of a text file. Each oldText must occur in it exactly once; all edits are made, or none.", `{
+		tool("edit_file", "Replace passages of a text file. Each oldText must occur in it exactly once; all edits are made, or none.", `{
 			"type": "object",
 			"properties": {
 				"path": `+pathProperty+`,
@@ -48,17 +48,17 @@ func (f *filesystem) writers() []BuiltInTool {
 			},
 			"required": ["path", "bytes"], "additionalProperties": false
 		}`, destroys, changing(f, (*operation).edit)),
-		builtInTool("create_directory", "Make a directory, with those above it. It is no error if it exists.", `{
+		tool("create_directory", "Make a directory, with those above it. It is no error if it exists.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
 			"required": ["path"], "additionalProperties": false
 		}`, path, adds, changing(f, (*operation).mkdir)),
-		builtInTool("move_file", "Move or rename a file or directory. The destination must not exist.", `{
+		tool("move_file", "Move or rename a file or directory. The destination must not exist.", `{
 			"type": "object",
 			"properties": {"source": `+pathProperty+`, "destination": `+pathProperty+`},
 			"required": ["source", "destination"], "additionalProperties": false
 		}`, path, destroys, changing(f, (*operation).move)),
-		builtInTool("delete_file", "Delete a file, a symbolic link or an empty directory.", `{
+		tool("delete_file", "Delete a file, a symbolic link or an empty directory.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
 			"required": ["path"], "additionalProperties": false

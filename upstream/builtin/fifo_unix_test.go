@@ -1,6 +1,6 @@
 //go:build unix
 
-package upstream_test
+package builtin_test
 
 import "syscall"
 

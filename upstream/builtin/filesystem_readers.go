@@ -1,9 +1,9 @@
-package upstream
+package builtin
 
 // readers are the tools that change nothing.
-func (f *filesystem) readers() []BuiltInTool {
-	return []BuiltInTool{
-		builtInTool("read_text_file", "The text of a file, all of it or its first or last lines.", `{
+func (f *filesystem) readers() []Tool {
+	return []Tool{
+		tool("read_text_file", "The text of a file, all of it or its first or last lines.", `{
 			"type": "object",
 			"properties": {
 				"path": `+pathProperty+`,
@@ -16,12 +16,12 @@ func (f *filesystem) readers() []BuiltInTool {
 			"properties": {"content": {"type": "string"}},
 			"required": ["content"], "additionalProperties": false
 		}`, reads, using(f, (*operation).readText)),
-		builtInTool("read_media_file", "An image, a sound or another binary file, for the answer: programs get a handle to it.", `{
+		tool("read_media_file", "An image, a sound or another binary file, for the answer: programs get a handle to it.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
 			"required": ["path"], "additionalProperties": false
 		}`, "", reads, using(f, (*operation).readMedia)),
-		builtInTool("read_multiple_files", "The texts of several files at once. A file that cannot be read has an error in place of its content.", `{
+		tool("read_multiple_files", "The texts of several files at once. A file that cannot be read has an error in place of its content.", `{
 			"type": "object",
 			"properties": {"paths": {"type": "array", "items": `+pathProperty+`, "minItems": 1, "maxItems": 100}},
 			"required": ["paths"], "additionalProperties": false
@@ -34,7 +34,7 @@ func (f *filesystem) readers() []BuiltInTool {
 			}}},
 			"required": ["files"], "additionalProperties": false
 		}`, reads, using(f, (*operation).readMany)),
-		builtInTool("list_directory", "What is in a directory, sorted by name.", `{
+		tool("list_directory", "What is in a directory, sorted by name.", `{
 			"type": "object",
 			"properties": {"path": `+dirProperty+`},
 			"additionalProperties": false
@@ -54,7 +54,7 @@ func (f *filesystem) readers() []BuiltInTool {
 			},
 			"required": ["entries", "truncated"], "additionalProperties": false
 		}`, reads, using(f, (*operation).list)),
-		builtInTool("directory_tree", "A directory with everything below it.", `{
+		tool("directory_tree", "A directory with everything below it.", `{
 			"type": "object",
 			"properties": {
 				"path": `+dirProperty+`,
@@ -78,7 +78,7 @@ func (f *filesystem) readers() []BuiltInTool {
 			},
 			"required": ["tree", "truncated"], "additionalProperties": false
 		}`, reads, using(f, (*operation).tree)),
-		builtInTool("search_files", "The paths below a directory that match a pattern.", `{
+		tool("search_files", "The paths below a directory that match a pattern.", `{
 			"type": "object",
 			"properties": {
 				"path": `+dirProperty+`,
@@ -94,7 +94,7 @@ func (f *filesystem) readers() []BuiltInTool {
 			},
 			"required": ["matches", "truncated"], "additionalProperties": false
 		}`, reads, using(f, (*operation).search)),
-		builtInTool("get_file_info", "What is known about a file or directory.", `{
+		tool("get_file_info", "What is known about a file or directory.", `{
 			"type": "object",
 			"properties": {"path": `+pathProperty+`},
 			"required": ["path"], "additionalProperties": false

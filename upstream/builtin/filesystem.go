@@ -1,4 +1,4 @@
-package upstream
+package builtin
 
 import (
 	"cmp"
@@ -34,9 +34,9 @@ const (
 // judges every file and folder that is met: what it returns an error for is not
 // opened, listed, written, moved or deleted, nor is anything below it. An error of
 // guard itself ends the use. Nil is for a root in which there is nothing to guard.
-func Filesystem(root *os.Root, guard func() (func(fs.FileInfo) error, error)) BuiltIn {
+func Filesystem(root *os.Root, guard func() (func(fs.FileInfo) error, error)) Server {
 	f := &filesystem{root: root, guard: guard}
-	return BuiltIn{
+	return Server{
 		Name:         "filesystem",
 		Instructions: `Paths are relative to the granted directory, which is "."; they are written with slashes and without "..".`,
 		Tools:        append(f.readers(), f.writers()...),

@@ -1,4 +1,4 @@
-package upstream
+package builtin
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // Time returns the built-in server that knows the time: now, in any zone, and
 // what a given time is in another zone.
-func Time() BuiltIn { return timeServer(time.Now) }
+func Time() Server { return timeServer(time.Now) }
 
 const momentSchema = `{
 	"type": "object",
@@ -45,9 +45,9 @@ func momentOf(t time.Time, zone string) moment {
 	}
 }
 
-func timeServer(now func() time.Time) BuiltIn {
-	return BuiltIn{Name: "time", Tools: []BuiltInTool{
-		builtInTool("now", "The current date, time and weekday, in UTC or in the zone asked for.", `{
+func timeServer(now func() time.Time) Server {
+	return Server{Name: "time", Tools: []Tool{
+		tool("now", "The current date, time and weekday, in UTC or in the zone asked for.", `{
 			"type": "object",
 			"properties": {"timezone": {"type": "string", "description": "IANA name such as Europe/Berlin; default UTC"}},
 			"additionalProperties": false
@@ -60,7 +60,7 @@ func timeServer(now func() time.Time) BuiltIn {
 			}
 			return momentOf(now().In(zone), name), nil
 		}),
-		builtInTool("convert", "What a given date and time is in another zone.", `{
+		tool("convert", "What a given date and time is in another zone.", `{
 			"type": "object",
 			"properties": {
 				"time": {"type": "string", "description": "RFC 3339 such as 2026-11-20T09:30:00+01:00; without an offset, such as 2026-11-20T09:30, it is a time in the zone \"from\""},

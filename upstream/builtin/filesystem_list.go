@@ -1,13 +1,11 @@
-package upstream
+package builtin
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 )
 
 func sortEntries(entries []fs.DirEntry) {
@@ -59,10 +57,14 @@ func (f *operation) tree(ctx context.Context, a struct {
 	if err := check(dir); err != nil {
 		return nil, err
 	}
-	w := &walk{f: f, left: entriesMax, exclude: a.Exclude}
+	exclude, err := newPatterns(a.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{f: f, left: entriesMax, exclude: exclude}
 	top := &node{Children: &[]*node{}}
 	nodes := map[string]*node{".": top}
-	err := w.run(ctx, dir, func(name string, e fs.DirEntry) {
+	err = w.visit(ctx, dir, ".", 0, func(name string, e fs.DirEntry) {
 		n := &node{Name: e.Name(), Type: kindOf(e.Type())}
 		if e.IsDir() {
 			n.Children = &[]*node{}
@@ -86,13 +88,18 @@ func (f *operation) search(ctx context.Context, a struct {
 	if err := check(dir); err != nil {
 		return nil, err
 	}
-	if err := checkPattern(a.Pattern); err != nil {
+	wanted, err := newPattern(a.Pattern)
+	if err != nil {
 		return nil, err
 	}
-	w := &walk{f: f, left: 20 * entriesMax, exclude: a.Exclude}
+	exclude, err := newPatterns(a.Exclude)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{f: f, left: 20 * entriesMax, exclude: exclude}
 	matches := []string{}
-	err := w.run(ctx, dir, func(name string, _ fs.DirEntry) {
-		if !matchPath(a.Pattern, name) {
+	err = w.visit(ctx, dir, ".", 0, func(name string, _ fs.DirEntry) {
+		if !wanted.match(name) {
 			return
 		}
 		if len(matches) == entriesMax {
@@ -112,25 +119,13 @@ func (f *operation) search(ctx context.Context, a struct {
 // symbolic links, so it ends.
 type walk struct {
 	f         *operation
-	exclude   []string
+	exclude   []pattern
 	left      int // entries that may still be visited
 	truncated bool
 }
 
-func (w *walk) run(ctx context.Context, dir string, visit func(name string, e fs.DirEntry)) error {
-	for _, p := range w.exclude {
-		if err := checkPattern(p); err != nil {
-			return err
-		}
-	}
-	return w.visit(ctx, dir, ".", 0, visit)
-}
-
 // visit goes through base/dir; names given to the visitor are relative to base.
 func (w *walk) visit(ctx context.Context, base, dir string, depth int, visit func(string, fs.DirEntry)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	entries, truncated, err := w.f.readDir(path.Join(base, dir))
 	if err != nil {
 		if depth == 0 {
@@ -141,8 +136,11 @@ func (w *walk) visit(ctx context.Context, base, dir string, depth int, visit fun
 	}
 	w.truncated = w.truncated || truncated
 	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		name := path.Join(dir, e.Name())
-		if slices.ContainsFunc(w.exclude, func(p string) bool { return matchPath(p, name) || matchPath(p, e.Name()) }) {
+		if slices.ContainsFunc(w.exclude, func(p pattern) bool { return p.match(name) || p.match(e.Name()) }) {
 			continue
 		}
 		if w.left--; w.left < 0 {
@@ -161,48 +159,4 @@ func (w *walk) visit(ctx context.Context, base, dir string, depth int, visit fun
 		}
 	}
 	return nil
-}
-
-func checkPattern(p string) error {
-	if len(p) > 1000 {
-		return fmt.Errorf("the pattern has more than 1000 bytes")
-	}
-	if _, err := path.Match(strings.ReplaceAll(p, "**", "*"), ""); err != nil || p == "" {
-		return fmt.Errorf("%q is no pattern: write it like **/*.md", p)
-	}
-	return nil
-}
-
-// matchPath reports whether the slash-separated name matches the pattern, in
-// which ** as a whole part stands for any number of parts, none included.
-func matchPath(pattern, name string) bool {
-	return matchParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
-}
-
-func matchParts(pattern, name []string) bool {
-	// The usual way back to the last **: linear for one, quadratic at worst.
-	starPattern, starName := -1, 0
-	i, j := 0, 0
-	for j < len(name) {
-		if i < len(pattern) && pattern[i] == "**" {
-			starPattern, starName = i, j
-			i++
-			continue
-		}
-		if i < len(pattern) {
-			if ok, err := path.Match(pattern[i], name[j]); err == nil && ok {
-				i, j = i+1, j+1
-				continue
-			}
-		}
-		if starPattern < 0 {
-			return false
-		}
-		starName++
-		i, j = starPattern+1, starName
-	}
-	for i < len(pattern) && pattern[i] == "**" {
-		i++
-	}
-	return i == len(pattern)
 }

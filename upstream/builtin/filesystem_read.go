@@ -1,4 +1,4 @@
-package upstream
+package builtin
 
 import (
 	"bytes"
@@ -133,7 +133,7 @@ func (f *operation) readMany(ctx context.Context, a struct {
 	return map[string]any{"files": files}, nil
 }
 
-func (f *operation) readMedia(ctx context.Context, a struct {
+func (f *operation) readMedia(_ context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
 	b, err := f.read(a.Path, false, false)
@@ -145,20 +145,13 @@ func (f *operation) readMedia(ctx context.Context, a struct {
 		kind = http.DetectContentType(b)
 	}
 	data := base64.StdEncoding.EncodeToString(b)
-	block := map[string]any{"type": "image", "data": data, "mimeType": kind}
 	switch {
+	case strings.HasPrefix(kind, "image/"):
+		return Block{"type": "image", "data": data, "mimeType": kind}, nil
 	case strings.HasPrefix(kind, "audio/"):
-		block["type"] = "audio"
-	case !strings.HasPrefix(kind, "image/"):
-		block = map[string]any{"type": "resource", "resource": map[string]string{"uri": "file:///" + a.Path, "mimeType": kind, "blob": data}}
+		return Block{"type": "audio", "data": data, "mimeType": kind}, nil
 	}
-	r, _, err := readResult(ctx, marshal(map[string]any{"content": []any{block}}))
-	if err == nil && len(r.Blocks) == 1 { // the handle itself, not a list of one
-		for id := range r.Blocks {
-			r.Value = marshal(map[string]any{HandleKey: id, "type": block["type"], "mimeType": kind, "bytes": len(b)})
-		}
-	}
-	return r, err
+	return Block{"type": "resource", "resource": map[string]string{"uri": "file:///" + a.Path, "mimeType": kind, "blob": data}}, nil
 }
 
 func (f *operation) info(_ context.Context, a struct {

@@ -1,6 +1,7 @@
-package upstream_test
+package builtin_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
 // granted makes a directory with a few files, beside a secret one, and a
-// manager whose filesystem server has the directory.
-func granted(t testing.TB) (dir string, m *upstream.Manager) {
+// filesystem server that has the directory.
+func granted(t testing.TB) (dir string, server builtin.Server) {
 	t.Helper()
 	base := t.TempDir()
 	dir = filepath.Join(base, "granted")
@@ -40,7 +41,21 @@ func granted(t testing.TB) (dir string, m *upstream.Manager) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	return dir, manage(t, upstream.Options{}, upstream.Filesystem(root, nil).Server())
+	return dir, builtin.Filesystem(root, nil)
+}
+
+// call uses a tool and returns its value as JSON.
+func call(ctx context.Context, server builtin.Server, tool, args string) (string, error) {
+	for _, t := range server.Tools {
+		if t.Name == tool {
+			v, err := t.Call(ctx, json.RawMessage(args))
+			if err != nil {
+				return "", err
+			}
+			return string(mustJSON(v)), nil
+		}
+	}
+	return "", errors.New("no such tool")
 }
 
 func TestTheBuiltInFilesystem(t *testing.T) {
@@ -71,7 +86,14 @@ func TestTheBuiltInFilesystem(t *testing.T) {
 		{"search_files", `{"path":"notes","pattern":"*.md"}`, `{"matches":["notes/b.md"],"truncated":false}`},
 		{"search_files", `{"pattern":"**","excludePatterns":["notes","*l*","[abdipu]*","o*"]}`, `{"matches":[],"truncated":false}`},
 		{"search_files", `{"pattern":"notes/**/c.*"}`, `{"matches":["notes/deep/c.md"],"truncated":false}`},
+		{"search_files", `{"pattern":"notes/**/{b,deep/c}.md"}`, `{"matches":["notes/b.md","notes/deep/c.md"],"truncated":false}`},
+		{"search_files", `{"pattern":"a.txt{,~}"}`, `{"matches":["a.txt"],"truncated":false}`},
 		{"search_files", `{"pattern":"["}`, "error: is no pattern"},
+		{"search_files", `{"pattern":"{a,b"}`, "error: is no pattern"},
+		{"search_files", `{"pattern":"` + strings.Repeat("{a,aa}", 9) + `"}`, "error: too many patterns"},
+		{"search_files", `{"pattern":"**","excludePatterns":["` + strings.Repeat("{a,aa}", 9) + `"]}`, "error: too many patterns"},
+		{"search_files", `{"pattern":"**","excludePatterns":[` + strings.Repeat(`"a",`, 100) + `"a"]}`, "error: 101 patterns are more than 100"},
+		{"directory_tree", `{"excludePatterns":["` + strings.Repeat("x", 1001) + `"]}`, "error: more than 1000"},
 		{"write_file", `{"path":"new.txt","content":"né"}`, `{"bytes":3,"path":"new.txt"}`},
 		{"write_file", `{"path":"new.txt","content":"x"}`, `{"bytes":1,"path":"new.txt"}`},
 		{"write_file", `{"path":"no/such/dir.txt","content":"x"}`, "error: no/such/dir.txt: its directory does not exist: make it with create_directory"},
@@ -95,10 +117,9 @@ func TestTheBuiltInFilesystem(t *testing.T) {
 		{"delete_file", `{"path":"."}`, "error: cannot be deleted"},
 		{"delete_file", `{"path":"out"}`, `{"path":"out"}`},
 	} {
-		r, err := call(t, m, "filesystem", row.tool, row.args)
+		r, err := call(t.Context(), m, row.tool, row.args)
 		if part, wantErr := strings.CutPrefix(row.want, "error: "); wantErr {
-			var e *upstream.ToolError
-			if !errors.As(err, &e) || !strings.Contains(err.Error(), part) {
+			if err == nil || !strings.Contains(err.Error(), part) {
 				t.Errorf("%s %s: got %v, %v, want an error with %q", row.tool, row.args, r, err, part)
 			} else if strings.Contains(err.Error(), dir) {
 				t.Errorf("%s %s: the error tells where the directory is: %v", row.tool, row.args, err)
@@ -107,7 +128,7 @@ func TestTheBuiltInFilesystem(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s %s: %v", row.tool, row.args, err)
-		} else if got := string(r.Value); got != row.want {
+		} else if got := r; got != row.want {
 			t.Errorf("%s %s:\n got  %s\n want %s", row.tool, row.args, got, row.want)
 		}
 	}
@@ -154,17 +175,17 @@ func TestNoPathLeadsOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r, err := call(t, m, "filesystem", tool, string(raw)); err == nil {
-				t.Errorf("%s of %.40q: got %.200s", tool, path, r.Value)
+			if r, err := call(t.Context(), m, tool, string(raw)); err == nil {
+				t.Errorf("%s of %.40q: got %.200s", tool, path, r)
 			} else if strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%s of %.40q tells the secret", tool, path)
 			}
 		}
 	}
 	for _, tool := range []string{"directory_tree", "search_files"} { // links are listed, not followed
-		r, err := call(t, m, "filesystem", tool, map[string]string{"directory_tree": `{}`, "search_files": `{"pattern":"**"}`}[tool])
-		if err != nil || strings.Contains(string(r.Value), "secret") {
-			t.Errorf("%s: got %s, %v", tool, r.Value, err)
+		r, err := call(t.Context(), m, tool, map[string]string{"directory_tree": `{}`, "search_files": `{"pattern":"**"}`}[tool])
+		if err != nil || strings.Contains(r, "secret") {
+			t.Errorf("%s: got %s, %v", tool, r, err)
 		}
 	}
 }
@@ -180,7 +201,7 @@ func TestAPipeCannotBlockAReader(t *testing.T) {
 	for tool, args := range map[string]string{
 		"read_text_file": `{"path":"pipe"}`, "read_media_file": `{"path":"pipe"}`, "edit_file": `{"path":"pipe","edits":[{"oldText":"a","newText":"b"}]}`, "write_file": `{"path":"pipe","content":""}`,
 	} {
-		if _, err := call(t, m, "filesystem", tool, args); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		if _, err := call(t.Context(), m, tool, args); err == nil || !strings.Contains(err.Error(), "no regular file") {
 			t.Errorf("%s: got %v", tool, err)
 		}
 	}
@@ -192,16 +213,16 @@ func TestLargeFilesAndDirectories(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "big"), []byte(big), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call(t, m, "filesystem", "read_text_file", `{"path":"big"}`); err == nil || !strings.Contains(err.Error(), "ask for its head or tail") {
+	if _, err := call(t.Context(), m, "read_text_file", `{"path":"big"}`); err == nil || !strings.Contains(err.Error(), "ask for its head or tail") {
 		t.Errorf("a file that is too long: got %v", err)
 	}
 	for _, args := range []string{`{"path":"big","head":1}`, `{"path":"big","tail":1}`} {
-		r, err := call(t, m, "filesystem", "read_text_file", args)
-		if want := `{"content":"é234567890123456789012345678901\n"}`; err != nil || string(r.Value) != want {
+		r, err := call(t.Context(), m, "read_text_file", args)
+		if want := `{"content":"é234567890123456789012345678901\n"}`; err != nil || r != want {
 			t.Errorf("%s: got %v, %v", args, r, err)
 		}
 	}
-	if _, err := call(t, m, "filesystem", "read_text_file", `{"path":"big","head":1000000}`); err != nil {
+	if _, err := call(t.Context(), m, "read_text_file", `{"path":"big","head":1000000}`); err != nil {
 		t.Errorf("more lines than are read: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "many"), 0o755); err != nil {
@@ -213,41 +234,37 @@ func TestLargeFilesAndDirectories(t *testing.T) {
 		}
 	}
 	for _, tool := range []string{"list_directory", "directory_tree"} {
-		r, err := call(t, m, "filesystem", tool, `{"path":"many"}`)
-		if err != nil || !strings.HasSuffix(string(r.Value), `"truncated":true}`) || strings.Count(string(r.Value), `"name"`) != 10000 {
+		r, err := call(t.Context(), m, tool, `{"path":"many"}`)
+		if err != nil || !strings.HasSuffix(r, `"truncated":true}`) || strings.Count(r, `"name"`) != 10000 {
 			t.Errorf("%s of many: %v", tool, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Call(ctx, "filesystem", "search_files", json.RawMessage(`{"pattern":"**"}`), upstream.CallOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := call(ctx, m, "search_files", `{"pattern":"**"}`); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled search: got %v", err)
 	}
 }
 
+// mustJSON is v as the answer of a tool has it.
 func mustJSON(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		panic(err)
 	}
-	return b
+	return bytes.TrimSpace(b.Bytes())
 }
 
-func TestMediaFilesAreHandles(t *testing.T) {
+func TestMediaFilesAreBlocks(t *testing.T) {
 	_, m := granted(t)
-	r, err := call(t, m, "filesystem", "read_media_file", `{"path":"pic.png"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id, block := range r.Blocks {
-		if got, want := strings.ReplaceAll(string(r.Value), id, "ID"), `{"$block":"ID","bytes":8,"mimeType":"image/png","type":"image"}`; got != want {
-			t.Errorf("got %s, want %s", got, want)
+	for path, want := range map[string]string{
+		"pic.png": `{"data":"iVBORw0KGgo=","mimeType":"image/png","type":"image"}`,
+		"bytes":   `{"resource":{"blob":"//4A","mimeType":"application/octet-stream","uri":"file:///bytes"},"type":"resource"}`,
+	} {
+		if got, err := call(t.Context(), m, "read_media_file", `{"path":"`+path+`"}`); err != nil || got != want {
+			t.Errorf("%s: got %s, %v, want %s", path, got, err, want)
 		}
-		if !strings.Contains(string(block), `"data":"iVBORw0KGgo="`) {
-			t.Errorf("the block: %s", block)
-		}
-	}
-	if len(r.Blocks) != 1 {
-		t.Errorf("%d blocks", len(r.Blocks))
 	}
 }
