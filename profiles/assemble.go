@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // assemble makes the profiles that calls are decided by, out of all files so far.
@@ -11,7 +13,7 @@ import (
 func (b *builder) assemble() {
 	c := b.config
 	c.parts = append(slices.Clip(b.before), &fileRules{
-		FileInfo: c.Files[len(c.Files)-1], src: b.t.src, written: b.written, order: b.order,
+		FileInfo: c.Files[len(c.Files)-1], src: b.src, written: b.written, order: b.order,
 		defaultProfile: b.defaultName, floor: b.floorName, limits: b.fileLimits, expose: b.exposed,
 		overlays: b.writtenOverlays, variables: b.variables,
 	})
@@ -175,10 +177,10 @@ func (b *builder) shadowProfiles() {
 	c := b.config
 	for _, p := range c.parts {
 		for name, w := range p.written {
-			if w.shadow == nil || p.Standing == Untrusted || c.profiles[w.shadow.text] == nil {
+			if w.shadow.Kind() == strictjson.Missing || p.Standing == Untrusted || c.profiles[w.shadow.Text()] == nil {
 				continue
 			}
-			beside := *c.profiles[w.shadow.text]
+			beside := *c.profiles[w.shadow.Text()]
 			beside.shadow = nil // it is tried, not its own shadow
 			c.profiles[name].shadow = &beside
 		}

@@ -110,11 +110,11 @@ func compiledSchema(t *testing.T) *jsonschema.Resolved {
 // instance is a file as a JSON Schema validator gets it.
 func instance(t *testing.T, content string) any {
 	t.Helper()
-	tree, bad := parseFile(content)
+	root, bad := parseFile(content)
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	return decoded(t, string(tree.source(&tree.nodes[0])))
+	return decoded(t, root.Compact())
 }
 
 func TestSchemaRefusesWhatItCanSee(t *testing.T) {

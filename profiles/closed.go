@@ -1,13 +1,15 @@
 package profiles
 
+import "github.com/codemode-project/codemode/internal/strictjson"
+
 // others judges `"others": "none"`: it is no if the call carries anything that no pointer
 // of the rule leads to.
-func (r *rule) others(args *tree) outcome {
+func (r *rule) others(args *arguments) outcome {
 	paths := make([][]step, len(r.when))
 	for i := range r.when {
 		paths[i] = r.when[i].steps
 	}
-	if covered(args, &args.nodes[0], paths) {
+	if covered(args.root, paths) {
 		return outcome{result: yes}
 	}
 	return outcome{no, "carries arguments that the rule does not name"}
@@ -15,25 +17,25 @@ func (r *rule) others(args *tree) outcome {
 
 // covered reports whether every value inside n lies on or below one of the paths, which
 // start at n.
-func covered(t *tree, n *node, paths [][]step) bool {
+func covered(n strictjson.Value, paths [][]step) bool {
 	for _, p := range paths {
 		if len(p) == 0 {
 			return true
 		}
 	}
-	if n.kind != kindObject && n.kind != kindArray {
+	if n.Kind() != strictjson.Object && n.Kind() != strictjson.Array {
 		return false // a plain value where the rule expects more inside
 	}
 	i := 0
-	for child := range t.children(n) {
+	for child := range children(n) {
 		var below [][]step
 		for _, p := range paths {
-			if n.kind == kindObject && !p[0].any && p[0].key == child.key ||
-				n.kind == kindArray && (p[0].any || p[0].index == i) {
+			if n.Kind() == strictjson.Object && !p[0].any && p[0].key == child.Key() ||
+				n.Kind() == strictjson.Array && (p[0].any || p[0].index == i) {
 				below = append(below, p[1:])
 			}
 		}
-		if len(below) == 0 || !covered(t, child, below) {
+		if len(below) == 0 || !covered(child, below) {
 			return false
 		}
 		i++

@@ -1,6 +1,10 @@
 package profiles
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
 
 // A result is how a rule or a condition comes out. Unknown is a result of its own: what
 // cannot be judged must not allow anything, and must not slip past a rule that denies.
@@ -51,21 +55,27 @@ type step struct {
 	index  int  // the token as an array index, -1 if it is none
 }
 
-// A value is what an operator looks at. Node is nil where the pointer leads nowhere.
+// arguments are those of a call, taken apart.
+type arguments struct {
+	root   strictjson.Value
+	folded map[strictjson.Value]string // of long texts, see [value.folded]
+}
+
+// A value is what an operator looks at. Node is missing where the pointer leads nowhere.
 //
 // Wide is set where a rule should rather match too much than too little: in deny and ask
 // rules, and inside "not" in allow rules.
 type value struct {
-	t    *tree
-	node *node
+	args *arguments
+	node strictjson.Value
 	wide bool
 }
 
 // eval judges the condition for the arguments of a call. Where a pointer stands for many
 // elements, a deny or ask rule (wide) holds if any of them satisfies the test, an allow
 // rule only if there are some and all do.
-func (c *condition) eval(args *tree, wide bool) outcome {
-	return c.walk(value{args, &args.nodes[0], wide}, c.steps)
+func (c *condition) eval(args *arguments, wide bool) outcome {
+	return c.walk(value{args, args.root, wide}, c.steps)
 }
 
 func (c *condition) walk(v value, steps []step) outcome {
@@ -73,15 +83,15 @@ func (c *condition) walk(v value, steps []step) outcome {
 		return c.test.eval(v)
 	}
 	s := &steps[0]
-	switch v.node.kind {
-	case kindNull: // as if it were not there, which is how upstreams take it
+	switch v.node.Kind() {
+	case strictjson.Null: // as if it were not there, which is how upstreams take it
 		return c.missing(v)
-	case kindArray:
+	case strictjson.Array:
 		if s.any {
 			return c.each(v, steps[1:])
 		}
 		return c.element(v, steps)
-	case kindObject:
+	case strictjson.Object:
 		if s.any {
 			return outcome{unknown, "is an object where an array is expected"}
 		}
@@ -92,17 +102,17 @@ func (c *condition) walk(v value, steps []step) outcome {
 }
 
 func (c *condition) missing(v value) outcome {
-	v.node = nil
+	v.node = strictjson.Value{}
 	return c.test.eval(v)
 }
 
 func (c *condition) each(v value, rest []step) outcome {
-	if v.node.count == 0 {
+	if v.node.Len() == 0 {
 		return outcome{no, "has no elements"}
 	}
 	all, any := outcome{result: yes}, outcome{result: no}
-	for child := range v.t.children(v.node) {
-		o := c.walk(value{v.t, child, v.wide}, rest)
+	for child := range children(v.node) {
+		o := c.walk(value{v.args, child, v.wide}, rest)
 		all, any = and(all, o), or(any, o)
 	}
 	if v.wide {
@@ -116,9 +126,9 @@ func (c *condition) element(v value, steps []step) outcome {
 		return outcome{unknown, "is an array where an object is expected"}
 	}
 	i := 0
-	for child := range v.t.children(v.node) {
+	for child := range children(v.node) {
 		if i == steps[0].index {
-			return c.walk(value{v.t, child, v.wide}, steps[1:])
+			return c.walk(value{v.args, child, v.wide}, steps[1:])
 		}
 		i++
 	}
@@ -131,29 +141,29 @@ func (c *condition) element(v value, steps []step) outcome {
 // narrowly.
 func (c *condition) member(v value, steps []step) outcome {
 	s := &steps[0]
-	var exact *node
+	var exact strictjson.Value
 	alike := outcome{result: no}
 	lookalikes := false
-	for child := range v.t.children(v.node) {
+	for child := range children(v.node) {
 		switch {
-		case child.key == s.key:
+		case child.Key() == s.key:
 			exact = child
-		case looksLike(child.key, s):
+		case looksLike(child.Key(), s):
 			lookalikes = true
 			if v.wide {
-				alike = or(alike, c.walk(value{v.t, child, true}, steps[1:]))
+				alike = or(alike, c.walk(value{v.args, child, true}, steps[1:]))
 			}
 		}
 	}
 	switch {
 	case lookalikes && !v.wide:
 		return outcome{unknown, "has a look-alike among the arguments"}
-	case lookalikes && exact == nil:
+	case lookalikes && exact.Kind() == strictjson.Missing:
 		return or(alike, outcome{unknown, "has only a look-alike among the arguments"})
-	case exact == nil:
+	case exact.Kind() == strictjson.Missing:
 		return c.missing(v)
 	default:
-		return or(c.walk(value{v.t, exact, v.wide}, steps[1:]), alike)
+		return or(c.walk(value{v.args, exact, v.wide}, steps[1:]), alike)
 	}
 }
 
@@ -201,7 +211,7 @@ func (x *test) eval(v value) outcome {
 	for _, op := range x.operators {
 		var o outcome
 		switch {
-		case v.node != nil || op.judgesAbsence(x.decided):
+		case v.node.Kind() != strictjson.Missing || op.judgesAbsence(x.decided):
 			o = op.eval(v)
 		case x.decided:
 			o = outcome{x.ifMissing, "is missing"}

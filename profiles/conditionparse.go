@@ -3,23 +3,25 @@ package profiles
 import (
 	"fmt"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // conditions reads "when".
-func (b *builder) conditions(n *node) []condition {
-	if n.kind != kindObject {
-		b.wrong(n, `write {"/argument": {"eq": "value"}}`, `"when" must be an object, this is %s`, n.kind)
+func (b *builder) conditions(n strictjson.Value) []condition {
+	if n.Kind() != strictjson.Object {
+		b.wrong(n, `write {"/argument": {"eq": "value"}}`, `"when" must be an object, this is %s`, n.Kind())
 		return nil
 	}
-	if n.count == 0 {
+	if n.Len() == 0 {
 		b.wrong(n, "remove it: without \"when\" a rule holds for all arguments", `"when" must not be empty`)
 	}
 	b.unique(n)
 	var conditions []condition
-	for child := range b.t.children(n) {
-		c := condition{pointer: child.key, steps: b.pointer(child.key, int(child.keyStart), int(child.keyEnd))}
-		c.text = shortened(string(b.t.source(child)))
-		if c.test = b.test(child, child.key); c.test != nil {
+	for child := range children(n) {
+		c := condition{pointer: child.Key(), steps: b.pointer(child.Key(), child.KeyOffset(), child.KeyEnd())}
+		c.text = shortened(child.Compact())
+		if c.test = b.test(child, child.Key()); c.test != nil {
 			conditions = append(conditions, c)
 		}
 	}
@@ -58,14 +60,14 @@ func (b *builder) pointer(text string, start, end int) []step {
 }
 
 // test reads a condition object. The result is nil if nothing of it can be used.
-func (b *builder) test(n *node, what string) *test {
-	if n.kind != kindObject {
-		b.wrong(n, fmt.Sprintf(`write {"eq": %s}`, shortened(string(b.t.source(n)))), "a condition must be an object, this is %s", n.kind)
+func (b *builder) test(n strictjson.Value, what string) *test {
+	if n.Kind() != strictjson.Object {
+		b.wrong(n, fmt.Sprintf(`write {"eq": %s}`, shortened(n.Compact())), "a condition must be an object, this is %s", n.Kind())
 		return nil
 	}
 	x := &test{}
 	missing := false
-	fields := []field{{"ifMissing", func(n *node) {
+	fields := []field{{"ifMissing", func(n strictjson.Value) {
 		missing = true
 		word, ok := b.word(n, `"ifMissing"`, "unknown", "match", "noMatch")
 		x.decided = ok

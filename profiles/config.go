@@ -144,17 +144,17 @@ func Parse(file string, data []byte) (*Config, error) {
 // read makes a tree of a file; what is no JSON at all is a problem.
 func read(file string, data []byte) (*reader, error) {
 	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
-	r := &reader{file: file, t: tree{src: src}}
+	r := &reader{file: file, src: src}
 	if hint := encodingHint(data); hint != "" {
 		r.report(0, 0, hint, "the file is not text in UTF-8")
 		return nil, r.problems
 	}
-	t, bad := parseFile(src)
+	root, bad := parseFile(src)
 	if bad != nil {
-		r.report(bad.at, bad.at+bad.length, bad.hint, "%s", bad.message)
+		r.report(bad.Offset, bad.Offset+max(bad.Length, 1), bad.Hint, "%s", bad.Message)
 		return nil, r.problems
 	}
-	r.t = t
+	r.root = root
 	return r, nil
 }
 
@@ -163,7 +163,7 @@ func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 	file, data := s.File, s.Data
 	var r *reader
 	if s.Standing == Environment {
-		r = &reader{file: file, t: tree{src: string(data)}}
+		r = &reader{file: file, src: string(data)}
 	} else {
 		var problems error
 		if r, problems = read(file, data); problems != nil {

@@ -183,16 +183,6 @@ func TestLoadWithAnotherContent(t *testing.T) {
 }
 
 func TestSmallParts(t *testing.T) {
-	for text, want := range map[string]rune{`\u0041`: 'A', `\u00aF`: 0xaf, `\u0F90`: 0xf90, `\uABCDE`: 0xabcd, `\u1f60d`: 0x1f60} {
-		if got, ok := hexEscape(text); !ok || got != want {
-			t.Errorf("%s: got %x", text, got)
-		}
-	}
-	for _, text := range []string{``, `\u004`, `xu0041`, `\x0041`} {
-		if _, ok := hexEscape(text); ok {
-			t.Errorf("%q is an escape", text)
-		}
-	}
 	for name, want := range map[string]string{"Ł": "_", "a-b": "a_b", "ǁa": "_a", "plain_9": "plain_9"} {
 		if got := call.Part(name); got != want {
 			t.Errorf("%q: got %q", name, got)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -100,11 +101,12 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 	if err != nil {
 		return nil, err
 	}
-	t, bad := parseFile(strings.TrimPrefix(src, "\ufeff"))
+	text := strings.TrimPrefix(src, "\ufeff")
+	root, bad := parseFile(text)
 	if bad != nil {
-		return nil, errors.New(bad.message)
+		return nil, errors.New(bad.Message)
 	}
-	mark := len(src) - len(t.src)
+	mark := len(src) - len(text)
 	var all []replacement
 	for _, r := range rules {
 		if r.pos.File != file {
@@ -119,19 +121,19 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 			to = visible.JSON(string(ids))
 		}
 		found := false
-		n := &t.nodes[0]
+		n := root
 		for _, key := range []string{"evaluation", "profiles", r.profile, asklist.String()} {
-			if n != nil {
-				n = t.member(n, key)
+			if n.Kind() != strictjson.Missing {
+				n = member(n, key)
 			}
 		}
-		if n == nil {
+		if n.Kind() == strictjson.Missing {
 			return nil, fmt.Errorf("the rule %q at %s was not found in the file", r.label(), r.pos)
 		}
-		for child := range t.children(n) {
-			if string(t.source(child)) == r.text {
+		for child := range children(n) {
+			if child.Compact() == r.text {
 				found = true
-				start, end := mark+int(child.start), mark+int(child.end)
+				start, end := mark+child.Offset(), mark+child.End()
 				all = append(all, replacement{start, end, unlessAllowed(r.text, to)})
 			}
 		}
@@ -149,9 +151,9 @@ func unlessAllowed(rule, to string) string {
 	if !ok {
 		return `{"tool":` + rule + `,"unlessAllowed":` + to + `}`
 	}
-	if t, bad := parseFile(rule); bad == nil {
-		if had := t.member(&t.nodes[0], "unlessAllowed"); had != nil {
-			return rule[:had.start] + to + rule[had.end:]
+	if root, bad := parseFile(rule); bad == nil {
+		if had := member(root, "unlessAllowed"); had.Kind() != strictjson.Missing {
+			return rule[:had.Offset()] + to + rule[had.End():]
 		}
 	}
 	return `{"unlessAllowed":` + to + `,` + strings.TrimSpace(body)

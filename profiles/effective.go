@@ -20,9 +20,9 @@ func (b *builder) ancestors(w *written) {
 		if !b.known(n, `"extends"`) {
 			continue
 		}
-		parent := b.find(n.text)
+		parent := b.find(n.Text())
 		if parent.state == inProgress {
-			b.wrong(n, "remove one of the steps", "the profile %q extends itself, by way of %q", w.name, n.text)
+			b.wrong(n, "remove one of the steps", "the profile %q extends itself, by way of %q", w.name, n.Text())
 			continue
 		}
 		b.ancestors(parent)

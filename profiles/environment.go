@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
@@ -100,23 +101,23 @@ func meantVariable(name string) string {
 
 // variable reads the value of one variable as a part of a profile. The places of problems and rules are in that value.
 func (b *builder) variable() {
-	value := b.t.src
+	value := b.src
 	w := &written{name: EnvironmentProfile, pos: b.place(0), source: []byte(b.file + "=" + value + "\n")}
 	b.variables = w
 	lines := func(l list) {
 		w.has[l] = true
-		for _, n := range words(value) {
-			if strings.ContainsAny(n.text, "\"'`") { // no tool has such a name: the rule would be about nothing, silently
+		for _, n := range b.patterns(value) {
+			if strings.ContainsAny(n.Text(), "\"'`") { // no tool has such a name: the rule would be about nothing, silently
 				b.wrong(n, "write the patterns without quotes and brackets, with commas between them: github__get_*, files__*",
 					"a quotation mark in a pattern of %s", b.file)
 				continue
 			}
-			r := &rule{list: l, pos: b.place(int(n.start)), profile: w.name, text: strconv.Quote(n.text)}
+			r := &rule{list: l, pos: b.place(b.placed[n].start), profile: w.name, text: strconv.Quote(n.Text())}
 			b.pattern(n, r)
 			w.lists[l] = append(w.lists[l], r)
 		}
 	}
-	n := whole(value)
+	n := b.trimmed(value)
 	switch meant := meantVariable(b.file); {
 	case meant != "":
 		b.wrong(n, fmt.Sprintf("did you mean %s? if it is another program's, give it another name", meant),
@@ -125,7 +126,7 @@ func (b *builder) variable() {
 	case !utf8.ValidString(value):
 		b.wrong(n, "", "%s is not text in UTF-8", b.file)
 		return
-	case strings.Trim(n.text, ", \t\r\n") == "":
+	case strings.Trim(n.Text(), ", \t\r\n") == "":
 		hint := "unset it, or say what it should be"
 		if b.file == allowlistVariable {
 			hint = "unset it, or name tools; CODEMODE_UNMATCHED=deny denies every tool that no list names"
@@ -147,20 +148,20 @@ func (b *builder) variable() {
 	}
 }
 
-// whole is the value of a variable without the blanks around it.
-func whole(value string) *node {
+// trimmed is the value of a variable without the blanks around it.
+func (b *builder) trimmed(value string) strictjson.Value {
 	text := strings.TrimSpace(value)
 	start := strings.Index(value, text)
-	return &node{kind: kindString, text: text, start: int32(start), end: int32(start + len(text))}
+	return b.textAt(text, start)
 }
 
-// words takes a list of patterns apart.
-func words(value string) []*node {
-	var all []*node
+// patterns takes a list of patterns apart.
+func (b *builder) patterns(value string) []strictjson.Value {
+	var all []strictjson.Value
 	braces, class, from := 0, false, -1
 	end := func(at int) {
 		if from >= 0 {
-			all = append(all, &node{kind: kindString, text: value[from:at], start: int32(from), end: int32(at)})
+			all = append(all, b.textAt(value[from:at], from))
 		}
 		from = -1
 	}

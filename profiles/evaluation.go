@@ -6,34 +6,35 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-func (b *builder) evaluation(n *node) {
+func (b *builder) evaluation(n strictjson.Value) {
 	b.object(n, `"evaluation"`, []field{
-		{"defaultProfile", func(n *node) {
+		{"defaultProfile", func(n strictjson.Value) {
 			b.defaultName, b.defaultAt = b.profileNamed(n, `"defaultProfile"`)
 			if b.standing == Untrusted {
 				b.inVain(n, `"defaultProfile"`)
-				b.defaultAt = nil
+				b.defaultAt = strictjson.Value{}
 			}
 		}},
-		{"floor", func(n *node) {
+		{"floor", func(n strictjson.Value) {
 			if b.project() {
 				b.wrongKey(n, "a floor belongs in your own file or the managed one", "a project file cannot name the floor")
 				return
 			}
 			b.floorName, b.floorAt = b.profileNamed(n, `"floor"`)
 		}},
-		{"expose", func(n *node) { b.exposeAt = n }},
-		{"requirePreflight", func(n *node) { b.config.RequirePreflight, _ = b.boolean(n, `"requirePreflight"`) }},
-		{"preflightLifetime", func(n *node) {
+		{"expose", func(n strictjson.Value) { b.exposeAt = n }},
+		{"requirePreflight", func(n strictjson.Value) { b.config.RequirePreflight, _ = b.boolean(n, `"requirePreflight"`) }},
+		{"preflightLifetime", func(n strictjson.Value) {
 			d := b.lifetime(n, `"preflightLifetime"`)
 			if d <= UsualPreflightLifetime || !b.stranger(n) { // else it would be longer than when nobody says anything
 				b.config.PreflightLifetime = d
 			}
 		}},
-		{"adminURL", func(n *node) {
+		{"adminURL", func(n strictjson.Value) {
 			if address := b.webAddress(n, `"adminURL"`); !b.outOfPlace(n, b.base != nil && b.base.AdminURL != "") {
 				b.config.AdminURL = address
 			}
@@ -43,10 +44,10 @@ func (b *builder) evaluation(n *node) {
 	})
 }
 
-func (b *builder) profileNamed(n *node, what string) (string, *node) {
+func (b *builder) profileNamed(n strictjson.Value, what string) (string, strictjson.Value) {
 	name, ok := b.text(n, what)
 	if !ok {
-		return "", nil
+		return "", strictjson.Value{}
 	}
 	return name, n
 }
@@ -54,62 +55,62 @@ func (b *builder) profileNamed(n *node, what string) (string, *node) {
 // maxProfileName is the longest name that still makes a tool name clients accept.
 const maxProfileName = 32
 
-func (b *builder) profiles(n *node) {
-	if n.kind != kindObject {
-		b.wrong(n, `write {"name": {"allowlist": [...]}}`, `"profiles" must be an object, this is %s`, n.kind)
+func (b *builder) profiles(n strictjson.Value) {
+	if n.Kind() != strictjson.Object {
+		b.wrong(n, `write {"name": {"allowlist": [...]}}`, `"profiles" must be an object, this is %s`, n.Kind())
 		return
 	}
 	b.unique(n)
-	for child := range b.t.children(n) {
+	for child := range children(n) {
 		b.profileName(child)
 		w := b.profile(child)
-		if b.written[child.key] == nil {
-			b.written[child.key] = w
+		if b.written[child.Key()] == nil {
+			b.written[child.Key()] = w
 			b.order = append(b.order, w)
-			if b.standing == Untrusted && !b.elsewhere(child.key) {
-				b.inVain(child, fmt.Sprintf("the profile %q, which is in no other file,", child.key))
+			if b.standing == Untrusted && !b.elsewhere(child.Key()) {
+				b.inVain(child, fmt.Sprintf("the profile %q, which is in no other file,", child.Key()))
 			}
 		}
 	}
 }
 
-func (b *builder) profileName(n *node) {
+func (b *builder) profileName(n strictjson.Value) {
 	const grammar = "letters, digits and underscores, at most 32 characters"
-	bad := strings.IndexFunc(n.key, func(r rune) bool {
+	bad := strings.IndexFunc(n.Key(), func(r rune) bool {
 		return !(r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
 	})
 	switch {
-	case n.key == "":
+	case n.Key() == "":
 		b.wrongKey(n, grammar, "a profile without a name")
 	case bad >= 0:
 		hint := grammar
-		if better := strings.Trim(call.Part(n.key), "_"); better != "" && len(better) <= maxProfileName {
+		if better := strings.Trim(call.Part(n.Key()), "_"); better != "" && len(better) <= maxProfileName {
 			hint = fmt.Sprintf("%s: for example %q", grammar, better)
 		}
-		b.wrongKey(n, hint, "%q cannot be the name of a profile", n.key)
-	case len(n.key) > maxProfileName:
-		b.wrongKey(n, grammar, "the profile name %q is too long", n.key)
+		b.wrongKey(n, hint, "%q cannot be the name of a profile", n.Key())
+	case len(n.Key()) > maxProfileName:
+		b.wrongKey(n, grammar, "the profile name %q is too long", n.Key())
 	}
 }
 
 // known reports a name that no profile has.
-func (b *builder) known(n *node, what string) bool {
-	if b.find(n.text) != nil {
+func (b *builder) known(n strictjson.Value, what string) bool {
+	if b.find(n.Text()) != nil {
 		return true
 	}
 	names := b.profileNames()
 	hint := "there are no profiles"
-	if near := typos.Nearest(n.text, names); near != "" {
+	if near := typos.Nearest(n.Text(), names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	} else if len(names) > 0 {
 		hint = "there are " + quotedList(names, "and")
 	}
-	b.wrong(n, hint, "%s names the profile %q, which does not exist", what, n.text)
+	b.wrong(n, hint, "%s names the profile %q, which does not exist", what, n.Text())
 	return false
 }
 
 // expose checks the entries of "expose": names of profiles, and names of our MCP tools.
-func (b *builder) expose(n *node) {
+func (b *builder) expose(n strictjson.Value) {
 	tools := append([]string{baseTool, scriptTool}, helperTools...)
 	for _, name := range b.profileNames() {
 		tools = append(tools, name, toolPrefix+name)
@@ -120,23 +121,23 @@ func (b *builder) expose(n *node) {
 
 // finish puts together what needs the whole file.
 func (b *builder) finish() {
-	if b.defaultAt != nil {
+	if b.defaultAt.Kind() != strictjson.Missing {
 		b.known(b.defaultAt, `"defaultProfile"`)
 	}
-	if b.floorAt != nil {
+	if b.floorAt.Kind() != strictjson.Missing {
 		b.known(b.floorAt, `"floor"`)
 	}
-	if b.exposeAt != nil {
+	if b.exposeAt.Kind() != strictjson.Missing {
 		b.expose(b.exposeAt)
 	}
 	b.finishScripts()
 	for _, o := range b.writtenOverlays {
-		if o.named != nil {
+		if o.named.Kind() != strictjson.Missing {
 			b.known(o.named, `"profile"`)
 		}
 	}
 	for _, w := range b.order {
-		if w.shadow != nil && b.known(w.shadow, `"shadow"`) && w.shadow.text == w.name {
+		if w.shadow.Kind() != strictjson.Missing && b.known(w.shadow, `"shadow"`) && w.shadow.Text() == w.name {
 			b.wrong(w.shadow, "name the profile that is to take its place", "the profile %q is its own shadow", w.name)
 		}
 		b.ancestors(w)

@@ -1,12 +1,16 @@
 package profiles
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
 
 // examples checks a rule against the calls its author had in mind. A rule that could not be
 // read in full is not tried: it would fail for that, and that has been reported.
-func (b *builder) examples(n *node, r *rule, readable bool) {
+func (b *builder) examples(n strictjson.Value, r *rule, readable bool) {
 	list := func(name string, want func(result) bool) field {
-		return field{name, func(n *node) {
+		return field{name, func(n strictjson.Value) {
 			for child := range b.elements(n, fmt.Sprintf("%q", name), false) {
 				if args := b.example(child); args != nil && readable {
 					b.tryExample(child, args, r, name, want)
@@ -23,20 +27,20 @@ func (b *builder) examples(n *node, r *rule, readable bool) {
 	})
 }
 
-func (b *builder) example(n *node) *tree {
-	if n.kind != kindObject {
-		b.wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.kind)
+func (b *builder) example(n strictjson.Value) *arguments {
+	if n.Kind() != strictjson.Object {
+		b.wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.Kind())
 		return nil
 	}
-	args, bad := parseArguments(string(b.t.source(n)))
+	root, bad := parseArguments(n.Compact())
 	if bad != nil {
 		b.uniqueBelow(n)
 		return nil
 	}
-	return &args
+	return &arguments{root: root}
 }
 
-func (b *builder) tryExample(n *node, args *tree, r *rule, name string, want func(result) bool) {
+func (b *builder) tryExample(n strictjson.Value, args *arguments, r *rule, name string, want func(result) bool) {
 	all := outcome{result: yes}
 	for i := range r.when {
 		o := r.when[i].eval(args, r.list != allowlist)
@@ -57,5 +61,5 @@ func (b *builder) tryExample(n *node, args *tree, r *rule, name string, want fun
 	if name == "noMatch" {
 		verb = "matches"
 	}
-	b.wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, shortened(args.src))
+	b.wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, shortened(args.root.Source()))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A builder reads one configuration file into a Config.
@@ -26,10 +27,10 @@ type builder struct {
 	defaultName, floorName       string
 	exposed                      []string
 	fileLimits                   Limits
-	defaultAt, floorAt, exposeAt *node
-	scriptProfiles               []*node // where scripts name one
-	scriptsWithout               []*node
-	namedProfiles                []*node // where tokens name one
+	defaultAt, floorAt, exposeAt strictjson.Value
+	scriptProfiles               []strictjson.Value // where scripts name one
+	scriptsWithout               []strictjson.Value
+	namedProfiles                []strictjson.Value // where tokens name one
 	writtenOverlays              []writtenOverlay
 
 	// What the profiles of all files have in common, once they are put together.
@@ -43,12 +44,14 @@ type builder struct {
 
 // read reads a file as far as its standing goes.
 func (b *builder) read() {
-	root := b.root()
+	root := b.root
 	if b.standing == Narrowing {
 		b.object(root, "an overlay file", []field{
 			{"overlays", b.overlays},
-			{"evaluation", func(n *node) { b.object(n, `"evaluation" in an overlay file`, []field{{"overlays", b.overlays}}) }},
-			{"$schema", func(n *node) { b.text(n, "$schema") }},
+			{"evaluation", func(n strictjson.Value) {
+				b.object(n, `"evaluation" in an overlay file`, []field{{"overlays", b.overlays}})
+			}},
+			{"$schema", func(n strictjson.Value) { b.text(n, "$schema") }},
 		})
 		b.finish()
 		return
@@ -58,10 +61,10 @@ func (b *builder) read() {
 		b.finish()
 		return
 	}
-	var serversAt *node
-	servers := func(n *node) {
-		if serversAt != nil && serversAt.key != n.key {
-			b.wrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.key), "both \"mcpServers\" and \"servers\"")
+	var serversAt strictjson.Value
+	servers := func(n strictjson.Value) {
+		if serversAt.Kind() != strictjson.Missing && serversAt.Key() != n.Key() {
+			b.wrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.Key()), "both \"mcpServers\" and \"servers\"")
 		}
 		serversAt = n
 		b.servers(n)
@@ -72,41 +75,41 @@ func (b *builder) read() {
 		{"evaluation", b.evaluation},
 		{"builtin", b.builtin},
 		{"scripts", b.scripts},
-		{"limits", func(n *node) { b.fileLimits = b.limits(n, "limits") }},
-		{"outputValidation", func(n *node) { b.validateOutputs(n, b.validation(n)) }},
-		{"store", func(n *node) { b.process(n, &b.config.Store, b.store) }},
+		{"limits", func(n strictjson.Value) { b.fileLimits = b.limits(n, "limits") }},
+		{"outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }},
+		{"store", func(n strictjson.Value) { b.process(n, &b.config.Store, b.store) }},
 		{"capacity", b.capacity},
-		{"http", func(n *node) { b.process(n, &b.config.HTTP, b.http) }},
-		{"console", func(n *node) { b.process(n, &b.config.Console, b.console) }},
-		{"responder", func(n *node) { b.process(n, &b.config.Responder, b.responder) }},
-		{"inputs", func(n *node) {
-			b.doubt(b.place(int(n.keyStart)), len(n.key), "", `"inputs" is read by other programs; nobody is asked for them here`)
+		{"http", func(n strictjson.Value) { b.process(n, &b.config.HTTP, b.http) }},
+		{"console", func(n strictjson.Value) { b.process(n, &b.config.Console, b.console) }},
+		{"responder", func(n strictjson.Value) { b.process(n, &b.config.Responder, b.responder) }},
+		{"inputs", func(n strictjson.Value) {
+			b.doubt(b.place(n.KeyOffset()), len(n.Key()), "", `"inputs" is read by other programs; nobody is asked for them here`)
 		}},
-		{"$schema", func(n *node) { b.text(n, "$schema") }},
+		{"$schema", func(n strictjson.Value) { b.text(n, "$schema") }},
 	})
 	b.finish()
 }
 
 // isBareMap recognises a file that is nothing but servers, as some clients keep it.
-func (b *builder) isBareMap(root *node) bool {
+func (b *builder) isBareMap(root strictjson.Value) bool {
 	named := false
-	for child := range b.t.children(root) {
-		if slices.Contains([]string{"mcpServers", "servers", "evaluation"}, child.key) {
+	for child := range children(root) {
+		if slices.Contains([]string{"mcpServers", "servers", "evaluation"}, child.Key()) {
 			return false // a server or profile in there may have one of the names below
 		}
 		server := slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool {
-			return b.t.member(child, key) != nil
+			return member(child, key).Kind() != strictjson.Missing
 		})
 		if !server {
 			return false
 		}
-		named = named || !slices.Contains([]string{"store", "http", "console", "responder"}, child.key)
+		named = named || !slices.Contains([]string{"store", "http", "console", "responder"}, child.Key())
 	}
 	return named
 }
 
 // setting keeps what a file says about the process as a whole.
-func (b *builder) setting(n *node, to *json.RawMessage, value []byte) {
+func (b *builder) setting(n strictjson.Value, to *json.RawMessage, value []byte) {
 	if !b.outOfPlace(n, *to != nil && b.base != nil) {
 		*to = value
 	}
@@ -114,26 +117,26 @@ func (b *builder) setting(n *node, to *json.RawMessage, value []byte) {
 
 // outOfPlace notes what has no effect where it stands: a project's file has no say in what
 // concerns the process as a whole, and what an earlier file settled stays.
-func (b *builder) outOfPlace(n *node, settled bool) bool {
+func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 	switch {
 	case b.project():
-		b.inVain(n, fmt.Sprintf("%q", n.key))
+		b.inVain(n, fmt.Sprintf("%q", n.Key()))
 		return true
 	case settled:
-		b.doubt(b.place(int(n.keyStart)), len(n.key)+2, "remove it", "%q has no effect: the %s says it already", n.key, b.before[0].Standing)
+		b.doubt(b.place(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(), b.before[0].Standing)
 		return true
 	}
 	return false
 }
 
 // capacity reads what the process has for all principals together.
-func (b *builder) capacity(n *node) {
+func (b *builder) capacity(n strictjson.Value) {
 	var c Capacity
 	count := func(name string, to *int) field {
-		return field{name, func(n *node) { *to = int(b.whole(n, fmt.Sprintf("%q", name), leastCount)) }}
+		return field{name, func(n strictjson.Value) { *to = int(b.whole(n, fmt.Sprintf("%q", name), leastCount)) }}
 	}
 	bytes := func(name string, to *int64) field {
-		return field{name, func(n *node) {
+		return field{name, func(n strictjson.Value) {
 			if *to = b.sizeUpTo(n, fmt.Sprintf("%q", name), maxCapacity); *to > 0 && *to < leastCapacity {
 				b.wrong(n, "", "%q must be at least 1MiB", name)
 			}
@@ -155,19 +158,19 @@ const (
 	maxCapacity   = 1 << 40
 )
 
-func (b *builder) servers(n *node) {
-	if n.kind != kindObject {
-		b.wrong(n, `write {"name": {"command": "..."}}`, "the servers must be an object, this is %s", n.kind)
+func (b *builder) servers(n strictjson.Value) {
+	if n.Kind() != strictjson.Object {
+		b.wrong(n, `write {"name": {"command": "..."}}`, "the servers must be an object, this is %s", n.Kind())
 		return
 	}
 	b.unique(n)
-	names := map[string]*node{} // by what programs call them
-	for child := range b.t.children(n) {
-		name := call.Part(child.key)
+	names := map[string]strictjson.Value{} // by what programs call them
+	for child := range children(n) {
+		name := call.Part(child.Key())
 		b.serverName(child, name)
 		b.serverTaken(child, name)
-		if other := names[name]; other != nil && other.key != child.key {
-			b.wrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name), "the servers %q and %q have names that become equal", other.key, child.key)
+		if other := names[name]; other.Kind() != strictjson.Missing && other.Key() != child.Key() {
+			b.wrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name), "the servers %q and %q have names that become equal", other.Key(), child.Key())
 		}
 		names[name] = child
 		b.server(child)
@@ -176,7 +179,7 @@ func (b *builder) servers(n *node) {
 
 // serverTaken reports a name that a server of a file before this one has: rules speak of
 // servers by name, and must go on speaking of the same one.
-func (b *builder) serverTaken(n *node, name string) {
+func (b *builder) serverTaken(n strictjson.Value, name string) {
 	for _, s := range b.config.Servers {
 		if s.Pos.File != b.file && call.Part(s.Name) == name && b.standing != Untrusted {
 			b.wrongKey(n, "give it another name", "the server %q is in %s already", s.Name, s.Pos)
@@ -187,49 +190,49 @@ func (b *builder) serverTaken(n *node, name string) {
 // maxServerName is longer than any name a person would want to type.
 const maxServerName = 64
 
-func (b *builder) serverName(n *node, name string) {
+func (b *builder) serverName(n strictjson.Value, name string) {
 	switch {
-	case n.key == "":
+	case n.Key() == "":
 		b.wrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "a server without a name")
 	case strings.Contains(name, "__"):
-		b.wrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.key)
+		b.wrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.Key())
 	case strings.HasSuffix(name, "_"):
-		b.wrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`, "the server name %q ends in an underscore for programs", n.key)
-	case len(n.key) > maxServerName:
+		b.wrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`, "the server name %q ends in an underscore for programs", n.Key())
+	case len(n.Key()) > maxServerName:
 		b.wrongKey(n, "choose a shorter one", "a server name longer than %d bytes", maxServerName)
 	}
 }
 
-func (b *builder) server(n *node) {
-	if n.kind != kindObject {
-		b.wrong(n, `write {"command": "..."} or {"url": "..."}`, "the server %q must be an object, this is %s", n.key, n.kind)
+func (b *builder) server(n strictjson.Value) {
+	if n.Kind() != strictjson.Object {
+		b.wrong(n, `write {"command": "..."} or {"url": "..."}`, "the server %q must be an object, this is %s", n.Key(), n.Kind())
 		return
 	}
 	b.uniqueBelow(n)
 	if b.standing == Untrusted {
-		b.inVain(n, fmt.Sprintf("the server %q is not started and", n.key))
+		b.inVain(n, fmt.Sprintf("the server %q is not started and", n.Key()))
 		return
 	}
-	s := Server{Name: n.key, JSON: b.t.source(n), Pos: b.place(int(n.keyStart))}
+	s := Server{Name: n.Key(), JSON: source(n), Pos: b.place(n.KeyOffset())}
 	b.checkServer(n, s.JSON)
-	if trust := b.t.member(n, "trustAnnotations"); trust != nil {
+	if trust := member(n, "trustAnnotations"); trust.Kind() != strictjson.Missing {
 		s.TrustAnnotations, _ = b.boolean(trust, "trustAnnotations")
 	}
-	if v := b.t.member(n, "outputValidation"); v != nil {
+	if v := member(n, "outputValidation"); v.Kind() != strictjson.Missing {
 		s.OutputValidation = b.validation(v)
 	}
 	b.config.Servers = append(b.config.Servers, s)
 }
 
 // validation reads what becomes of results that do not fit their output schema.
-func (b *builder) validation(n *node) string {
+func (b *builder) validation(n strictjson.Value) string {
 	word, _ := b.word(n, `"outputValidation"`, "off", "warn", "strict")
 	return word
 }
 
 // validateOutputs takes the stricter of what this file and those before it say. A file that nobody trusts cannot make
 // it laxer than it is when nobody says anything.
-func (b *builder) validateOutputs(n *node, word string) {
+func (b *builder) validateOutputs(n strictjson.Value, word string) {
 	strictness := []string{"off", "", "warn", "strict"}
 	before := b.config.OutputValidation
 	if slices.Index(strictness, word) > slices.Index(strictness, before) || word == "off" && before == "" && b.standing != Untrusted {
@@ -241,13 +244,13 @@ func (b *builder) validateOutputs(n *node, word string) {
 
 // builtin checks which built-in servers run: false for none, or an object with a switch
 // for each.
-func (b *builder) builtin(n *node) {
-	switch n.kind {
-	case kindFalse, kindTrue:
-	case kindObject:
+func (b *builder) builtin(n strictjson.Value) {
+	switch n.Kind() {
+	case strictjson.False, strictjson.True:
+	case strictjson.Object:
 		b.object(n, `"builtin"`, []field{
-			{"time", func(n *node) {
-				if n.kind != kindObject {
+			{"time", func(n strictjson.Value) {
+				if n.Kind() != strictjson.Object {
 					b.boolean(n, `"time"`)
 					return
 				}
@@ -256,22 +259,22 @@ func (b *builder) builtin(n *node) {
 			{"filesystem", b.filesystem},
 		})
 	default:
-		b.wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.kind)
+		b.wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.Kind())
 	}
-	b.setting(n, &b.config.Builtin, b.t.source(n))
+	b.setting(n, &b.config.Builtin, source(n))
 }
 
-func (b *builder) filesystem(n *node) {
-	if n.kind == kindFalse {
+func (b *builder) filesystem(n strictjson.Value) {
+	if n.Kind() == strictjson.False {
 		return
 	}
 	hint := `write {"root": "DIR"}, or false`
-	if n.kind != kindObject {
-		b.wrong(n, hint, `"filesystem" must be an object with a root, this is %s`, n.kind)
+	if n.Kind() != strictjson.Object {
+		b.wrong(n, hint, `"filesystem" must be an object with a root, this is %s`, n.Kind())
 		return
 	}
 	rooted := false
-	b.object(n, `"filesystem"`, []field{{"root", func(n *node) {
+	b.object(n, `"filesystem"`, []field{{"root", func(n strictjson.Value) {
 		rooted = true
 		if root, ok := b.text(n, `"root"`); ok && b.standing == Managed && !filepath.IsAbs(root) {
 			b.wrong(n, "write the folder in full", "a root in the managed file must be absolute")

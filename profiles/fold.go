@@ -3,6 +3,7 @@ package profiles
 import (
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
@@ -22,16 +23,16 @@ const foldedMost = 1 << 10
 
 // folded is the text of a value, folded. That of a long one is remembered: there may be many rules.
 func (v value) folded() string {
-	if len(v.node.text) <= foldedMost || v.t == nil {
-		return fold(v.node.text)
+	if len(v.node.Text()) <= foldedMost || v.args == nil {
+		return fold(v.node.Text())
 	}
-	folded, ok := v.t.folded[v.node]
+	folded, ok := v.args.folded[v.node]
 	if !ok {
-		folded = fold(v.node.text)
-		if v.t.folded == nil {
-			v.t.folded = map[*node]string{}
+		folded = fold(v.node.Text())
+		if v.args.folded == nil {
+			v.args.folded = map[strictjson.Value]string{}
 		}
-		v.t.folded[v.node] = folded
+		v.args.folded[v.node] = folded
 	}
 	return folded
 }

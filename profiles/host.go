@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // hostOperator is "host": the value is an absolute URL whose host is one of the given
@@ -18,12 +20,12 @@ type hostOperator struct {
 // and those of C libraries and of regular expressions. What they read differently is unknown, unless a deny rule
 // recognises it anyway.
 func (o hostOperator) eval(v value) outcome {
-	if v.node.kind != kindString {
+	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	host, why := plainHost(v.node.text)
+	host, why := plainHost(v.node.Text())
 	if why != "" {
-		if v.wide && why == notASCII && o.contains(likelyHost(v.node.text)) {
+		if v.wide && why == notASCII && o.contains(likelyHost(v.node.Text())) {
 			return outcome{result: yes}
 		}
 		return outcome{unknown, why}

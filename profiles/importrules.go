@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A tableRule is a row of a rule table with priorities, as desktop assistants keep it.
@@ -58,29 +60,28 @@ func ImportReleio(data []byte, profile string, servers map[string]string, order 
 }
 
 func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
-	t, bad := parseArguments(string(data))
+	list, bad := parseArguments(string(data))
 	if bad != nil {
-		return nil, fmt.Errorf("the rule table is not JSON: %s", bad.message)
+		return nil, fmt.Errorf("the rule table is not JSON: %s", bad.Message)
 	}
 	names := map[string]string{}
-	list := &t.nodes[0]
-	if list.kind == kindObject {
-		if known := t.member(list, "servers"); known != nil {
-			for s := range t.children(known) {
-				names[textOf(&t, s, "id")] = textOf(&t, s, "name")
+	if list.Kind() == strictjson.Object {
+		if known := member(list, "servers"); known.Kind() != strictjson.Missing {
+			for s := range children(known) {
+				names[textOf(s, "id")] = textOf(s, "name")
 			}
 		}
-		list = t.member(list, "rules")
+		list = member(list, "rules")
 	}
-	if list == nil || list.kind != kindArray {
+	if list.Kind() != strictjson.Array {
 		return nil, errors.New(`the rule table must be an array of rules, or {"rules": [...]}`)
 	}
 	for id, name := range servers {
 		names[id] = name
 	}
 	var rules []tableRule
-	for n := range t.children(list) {
-		r, err := readTableRule(&t, n, len(rules))
+	for n := range children(list) {
+		r, err := readTableRule(n, len(rules))
 		if err != nil {
 			return nil, fmt.Errorf("rule %d of the table: %w", len(rules)+1, err)
 		}
@@ -91,22 +92,22 @@ func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
 }
 
 // textOf gives a member that is text; the spelling of database columns counts too.
-func textOf(t *tree, n *node, keys ...string) string {
+func textOf(n strictjson.Value, keys ...string) string {
 	for _, key := range keys {
-		if m := t.member(n, key); m != nil && m.kind == kindString {
-			return m.text
+		if m := member(n, key); m.Kind() == strictjson.String {
+			return m.Text()
 		}
 	}
 	return ""
 }
 
-func readTableRule(t *tree, n *node, order int) (r tableRule, err error) {
-	if n.kind != kindObject {
-		return r, fmt.Errorf("it is %s, not an object", n.kind)
+func readTableRule(n strictjson.Value, order int) (r tableRule, err error) {
+	if n.Kind() != strictjson.Object {
+		return r, fmt.Errorf("it is %s, not an object", n.Kind())
 	}
 	r = tableRule{
-		ID: textOf(t, n, "id"), Server: textOf(t, n, "serverId", "server_id"),
-		Tool: textOf(t, n, "toolName", "tool_name"), Pattern: textOf(t, n, "toolPattern", "tool_pattern"), order: order + 1,
+		ID: textOf(n, "id"), Server: textOf(n, "serverId", "server_id"),
+		Tool: textOf(n, "toolName", "tool_name"), Pattern: textOf(n, "toolPattern", "tool_pattern"), order: order + 1,
 	}
 	if r.Server == "*" {
 		r.Server = ""
@@ -118,26 +119,26 @@ func readTableRule(t *tree, n *node, order int) (r tableRule, err error) {
 		r.Tool, r.Pattern = "", r.Tool
 	}
 	for _, key := range []string{"serverId", "server_id", "toolName", "tool_name", "toolPattern", "tool_pattern"} {
-		if m := t.member(n, key); m != nil && m.kind != kindNull && (m.kind != kindString || m.text == "") {
+		if m := member(n, key); m.Kind() != strictjson.Missing && m.Kind() != strictjson.Null && (m.Kind() != strictjson.String || m.Text() == "") {
 			return r, fmt.Errorf("%q must be text or null", key)
 		}
 	}
-	if m := t.member(n, "priority"); m != nil {
-		if json.Unmarshal(t.source(m), &r.Priority) != nil {
+	if m := member(n, "priority"); m.Kind() != strictjson.Missing {
+		if json.Unmarshal(source(m), &r.Priority) != nil {
 			return r, errors.New(`"priority" must be a number`)
 		}
 	}
-	r.Action, err = tableAction(t, n)
+	r.Action, err = tableAction(n)
 	return r, err
 }
 
-func tableAction(t *tree, n *node) (Verdict, error) {
+func tableAction(n strictjson.Value) (Verdict, error) {
 	for _, key := range []string{"action", "mode"} {
-		m := t.member(n, key)
-		if m == nil {
+		m := member(n, key)
+		if m.Kind() == strictjson.Missing {
 			continue
 		}
-		switch m.text {
+		switch m.Text() {
 		case "approve", "allow", "auto", "auto_approve":
 			return Allow, nil
 		case "ask", "require_approval", "confirm":
@@ -148,11 +149,11 @@ func tableAction(t *tree, n *node) (Verdict, error) {
 		return Deny, fmt.Errorf("%q must be approve, ask or deny", key)
 	}
 	for _, key := range []string{"autoApprove", "auto_approve"} {
-		m := t.member(n, key)
-		if m == nil {
+		m := member(n, key)
+		if m.Kind() == strictjson.Missing {
 			continue
 		}
-		switch string(t.source(m)) {
+		switch m.Compact() {
 		case "true", "1":
 			return Allow, nil
 		case "false", "0":

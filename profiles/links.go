@@ -3,6 +3,8 @@ package profiles
 import (
 	"net/url"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // maxLifetime is how long the check of a program may count: the rules it was checked
@@ -10,7 +12,7 @@ import (
 const maxLifetime = 24 * time.Hour
 
 // lifetime reads how long a check counts.
-func (b *builder) lifetime(n *node, what string) time.Duration {
+func (b *builder) lifetime(n strictjson.Value, what string) time.Duration {
 	d := b.duration(n, what)
 	if d > maxLifetime {
 		b.wrong(n, "write 24h or less", "%s must be at most %s", what, maxLifetime)
@@ -19,7 +21,7 @@ func (b *builder) lifetime(n *node, what string) time.Duration {
 }
 
 // webAddress reads the address of a page that people open: links are made by adding to it.
-func (b *builder) webAddress(n *node, what string) string {
+func (b *builder) webAddress(n strictjson.Value, what string) string {
 	const hint = `write the whole address, such as "https://codemode.example/admin"`
 	address, ok := b.text(n, what)
 	if !ok {

@@ -5,12 +5,14 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // operators gives the fields of a condition object that add an operator to the test.
 func (b *builder) operators(x *test) []field {
-	add := func(name string, parse func(n *node, what string) operator) field {
-		return field{name, func(n *node) {
+	add := func(name string, parse func(n strictjson.Value, what string) operator) field {
+		return field{name, func(n strictjson.Value) {
 			if op := parse(n, fmt.Sprintf("%q", name)); op != nil {
 				x.operators = append(x.operators, op)
 			}
@@ -24,27 +26,27 @@ func (b *builder) operators(x *test) []field {
 		add("lte", b.comparison(func(order int) bool { return order <= 0 })),
 		add("gt", b.comparison(func(order int) bool { return order > 0 })),
 		add("gte", b.comparison(func(order int) bool { return order >= 0 })),
-		add("maxLength", b.length(kindString)), add("maxItems", b.length(kindArray)),
+		add("maxLength", b.length(strictjson.String)), add("maxItems", b.length(strictjson.Array)),
 		add("type", b.typeOperator), add("exists", b.exists),
 		add("not", b.not), add("any", b.any),
 	}
 }
 
-func (b *builder) constant(n *node) constant {
+func (b *builder) constant(n strictjson.Value) constant {
 	b.uniqueBelow(n)
-	if n.kind == kindNumber {
-		if _, ok := parseDecimal(n.text); !ok {
+	if n.Kind() == strictjson.Number {
+		if _, ok := parseDecimal(n.Text()); !ok {
 			b.wrong(n, "write it without such an exponent", "a number too large or too small to compare")
 		}
 	}
-	return constant{t: &b.t, node: n, folded: fold(n.text)}
+	return constant{node: n, folded: fold(n.Text())}
 }
 
-func (b *builder) equal(n *node, what string) operator {
+func (b *builder) equal(n strictjson.Value, what string) operator {
 	return equalOperator{constants: []constant{b.constant(n)}}
 }
 
-func (b *builder) in(n *node, what string) operator {
+func (b *builder) in(n strictjson.Value, what string) operator {
 	var o equalOperator
 	for child := range b.elements(n, what, false) {
 		o.constants = append(o.constants, b.constant(child))
@@ -55,8 +57,8 @@ func (b *builder) in(n *node, what string) operator {
 	return o
 }
 
-func (b *builder) affix(holds func(s, part string) bool) func(*node, string) operator {
-	return func(n *node, what string) operator {
+func (b *builder) affix(holds func(s, part string) bool) func(strictjson.Value, string) operator {
+	return func(n strictjson.Value, what string) operator {
 		s, ok := b.text(n, what)
 		if !ok {
 			return nil
@@ -65,7 +67,7 @@ func (b *builder) affix(holds func(s, part string) bool) func(*node, string) ope
 	}
 }
 
-func (b *builder) textGlob(n *node, what string) operator {
+func (b *builder) textGlob(n strictjson.Value, what string) operator {
 	if _, ok := b.text(n, what); !ok {
 		return nil
 	}
@@ -79,7 +81,7 @@ func (b *builder) textGlob(n *node, what string) operator {
 // maxRegex keeps what is compiled for one rule within bounds.
 const maxRegex = 1000
 
-func (b *builder) regex(n *node, what string) operator {
+func (b *builder) regex(n strictjson.Value, what string) operator {
 	s, ok := b.text(n, what)
 	if !ok {
 		return nil
@@ -104,8 +106,8 @@ func (b *builder) regex(n *node, what string) operator {
 }
 
 // oneOrMore reads a string, or an array of strings.
-func (b *builder) oneOrMore(n *node, what string, read func(n *node, s string)) {
-	if n.kind != kindArray {
+func (b *builder) oneOrMore(n strictjson.Value, what string, read func(n strictjson.Value, s string)) {
+	if n.Kind() != strictjson.Array {
 		if s, ok := b.text(n, what); ok {
 			read(n, s)
 		}
@@ -118,9 +120,9 @@ func (b *builder) oneOrMore(n *node, what string, read func(n *node, s string)) 
 	}
 }
 
-func (b *builder) under(n *node, what string) operator {
+func (b *builder) under(n strictjson.Value, what string) operator {
 	var o underOperator
-	b.oneOrMore(n, what, func(n *node, s string) {
+	b.oneOrMore(n, what, func(n strictjson.Value, s string) {
 		cleaned := cleanPath(strings.ReplaceAll(s, `\`, "/"))
 		switch {
 		case strings.ContainsAny(s, "*?"):
@@ -138,9 +140,9 @@ func (b *builder) under(n *node, what string) operator {
 	return o
 }
 
-func (b *builder) host(n *node, what string) operator {
+func (b *builder) host(n strictjson.Value, what string) operator {
 	var o hostOperator
-	b.oneOrMore(n, what, func(n *node, s string) {
+	b.oneOrMore(n, what, func(n strictjson.Value, s string) {
 		host := strings.TrimSuffix(strings.ToLower(s), ".")
 		if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 			o.hosts = append(o.hosts, address.WithZone("").Unmap().String())
@@ -178,13 +180,13 @@ func isHostName(s string) bool {
 	return true
 }
 
-func (b *builder) comparison(holds func(int) bool) func(*node, string) operator {
-	return func(n *node, what string) operator {
-		if n.kind != kindNumber && n.kind != kindString {
-			b.wrong(n, `write it as text: "10000.00"`, "%s must be a number, this is %s", what, n.kind)
+func (b *builder) comparison(holds func(int) bool) func(strictjson.Value, string) operator {
+	return func(n strictjson.Value, what string) operator {
+		if n.Kind() != strictjson.Number && n.Kind() != strictjson.String {
+			b.wrong(n, `write it as text: "10000.00"`, "%s must be a number, this is %s", what, n.Kind())
 			return nil
 		}
-		d, ok := parseDecimal(n.text)
+		d, ok := parseDecimal(n.Text())
 		if !ok {
 			b.wrong(n, `write digits and a point: "10000.00"`, "%s must be a decimal number", what)
 			return nil
@@ -193,14 +195,14 @@ func (b *builder) comparison(holds func(int) bool) func(*node, string) operator 
 	}
 }
 
-func (b *builder) length(k kind) func(*node, string) operator {
-	return func(n *node, what string) operator {
+func (b *builder) length(k strictjson.Kind) func(strictjson.Value, string) operator {
+	return func(n strictjson.Value, what string) operator {
 		return lengthOperator{kind: k, most: b.whole(n, what, 0)}
 	}
 }
 
-func (b *builder) typeOperator(n *node, what string) operator {
-	if n.kind == kindArray {
+func (b *builder) typeOperator(n strictjson.Value, what string) operator {
+	if n.Kind() == strictjson.Array {
 		return typeOperator{names: b.words(n, what, typeNames...)}
 	}
 	name, ok := b.word(n, what, typeNames...)
@@ -210,7 +212,7 @@ func (b *builder) typeOperator(n *node, what string) operator {
 	return typeOperator{names: []string{name}}
 }
 
-func (b *builder) exists(n *node, what string) operator {
+func (b *builder) exists(n strictjson.Value, what string) operator {
 	want, ok := b.boolean(n, what)
 	if !ok {
 		return nil
@@ -218,14 +220,14 @@ func (b *builder) exists(n *node, what string) operator {
 	return existsOperator{want}
 }
 
-func (b *builder) not(n *node, what string) operator {
+func (b *builder) not(n strictjson.Value, what string) operator {
 	if x := b.test(n, "not"); x != nil {
 		return notOperator{x}
 	}
 	return nil
 }
 
-func (b *builder) any(n *node, what string) operator {
+func (b *builder) any(n strictjson.Value, what string) operator {
 	var o anyOperator
 	for child := range b.elements(n, what, false) {
 		if x := b.test(child, "any"); x != nil {

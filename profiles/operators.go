@@ -1,9 +1,12 @@
 package profiles
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // An operator tests one value.
@@ -27,15 +30,17 @@ func is(b bool) outcome {
 	return outcome{result: no}
 }
 
-func wrongKind(n *node, want string) outcome {
-	return outcome{unknown, "is " + n.kind.String() + ", not " + want}
+func wrongKind(n strictjson.Value, want string) outcome {
+	return outcome{unknown, "is " + n.Kind().String() + ", not " + want}
 }
 
 // existsOperator is "exists".
 type existsOperator struct{ want bool }
 
 func (existsOperator) judgesAbsence(bool) bool { return true }
-func (o existsOperator) eval(v value) outcome  { return is((v.node != nil) == o.want) }
+func (o existsOperator) eval(v value) outcome {
+	return is((v.node.Kind() != strictjson.Missing) == o.want)
+}
 
 // notOperator is "not". What it contains is matched the other way round: where a rule
 // should match widely, the negated test has to match narrowly.
@@ -73,16 +78,16 @@ var typeNames = []string{"string", "number", "integer", "boolean", "object", "ar
 
 func (o typeOperator) eval(v value) outcome {
 	return is(slices.ContainsFunc(o.names, func(name string) bool {
-		switch v.node.kind {
-		case kindString:
+		switch v.node.Kind() {
+		case strictjson.String:
 			return name == "string"
-		case kindNumber:
-			return name == "number" || name == "integer" && isInteger(v.node.text)
-		case kindTrue, kindFalse:
+		case strictjson.Number:
+			return name == "number" || name == "integer" && isInteger(v.node.Text())
+		case strictjson.True, strictjson.False:
 			return name == "boolean"
-		case kindObject:
+		case strictjson.Object:
 			return name == "object"
-		case kindArray:
+		case strictjson.Array:
 			return name == "array"
 		default:
 			return name == "null"
@@ -98,18 +103,18 @@ func isInteger(number string) bool {
 // lengthOperator is "maxLength" (characters) and "maxItems".
 type lengthOperator struct {
 	valueOperator
-	kind kind
+	kind strictjson.Kind
 	most int64
 }
 
 func (o lengthOperator) eval(v value) outcome {
 	switch {
-	case v.node.kind != o.kind:
+	case v.node.Kind() != o.kind:
 		return wrongKind(v.node, o.kind.String())
-	case o.kind == kindArray:
-		return is(int64(v.node.count) <= o.most)
+	case o.kind == strictjson.Array:
+		return is(int64(v.node.Len()) <= o.most)
 	default:
-		return is(int64(utf8.RuneCountInString(v.node.text)) <= o.most)
+		return is(int64(utf8.RuneCountInString(v.node.Text())) <= o.most)
 	}
 }
 
@@ -121,10 +126,10 @@ type comparison struct {
 }
 
 func (o comparison) eval(v value) outcome {
-	if v.node.kind != kindNumber && v.node.kind != kindString {
+	if v.node.Kind() != strictjson.Number && v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a number")
 	}
-	d, ok := parseDecimal(v.node.text)
+	d, ok := parseDecimal(v.node.Text())
 	if !ok {
 		return outcome{unknown, "is not a decimal number"}
 	}
@@ -139,10 +144,10 @@ type textOperator struct {
 }
 
 func (o textOperator) eval(v value) outcome {
-	if v.node.kind != kindString {
+	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.holds(v.node.text, o.want) || v.wide && o.holds(v.folded(), o.folded))
+	return is(o.holds(v.node.Text(), o.want) || v.wide && o.holds(v.folded(), o.folded))
 }
 
 // globOperator is "glob".
@@ -152,10 +157,10 @@ type globOperator struct {
 }
 
 func (o globOperator) eval(v value) outcome {
-	if v.node.kind != kindString {
+	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.glob.match(v.node.text) || v.wide && o.glob.matchFolded(v.folded()))
+	return is(o.glob.match(v.node.Text()) || v.wide && o.glob.matchFolded(v.folded()))
 }
 
 // regexOperator is "regex". Both expressions are anchored at both ends.
@@ -165,10 +170,10 @@ type regexOperator struct {
 }
 
 func (o regexOperator) eval(v value) outcome {
-	if v.node.kind != kindString {
+	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	s := v.node.text
+	s := v.node.Text()
 	return is(o.exact.MatchString(s) || v.wide && (o.anyCase.MatchString(s) || o.anyCase.MatchString(v.folded())))
 }
 
@@ -180,8 +185,7 @@ type equalOperator struct {
 
 // A constant is a JSON value of the configuration file.
 type constant struct {
-	t      *tree
-	node   *node
+	node   strictjson.Value
 	folded string // of a string
 }
 
@@ -190,7 +194,7 @@ type constant struct {
 func (o equalOperator) eval(v value) outcome {
 	comparable := false
 	folded := ""
-	if v.wide && v.node.kind == kindString {
+	if v.wide && v.node.Kind() == strictjson.String {
 		folded = v.folded()
 	}
 	for i := range o.constants {
@@ -198,52 +202,52 @@ func (o equalOperator) eval(v value) outcome {
 		if c.equals(v, folded) {
 			return outcome{result: yes}
 		}
-		comparable = comparable || c.node.kind == kindNull || sameKind(c.node.kind, v.node.kind)
+		comparable = comparable || c.node.Kind() == strictjson.Null || sameKind(c.node.Kind(), v.node.Kind())
 	}
 	if !comparable {
-		return wrongKind(v.node, o.constants[0].node.kind.String())
+		return wrongKind(v.node, o.constants[0].node.Kind().String())
 	}
 	return outcome{result: no}
 }
 
-func sameKind(a, b kind) bool {
-	boolean := func(k kind) bool { return k == kindTrue || k == kindFalse }
+func sameKind(a, b strictjson.Kind) bool {
+	boolean := func(k strictjson.Kind) bool { return k == strictjson.True || k == strictjson.False }
 	return a == b || boolean(a) && boolean(b)
 }
 
 // equals compares. folded is that of a value that is a text, where rules match widely.
 func (c *constant) equals(v value, folded string) bool {
-	if c.node.kind == kindString && v.node.kind == kindString {
-		return c.node.text == v.node.text || v.wide && c.folded == folded
+	if c.node.Kind() == strictjson.String && v.node.Kind() == strictjson.String {
+		return c.node.Text() == v.node.Text() || v.wide && c.folded == folded
 	}
-	return equalNodes(c.t, c.node, v.t, v.node)
+	return equalValues(c.node, v.node)
 }
 
-// equalNodes compares two JSON values: numbers by value, objects without regard to order.
-func equalNodes(t *tree, a *node, u *tree, b *node) bool {
-	if a.kind != b.kind || a.count != b.count {
+// equalValues compares two JSON values: numbers by value, objects without regard to order.
+func equalValues(a, b strictjson.Value) bool {
+	if a.Kind() != b.Kind() || a.Len() != b.Len() {
 		return false
 	}
-	switch a.kind {
-	case kindString:
-		return a.text == b.text
-	case kindNumber:
-		x, ok := parseDecimal(a.text)
-		y, okToo := parseDecimal(b.text)
+	switch a.Kind() {
+	case strictjson.String:
+		return a.Text() == b.Text()
+	case strictjson.Number:
+		x, ok := parseDecimal(a.Text())
+		y, okToo := parseDecimal(b.Text())
 		return ok && okToo && x.compare(y) == 0
-	case kindObject:
-		for child := range t.children(a) {
-			if other := u.member(b, child.key); other == nil || !equalNodes(t, child, u, other) {
+	case strictjson.Object:
+		for child := range children(a) {
+			if other := member(b, child.Key()); other.Kind() == strictjson.Missing || !equalValues(child, other) {
 				return false
 			}
 		}
-	case kindArray:
-		i, j := a.child, b.child
-		for i != 0 {
-			if !equalNodes(t, &t.nodes[i], u, &u.nodes[j]) {
+	case strictjson.Array:
+		others, stop := iter.Pull(children(b))
+		defer stop()
+		for child := range children(a) {
+			if other, _ := others(); !equalValues(child, other) {
 				return false
 			}
-			i, j = t.nodes[i].next, u.nodes[j].next
 		}
 	}
 	return true

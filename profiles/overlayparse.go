@@ -3,16 +3,18 @@ package profiles
 import (
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A writtenOverlay is an overlay as the file has it, before the profiles are known.
 type writtenOverlay struct {
 	*Overlay
-	rules *written // nil = it has none of its own
-	named *node    // where it names a profile
+	rules *written         // nil = it has none of its own
+	named strictjson.Value // where it names a profile
 }
 
-func (b *builder) overlays(n *node) {
+func (b *builder) overlays(n strictjson.Value) {
 	first := map[string]int{}
 	for child := range b.elements(n, `"overlays"`, true) {
 		o, ok := b.overlay(child)
@@ -27,20 +29,20 @@ func (b *builder) overlays(n *node) {
 	}
 }
 
-func (b *builder) overlay(n *node) (writtenOverlay, bool) {
-	o := writtenOverlay{Overlay: &Overlay{Pos: b.place(int(n.start))}}
+func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
+	o := writtenOverlay{Overlay: &Overlay{Pos: b.place(n.Offset())}}
 	w := &written{pos: o.Pos}
 	says := false
 	text := func(name string, to *string) field {
-		return field{name, func(n *node) { *to, _ = b.text(n, `"`+name+`"`) }}
+		return field{name, func(n strictjson.Value) { *to, _ = b.text(n, `"`+name+`"`) }}
 	}
 	texts := func(name string, to *[]string) field {
-		return field{name, func(n *node) {
-			b.oneOrMore(n, `"`+name+`"`, func(_ *node, s string) { *to = append(*to, s) })
+		return field{name, func(n strictjson.Value) {
+			b.oneOrMore(n, `"`+name+`"`, func(_ strictjson.Value, s string) { *to = append(*to, s) })
 		}}
 	}
 	rules := func(l list) field {
-		return field{l.String(), func(n *node) {
+		return field{l.String(), func(n strictjson.Value) {
 			says, w.has[l] = true, true
 			w.lists[l] = b.rules(n, l, "")
 		}}
@@ -49,18 +51,20 @@ func (b *builder) overlay(n *node) (writtenOverlay, bool) {
 	ok := b.object(n, "an overlay", []field{
 		text("id", &o.ID), text("session", &o.Session), text("principal", &o.Principal), text("role", &o.Role),
 		texts("program", &o.Programs), texts("folder", &o.Folders),
-		{"tool", func(n *node) {
-			b.oneOrMore(n, `"tool"`, func(n *node, s string) {
+		{"tool", func(n strictjson.Value) {
+			b.oneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
 				if g := b.glob(n, nameGlob); g != nil {
 					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
 				}
 			})
 		}},
-		{"until", func(n *node) { o.Until = b.moment(n) }},
-		{"profile", func(n *node) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }},
+		{"until", func(n strictjson.Value) { o.Until = b.moment(n) }},
+		{"profile", func(n strictjson.Value) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }},
 		rules(allowlist), rules(asklist), rules(denylist),
-		{"unmatched", func(n *node) { says, w.unmatched = true, b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }},
-		{"limits", func(n *node) { says, w.limits = true, b.limits(n, `"limits"`) }},
+		{"unmatched", func(n strictjson.Value) {
+			says, w.unmatched = true, b.verdict(n, `"unmatched"`, "deny", "ask", "allow")
+		}},
+		{"limits", func(n strictjson.Value) { says, w.limits = true, b.limits(n, `"limits"`) }},
 	})
 	if !ok {
 		return o, false
@@ -69,11 +73,11 @@ func (b *builder) overlay(n *node) (writtenOverlay, bool) {
 		o.ID = strangersName(o.ID)
 	}
 	if len(b.problems) == before {
-		b.overlaySense(n, o.Overlay, says || o.named != nil)
+		b.overlaySense(n, o.Overlay, says || o.named.Kind() != strictjson.Missing)
 	}
 	if says {
 		o.rules = w
-		w.name, w.source, w.chain = o.ID, b.t.source(n), []*written{w}
+		w.name, w.source, w.chain = o.ID, source(n), []*written{w}
 		for _, rules := range w.lists {
 			for _, r := range rules {
 				r.profile = o.ID
@@ -97,12 +101,12 @@ func strangersName(id string) string {
 }
 
 // overlaySense reports an overlay that can have no effect, or one on everybody.
-func (b *builder) overlaySense(n *node, o *Overlay, says bool) {
+func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
 	selects := slices.ContainsFunc([]string{"session", "principal", "role", "program", "folder"}, func(key string) bool {
-		return b.t.member(n, key) != nil
+		return member(n, key).Kind() != strictjson.Missing
 	})
 	switch {
-	case b.t.member(n, "id") == nil:
+	case member(n, "id").Kind() == strictjson.Missing:
 		b.wrong(n, `add "id": reasons call the overlay by it`, "an overlay without an id")
 	case !selects:
 		b.wrong(n, `add "session", "principal", "role", "program" or "folder"; what is for everybody belongs in the floor`,
@@ -141,7 +145,7 @@ func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 	if written.rules != nil {
 		lay(b.effective(written.rules), "")
 	}
-	if written.named == nil {
+	if written.named.Kind() == strictjson.Missing {
 		return &o
 	}
 	named := b.config.profiles[o.Profile]

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
@@ -20,13 +21,13 @@ import (
 // depends on variables of the environment is looked at again when they are known, see [Config.ProblemAt].
 
 // process checks such a key and keeps its value.
-func (b *builder) process(n *node, to *json.RawMessage, check func(*node)) {
+func (b *builder) process(n strictjson.Value, to *json.RawMessage, check func(strictjson.Value)) {
 	if b.project() { // it has no effect there, whatever it says
 		b.setting(n, to, nil)
 		return
 	}
 	check(n)
-	b.setting(n, to, b.t.source(n))
+	b.setting(n, to, source(n))
 }
 
 const (
@@ -62,14 +63,14 @@ func inEnvironment(text string) bool { return strings.Contains(text, "${") }
 //	  "hosts": ["codemode.example.com"],
 //	  "origins": ["https://codemode.example.com"]
 //	}
-func (b *builder) http(n *node) {
-	if n.kind == kindString {
+func (b *builder) http(n strictjson.Value) {
+	if n.Kind() == strictjson.String {
 		b.wrong(n, `the address is that of codemode serve --http; write {"tokens": [...]} to say who may come in`, `"http" must be an object, this is a string`)
 		return
 	}
 	seen := map[string]int{}
 	b.object(n, `"http"`, []field{
-		{"tokens", func(n *node) {
+		{"tokens", func(n strictjson.Value) {
 			count := 0
 			for child := range b.elements(n, `"tokens"`, true) {
 				if count++; count == maxTokens+1 {
@@ -78,7 +79,7 @@ func (b *builder) http(n *node) {
 				b.token(child, seen)
 			}
 		}},
-		{"hosts", func(n *node) {
+		{"hosts", func(n strictjson.Value) {
 			for child := range b.elements(n, `"hosts"`, true) {
 				h, ok := b.text(child, "a host")
 				if _, err := netip.ParseAddr(h); ok && err != nil && !hostName.MatchString(strings.ToLower(h)) {
@@ -86,7 +87,7 @@ func (b *builder) http(n *node) {
 				}
 			}
 		}},
-		{"origins", func(n *node) {
+		{"origins", func(n strictjson.Value) {
 			for child := range b.elements(n, `"origins"`, true) {
 				b.origin(child, "an origin")
 			}
@@ -94,15 +95,15 @@ func (b *builder) http(n *node) {
 	})
 }
 
-func (b *builder) token(n *node, seen map[string]int) {
-	var answersAt, profilesAt *node
+func (b *builder) token(n strictjson.Value, seen map[string]int) {
+	var answersAt, profilesAt strictjson.Value
 	ok := b.object(n, "a token", []field{
-		{"answers", func(n *node) {
+		{"answers", func(n strictjson.Value) {
 			if yes, _ := b.boolean(n, `"answers"`); yes {
 				answersAt = n
 			}
 		}},
-		{"token", func(n *node) {
+		{"token", func(n strictjson.Value) {
 			text, ok := b.text(n, `"token"`)
 			if !ok {
 				return
@@ -117,36 +118,36 @@ func (b *builder) token(n *node, seen map[string]int) {
 			if line := seen[strings.ToLower(text)]; line != 0 {
 				b.wrong(n, fmt.Sprintf("it is on line %d already: keep one of the two", line), "the same token twice")
 			} else {
-				seen[strings.ToLower(text)] = b.place(int(n.start)).Line
+				seen[strings.ToLower(text)] = b.place(n.Offset()).Line
 			}
 		}},
-		{"principal", func(n *node) {
+		{"principal", func(n strictjson.Value) {
 			name, ok := b.text(n, `"principal"`)
 			if ok && (len(name) > longestPrincipal || !principalName.MatchString(name)) {
 				b.wrong(n, fmt.Sprintf("it has letters, digits and ._:@+- and is at most %d bytes long", longestPrincipal), "%.40q is no name of a principal", name)
 			}
 		}},
-		{"profiles", func(n *node) {
+		{"profiles", func(n strictjson.Value) {
 			profilesAt = n
-			if n.kind == kindArray && n.count == 0 {
+			if n.Kind() == strictjson.Array && n.Len() == 0 {
 				b.wrong(n, `leave "profiles" out to allow all`, "with an empty list of profiles the token is good for nothing")
 				return
 			}
 			for child := range b.elements(n, `"profiles"`, true) {
-				if _, named := b.profileNamed(child, "an entry of \"profiles\""); named != nil {
+				if _, named := b.profileNamed(child, "an entry of \"profiles\""); named.Kind() != strictjson.Missing {
 					b.namedProfiles = append(b.namedProfiles, named)
 				}
 			}
 		}},
 	})
-	if ok && b.t.member(n, "token") == nil {
+	if ok && member(n, "token").Kind() == strictjson.Missing {
 		b.wrong(n, `add "token": "${VARIABLE}"`, "an entry without a token")
 	}
-	if answersAt != nil && profilesAt != nil {
+	if answersAt.Kind() != strictjson.Missing && profilesAt.Kind() != strictjson.Missing {
 		b.wrongKey(profilesAt, "remove it, or add another token for programs",
 			`a token with "answers" runs no program, so it has no profiles`)
 	}
-	if ok && answersAt != nil && b.t.member(n, "principal") == nil {
+	if ok && answersAt.Kind() != strictjson.Missing && member(n, "principal").Kind() == strictjson.Missing {
 		b.wrongKey(answersAt, `add "principal": whose questions it answers`,
 			`a token with "answers" and without a principal answers for nobody`)
 	}
@@ -155,17 +156,17 @@ func (b *builder) token(n *node, seen map[string]int) {
 // reachable reports profiles that tokens name and nobody has. It is no error: another file may bring them.
 func (b *builder) reachable() {
 	for _, n := range b.namedProfiles {
-		if b.find(n.text) == nil {
+		if b.find(n.Text()) == nil {
 			hint := "define it, or remove it here"
-			if near := typos.Nearest(n.text, b.profileNames()); near != "" {
+			if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			b.doubt(b.place(int(n.start)), len(n.text)+2, hint, "there is no profile %q, so the token is good for nothing there", n.text)
+			b.doubt(b.place(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token is good for nothing there", n.Text())
 		}
 	}
 }
 
-func (b *builder) origin(n *node, what string) {
+func (b *builder) origin(n strictjson.Value, what string) {
 	text, ok := b.text(n, what)
 	if !ok {
 		return
@@ -177,51 +178,51 @@ func (b *builder) origin(n *node, what string) {
 }
 
 // console reads where people answer, and who they are: false, an address, or an object.
-func (b *builder) console(n *node) {
-	switch n.kind {
-	case kindFalse:
+func (b *builder) console(n strictjson.Value) {
+	switch n.Kind() {
+	case strictjson.False:
 		return
-	case kindTrue:
+	case strictjson.True:
 		b.wrong(n, `write an address, such as "127.0.0.1:7391"`, `"console": true says too little`)
 		return
-	case kindString:
+	case strictjson.String:
 		b.address(n)
 		return
-	case kindObject:
+	case strictjson.Object:
 	default:
-		b.wrong(n, `write false, an address such as "127.0.0.1:7391", or an object`, `"console" must be false, a string or an object, this is %s`, n.kind)
+		b.wrong(n, `write false, an address such as "127.0.0.1:7391", or an object`, `"console" must be false, a string or an object, this is %s`, n.Kind())
 		return
 	}
 	b.object(n, `"console"`, []field{
 		{"address", b.address},
-		{"origin", func(n *node) { b.origin(n, `"origin"`) }},
-		{"people", func(n *node) {
-			if n.kind != kindObject {
-				b.wrong(n, `write {"local:anna": {"answersFor": ["ci"]}}`, `"people" must be an object, this is %s`, n.kind)
+		{"origin", func(n strictjson.Value) { b.origin(n, `"origin"`) }},
+		{"people", func(n strictjson.Value) {
+			if n.Kind() != strictjson.Object {
+				b.wrong(n, `write {"local:anna": {"answersFor": ["ci"]}}`, `"people" must be an object, this is %s`, n.Kind())
 				return
 			}
 			b.unique(n)
-			for child := range b.t.children(n) {
-				if !principalName.MatchString(child.key) || len(child.key) > longestPrincipal {
-					b.wrongKey(child, "write the principal that logs in, such as local:anna", "%.40q is no name of a principal", child.key)
+			for child := range children(n) {
+				if !principalName.MatchString(child.Key()) || len(child.Key()) > longestPrincipal {
+					b.wrongKey(child, "write the principal that logs in, such as local:anna", "%.40q is no name of a principal", child.Key())
 				}
-				b.object(child, fmt.Sprintf("%q in \"people\"", child.key), []field{
-					{"answersFor", func(n *node) {
+				b.object(child, fmt.Sprintf("%q in \"people\"", child.Key()), []field{
+					{"answersFor", func(n strictjson.Value) {
 						for one := range b.elements(n, `"answersFor"`, true) {
 							b.text(one, "a principal")
 						}
 					}},
-					{"rules", func(n *node) { b.boolean(n, `"rules"`) }},
+					{"rules", func(n strictjson.Value) { b.boolean(n, `"rules"`) }},
 				})
 			}
 		}},
-		{"idle", func(n *node) { b.duration(n, `"idle"`) }},
-		{"life", func(n *node) { b.duration(n, `"life"`) }},
+		{"idle", func(n strictjson.Value) { b.duration(n, `"idle"`) }},
+		{"life", func(n strictjson.Value) { b.duration(n, `"life"`) }},
 	})
 }
 
 // address reads the address of a listener that only this machine can reach.
-func (b *builder) address(n *node) {
+func (b *builder) address(n strictjson.Value) {
 	const hint = `write a port, or an address such as "127.0.0.1:7391"`
 	text, ok := b.text(n, "the address")
 	if !ok {
@@ -241,9 +242,9 @@ func (b *builder) address(n *node) {
 }
 
 // store reads where the record is kept: the path of an SQLite file, the URL of a PostgreSQL database, or an object.
-func (b *builder) store(n *node) {
-	switch n.kind {
-	case kindString:
+func (b *builder) store(n strictjson.Value) {
+	switch n.Kind() {
+	case strictjson.String:
 		if text, ok := b.text(n, `"store"`); ok && !inEnvironment(text) {
 			if likeURL.MatchString(text) {
 				b.postgres(n, text)
@@ -254,53 +255,53 @@ func (b *builder) store(n *node) {
 			}
 		}
 		return
-	case kindObject:
+	case strictjson.Object:
 	default:
-		b.wrong(n, `write a file, "postgres://...", or an object`, `"store" must be an object or a string, this is %s`, n.kind)
+		b.wrong(n, `write a file, "postgres://...", or an object`, `"store" must be an object or a string, this is %s`, n.Kind())
 		return
 	}
-	url := b.t.member(n, "url")
+	url := member(n, "url")
 	b.object(n, `"store"`, []field{
-		{"path", func(n *node) {
+		{"path", func(n strictjson.Value) {
 			text, ok := b.text(n, `"path"`)
 			switch {
 			case !ok || inEnvironment(text):
-			case url != nil:
+			case url.Kind() != strictjson.Missing:
 				b.wrong(n, `remove one of "path" and "url"`, `"path" is for SQLite and "url" for PostgreSQL`)
 			default:
 				b.databaseFile(n, text)
 			}
 		}},
-		{"url", func(n *node) {
+		{"url", func(n strictjson.Value) {
 			if text, ok := b.text(n, `"url"`); ok && !inEnvironment(text) {
 				b.postgres(n, text)
 			}
 		}},
-		{"durability", func(n *node) {
-			if word, ok := b.word(n, `"durability"`, "full", "normal"); ok && word == "normal" && url != nil {
+		{"durability", func(n strictjson.Value) {
+			if word, ok := b.word(n, `"durability"`, "full", "normal"); ok && word == "normal" && url.Kind() != strictjson.Missing {
 				b.wrong(n, "remove it", "durability is the server's own business with PostgreSQL")
 			}
 		}},
-		{"key", func(n *node) { b.text(n, `"key"`) }},
-		{"keep", func(n *node) {
+		{"key", func(n strictjson.Value) { b.text(n, `"key"`) }},
+		{"keep", func(n strictjson.Value) {
 			const hint = `write it as "720h"`
 			text, ok := b.text(n, `"keep"`)
 			if d, err := time.ParseDuration(text); ok && (err != nil || d < 0) {
 				b.wrong(n, hint, "%q is not a length of time", text)
 			}
 		}},
-		{"collector", func(n *node) { b.serverURL(n, `"collector"`) }},
-		{"checkpoints", func(n *node) {
+		{"collector", func(n strictjson.Value) { b.serverURL(n, `"collector"`) }},
+		{"checkpoints", func(n strictjson.Value) {
 			b.object(n, `"checkpoints"`, []field{
-				{"file", func(n *node) { b.text(n, `"file"`) }},
-				{"webhook", func(n *node) { b.serverURL(n, `"webhook"`) }},
-				{"log", func(n *node) { b.boolean(n, `"log"`) }},
+				{"file", func(n strictjson.Value) { b.text(n, `"file"`) }},
+				{"webhook", func(n strictjson.Value) { b.serverURL(n, `"webhook"`) }},
+				{"log", func(n strictjson.Value) { b.boolean(n, `"log"`) }},
 			})
 		}},
 	})
 }
 
-func (b *builder) databaseFile(n *node, text string) {
+func (b *builder) databaseFile(n strictjson.Value, text string) {
 	switch {
 	case keywords.MatchString(text):
 		b.wrong(n, `write it as a URL: "postgres://user:password@host:port/database"`,
@@ -310,13 +311,13 @@ func (b *builder) databaseFile(n *node, text string) {
 	}
 }
 
-func (b *builder) postgres(n *node, text string) {
+func (b *builder) postgres(n strictjson.Value, text string) {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Opaque != "" {
 		b.wrong(n, "such as postgres://user@host:5432/database; a file of SQLite is written as its path alone", "the URL of a database has to begin with postgres://")
 	}
 }
 
-func (b *builder) serverURL(n *node, what string) {
+func (b *builder) serverURL(n strictjson.Value, what string) {
 	text, ok := b.text(n, what)
 	if !ok || inEnvironment(text) {
 		return
@@ -327,15 +328,15 @@ func (b *builder) serverURL(n *node, what string) {
 }
 
 // responder reads how a terminal for answers is opened.
-func (b *builder) responder(n *node) {
-	start := func(n *node) { b.word(n, `"responder"`, "off", "hint", "auto", "tmux", "terminal") }
-	if n.kind == kindString {
+func (b *builder) responder(n strictjson.Value) {
+	start := func(n strictjson.Value) { b.word(n, `"responder"`, "off", "hint", "auto", "tmux", "terminal") }
+	if n.Kind() == strictjson.String {
 		start(n)
 		return
 	}
 	b.object(n, `"responder"`, []field{
 		{"start", start},
-		{"command", func(n *node) {
+		{"command", func(n strictjson.Value) {
 			for child := range b.elements(n, `"command"`, false) {
 				b.text(child, "a word of the command")
 			}
@@ -347,35 +348,35 @@ func (b *builder) responder(n *node) {
 // that it comes from. It is for what shows only where the configuration is used, such as a variable that is not set.
 func (c *Config) ProblemAt(message, hint string, path ...any) Problem {
 	for _, part := range c.parts {
-		t, bad := parseFile(part.src)
+		root, bad := parseFile(part.src)
 		if bad != nil || part.Standing == Untrusted || part.Standing == Trusted {
 			continue
 		}
-		n := &t.nodes[0]
+		n := root
 		deepest, found := n, true
 		for i, step := range path {
-			var next *node
+			var next strictjson.Value
 			switch step := step.(type) {
 			case string:
-				next = t.member(n, step)
+				next = member(n, step)
 			case int:
 				at := 0
-				for child := range t.children(n) {
+				for child := range children(n) {
 					if at == step {
 						next = child
 					}
 					at++
 				}
 			}
-			if next == nil {
+			if next.Kind() == strictjson.Missing {
 				found = i > 0 // the key is there, and the value below it is not
 				break
 			}
 			n, deepest = next, next
 		}
 		if found {
-			r := &reader{file: part.File, t: t}
-			return r.problem(int(deepest.start), int(deepest.end), message, hint)
+			r := &reader{file: part.File, src: part.src}
+			return r.problem(deepest.Offset(), deepest.End(), message, hint)
 		}
 	}
 	return Problem{Position: Position{File: c.Path}, Message: message, Hint: hint}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Profile is what a person allows: the rules of one profile of the file, of those it
@@ -120,7 +121,7 @@ const maxArguments = 1 << 20
 // A view is a call made ready for rules.
 type view struct {
 	call      Call
-	args      *tree // apart from the rest, which then needs no place in memory of its own
+	args      *arguments // apart from the rest, which then needs no place in memory of its own
 	canonical string
 	raw       string // server__tool as the upstream has it
 	trusted   bool
@@ -143,14 +144,14 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if len(c.Args) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)
 	}
-	args, err := parseArguments(noArguments(c.Args))
+	root, err := parseArguments(noArguments(c.Args))
 	if err != nil {
-		return "the arguments cannot be judged: " + err.message
+		return "the arguments cannot be judged: " + err.Message
 	}
-	if kind := args.nodes[0].kind; kind != kindObject {
+	if kind := root.Kind(); kind != strictjson.Object {
 		return "the arguments cannot be judged: they are " + kind.String() + ", not an object"
 	}
-	v.args = &args
+	v.args = &arguments{root: root}
 	return ""
 }
 

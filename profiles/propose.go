@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -198,18 +199,18 @@ func (p *Proposal) rule() (string, error) {
 		Others string               `json:"others,omitempty"`
 	}{ID: p.ID, Tool: p.Tool}
 	if p.Args != nil {
-		t, bad := parseArguments(noArguments(p.Args))
-		if bad != nil || t.nodes[0].kind != kindObject {
+		root, bad := parseArguments(noArguments(p.Args))
+		if bad != nil || root.Kind() != strictjson.Object {
 			return "", errors.New("the arguments of the proposal are no JSON object")
 		}
 		rule.When = map[string]condition{}
-		for child := range t.children(&t.nodes[0]) {
-			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(child.key)
-			if child.kind == kindNull { // as if it were not there
+		for child := range children(root) {
+			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(child.Key())
+			if child.Kind() == strictjson.Null { // as if it were not there
 				rule.When[pointer] = condition{Any: json.RawMessage(`[{"exists":false},{"type":"null"}]`)}
 				continue
 			}
-			rule.When[pointer] = condition{Eq: t.source(child)}
+			rule.When[pointer] = condition{Eq: source(child)}
 		}
 		if p.List == allowlist.String() {
 			rule.Others = "none"
@@ -223,22 +224,23 @@ func (p *Proposal) rule() (string, error) {
 // place finds where the proposal goes, and what its lines are: into the list, or with a
 // list of its own at the top of the profile.
 func (p *Proposal) place(src, rule string) (at int, lines []string, err error) {
-	t, bad := parseFile(strings.TrimPrefix(src, "\ufeff"))
+	text := strings.TrimPrefix(src, "\ufeff")
+	root, bad := parseFile(text)
 	if bad != nil {
-		return 0, nil, errors.New(bad.message)
+		return 0, nil, errors.New(bad.Message)
 	}
-	mark := len(src) - len(t.src)
-	n := &t.nodes[0]
+	mark := len(src) - len(text)
+	n := root
 	for _, key := range []string{"evaluation", "profiles", p.Profile} {
-		if n = t.member(n, key); n == nil {
+		if n = member(n, key); n.Kind() == strictjson.Missing {
 			return 0, nil, fmt.Errorf("the file has no profile %q", p.Profile)
 		}
 	}
-	if list := t.member(n, p.List); list != nil {
-		return mark + int(list.start) + 1, []string{rule + ","}, nil
+	if list := member(n, p.List); list.Kind() != strictjson.Missing {
+		return mark + list.Offset() + 1, []string{rule + ","}, nil
 	}
 	lines = []string{fmt.Sprintf("%q: [%s],", p.List, rule)}
-	return mark + int(n.start) + 1, lines, nil
+	return mark + n.Offset() + 1, lines, nil
 }
 
 // comment words the proposal, with the indentation of the line it follows.

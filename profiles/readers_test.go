@@ -19,16 +19,16 @@ func underIn(t testing.TB, in, text string, wide bool) result {
 	t.Helper()
 	args := frozen(t, `{"p":`+quote(text)+`}`)
 	o := underOperator{folders: []folder{newFolder(in)}}
-	return o.eval(value{args, &args.nodes[1], wide}).result
+	return o.eval(value{args, member(args.root, "p"), wide}).result
 }
 
-func frozen(t testing.TB, text string) *tree {
+func frozen(t testing.TB, text string) *arguments {
 	t.Helper()
-	args, err := parseArguments(text)
+	root, err := parseArguments(text)
 	if err != nil {
 		t.Skipf("no arguments: %v", err)
 	}
-	return &args
+	return &arguments{root: root}
 }
 
 // TestPathsThatAreReadDifferently has paths that lead out of a folder, or into one, to some reader.
@@ -238,7 +238,7 @@ func TestHostsThatAreReadDifferently(t *testing.T) {
 		{"https://evil.example;@good.example/", yes}, {"https://evil.example|@good.example/", unknown}, {"https://evil.example,good.example/", unknown},
 	} {
 		args := frozen(t, `{"u":`+quote(row.url)+`}`)
-		if got := o.eval(value{args, &args.nodes[1], false}).result; got != row.want {
+		if got := o.eval(value{args, member(args.root, "u"), false}).result; got != row.want {
 			t.Errorf("%q is %s, want %s", row.url, got, row.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A PastCall is a call as the record has it, as far as it can be decided again.
@@ -104,7 +105,7 @@ type entry struct {
 
 func parseEntry(line string) (e entry, err error) {
 	if _, bad := parseArguments(line); bad != nil {
-		return e, fmt.Errorf("it is not JSON: %s", bad.message)
+		return e, fmt.Errorf("it is not JSON: %s", bad.Message)
 	}
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
 		return e, fmt.Errorf("it is no entry: %w", err)
@@ -179,26 +180,26 @@ func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 // masked finds what stands in the place of a secret, or of text that was cut. It cannot be
 // told from the same text in clear, which then is not known either.
 func masked(raw json.RawMessage) (places []string) {
-	t, bad := parseArguments(string(raw))
+	root, bad := parseArguments(string(raw))
 	if bad != nil {
 		return []string{""}
 	}
-	var walk func(n *node, at string)
-	walk = func(n *node, at string) {
+	var walk func(n strictjson.Value, at string)
+	walk = func(n strictjson.Value, at string) {
 		i := 0
-		for child := range t.children(n) {
-			token := strings.NewReplacer("~", "~0", "/", "~1").Replace(child.key)
-			if n.kind == kindArray {
+		for child := range children(n) {
+			token := strings.NewReplacer("~", "~0", "/", "~1").Replace(child.Key())
+			if n.Kind() == strictjson.Array {
 				token = fmt.Sprint(i)
 			}
 			i++
 			walk(child, at+"/"+token)
 		}
-		if n.kind == kindString && isMask(n.text) {
+		if n.Kind() == strictjson.String && isMask(n.Text()) {
 			places = append(places, at)
 		}
 	}
-	walk(&t.nodes[0], "")
+	walk(root, "")
 	return places
 }
 

@@ -6,20 +6,21 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // rules reads one list of a profile.
-func (b *builder) rules(n *node, l list, profile string) []*rule {
+func (b *builder) rules(n strictjson.Value, l list, profile string) []*rule {
 	var rules []*rule
 	for child := range b.elements(n, fmt.Sprintf("%q", l.String()), true) {
-		r := &rule{list: l, pos: b.place(int(child.start)), profile: profile, text: string(b.t.source(child))}
-		switch child.kind {
-		case kindString:
+		r := &rule{list: l, pos: b.place(child.Offset()), profile: profile, text: child.Compact()}
+		switch child.Kind() {
+		case strictjson.String:
 			b.pattern(child, r)
-		case kindObject:
+		case strictjson.Object:
 			b.rule(child, r)
 		default:
-			b.wrong(child, `write "server__tool", or {"tool": "server__tool", ...}`, "a rule must be a string or an object, this is %s", child.kind)
+			b.wrong(child, `write "server__tool", or {"tool": "server__tool", ...}`, "a rule must be a string or an object, this is %s", child.Kind())
 		}
 		rules = append(rules, r)
 	}
@@ -27,7 +28,7 @@ func (b *builder) rules(n *node, l list, profile string) []*rule {
 }
 
 // pattern adds a pattern over tool names to a rule.
-func (b *builder) pattern(n *node, r *rule) {
+func (b *builder) pattern(n strictjson.Value, r *rule) {
 	text, ok := b.text(n, "a pattern")
 	if !ok {
 		return
@@ -39,24 +40,24 @@ func (b *builder) pattern(n *node, r *rule) {
 }
 
 // glob reads a pattern and reports the place inside it that is wrong.
-func (b *builder) glob(n *node, parse func(string) (*glob, *globError)) *glob {
-	g, bad := parse(n.text)
+func (b *builder) glob(n strictjson.Value, parse func(string) (*glob, *globError)) *glob {
+	g, bad := parse(n.Text())
 	if bad == nil {
 		return g
 	}
-	start, end := int(n.start), int(n.end)
-	if end-start == len(n.text)+2 { // no escapes: a byte of the pattern is a byte of the file
-		start += 1 + bad.at
-		end = start + bad.length
+	at := b.span(n)
+	if at.end-at.start == len(n.Text())+2 { // no escapes: a byte of the pattern is a byte of the file
+		at.start += 1 + bad.at
+		at.end = at.start + bad.length
 	}
-	b.report(start, end, bad.hint, "%s", bad.message)
+	b.report(at.start, at.end, bad.hint, "%s", bad.message)
 	return nil
 }
 
-func (b *builder) rule(n *node, r *rule) {
-	var examplesAt *node
+func (b *builder) rule(n strictjson.Value, r *rule) {
+	var examplesAt strictjson.Value
 	fields := []field{
-		{"id", func(n *node) {
+		{"id", func(n strictjson.Value) {
 			if id, ok := b.text(n, `"id"`); ok {
 				if !b.stranger(n) {
 					r.id = id
@@ -66,8 +67,8 @@ func (b *builder) rule(n *node, r *rule) {
 				}
 			}
 		}},
-		{"tool", func(n *node) {
-			if n.kind != kindArray {
+		{"tool", func(n strictjson.Value) {
+			if n.Kind() != strictjson.Array {
 				b.pattern(n, r)
 				return
 			}
@@ -75,22 +76,22 @@ func (b *builder) rule(n *node, r *rule) {
 				b.pattern(child, r)
 			}
 		}},
-		{"when", func(n *node) { r.when = b.conditions(n) }},
-		{"reason", func(n *node) {
+		{"when", func(n strictjson.Value) { r.when = b.conditions(n) }},
+		{"reason", func(n strictjson.Value) {
 			if text, ok := b.text(n, `"reason"`); ok && !b.stranger(n) {
 				r.reason = text
 			}
 		}},
-		{"annotations", func(n *node) { r.annotations = b.hints(n) }},
-		{"examples", func(n *node) { examplesAt = n }},
+		{"annotations", func(n strictjson.Value) { r.annotations = b.hints(n) }},
+		{"examples", func(n strictjson.Value) { examplesAt = n }},
 	}
 	fields = append(fields, b.special(r)...)
 	before := len(b.problems)
 	b.object(n, "a rule", fields)
-	if b.t.member(n, "tool") == nil {
+	if member(n, "tool").Kind() == strictjson.Missing {
 		b.wrong(n, `"tool": "*" means every tool`, `a rule needs "tool"`)
 	}
-	if examplesAt != nil {
+	if examplesAt.Kind() != strictjson.Missing {
 		b.examples(examplesAt, r, len(b.problems) == before)
 	}
 }
@@ -98,8 +99,8 @@ func (b *builder) rule(n *node, r *rule) {
 // special gives the fields that only some lists have. In the other lists they are read
 // too, so that the message can say why they do not belong there.
 func (b *builder) special(r *rule) []field {
-	only := func(name string, read func(*node), why string, lists ...list) field {
-		return field{name, func(n *node) {
+	only := func(name string, read func(strictjson.Value), why string, lists ...list) field {
+		return field{name, func(n strictjson.Value) {
 			for _, l := range lists {
 				if l == r.list {
 					read(n)
@@ -110,26 +111,26 @@ func (b *builder) special(r *rule) []field {
 		}}
 	}
 	return []field{
-		only("unlessAllowed", func(n *node) { b.exceptions(n, r) },
+		only("unlessAllowed", func(n strictjson.Value) { b.exceptions(n, r) },
 			"it softens an ask rule; a deny rule cannot be softened", asklist),
-		only("others", func(n *node) {
+		only("others", func(n strictjson.Value) {
 			word, _ := b.word(n, `"others"`, "any", "none")
 			r.closed = word == "none"
 		}, "it closes an allow rule; elsewhere it would loosen", allowlist),
-		only("until", func(n *node) { r.until = b.moment(n) },
+		only("until", func(n strictjson.Value) { r.until = b.moment(n) },
 			"only an allow rule may end by itself: a deny or ask rule that lapses would loosen", allowlist),
-		only("risk", func(n *node) {
+		only("risk", func(n strictjson.Value) {
 			word, _ := b.word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
 			r.risk = call.Risk(word)
 		}, "what is denied has no risk", asklist, allowlist),
-		only("remember", func(n *node) { r.remember = b.remembering(n) },
+		only("remember", func(n strictjson.Value) { r.remember = b.remembering(n) },
 			"only answers to an ask rule are remembered", asklist),
 	}
 }
 
 // exceptions reads which allow rules beat an ask rule: all, or those of some ids.
-func (b *builder) exceptions(n *node, r *rule) {
-	if n.kind != kindArray {
+func (b *builder) exceptions(n strictjson.Value, r *rule) {
+	if n.Kind() != strictjson.Array {
 		r.soft, _ = b.boolean(n, `"unlessAllowed"`)
 		return
 	}
@@ -140,13 +141,13 @@ func (b *builder) exceptions(n *node, r *rule) {
 	}
 }
 
-func (b *builder) moment(n *node) time.Time {
+func (b *builder) moment(n strictjson.Value) time.Time {
 	const hint = `write it as "2026-12-31T18:00:00Z"`
-	if n.kind != kindString {
-		b.wrong(n, hint, `"until" must be a string, this is %s`, n.kind)
+	if n.Kind() != strictjson.String {
+		b.wrong(n, hint, `"until" must be a string, this is %s`, n.Kind())
 		return time.Time{}
 	}
-	t, err := time.Parse(time.RFC3339, n.text)
+	t, err := time.Parse(time.RFC3339, n.Text())
 	if err != nil || t.IsZero() {
 		b.wrong(n, hint, `"until" is not a time as RFC 3339 has it`)
 	}
@@ -156,16 +157,16 @@ func (b *builder) moment(n *node) time.Time {
 // hintNames are the annotations that MCP defines for tools and that say yes or no.
 var hintNames = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-func (b *builder) hints(n *node) []hintIs {
+func (b *builder) hints(n strictjson.Value) []hintIs {
 	var hints []hintIs
 	var fields []field
 	for _, name := range hintNames {
-		fields = append(fields, field{name, func(n *node) {
+		fields = append(fields, field{name, func(n strictjson.Value) {
 			want, _ := b.boolean(n, fmt.Sprintf("%q", name))
 			hints = append(hints, hintIs{name, want})
 		}})
 	}
-	if b.object(n, `"annotations"`, fields) && n.count == 0 {
+	if b.object(n, `"annotations"`, fields) && n.Len() == 0 {
 		b.wrong(n, `remove it, or write {"readOnlyHint": true}`, `"annotations" must not be empty`)
 	}
 	return hints

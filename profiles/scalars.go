@@ -5,16 +5,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // duration reads a Go duration longer than nothing.
-func (r *reader) duration(n *node, what string) time.Duration {
+func (r *reader) duration(n strictjson.Value, what string) time.Duration {
 	const hint = `write it as "90s", "5m" or "2h30m"`
-	if n.kind != kindString {
-		r.wrong(n, hint, "%s must be a duration in a string, this is %s", what, n.kind)
+	if n.Kind() != strictjson.String {
+		r.wrong(n, hint, "%s must be a duration in a string, this is %s", what, n.Kind())
 		return 0
 	}
-	d, err := time.ParseDuration(n.text)
+	d, err := time.ParseDuration(n.Text())
 	switch {
 	case err != nil:
 		r.wrong(n, hint, "%s is not a duration", what)
@@ -25,16 +27,16 @@ func (r *reader) duration(n *node, what string) time.Duration {
 }
 
 // whole reads a whole number from low on.
-func (r *reader) whole(n *node, what string, low int64) int64 {
-	if n.kind == kindString {
-		r.wrong(n, "write it without quotes", "%s must be a whole number, this is %s", what, n.kind)
+func (r *reader) whole(n strictjson.Value, what string, low int64) int64 {
+	if n.Kind() == strictjson.String {
+		r.wrong(n, "write it without quotes", "%s must be a whole number, this is %s", what, n.Kind())
 		return 0
 	}
-	if n.kind != kindNumber {
-		r.wrong(n, "", "%s must be a whole number, this is %s", what, n.kind)
+	if n.Kind() != strictjson.Number {
+		r.wrong(n, "", "%s must be a whole number, this is %s", what, n.Kind())
 		return 0
 	}
-	i, err := strconv.ParseInt(n.text, 10, 64)
+	i, err := strconv.ParseInt(n.Text(), 10, 64)
 	switch {
 	case err != nil:
 		r.wrong(n, "", "%s must be a whole number", what)
@@ -59,16 +61,16 @@ var units = []struct {
 }
 
 // size reads a number of bytes, or text such as "64KiB".
-func (r *reader) size(n *node, what string) int64 { return r.sizeUpTo(n, what, maxCount) }
+func (r *reader) size(n strictjson.Value, what string) int64 { return r.sizeUpTo(n, what, maxCount) }
 
-func (r *reader) sizeUpTo(n *node, what string, most int64) int64 {
+func (r *reader) sizeUpTo(n strictjson.Value, what string, most int64) int64 {
 	const hint = `write a number of bytes, or "64KiB", "1MiB"`
-	switch n.kind {
-	case kindNumber:
+	switch n.Kind() {
+	case strictjson.Number:
 		return r.whole(n, what, 1)
-	case kindString:
+	case strictjson.String:
 		for _, u := range units {
-			digits, ok := strings.CutSuffix(n.text, u.name)
+			digits, ok := strings.CutSuffix(n.Text(), u.name)
 			if !ok {
 				continue
 			}
@@ -83,21 +85,21 @@ func (r *reader) sizeUpTo(n *node, what string, most int64) int64 {
 	return 0
 }
 
-func (b *builder) limits(n *node, what string) (l Limits) {
+func (b *builder) limits(n strictjson.Value, what string) (l Limits) {
 	count := func(name string, to *int) field {
-		return field{name, func(n *node) { *to = int(b.whole(n, fmt.Sprintf("%q", name), 1)) }}
+		return field{name, func(n strictjson.Value) { *to = int(b.whole(n, fmt.Sprintf("%q", name), 1)) }}
 	}
 	lasting := func(name string, to *time.Duration) field {
-		return field{name, func(n *node) { *to = b.duration(n, fmt.Sprintf("%q", name)) }}
+		return field{name, func(n strictjson.Value) { *to = b.duration(n, fmt.Sprintf("%q", name)) }}
 	}
 	bytes := func(name string, to *int) field {
-		return field{name, func(n *node) { *to = int(b.size(n, fmt.Sprintf("%q", name))) }}
+		return field{name, func(n strictjson.Value) { *to = int(b.size(n, fmt.Sprintf("%q", name))) }}
 	}
 	b.object(n, what, []field{
 		count("asks", &l.Asks), count("asksPerMinute", &l.AsksPerMinute), count("pending", &l.Pending),
 		count("refusals", &l.Refusals), count("calls", &l.Calls), count("repeat", &l.Repeat), count("inFlight", &l.InFlight),
 		lasting("cpu", &l.CPU), lasting("wall", &l.Wall), lasting("call", &l.Call),
-		{"memory", func(n *node) { l.Memory = b.size(n, `"memory"`) }},
+		{"memory", func(n strictjson.Value) { l.Memory = b.size(n, `"memory"`) }},
 		bytes("argumentBytes", &l.ArgumentBytes), bytes("resultBytes", &l.ResultBytes),
 		bytes("consoleBytes", &l.ConsoleBytes), bytes("programBytes", &l.ProgramBytes),
 	})

@@ -7,6 +7,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // Scripts are the saved programs that may be run by name. Nothing that a program or a model
@@ -44,11 +46,11 @@ func (s *Script) Covers(name string) bool {
 
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-func (b *builder) scripts(n *node) {
-	s := &Scripts{Pos: b.place(int(n.keyStart))}
+func (b *builder) scripts(n strictjson.Value) {
+	s := &Scripts{Pos: b.place(n.KeyOffset())}
 	ok := b.object(n, `"scripts"`, []field{
-		{"root", func(n *node) { s.Root, _ = b.text(n, `"root"`) }},
-		{"allow", func(n *node) {
+		{"root", func(n strictjson.Value) { s.Root, _ = b.text(n, `"root"`) }},
+		{"allow", func(n strictjson.Value) {
 			for child := range b.elements(n, `"allow"`, true) {
 				if x, ok := b.script(child); ok {
 					s.Allow = append(s.Allow, x)
@@ -56,7 +58,7 @@ func (b *builder) scripts(n *node) {
 			}
 		}},
 	})
-	if ok && b.t.member(n, "root") == nil {
+	if ok && member(n, "root").Kind() == strictjson.Missing {
 		b.wrong(n, `write {"root": "scripts", "allow": [...]}`, `"scripts" needs a root: the folder that the saved programs are in`)
 	}
 	if b.outOfPlace(n, b.base != nil && b.base.Scripts != nil) {
@@ -65,18 +67,18 @@ func (b *builder) scripts(n *node) {
 	b.config.Scripts = s
 }
 
-func (b *builder) script(n *node) (s Script, ok bool) {
-	s.Pos = b.place(int(n.start))
+func (b *builder) script(n strictjson.Value) (s Script, ok bool) {
+	s.Pos = b.place(n.Offset())
 	ok = b.object(n, "an allowed script", []field{
-		{"file", func(n *node) { s.File = b.below(n, `"file"`) }},
-		{"sha256", func(n *node) {
+		{"file", func(n strictjson.Value) { s.File = b.below(n, `"file"`) }},
+		{"sha256", func(n strictjson.Value) {
 			word, ok := b.text(n, `"sha256"`)
 			if s.SHA256 = strings.ToLower(strings.TrimPrefix(word, "sha256:")); ok && !hash.MatchString(s.SHA256) {
 				b.wrong(n, "sha256sum FILE prints it", `"sha256" must be the 64 hexadecimal digits of the file's SHA-256`)
 			}
 		}},
-		{"folder", func(n *node) { s.Folder = b.below(n, `"folder"`) }},
-		{"pattern", func(n *node) {
+		{"folder", func(n strictjson.Value) { s.Folder = b.below(n, `"folder"`) }},
+		{"pattern", func(n strictjson.Value) {
 			if text, ok := b.text(n, `"pattern"`); ok {
 				s.Pattern, s.glob = text, b.glob(n, nameGlob)
 			}
@@ -84,25 +86,25 @@ func (b *builder) script(n *node) (s Script, ok bool) {
 				b.wrong(n, `name the folder in "folder"`, `"pattern" is about the names of files, which have no "/"`)
 			}
 		}},
-		{"profile", func(n *node) {
+		{"profile", func(n strictjson.Value) {
 			s.Profile, _ = b.profileNamed(n, `"profile"`)
 			b.scriptProfiles = append(b.scriptProfiles, n)
 		}},
-		{"input", func(n *node) {
-			if n.kind != kindObject && n.kind != kindTrue {
-				b.wrong(n, `write {"type": "object", "properties": {...}}, or true for any input`, `"input" must be a JSON Schema, this is %s`, n.kind)
+		{"input", func(n strictjson.Value) {
+			if n.Kind() != strictjson.Object && n.Kind() != strictjson.True {
+				b.wrong(n, `write {"type": "object", "properties": {...}}, or true for any input`, `"input" must be a JSON Schema, this is %s`, n.Kind())
 				return
 			}
 			b.uniqueBelow(n)
-			s.Input = b.t.source(n)
+			s.Input = source(n)
 		}},
-		{"limits", func(n *node) { s.Limits = b.limits(n, `"limits"`) }},
-		{"description", func(n *node) { s.Description, _ = b.text(n, `"description"`) }},
+		{"limits", func(n strictjson.Value) { s.Limits = b.limits(n, `"limits"`) }},
+		{"description", func(n strictjson.Value) { s.Description, _ = b.text(n, `"description"`) }},
 	})
 	if !ok {
 		return s, false
 	}
-	has := func(key string) bool { return b.t.member(n, key) != nil }
+	has := func(key string) bool { return member(n, key).Kind() != strictjson.Missing }
 	switch {
 	case has("file") == has("folder"):
 		b.wrong(n, `write {"file": "report.ts", "sha256": "..."} or {"folder": "reports", "pattern": "*.ts"}`, "an allowed script is either a file or a folder")
@@ -120,7 +122,7 @@ func (b *builder) script(n *node) (s Script, ok bool) {
 }
 
 // below reads a path inside the root. It has one spelling only, so that a rule means one file.
-func (b *builder) below(n *node, what string) string {
+func (b *builder) below(n strictjson.Value, what string) string {
 	text, ok := b.text(n, what)
 	if !ok {
 		return ""
@@ -138,12 +140,12 @@ func (b *builder) below(n *node, what string) string {
 // finishScripts checks what needs the profiles.
 func (b *builder) finishScripts() {
 	for _, n := range b.scriptProfiles {
-		if n.kind == kindString && n.text != "" {
+		if n.Kind() == strictjson.String && n.Text() != "" {
 			b.known(n, `"profile"`)
 		}
 	}
 	for _, n := range b.scriptsWithout {
-		if b.defaultAt == nil && (b.base == nil || b.base.Default == "") {
+		if b.defaultAt.Kind() == strictjson.Missing && (b.base == nil || b.base.Default == "") {
 			b.wrong(n, `write "profile": "...", or set "defaultProfile"`, "nothing says what this script may do")
 		}
 	}

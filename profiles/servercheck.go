@@ -3,6 +3,8 @@ package profiles
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A ServerCheck finds what is wrong with an entry of mcpServers, and what has no effect in it. raw is standard JSON.
@@ -18,36 +20,36 @@ type ServerProblem struct {
 }
 
 // checkServer reports what the check finds, at the keys and values that it is about.
-func (b *builder) checkServer(n *node, source json.RawMessage) {
+func (b *builder) checkServer(n strictjson.Value, source json.RawMessage) {
 	if b.check == nil {
 		return
 	}
-	wrong, doubts := b.check(n.key, source)
+	wrong, doubts := b.check(n.Key(), source)
 	for _, p := range wrong {
 		if len(p.Path) > 0 && p.Path[0] == "trustAnnotations" {
 			continue // which is read here too
 		}
 		start, end := b.inServer(n, p)
-		b.report(start, end, p.Hint, "server %q: %s", n.key, p.Message)
+		b.report(start, end, p.Hint, "server %q: %s", n.Key(), p.Message)
 	}
 	for _, p := range doubts {
 		start, end := b.inServer(n, p)
-		b.doubt(b.place(start), end-start, p.Hint, "%s", fmt.Sprintf("server %q: %s", n.key, p.Message))
+		b.doubt(b.place(start), end-start, p.Hint, "%s", fmt.Sprintf("server %q: %s", n.Key(), p.Message))
 	}
 }
 
 // inServer finds what a problem of a server is about.
-func (b *builder) inServer(n *node, p ServerProblem) (start, end int) {
+func (b *builder) inServer(n strictjson.Value, p ServerProblem) (start, end int) {
 	at := n
 	for _, key := range p.Path {
-		next := b.t.member(at, key)
-		if next == nil {
+		next := member(at, key)
+		if next.Kind() == strictjson.Missing {
 			break
 		}
 		at = next
 	}
 	if p.Key || at == n {
-		return int(at.keyStart), int(at.keyEnd)
+		return at.KeyOffset(), at.KeyEnd()
 	}
-	return int(at.start), int(at.end)
+	return at.Offset(), at.End()
 }

@@ -12,5 +12,5 @@ func Standard(file string, data []byte) (json.RawMessage, error) {
 	if problems != nil {
 		return nil, problems
 	}
-	return r.t.source(&r.t.nodes[0]), nil
+	return source(r.root), nil
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -26,15 +27,15 @@ func newFolder(p string) folder { return folder{p, fold(p)} }
 // eval compares the value as upstreams may read it, see [pathReadings]. A deny rule holds if any reading leads
 // into a folder, an allow rule only if all of them do and none is in doubt.
 func (o underOperator) eval(v value) outcome {
-	if v.node.kind != kindString {
+	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	if len(v.node.text) > maxPath {
+	if len(v.node.Text()) > maxPath {
 		return outcome{unknown, "is too long for a path"}
 	}
 	all, any := outcome{result: yes}, outcome{result: no}
 	note := func(one outcome) { all, any = and(all, one), or(any, one) }
-	readings, complete := pathReadings(v.node.text)
+	readings, complete := pathReadings(v.node.Text())
 	if !complete {
 		note(outcome{unknown, "can be read as too many different paths"})
 	}

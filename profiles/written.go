@@ -3,6 +3,8 @@ package profiles
 import (
 	"fmt"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A written profile is one profile as the file has it, before extends and floor.
@@ -10,7 +12,7 @@ type written struct {
 	name    string
 	pos     Position
 	source  []byte // of what decides, as standard JSON
-	parents []*node
+	parents []strictjson.Value
 	lists   [3][]*rule
 	has     [3]bool // the list is there, if only empty
 
@@ -22,17 +24,17 @@ type written struct {
 	redact    Redact
 	raise     map[string]Verdict
 	preflight bool
-	shadow    *node // where it names the profile that is tried beside it
+	shadow    strictjson.Value // where it names the profile that is tried beside it
 
 	depth int        // of its extends: 0 = none
 	chain []*written // its ancestors and itself, ancestors first, each once
 	state int        // of the search for cycles: unvisited, in progress, done
 }
 
-func (b *builder) profile(n *node) *written {
-	w := &written{name: n.key, source: b.deciding(n), pos: b.place(int(n.keyStart))}
-	lists := func(l list) func(*node) {
-		return func(n *node) {
+func (b *builder) profile(n strictjson.Value) *written {
+	w := &written{name: n.Key(), source: b.deciding(n), pos: b.place(n.KeyOffset())}
+	lists := func(l list) func(strictjson.Value) {
+		return func(n strictjson.Value) {
 			w.has[l] = true
 			w.lists[l] = b.rules(n, l, w.name)
 		}
@@ -41,53 +43,53 @@ func (b *builder) profile(n *node) *written {
 		{"allowlist", lists(allowlist)},
 		{"denylist", lists(denylist)},
 		{"asklist", lists(asklist)},
-		{"elicitationFallback", func(n *node) {
+		{"elicitationFallback", func(n strictjson.Value) {
 			if word, ok := b.word(n, `"elicitationFallback"`, "deny", "allow"); ok {
 				allow := word == "allow"
 				w.fallback = &allow
 			}
 		}},
-		{"unmatched", func(n *node) { w.unmatched = b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }},
-		{"extends", func(n *node) {
+		{"unmatched", func(n strictjson.Value) { w.unmatched = b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }},
+		{"extends", func(n strictjson.Value) {
 			for parent := range b.elements(n, `"extends"`, false) {
 				if _, ok := b.text(parent, "the name of a parent profile"); ok {
 					w.parents = append(w.parents, parent)
 				}
 			}
 		}},
-		{"ask", func(n *node) { w.ask = b.asking(n) }},
-		{"remember", func(n *node) { w.remember = b.remembering(n) }},
-		{"limits", func(n *node) { w.limits = b.limits(n, `"limits"`) }},
-		{"redact", func(n *node) {
+		{"ask", func(n strictjson.Value) { w.ask = b.asking(n) }},
+		{"remember", func(n strictjson.Value) { w.remember = b.remembering(n) }},
+		{"limits", func(n strictjson.Value) { w.limits = b.limits(n, `"limits"`) }},
+		{"redact", func(n strictjson.Value) {
 			if x := b.redaction(n); !b.stranger(n) {
 				w.redact = x
 			}
 		}},
-		{"raise", func(n *node) { w.raise = b.raising(n) }},
-		{"shadow", func(n *node) {
+		{"raise", func(n strictjson.Value) { w.raise = b.raising(n) }},
+		{"shadow", func(n strictjson.Value) {
 			if _, ok := b.text(n, `"shadow"`); ok {
 				w.shadow = n
 			}
 		}},
-		{"requirePreflight", func(n *node) { w.preflight, _ = b.boolean(n, `"requirePreflight"`) }},
+		{"requirePreflight", func(n strictjson.Value) { w.preflight, _ = b.boolean(n, `"requirePreflight"`) }},
 	})
 	return w
 }
 
 // deciding is the text of a profile without what changes no decision: approvals given
 // under a profile stay good when another one is tried beside it.
-func (b *builder) deciding(n *node) []byte {
+func (b *builder) deciding(n strictjson.Value) []byte {
 	var source []byte
-	for child := range b.t.children(n) {
-		if child.key != "shadow" {
-			source = append(source, b.t.src[child.keyStart:child.keyEnd]...)
-			source = append(append(append(source, ':'), b.t.source(child)...), ',')
+	for child := range children(n) {
+		if child.Key() != "shadow" {
+			source = append(source, b.src[child.KeyOffset():child.KeyEnd()]...)
+			source = append(append(append(source, ':'), child.Compact()...), ',')
 		}
 	}
 	return source
 }
 
-func (b *builder) verdict(n *node, what string, words ...string) *Verdict {
+func (b *builder) verdict(n strictjson.Value, what string, words ...string) *Verdict {
 	word, ok := b.word(n, what, words...)
 	if !ok {
 		return nil
@@ -96,28 +98,28 @@ func (b *builder) verdict(n *node, what string, words ...string) *Verdict {
 	return &v
 }
 
-func (b *builder) asking(n *node) (a Asking) {
+func (b *builder) asking(n strictjson.Value) (a Asking) {
 	b.object(n, `"ask"`, []field{
-		{"channels", func(n *node) {
+		{"channels", func(n strictjson.Value) {
 			if c := b.words(n, `"channels"`, "elicitation", "web", "terminal"); !b.stranger(n) {
 				a.Channels = c
 			}
 		}},
-		{"timeout", func(n *node) { a.Timeout = b.duration(n, `"timeout"`) }},
-		{"budget", func(n *node) { a.Budget = b.duration(n, `"budget"`) }},
-		{"minHuman", func(n *node) {
+		{"timeout", func(n strictjson.Value) { a.Timeout = b.duration(n, `"timeout"`) }},
+		{"budget", func(n strictjson.Value) { a.Budget = b.duration(n, `"budget"`) }},
+		{"minHuman", func(n strictjson.Value) {
 			d := b.duration(n, `"minHuman"`)
 			if d >= usualMinHuman || !b.stranger(n) { // else it would be shorter than when nobody says anything
 				a.MinHuman = d
 			}
 		}},
-		{"batch", func(n *node) { a.Batch = b.optional(n, `"batch"`) }},
-		{"edit", func(n *node) { a.Edit = b.optional(n, `"edit"`) }},
-		{"approver", func(n *node) {
+		{"batch", func(n strictjson.Value) { a.Batch = b.optional(n, `"batch"`) }},
+		{"edit", func(n strictjson.Value) { a.Edit = b.optional(n, `"edit"`) }},
+		{"approver", func(n strictjson.Value) {
 			word, _ := b.word(n, `"approver"`, "any", "other")
 			a.OtherOnly = word == "other"
 		}},
-		{"absent", func(n *node) {
+		{"absent", func(n strictjson.Value) {
 			if word, ok := b.word(n, `"absent"`, AbsentWait, AbsentRefuse); ok && !b.stranger(n) {
 				a.Absent = word
 			}
@@ -126,7 +128,7 @@ func (b *builder) asking(n *node) (a Asking) {
 	return a
 }
 
-func (b *builder) optional(n *node, what string) *bool {
+func (b *builder) optional(n strictjson.Value, what string) *bool {
 	value, ok := b.boolean(n, what)
 	if !ok {
 		return nil
@@ -142,32 +144,32 @@ const (
 	hardMaxRemember    = 7 * 24 * time.Hour
 )
 
-func (b *builder) remembering(n *node) *Remember {
+func (b *builder) remembering(n strictjson.Value) *Remember {
 	m := &Remember{}
-	var defaultAt *node
+	var defaultAt strictjson.Value
 	b.object(n, `"remember"`, []field{
-		{"scopes", func(n *node) { m.Scopes = b.words(n, `"scopes"`, "once", "run", "count", "time", "session") }},
-		{"default", func(n *node) { m.Default, defaultAt = b.duration(n, `"default"`), n }},
-		{"max", func(n *node) {
+		{"scopes", func(n strictjson.Value) { m.Scopes = b.words(n, `"scopes"`, "once", "run", "count", "time", "session") }},
+		{"default", func(n strictjson.Value) { m.Default, defaultAt = b.duration(n, `"default"`), n }},
+		{"max", func(n strictjson.Value) {
 			if m.Max = b.duration(n, `"max"`); m.Max > hardMaxRemember {
 				b.wrong(n, "168h is the most; what should hold longer is an allow rule", "nothing is remembered longer than 7 days")
 			}
 		}},
-		{"args", func(n *node) { m.Args, _ = b.word(n, `"args"`, "exact", "rule", "any") }},
+		{"args", func(n strictjson.Value) { m.Args, _ = b.word(n, `"args"`, "exact", "rule", "any") }},
 	})
 	most := m.Max
 	if most == 0 {
 		most = defaultMaxRemember
 	}
-	if defaultAt != nil && m.Default > most {
+	if defaultAt.Kind() != strictjson.Missing && m.Default > most {
 		b.wrong(defaultAt, "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
 	}
 	return m
 }
 
-func (b *builder) redaction(n *node) (x Redact) {
+func (b *builder) redaction(n strictjson.Value) (x Redact) {
 	b.object(n, `"redact"`, []field{
-		{"keys", func(n *node) {
+		{"keys", func(n strictjson.Value) {
 			for child := range b.elements(n, `"keys"`, true) {
 				if key, ok := b.text(child, "a key pattern"); ok {
 					b.glob(child, textGlob)
@@ -175,15 +177,15 @@ func (b *builder) redaction(n *node) (x Redact) {
 				}
 			}
 		}},
-		{"pointers", func(n *node) {
+		{"pointers", func(n strictjson.Value) {
 			for child := range b.elements(n, `"pointers"`, true) {
 				if pointer, ok := b.text(child, "a JSON Pointer"); ok {
-					b.pointer(pointer, int(child.start), int(child.end))
+					b.pointer(pointer, child.Offset(), child.End())
 					x.Pointers = append(x.Pointers, pointer)
 				}
 			}
 		}},
-		{"detect", func(n *node) {
+		{"detect", func(n strictjson.Value) {
 			detect, ok := b.boolean(n, `"detect"`)
 			x.Detect, x.NoDetect = detect, ok && !detect
 		}},
@@ -195,11 +197,11 @@ func (b *builder) redaction(n *node) (x Redact) {
 // ever make a tool look harmless are not among them.
 var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 
-func (b *builder) raising(n *node) map[string]Verdict {
+func (b *builder) raising(n strictjson.Value) map[string]Verdict {
 	raise := map[string]Verdict{}
 	var fields []field
 	for _, name := range raisers {
-		fields = append(fields, field{name, func(n *node) {
+		fields = append(fields, field{name, func(n strictjson.Value) {
 			if v := b.verdict(n, fmt.Sprintf("%q", name), "ask", "deny"); v != nil {
 				raise[name] = *v
 			}

@@ -18,7 +18,7 @@ func TestArgumentsAreStandardJSON(t *testing.T) {
 	} {
 		got, err := parseArguments(text)
 		if err != nil {
-			t.Errorf("%s: %s", text, err.message)
+			t.Errorf("%s: %s", text, err.Message)
 			continue
 		}
 		if !json.Valid([]byte(text)) {
@@ -26,8 +26,8 @@ func TestArgumentsAreStandardJSON(t *testing.T) {
 		}
 		var want, ours any
 		_ = json.Unmarshal([]byte(text), &want)
-		if err := json.Unmarshal(got.source(&got.nodes[0]), &ours); err != nil || !reflect.DeepEqual(want, ours) {
-			t.Errorf("%s: source gives %s", text, got.source(&got.nodes[0]))
+		if err := json.Unmarshal(source(got), &ours); err != nil || !reflect.DeepEqual(want, ours) {
+			t.Errorf("%s: source gives %s", text, source(got))
 		}
 	}
 	for _, text := range []string{
@@ -43,76 +43,9 @@ func TestArgumentsAreStandardJSON(t *testing.T) {
 		"\ufeff{}", "{\u00a0}", "{\u2028}", "{\f}", "{\v}", `{"a":1}//`, `/**/{}`, `{"a":/**/1}`, `{"a":1} #`, `{"a"=1}`, `("a")`, `*`, `{"a":*}`,
 	} {
 		if got, err := parseArguments(text); err == nil {
-			t.Errorf("%q is accepted as %s", text, got.source(&got.nodes[0]))
+			t.Errorf("%q is accepted as %s", text, source(got))
 		}
 	}
-}
-
-func TestFilesMayHaveComments(t *testing.T) {
-	for text, want := range map[string]string{
-		"// a\n{// b\n\"a\"// c\n:// d\n1// e\n,// f\n}// g": `{"a":1}`,
-		"/* a */[/**/1/* */,/*\n*/]/***/":                    `[1]`,
-		`{"a": "// no /* comment */"}`:                       `{"a":"// no /* comment */"}`,
-		`{"a": [1, 2,], "b": {"c": 1,},}`:                    `{"a":[1,2],"b":{"c":1}}`,
-		"{}//":                                               `{}`,
-		"{}//\r\n":                                           `{}`,
-		"// é\r\n{}":                                         `{}`,
-	} {
-		got, err := parseFile(text)
-		if err != nil {
-			t.Errorf("%q: %s", text, err.message)
-		} else if s := string(got.source(&got.nodes[0])); s != want {
-			t.Errorf("%q: got %s, want %s", text, s, want)
-		}
-	}
-	for _, text := range []string{"/", "/ {}", "{/}", "{} /*", "{} /* *", "// \xff\n{}", "/* \xff */{}", "{\"a\":1,,}", "[,]", "{,}", "{}/"} {
-		if _, err := parseFile(text); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
-	}
-}
-
-// FuzzArguments compares with the standard library: whatever we accept it accepts with the
-// same meaning, and what we refuse of its JSON is refused for a reason of our own.
-func FuzzArguments(f *testing.F) {
-	for _, s := range []string{`{"a":[1,2.5e3,"\u00e9",null]}`, `{"a":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[[[[]]]]`, `{"a":"\ud800"}`} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := parseArguments(text)
-		valid := json.Valid([]byte(text))
-		if err != nil {
-			if err.at < 0 || err.at > len(text) || err.message == "" {
-				t.Fatalf("%q: %+v", text, err)
-			}
-			ours := []string{"surrogate", "UTF-8", "twice", "deeper"}
-			if valid && !containsAny(err.message, ours) {
-				t.Fatalf("%q is JSON and refused: %s", text, err.message)
-			}
-			return
-		}
-		if !valid {
-			t.Fatalf("%q is not JSON and accepted", text)
-		}
-		read := func(text string) (v any) {
-			d := json.NewDecoder(strings.NewReader(text))
-			d.UseNumber() // a number may be larger than any float64
-			must(t, d.Decode(&v))
-			return v
-		}
-		if want, have := read(text), read(string(got.source(&got.nodes[0]))); !reflect.DeepEqual(want, have) {
-			t.Fatalf("%q means %v, got %v", text, want, have)
-		}
-	})
-}
-
-func containsAny(s string, parts []string) bool {
-	for _, p := range parts {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
 }
 
 // FuzzParse: no file makes the parser fall over, every problem has a place inside the
