@@ -58,3 +58,7 @@ func (t *lintTool) hasWord(words []string) bool {
 	name := strings.FieldsFunc(strings.ToLower(t.Tool), func(r rune) bool { return !isWord(byte(r)) || r == '_' })
 	return slices.ContainsFunc(name, func(w string) bool { return slices.Contains(words, w) })
 }
+
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // conditions reads "when".
-func (b *builder) conditions(n strictjson.Value) []condition {
+func (b *ruleReader) conditions(n strictjson.Value) []condition {
 	if n.Kind() != strictjson.Object {
 		b.wrong(n, `write {"/argument": {"eq": "value"}}`, `"when" must be an object, this is %s`, n.Kind())
 		return nil
@@ -39,7 +39,7 @@ func shortened(s string) string {
 }
 
 // pointer reads a JSON Pointer (RFC 6901), in which "*" stands for every element.
-func (b *builder) pointer(text string, start, end int) []step {
+func (b *ruleReader) pointer(text string, start, end int) []step {
 	if !strings.HasPrefix(text, "/") {
 		hint := "the pointer of the argument x is \"/x\""
 		if text != "" {
@@ -60,7 +60,7 @@ func (b *builder) pointer(text string, start, end int) []step {
 }
 
 // test reads a condition object. The result is nil if nothing of it can be used.
-func (b *builder) test(n strictjson.Value, what string) *test {
+func (b *ruleReader) test(n strictjson.Value, what string) *test {
 	if n.Kind() != strictjson.Object {
 		b.wrong(n, fmt.Sprintf(`write {"eq": %s}`, shortened(n.Compact())), "a condition must be an object, this is %s", n.Kind())
 		return nil

@@ -172,7 +172,7 @@ func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 	}
 	c := &Config{Path: file, Digest: digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
-	b := builder{reader: r, config: c, standing: s.Standing, written: map[string]*written{}, check: check}
+	b := builder{ruleReader: &ruleReader{reader: r, untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*written{}, check: check}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {

@@ -8,7 +8,7 @@ import (
 
 // examples checks a rule against the calls its author had in mind. A rule that could not be
 // read in full is not tried: it would fail for that, and that has been reported.
-func (b *builder) examples(n strictjson.Value, r *rule, readable bool) {
+func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
 	list := func(name string, want func(result) bool) field {
 		return field{name, func(n strictjson.Value) {
 			for child := range b.elements(n, fmt.Sprintf("%q", name), false) {
@@ -27,7 +27,7 @@ func (b *builder) examples(n strictjson.Value, r *rule, readable bool) {
 	})
 }
 
-func (b *builder) example(n strictjson.Value) *arguments {
+func (b *ruleReader) example(n strictjson.Value) *arguments {
 	if n.Kind() != strictjson.Object {
 		b.wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.Kind())
 		return nil
@@ -40,7 +40,7 @@ func (b *builder) example(n strictjson.Value) *arguments {
 	return &arguments{root: root}
 }
 
-func (b *builder) tryExample(n strictjson.Value, args *arguments, r *rule, name string, want func(result) bool) {
+func (b *ruleReader) tryExample(n strictjson.Value, args *arguments, r *rule, name string, want func(result) bool) {
 	all := outcome{result: yes}
 	for i := range r.when {
 		o := r.when[i].eval(args, r.list != allowlist)

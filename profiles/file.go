@@ -13,7 +13,7 @@ import (
 
 // A builder reads one configuration file into a Config.
 type builder struct {
-	*reader
+	*ruleReader
 	config   *Config
 	standing Standing
 	base     *Config             // of the files that this one builds on, nil = none

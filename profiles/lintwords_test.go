@@ -162,7 +162,7 @@ func TestLintReadsUnusualSchemas(t *testing.T) {
 		{`{"items": {"properties": {"x": {}}}, "properties": {"*": {}}}`, "/*/x", true, false}, {`{"properties": {"*": {"properties": {"x": {}}}}}`, "/*/x", false, false},
 	} {
 		s, _ := parseInputSchema(json.RawMessage(row.schema))
-		if a := s.argument((&builder{reader: &reader{}}).pointer(row.pointer, 0, 0)); a.described != row.described || a.required != row.required {
+		if a := s.argument((&builder{ruleReader: &ruleReader{reader: &reader{}}}).pointer(row.pointer, 0, 0)); a.described != row.described || a.required != row.required {
 			t.Errorf("%s in %s: got %+v", row.pointer, row.schema, a)
 		}
 	}

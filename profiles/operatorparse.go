@@ -10,7 +10,7 @@ import (
 )
 
 // operators gives the fields of a condition object that add an operator to the test.
-func (b *builder) operators(x *test) []field {
+func (b *ruleReader) operators(x *test) []field {
 	add := func(name string, parse func(n strictjson.Value, what string) operator) field {
 		return field{name, func(n strictjson.Value) {
 			if op := parse(n, fmt.Sprintf("%q", name)); op != nil {
@@ -32,7 +32,7 @@ func (b *builder) operators(x *test) []field {
 	}
 }
 
-func (b *builder) constant(n strictjson.Value) constant {
+func (b *ruleReader) constant(n strictjson.Value) constant {
 	b.uniqueBelow(n)
 	if n.Kind() == strictjson.Number {
 		if _, ok := parseDecimal(n.Text()); !ok {
@@ -42,11 +42,11 @@ func (b *builder) constant(n strictjson.Value) constant {
 	return constant{node: n, folded: fold(n.Text())}
 }
 
-func (b *builder) equal(n strictjson.Value, what string) operator {
+func (b *ruleReader) equal(n strictjson.Value, what string) operator {
 	return equalOperator{constants: []constant{b.constant(n)}}
 }
 
-func (b *builder) in(n strictjson.Value, what string) operator {
+func (b *ruleReader) in(n strictjson.Value, what string) operator {
 	var o equalOperator
 	for child := range b.elements(n, what, false) {
 		o.constants = append(o.constants, b.constant(child))
@@ -57,7 +57,7 @@ func (b *builder) in(n strictjson.Value, what string) operator {
 	return o
 }
 
-func (b *builder) affix(holds func(s, part string) bool) func(strictjson.Value, string) operator {
+func (b *ruleReader) affix(holds func(s, part string) bool) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
 		s, ok := b.text(n, what)
 		if !ok {
@@ -67,7 +67,7 @@ func (b *builder) affix(holds func(s, part string) bool) func(strictjson.Value, 
 	}
 }
 
-func (b *builder) textGlob(n strictjson.Value, what string) operator {
+func (b *ruleReader) textGlob(n strictjson.Value, what string) operator {
 	if _, ok := b.text(n, what); !ok {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (b *builder) textGlob(n strictjson.Value, what string) operator {
 // maxRegex keeps what is compiled for one rule within bounds.
 const maxRegex = 1000
 
-func (b *builder) regex(n strictjson.Value, what string) operator {
+func (b *ruleReader) regex(n strictjson.Value, what string) operator {
 	s, ok := b.text(n, what)
 	if !ok {
 		return nil
@@ -106,7 +106,7 @@ func (b *builder) regex(n strictjson.Value, what string) operator {
 }
 
 // oneOrMore reads a string, or an array of strings.
-func (b *builder) oneOrMore(n strictjson.Value, what string, read func(n strictjson.Value, s string)) {
+func (b *ruleReader) oneOrMore(n strictjson.Value, what string, read func(n strictjson.Value, s string)) {
 	if n.Kind() != strictjson.Array {
 		if s, ok := b.text(n, what); ok {
 			read(n, s)
@@ -120,7 +120,7 @@ func (b *builder) oneOrMore(n strictjson.Value, what string, read func(n strictj
 	}
 }
 
-func (b *builder) under(n strictjson.Value, what string) operator {
+func (b *ruleReader) under(n strictjson.Value, what string) operator {
 	var o underOperator
 	b.oneOrMore(n, what, func(n strictjson.Value, s string) {
 		cleaned := cleanPath(strings.ReplaceAll(s, `\`, "/"))
@@ -140,7 +140,7 @@ func (b *builder) under(n strictjson.Value, what string) operator {
 	return o
 }
 
-func (b *builder) host(n strictjson.Value, what string) operator {
+func (b *ruleReader) host(n strictjson.Value, what string) operator {
 	var o hostOperator
 	b.oneOrMore(n, what, func(n strictjson.Value, s string) {
 		host := strings.TrimSuffix(strings.ToLower(s), ".")
@@ -180,7 +180,7 @@ func isHostName(s string) bool {
 	return true
 }
 
-func (b *builder) comparison(holds func(int) bool) func(strictjson.Value, string) operator {
+func (b *ruleReader) comparison(holds func(int) bool) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
 		if n.Kind() != strictjson.Number && n.Kind() != strictjson.String {
 			b.wrong(n, `write it as text: "10000.00"`, "%s must be a number, this is %s", what, n.Kind())
@@ -195,13 +195,13 @@ func (b *builder) comparison(holds func(int) bool) func(strictjson.Value, string
 	}
 }
 
-func (b *builder) length(k strictjson.Kind) func(strictjson.Value, string) operator {
+func (b *ruleReader) length(k strictjson.Kind) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
 		return lengthOperator{kind: k, most: b.whole(n, what, 0)}
 	}
 }
 
-func (b *builder) typeOperator(n strictjson.Value, what string) operator {
+func (b *ruleReader) typeOperator(n strictjson.Value, what string) operator {
 	if n.Kind() == strictjson.Array {
 		return typeOperator{names: b.words(n, what, typeNames...)}
 	}
@@ -212,7 +212,7 @@ func (b *builder) typeOperator(n strictjson.Value, what string) operator {
 	return typeOperator{names: []string{name}}
 }
 
-func (b *builder) exists(n strictjson.Value, what string) operator {
+func (b *ruleReader) exists(n strictjson.Value, what string) operator {
 	want, ok := b.boolean(n, what)
 	if !ok {
 		return nil
@@ -220,14 +220,14 @@ func (b *builder) exists(n strictjson.Value, what string) operator {
 	return existsOperator{want}
 }
 
-func (b *builder) not(n strictjson.Value, what string) operator {
+func (b *ruleReader) not(n strictjson.Value, what string) operator {
 	if x := b.test(n, "not"); x != nil {
 		return notOperator{x}
 	}
 	return nil
 }
 
-func (b *builder) any(n strictjson.Value, what string) operator {
+func (b *ruleReader) any(n strictjson.Value, what string) operator {
 	var o anyOperator
 	for child := range b.elements(n, what, false) {
 		if x := b.test(child, "any"); x != nil {

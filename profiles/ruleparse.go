@@ -9,8 +9,33 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
+// A ruleReader reads profiles and their rules out of a configuration file.
+type ruleReader struct {
+	*reader
+	untrusted bool // the file came with a project, and nobody vouched for it
+}
+
+// stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file may
+// make verdicts and limits stricter. It may not choose what people see, where they are asked or what they are told: who
+// hides an argument or words a question has a say in the answer.
+func (b *ruleReader) stranger(n strictjson.Value) bool {
+	if b.untrusted {
+		b.noEffect(n, fmt.Sprintf("%q", n.Key()))
+	}
+	return b.untrusted
+}
+
+// noEffect notes what a file that nobody trusts says without effect.
+func (b *ruleReader) noEffect(n strictjson.Value, what string) {
+	b.doubt(b.place(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
+}
+
+func (b *ruleReader) trustHint() string {
+	return "read the file; to trust it as it is: codemode profiles trust " + b.file
+}
+
 // rules reads one list of a profile.
-func (b *builder) rules(n strictjson.Value, l list, profile string) []*rule {
+func (b *ruleReader) rules(n strictjson.Value, l list, profile string) []*rule {
 	var rules []*rule
 	for child := range b.elements(n, fmt.Sprintf("%q", l.String()), true) {
 		r := &rule{list: l, pos: b.place(child.Offset()), profile: profile, text: child.Compact()}
@@ -28,7 +53,7 @@ func (b *builder) rules(n strictjson.Value, l list, profile string) []*rule {
 }
 
 // pattern adds a pattern over tool names to a rule.
-func (b *builder) pattern(n strictjson.Value, r *rule) {
+func (b *ruleReader) pattern(n strictjson.Value, r *rule) {
 	text, ok := b.text(n, "a pattern")
 	if !ok {
 		return
@@ -40,7 +65,7 @@ func (b *builder) pattern(n strictjson.Value, r *rule) {
 }
 
 // glob reads a pattern and reports the place inside it that is wrong.
-func (b *builder) glob(n strictjson.Value, parse func(string) (*glob, *globError)) *glob {
+func (b *ruleReader) glob(n strictjson.Value, parse func(string) (*glob, *globError)) *glob {
 	g, bad := parse(n.Text())
 	if bad == nil {
 		return g
@@ -54,7 +79,7 @@ func (b *builder) glob(n strictjson.Value, parse func(string) (*glob, *globError
 	return nil
 }
 
-func (b *builder) rule(n strictjson.Value, r *rule) {
+func (b *ruleReader) rule(n strictjson.Value, r *rule) {
 	var examplesAt strictjson.Value
 	fields := []field{
 		{"id", func(n strictjson.Value) {
@@ -98,7 +123,7 @@ func (b *builder) rule(n strictjson.Value, r *rule) {
 
 // special gives the fields that only some lists have. In the other lists they are read
 // too, so that the message can say why they do not belong there.
-func (b *builder) special(r *rule) []field {
+func (b *ruleReader) special(r *rule) []field {
 	only := func(name string, read func(strictjson.Value), why string, lists ...list) field {
 		return field{name, func(n strictjson.Value) {
 			for _, l := range lists {
@@ -129,7 +154,7 @@ func (b *builder) special(r *rule) []field {
 }
 
 // exceptions reads which allow rules beat an ask rule: all, or those of some ids.
-func (b *builder) exceptions(n strictjson.Value, r *rule) {
+func (b *ruleReader) exceptions(n strictjson.Value, r *rule) {
 	if n.Kind() != strictjson.Array {
 		r.soft, _ = b.boolean(n, `"unlessAllowed"`)
 		return
@@ -141,7 +166,7 @@ func (b *builder) exceptions(n strictjson.Value, r *rule) {
 	}
 }
 
-func (b *builder) moment(n strictjson.Value) time.Time {
+func (b *ruleReader) moment(n strictjson.Value) time.Time {
 	const hint = `write it as "2026-12-31T18:00:00Z"`
 	if n.Kind() != strictjson.String {
 		b.wrong(n, hint, `"until" must be a string, this is %s`, n.Kind())
@@ -157,7 +182,7 @@ func (b *builder) moment(n strictjson.Value) time.Time {
 // hintNames are the annotations that MCP defines for tools and that say yes or no.
 var hintNames = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-func (b *builder) hints(n strictjson.Value) []hintIs {
+func (b *ruleReader) hints(n strictjson.Value) []hintIs {
 	var hints []hintIs
 	var fields []field
 	for _, name := range hintNames {

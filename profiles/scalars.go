@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -83,25 +82,4 @@ func (r *reader) sizeUpTo(n strictjson.Value, what string, most int64) int64 {
 	}
 	r.wrong(n, hint, "%s must be a number of bytes", what)
 	return 0
-}
-
-func (b *builder) limits(n strictjson.Value, what string) (l Limits) {
-	count := func(name string, to *int) field {
-		return field{name, func(n strictjson.Value) { *to = int(b.whole(n, fmt.Sprintf("%q", name), 1)) }}
-	}
-	lasting := func(name string, to *time.Duration) field {
-		return field{name, func(n strictjson.Value) { *to = b.duration(n, fmt.Sprintf("%q", name)) }}
-	}
-	bytes := func(name string, to *int) field {
-		return field{name, func(n strictjson.Value) { *to = int(b.size(n, fmt.Sprintf("%q", name))) }}
-	}
-	b.object(n, what, []field{
-		count("asks", &l.Asks), count("asksPerMinute", &l.AsksPerMinute), count("pending", &l.Pending),
-		count("refusals", &l.Refusals), count("calls", &l.Calls), count("repeat", &l.Repeat), count("inFlight", &l.InFlight),
-		lasting("cpu", &l.CPU), lasting("wall", &l.Wall), lasting("call", &l.Call),
-		{"memory", func(n strictjson.Value) { l.Memory = b.size(n, `"memory"`) }},
-		bytes("argumentBytes", &l.ArgumentBytes), bytes("resultBytes", &l.ResultBytes),
-		bytes("consoleBytes", &l.ConsoleBytes), bytes("programBytes", &l.ProgramBytes),
-	})
-	return l
 }

@@ -171,25 +171,11 @@ func (b *builder) profileNames() []string {
 // project reports whether the file is a project's.
 func (b *builder) project() bool { return b.standing == Untrusted || b.standing == Trusted }
 
-// stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file may
-// make verdicts and limits stricter. It may not choose what people see, where they are asked or what they are told: who
-// hides an argument or words a question has a say in the answer.
-func (b *builder) stranger(n strictjson.Value) bool {
-	if b.standing == Untrusted {
-		b.inVain(n, fmt.Sprintf("%q", n.Key()))
-	}
-	return b.standing == Untrusted
-}
-
 // inVain notes what a project's file says without effect.
 func (b *builder) inVain(n strictjson.Value, what string) {
 	if b.standing == Trusted {
 		b.doubt(b.place(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file", what)
 		return
 	}
-	b.doubt(b.place(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
-}
-
-func (b *builder) trustHint() string {
-	return "read the file; to trust it as it is: codemode profiles trust " + b.file
+	b.noEffect(n, what)
 }

@@ -10,15 +10,15 @@ import (
 // parseArguments reads the arguments of a call: standard JSON that all readers take for the same. A number may be
 // larger than a double; conditions compare it exactly.
 func parseArguments(text string) (strictjson.Value, *strictjson.SyntaxError) {
-	return parseJSON(text, strictjson.Options{AllowHugeNumbers: true})
+	return parseText(text, strictjson.Options{AllowHugeNumbers: true})
 }
 
 // parseFile reads JSON with comments and trailing commas. Keys that appear twice are left for the caller to report.
 func parseFile(text string) (strictjson.Value, *strictjson.SyntaxError) {
-	return parseJSON(text, strictjson.Options{Comments: true, AllowDuplicates: true, AllowHugeNumbers: true})
+	return parseText(text, strictjson.Options{Comments: true, AllowDuplicates: true, AllowHugeNumbers: true})
 }
 
-func parseJSON(text string, o strictjson.Options) (strictjson.Value, *strictjson.SyntaxError) {
+func parseText(text string, o strictjson.Options) (strictjson.Value, *strictjson.SyntaxError) {
 	v, err := strictjson.Parse(text, o)
 	var bad *strictjson.SyntaxError
 	errors.As(err, &bad)
@@ -49,7 +49,3 @@ func member(v strictjson.Value, name string) strictjson.Value {
 
 // source is the value as standard JSON, without comments, spaces and trailing commas.
 func source(v strictjson.Value) []byte { return []byte(v.Compact()) }
-
-func isWord(c byte) bool {
-	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}

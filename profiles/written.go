@@ -31,7 +31,7 @@ type written struct {
 	state int        // of the search for cycles: unvisited, in progress, done
 }
 
-func (b *builder) profile(n strictjson.Value) *written {
+func (b *ruleReader) profile(n strictjson.Value) *written {
 	w := &written{name: n.Key(), source: b.deciding(n), pos: b.place(n.KeyOffset())}
 	lists := func(l list) func(strictjson.Value) {
 		return func(n strictjson.Value) {
@@ -78,7 +78,7 @@ func (b *builder) profile(n strictjson.Value) *written {
 
 // deciding is the text of a profile without what changes no decision: approvals given
 // under a profile stay good when another one is tried beside it.
-func (b *builder) deciding(n strictjson.Value) []byte {
+func (b *ruleReader) deciding(n strictjson.Value) []byte {
 	var source []byte
 	for child := range children(n) {
 		if child.Key() != "shadow" {
@@ -89,7 +89,7 @@ func (b *builder) deciding(n strictjson.Value) []byte {
 	return source
 }
 
-func (b *builder) verdict(n strictjson.Value, what string, words ...string) *Verdict {
+func (b *ruleReader) verdict(n strictjson.Value, what string, words ...string) *Verdict {
 	word, ok := b.word(n, what, words...)
 	if !ok {
 		return nil
@@ -98,7 +98,7 @@ func (b *builder) verdict(n strictjson.Value, what string, words ...string) *Ver
 	return &v
 }
 
-func (b *builder) asking(n strictjson.Value) (a Asking) {
+func (b *ruleReader) asking(n strictjson.Value) (a Asking) {
 	b.object(n, `"ask"`, []field{
 		{"channels", func(n strictjson.Value) {
 			if c := b.words(n, `"channels"`, "elicitation", "web", "terminal"); !b.stranger(n) {
@@ -128,7 +128,7 @@ func (b *builder) asking(n strictjson.Value) (a Asking) {
 	return a
 }
 
-func (b *builder) optional(n strictjson.Value, what string) *bool {
+func (b *ruleReader) optional(n strictjson.Value, what string) *bool {
 	value, ok := b.boolean(n, what)
 	if !ok {
 		return nil
@@ -144,7 +144,7 @@ const (
 	hardMaxRemember    = 7 * 24 * time.Hour
 )
 
-func (b *builder) remembering(n strictjson.Value) *Remember {
+func (b *ruleReader) remembering(n strictjson.Value) *Remember {
 	m := &Remember{}
 	var defaultAt strictjson.Value
 	b.object(n, `"remember"`, []field{
@@ -167,7 +167,7 @@ func (b *builder) remembering(n strictjson.Value) *Remember {
 	return m
 }
 
-func (b *builder) redaction(n strictjson.Value) (x Redact) {
+func (b *ruleReader) redaction(n strictjson.Value) (x Redact) {
 	b.object(n, `"redact"`, []field{
 		{"keys", func(n strictjson.Value) {
 			for child := range b.elements(n, `"keys"`, true) {
@@ -197,7 +197,7 @@ func (b *builder) redaction(n strictjson.Value) (x Redact) {
 // ever make a tool look harmless are not among them.
 var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 
-func (b *builder) raising(n strictjson.Value) map[string]Verdict {
+func (b *ruleReader) raising(n strictjson.Value) map[string]Verdict {
 	raise := map[string]Verdict{}
 	var fields []field
 	for _, name := range raisers {
@@ -209,4 +209,25 @@ func (b *builder) raising(n strictjson.Value) map[string]Verdict {
 	}
 	b.object(n, `"raise"`, fields)
 	return raise
+}
+
+func (b *ruleReader) limits(n strictjson.Value, what string) (l Limits) {
+	count := func(name string, to *int) field {
+		return field{name, func(n strictjson.Value) { *to = int(b.whole(n, fmt.Sprintf("%q", name), 1)) }}
+	}
+	lasting := func(name string, to *time.Duration) field {
+		return field{name, func(n strictjson.Value) { *to = b.duration(n, fmt.Sprintf("%q", name)) }}
+	}
+	bytes := func(name string, to *int) field {
+		return field{name, func(n strictjson.Value) { *to = int(b.size(n, fmt.Sprintf("%q", name))) }}
+	}
+	b.object(n, what, []field{
+		count("asks", &l.Asks), count("asksPerMinute", &l.AsksPerMinute), count("pending", &l.Pending),
+		count("refusals", &l.Refusals), count("calls", &l.Calls), count("repeat", &l.Repeat), count("inFlight", &l.InFlight),
+		lasting("cpu", &l.CPU), lasting("wall", &l.Wall), lasting("call", &l.Call),
+		{"memory", func(n strictjson.Value) { l.Memory = b.size(n, `"memory"`) }},
+		bytes("argumentBytes", &l.ArgumentBytes), bytes("resultBytes", &l.ResultBytes),
+		bytes("consoleBytes", &l.ConsoleBytes), bytes("programBytes", &l.ProgramBytes),
+	})
+	return l
 }
