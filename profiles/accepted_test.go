@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // acceptedFiles load without a problem; the number is that of warnings.
@@ -72,7 +74,7 @@ func TestAcceptedFiles(t *testing.T) {
 		t.Run(f.title, func(t *testing.T) {
 			c := parse(t, f.content)
 			if len(c.Warnings) != f.warnings {
-				t.Errorf("got %d warnings, want %d:\n%v", len(c.Warnings), f.warnings, Problems(c.Warnings))
+				t.Errorf("got %d warnings, want %d:\n%v", len(c.Warnings), f.warnings, settings.Problems(c.Warnings))
 			}
 			if f.content[0] != 0xef {
 				if err := schema.Validate(instance(t, f.content)); err != nil {
@@ -99,8 +101,8 @@ func TestSchemaAcceptsTheExamples(t *testing.T) {
 func TestServersKeepTheirTextWithoutComments(t *testing.T) {
 	c := parse(t, "{\"mcpServers\": {\n  \"b\": { \"command\": \"x\", /* why */ \"args\": [ \"1e2\", 1e2, ], },\n  \"a-1\": {\"url\": \"http:\\/\\/x\", \"trustAnnotations\": true} }}")
 	want := []Server{
-		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2",1e2]}`), Pos: Position{File: "codemode.json", Line: 2, Column: 3}},
-		{Name: "a-1", JSON: []byte(`{"url":"http:\/\/x","trustAnnotations":true}`), Pos: Position{File: "codemode.json", Line: 3, Column: 3}, TrustAnnotations: true},
+		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2",1e2]}`), Pos: settings.Position{File: "codemode.json", Line: 2, Column: 3}},
+		{Name: "a-1", JSON: []byte(`{"url":"http:\/\/x","trustAnnotations":true}`), Pos: settings.Position{File: "codemode.json", Line: 3, Column: 3}, TrustAnnotations: true},
 	}
 	if diff := cmp.Diff(want, c.Servers); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
@@ -176,7 +178,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(x.title, func(t *testing.T) {
 			c := parse(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {`+x.body+`}}}}`)
 			if len(c.Warnings) != 1 {
-				t.Fatalf("got %d warnings, want 1:\n%v", len(c.Warnings), Problems(c.Warnings))
+				t.Fatalf("got %d warnings, want 1:\n%v", len(c.Warnings), settings.Problems(c.Warnings))
 			}
 			w := c.Warnings[0]
 			if !contains(w.Message, x.message) || !contains(w.Hint, x.hint) || w.Line != 1 || w.Column < 2 {
@@ -197,14 +199,14 @@ func TestWarnings(t *testing.T) {
 		t.Run("none for "+x.title, func(t *testing.T) {
 			c := parse(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {`+x.body+`}}}}`)
 			if len(c.Warnings) > 0 {
-				t.Errorf("got %v", Problems(c.Warnings))
+				t.Errorf("got %v", settings.Problems(c.Warnings))
 			}
 		})
 	}
 	t.Run("an allow rule below the floor", func(t *testing.T) {
 		c := parse(t, `{"evaluation": {"defaultProfile": "p", "floor": "f", "expose": ["p"], "profiles": {"f": {"denylist": ["*__drop_*"]}, "p": {"allowlist": ["db__drop_t"]}}}}`)
 		if len(c.Warnings) != 1 || !contains(c.Warnings[0].Message, "the floor denies all it is about") {
-			t.Errorf("got %v", Problems(c.Warnings))
+			t.Errorf("got %v", settings.Problems(c.Warnings))
 		}
 	})
 }
@@ -235,7 +237,7 @@ func TestManyWarningsAreCut(t *testing.T) {
 		body += "\n\"nowhere\","
 	}
 	c := parse(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": [`+body+`]}}}}`)
-	if len(c.Warnings) != maxProblems {
-		t.Errorf("got %d warnings, want %d", len(c.Warnings), maxProblems)
+	if len(c.Warnings) != settings.MaxProblems {
+		t.Errorf("got %d warnings, want %d", len(c.Warnings), settings.MaxProblems)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (b *builder) assemble() {
 	c := b.config
 	c.parts = append(slices.Clip(b.before), &fileRules{
-		FileInfo: c.Files[len(c.Files)-1], src: b.src, written: b.written, order: b.order,
+		FileInfo: c.Files[len(c.Files)-1], src: b.Src, written: b.written, order: b.order,
 		defaultProfile: b.defaultName, floor: b.floorName, limits: b.fileLimits, expose: b.exposed,
 		overlays: b.writtenOverlays, variables: b.variables,
 	})

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // A brokenFile is one case of testdata/profiles/broken.txt: a file that must not load,
@@ -18,7 +20,7 @@ import (
 type brokenFile struct {
 	title    string
 	inSchema bool
-	want     []Problem
+	want     []settings.Problem
 	content  string
 }
 
@@ -37,7 +39,7 @@ func brokenFiles(t *testing.T) []brokenFile {
 			var line string
 			line, part, _ = strings.Cut(part[2:], "\n")
 			message, hint, _ := strings.Cut(line, " | ")
-			f.want = append(f.want, Problem{Message: message, Hint: hint})
+			f.want = append(f.want, settings.Problem{Message: message, Hint: hint})
 		}
 		for i := range f.want {
 			before, after, found := strings.Cut(part, "«")
@@ -64,7 +66,7 @@ func TestBrokenFiles(t *testing.T) {
 	for _, f := range files {
 		t.Run(f.title, func(t *testing.T) {
 			config, err := Parse("codemode.json", []byte(f.content))
-			var got Problems
+			var got settings.Problems
 			if !errors.As(err, &got) || config != nil {
 				t.Fatalf("got (%v, %v), want Problems", config, err)
 			}
@@ -110,7 +112,7 @@ func compiledSchema(t *testing.T) *jsonschema.Resolved {
 // instance is a file as a JSON Schema validator gets it.
 func instance(t *testing.T, content string) any {
 	t.Helper()
-	root, bad := parseFile(content)
+	root, bad := settings.ParseFile(content)
 	if bad != nil {
 		t.Fatal(bad)
 	}

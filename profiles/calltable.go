@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // An ExpectedCall is a call with what a profile should make of it: a row of a table.
 type ExpectedCall struct {
-	Pos     Position
+	Pos     settings.Position
 	Source  string // the row
 	Profile string
 	Verdict Verdict
@@ -31,12 +32,12 @@ type ExpectedCall struct {
 // Rows belong to the profile named last; before any, to the base tool. The error is [Problems].
 func ParseCalls(file string, data []byte) ([]ExpectedCall, error) {
 	var calls []ExpectedCall
-	var problems Problems
+	var problems settings.Problems
 	profile := ""
 	for i, line := range strings.Split(string(data), "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		row := strings.TrimSpace(line)
-		pos := Position{File: file, Line: i + 1, Column: 1 + strings.Index(line, row)}
+		pos := settings.Position{File: file, Line: i + 1, Column: 1 + strings.Index(line, row)}
 		if row == "" || row[0] == '#' {
 			continue
 		}
@@ -48,7 +49,7 @@ func ParseCalls(file string, data []byte) ([]ExpectedCall, error) {
 		c := ExpectedCall{Pos: pos, Source: row, Profile: profile}
 		message, hint := c.read(word, rest)
 		if message != "" {
-			problems = append(problems, Problem{Position: pos, Length: len([]rune(row)), Message: message, Source: line, Hint: hint})
+			problems = append(problems, settings.Problem{Position: pos, Length: len([]rune(row)), Message: message, Source: line, Hint: hint})
 			continue
 		}
 		calls = append(calls, c)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 func TestH2TablesOfCalls(t *testing.T) {
@@ -36,7 +38,7 @@ ask a__b
 		t.Errorf("got %v", err)
 	}
 	_, err = ParseCalls("calls.txt", []byte("\n  permit a__b\nask\nallow # x\ndeny a__b {x}\r\ndeny a__b {} tail\n"))
-	var problems Problems
+	var problems settings.Problems
 	if !errors.As(err, &problems) || len(problems) != 5 || problems[0].Line != 2 || problems[0].Column != 3 || problems[3].Line != 5 {
 		t.Errorf("got %v", err)
 	}

@@ -1,6 +1,9 @@
 package profiles
 
-import "github.com/codemode-project/codemode/internal/strictjson"
+import (
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
 
 // others judges `"others": "none"`: it is no if the call carries anything that no pointer
 // of the rule leads to.
@@ -27,7 +30,7 @@ func covered(n strictjson.Value, paths [][]step) bool {
 		return false // a plain value where the rule expects more inside
 	}
 	i := 0
-	for child := range children(n) {
+	for child := range settings.Children(n) {
 		var below [][]step
 		for _, p := range paths {
 			if n.Kind() == strictjson.Object && !p[0].any && p[0].key == child.Key() ||

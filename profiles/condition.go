@@ -3,6 +3,7 @@ package profiles
 import (
 	"strconv"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -111,7 +112,7 @@ func (c *condition) each(v value, rest []step) outcome {
 		return outcome{no, "has no elements"}
 	}
 	all, any := outcome{result: yes}, outcome{result: no}
-	for child := range children(v.node) {
+	for child := range settings.Children(v.node) {
 		o := c.walk(value{v.args, child, v.wide}, rest)
 		all, any = and(all, o), or(any, o)
 	}
@@ -126,7 +127,7 @@ func (c *condition) element(v value, steps []step) outcome {
 		return outcome{unknown, "is an array where an object is expected"}
 	}
 	i := 0
-	for child := range children(v.node) {
+	for child := range settings.Children(v.node) {
 		if i == steps[0].index {
 			return c.walk(value{v.args, child, v.wide}, steps[1:])
 		}
@@ -144,7 +145,7 @@ func (c *condition) member(v value, steps []step) outcome {
 	var exact strictjson.Value
 	alike := outcome{result: no}
 	lookalikes := false
-	for child := range children(v.node) {
+	for child := range settings.Children(v.node) {
 		switch {
 		case child.Key() == s.key:
 			exact = child

@@ -4,21 +4,22 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // conditions reads "when".
 func (b *ruleReader) conditions(n strictjson.Value) []condition {
 	if n.Kind() != strictjson.Object {
-		b.wrong(n, `write {"/argument": {"eq": "value"}}`, `"when" must be an object, this is %s`, n.Kind())
+		b.Wrong(n, `write {"/argument": {"eq": "value"}}`, `"when" must be an object, this is %s`, n.Kind())
 		return nil
 	}
 	if n.Len() == 0 {
-		b.wrong(n, "remove it: without \"when\" a rule holds for all arguments", `"when" must not be empty`)
+		b.Wrong(n, "remove it: without \"when\" a rule holds for all arguments", `"when" must not be empty`)
 	}
-	b.unique(n)
+	b.Unique(n)
 	var conditions []condition
-	for child := range children(n) {
+	for child := range settings.Children(n) {
 		c := condition{pointer: child.Key(), steps: b.pointer(child.Key(), child.KeyOffset(), child.KeyEnd())}
 		c.text = shortened(child.Compact())
 		if c.test = b.test(child, child.Key()); c.test != nil {
@@ -45,13 +46,13 @@ func (b *ruleReader) pointer(text string, start, end int) []step {
 		if text != "" {
 			hint = fmt.Sprintf("write \"/%s\"", strings.NewReplacer("$.", "", ".", "/").Replace(text))
 		}
-		b.report(start, end, hint, "a JSON Pointer begins with /")
+		b.Report(start, end, hint, "a JSON Pointer begins with /")
 		return nil
 	}
 	var steps []step
 	for token := range strings.SplitSeq(text[1:], "/") {
 		if strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(token), "~") {
-			b.report(start, end, `in a JSON Pointer ~ is written ~0, and / inside a key ~1`, "a ~ that is neither ~0 nor ~1")
+			b.Report(start, end, `in a JSON Pointer ~ is written ~0, and / inside a key ~1`, "a ~ that is neither ~0 nor ~1")
 		}
 		key := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		steps = append(steps, step{key: key, folded: fold(key), any: token == "*", index: arrayIndex(key)})
@@ -62,29 +63,29 @@ func (b *ruleReader) pointer(text string, start, end int) []step {
 // test reads a condition object. The result is nil if nothing of it can be used.
 func (b *ruleReader) test(n strictjson.Value, what string) *test {
 	if n.Kind() != strictjson.Object {
-		b.wrong(n, fmt.Sprintf(`write {"eq": %s}`, shortened(n.Compact())), "a condition must be an object, this is %s", n.Kind())
+		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, shortened(n.Compact())), "a condition must be an object, this is %s", n.Kind())
 		return nil
 	}
 	x := &test{}
 	missing := false
-	fields := []field{{"ifMissing", func(n strictjson.Value) {
+	fields := []settings.Field{settings.Key("ifMissing", func(n strictjson.Value) {
 		missing = true
-		word, ok := b.word(n, `"ifMissing"`, "unknown", "match", "noMatch")
+		word, ok := b.Word(n, `"ifMissing"`, "unknown", "match", "noMatch")
 		x.decided = ok
 		x.ifMissing = map[string]result{"match": yes, "noMatch": no}[word]
 		if word == "unknown" {
 			x.ifMissing = unknown
 		}
-	}}}
+	})}
 	fields = append(fields, b.operators(x)...)
-	before := len(b.problems)
-	b.object(n, "a condition", fields)
-	if len(b.problems) == before && len(x.operators) == 0 {
+	before := len(b.Problems)
+	b.Object(n, "a condition", fields)
+	if len(b.Problems) == before && len(x.operators) == 0 {
 		hint := `say what the argument must be, for example {"eq": "value"}`
 		if missing {
 			hint = `"ifMissing" says what holds without a value: say what the value must be, or {"exists": true}`
 		}
-		b.wrong(n, hint, "the condition on %q is empty", what)
+		b.Wrong(n, hint, "the condition on %q is empty", what)
 	}
 	return x
 }

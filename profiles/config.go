@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // A Config is a configuration file, or several that hold together, checked in full. It never changes after, so it may
@@ -50,7 +52,7 @@ type Config struct {
 
 	// Warnings is what the file may contain but was probably not meant, or what a person
 	// should know before trusting it. Worth printing once per load.
-	Warnings []Problem
+	Warnings []settings.Problem
 
 	profiles map[string]*Profile
 	base     *Profile
@@ -75,7 +77,7 @@ const UsualPreflightLifetime = 10 * time.Minute
 type Server struct {
 	Name string
 	JSON json.RawMessage // standard JSON: comments and trailing commas are gone
-	Pos  Position
+	Pos  settings.Position
 
 	// TrustAnnotations lets allow rules believe the annotations of the server's tools.
 	TrustAnnotations bool
@@ -142,28 +144,28 @@ func Parse(file string, data []byte) (*Config, error) {
 }
 
 // read makes a tree of a file; what is no JSON at all is a problem.
-func read(file string, data []byte) (*reader, error) {
+func read(file string, data []byte) (*settings.Reader, error) {
 	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
-	r := &reader{file: file, src: src}
+	r := &settings.Reader{File: file, Src: src}
 	if hint := encodingHint(data); hint != "" {
-		r.report(0, 0, hint, "the file is not text in UTF-8")
-		return nil, r.problems
+		r.Report(0, 0, hint, "the file is not text in UTF-8")
+		return nil, r.Problems
 	}
-	root, bad := parseFile(src)
+	root, bad := settings.ParseFile(src)
 	if bad != nil {
-		r.report(bad.Offset, bad.Offset+max(bad.Length, 1), bad.Hint, "%s", bad.Message)
-		return nil, r.problems
+		r.Report(bad.Offset, bad.Offset+max(bad.Length, 1), bad.Hint, "%s", bad.Message)
+		return nil, r.Problems
 	}
-	r.root = root
+	r.Root = root
 	return r, nil
 }
 
 // parseSource checks one file that builds on those before it.
 func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 	file, data := s.File, s.Data
-	var r *reader
+	var r *settings.Reader
 	if s.Standing == Environment {
-		r = &reader{file: file, src: string(data)}
+		r = &settings.Reader{File: file, Src: string(data)}
 	} else {
 		var problems error
 		if r, problems = read(file, data); problems != nil {
@@ -172,7 +174,7 @@ func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 	}
 	c := &Config{Path: file, Digest: digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
-	b := builder{ruleReader: &ruleReader{reader: r, untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*written{}, check: check}
+	b := builder{ruleReader: &ruleReader{Reader: r, untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*written{}, check: check}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {
@@ -183,12 +185,12 @@ func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 	} else {
 		b.read()
 	}
-	if len(r.problems) > 0 {
-		sortProblems(r.problems)
-		return nil, r.problems
+	if len(r.Problems) > 0 {
+		sortProblems(r.Problems)
+		return nil, r.Problems
 	}
-	sortProblems(r.warnings)
-	c.Warnings = slices.Concat(r.earlier, r.warnings)
+	sortProblems(r.Warnings)
+	c.Warnings = slices.Concat(r.Earlier, r.Warnings)
 	return c, nil
 }
 
@@ -214,8 +216,8 @@ func digest(parts ...[]byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-func sortProblems(ps Problems) {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
+func sortProblems(ps settings.Problems) {
+	slices.SortStableFunc(ps, func(a, b settings.Problem) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // TestOnlyWhatDecidedIsAReason: rules that came out another way, or that another one outranks, are not named.
@@ -92,7 +93,7 @@ func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 	both, err := ranked(t, `{"builtin": false}`, `{"store": "mine.db", "evaluation": {"adminURL": "https://x", "profiles": {"p": {}}, "defaultProfile": "p"}, "scripts": {"root": "s", "allow": []}}`, ``)
 	must(t, err)
 	if string(both.Store) != `"mine.db"` || both.AdminURL != "https://x" || both.Scripts == nil || len(both.Warnings) != 0 {
-		t.Errorf("what the managed file leaves open: %q %q %v %v", both.Store, both.AdminURL, both.Scripts, Problems(both.Warnings))
+		t.Errorf("what the managed file leaves open: %q %q %v %v", both.Store, both.AdminURL, both.Scripts, settings.Problems(both.Warnings))
 	}
 	if c := parse(t, `{"a": {"command": "x"}, "http": {"command": "y"}}`); len(c.Servers) != 2 || c.HTTP != nil {
 		t.Errorf("a bare map whose last server is called http: %+v", c)
@@ -199,10 +200,10 @@ func TestSmallParts(t *testing.T) {
 		t.Errorf("the caret is %d wide: %s", p.Length, p)
 	}
 	_, err := ParseCalls("t", []byte("maybe x\r\n"))
-	if err == nil || err.(Problems)[0].Source != "maybe x" {
+	if err == nil || err.(settings.Problems)[0].Source != "maybe x" {
 		t.Errorf("the source of a row: %q", err)
 	}
-	long := Problem{Position: Position{File: "f", Line: 1, Column: 120}, Source: strings.Repeat("a", 120)}
+	long := settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 120}, Source: strings.Repeat("a", 120)}
 	if contains(long.String(), "...") {
 		t.Errorf("a line that fits is cut:\n%s", long)
 	}

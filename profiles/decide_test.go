@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // TestOriginalPlan is POLICY.md A1 and FEATURES.md S0.3 to S0.5: the original plan's file
@@ -456,7 +457,9 @@ func TestReasons(t *testing.T) {
 		{"id": "mine", "tool": "a__b", "when": {"/owner": {"eq": "acme"}}}]
 	}}}}`)
 	p := c.Profile("p")
-	at := func(line, column int) Position { return Position{File: "codemode.json", Line: line, Column: column} }
+	at := func(line, column int) settings.Position {
+		return settings.Position{File: "codemode.json", Line: line, Column: column}
+	}
 	for _, row := range []struct {
 		title, tool, args string
 		want              []Reason

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -102,7 +103,7 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 		return nil, err
 	}
 	text := strings.TrimPrefix(src, "\ufeff")
-	root, bad := parseFile(text)
+	root, bad := settings.ParseFile(text)
 	if bad != nil {
 		return nil, errors.New(bad.Message)
 	}
@@ -124,13 +125,13 @@ func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) 
 		n := root
 		for _, key := range []string{"evaluation", "profiles", r.profile, asklist.String()} {
 			if n.Kind() != strictjson.Missing {
-				n = member(n, key)
+				n = settings.Member(n, key)
 			}
 		}
 		if n.Kind() == strictjson.Missing {
 			return nil, fmt.Errorf("the rule %q at %s was not found in the file", r.label(), r.pos)
 		}
-		for child := range children(n) {
+		for child := range settings.Children(n) {
 			if child.Compact() == r.text {
 				found = true
 				start, end := mark+child.Offset(), mark+child.End()
@@ -151,8 +152,8 @@ func unlessAllowed(rule, to string) string {
 	if !ok {
 		return `{"tool":` + rule + `,"unlessAllowed":` + to + `}`
 	}
-	if root, bad := parseFile(rule); bad == nil {
-		if had := member(root, "unlessAllowed"); had.Kind() != strictjson.Missing {
+	if root, bad := settings.ParseFile(rule); bad == nil {
+		if had := settings.Member(root, "unlessAllowed"); had.Kind() != strictjson.Missing {
 			return rule[:had.Offset()] + to + rule[had.End():]
 		}
 	}

@@ -3,6 +3,8 @@ package profiles
 import (
 	"fmt"
 	"slices"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // maxExtends is how long a chain of extends may get before nobody can follow it.
@@ -22,12 +24,12 @@ func (b *builder) ancestors(w *written) {
 		}
 		parent := b.find(n.Text())
 		if parent.state == inProgress {
-			b.wrong(n, "remove one of the steps", "the profile %q extends itself, by way of %q", w.name, n.Text())
+			b.Wrong(n, "remove one of the steps", "the profile %q extends itself, by way of %q", w.name, n.Text())
 			continue
 		}
 		b.ancestors(parent)
 		if w.depth = max(w.depth, parent.depth+1); parent.depth+1 == maxExtends+1 {
-			b.wrong(n, "", "the chain of \"extends\" is longer than %d profiles", maxExtends)
+			b.Wrong(n, "", "the chain of \"extends\" is longer than %d profiles", maxExtends)
 		}
 		for _, ancestor := range parent.chain {
 			if !slices.Contains(w.chain, ancestor) {
@@ -47,12 +49,12 @@ func (b *builder) uniqueIDs(w *written) {
 		for _, rules := range ancestor.lists {
 			for _, r := range rules {
 				other := seen[r.id]
-				if r.id != "" && other != nil && r.pos.File == b.file && len(b.problems) != maxProblems {
-					at := Problem{Position: r.pos, Length: 1, Source: b.sourceLine(r.pos.Line)}
+				if r.id != "" && other != nil && r.pos.File == b.File && len(b.Problems) != settings.MaxProblems {
+					at := settings.Problem{Position: r.pos, Length: 1, Source: b.SourceLine(r.pos.Line)}
 					at.Message = fmt.Sprintf("two rules of the profile %q have the id %q", w.name, r.id)
-					at.Hint = fmt.Sprintf("the other is on %s: rename one of them", b.whereIs(other.pos))
-					if !slices.Contains(b.problems, at) {
-						b.problems = append(b.problems, at)
+					at.Hint = fmt.Sprintf("the other is on %s: rename one of them", b.WhereIs(other.pos))
+					if !slices.Contains(b.Problems, at) {
+						b.Problems = append(b.Problems, at)
 					}
 				}
 				seen[r.id] = r

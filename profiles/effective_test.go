@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // profiles loads several profiles; "p" is the one that is looked at.
@@ -320,7 +321,7 @@ func TestDigests(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	if p := profile(t, ``); p.Name() != "p" || p.Pos() != (Position{File: "codemode.json", Line: 1, Column: 30}) {
+	if p := profile(t, ``); p.Name() != "p" || p.Pos() != (settings.Position{File: "codemode.json", Line: 1, Column: 30}) {
 		t.Errorf("got %q at %s", p.Name(), p.Pos())
 	}
 	p := profiles(t, `"q": {"denylist": ["a-b__*"]}, "p": {"extends": ["q"], "allowlist": [{"id": "w", "tool": ["a_b__x", "c__d"], "when": {"/n": {"eq": 1}}}]}`)

@@ -101,40 +101,40 @@ func meantVariable(name string) string {
 
 // variable reads the value of one variable as a part of a profile. The places of problems and rules are in that value.
 func (b *builder) variable() {
-	value := b.src
-	w := &written{name: EnvironmentProfile, pos: b.place(0), source: []byte(b.file + "=" + value + "\n")}
+	value := b.Src
+	w := &written{name: EnvironmentProfile, pos: b.Position(0), source: []byte(b.File + "=" + value + "\n")}
 	b.variables = w
 	lines := func(l list) {
 		w.has[l] = true
 		for _, n := range b.patterns(value) {
 			if strings.ContainsAny(n.Text(), "\"'`") { // no tool has such a name: the rule would be about nothing, silently
-				b.wrong(n, "write the patterns without quotes and brackets, with commas between them: github__get_*, files__*",
-					"a quotation mark in a pattern of %s", b.file)
+				b.Wrong(n, "write the patterns without quotes and brackets, with commas between them: github__get_*, files__*",
+					"a quotation mark in a pattern of %s", b.File)
 				continue
 			}
-			r := &rule{list: l, pos: b.place(b.placed[n].start), profile: w.name, text: strconv.Quote(n.Text())}
+			r := &rule{list: l, pos: b.Position(b.Placed[n].Start), profile: w.name, text: strconv.Quote(n.Text())}
 			b.pattern(n, r)
 			w.lists[l] = append(w.lists[l], r)
 		}
 	}
 	n := b.trimmed(value)
-	switch meant := meantVariable(b.file); {
+	switch meant := meantVariable(b.File); {
 	case meant != "":
-		b.wrong(n, fmt.Sprintf("did you mean %s? if it is another program's, give it another name", meant),
-			"codemode knows no variable %s, and would do without what it says", b.file)
+		b.Wrong(n, fmt.Sprintf("did you mean %s? if it is another program's, give it another name", meant),
+			"codemode knows no variable %s, and would do without what it says", b.File)
 		return
 	case !utf8.ValidString(value):
-		b.wrong(n, "", "%s is not text in UTF-8", b.file)
+		b.Wrong(n, "", "%s is not text in UTF-8", b.File)
 		return
 	case strings.Trim(n.Text(), ", \t\r\n") == "":
 		hint := "unset it, or say what it should be"
-		if b.file == allowlistVariable {
+		if b.File == allowlistVariable {
 			hint = "unset it, or name tools; CODEMODE_UNMATCHED=deny denies every tool that no list names"
 		}
-		b.wrong(n, hint, "%s is set, and is empty", b.file)
+		b.Wrong(n, hint, "%s is set, and is empty", b.File)
 		return
 	}
-	switch b.file {
+	switch b.File {
 	case denylistVariable:
 		lines(denylist)
 	case asklistVariable:
@@ -142,9 +142,9 @@ func (b *builder) variable() {
 	case allowlistVariable:
 		lines(allowlist)
 	case unmatchedVariable:
-		w.unmatched = b.verdict(n, b.file, "deny", "ask", "allow")
+		w.unmatched = b.verdict(n, b.File, "deny", "ask", "allow")
 	case timeoutVariable:
-		w.ask.Timeout = b.duration(n, b.file)
+		w.ask.Timeout = b.Duration(n, b.File)
 	}
 }
 
@@ -152,7 +152,7 @@ func (b *builder) variable() {
 func (b *builder) trimmed(value string) strictjson.Value {
 	text := strings.TrimSpace(value)
 	start := strings.Index(value, text)
-	return b.textAt(text, start)
+	return b.TextAt(text, start)
 }
 
 // patterns takes a list of patterns apart.
@@ -161,7 +161,7 @@ func (b *builder) patterns(value string) []strictjson.Value {
 	braces, class, from := 0, false, -1
 	end := func(at int) {
 		if from >= 0 {
-			all = append(all, b.textAt(value[from:at], from))
+			all = append(all, b.TextAt(value[from:at], from))
 		}
 		from = -1
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // surrounded loads a user's file, "" for none, beside variables.
@@ -91,7 +93,7 @@ func TestS39TheEnvironmentSaysWhichVariableDecided(t *testing.T) {
 	c, err := surrounded("", "CODEMODE_ASKLIST=s__*", "CODEMODE_ALLOWLIST=s__a time_now")
 	must(t, err)
 	for _, want := range []string{"CODEMODE_ALLOWLIST:1:1: the rule \"s__a\" has no effect", "CODEMODE_UNMATCHED=ask", "CODEMODE_ALLOWLIST:1:6: the pattern \"time_now\" fits no tool"} {
-		if got := Problems(c.Warnings).Error(); !contains(got, want) {
+		if got := settings.Problems(c.Warnings).Error(); !contains(got, want) {
 			t.Errorf("%q is not in the warnings:\n%s", want, got)
 		}
 	}

@@ -6,46 +6,47 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
 func (b *builder) evaluation(n strictjson.Value) {
-	b.object(n, `"evaluation"`, []field{
-		{"defaultProfile", func(n strictjson.Value) {
+	b.Object(n, `"evaluation"`, []settings.Field{
+		settings.Key("defaultProfile", func(n strictjson.Value) {
 			b.defaultName, b.defaultAt = b.profileNamed(n, `"defaultProfile"`)
 			if b.standing == Untrusted {
 				b.inVain(n, `"defaultProfile"`)
 				b.defaultAt = strictjson.Value{}
 			}
-		}},
-		{"floor", func(n strictjson.Value) {
+		}),
+		settings.Key("floor", func(n strictjson.Value) {
 			if b.project() {
-				b.wrongKey(n, "a floor belongs in your own file or the managed one", "a project file cannot name the floor")
+				b.WrongKey(n, "a floor belongs in your own file or the managed one", "a project file cannot name the floor")
 				return
 			}
 			b.floorName, b.floorAt = b.profileNamed(n, `"floor"`)
-		}},
-		{"expose", func(n strictjson.Value) { b.exposeAt = n }},
-		{"requirePreflight", func(n strictjson.Value) { b.config.RequirePreflight, _ = b.boolean(n, `"requirePreflight"`) }},
-		{"preflightLifetime", func(n strictjson.Value) {
+		}),
+		settings.Key("expose", func(n strictjson.Value) { b.exposeAt = n }),
+		settings.Key("requirePreflight", func(n strictjson.Value) { b.config.RequirePreflight, _ = b.Boolean(n, `"requirePreflight"`) }),
+		settings.Key("preflightLifetime", func(n strictjson.Value) {
 			d := b.lifetime(n, `"preflightLifetime"`)
 			if d <= UsualPreflightLifetime || !b.stranger(n) { // else it would be longer than when nobody says anything
 				b.config.PreflightLifetime = d
 			}
-		}},
-		{"adminURL", func(n strictjson.Value) {
+		}),
+		settings.Key("adminURL", func(n strictjson.Value) {
 			if address := b.webAddress(n, `"adminURL"`); !b.outOfPlace(n, b.base != nil && b.base.AdminURL != "") {
 				b.config.AdminURL = address
 			}
-		}},
-		{"profiles", b.profiles},
-		{"overlays", b.overlays},
+		}),
+		settings.Key("profiles", b.profiles),
+		settings.Key("overlays", b.overlays),
 	})
 }
 
 func (b *builder) profileNamed(n strictjson.Value, what string) (string, strictjson.Value) {
-	name, ok := b.text(n, what)
+	name, ok := b.Text(n, what)
 	if !ok {
 		return "", strictjson.Value{}
 	}
@@ -57,11 +58,11 @@ const maxProfileName = 32
 
 func (b *builder) profiles(n strictjson.Value) {
 	if n.Kind() != strictjson.Object {
-		b.wrong(n, `write {"name": {"allowlist": [...]}}`, `"profiles" must be an object, this is %s`, n.Kind())
+		b.Wrong(n, `write {"name": {"allowlist": [...]}}`, `"profiles" must be an object, this is %s`, n.Kind())
 		return
 	}
-	b.unique(n)
-	for child := range children(n) {
+	b.Unique(n)
+	for child := range settings.Children(n) {
 		b.profileName(child)
 		w := b.profile(child)
 		if b.written[child.Key()] == nil {
@@ -81,15 +82,15 @@ func (b *builder) profileName(n strictjson.Value) {
 	})
 	switch {
 	case n.Key() == "":
-		b.wrongKey(n, grammar, "a profile without a name")
+		b.WrongKey(n, grammar, "a profile without a name")
 	case bad >= 0:
 		hint := grammar
 		if better := strings.Trim(call.Part(n.Key()), "_"); better != "" && len(better) <= maxProfileName {
 			hint = fmt.Sprintf("%s: for example %q", grammar, better)
 		}
-		b.wrongKey(n, hint, "%q cannot be the name of a profile", n.Key())
+		b.WrongKey(n, hint, "%q cannot be the name of a profile", n.Key())
 	case len(n.Key()) > maxProfileName:
-		b.wrongKey(n, grammar, "the profile name %q is too long", n.Key())
+		b.WrongKey(n, grammar, "the profile name %q is too long", n.Key())
 	}
 }
 
@@ -103,9 +104,9 @@ func (b *builder) known(n strictjson.Value, what string) bool {
 	if near := typos.Nearest(n.Text(), names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	} else if len(names) > 0 {
-		hint = "there are " + quotedList(names, "and")
+		hint = "there are " + settings.QuotedList(names, "and")
 	}
-	b.wrong(n, hint, "%s names the profile %q, which does not exist", what, n.Text())
+	b.Wrong(n, hint, "%s names the profile %q, which does not exist", what, n.Text())
 	return false
 }
 
@@ -116,7 +117,7 @@ func (b *builder) expose(n strictjson.Value) {
 		tools = append(tools, name, toolPrefix+name)
 	}
 	slices.Sort(tools)
-	b.exposed = b.words(n, `"expose"`, tools...)
+	b.exposed = b.Words(n, `"expose"`, tools...)
 }
 
 // finish puts together what needs the whole file.
@@ -138,14 +139,14 @@ func (b *builder) finish() {
 	}
 	for _, w := range b.order {
 		if w.shadow.Kind() != strictjson.Missing && b.known(w.shadow, `"shadow"`) && w.shadow.Text() == w.name {
-			b.wrong(w.shadow, "name the profile that is to take its place", "the profile %q is its own shadow", w.name)
+			b.Wrong(w.shadow, "name the profile that is to take its place", "the profile %q is its own shadow", w.name)
 		}
 		b.ancestors(w)
 		if b.standing == Trusted && b.elsewhere(w.name) {
 			b.uniqueIDs(merged([]*written{b.findBefore(w.name), w}))
 		}
 	}
-	if len(b.problems) > 0 {
+	if len(b.Problems) > 0 {
 		return
 	}
 	b.assemble()

@@ -3,25 +3,26 @@ package profiles
 import (
 	"fmt"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // examples checks a rule against the calls its author had in mind. A rule that could not be
 // read in full is not tried: it would fail for that, and that has been reported.
 func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
-	list := func(name string, want func(result) bool) field {
-		return field{name, func(n strictjson.Value) {
-			for child := range b.elements(n, fmt.Sprintf("%q", name), false) {
+	list := func(name string, want func(result) bool) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
+			for child := range b.Elements(n, fmt.Sprintf("%q", name), false) {
 				if args := b.example(child); args != nil && readable {
 					b.tryExample(child, args, r, name, want)
 				}
 			}
-		}}
+		})
 	}
 	// A deny or ask rule that cannot be judged still makes people be asked, so it has not
 	// failed to match; an allow rule that cannot be judged allows nothing.
 	unmatched := func(x result) bool { return x == no || x == unknown && r.list == allowlist }
-	b.object(n, `"examples"`, []field{
+	b.Object(n, `"examples"`, []settings.Field{
 		list("match", func(x result) bool { return x == yes }),
 		list("noMatch", unmatched),
 	})
@@ -29,12 +30,12 @@ func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
 
 func (b *ruleReader) example(n strictjson.Value) *arguments {
 	if n.Kind() != strictjson.Object {
-		b.wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.Kind())
+		b.Wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.Kind())
 		return nil
 	}
-	root, bad := parseArguments(n.Compact())
+	root, bad := settings.ParseArguments(n.Compact())
 	if bad != nil {
-		b.uniqueBelow(n)
+		b.UniqueBelow(n)
 		return nil
 	}
 	return &arguments{root: root}
@@ -61,5 +62,5 @@ func (b *ruleReader) tryExample(n strictjson.Value, args *arguments, r *rule, na
 	if name == "noMatch" {
 		verb = "matches"
 	}
-	b.wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, shortened(args.root.Source()))
+	b.Wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, shortened(args.root.Source()))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // An Explanation is a decision with everything that was considered on the way.
@@ -99,7 +100,7 @@ func (p *Profile) change(r *Reason, tool string) string {
 		return fmt.Sprintf("allow %q: %s gives way to an allow rule", tool, rule)
 	case len(r.Unless) > 0 && r.Layer == "":
 		return fmt.Sprintf("make an allow rule of the id %s hold: %s gives way to it; or remove or narrow that",
-			quotedList(r.Unless, "or"), rule)
+			settings.QuotedList(r.Unless, "or"), rule)
 	case r.List == asklist.String():
 		return fmt.Sprintf("remove or narrow %s; or give it \"unlessAllowed\" and allow the tool", rule)
 	default:

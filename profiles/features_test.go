@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // The tests of this file are the checks of POLICY.md section 8, by name. What they name is
@@ -29,10 +30,10 @@ func wantVerdicts(t *testing.T, p *Profile, rows ...string) {
 }
 
 // refused loads a file that must not load, and gives its first problem.
-func refused(t *testing.T, content string) Problem {
+func refused(t *testing.T, content string) settings.Problem {
 	t.Helper()
 	_, err := Parse("codemode.json", []byte(content))
-	var problems Problems
+	var problems settings.Problems
 	if !errors.As(err, &problems) {
 		t.Fatalf("it loads: %s", content)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -44,14 +45,14 @@ type builder struct {
 
 // read reads a file as far as its standing goes.
 func (b *builder) read() {
-	root := b.root
+	root := b.Root
 	if b.standing == Narrowing {
-		b.object(root, "an overlay file", []field{
-			{"overlays", b.overlays},
-			{"evaluation", func(n strictjson.Value) {
-				b.object(n, `"evaluation" in an overlay file`, []field{{"overlays", b.overlays}})
-			}},
-			{"$schema", func(n strictjson.Value) { b.text(n, "$schema") }},
+		b.Object(root, "an overlay file", []settings.Field{
+			settings.Key("overlays", b.overlays),
+			settings.Key("evaluation", func(n strictjson.Value) {
+				b.Object(n, `"evaluation" in an overlay file`, []settings.Field{settings.Key("overlays", b.overlays)})
+			}),
+			settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
 		})
 		b.finish()
 		return
@@ -64,28 +65,28 @@ func (b *builder) read() {
 	var serversAt strictjson.Value
 	servers := func(n strictjson.Value) {
 		if serversAt.Kind() != strictjson.Missing && serversAt.Key() != n.Key() {
-			b.wrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.Key()), "both \"mcpServers\" and \"servers\"")
+			b.WrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.Key()), "both \"mcpServers\" and \"servers\"")
 		}
 		serversAt = n
 		b.servers(n)
 	}
-	b.object(root, "the configuration", []field{
-		{"mcpServers", servers},
-		{"servers", servers},
-		{"evaluation", b.evaluation},
-		{"builtin", b.builtin},
-		{"scripts", b.scripts},
-		{"limits", func(n strictjson.Value) { b.fileLimits = b.limits(n, "limits") }},
-		{"outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }},
-		{"store", func(n strictjson.Value) { b.process(n, &b.config.Store, b.store) }},
-		{"capacity", b.capacity},
-		{"http", func(n strictjson.Value) { b.process(n, &b.config.HTTP, b.http) }},
-		{"console", func(n strictjson.Value) { b.process(n, &b.config.Console, b.console) }},
-		{"responder", func(n strictjson.Value) { b.process(n, &b.config.Responder, b.responder) }},
-		{"inputs", func(n strictjson.Value) {
-			b.doubt(b.place(n.KeyOffset()), len(n.Key()), "", `"inputs" is read by other programs; nobody is asked for them here`)
-		}},
-		{"$schema", func(n strictjson.Value) { b.text(n, "$schema") }},
+	b.Object(root, "the configuration", []settings.Field{
+		settings.Key("mcpServers", servers),
+		settings.Key("servers", servers),
+		settings.Key("evaluation", b.evaluation),
+		settings.Key("builtin", b.builtin),
+		settings.Key("scripts", b.scripts),
+		settings.Key("limits", func(n strictjson.Value) { b.fileLimits = b.limits(n, "limits") }),
+		settings.Key("outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }),
+		settings.Key("store", func(n strictjson.Value) { b.process(n, &b.config.Store, b.store) }),
+		settings.Key("capacity", b.capacity),
+		settings.Key("http", func(n strictjson.Value) { b.process(n, &b.config.HTTP, b.http) }),
+		settings.Key("console", func(n strictjson.Value) { b.process(n, &b.config.Console, b.console) }),
+		settings.Key("responder", func(n strictjson.Value) { b.process(n, &b.config.Responder, b.responder) }),
+		settings.Key("inputs", func(n strictjson.Value) {
+			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" is read by other programs; nobody is asked for them here`)
+		}),
+		settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
 	})
 	b.finish()
 }
@@ -93,12 +94,12 @@ func (b *builder) read() {
 // isBareMap recognises a file that is nothing but servers, as some clients keep it.
 func (b *builder) isBareMap(root strictjson.Value) bool {
 	named := false
-	for child := range children(root) {
+	for child := range settings.Children(root) {
 		if slices.Contains([]string{"mcpServers", "servers", "evaluation"}, child.Key()) {
 			return false // a server or profile in there may have one of the names below
 		}
 		server := slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool {
-			return member(child, key).Kind() != strictjson.Missing
+			return settings.Member(child, key).Kind() != strictjson.Missing
 		})
 		if !server {
 			return false
@@ -123,7 +124,7 @@ func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 		b.inVain(n, fmt.Sprintf("%q", n.Key()))
 		return true
 	case settled:
-		b.doubt(b.place(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(), b.before[0].Standing)
+		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(), b.before[0].Standing)
 		return true
 	}
 	return false
@@ -132,17 +133,17 @@ func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 // capacity reads what the process has for all principals together.
 func (b *builder) capacity(n strictjson.Value) {
 	var c Capacity
-	count := func(name string, to *int) field {
-		return field{name, func(n strictjson.Value) { *to = int(b.whole(n, fmt.Sprintf("%q", name), leastCount)) }}
+	count := func(name string, to *int) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Whole(n, fmt.Sprintf("%q", name), leastCount)) })
 	}
-	bytes := func(name string, to *int64) field {
-		return field{name, func(n strictjson.Value) {
-			if *to = b.sizeUpTo(n, fmt.Sprintf("%q", name), maxCapacity); *to > 0 && *to < leastCapacity {
-				b.wrong(n, "", "%q must be at least 1MiB", name)
+	bytes := func(name string, to *int64) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
+			if *to = b.SizeUpTo(n, fmt.Sprintf("%q", name), maxCapacity); *to > 0 && *to < leastCapacity {
+				b.Wrong(n, "", "%q must be at least 1MiB", name)
 			}
-		}}
+		})
 	}
-	b.object(n, `"capacity"`, []field{
+	b.Object(n, `"capacity"`, []settings.Field{
 		bytes("guestMemory", &c.GuestMemory), count("waitingRuns", &c.WaitingRuns), bytes("waitingMemory", &c.WaitingMemory),
 		count("sessions", &c.Sessions), count("requests", &c.Requests), bytes("programText", &c.ProgramText),
 	})
@@ -160,17 +161,17 @@ const (
 
 func (b *builder) servers(n strictjson.Value) {
 	if n.Kind() != strictjson.Object {
-		b.wrong(n, `write {"name": {"command": "..."}}`, "the servers must be an object, this is %s", n.Kind())
+		b.Wrong(n, `write {"name": {"command": "..."}}`, "the servers must be an object, this is %s", n.Kind())
 		return
 	}
-	b.unique(n)
+	b.Unique(n)
 	names := map[string]strictjson.Value{} // by what programs call them
-	for child := range children(n) {
+	for child := range settings.Children(n) {
 		name := call.Part(child.Key())
 		b.serverName(child, name)
 		b.serverTaken(child, name)
 		if other := names[name]; other.Kind() != strictjson.Missing && other.Key() != child.Key() {
-			b.wrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name), "the servers %q and %q have names that become equal", other.Key(), child.Key())
+			b.WrongKey(child, fmt.Sprintf("both are %q for programs: rename one of them", name), "the servers %q and %q have names that become equal", other.Key(), child.Key())
 		}
 		names[name] = child
 		b.server(child)
@@ -181,8 +182,8 @@ func (b *builder) servers(n strictjson.Value) {
 // servers by name, and must go on speaking of the same one.
 func (b *builder) serverTaken(n strictjson.Value, name string) {
 	for _, s := range b.config.Servers {
-		if s.Pos.File != b.file && call.Part(s.Name) == name && b.standing != Untrusted {
-			b.wrongKey(n, "give it another name", "the server %q is in %s already", s.Name, s.Pos)
+		if s.Pos.File != b.File && call.Part(s.Name) == name && b.standing != Untrusted {
+			b.WrongKey(n, "give it another name", "the server %q is in %s already", s.Name, s.Pos)
 		}
 	}
 }
@@ -193,32 +194,32 @@ const maxServerName = 64
 func (b *builder) serverName(n strictjson.Value, name string) {
 	switch {
 	case n.Key() == "":
-		b.wrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "a server without a name")
+		b.WrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "a server without a name")
 	case strings.Contains(name, "__"):
-		b.wrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.Key())
+		b.WrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.Key())
 	case strings.HasSuffix(name, "_"):
-		b.wrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`, "the server name %q ends in an underscore for programs", n.Key())
+		b.WrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`, "the server name %q ends in an underscore for programs", n.Key())
 	case len(n.Key()) > maxServerName:
-		b.wrongKey(n, "choose a shorter one", "a server name longer than %d bytes", maxServerName)
+		b.WrongKey(n, "choose a shorter one", "a server name longer than %d bytes", maxServerName)
 	}
 }
 
 func (b *builder) server(n strictjson.Value) {
 	if n.Kind() != strictjson.Object {
-		b.wrong(n, `write {"command": "..."} or {"url": "..."}`, "the server %q must be an object, this is %s", n.Key(), n.Kind())
+		b.Wrong(n, `write {"command": "..."} or {"url": "..."}`, "the server %q must be an object, this is %s", n.Key(), n.Kind())
 		return
 	}
-	b.uniqueBelow(n)
+	b.UniqueBelow(n)
 	if b.standing == Untrusted {
 		b.inVain(n, fmt.Sprintf("the server %q is not started and", n.Key()))
 		return
 	}
-	s := Server{Name: n.Key(), JSON: source(n), Pos: b.place(n.KeyOffset())}
+	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset())}
 	b.checkServer(n, s.JSON)
-	if trust := member(n, "trustAnnotations"); trust.Kind() != strictjson.Missing {
-		s.TrustAnnotations, _ = b.boolean(trust, "trustAnnotations")
+	if trust := settings.Member(n, "trustAnnotations"); trust.Kind() != strictjson.Missing {
+		s.TrustAnnotations, _ = b.Boolean(trust, "trustAnnotations")
 	}
-	if v := member(n, "outputValidation"); v.Kind() != strictjson.Missing {
+	if v := settings.Member(n, "outputValidation"); v.Kind() != strictjson.Missing {
 		s.OutputValidation = b.validation(v)
 	}
 	b.config.Servers = append(b.config.Servers, s)
@@ -226,7 +227,7 @@ func (b *builder) server(n strictjson.Value) {
 
 // validation reads what becomes of results that do not fit their output schema.
 func (b *builder) validation(n strictjson.Value) string {
-	word, _ := b.word(n, `"outputValidation"`, "off", "warn", "strict")
+	word, _ := b.Word(n, `"outputValidation"`, "off", "warn", "strict")
 	return word
 }
 
@@ -248,20 +249,20 @@ func (b *builder) builtin(n strictjson.Value) {
 	switch n.Kind() {
 	case strictjson.False, strictjson.True:
 	case strictjson.Object:
-		b.object(n, `"builtin"`, []field{
-			{"time", func(n strictjson.Value) {
+		b.Object(n, `"builtin"`, []settings.Field{
+			settings.Key("time", func(n strictjson.Value) {
 				if n.Kind() != strictjson.Object {
-					b.boolean(n, `"time"`)
+					b.Boolean(n, `"time"`)
 					return
 				}
-				b.object(n, `"time"`, nil)
-			}},
-			{"filesystem", b.filesystem},
+				b.Object(n, `"time"`, nil)
+			}),
+			settings.Key("filesystem", b.filesystem),
 		})
 	default:
-		b.wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.Kind())
+		b.Wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.Kind())
 	}
-	b.setting(n, &b.config.Builtin, source(n))
+	b.setting(n, &b.config.Builtin, settings.Source(n))
 }
 
 func (b *builder) filesystem(n strictjson.Value) {
@@ -270,17 +271,17 @@ func (b *builder) filesystem(n strictjson.Value) {
 	}
 	hint := `write {"root": "DIR"}, or false`
 	if n.Kind() != strictjson.Object {
-		b.wrong(n, hint, `"filesystem" must be an object with a root, this is %s`, n.Kind())
+		b.Wrong(n, hint, `"filesystem" must be an object with a root, this is %s`, n.Kind())
 		return
 	}
 	rooted := false
-	b.object(n, `"filesystem"`, []field{{"root", func(n strictjson.Value) {
+	b.Object(n, `"filesystem"`, []settings.Field{settings.Key("root", func(n strictjson.Value) {
 		rooted = true
-		if root, ok := b.text(n, `"root"`); ok && b.standing == Managed && !filepath.IsAbs(root) {
-			b.wrong(n, "write the folder in full", "a root in the managed file must be absolute")
+		if root, ok := b.Text(n, `"root"`); ok && b.standing == Managed && !filepath.IsAbs(root) {
+			b.Wrong(n, "write the folder in full", "a root in the managed file must be absolute")
 		}
-	}}})
+	})})
 	if !rooted {
-		b.wrong(n, hint, `"filesystem" needs a root: the folder that programs may use`)
+		b.Wrong(n, hint, `"filesystem" needs a root: the folder that programs may use`)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -60,18 +61,18 @@ func ImportReleio(data []byte, profile string, servers map[string]string, order 
 }
 
 func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
-	list, bad := parseArguments(string(data))
+	list, bad := settings.ParseArguments(string(data))
 	if bad != nil {
 		return nil, fmt.Errorf("the rule table is not JSON: %s", bad.Message)
 	}
 	names := map[string]string{}
 	if list.Kind() == strictjson.Object {
-		if known := member(list, "servers"); known.Kind() != strictjson.Missing {
-			for s := range children(known) {
+		if known := settings.Member(list, "servers"); known.Kind() != strictjson.Missing {
+			for s := range settings.Children(known) {
 				names[textOf(s, "id")] = textOf(s, "name")
 			}
 		}
-		list = member(list, "rules")
+		list = settings.Member(list, "rules")
 	}
 	if list.Kind() != strictjson.Array {
 		return nil, errors.New(`the rule table must be an array of rules, or {"rules": [...]}`)
@@ -80,7 +81,7 @@ func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
 		names[id] = name
 	}
 	var rules []tableRule
-	for n := range children(list) {
+	for n := range settings.Children(list) {
 		r, err := readTableRule(n, len(rules))
 		if err != nil {
 			return nil, fmt.Errorf("rule %d of the table: %w", len(rules)+1, err)
@@ -94,7 +95,7 @@ func readTable(data []byte, servers map[string]string) ([]tableRule, error) {
 // textOf gives a member that is text; the spelling of database columns counts too.
 func textOf(n strictjson.Value, keys ...string) string {
 	for _, key := range keys {
-		if m := member(n, key); m.Kind() == strictjson.String {
+		if m := settings.Member(n, key); m.Kind() == strictjson.String {
 			return m.Text()
 		}
 	}
@@ -119,12 +120,12 @@ func readTableRule(n strictjson.Value, order int) (r tableRule, err error) {
 		r.Tool, r.Pattern = "", r.Tool
 	}
 	for _, key := range []string{"serverId", "server_id", "toolName", "tool_name", "toolPattern", "tool_pattern"} {
-		if m := member(n, key); m.Kind() != strictjson.Missing && m.Kind() != strictjson.Null && (m.Kind() != strictjson.String || m.Text() == "") {
+		if m := settings.Member(n, key); m.Kind() != strictjson.Missing && m.Kind() != strictjson.Null && (m.Kind() != strictjson.String || m.Text() == "") {
 			return r, fmt.Errorf("%q must be text or null", key)
 		}
 	}
-	if m := member(n, "priority"); m.Kind() != strictjson.Missing {
-		if json.Unmarshal(source(m), &r.Priority) != nil {
+	if m := settings.Member(n, "priority"); m.Kind() != strictjson.Missing {
+		if json.Unmarshal(settings.Source(m), &r.Priority) != nil {
 			return r, errors.New(`"priority" must be a number`)
 		}
 	}
@@ -134,7 +135,7 @@ func readTableRule(n strictjson.Value, order int) (r tableRule, err error) {
 
 func tableAction(n strictjson.Value) (Verdict, error) {
 	for _, key := range []string{"action", "mode"} {
-		m := member(n, key)
+		m := settings.Member(n, key)
 		if m.Kind() == strictjson.Missing {
 			continue
 		}
@@ -149,7 +150,7 @@ func tableAction(n strictjson.Value) (Verdict, error) {
 		return Deny, fmt.Errorf("%q must be approve, ask or deny", key)
 	}
 	for _, key := range []string{"autoApprove", "auto_approve"} {
-		m := member(n, key)
+		m := settings.Member(n, key)
 		if m.Kind() == strictjson.Missing {
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // ranked loads files by their standing.
@@ -58,7 +60,7 @@ func TestFilesTogether(t *testing.T) {
 	}
 	c = load(`{"inputs": []}`, `{"inputs": []}`, ``)
 	if len(c.Warnings) != 2 {
-		t.Errorf("warnings of both files: %v", Problems(c.Warnings))
+		t.Errorf("warnings of both files: %v", settings.Problems(c.Warnings))
 	}
 	c = load(`{"servers": {"a": {"command": "x"}}}`, `{"servers": {"b": {"command": "x"}}}`, `{"servers": {"a": {"command": "evil"}}}`)
 	if len(c.Servers) != 2 {
@@ -161,15 +163,15 @@ func TestTablesOfCalls(t *testing.T) {
 func TestExcerptsOfLongLines(t *testing.T) {
 	long := strings.Repeat("a", 200)
 	for _, row := range []struct {
-		p                        Problem
+		p                        settings.Problem
 		before, after, dots, all bool // "... " in front, " ..." behind, a caret, an excerpt at all
 	}{
-		{Problem{Position: Position{File: "f", Line: 1, Column: 1}, Source: long[:120]}, false, false, true, true},
-		{Problem{Position: Position{File: "f", Line: 1, Column: 1}, Source: long[:121]}, false, true, true, true},
-		{Problem{Position: Position{File: "f", Line: 1, Column: 200}, Source: long}, true, false, true, true},
-		{Problem{Position: Position{File: "f", Line: 1, Column: 100}, Source: long}, true, true, true, true},
-		{Problem{Position: Position{File: "f", Line: 1, Column: 1}, Source: "  "}, false, false, false, false},
-		{Problem{Position: Position{File: "f", Line: 0, Column: 0}, Source: "text"}, false, false, false, false},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: long[:120]}, false, false, true, true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: long[:121]}, false, true, true, true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 200}, Source: long}, true, false, true, true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 100}, Source: long}, true, true, true, true},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 1, Column: 1}, Source: "  "}, false, false, false, false},
+		{settings.Problem{Position: settings.Position{File: "f", Line: 0, Column: 0}, Source: "text"}, false, false, false, false},
 	} {
 		lines := strings.Split(row.p.String(), "\n")
 		if !row.all {

@@ -13,9 +13,9 @@ const maxLifetime = 24 * time.Hour
 
 // lifetime reads how long a check counts.
 func (b *builder) lifetime(n strictjson.Value, what string) time.Duration {
-	d := b.duration(n, what)
+	d := b.Duration(n, what)
 	if d > maxLifetime {
-		b.wrong(n, "write 24h or less", "%s must be at most %s", what, maxLifetime)
+		b.Wrong(n, "write 24h or less", "%s must be at most %s", what, maxLifetime)
 	}
 	return d
 }
@@ -23,18 +23,18 @@ func (b *builder) lifetime(n strictjson.Value, what string) time.Duration {
 // webAddress reads the address of a page that people open: links are made by adding to it.
 func (b *builder) webAddress(n strictjson.Value, what string) string {
 	const hint = `write the whole address, such as "https://codemode.example/admin"`
-	address, ok := b.text(n, what)
+	address, ok := b.Text(n, what)
 	if !ok {
 		return ""
 	}
 	u, err := url.Parse(address)
 	switch {
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
-		b.wrong(n, hint, "%s must be an address that begins with https:// or http://", what)
+		b.Wrong(n, hint, "%s must be an address that begins with https:// or http://", what)
 	case u.User != nil:
-		b.wrong(n, "remove what stands before the @: everybody who runs programs sees the link", "%s must not contain a password", what)
+		b.Wrong(n, "remove what stands before the @: everybody who runs programs sees the link", "%s must not contain a password", what)
 	case u.RawQuery != "" || u.Fragment != "":
-		b.wrong(n, "end it before the ? or #", "%s must not have a query or a fragment", what)
+		b.Wrong(n, "end it before the ? or #", "%s must not have a query or a fragment", what)
 	}
 	return address
 }

@@ -13,7 +13,7 @@ func (b *builder) warn() {
 	c := b.config
 	b.reachable()
 	if c.Default == "" && c.Exposes(baseTool) && c.base.Unrestricted() && len(b.order) > 0 {
-		b.doubt(b.order[0].pos, len(b.order[0].name)+2, `set "defaultProfile", or name in "expose" what should be listed`,
+		b.Warn(b.order[0].pos, len(b.order[0].name)+2, `set "defaultProfile", or name in "expose" what should be listed`,
 			"codemode_eval is unrestricted and is listed beside stricter profiles")
 	}
 	if w := b.variables; w != nil {
@@ -28,11 +28,11 @@ func (b *builder) warn() {
 			continue // ignored, which has been said
 		}
 		if w.fallback != nil && *w.fallback {
-			b.doubt(w.pos, len(w.name)+2, "remove elicitationFallback to refuse such calls",
+			b.Warn(w.pos, len(w.name)+2, "remove elicitationFallback to refuse such calls",
 				"the profile %q lets calls through unseen when nobody can be asked", w.name)
 		}
 		if c.Floor == w.name && c.Exposes(toolPrefix+w.name) && p.unmatched == Allow {
-			b.doubt(w.pos, len(w.name)+2, `name in "expose" what should be listed`,
+			b.Warn(w.pos, len(w.name)+2, `name in "expose" what should be listed`,
 				"the floor %q is listed as a tool of its own, %s", w.name, toolPrefix+w.name)
 		}
 		b.warnNames(w)

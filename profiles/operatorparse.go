@@ -6,19 +6,20 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // operators gives the fields of a condition object that add an operator to the test.
-func (b *ruleReader) operators(x *test) []field {
-	add := func(name string, parse func(n strictjson.Value, what string) operator) field {
-		return field{name, func(n strictjson.Value) {
+func (b *ruleReader) operators(x *test) []settings.Field {
+	add := func(name string, parse func(n strictjson.Value, what string) operator) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
 			if op := parse(n, fmt.Sprintf("%q", name)); op != nil {
 				x.operators = append(x.operators, op)
 			}
-		}}
+		})
 	}
-	return []field{
+	return []settings.Field{
 		add("eq", b.equal), add("in", b.in),
 		add("prefix", b.affix(strings.HasPrefix)), add("suffix", b.affix(strings.HasSuffix)),
 		add("glob", b.textGlob), add("regex", b.regex), add("under", b.under), add("host", b.host),
@@ -33,10 +34,10 @@ func (b *ruleReader) operators(x *test) []field {
 }
 
 func (b *ruleReader) constant(n strictjson.Value) constant {
-	b.uniqueBelow(n)
+	b.UniqueBelow(n)
 	if n.Kind() == strictjson.Number {
 		if _, ok := parseDecimal(n.Text()); !ok {
-			b.wrong(n, "write it without such an exponent", "a number too large or too small to compare")
+			b.Wrong(n, "write it without such an exponent", "a number too large or too small to compare")
 		}
 	}
 	return constant{node: n, folded: fold(n.Text())}
@@ -48,7 +49,7 @@ func (b *ruleReader) equal(n strictjson.Value, what string) operator {
 
 func (b *ruleReader) in(n strictjson.Value, what string) operator {
 	var o equalOperator
-	for child := range b.elements(n, what, false) {
+	for child := range b.Elements(n, what, false) {
 		o.constants = append(o.constants, b.constant(child))
 	}
 	if len(o.constants) == 0 {
@@ -59,7 +60,7 @@ func (b *ruleReader) in(n strictjson.Value, what string) operator {
 
 func (b *ruleReader) affix(holds func(s, part string) bool) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
-		s, ok := b.text(n, what)
+		s, ok := b.Text(n, what)
 		if !ok {
 			return nil
 		}
@@ -68,7 +69,7 @@ func (b *ruleReader) affix(holds func(s, part string) bool) func(strictjson.Valu
 }
 
 func (b *ruleReader) textGlob(n strictjson.Value, what string) operator {
-	if _, ok := b.text(n, what); !ok {
+	if _, ok := b.Text(n, what); !ok {
 		return nil
 	}
 	g := b.glob(n, textGlob)
@@ -82,12 +83,12 @@ func (b *ruleReader) textGlob(n strictjson.Value, what string) operator {
 const maxRegex = 1000
 
 func (b *ruleReader) regex(n strictjson.Value, what string) operator {
-	s, ok := b.text(n, what)
+	s, ok := b.Text(n, what)
 	if !ok {
 		return nil
 	}
 	if len(s) > maxRegex {
-		b.wrong(n, "split it with \"any\"", "a regular expression longer than %d bytes", maxRegex)
+		b.Wrong(n, "split it with \"any\"", "a regular expression longer than %d bytes", maxRegex)
 		return nil
 	}
 	// It is compiled alone first: "a)|(b" would otherwise break out of the anchors.
@@ -96,7 +97,7 @@ func (b *ruleReader) regex(n strictjson.Value, what string) operator {
 		if strings.Contains(s, "(?=") || strings.Contains(s, "(?!") || strings.Contains(s, "(?<") {
 			hint = "RE2 has no lookaround: use \"not\", or several conditions"
 		}
-		b.wrong(n, hint, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		b.Wrong(n, hint, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nil
 	}
 	return regexOperator{
@@ -108,13 +109,13 @@ func (b *ruleReader) regex(n strictjson.Value, what string) operator {
 // oneOrMore reads a string, or an array of strings.
 func (b *ruleReader) oneOrMore(n strictjson.Value, what string, read func(n strictjson.Value, s string)) {
 	if n.Kind() != strictjson.Array {
-		if s, ok := b.text(n, what); ok {
+		if s, ok := b.Text(n, what); ok {
 			read(n, s)
 		}
 		return
 	}
-	for child := range b.elements(n, what, false) {
-		if s, ok := b.text(child, "an entry of "+what); ok {
+	for child := range b.Elements(n, what, false) {
+		if s, ok := b.Text(child, "an entry of "+what); ok {
 			read(child, s)
 		}
 	}
@@ -126,11 +127,11 @@ func (b *ruleReader) under(n strictjson.Value, what string) operator {
 		cleaned := cleanPath(strings.ReplaceAll(s, `\`, "/"))
 		switch {
 		case strings.ContainsAny(s, "*?"):
-			b.wrong(n, `everything in a folder is under it: write the folder alone, or use "glob"`, "%s takes folders, not patterns", what)
+			b.Wrong(n, `everything in a folder is under it: write the folder alone, or use "glob"`, "%s takes folders, not patterns", what)
 		case s[0] == '~' || strings.Contains(s, "://") || strings.ContainsRune(s, 0):
-			b.wrong(n, "write the folder in full, as the upstream sees it", "%q is not a plain path", s)
+			b.Wrong(n, "write the folder in full, as the upstream sees it", "%q is not a plain path", s)
 		case cleaned == ".." || strings.HasPrefix(cleaned, "../"):
-			b.wrong(n, "write the folder in full, as the upstream sees it", "%q leads out of the folder it starts from", s)
+			b.Wrong(n, "write the folder in full, as the upstream sees it", "%q leads out of the folder it starts from", s)
 		}
 		o.folders = append(o.folders, newFolder(cleaned))
 	})
@@ -151,15 +152,15 @@ func (b *ruleReader) host(n strictjson.Value, what string) operator {
 		name := strings.TrimPrefix(host, "*.")
 		switch {
 		case strings.Contains(s, "/"):
-			b.wrong(n, "write the host alone: \"example.com\"", "%q is a URL or a path, not a host", s)
+			b.Wrong(n, "write the host alone: \"example.com\"", "%q is a URL or a path, not a host", s)
 		case strings.Contains(s, ":"):
-			b.wrong(n, "leave the port out: any port of the host counts", "%q is not a host alone", s)
+			b.Wrong(n, "leave the port out: any port of the host counts", "%q is not a host alone", s)
 		case strings.Contains(name, "*"):
-			b.wrong(n, "write *.example.com, or use \"regex\"", "%q: * can only stand for everything before the domain", s)
+			b.Wrong(n, "write *.example.com, or use \"regex\"", "%q: * can only stand for everything before the domain", s)
 		case !isASCII(host):
-			b.wrong(n, "write it in its ASCII form, which begins with xn--", "%q is not plain ASCII", s)
+			b.Wrong(n, "write it in its ASCII form, which begins with xn--", "%q is not plain ASCII", s)
 		case !isHostName(name) || isNumericHost(name):
-			b.wrong(n, "write \"example.com\", \"*.example.com\" or an address", "%q is not a host", s)
+			b.Wrong(n, "write \"example.com\", \"*.example.com\" or an address", "%q is not a host", s)
 		}
 		o.hosts = append(o.hosts, host)
 	})
@@ -183,12 +184,12 @@ func isHostName(s string) bool {
 func (b *ruleReader) comparison(holds func(int) bool) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
 		if n.Kind() != strictjson.Number && n.Kind() != strictjson.String {
-			b.wrong(n, `write it as text: "10000.00"`, "%s must be a number, this is %s", what, n.Kind())
+			b.Wrong(n, `write it as text: "10000.00"`, "%s must be a number, this is %s", what, n.Kind())
 			return nil
 		}
 		d, ok := parseDecimal(n.Text())
 		if !ok {
-			b.wrong(n, `write digits and a point: "10000.00"`, "%s must be a decimal number", what)
+			b.Wrong(n, `write digits and a point: "10000.00"`, "%s must be a decimal number", what)
 			return nil
 		}
 		return comparison{bound: d, holds: holds}
@@ -197,15 +198,15 @@ func (b *ruleReader) comparison(holds func(int) bool) func(strictjson.Value, str
 
 func (b *ruleReader) length(k strictjson.Kind) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
-		return lengthOperator{kind: k, most: b.whole(n, what, 0)}
+		return lengthOperator{kind: k, most: b.Whole(n, what, 0)}
 	}
 }
 
 func (b *ruleReader) typeOperator(n strictjson.Value, what string) operator {
 	if n.Kind() == strictjson.Array {
-		return typeOperator{names: b.words(n, what, typeNames...)}
+		return typeOperator{names: b.Words(n, what, typeNames...)}
 	}
-	name, ok := b.word(n, what, typeNames...)
+	name, ok := b.Word(n, what, typeNames...)
 	if !ok {
 		return nil
 	}
@@ -213,7 +214,7 @@ func (b *ruleReader) typeOperator(n strictjson.Value, what string) operator {
 }
 
 func (b *ruleReader) exists(n strictjson.Value, what string) operator {
-	want, ok := b.boolean(n, what)
+	want, ok := b.Boolean(n, what)
 	if !ok {
 		return nil
 	}
@@ -229,7 +230,7 @@ func (b *ruleReader) not(n strictjson.Value, what string) operator {
 
 func (b *ruleReader) any(n strictjson.Value, what string) operator {
 	var o anyOperator
-	for child := range b.elements(n, what, false) {
+	for child := range b.Elements(n, what, false) {
 		if x := b.test(child, "any"); x != nil {
 			o.tests = append(o.tests, x)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -236,15 +237,15 @@ func equalValues(a, b strictjson.Value) bool {
 		y, okToo := parseDecimal(b.Text())
 		return ok && okToo && x.compare(y) == 0
 	case strictjson.Object:
-		for child := range children(a) {
-			if other := member(b, child.Key()); other.Kind() == strictjson.Missing || !equalValues(child, other) {
+		for child := range settings.Children(a) {
+			if other := settings.Member(b, child.Key()); other.Kind() == strictjson.Missing || !equalValues(child, other) {
 				return false
 			}
 		}
 	case strictjson.Array:
-		others, stop := iter.Pull(children(b))
+		others, stop := iter.Pull(settings.Children(b))
 		defer stop()
-		for child := range children(a) {
+		for child := range settings.Children(a) {
 			if other, _ := others(); !equalValues(child, other) {
 				return false
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // An Overlay narrows what some runs may do, whatever their profile says. In the file it
@@ -28,16 +30,16 @@ import (
 // of the two verdicts is taken, so that lists intersect; of limits the smaller is taken.
 // Nothing in an overlay can loosen anything. What it asks about is asked each time.
 type Overlay struct {
-	ID        string    `json:"id"`
-	Session   string    `json:"session,omitempty"`
-	Principal string    `json:"principal,omitempty"` // see [Fingerprint]
-	Role      string    `json:"role,omitempty"`
-	Programs  []string  `json:"program,omitempty"`
-	Folders   []string  `json:"folder,omitempty"`
-	Tools     []string  `json:"tool,omitempty"`
-	Until     time.Time `json:"until,omitzero"`
-	Profile   string    `json:"profile,omitempty"`
-	Pos       Position  `json:"-"`
+	ID        string            `json:"id"`
+	Session   string            `json:"session,omitempty"`
+	Principal string            `json:"principal,omitempty"` // see [Fingerprint]
+	Role      string            `json:"role,omitempty"`
+	Programs  []string          `json:"program,omitempty"`
+	Folders   []string          `json:"folder,omitempty"`
+	Tools     []string          `json:"tool,omitempty"`
+	Until     time.Time         `json:"until,omitzero"`
+	Profile   string            `json:"profile,omitempty"`
+	Pos       settings.Position `json:"-"`
 
 	tools  []*glob
 	layers []*layer // what it puts on profiles

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -16,13 +17,13 @@ type writtenOverlay struct {
 
 func (b *builder) overlays(n strictjson.Value) {
 	first := map[string]int{}
-	for child := range b.elements(n, `"overlays"`, true) {
+	for child := range b.Elements(n, `"overlays"`, true) {
 		o, ok := b.overlay(child)
 		if !ok {
 			continue
 		}
 		if line, twice := first[o.ID]; twice && o.ID != "" {
-			b.wrong(child, "rename one of the two", "two overlays have the id %q, the other is on line %d", o.ID, line)
+			b.Wrong(child, "rename one of the two", "two overlays have the id %q, the other is on line %d", o.ID, line)
 		}
 		first[o.ID] = o.Pos.Line
 		b.writtenOverlays = append(b.writtenOverlays, o)
@@ -30,41 +31,41 @@ func (b *builder) overlays(n strictjson.Value) {
 }
 
 func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
-	o := writtenOverlay{Overlay: &Overlay{Pos: b.place(n.Offset())}}
+	o := writtenOverlay{Overlay: &Overlay{Pos: b.Position(n.Offset())}}
 	w := &written{pos: o.Pos}
 	says := false
-	text := func(name string, to *string) field {
-		return field{name, func(n strictjson.Value) { *to, _ = b.text(n, `"`+name+`"`) }}
+	text := func(name string, to *string) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) { *to, _ = b.Text(n, `"`+name+`"`) })
 	}
-	texts := func(name string, to *[]string) field {
-		return field{name, func(n strictjson.Value) {
+	texts := func(name string, to *[]string) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
 			b.oneOrMore(n, `"`+name+`"`, func(_ strictjson.Value, s string) { *to = append(*to, s) })
-		}}
+		})
 	}
-	rules := func(l list) field {
-		return field{l.String(), func(n strictjson.Value) {
+	rules := func(l list) settings.Field {
+		return settings.Key(l.String(), func(n strictjson.Value) {
 			says, w.has[l] = true, true
 			w.lists[l] = b.rules(n, l, "")
-		}}
+		})
 	}
-	before := len(b.problems)
-	ok := b.object(n, "an overlay", []field{
+	before := len(b.Problems)
+	ok := b.Object(n, "an overlay", []settings.Field{
 		text("id", &o.ID), text("session", &o.Session), text("principal", &o.Principal), text("role", &o.Role),
 		texts("program", &o.Programs), texts("folder", &o.Folders),
-		{"tool", func(n strictjson.Value) {
+		settings.Key("tool", func(n strictjson.Value) {
 			b.oneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
 				if g := b.glob(n, nameGlob); g != nil {
 					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
 				}
 			})
-		}},
-		{"until", func(n strictjson.Value) { o.Until = b.moment(n) }},
-		{"profile", func(n strictjson.Value) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }},
+		}),
+		settings.Key("until", func(n strictjson.Value) { o.Until = b.moment(n) }),
+		settings.Key("profile", func(n strictjson.Value) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }),
 		rules(allowlist), rules(asklist), rules(denylist),
-		{"unmatched", func(n strictjson.Value) {
+		settings.Key("unmatched", func(n strictjson.Value) {
 			says, w.unmatched = true, b.verdict(n, `"unmatched"`, "deny", "ask", "allow")
-		}},
-		{"limits", func(n strictjson.Value) { says, w.limits = true, b.limits(n, `"limits"`) }},
+		}),
+		settings.Key("limits", func(n strictjson.Value) { says, w.limits = true, b.limits(n, `"limits"`) }),
 	})
 	if !ok {
 		return o, false
@@ -72,12 +73,12 @@ func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 	if b.standing == Untrusted {
 		o.ID = strangersName(o.ID)
 	}
-	if len(b.problems) == before {
+	if len(b.Problems) == before {
 		b.overlaySense(n, o.Overlay, says || o.named.Kind() != strictjson.Missing)
 	}
 	if says {
 		o.rules = w
-		w.name, w.source, w.chain = o.ID, source(n), []*written{w}
+		w.name, w.source, w.chain = o.ID, settings.Source(n), []*written{w}
 		for _, rules := range w.lists {
 			for _, r := range rules {
 				r.profile = o.ID
@@ -103,16 +104,16 @@ func strangersName(id string) string {
 // overlaySense reports an overlay that can have no effect, or one on everybody.
 func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
 	selects := slices.ContainsFunc([]string{"session", "principal", "role", "program", "folder"}, func(key string) bool {
-		return member(n, key).Kind() != strictjson.Missing
+		return settings.Member(n, key).Kind() != strictjson.Missing
 	})
 	switch {
-	case member(n, "id").Kind() == strictjson.Missing:
-		b.wrong(n, `add "id": reasons call the overlay by it`, "an overlay without an id")
+	case settings.Member(n, "id").Kind() == strictjson.Missing:
+		b.Wrong(n, `add "id": reasons call the overlay by it`, "an overlay without an id")
 	case !selects:
-		b.wrong(n, `add "session", "principal", "role", "program" or "folder"; what is for everybody belongs in the floor`,
+		b.Wrong(n, `add "session", "principal", "role", "program" or "folder"; what is for everybody belongs in the floor`,
 			"the overlay %q is for nobody in particular", o.ID)
 	case !says:
-		b.wrong(n, `add "profile", a list, "unmatched" or "limits"`, "the overlay %q changes nothing", o.ID)
+		b.Wrong(n, `add "profile", a list, "unmatched" or "limits"`, "the overlay %q changes nothing", o.ID)
 	}
 }
 

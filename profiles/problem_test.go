@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
@@ -44,16 +45,16 @@ func TestProblemsAreSafeToPrint(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	for _, at := range []int{0, 10, 500, 990} {
-		p := Problem{Position: Position{File: "x", Line: 1, Column: at + 1}, Length: 3, Message: "m", Source: strings.Repeat("a", at) + "XYZ" + strings.Repeat("b", 997-at)}
+		p := settings.Problem{Position: settings.Position{File: "x", Line: 1, Column: at + 1}, Length: 3, Message: "m", Source: strings.Repeat("a", at) + "XYZ" + strings.Repeat("b", 997-at)}
 		lines := strings.Split(p.String(), "\n")
-		if len(lines) != 3 || len(lines[1]) > excerptWidth+20 {
+		if len(lines) != 3 || len(lines[1]) > settings.ExcerptWidth+20 {
 			t.Fatalf("got %q", lines)
 		}
 		if i := strings.Index(lines[1], "XYZ"); i < 0 || strings.Index(lines[2], "^^^") != i || strings.Count(lines[2], "^") != 3 {
 			t.Errorf("at %d the caret points elsewhere:\n%s\n%s", at, lines[1], lines[2])
 		}
 	}
-	end := Problem{Position: Position{File: "x", Line: 1, Column: 4}, Length: 1, Message: "m", Source: "abc"}
+	end := settings.Problem{Position: settings.Position{File: "x", Line: 1, Column: 4}, Length: 1, Message: "m", Source: "abc"}
 	if got := end.String(); !strings.HasSuffix(got, "\n    abc\n       ^") {
 		t.Errorf("got %q", got)
 	}
@@ -61,17 +62,17 @@ func TestLongLinesAreCut(t *testing.T) {
 
 func TestManyProblemsAreCut(t *testing.T) {
 	_, err := Parse("x", []byte("{"+strings.Repeat("\"k\":1,\n", 5000)+"}"))
-	ps := err.(Problems)
-	if len(ps) != maxProblems {
-		t.Errorf("got %d problems, want %d", len(ps), maxProblems)
+	ps := err.(settings.Problems)
+	if len(ps) != settings.MaxProblems {
+		t.Errorf("got %d problems, want %d", len(ps), settings.MaxProblems)
 	}
-	if text := err.Error(); !strings.HasSuffix(text, "... and 950 more problems") || strings.Count(text, "unknown key") > problemsShown {
+	if text := err.Error(); !strings.HasSuffix(text, "... and 950 more problems") || strings.Count(text, "unknown key") > settings.ProblemsShown {
 		t.Errorf("got %.200s ... %s", text, text[len(text)-60:])
 	}
 }
 
 func TestPositions(t *testing.T) {
-	for p, want := range map[Position]string{{File: "a.json", Line: 3, Column: 7}: "a.json:3:7", {File: "a.json"}: "a.json"} {
+	for p, want := range map[settings.Position]string{{File: "a.json", Line: 3, Column: 7}: "a.json:3:7", {File: "a.json"}: "a.json"} {
 		if got := p.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -92,7 +93,7 @@ func TestDidYouMean(t *testing.T) {
 
 func TestProblemsComeInTheOrderOfTheFile(t *testing.T) {
 	_, err := Parse("f", []byte("{\"evaluation\": {\"defaultProfile\": \"x\",\n\"profiles\": {\"p\": {\"extends\": [\"y\"],\n\"denylst\": 1}}}}"))
-	var ps Problems
+	var ps settings.Problems
 	if !errors.As(err, &ps) || len(ps) != 3 || ps[0].Line != 1 || ps[1].Line != 2 || ps[2].Line != 3 {
 		t.Errorf("got %v", err)
 	}

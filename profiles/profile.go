@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -16,7 +17,7 @@ import (
 // goroutines, and a run that began under it is not disturbed by a new file.
 type Profile struct {
 	name          string
-	pos           Position
+	pos           settings.Position
 	rules         []*rule // denylist, asklist, allowlist; in each, ancestors first
 	index         *index
 	unmatched     Verdict
@@ -42,7 +43,7 @@ type Profile struct {
 func (p *Profile) Name() string { return p.name }
 
 // Pos is where the profile stands in the file.
-func (p *Profile) Pos() Position { return p.pos }
+func (p *Profile) Pos() settings.Position { return p.pos }
 
 // Digest changes whenever the profile, what it extends or its floor changes in meaning,
 // and only then: approvals given under one digest are void under another.
@@ -144,7 +145,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if len(c.Args) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)
 	}
-	root, err := parseArguments(noArguments(c.Args))
+	root, err := settings.ParseArguments(noArguments(c.Args))
 	if err != nil {
 		return "the arguments cannot be judged: " + err.Message
 	}
@@ -177,7 +178,7 @@ type RuleInfo struct {
 	Patterns    []string
 	Pointers    []string // the arguments it looks at
 	Conditional bool     // it looks at more than the tool's name
-	Pos         Position
+	Pos         settings.Position
 
 	rule *rule
 }

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/codemode-project/codemode/internal/replace"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
 )
@@ -199,18 +200,18 @@ func (p *Proposal) rule() (string, error) {
 		Others string               `json:"others,omitempty"`
 	}{ID: p.ID, Tool: p.Tool}
 	if p.Args != nil {
-		root, bad := parseArguments(noArguments(p.Args))
+		root, bad := settings.ParseArguments(noArguments(p.Args))
 		if bad != nil || root.Kind() != strictjson.Object {
 			return "", errors.New("the arguments of the proposal are no JSON object")
 		}
 		rule.When = map[string]condition{}
-		for child := range children(root) {
+		for child := range settings.Children(root) {
 			pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(child.Key())
 			if child.Kind() == strictjson.Null { // as if it were not there
 				rule.When[pointer] = condition{Any: json.RawMessage(`[{"exists":false},{"type":"null"}]`)}
 				continue
 			}
-			rule.When[pointer] = condition{Eq: source(child)}
+			rule.When[pointer] = condition{Eq: settings.Source(child)}
 		}
 		if p.List == allowlist.String() {
 			rule.Others = "none"
@@ -225,18 +226,18 @@ func (p *Proposal) rule() (string, error) {
 // list of its own at the top of the profile.
 func (p *Proposal) place(src, rule string) (at int, lines []string, err error) {
 	text := strings.TrimPrefix(src, "\ufeff")
-	root, bad := parseFile(text)
+	root, bad := settings.ParseFile(text)
 	if bad != nil {
 		return 0, nil, errors.New(bad.Message)
 	}
 	mark := len(src) - len(text)
 	n := root
 	for _, key := range []string{"evaluation", "profiles", p.Profile} {
-		if n = member(n, key); n.Kind() == strictjson.Missing {
+		if n = settings.Member(n, key); n.Kind() == strictjson.Missing {
 			return 0, nil, fmt.Errorf("the file has no profile %q", p.Profile)
 		}
 	}
-	if list := member(n, p.List); list.Kind() != strictjson.Missing {
+	if list := settings.Member(n, p.List); list.Kind() != strictjson.Missing {
 		return mark + list.Offset() + 1, []string{rule + ","}, nil
 	}
 	lines = []string{fmt.Sprintf("%q: [%s],", p.List, rule)}

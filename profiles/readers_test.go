@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/hostile"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // underIn judges a path as the one condition of an allow rule, or of a deny rule if wide is set.
@@ -19,12 +20,12 @@ func underIn(t testing.TB, in, text string, wide bool) result {
 	t.Helper()
 	args := frozen(t, `{"p":`+quote(text)+`}`)
 	o := underOperator{folders: []folder{newFolder(in)}}
-	return o.eval(value{args, member(args.root, "p"), wide}).result
+	return o.eval(value{args, settings.Member(args.root, "p"), wide}).result
 }
 
 func frozen(t testing.TB, text string) *arguments {
 	t.Helper()
-	root, err := parseArguments(text)
+	root, err := settings.ParseArguments(text)
 	if err != nil {
 		t.Skipf("no arguments: %v", err)
 	}
@@ -238,7 +239,7 @@ func TestHostsThatAreReadDifferently(t *testing.T) {
 		{"https://evil.example;@good.example/", yes}, {"https://evil.example|@good.example/", unknown}, {"https://evil.example,good.example/", unknown},
 	} {
 		args := frozen(t, `{"u":`+quote(row.url)+`}`)
-		if got := o.eval(value{args, member(args.root, "u"), false}).result; got != row.want {
+		if got := o.eval(value{args, settings.Member(args.root, "u"), false}).result; got != row.want {
 			t.Errorf("%q is %s, want %s", row.url, got, row.want)
 		}
 	}

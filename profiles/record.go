@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -104,7 +105,7 @@ type entry struct {
 }
 
 func parseEntry(line string) (e entry, err error) {
-	if _, bad := parseArguments(line); bad != nil {
+	if _, bad := settings.ParseArguments(line); bad != nil {
 		return e, fmt.Errorf("it is not JSON: %s", bad.Message)
 	}
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
@@ -180,14 +181,14 @@ func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 // masked finds what stands in the place of a secret, or of text that was cut. It cannot be
 // told from the same text in clear, which then is not known either.
 func masked(raw json.RawMessage) (places []string) {
-	root, bad := parseArguments(string(raw))
+	root, bad := settings.ParseArguments(string(raw))
 	if bad != nil {
 		return []string{""}
 	}
 	var walk func(n strictjson.Value, at string)
 	walk = func(n strictjson.Value, at string) {
 		i := 0
-		for child := range children(n) {
+		for child := range settings.Children(n) {
 			token := strings.NewReplacer("~", "~0", "/", "~1").Replace(child.Key())
 			if n.Kind() == strictjson.Array {
 				token = fmt.Sprint(i)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // A list is where a rule stands, in the order in which lists are asked.
@@ -23,7 +24,7 @@ func (l list) String() string {
 // A rule is one entry of a list, checked and compiled.
 type rule struct {
 	list     list
-	pos      Position
+	pos      settings.Position
 	id       string // as written; "" = none
 	profile  string
 	text     string // as written, as standard JSON

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A ruleReader reads profiles and their rules out of a configuration file.
 type ruleReader struct {
-	*reader
+	*settings.Reader
 	untrusted bool // the file came with a project, and nobody vouched for it
 }
 
@@ -27,25 +28,25 @@ func (b *ruleReader) stranger(n strictjson.Value) bool {
 
 // noEffect notes what a file that nobody trusts says without effect.
 func (b *ruleReader) noEffect(n strictjson.Value, what string) {
-	b.doubt(b.place(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
+	b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
 }
 
 func (b *ruleReader) trustHint() string {
-	return "read the file; to trust it as it is: codemode profiles trust " + b.file
+	return "read the file; to trust it as it is: codemode profiles trust " + b.File
 }
 
 // rules reads one list of a profile.
 func (b *ruleReader) rules(n strictjson.Value, l list, profile string) []*rule {
 	var rules []*rule
-	for child := range b.elements(n, fmt.Sprintf("%q", l.String()), true) {
-		r := &rule{list: l, pos: b.place(child.Offset()), profile: profile, text: child.Compact()}
+	for child := range b.Elements(n, fmt.Sprintf("%q", l.String()), true) {
+		r := &rule{list: l, pos: b.Position(child.Offset()), profile: profile, text: child.Compact()}
 		switch child.Kind() {
 		case strictjson.String:
 			b.pattern(child, r)
 		case strictjson.Object:
 			b.rule(child, r)
 		default:
-			b.wrong(child, `write "server__tool", or {"tool": "server__tool", ...}`, "a rule must be a string or an object, this is %s", child.Kind())
+			b.Wrong(child, `write "server__tool", or {"tool": "server__tool", ...}`, "a rule must be a string or an object, this is %s", child.Kind())
 		}
 		rules = append(rules, r)
 	}
@@ -54,7 +55,7 @@ func (b *ruleReader) rules(n strictjson.Value, l list, profile string) []*rule {
 
 // pattern adds a pattern over tool names to a rule.
 func (b *ruleReader) pattern(n strictjson.Value, r *rule) {
-	text, ok := b.text(n, "a pattern")
+	text, ok := b.Text(n, "a pattern")
 	if !ok {
 		return
 	}
@@ -70,82 +71,82 @@ func (b *ruleReader) glob(n strictjson.Value, parse func(string) (*glob, *globEr
 	if bad == nil {
 		return g
 	}
-	at := b.span(n)
-	if at.end-at.start == len(n.Text())+2 { // no escapes: a byte of the pattern is a byte of the file
-		at.start += 1 + bad.at
-		at.end = at.start + bad.length
+	at := b.Span(n)
+	if at.End-at.Start == len(n.Text())+2 { // no escapes: a byte of the pattern is a byte of the file
+		at.Start += 1 + bad.at
+		at.End = at.Start + bad.length
 	}
-	b.report(at.start, at.end, bad.hint, "%s", bad.message)
+	b.Report(at.Start, at.End, bad.hint, "%s", bad.message)
 	return nil
 }
 
 func (b *ruleReader) rule(n strictjson.Value, r *rule) {
 	var examplesAt strictjson.Value
-	fields := []field{
-		{"id", func(n strictjson.Value) {
-			if id, ok := b.text(n, `"id"`); ok {
+	fields := []settings.Field{
+		settings.Key("id", func(n strictjson.Value) {
+			if id, ok := b.Text(n, `"id"`); ok {
 				if !b.stranger(n) {
 					r.id = id
 				}
 				if strings.ContainsFunc(id, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-					b.wrong(n, "", "an id with control characters")
+					b.Wrong(n, "", "an id with control characters")
 				}
 			}
-		}},
-		{"tool", func(n strictjson.Value) {
+		}),
+		settings.Key("tool", func(n strictjson.Value) {
 			if n.Kind() != strictjson.Array {
 				b.pattern(n, r)
 				return
 			}
-			for child := range b.elements(n, `"tool"`, false) {
+			for child := range b.Elements(n, `"tool"`, false) {
 				b.pattern(child, r)
 			}
-		}},
-		{"when", func(n strictjson.Value) { r.when = b.conditions(n) }},
-		{"reason", func(n strictjson.Value) {
-			if text, ok := b.text(n, `"reason"`); ok && !b.stranger(n) {
+		}),
+		settings.Key("when", func(n strictjson.Value) { r.when = b.conditions(n) }),
+		settings.Key("reason", func(n strictjson.Value) {
+			if text, ok := b.Text(n, `"reason"`); ok && !b.stranger(n) {
 				r.reason = text
 			}
-		}},
-		{"annotations", func(n strictjson.Value) { r.annotations = b.hints(n) }},
-		{"examples", func(n strictjson.Value) { examplesAt = n }},
+		}),
+		settings.Key("annotations", func(n strictjson.Value) { r.annotations = b.hints(n) }),
+		settings.Key("examples", func(n strictjson.Value) { examplesAt = n }),
 	}
 	fields = append(fields, b.special(r)...)
-	before := len(b.problems)
-	b.object(n, "a rule", fields)
-	if member(n, "tool").Kind() == strictjson.Missing {
-		b.wrong(n, `"tool": "*" means every tool`, `a rule needs "tool"`)
+	before := len(b.Problems)
+	b.Object(n, "a rule", fields)
+	if settings.Member(n, "tool").Kind() == strictjson.Missing {
+		b.Wrong(n, `"tool": "*" means every tool`, `a rule needs "tool"`)
 	}
 	if examplesAt.Kind() != strictjson.Missing {
-		b.examples(examplesAt, r, len(b.problems) == before)
+		b.examples(examplesAt, r, len(b.Problems) == before)
 	}
 }
 
 // special gives the fields that only some lists have. In the other lists they are read
 // too, so that the message can say why they do not belong there.
-func (b *ruleReader) special(r *rule) []field {
-	only := func(name string, read func(strictjson.Value), why string, lists ...list) field {
-		return field{name, func(n strictjson.Value) {
+func (b *ruleReader) special(r *rule) []settings.Field {
+	only := func(name string, read func(strictjson.Value), why string, lists ...list) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
 			for _, l := range lists {
 				if l == r.list {
 					read(n)
 					return
 				}
 			}
-			b.wrongKey(n, why, "%q does not belong in a rule of the %s", name, r.list)
-		}}
+			b.WrongKey(n, why, "%q does not belong in a rule of the %s", name, r.list)
+		})
 	}
-	return []field{
+	return []settings.Field{
 		only("unlessAllowed", func(n strictjson.Value) { b.exceptions(n, r) },
 			"it softens an ask rule; a deny rule cannot be softened", asklist),
 		only("others", func(n strictjson.Value) {
-			word, _ := b.word(n, `"others"`, "any", "none")
+			word, _ := b.Word(n, `"others"`, "any", "none")
 			r.closed = word == "none"
 		}, "it closes an allow rule; elsewhere it would loosen", allowlist),
 		only("until", func(n strictjson.Value) { r.until = b.moment(n) },
 			"only an allow rule may end by itself: a deny or ask rule that lapses would loosen", allowlist),
 		only("risk", func(n strictjson.Value) {
-			word, _ := b.word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
+			word, _ := b.Word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
 			r.risk = call.Risk(word)
 		}, "what is denied has no risk", asklist, allowlist),
 		only("remember", func(n strictjson.Value) { r.remember = b.remembering(n) },
@@ -156,11 +157,11 @@ func (b *ruleReader) special(r *rule) []field {
 // exceptions reads which allow rules beat an ask rule: all, or those of some ids.
 func (b *ruleReader) exceptions(n strictjson.Value, r *rule) {
 	if n.Kind() != strictjson.Array {
-		r.soft, _ = b.boolean(n, `"unlessAllowed"`)
+		r.soft, _ = b.Boolean(n, `"unlessAllowed"`)
 		return
 	}
-	for child := range b.elements(n, `"unlessAllowed"`, false) {
-		if id, ok := b.text(child, `an entry of "unlessAllowed"`); ok {
+	for child := range b.Elements(n, `"unlessAllowed"`, false) {
+		if id, ok := b.Text(child, `an entry of "unlessAllowed"`); ok {
 			r.unless = append(r.unless, id)
 		}
 	}
@@ -169,12 +170,12 @@ func (b *ruleReader) exceptions(n strictjson.Value, r *rule) {
 func (b *ruleReader) moment(n strictjson.Value) time.Time {
 	const hint = `write it as "2026-12-31T18:00:00Z"`
 	if n.Kind() != strictjson.String {
-		b.wrong(n, hint, `"until" must be a string, this is %s`, n.Kind())
+		b.Wrong(n, hint, `"until" must be a string, this is %s`, n.Kind())
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339, n.Text())
 	if err != nil || t.IsZero() {
-		b.wrong(n, hint, `"until" is not a time as RFC 3339 has it`)
+		b.Wrong(n, hint, `"until" is not a time as RFC 3339 has it`)
 	}
 	return t
 }
@@ -184,15 +185,15 @@ var hintNames = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "o
 
 func (b *ruleReader) hints(n strictjson.Value) []hintIs {
 	var hints []hintIs
-	var fields []field
+	var fields []settings.Field
 	for _, name := range hintNames {
-		fields = append(fields, field{name, func(n strictjson.Value) {
-			want, _ := b.boolean(n, fmt.Sprintf("%q", name))
+		fields = append(fields, settings.Key(name, func(n strictjson.Value) {
+			want, _ := b.Boolean(n, fmt.Sprintf("%q", name))
 			hints = append(hints, hintIs{name, want})
-		}})
+		}))
 	}
-	if b.object(n, `"annotations"`, fields) && n.Len() == 0 {
-		b.wrong(n, `remove it, or write {"readOnlyHint": true}`, `"annotations" must not be empty`)
+	if b.Object(n, `"annotations"`, fields) && n.Len() == 0 {
+		b.Wrong(n, `remove it, or write {"readOnlyHint": true}`, `"annotations" must not be empty`)
 	}
 	return hints
 }

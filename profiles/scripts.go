@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -16,7 +17,7 @@ import (
 type Scripts struct {
 	Root  string // the folder they are in, as written; relative to the file
 	Allow []Script
-	Pos   Position
+	Pos   settings.Position
 }
 
 // A Script allows one saved program, or those of a folder.
@@ -31,7 +32,7 @@ type Script struct {
 	Input       json.RawMessage // JSON Schema of its input; nil = it takes none
 	Limits      Limits          // beside those of the profile: the smaller one counts
 	Description string
-	Pos         Position
+	Pos         settings.Position
 
 	glob *glob
 }
@@ -47,19 +48,19 @@ func (s *Script) Covers(name string) bool {
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func (b *builder) scripts(n strictjson.Value) {
-	s := &Scripts{Pos: b.place(n.KeyOffset())}
-	ok := b.object(n, `"scripts"`, []field{
-		{"root", func(n strictjson.Value) { s.Root, _ = b.text(n, `"root"`) }},
-		{"allow", func(n strictjson.Value) {
-			for child := range b.elements(n, `"allow"`, true) {
+	s := &Scripts{Pos: b.Position(n.KeyOffset())}
+	ok := b.Object(n, `"scripts"`, []settings.Field{
+		settings.Key("root", func(n strictjson.Value) { s.Root, _ = b.Text(n, `"root"`) }),
+		settings.Key("allow", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"allow"`, true) {
 				if x, ok := b.script(child); ok {
 					s.Allow = append(s.Allow, x)
 				}
 			}
-		}},
+		}),
 	})
-	if ok && member(n, "root").Kind() == strictjson.Missing {
-		b.wrong(n, `write {"root": "scripts", "allow": [...]}`, `"scripts" needs a root: the folder that the saved programs are in`)
+	if ok && settings.Member(n, "root").Kind() == strictjson.Missing {
+		b.Wrong(n, `write {"root": "scripts", "allow": [...]}`, `"scripts" needs a root: the folder that the saved programs are in`)
 	}
 	if b.outOfPlace(n, b.base != nil && b.base.Scripts != nil) {
 		return
@@ -68,52 +69,52 @@ func (b *builder) scripts(n strictjson.Value) {
 }
 
 func (b *builder) script(n strictjson.Value) (s Script, ok bool) {
-	s.Pos = b.place(n.Offset())
-	ok = b.object(n, "an allowed script", []field{
-		{"file", func(n strictjson.Value) { s.File = b.below(n, `"file"`) }},
-		{"sha256", func(n strictjson.Value) {
-			word, ok := b.text(n, `"sha256"`)
+	s.Pos = b.Position(n.Offset())
+	ok = b.Object(n, "an allowed script", []settings.Field{
+		settings.Key("file", func(n strictjson.Value) { s.File = b.below(n, `"file"`) }),
+		settings.Key("sha256", func(n strictjson.Value) {
+			word, ok := b.Text(n, `"sha256"`)
 			if s.SHA256 = strings.ToLower(strings.TrimPrefix(word, "sha256:")); ok && !hash.MatchString(s.SHA256) {
-				b.wrong(n, "sha256sum FILE prints it", `"sha256" must be the 64 hexadecimal digits of the file's SHA-256`)
+				b.Wrong(n, "sha256sum FILE prints it", `"sha256" must be the 64 hexadecimal digits of the file's SHA-256`)
 			}
-		}},
-		{"folder", func(n strictjson.Value) { s.Folder = b.below(n, `"folder"`) }},
-		{"pattern", func(n strictjson.Value) {
-			if text, ok := b.text(n, `"pattern"`); ok {
+		}),
+		settings.Key("folder", func(n strictjson.Value) { s.Folder = b.below(n, `"folder"`) }),
+		settings.Key("pattern", func(n strictjson.Value) {
+			if text, ok := b.Text(n, `"pattern"`); ok {
 				s.Pattern, s.glob = text, b.glob(n, nameGlob)
 			}
 			if strings.Contains(s.Pattern, "/") {
-				b.wrong(n, `name the folder in "folder"`, `"pattern" is about the names of files, which have no "/"`)
+				b.Wrong(n, `name the folder in "folder"`, `"pattern" is about the names of files, which have no "/"`)
 			}
-		}},
-		{"profile", func(n strictjson.Value) {
+		}),
+		settings.Key("profile", func(n strictjson.Value) {
 			s.Profile, _ = b.profileNamed(n, `"profile"`)
 			b.scriptProfiles = append(b.scriptProfiles, n)
-		}},
-		{"input", func(n strictjson.Value) {
+		}),
+		settings.Key("input", func(n strictjson.Value) {
 			if n.Kind() != strictjson.Object && n.Kind() != strictjson.True {
-				b.wrong(n, `write {"type": "object", "properties": {...}}, or true for any input`, `"input" must be a JSON Schema, this is %s`, n.Kind())
+				b.Wrong(n, `write {"type": "object", "properties": {...}}, or true for any input`, `"input" must be a JSON Schema, this is %s`, n.Kind())
 				return
 			}
-			b.uniqueBelow(n)
-			s.Input = source(n)
-		}},
-		{"limits", func(n strictjson.Value) { s.Limits = b.limits(n, `"limits"`) }},
-		{"description", func(n strictjson.Value) { s.Description, _ = b.text(n, `"description"`) }},
+			b.UniqueBelow(n)
+			s.Input = settings.Source(n)
+		}),
+		settings.Key("limits", func(n strictjson.Value) { s.Limits = b.limits(n, `"limits"`) }),
+		settings.Key("description", func(n strictjson.Value) { s.Description, _ = b.Text(n, `"description"`) }),
 	})
 	if !ok {
 		return s, false
 	}
-	has := func(key string) bool { return member(n, key).Kind() != strictjson.Missing }
+	has := func(key string) bool { return settings.Member(n, key).Kind() != strictjson.Missing }
 	switch {
 	case has("file") == has("folder"):
-		b.wrong(n, `write {"file": "report.ts", "sha256": "..."} or {"folder": "reports", "pattern": "*.ts"}`, "an allowed script is either a file or a folder")
+		b.Wrong(n, `write {"file": "report.ts", "sha256": "..."} or {"folder": "reports", "pattern": "*.ts"}`, "an allowed script is either a file or a folder")
 	case has("file") && !has("sha256"):
-		b.wrong(n, "sha256sum FILE prints it; or allow a folder, whose files may change", "a file is allowed with the SHA-256 of its content")
+		b.Wrong(n, "sha256sum FILE prints it; or allow a folder, whose files may change", "a file is allowed with the SHA-256 of its content")
 	case has("folder") && !has("pattern"):
-		b.wrong(n, `write "pattern": "*.ts"`, "a folder is allowed with a pattern for the names of its files")
+		b.Wrong(n, `write "pattern": "*.ts"`, "a folder is allowed with a pattern for the names of its files")
 	case has("file") && has("pattern"), has("folder") && has("sha256"):
-		b.wrong(n, `"sha256" belongs to "file", "pattern" to "folder"`, "an allowed script is either a file or a folder")
+		b.Wrong(n, `"sha256" belongs to "file", "pattern" to "folder"`, "an allowed script is either a file or a folder")
 	}
 	if !has("profile") {
 		b.scriptsWithout = append(b.scriptsWithout, n)
@@ -123,16 +124,16 @@ func (b *builder) script(n strictjson.Value) (s Script, ok bool) {
 
 // below reads a path inside the root. It has one spelling only, so that a rule means one file.
 func (b *builder) below(n strictjson.Value, what string) string {
-	text, ok := b.text(n, what)
+	text, ok := b.Text(n, what)
 	if !ok {
 		return ""
 	}
 	clean := path.Clean(text)
 	switch {
 	case strings.HasPrefix(text, "/") || strings.Contains(text, `\`) || clean == ".." || strings.HasPrefix(clean, "../"):
-		b.wrong(n, `it is relative to "root" and has slashes, such as "reports/weekly.ts"`, "%s must be inside the root", what)
+		b.Wrong(n, `it is relative to "root" and has slashes, such as "reports/weekly.ts"`, "%s must be inside the root", what)
 	case clean != text:
-		b.wrong(n, fmt.Sprintf("write %q", clean), "%s must be written in the shortest way", what)
+		b.Wrong(n, fmt.Sprintf("write %q", clean), "%s must be written in the shortest way", what)
 	}
 	return text
 }
@@ -146,7 +147,7 @@ func (b *builder) finishScripts() {
 	}
 	for _, n := range b.scriptsWithout {
 		if b.defaultAt.Kind() == strictjson.Missing && (b.base == nil || b.base.Default == "") {
-			b.wrong(n, `write "profile": "...", or set "defaultProfile"`, "nothing says what this script may do")
+			b.Wrong(n, `write "profile": "...", or set "defaultProfile"`, "nothing says what this script may do")
 		}
 	}
 }

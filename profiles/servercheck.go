@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -30,11 +31,11 @@ func (b *builder) checkServer(n strictjson.Value, source json.RawMessage) {
 			continue // which is read here too
 		}
 		start, end := b.inServer(n, p)
-		b.report(start, end, p.Hint, "server %q: %s", n.Key(), p.Message)
+		b.Report(start, end, p.Hint, "server %q: %s", n.Key(), p.Message)
 	}
 	for _, p := range doubts {
 		start, end := b.inServer(n, p)
-		b.doubt(b.place(start), end-start, p.Hint, "%s", fmt.Sprintf("server %q: %s", n.Key(), p.Message))
+		b.Warn(b.Position(start), end-start, p.Hint, "%s", fmt.Sprintf("server %q: %s", n.Key(), p.Message))
 	}
 }
 
@@ -42,7 +43,7 @@ func (b *builder) checkServer(n strictjson.Value, source json.RawMessage) {
 func (b *builder) inServer(n strictjson.Value, p ServerProblem) (start, end int) {
 	at := n
 	for _, key := range p.Path {
-		next := member(at, key)
+		next := settings.Member(at, key)
 		if next.Kind() == strictjson.Missing {
 			break
 		}

@@ -17,13 +17,13 @@ func (b *builder) shadows(w *written, p *Profile) {
 	for _, r := range p.rules {
 		if !r.conditional() && len(r.patterns) == 1 {
 			key := r.list.String() + " " + r.patterns[0]
-			if first := seen[key]; first != nil && r.profile == w.name && r.pos.File == b.file {
-				b.doubtRule(r, "remove one of the two", "the rule %q is on %s already", r.label(), b.whereIs(first.pos))
+			if first := seen[key]; first != nil && r.profile == w.name && r.pos.File == b.File {
+				b.doubtRule(r, "remove one of the two", "the rule %q is on %s already", r.label(), b.WhereIs(first.pos))
 				continue
 			}
 			seen[key] = r
 		}
-		if r.profile != w.name || r.pos.File != b.file || r.list == denylist {
+		if r.profile != w.name || r.pos.File != b.File || r.list == denylist {
 			continue
 		}
 		for _, id := range r.unless {
@@ -34,11 +34,11 @@ func (b *builder) shadows(w *written, p *Profile) {
 			}
 		}
 		if by := denies.covering(r); by != nil {
-			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about", r.label(), b.whereIs(by.pos))
+			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about", r.label(), b.WhereIs(by.pos))
 		} else if by := asks.covering(r); by != nil && r.list == allowlist && !by.soft && !by.excepts(r) {
-			b.withoutEffect(r, b.softening(), "the rule %q has no effect: %s asks about all it is about", r.label(), b.whereIs(by.pos))
+			b.withoutEffect(r, b.softening(), "the rule %q has no effect: %s asks about all it is about", r.label(), b.WhereIs(by.pos))
 		} else if by := floor.covering(r); by != nil {
-			b.withoutEffect(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (%s)", r.label(), b.whereIs(by.pos))
+			b.withoutEffect(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (%s)", r.label(), b.WhereIs(by.pos))
 		}
 	}
 }
@@ -52,14 +52,14 @@ func (b *builder) softening() string {
 }
 
 func (b *builder) doubtRule(r *rule, hint, format string, args ...any) {
-	b.doubt(r.pos, 1, hint, format, args...)
+	b.Warn(r.pos, 1, hint, format, args...)
 }
 
 func (b *builder) withoutEffect(r *rule, hint, format string, args ...any) {
-	before := len(b.warnings)
+	before := len(b.Warnings)
 	b.doubtRule(r, hint, format, args...)
-	for i := range b.warnings[before:] {
-		b.warnings[before+i].shadowed = true
+	for i := range b.Warnings[before:] {
+		b.Warnings[before+i].Shadowed = true
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -58,7 +59,7 @@ func ParseAll(sources ...Source) (*Config, error) { return ParseWith(nil, source
 // ParseWith is ParseAll with a check of the servers; nil checks nothing.
 func ParseWith(check ServerCheck, sources ...Source) (*Config, error) {
 	var c *Config
-	var wrong Problems // with variables, which are reported together
+	var wrong settings.Problems // with variables, which are reported together
 	for i, s := range sources {
 		for _, before := range sources[:i] {
 			if before.File == s.File {
@@ -69,7 +70,7 @@ func ParseWith(check ServerCheck, sources ...Source) (*Config, error) {
 			break
 		}
 		next, err := parseSource(s, c, check)
-		if some, ok := err.(Problems); ok && s.Standing == Environment {
+		if some, ok := err.(settings.Problems); ok && s.Standing == Environment {
 			wrong = append(wrong, some...)
 			continue
 		}
@@ -122,7 +123,7 @@ func (b *builder) inherit(base *Config) {
 	}
 	c.Servers, c.Builtin, c.Store, c.HTTP, c.Console, c.Responder = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP, base.Console, base.Responder
 	c.OutputValidation, c.Capacity = base.OutputValidation, base.Capacity
-	b.earlier = base.Warnings
+	b.Earlier = base.Warnings
 }
 
 // elsewhere reports whether a file before this one has the profile.
@@ -174,7 +175,7 @@ func (b *builder) project() bool { return b.standing == Untrusted || b.standing 
 // inVain notes what a project's file says without effect.
 func (b *builder) inVain(n strictjson.Value, what string) {
 	if b.standing == Trusted {
-		b.doubt(b.place(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file", what)
+		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file", what)
 		return
 	}
 	b.noEffect(n, what)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 const mine = `{"mcpServers": {"files": {"command": "files-mcp"}}, "evaluation": {"defaultProfile": "work", "profiles": {
@@ -127,7 +128,7 @@ func TestUntrustedFilesNeverLoosen(t *testing.T) {
 func TestAProjectFileCannotNameAFloor(t *testing.T) {
 	for _, s := range []Standing{Untrusted, Trusted} {
 		_, err := ParseAll(user(mine), project(`{"evaluation": {"floor": "work"}}`, s))
-		var problems Problems
+		var problems settings.Problems
 		if !errors.As(err, &problems) || !contains(problems[0].Message, "cannot name the floor") || problems[0].File != ".codemode.json" {
 			t.Errorf("%s: got %v", s, err)
 		}

@@ -2,6 +2,8 @@ package profiles
 
 import (
 	"encoding/json"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // Standard turns JSON as people write it, with comments and trailing commas,
@@ -12,5 +14,5 @@ func Standard(file string, data []byte) (json.RawMessage, error) {
 	if problems != nil {
 		return nil, problems
 	}
-	return source(r.root), nil
+	return settings.Source(r.Root), nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // stricter takes the stricter of what a profile and a layer decide. Where they agree,
@@ -146,7 +147,7 @@ func (p *Profile) spent(d *Decision, limit, used int, what string) {
 
 // lower makes a decision stricter. What made it so becomes its first reason; a decision
 // that is as strict already stays as it is.
-func lower(d *Decision, to Verdict, list string, pos Position, profile, text string) {
+func lower(d *Decision, to Verdict, list string, pos settings.Position, profile, text string) {
 	if to >= d.Verdict {
 		return
 	}

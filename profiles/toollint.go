@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
@@ -35,7 +36,7 @@ const (
 type Finding struct {
 	Kind string
 	Note bool // worth knowing, and nothing has to be changed
-	Problem
+	settings.Problem
 }
 
 // Lint checks the rules against the tools that there are. With none it gives the warnings
@@ -44,14 +45,14 @@ func (c *Config) Lint(tools []ToolInfo) []Finding {
 	l := &linter{c: c, lines: map[string][]string{}}
 	for _, w := range c.Warnings {
 		kind := FindingWarning
-		if w.shadowed {
+		if w.Shadowed {
 			kind = FindingShadowed
 		}
 		l.found = append(l.found, Finding{Kind: kind, Problem: w})
 	}
 	variables, note := c.EnvironmentNote()
 	for _, name := range variables {
-		l.add(FindingEnvironment, true, Position{File: name, Line: 1, Column: 1}, "", "%s", note)
+		l.add(FindingEnvironment, true, settings.Position{File: name, Line: 1, Column: 1}, "", "%s", note)
 	}
 	if len(tools) == 0 {
 		return l.found
@@ -114,13 +115,13 @@ type lintTool struct {
 
 func (t *lintTool) raw() string { return t.Server + "__" + t.Tool }
 
-func (l *linter) add(kind string, note bool, pos Position, hint, format string, args ...any) {
-	l.found = append(l.found, Finding{Kind: kind, Note: note, Problem: Problem{
+func (l *linter) add(kind string, note bool, pos settings.Position, hint, format string, args ...any) {
+	l.found = append(l.found, Finding{Kind: kind, Note: note, Problem: settings.Problem{
 		Position: pos, Length: 1, Message: fmt.Sprintf(format, args...), Hint: hint, Source: l.source(pos),
 	}})
 }
 
-func (l *linter) source(pos Position) string {
+func (l *linter) source(pos settings.Position) string {
 	if l.lines[pos.File] == nil {
 		for _, p := range l.c.parts {
 			if p.File == pos.File {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/internal/settings"
 )
 
 // TestArgumentsAreStandardJSON is THREATS.md G14 for our decoder: what RFC 8259 does not
@@ -16,7 +18,7 @@ func TestArgumentsAreStandardJSON(t *testing.T) {
 		`{"a":"\u0000\u001f"}`, `{"a":"\"\\\/\b\f\n\r\t"}`, `{"a":"\ud834\udd1e"}`, `{"a":"é😀"}`, "{\"a\":\"\u2028\u2029\x7f\"}",
 		`{"a b":1,"a  b":2}`, "{\"\u00e9\":1,\"e\u0301\":2}", `{"__proto__":1,"constructor":2,"then":3}`, `{"\u0061":1}`, `[]`, `"x"`, `1`, `null`,
 	} {
-		got, err := parseArguments(text)
+		got, err := settings.ParseArguments(text)
 		if err != nil {
 			t.Errorf("%s: %s", text, err.Message)
 			continue
@@ -26,8 +28,8 @@ func TestArgumentsAreStandardJSON(t *testing.T) {
 		}
 		var want, ours any
 		_ = json.Unmarshal([]byte(text), &want)
-		if err := json.Unmarshal(source(got), &ours); err != nil || !reflect.DeepEqual(want, ours) {
-			t.Errorf("%s: source gives %s", text, source(got))
+		if err := json.Unmarshal(settings.Source(got), &ours); err != nil || !reflect.DeepEqual(want, ours) {
+			t.Errorf("%s: source gives %s", text, settings.Source(got))
 		}
 	}
 	for _, text := range []string{
@@ -42,8 +44,8 @@ func TestArgumentsAreStandardJSON(t *testing.T) {
 		`{"a":1,"a":1}`, `{"a":1,"b":2,"a":3}`, `{"a":1,"\u0061":1}`, `{"\u0000":1,"\u0000":2}`, `{"":1,"":2}`, `[{"a":[{"b":1,"b":1}]}]`,
 		"\ufeff{}", "{\u00a0}", "{\u2028}", "{\f}", "{\v}", `{"a":1}//`, `/**/{}`, `{"a":/**/1}`, `{"a":1} #`, `{"a"=1}`, `("a")`, `*`, `{"a":*}`,
 	} {
-		if got, err := parseArguments(text); err == nil {
-			t.Errorf("%q is accepted as %s", text, source(got))
+		if got, err := settings.ParseArguments(text); err == nil {
+			t.Errorf("%q is accepted as %s", text, settings.Source(got))
 		}
 	}
 }
@@ -59,7 +61,7 @@ func FuzzParse(f *testing.F) {
 		c, err := Parse("f", []byte(content))
 		if err != nil {
 			lines := strings.Split(strings.TrimPrefix(content, "\ufeff"), "\n")
-			for _, p := range err.(Problems) {
+			for _, p := range err.(settings.Problems) {
 				if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+1 || p.Length < 1 || p.Message == "" {
 					t.Fatalf("a problem without a place: %+v", p)
 				}

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A written profile is one profile as the file has it, before extends and floor.
 type written struct {
 	name    string
-	pos     Position
+	pos     settings.Position
 	source  []byte // of what decides, as standard JSON
 	parents []strictjson.Value
 	lists   [3][]*rule
@@ -32,46 +33,46 @@ type written struct {
 }
 
 func (b *ruleReader) profile(n strictjson.Value) *written {
-	w := &written{name: n.Key(), source: b.deciding(n), pos: b.place(n.KeyOffset())}
+	w := &written{name: n.Key(), source: b.deciding(n), pos: b.Position(n.KeyOffset())}
 	lists := func(l list) func(strictjson.Value) {
 		return func(n strictjson.Value) {
 			w.has[l] = true
 			w.lists[l] = b.rules(n, l, w.name)
 		}
 	}
-	b.object(n, "a profile", []field{
-		{"allowlist", lists(allowlist)},
-		{"denylist", lists(denylist)},
-		{"asklist", lists(asklist)},
-		{"elicitationFallback", func(n strictjson.Value) {
-			if word, ok := b.word(n, `"elicitationFallback"`, "deny", "allow"); ok {
+	b.Object(n, "a profile", []settings.Field{
+		settings.Key("allowlist", lists(allowlist)),
+		settings.Key("denylist", lists(denylist)),
+		settings.Key("asklist", lists(asklist)),
+		settings.Key("elicitationFallback", func(n strictjson.Value) {
+			if word, ok := b.Word(n, `"elicitationFallback"`, "deny", "allow"); ok {
 				allow := word == "allow"
 				w.fallback = &allow
 			}
-		}},
-		{"unmatched", func(n strictjson.Value) { w.unmatched = b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }},
-		{"extends", func(n strictjson.Value) {
-			for parent := range b.elements(n, `"extends"`, false) {
-				if _, ok := b.text(parent, "the name of a parent profile"); ok {
+		}),
+		settings.Key("unmatched", func(n strictjson.Value) { w.unmatched = b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }),
+		settings.Key("extends", func(n strictjson.Value) {
+			for parent := range b.Elements(n, `"extends"`, false) {
+				if _, ok := b.Text(parent, "the name of a parent profile"); ok {
 					w.parents = append(w.parents, parent)
 				}
 			}
-		}},
-		{"ask", func(n strictjson.Value) { w.ask = b.asking(n) }},
-		{"remember", func(n strictjson.Value) { w.remember = b.remembering(n) }},
-		{"limits", func(n strictjson.Value) { w.limits = b.limits(n, `"limits"`) }},
-		{"redact", func(n strictjson.Value) {
+		}),
+		settings.Key("ask", func(n strictjson.Value) { w.ask = b.asking(n) }),
+		settings.Key("remember", func(n strictjson.Value) { w.remember = b.remembering(n) }),
+		settings.Key("limits", func(n strictjson.Value) { w.limits = b.limits(n, `"limits"`) }),
+		settings.Key("redact", func(n strictjson.Value) {
 			if x := b.redaction(n); !b.stranger(n) {
 				w.redact = x
 			}
-		}},
-		{"raise", func(n strictjson.Value) { w.raise = b.raising(n) }},
-		{"shadow", func(n strictjson.Value) {
-			if _, ok := b.text(n, `"shadow"`); ok {
+		}),
+		settings.Key("raise", func(n strictjson.Value) { w.raise = b.raising(n) }),
+		settings.Key("shadow", func(n strictjson.Value) {
+			if _, ok := b.Text(n, `"shadow"`); ok {
 				w.shadow = n
 			}
-		}},
-		{"requirePreflight", func(n strictjson.Value) { w.preflight, _ = b.boolean(n, `"requirePreflight"`) }},
+		}),
+		settings.Key("requirePreflight", func(n strictjson.Value) { w.preflight, _ = b.Boolean(n, `"requirePreflight"`) }),
 	})
 	return w
 }
@@ -80,9 +81,9 @@ func (b *ruleReader) profile(n strictjson.Value) *written {
 // under a profile stay good when another one is tried beside it.
 func (b *ruleReader) deciding(n strictjson.Value) []byte {
 	var source []byte
-	for child := range children(n) {
+	for child := range settings.Children(n) {
 		if child.Key() != "shadow" {
-			source = append(source, b.src[child.KeyOffset():child.KeyEnd()]...)
+			source = append(source, b.Src[child.KeyOffset():child.KeyEnd()]...)
 			source = append(append(append(source, ':'), child.Compact()...), ',')
 		}
 	}
@@ -90,7 +91,7 @@ func (b *ruleReader) deciding(n strictjson.Value) []byte {
 }
 
 func (b *ruleReader) verdict(n strictjson.Value, what string, words ...string) *Verdict {
-	word, ok := b.word(n, what, words...)
+	word, ok := b.Word(n, what, words...)
 	if !ok {
 		return nil
 	}
@@ -99,37 +100,37 @@ func (b *ruleReader) verdict(n strictjson.Value, what string, words ...string) *
 }
 
 func (b *ruleReader) asking(n strictjson.Value) (a Asking) {
-	b.object(n, `"ask"`, []field{
-		{"channels", func(n strictjson.Value) {
-			if c := b.words(n, `"channels"`, "elicitation", "web", "terminal"); !b.stranger(n) {
+	b.Object(n, `"ask"`, []settings.Field{
+		settings.Key("channels", func(n strictjson.Value) {
+			if c := b.Words(n, `"channels"`, "elicitation", "web", "terminal"); !b.stranger(n) {
 				a.Channels = c
 			}
-		}},
-		{"timeout", func(n strictjson.Value) { a.Timeout = b.duration(n, `"timeout"`) }},
-		{"budget", func(n strictjson.Value) { a.Budget = b.duration(n, `"budget"`) }},
-		{"minHuman", func(n strictjson.Value) {
-			d := b.duration(n, `"minHuman"`)
+		}),
+		settings.Key("timeout", func(n strictjson.Value) { a.Timeout = b.Duration(n, `"timeout"`) }),
+		settings.Key("budget", func(n strictjson.Value) { a.Budget = b.Duration(n, `"budget"`) }),
+		settings.Key("minHuman", func(n strictjson.Value) {
+			d := b.Duration(n, `"minHuman"`)
 			if d >= usualMinHuman || !b.stranger(n) { // else it would be shorter than when nobody says anything
 				a.MinHuman = d
 			}
-		}},
-		{"batch", func(n strictjson.Value) { a.Batch = b.optional(n, `"batch"`) }},
-		{"edit", func(n strictjson.Value) { a.Edit = b.optional(n, `"edit"`) }},
-		{"approver", func(n strictjson.Value) {
-			word, _ := b.word(n, `"approver"`, "any", "other")
+		}),
+		settings.Key("batch", func(n strictjson.Value) { a.Batch = b.optional(n, `"batch"`) }),
+		settings.Key("edit", func(n strictjson.Value) { a.Edit = b.optional(n, `"edit"`) }),
+		settings.Key("approver", func(n strictjson.Value) {
+			word, _ := b.Word(n, `"approver"`, "any", "other")
 			a.OtherOnly = word == "other"
-		}},
-		{"absent", func(n strictjson.Value) {
-			if word, ok := b.word(n, `"absent"`, AbsentWait, AbsentRefuse); ok && !b.stranger(n) {
+		}),
+		settings.Key("absent", func(n strictjson.Value) {
+			if word, ok := b.Word(n, `"absent"`, AbsentWait, AbsentRefuse); ok && !b.stranger(n) {
 				a.Absent = word
 			}
-		}},
+		}),
 	})
 	return a
 }
 
 func (b *ruleReader) optional(n strictjson.Value, what string) *bool {
-	value, ok := b.boolean(n, what)
+	value, ok := b.Boolean(n, what)
 	if !ok {
 		return nil
 	}
@@ -147,48 +148,48 @@ const (
 func (b *ruleReader) remembering(n strictjson.Value) *Remember {
 	m := &Remember{}
 	var defaultAt strictjson.Value
-	b.object(n, `"remember"`, []field{
-		{"scopes", func(n strictjson.Value) { m.Scopes = b.words(n, `"scopes"`, "once", "run", "count", "time", "session") }},
-		{"default", func(n strictjson.Value) { m.Default, defaultAt = b.duration(n, `"default"`), n }},
-		{"max", func(n strictjson.Value) {
-			if m.Max = b.duration(n, `"max"`); m.Max > hardMaxRemember {
-				b.wrong(n, "168h is the most; what should hold longer is an allow rule", "nothing is remembered longer than 7 days")
+	b.Object(n, `"remember"`, []settings.Field{
+		settings.Key("scopes", func(n strictjson.Value) { m.Scopes = b.Words(n, `"scopes"`, "once", "run", "count", "time", "session") }),
+		settings.Key("default", func(n strictjson.Value) { m.Default, defaultAt = b.Duration(n, `"default"`), n }),
+		settings.Key("max", func(n strictjson.Value) {
+			if m.Max = b.Duration(n, `"max"`); m.Max > hardMaxRemember {
+				b.Wrong(n, "168h is the most; what should hold longer is an allow rule", "nothing is remembered longer than 7 days")
 			}
-		}},
-		{"args", func(n strictjson.Value) { m.Args, _ = b.word(n, `"args"`, "exact", "rule", "any") }},
+		}),
+		settings.Key("args", func(n strictjson.Value) { m.Args, _ = b.Word(n, `"args"`, "exact", "rule", "any") }),
 	})
 	most := m.Max
 	if most == 0 {
 		most = defaultMaxRemember
 	}
 	if defaultAt.Kind() != strictjson.Missing && m.Default > most {
-		b.wrong(defaultAt, "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
+		b.Wrong(defaultAt, "lower it, or raise \"max\"", "the default is longer than the maximum of %s", most)
 	}
 	return m
 }
 
 func (b *ruleReader) redaction(n strictjson.Value) (x Redact) {
-	b.object(n, `"redact"`, []field{
-		{"keys", func(n strictjson.Value) {
-			for child := range b.elements(n, `"keys"`, true) {
-				if key, ok := b.text(child, "a key pattern"); ok {
+	b.Object(n, `"redact"`, []settings.Field{
+		settings.Key("keys", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"keys"`, true) {
+				if key, ok := b.Text(child, "a key pattern"); ok {
 					b.glob(child, textGlob)
 					x.Keys = append(x.Keys, key)
 				}
 			}
-		}},
-		{"pointers", func(n strictjson.Value) {
-			for child := range b.elements(n, `"pointers"`, true) {
-				if pointer, ok := b.text(child, "a JSON Pointer"); ok {
+		}),
+		settings.Key("pointers", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"pointers"`, true) {
+				if pointer, ok := b.Text(child, "a JSON Pointer"); ok {
 					b.pointer(pointer, child.Offset(), child.End())
 					x.Pointers = append(x.Pointers, pointer)
 				}
 			}
-		}},
-		{"detect", func(n strictjson.Value) {
-			detect, ok := b.boolean(n, `"detect"`)
+		}),
+		settings.Key("detect", func(n strictjson.Value) {
+			detect, ok := b.Boolean(n, `"detect"`)
 			x.Detect, x.NoDetect = detect, ok && !detect
-		}},
+		}),
 	})
 	return x
 }
@@ -199,33 +200,33 @@ var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"
 
 func (b *ruleReader) raising(n strictjson.Value) map[string]Verdict {
 	raise := map[string]Verdict{}
-	var fields []field
+	var fields []settings.Field
 	for _, name := range raisers {
-		fields = append(fields, field{name, func(n strictjson.Value) {
+		fields = append(fields, settings.Key(name, func(n strictjson.Value) {
 			if v := b.verdict(n, fmt.Sprintf("%q", name), "ask", "deny"); v != nil {
 				raise[name] = *v
 			}
-		}})
+		}))
 	}
-	b.object(n, `"raise"`, fields)
+	b.Object(n, `"raise"`, fields)
 	return raise
 }
 
 func (b *ruleReader) limits(n strictjson.Value, what string) (l Limits) {
-	count := func(name string, to *int) field {
-		return field{name, func(n strictjson.Value) { *to = int(b.whole(n, fmt.Sprintf("%q", name), 1)) }}
+	count := func(name string, to *int) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Whole(n, fmt.Sprintf("%q", name), 1)) })
 	}
-	lasting := func(name string, to *time.Duration) field {
-		return field{name, func(n strictjson.Value) { *to = b.duration(n, fmt.Sprintf("%q", name)) }}
+	lasting := func(name string, to *time.Duration) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) { *to = b.Duration(n, fmt.Sprintf("%q", name)) })
 	}
-	bytes := func(name string, to *int) field {
-		return field{name, func(n strictjson.Value) { *to = int(b.size(n, fmt.Sprintf("%q", name))) }}
+	bytes := func(name string, to *int) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Size(n, fmt.Sprintf("%q", name))) })
 	}
-	b.object(n, what, []field{
+	b.Object(n, what, []settings.Field{
 		count("asks", &l.Asks), count("asksPerMinute", &l.AsksPerMinute), count("pending", &l.Pending),
 		count("refusals", &l.Refusals), count("calls", &l.Calls), count("repeat", &l.Repeat), count("inFlight", &l.InFlight),
 		lasting("cpu", &l.CPU), lasting("wall", &l.Wall), lasting("call", &l.Call),
-		{"memory", func(n strictjson.Value) { l.Memory = b.size(n, `"memory"`) }},
+		settings.Key("memory", func(n strictjson.Value) { l.Memory = b.Size(n, `"memory"`) }),
 		bytes("argumentBytes", &l.ArgumentBytes), bytes("resultBytes", &l.ResultBytes),
 		bytes("consoleBytes", &l.ConsoleBytes), bytes("programBytes", &l.ProgramBytes),
 	})

@@ -1,4 +1,4 @@
-package profiles
+package settings
 
 import (
 	"fmt"
@@ -50,8 +50,8 @@ func unknownKeyHint(key string, known []string) string {
 	return "remove it, or write one of: " + strings.Join(known, ", ")
 }
 
-// quotedList writes words as a sentence has them: "a", "b" or "c".
-func quotedList(words []string, last string) string {
+// QuotedList writes words as a sentence has them: "a", "b" or "c".
+func QuotedList(words []string, last string) string {
 	var b strings.Builder
 	for i, w := range words {
 		switch {

@@ -1,4 +1,4 @@
-package profiles
+package settings
 
 import (
 	"strconv"
@@ -8,41 +8,41 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// duration reads a Go duration longer than nothing.
-func (r *reader) duration(n strictjson.Value, what string) time.Duration {
+// Duration reads a Go duration longer than nothing.
+func (r *Reader) Duration(n strictjson.Value, what string) time.Duration {
 	const hint = `write it as "90s", "5m" or "2h30m"`
 	if n.Kind() != strictjson.String {
-		r.wrong(n, hint, "%s must be a duration in a string, this is %s", what, n.Kind())
+		r.Wrong(n, hint, "%s must be a duration in a string, this is %s", what, n.Kind())
 		return 0
 	}
 	d, err := time.ParseDuration(n.Text())
 	switch {
 	case err != nil:
-		r.wrong(n, hint, "%s is not a duration", what)
+		r.Wrong(n, hint, "%s is not a duration", what)
 	case d <= 0:
-		r.wrong(n, "remove it if there should be no limit of its own", "%s must be longer than nothing", what)
+		r.Wrong(n, "remove it if there should be no limit of its own", "%s must be longer than nothing", what)
 	}
 	return max(d, 0)
 }
 
-// whole reads a whole number from low on.
-func (r *reader) whole(n strictjson.Value, what string, low int64) int64 {
+// Whole reads a whole number from low on.
+func (r *Reader) Whole(n strictjson.Value, what string, low int64) int64 {
 	if n.Kind() == strictjson.String {
-		r.wrong(n, "write it without quotes", "%s must be a whole number, this is %s", what, n.Kind())
+		r.Wrong(n, "write it without quotes", "%s must be a whole number, this is %s", what, n.Kind())
 		return 0
 	}
 	if n.Kind() != strictjson.Number {
-		r.wrong(n, "", "%s must be a whole number, this is %s", what, n.Kind())
+		r.Wrong(n, "", "%s must be a whole number, this is %s", what, n.Kind())
 		return 0
 	}
 	i, err := strconv.ParseInt(n.Text(), 10, 64)
 	switch {
 	case err != nil:
-		r.wrong(n, "", "%s must be a whole number", what)
+		r.Wrong(n, "", "%s must be a whole number", what)
 	case i < low:
-		r.wrong(n, "", "%s must be at least %d", what, low)
+		r.Wrong(n, "", "%s must be at least %d", what, low)
 	case i > maxCount:
-		r.wrong(n, "", "%s must be at most %d", what, int64(maxCount))
+		r.Wrong(n, "", "%s must be at most %d", what, int64(maxCount))
 	}
 	return i
 }
@@ -59,14 +59,15 @@ var units = []struct {
 	{"KB", 1000}, {"MB", 1000 * 1000}, {"GB", 1000 * 1000 * 1000}, {"B", 1},
 }
 
-// size reads a number of bytes, or text such as "64KiB".
-func (r *reader) size(n strictjson.Value, what string) int64 { return r.sizeUpTo(n, what, maxCount) }
+// Size reads a number of bytes, or text such as "64KiB".
+func (r *Reader) Size(n strictjson.Value, what string) int64 { return r.SizeUpTo(n, what, maxCount) }
 
-func (r *reader) sizeUpTo(n strictjson.Value, what string, most int64) int64 {
+// SizeUpTo is Size with another most.
+func (r *Reader) SizeUpTo(n strictjson.Value, what string, most int64) int64 {
 	const hint = `write a number of bytes, or "64KiB", "1MiB"`
 	switch n.Kind() {
 	case strictjson.Number:
-		return r.whole(n, what, 1)
+		return r.Whole(n, what, 1)
 	case strictjson.String:
 		for _, u := range units {
 			digits, ok := strings.CutSuffix(n.Text(), u.name)
@@ -80,6 +81,6 @@ func (r *reader) sizeUpTo(n strictjson.Value, what string, most int64) int64 {
 			return i * u.bytes
 		}
 	}
-	r.wrong(n, hint, "%s must be a number of bytes", what)
+	r.Wrong(n, hint, "%s must be a number of bytes", what)
 	return 0
 }

@@ -1,0 +1,272 @@
+package settings
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/typos"
+)
+
+// A Reader turns the tree of a configuration file into values and collects everything
+// that is wrong on the way. It never stops at a problem: whoever mends a file wants to see
+// all of them.
+type Reader struct {
+	File     string                    // its name in messages
+	Src      string                    // its text
+	Root     strictjson.Value          // what is in it
+	Placed   map[strictjson.Value]Span // where values stand that are no JSON in Src
+	Problems Problems
+	Warnings Problems
+	Earlier  Problems // warnings of the files before this one
+
+	// The place asked for last. Places are mostly asked for in the order of the file, so
+	// each is found from the one before it.
+	at, lineStart, line, column int
+
+	lines []string // of the file, once SourceLine was asked
+}
+
+// Position finds the line and column of a byte.
+func (r *Reader) Position(offset int) Position {
+	if offset < r.at || r.line == 0 {
+		r.at, r.lineStart, r.line, r.column = 0, 0, 1, 1
+	}
+	src := r.Src
+	between := src[r.at:offset]
+	if n := strings.Count(between, "\n"); n > 0 {
+		r.line += n
+		r.lineStart = r.at + strings.LastIndexByte(between, '\n') + 1
+		r.column = 1 + utf8.RuneCountInString(src[r.lineStart:offset])
+	} else {
+		r.column += utf8.RuneCountInString(between)
+	}
+	r.at = offset
+	return Position{File: r.File, Line: r.line, Column: r.column}
+}
+
+// ProblemAt is a problem with the bytes from start to end.
+func (r *Reader) ProblemAt(start, end int, message, hint string) Problem {
+	src := r.Src
+	start = min(start, len(src))
+	end = min(max(end, start), len(src))
+	p := Problem{Position: r.Position(start), Message: message, Hint: hint}
+	line := src[r.lineStart:]
+	if i := strings.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	p.Source = strings.TrimSuffix(line, "\r")
+	end = min(end, r.lineStart+len(p.Source))
+	if end > start {
+		p.Length = utf8.RuneCountInString(src[start:end])
+	}
+	p.Length = max(p.Length, 1)
+	return p
+}
+
+// A Span is a part of a file, in bytes.
+type Span struct{ Start, End int }
+
+// Span is where a value stands in the file.
+func (r *Reader) Span(n strictjson.Value) Span {
+	if at, ok := r.Placed[n]; ok {
+		return at
+	}
+	return Span{n.Offset(), n.End()}
+}
+
+// TextAt gives a text that stands in the file without quotes as a value.
+func (r *Reader) TextAt(text string, start int) strictjson.Value {
+	v, err := strictjson.Parse(strictjson.AppendString(nil, text), strictjson.Options{})
+	if err != nil {
+		panic(err) // every text has a form as JSON
+	}
+	if r.Placed == nil {
+		r.Placed = map[strictjson.Value]Span{}
+	}
+	r.Placed[v] = Span{start, start + len(text)}
+	return v
+}
+
+// Wrong reports a problem with a value.
+func (r *Reader) Wrong(n strictjson.Value, hint, format string, args ...any) {
+	at := r.Span(n)
+	r.Report(at.Start, at.End, hint, format, args...)
+}
+
+// WrongKey reports a problem with a member's name, or with the member as a whole.
+func (r *Reader) WrongKey(n strictjson.Value, hint, format string, args ...any) {
+	r.Report(n.KeyOffset(), n.KeyEnd(), hint, format, args...)
+}
+
+// MaxProblems is where counting what is wrong with a file stops being of use.
+const MaxProblems = 1000
+
+// Report reports a problem with the bytes from start to end.
+func (r *Reader) Report(start, end int, hint, format string, args ...any) {
+	if len(r.Problems) != MaxProblems {
+		r.Problems = append(r.Problems, r.ProblemAt(start, end, fmt.Sprintf(format, args...), hint))
+	}
+}
+
+// Warn reports something that is allowed but probably not meant.
+func (r *Reader) Warn(p Position, length int, hint, format string, args ...any) {
+	if len(r.Warnings) == MaxProblems {
+		return
+	}
+	r.Warnings = append(r.Warnings, Problem{
+		Position: p, Length: max(length, 1), Message: fmt.Sprintf(format, args...),
+		Source: r.SourceLine(p.Line), Hint: hint,
+	})
+}
+
+// WhereIs says where something is: by its line, or with its file if that is another one.
+func (r *Reader) WhereIs(p Position) string {
+	if p.File == r.File {
+		return fmt.Sprintf("line %d", p.Line)
+	}
+	return fmt.Sprintf("line %d of %s", p.Line, p.File)
+}
+
+// SourceLine gives a line of the file without its end.
+func (r *Reader) SourceLine(line int) string {
+	if r.lines == nil {
+		r.lines = strings.Split(r.Src, "\n")
+	}
+	return strings.TrimSuffix(r.lines[line-1], "\r")
+}
+
+// A Field is one key that an object may have, and what to do with its value.
+type Field struct {
+	Name string
+	Read func(strictjson.Value)
+}
+
+// Key is a field.
+func Key(name string, read func(strictjson.Value)) Field { return Field{Name: name, Read: read} }
+
+// Object reads a value that must be an object with no other keys than the given ones.
+func (r *Reader) Object(n strictjson.Value, what string, fields []Field) bool {
+	if n.Kind() != strictjson.Object {
+		r.Wrong(n, "", "%s must be an object, this is %s", what, n.Kind())
+		return false
+	}
+	r.Unique(n)
+	for child := range Children(n) {
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == child.Key() })
+		if i < 0 {
+			if len(r.Problems) == MaxProblems {
+				return false
+			}
+			names := make([]string, len(fields))
+			for i, f := range fields {
+				names[i] = f.Name
+			}
+			r.WrongKey(child, unknownKeyHint(child.Key(), names), "unknown key %q in %s", child.Key(), what)
+			continue
+		}
+		fields[i].Read(child)
+	}
+	return true
+}
+
+// Unique reports keys that an object has twice.
+func (r *Reader) Unique(n strictjson.Value) {
+	first := make(map[string]strictjson.Value, n.Len())
+	for child := range Children(n) {
+		before, twice := first[child.Key()]
+		if !twice {
+			first[child.Key()] = child
+			continue
+		}
+		at := r.Position(before.KeyOffset())
+		r.WrongKey(child, fmt.Sprintf("it is on line %d already: keep one of the two", at.Line), "the key %q twice in one object", child.Key())
+	}
+}
+
+// UniqueBelow does the same for everything inside a value that is handed on as it is.
+func (r *Reader) UniqueBelow(n strictjson.Value) {
+	if n.Kind() == strictjson.Object {
+		r.Unique(n)
+	}
+	for child := range Children(n) {
+		r.UniqueBelow(child)
+	}
+}
+
+// Text reads a string that is not empty.
+func (r *Reader) Text(n strictjson.Value, what string) (string, bool) {
+	if n.Kind() != strictjson.String {
+		r.Wrong(n, "", "%s must be a string, this is %s", what, n.Kind())
+		return "", false
+	}
+	if n.Text() == "" {
+		r.Wrong(n, "", "%s must not be empty", what)
+		return "", false
+	}
+	return n.Text(), true
+}
+
+// Word reads a string that must be one of the given ones.
+func (r *Reader) Word(n strictjson.Value, what string, words ...string) (string, bool) {
+	if n.Kind() == strictjson.String && slices.Contains(words, n.Text()) {
+		return n.Text(), true
+	}
+	known := QuotedList(words, "or")
+	if n.Kind() != strictjson.String {
+		r.Wrong(n, "write "+known, "%s must be a string, this is %s", what, n.Kind())
+		return "", false
+	}
+	hint := "write " + known
+	if near := typos.Nearest(n.Text(), words); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	r.Wrong(n, hint, "%s must be %s", what, known)
+	return "", false
+}
+
+// Boolean reads true or false.
+func (r *Reader) Boolean(n strictjson.Value, what string) (value, ok bool) {
+	switch n.Kind() {
+	case strictjson.True, strictjson.False:
+		return n.Kind() == strictjson.True, true
+	case strictjson.String:
+		r.Wrong(n, "write true or false without quotes", "%s must be true or false, this is %s", what, n.Kind())
+	default:
+		r.Wrong(n, "", "%s must be true or false, this is %s", what, n.Kind())
+	}
+	return false, false
+}
+
+// Elements reads an array, and reports one that is empty if it must not be.
+func (r *Reader) Elements(n strictjson.Value, what string, mayBeEmpty bool) iter.Seq[strictjson.Value] {
+	if n.Kind() != strictjson.Array {
+		hint := ""
+		if n.Kind() == strictjson.String {
+			hint = fmt.Sprintf("write it as a list: [%s]", r.Src[n.Offset():n.End()])
+		}
+		r.Wrong(n, hint, "%s must be an array, this is %s", what, n.Kind())
+		return func(func(strictjson.Value) bool) {}
+	}
+	if n.Len() == 0 && !mayBeEmpty {
+		r.Wrong(n, "remove it, or say what belongs in it", "%s must not be empty", what)
+	}
+	return Children(n)
+}
+
+// Words reads an array of strings, each one of the given ones, none twice.
+func (r *Reader) Words(n strictjson.Value, what string, known ...string) []string {
+	var words []string
+	for child := range r.Elements(n, what, false) {
+		word, ok := r.Word(child, "an entry of "+what, known...)
+		if ok && slices.Contains(words, word) {
+			r.Wrong(child, "remove one of them", "%q twice in %s", word, what)
+		} else if ok {
+			words = append(words, word)
+		}
+	}
+	return words
+}
