@@ -5,6 +5,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A result is how a rule or a condition comes out. Unknown is a result of its own: what
@@ -169,10 +170,10 @@ func (c *condition) member(v value, steps []step) outcome {
 }
 
 func looksLike(key string, s *step) bool {
-	if isASCII(key) && isASCII(s.folded) {
+	if pattern.IsASCII(key) && pattern.IsASCII(s.folded) {
 		return equalFoldASCII(key, s.folded)
 	}
-	return fold(key) == s.folded
+	return pattern.Fold(key) == s.folded
 }
 
 // equalFoldASCII compares ASCII text with folded ASCII text.
@@ -222,4 +223,23 @@ func (x *test) eval(v value) outcome {
 		all = and(all, o)
 	}
 	return all
+}
+
+// foldedMost is how long a text may be that is folded anew for each rule that asks.
+const foldedMost = 1 << 10
+
+// folded is the text of a value, folded. That of a long one is remembered: there may be many rules.
+func (v value) folded() string {
+	if len(v.node.Text()) <= foldedMost || v.args == nil {
+		return pattern.Fold(v.node.Text())
+	}
+	folded, ok := v.args.folded[v.node]
+	if !ok {
+		folded = pattern.Fold(v.node.Text())
+		if v.args.folded == nil {
+			v.args.folded = map[strictjson.Value]string{}
+		}
+		v.args.folded[v.node] = folded
+	}
+	return folded
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // conditions reads "when".
@@ -55,7 +56,7 @@ func (b *ruleReader) pointer(text string, start, end int) []step {
 			b.Report(start, end, `in a JSON Pointer ~ is written ~0, and / inside a key ~1`, "a ~ that is neither ~0 nor ~1")
 		}
 		key := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		steps = append(steps, step{key: key, folded: fold(key), any: token == "*", index: arrayIndex(key)})
+		steps = append(steps, step{key: key, folded: pattern.Fold(key), any: token == "*", index: arrayIndex(key)})
 	}
 	return steps
 }

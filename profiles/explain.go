@@ -7,6 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // An Explanation is a decision with everything that was considered on the way.
@@ -207,8 +208,8 @@ func (p *Profile) mayReach(prefix string) bool {
 	pass := p.unmatched != Deny
 	for _, r := range p.rules {
 		if r.list != denylist {
-			pass = pass || slices.ContainsFunc(r.globs, func(g *glob) bool { return g.mayBegin(prefix) })
-		} else if !r.conditional() && slices.ContainsFunc(r.globs, func(g *glob) bool { return g.covers(prefix) }) {
+			pass = pass || slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.MayBegin(prefix) })
+		} else if !r.conditional() && slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.CoversPrefix(prefix) }) {
 			return false
 		}
 	}

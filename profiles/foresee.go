@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // Gaps say what is not known of the arguments of a call that has not been made yet: the
@@ -233,7 +235,7 @@ func newGaps(from Gaps) *gaps {
 			tokens := []string{}
 			if p != "" {
 				for token := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
-					tokens = append(tokens, fold(strings.NewReplacer("~1", "/", "~0", "~").Replace(token)))
+					tokens = append(tokens, pattern.Fold(strings.NewReplacer("~1", "/", "~0", "~").Replace(token)))
 				}
 			}
 			all = append(all, tokens)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // hostOperator is "host": the value is an absolute URL whose host is one of the given
@@ -73,7 +74,7 @@ func plainHost(text string) (host, why string) {
 	if strings.ContainsFunc(user, func(r rune) bool { return !userCharacter(r) }) {
 		return "", oddURL
 	}
-	if !isASCII(location) {
+	if !pattern.IsASCII(location) {
 		return "", notASCII
 	}
 	name, port, why := location, "", ""
@@ -127,7 +128,7 @@ func likelyHost(text string) string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSuffix(fold(u.Hostname()), ".")
+	return strings.TrimSuffix(pattern.Fold(u.Hostname()), ".")
 }
 
 func (o hostOperator) contains(host string) bool {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // firstMatch is what a rule table means: the first rule by priority that fits decides.
@@ -162,11 +164,11 @@ func TestShapesAreSets(t *testing.T) {
 		return b.String()
 	}
 	in := func(s shape, name string) bool {
-		g, bad := nameGlob(s.glob(true))
+		g, bad := pattern.ParseName(s.glob(true))
 		if bad != nil {
-			t.Fatalf("%q: %s", s.glob(true), bad.message)
+			t.Fatalf("%q: %s", s.glob(true), bad.Message)
 		}
-		return g.match(name)
+		return g.Match(name)
 	}
 	for range 2000 {
 		s, u := exactly(word(1+m.IntN(3))), wildcard(word(m.IntN(3))+"*"+word(m.IntN(3)))

@@ -1,6 +1,10 @@
 package profiles
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/codemode-project/codemode/profiles/pattern"
+)
 
 // An index finds the rules whose pattern may match a name without trying all of them.
 //
@@ -9,21 +13,8 @@ import "slices"
 // (a server's name) does not make a thousand candidates.
 type index struct {
 	rules []*rule
-	grams map[gram][]int32 // rule numbers, ascending
-	any   []int32          // rules with a pattern that has no such text
-}
-
-// A gram is up to three bytes, with their number in the lowest byte.
-type gram uint32
-
-const gramLength = 3
-
-func newGram(s string) gram {
-	g := gram(len(s))
-	for i := range len(s) {
-		g |= gram(s[i]) << (8 * (i + 1))
-	}
-	return g
+	grams map[pattern.Gram][]int32 // rule numbers, ascending
+	any   []int32                  // rules with a pattern that has no such text
 }
 
 // indexFrom is the number of rules from which an index is worth its upkeep. Below it,
@@ -38,23 +29,23 @@ func newIndex(rules []*rule) *index {
 		}
 		return x
 	}
-	common := map[gram]int{}
+	common := map[pattern.Gram]int{}
 	for _, r := range rules {
 		for _, p := range r.globs {
-			for _, g := range p.grams() {
+			for _, g := range p.Grams() {
 				common[g]++
 			}
 		}
 	}
-	x.grams = map[gram][]int32{}
+	x.grams = map[pattern.Gram][]int32{}
 	for i, r := range rules {
 		for _, p := range r.globs {
-			grams := p.grams()
+			grams := p.Grams()
 			if len(grams) == 0 {
 				x.any = append(x.any, int32(i))
 				continue
 			}
-			best := slices.MinFunc(grams, func(a, b gram) int { return common[a] - common[b] })
+			best := slices.MinFunc(grams, func(a, b pattern.Gram) int { return common[a] - common[b] })
 			if filed := x.grams[best]; len(filed) == 0 || filed[len(filed)-1] != int32(i) {
 				x.grams[best] = append(filed, int32(i))
 			}
@@ -73,8 +64,8 @@ func (x *index) candidates(found []int32, name string) []int32 {
 	}
 	sorted := true
 	for i := range len(name) {
-		for size := 1; size <= gramLength && i+size <= len(name); size++ {
-			for _, n := range x.grams[newGram(name[i:i+size])] {
+		for size := 1; size <= pattern.GramLength && i+size <= len(name); size++ {
+			for _, n := range x.grams[pattern.NewGram(name[i:i+size])] {
 				sorted = sorted && (len(found) == 0 || found[len(found)-1] < n)
 				found = append(found, n)
 			}

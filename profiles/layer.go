@@ -1,14 +1,18 @@
 package profiles
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/codemode-project/codemode/profiles/pattern"
+)
 
 // A layer is rules that a profile cannot loosen: the floor, an overlay, a file that ranks
 // above, a file that nobody trusts yet. It is decided beside the profile and the stricter
 // of the two is taken, so a layer only ever narrows.
 type layer struct {
 	*Profile
-	what  string  // for reasons: floor, overlay NAME, ...
-	tools []*glob // which tools it is about; nil = all
+	what  string             // for reasons: floor, overlay NAME, ...
+	tools []*pattern.Pattern // which tools it is about; nil = all
 
 	// mute is why the allow rules of the layer allow nothing; "" where that goes without
 	// saying.
@@ -20,8 +24,8 @@ const floorLayer = "floor"
 
 // applies reports whether the layer is about the tool, under any of its names.
 func (l *layer) applies(v *view) bool {
-	return l.tools == nil || slices.ContainsFunc(l.tools, func(g *glob) bool {
-		return g.match(v.canonical) || g.match(v.raw)
+	return l.tools == nil || slices.ContainsFunc(l.tools, func(g *pattern.Pattern) bool {
+		return g.Match(v.canonical) || g.Match(v.raw)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/typos"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // warn reports what is allowed but dangerous or without effect.
@@ -57,20 +58,20 @@ func (b *builder) names(r *rule) {
 	}
 }
 
-func (b *builder) nameDoubt(r *rule, g *glob) (message, hint string) {
-	if g.plain && !strings.Contains(g.head, "__") {
-		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool", strings.Replace(g.head, ".", "__", 1))
+func (b *builder) nameDoubt(r *rule, g *pattern.Pattern) (message, hint string) {
+	if g.Plain && !strings.Contains(g.Head, "__") {
+		return "fits no tool", fmt.Sprintf("tools are called server__tool: write %q, or \"*__\" and the tool", strings.Replace(g.Head, ".", "__", 1))
 	}
-	if r.list == allowlist && call.Part(g.words) != g.words {
-		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", call.Part(g.words))
+	if r.list == allowlist && call.Part(g.Words) != g.Words {
+		return "fits no tool: allow rules are tried on the names that programs use", fmt.Sprintf("there it is %q", call.Part(g.Words))
 	}
 	return b.serverDoubt(g)
 }
 
 // serverDoubt recognises a misspelt server. A server that is not in the file is none: the
 // file may be shared by several machines.
-func (b *builder) serverDoubt(g *glob) (message, hint string) {
-	server, _, found := strings.Cut(g.head, "__")
+func (b *builder) serverDoubt(g *pattern.Pattern) (message, hint string) {
+	server, _, found := strings.Cut(g.Head, "__")
 	if !found || server == "" {
 		return "", ""
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // operators gives the fields of a condition object that add an operator to the test.
@@ -40,7 +41,7 @@ func (b *ruleReader) constant(n strictjson.Value) constant {
 			b.Wrong(n, "write it without such an exponent", "a number too large or too small to compare")
 		}
 	}
-	return constant{node: n, folded: fold(n.Text())}
+	return constant{node: n, folded: pattern.Fold(n.Text())}
 }
 
 func (b *ruleReader) equal(n strictjson.Value, what string) operator {
@@ -64,7 +65,7 @@ func (b *ruleReader) affix(holds func(s, part string) bool) func(strictjson.Valu
 		if !ok {
 			return nil
 		}
-		return textOperator{want: s, folded: fold(s), holds: holds}
+		return textOperator{want: s, folded: pattern.Fold(s), holds: holds}
 	}
 }
 
@@ -72,7 +73,7 @@ func (b *ruleReader) textGlob(n strictjson.Value, what string) operator {
 	if _, ok := b.Text(n, what); !ok {
 		return nil
 	}
-	g := b.glob(n, textGlob)
+	g := pattern.Read(b.Reader, n, pattern.ParseText)
 	if g == nil {
 		return nil
 	}
@@ -157,7 +158,7 @@ func (b *ruleReader) host(n strictjson.Value, what string) operator {
 			b.Wrong(n, "leave the port out: any port of the host counts", "%q is not a host alone", s)
 		case strings.Contains(name, "*"):
 			b.Wrong(n, "write *.example.com, or use \"regex\"", "%q: * can only stand for everything before the domain", s)
-		case !isASCII(host):
+		case !pattern.IsASCII(host):
 			b.Wrong(n, "write it in its ASCII form, which begins with xn--", "%q is not plain ASCII", s)
 		case !isHostName(name) || isNumericHost(name):
 			b.Wrong(n, "write \"example.com\", \"*.example.com\" or an address", "%q is not a host", s)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // An operator tests one value.
@@ -154,14 +155,14 @@ func (o textOperator) eval(v value) outcome {
 // globOperator is "glob".
 type globOperator struct {
 	valueOperator
-	glob *glob
+	glob *pattern.Pattern
 }
 
 func (o globOperator) eval(v value) outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.glob.match(v.node.Text()) || v.wide && o.glob.matchFolded(v.folded()))
+	return is(o.glob.Match(v.node.Text()) || v.wide && o.glob.MatchFolded(v.folded()))
 }
 
 // regexOperator is "regex". Both expressions are anchored at both ends.

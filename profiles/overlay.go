@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // An Overlay narrows what some runs may do, whatever their profile says. In the file it
@@ -41,7 +42,7 @@ type Overlay struct {
 	Profile   string            `json:"profile,omitempty"`
 	Pos       settings.Position `json:"-"`
 
-	tools  []*glob
+	tools  []*pattern.Pattern
 	layers []*layer // what it puts on profiles
 }
 

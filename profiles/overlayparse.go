@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A writtenOverlay is an overlay as the file has it, before the profiles are known.
@@ -54,7 +55,7 @@ func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 		texts("program", &o.Programs), texts("folder", &o.Folders),
 		settings.Key("tool", func(n strictjson.Value) {
 			b.oneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
-				if g := b.glob(n, nameGlob); g != nil {
+				if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
 					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
 				}
 			})

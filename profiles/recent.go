@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // An Effect says which past calls a proposal would have decided otherwise, once it is accepted. Limits are left out,
@@ -45,9 +47,9 @@ func (p Proposal) effect(
 		return nil, err
 	}
 	e := &Effect{}
-	pattern, bad := nameGlob(p.Tool)
+	pattern, bad := pattern.ParseName(p.Tool)
 	if bad != nil {
-		return nil, fmt.Errorf("the tool %q: %s", p.Tool, bad.message)
+		return nil, fmt.Errorf("the tool %q: %s", p.Tool, bad.Message)
 	}
 	for _, c := range past {
 		was, is := made.before.Profile(c.Profile), made.accepted.Profile(c.Profile)
@@ -59,7 +61,7 @@ func (p Proposal) effect(
 		before, after := was.Replay(c), is.Replay(c)
 		switch {
 		case slices.Equal(before.Verdicts, after.Verdicts):
-		case pattern.match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args)):
+		case pattern.Match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args)):
 			e.Own++
 		default:
 			s := Shift{Profile: c.Profile, Tool: c.Tool, Was: before.Verdicts, Is: after.Verdicts, Args: c.Args}

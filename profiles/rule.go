@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A list is where a rule stands, in the order in which lists are asked.
@@ -29,7 +30,7 @@ type rule struct {
 	profile  string
 	text     string // as written, as standard JSON
 	patterns []string
-	globs    []*glob
+	globs    []*pattern.Pattern
 
 	when        []condition
 	annotations []hintIs
@@ -66,7 +67,7 @@ func (r *rule) conditional() bool {
 // share what looks like one name, and only the canonical name is surely the tool that runs.
 func (r *rule) matches(canonical, raw string) bool {
 	for _, g := range r.globs {
-		if g.match(canonical) || r.list != allowlist && raw != canonical && g.match(raw) {
+		if g.Match(canonical) || r.list != allowlist && raw != canonical && g.Match(raw) {
 			return true
 		}
 	}

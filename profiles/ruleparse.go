@@ -8,6 +8,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A ruleReader reads profiles and their rules out of a configuration file.
@@ -59,25 +60,10 @@ func (b *ruleReader) pattern(n strictjson.Value, r *rule) {
 	if !ok {
 		return
 	}
-	if g := b.glob(n, nameGlob); g != nil {
+	if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
 		r.patterns = append(r.patterns, text)
 		r.globs = append(r.globs, g)
 	}
-}
-
-// glob reads a pattern and reports the place inside it that is wrong.
-func (b *ruleReader) glob(n strictjson.Value, parse func(string) (*glob, *globError)) *glob {
-	g, bad := parse(n.Text())
-	if bad == nil {
-		return g
-	}
-	at := b.Span(n)
-	if at.End-at.Start == len(n.Text())+2 { // no escapes: a byte of the pattern is a byte of the file
-		at.Start += 1 + bad.at
-		at.End = at.Start + bad.length
-	}
-	b.Report(at.Start, at.End, bad.hint, "%s", bad.message)
-	return nil
 }
 
 func (b *ruleReader) rule(n strictjson.Value, r *rule) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // Scripts are the saved programs that may be run by name. Nothing that a program or a model
@@ -34,7 +35,7 @@ type Script struct {
 	Description string
 	Pos         settings.Position
 
-	glob *glob
+	glob *pattern.Pattern
 }
 
 // Covers reports whether the rule is about the program of that path below the root.
@@ -42,7 +43,7 @@ func (s *Script) Covers(name string) bool {
 	if s.File != "" {
 		return name == s.File
 	}
-	return fs.ValidPath(name) && path.Dir(name) == s.Folder && s.glob.match(path.Base(name))
+	return fs.ValidPath(name) && path.Dir(name) == s.Folder && s.glob.Match(path.Base(name))
 }
 
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -81,7 +82,7 @@ func (b *builder) script(n strictjson.Value) (s Script, ok bool) {
 		settings.Key("folder", func(n strictjson.Value) { s.Folder = b.below(n, `"folder"`) }),
 		settings.Key("pattern", func(n strictjson.Value) {
 			if text, ok := b.Text(n, `"pattern"`); ok {
-				s.Pattern, s.glob = text, b.glob(n, nameGlob)
+				s.Pattern, s.glob = text, pattern.Read(b.Reader, n, pattern.ParseName)
 			}
 			if strings.Contains(s.Pattern, "/") {
 				b.Wrong(n, `name the folder in "folder"`, `"pattern" is about the names of files, which have no "/"`)

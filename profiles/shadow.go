@@ -1,6 +1,10 @@
 package profiles
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/codemode-project/codemode/profiles/pattern"
+)
 
 // shadows reports rules that are written in w and can never take effect, because of what
 // other rules of the same effective profile do first.
@@ -81,7 +85,7 @@ func (x *index) covering(r *rule) *rule {
 	}
 	var by *rule
 	for _, g := range r.globs {
-		sample := g.sample()
+		sample := g.Sample()
 		by = nil
 		for _, i := range x.candidates(nil, sample) {
 			if x.rules[i].covers(g, sample) {
@@ -94,4 +98,9 @@ func (x *index) covering(r *rule) *rule {
 		}
 	}
 	return by
+}
+
+// covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given.
+func (r *rule) covers(other *pattern.Pattern, sample string) bool {
+	return slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
 }

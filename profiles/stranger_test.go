@@ -376,7 +376,7 @@ func TestSchemaHasEveryKeyThatIsRead(t *testing.T) {
 	for _, path := range schemaPaths(t) {
 		known[filepath.Base(path)] = true
 	}
-	keys := regexp.MustCompile(`(?:\{|\b(?:count|lasting|bytes|only|text|texts)\()"(\$?[A-Za-z]+)",`)
+	keys := regexp.MustCompile(`(?:\{|\b(?:count|lasting|bytes|only|text|texts|Key)\()"(\$?[A-Za-z]+)",`)
 	files, err := filepath.Glob("*.go")
 	must(t, err)
 	found := 0

@@ -163,7 +163,7 @@ func (l *linter) about(r *rule) []*lintTool {
 func (l *linter) dead(r *rule) {
 	for i, g := range r.globs {
 		fits := slices.ContainsFunc(l.tools, func(t lintTool) bool {
-			return g.match(t.name) || r.list != allowlist && g.match(t.raw())
+			return g.Match(t.name) || r.list != allowlist && g.Match(t.raw())
 		})
 		if fits {
 			continue

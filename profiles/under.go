@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -22,7 +23,7 @@ type underOperator struct {
 // A folder is a cleaned path.
 type folder struct{ path, folded string }
 
-func newFolder(p string) folder { return folder{p, fold(p)} }
+func newFolder(p string) folder { return folder{p, pattern.Fold(p)} }
 
 // eval compares the value as upstreams may read it, see [pathReadings]. A deny rule holds if any reading leads
 // into a folder, an allow rule only if all of them do and none is in doubt.
@@ -255,7 +256,7 @@ func (o underOperator) contains(s string, wide bool) outcome {
 			continue // where a relative path leads depends on the upstream's folder
 		}
 		comparable = true
-		if within(cleaned, f.path) || wide && within(cleanPath(fold(s)), f.folded) {
+		if within(cleaned, f.path) || wide && within(cleanPath(pattern.Fold(s)), f.folded) {
 			return outcome{result: yes}
 		}
 	}

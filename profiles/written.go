@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // A written profile is one profile as the file has it, before extends and floor.
@@ -173,7 +174,7 @@ func (b *ruleReader) redaction(n strictjson.Value) (x Redact) {
 		settings.Key("keys", func(n strictjson.Value) {
 			for child := range b.Elements(n, `"keys"`, true) {
 				if key, ok := b.Text(child, "a key pattern"); ok {
-					b.glob(child, textGlob)
+					pattern.Read(b.Reader, child, pattern.ParseText)
 					x.Keys = append(x.Keys, key)
 				}
 			}

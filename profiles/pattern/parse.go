@@ -1,4 +1,4 @@
-package profiles
+package pattern
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // The bounds of a pattern. doublestar tries every way through the braces: {a,b}{c,d} has four.
@@ -18,39 +20,39 @@ const (
 	maxFolded       = 1 << 16 // bytes, once every case of the characters in [ ] is written out
 )
 
-// A globError says what is wrong with a pattern, and where in it.
-type globError struct {
-	at, length int // bytes of the pattern
-	message    string
+// A Error says what is wrong with a pattern, and where in it.
+type Error struct {
+	At, Length int // bytes of the pattern
+	Message    string
 	hint       string
 }
 
-// nameGlob reads a pattern over tool names. What only other pattern languages understand is an error, because such a
+// ParseName reads a pattern over tool names. What only other pattern languages understand is an error, because such a
 // rule would mean something else than its author thinks.
-func nameGlob(pattern string) (*glob, *globError) {
+func ParseName(pattern string) (*Pattern, *Error) {
 	if i := strings.IndexAny(pattern, "()|"); i >= 0 && !isExtglob(pattern, i) {
-		return nil, &globError{i, 1, "( ) and | mean nothing in a pattern", "alternatives are written {a,b}"}
+		return nil, &Error{i, 1, "( ) and | mean nothing in a pattern", "alternatives are written {a,b}"}
 	}
 	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	if i := strings.IndexFunc(pattern, blank); i >= 0 {
-		return nil, &globError{i, 1, "a space in a pattern over tool names", "tool names have none: remove it"}
+		return nil, &Error{i, 1, "a space in a pattern over tool names", "tool names have none: remove it"}
 	}
 	if strings.HasPrefix(pattern, "!") {
-		return nil, &globError{0, 1, "a pattern cannot be negated with !",
+		return nil, &Error{0, 1, "a pattern cannot be negated with !",
 			"name what is meant, in the list that says what to do with it"}
 	}
 	return readGlob(pattern, false)
 }
 
-// textGlob reads a pattern over any text, which deny and ask rules compare folded too.
-func textGlob(pattern string) (*glob, *globError) { return readGlob(pattern, true) }
+// ParseText reads a pattern over any text, which deny and ask rules compare folded too.
+func ParseText(pattern string) (*Pattern, *Error) { return readGlob(pattern, true) }
 
-func readGlob(pattern string, folds bool) (*glob, *globError) {
+func readGlob(pattern string, folds bool) (*Pattern, *Error) {
 	if pattern == "" {
-		return nil, &globError{0, 1, "an empty pattern matches nothing", `"*" matches everything`}
+		return nil, &Error{0, 1, "an empty pattern matches nothing", `"*" matches everything`}
 	}
 	if len(pattern) > maxPattern {
-		return nil, &globError{0, len(pattern), fmt.Sprintf("a pattern longer than %d bytes", maxPattern),
+		return nil, &Error{0, len(pattern), fmt.Sprintf("a pattern longer than %d bytes", maxPattern),
 			"write several patterns"}
 	}
 	p := globParser{src: pattern, folds: folds}
@@ -78,9 +80,9 @@ func readGlob(pattern string, folds bool) (*glob, *globError) {
 type globParser struct {
 	src     string
 	at      int
-	err     *globError
+	err     *Error
 	folds   bool // the glob is for folded text too
-	g       glob
+	g       Pattern
 	exact   strings.Builder
 	anyCase strings.Builder
 	special bool // something other than literal text was read
@@ -88,7 +90,7 @@ type globParser struct {
 
 func (p *globParser) fail(at, length int, message, hint string) {
 	if p.err == nil {
-		p.err = &globError{at, length, message, hint}
+		p.err = &Error{at, length, message, hint}
 	}
 	p.at = len(p.src)
 }
@@ -124,15 +126,15 @@ func (p *globParser) literal(depth int) {
 	text := b.String()
 	p.exact.WriteString(quoted.Replace(text))
 	if p.folds {
-		p.anyCase.WriteString(quoted.Replace(fold(text)))
+		p.anyCase.WriteString(quoted.Replace(Fold(text)))
 	}
-	p.g.words += text
+	p.g.Words += text
 	if depth == 0 {
 		p.g.literals = append(p.g.literals, text)
 	}
 	if !p.special {
-		p.g.head = text
-		p.g.plain = p.at == len(p.src)
+		p.g.Head = text
+		p.g.Plain = p.at == len(p.src)
 	}
 	p.special = true
 }
@@ -346,4 +348,19 @@ func withoutRune(ranges []characters, r rune) []characters {
 		}
 	}
 	return left
+}
+
+// Read reads a pattern and reports the place inside it that is wrong.
+func Read(r *settings.Reader, n strictjson.Value, parse func(string) (*Pattern, *Error)) *Pattern {
+	g, bad := parse(n.Text())
+	if bad == nil {
+		return g
+	}
+	at := r.Span(n)
+	if at.End-at.Start == len(n.Text())+2 { // no escapes: a byte of the pattern is a byte of the file
+		at.Start += 1 + bad.At
+		at.End = at.Start + bad.Length
+	}
+	r.Report(at.Start, at.End, bad.hint, "%s", bad.Message)
+	return nil
 }

@@ -1,4 +1,4 @@
-package profiles
+package pattern
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A glob is a pattern over names, or over text in the operator "glob". The package doublestar decides what it matches:
+// A Pattern is a pattern over names, or over text in the operator "glob". The package doublestar decides what it matches:
 //
 //   - any characters, none too
 //     ?        one character
@@ -17,13 +17,13 @@ import (
 //
 // Case matters and a glob has to match the whole text. "/" is a character like any other and ** is *: a deny rule on
 // "rm*-rf*" has to match "rm /data -rf".
-type glob struct {
+type Pattern struct {
 	pattern  string   // for doublestar
 	folded   string   // for doublestar and folded text; only operators have it
 	literals []string // the texts outside braces, which every match contains
-	words    string   // all literal text, also that in braces
-	head     string   // the literal text at the start
-	plain    bool     // the glob matches head and nothing else
+	Words    string   // all literal text, also that in braces
+	Head     string   // the literal text at the start
+	Plain    bool     // the glob matches head and nothing else
 	braces   bool
 }
 
@@ -36,12 +36,13 @@ const (
 
 var withoutSlash = strings.NewReplacer("/", slash, slash, "\ufffd", textEnd, "\ufffd")
 
-func (g *glob) match(s string) bool {
-	if g.plain {
-		return s == g.head
+// Match reports whether the pattern matches the whole text.
+func (g *Pattern) Match(s string) bool {
+	if g.Plain {
+		return s == g.Head
 	}
 	// Most patterns that are tried on a name differ from it in literal text, which is seen in less time.
-	if !strings.HasPrefix(s, g.head) {
+	if !strings.HasPrefix(s, g.Head) {
 		return false
 	}
 	for _, text := range g.literals {
@@ -52,10 +53,10 @@ func (g *glob) match(s string) bool {
 	return g.matchPattern(g.pattern, s)
 }
 
-// matchFolded is match for folded text. It pays no attention to case.
-func (g *glob) matchFolded(s string) bool { return g.matchPattern(g.folded, s) }
+// MatchFolded is Match for folded text. It pays no attention to case.
+func (g *Pattern) MatchFolded(s string) bool { return g.matchPattern(g.folded, s) }
 
-func (g *glob) matchPattern(pattern, s string) bool {
+func (g *Pattern) matchPattern(pattern, s string) bool {
 	if strings.IndexByte(s, '/') >= 0 || strings.IndexByte(s, slash[0]) >= 0 {
 		s = withoutSlash.Replace(s)
 	}
@@ -65,32 +66,30 @@ func (g *glob) matchPattern(pattern, s string) bool {
 	return doublestar.MatchUnvalidated(pattern, s)
 }
 
-// covers reports whether g surely matches every text that begins with prefix.
-func (g *glob) covers(prefix string) bool {
-	return strings.HasSuffix(g.pattern, "*") && !strings.HasSuffix(g.pattern, `\*`) && g.match(prefix)
+// CoversPrefix reports whether g surely matches every text that begins with prefix.
+func (g *Pattern) CoversPrefix(prefix string) bool {
+	return strings.HasSuffix(g.pattern, "*") && !strings.HasSuffix(g.pattern, `\*`) && g.Match(prefix)
 }
 
-// mayBegin reports whether g may match a text that begins with prefix, which is a server's name and "__". It
+// MayBegin reports whether g may match a text that begins with prefix, which is a server's name and "__". It
 // reports true where that is not easy to see. That a ? or a class of the pattern stands for "_" is not looked for.
-func (g *glob) mayBegin(prefix string) bool {
+func (g *Pattern) MayBegin(prefix string) bool {
 	server, _, found := strings.Cut(g.pattern, "__")
 	if !found || strings.Contains(server, "*") || strings.Count(server, "{") != strings.Count(server, "}") {
-		n := min(len(g.head), len(prefix))
-		return g.head[:n] == prefix[:n] && (n == len(prefix) || !g.plain)
+		n := min(len(g.Head), len(prefix))
+		return g.Head[:n] == prefix[:n] && (n == len(prefix) || !g.Plain)
 	}
 	return doublestar.MatchUnvalidated(server+"__", prefix) || doublestar.MatchUnvalidated(server+"__*", prefix)
 }
 
-// covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given. If
-// something is variable there, only * and the same pattern are sure to.
-func (r *rule) covers(other *glob, sample string) bool {
-	return slices.ContainsFunc(r.globs, func(g *glob) bool {
-		return g.pattern == other.pattern || (other.plain || !strings.ContainsAny(g.pattern, "?[")) && g.match(sample)
-	})
+// Covers reports whether g surely matches all that other matches, whose sample is given. If something is
+// variable there, only * and the same pattern are sure to.
+func (g *Pattern) Covers(other *Pattern, sample string) bool {
+	return g.pattern == other.pattern || (other.Plain || !strings.ContainsAny(g.pattern, "?[")) && g.Match(sample)
 }
 
-// sample is the text of a glob with a noncharacter for each part that is variable.
-func (g *glob) sample() string {
+// Sample is the text of a glob with a noncharacter for each part that is variable.
+func (g *Pattern) Sample() string {
 	const variable = "\ufdd2"
 	var b strings.Builder
 	for i := 0; i < len(g.pattern); i++ {
@@ -136,20 +135,20 @@ func closing(s string) int {
 	return len(s) - 1
 }
 
-// grams gives the grams of the longest kind that the literals have: only three bytes long if one of them is that long.
-func (g *glob) grams() []gram {
+// Grams gives the grams of the longest kind that the literals have: only three bytes long if one of them is that long.
+func (g *Pattern) Grams() []Gram {
 	longest := 0
 	for _, text := range g.literals {
 		longest = max(longest, len(text))
 	}
-	size := min(longest, gramLength)
+	size := min(longest, GramLength)
 	if size == 0 {
 		return nil
 	}
-	var grams []gram
+	var grams []Gram
 	for _, text := range g.literals {
 		for i := 0; i+size <= len(text); i++ {
-			grams = append(grams, newGram(text[i:i+size]))
+			grams = append(grams, NewGram(text[i:i+size]))
 		}
 	}
 	return slices.Compact(grams)
