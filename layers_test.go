@@ -26,7 +26,8 @@ var layers = map[string]struct {
 	"guest/quickjs":      {}, // only the module
 	"sandbox":            {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":           {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
-	"profiles":           {ours: []string{"call", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "internal/visible", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify", "golang.org/x/text"}},
+	"profiles":           {ours: []string{"call", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "internal/visible", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
+	"profiles/condition": {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"}, outside: []string{"golang.org/x/text"}},
 	"profiles/pattern":   {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
 	"catalog":            {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":       {ours: []string{"call", "catalog", "internal/replace"}},

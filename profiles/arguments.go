@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // An argument is what a tool's input schema says about the place a pointer leads to.
@@ -42,13 +44,13 @@ func parseInputSchema(raw json.RawMessage) (inputSchema, bool) {
 const maxRefs = 64
 
 // argument finds what the schema says about a pointer.
-func (s inputSchema) argument(steps []step) argument {
+func (s inputSchema) argument(steps []condition.Step) argument {
 	left := maxFollowed
 	s.left = &left
 	return s.follow(s.root, steps, 0)
 }
 
-func (s inputSchema) follow(schema any, steps []step, refs int) argument {
+func (s inputSchema) follow(schema any, steps []condition.Step, refs int) argument {
 	o, ok := schema.(map[string]any)
 	if *s.left--; !ok || refs == maxRefs || *s.left < 0 {
 		return argument{}
@@ -88,7 +90,7 @@ func (s inputSchema) follow(schema any, steps []step, refs int) argument {
 
 // either is what several schemas say of which one holds: what all of them require is
 // required.
-func (s inputSchema) either(schemas []any, steps []step, refs int) argument {
+func (s inputSchema) either(schemas []any, steps []condition.Step, refs int) argument {
 	one := argument{required: len(schemas) > 0}
 	for _, schema := range schemas {
 		a := s.follow(schema, steps, refs)
@@ -107,27 +109,27 @@ type below struct {
 	required bool
 }
 
-func (s inputSchema) child(o map[string]any, step *step) []below {
+func (s inputSchema) child(o map[string]any, step *condition.Step) []below {
 	var found []below
-	if step.any || step.index >= 0 {
+	if step.Any || step.Index >= 0 {
 		if items, ok := o["items"]; ok {
 			found = append(found, below{items, true})
 		}
 		for i, item := range elementsOf(o["prefixItems"]) {
-			if step.any || i == step.index {
+			if step.Any || i == step.Index {
 				found = append(found, below{item, true})
 			}
 		}
-		if step.any {
+		if step.Any {
 			return found
 		}
 	}
 	properties, _ := o["properties"].(map[string]any)
-	if schema, ok := properties[step.key]; ok {
+	if schema, ok := properties[step.Key]; ok {
 		if schema == true { // anything
 			schema = map[string]any{}
 		}
-		required := slices.Contains(elementsOf(o["required"]), any(step.key))
+		required := slices.Contains(elementsOf(o["required"]), any(step.Key))
 		return append(found, below{schema, required})
 	}
 	patterns, _ := o["patternProperties"].(map[string]any)
@@ -136,7 +138,7 @@ func (s inputSchema) child(o map[string]any, step *step) []below {
 			continue
 		}
 		schema := patterns[pattern]
-		if re, err := regexp.Compile(pattern); err == nil && re.MatchString(step.key) {
+		if re, err := regexp.Compile(pattern); err == nil && re.MatchString(step.Key) {
 			found = append(found, below{schema, false})
 		}
 	}

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,12 +52,16 @@ func TestEveryCheckHasItsTest(t *testing.T) {
 	}
 }
 
-// testsOf gives the text of a folder's tests.
+// testsOf gives the text of the tests of a folder and of those in it.
 func testsOf(t *testing.T, folder string) string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
-	must(t, err)
-	var all strings.Builder
+	var paths []string
+	must(t, filepath.WalkDir(filepath.Join("..", folder), func(path string, d fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, "_test.go") {
+			paths = append(paths, path)
+		}
+		return err
+	}))
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		must(t, err)

@@ -292,11 +292,6 @@ func TestOutcomesThatAreRare(t *testing.T) {
 			t.Errorf("%s is %s: %s", value, constant, described(d))
 		}
 	}
-	for host, want := range map[string]bool{"0x7f000001": true, "a.0x1": true, "127.1": true, "x0": false, "example.com": false} {
-		if isNumericHost(host) != want {
-			t.Errorf("%s is a number: %t", host, !want)
-		}
-	}
 	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}, "p": {"denylist": ["a__b"]}}}}`)
 	one := callOf("a b", `{}`)
 	one.Tainted = true

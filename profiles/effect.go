@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A proposed allow rule may be beaten: by an ask rule, which goes before it, by the floor, by "raise". What is
@@ -62,7 +63,7 @@ func (p *Proposal) beating(c *Config) ([]*rule, error) {
 	for _, j := range profile.judgements(v, nil) {
 		r := j.rule
 		named := p.ID != "" && slices.Contains(r.unless, p.ID)
-		if r.list == asklist && !r.soft && !named && j.result != no {
+		if r.list == asklist && !r.soft && !named && j.result != condition.No {
 			all = append(all, r)
 		}
 	}

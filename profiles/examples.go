@@ -5,12 +5,13 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // examples checks a rule against the calls its author had in mind. A rule that could not be
 // read in full is not tried: it would fail for that, and that has been reported.
 func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
-	list := func(name string, want func(result) bool) settings.Field {
+	list := func(name string, want func(condition.Result) bool) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
 			for child := range b.Elements(n, fmt.Sprintf("%q", name), false) {
 				if args := b.example(child); args != nil && readable {
@@ -21,14 +22,16 @@ func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
 	}
 	// A deny or ask rule that cannot be judged still makes people be asked, so it has not
 	// failed to match; an allow rule that cannot be judged allows nothing.
-	unmatched := func(x result) bool { return x == no || x == unknown && r.list == allowlist }
+	unmatched := func(x condition.Result) bool {
+		return x == condition.No || x == condition.Unknown && r.list == allowlist
+	}
 	b.Object(n, `"examples"`, []settings.Field{
-		list("match", func(x result) bool { return x == yes }),
+		list("match", func(x condition.Result) bool { return x == condition.Yes }),
 		list("noMatch", unmatched),
 	})
 }
 
-func (b *ruleReader) example(n strictjson.Value) *arguments {
+func (b *ruleReader) example(n strictjson.Value) *condition.Arguments {
 	if n.Kind() != strictjson.Object {
 		b.Wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.Kind())
 		return nil
@@ -38,29 +41,29 @@ func (b *ruleReader) example(n strictjson.Value) *arguments {
 		b.UniqueBelow(n)
 		return nil
 	}
-	return &arguments{root: root}
+	return &condition.Arguments{Root: root}
 }
 
-func (b *ruleReader) tryExample(n strictjson.Value, args *arguments, r *rule, name string, want func(result) bool) {
-	all := outcome{result: yes}
+func (b *ruleReader) tryExample(n strictjson.Value, args *condition.Arguments, r *rule, name string, want func(condition.Result) bool) {
+	all := condition.Outcome{Result: condition.Yes}
 	for i := range r.when {
-		o := r.when[i].eval(args, r.list != allowlist)
-		o.why = r.when[i].pointer + " " + o.why
-		all = and(all, o)
+		o := r.when[i].Judge(args, r.list != allowlist)
+		o.Why = r.when[i].Pointer + " " + o.Why
+		all = condition.And(all, o)
 	}
 	if r.closed {
-		all = and(all, r.others(args))
+		all = condition.And(all, r.others(args))
 	}
-	if want(all.result) {
+	if want(all.Result) {
 		return
 	}
-	hint := fmt.Sprintf("the rule on line %d is %s for it", r.pos.Line, all.result)
-	if all.result == unknown {
-		hint += fmt.Sprintf(" (%s): \"ifMissing\" can say what should hold", all.why)
+	hint := fmt.Sprintf("the rule on line %d is %s for it", r.pos.Line, all.Result)
+	if all.Result == condition.Unknown {
+		hint += fmt.Sprintf(" (%s): \"ifMissing\" can say what should hold", all.Why)
 	}
 	verb := "does not match"
 	if name == "noMatch" {
 		verb = "matches"
 	}
-	b.Wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, shortened(args.root.Source()))
+	b.Wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, condition.Shortened(args.Root.Source()))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/condition"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -54,7 +55,7 @@ func (p *Profile) changes(d *Decision, tool string, considered []Reason) []strin
 	for i := range reasons {
 		r := &reasons[i]
 		changes = append(changes, p.change(r, tool))
-		soft = soft || r.Soft && r.Layer == "" && r.Result == yes.String()
+		soft = soft || r.Soft && r.Layer == "" && r.Result == condition.Yes.String()
 	}
 	if !soft {
 		return changes
@@ -93,7 +94,7 @@ func (p *Profile) change(r *Reason, tool string) string {
 		return "review the tool as it is now"
 	case r.List == allowlist.String():
 		return fmt.Sprintf("make %s hold: %s", rule, unmet(r))
-	case r.Result == unknown.String():
+	case r.Result == condition.Unknown.String():
 		return fmt.Sprintf("make %s judgeable: %s", rule, unmet(r))
 	case r.Soft && r.Layer != "":
 		return fmt.Sprintf("allow %q beside it: %s gives way to an allow rule of its own profile only", tool, rule)
@@ -113,7 +114,7 @@ func (p *Profile) change(r *Reason, tool string) string {
 func unmet(r *Reason) string {
 	var all []string
 	for _, o := range r.Conditions {
-		if o.Result != yes.String() {
+		if o.Result != condition.Yes.String() {
 			all = append(all, o.Text)
 		}
 	}
@@ -171,9 +172,9 @@ func (p *Profile) mayPass(v *view) bool {
 	for _, j := range p.judgements(v, nil) {
 		r := j.rule
 		switch {
-		case r.list == denylist && len(r.when) == 0 && j.result == yes:
+		case r.list == denylist && len(r.when) == 0 && j.result == condition.Yes:
 			return false
-		case r.list == asklist && (len(r.when) > 0 || j.result == yes):
+		case r.list == asklist && (len(r.when) > 0 || j.result == condition.Yes):
 			pass = true
 		case r.list == allowlist && r.mayHold(v):
 			pass = true
@@ -184,11 +185,11 @@ func (p *Profile) mayPass(v *view) bool {
 
 // mayHold reports whether an allow rule could hold for some arguments.
 func (r *rule) mayHold(v *view) bool {
-	if !r.until.IsZero() && r.inTime(v).result != yes {
+	if !r.until.IsZero() && r.inTime(v).Result != condition.Yes {
 		return false
 	}
 	for i := range r.annotations {
-		if r.annotation(&r.annotations[i], v).result != yes {
+		if r.annotation(&r.annotations[i], v).Result != condition.Yes {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/profiles/condition"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -116,25 +117,25 @@ func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason
 		if len(results) > 1 {
 			depends = append(depends, g.dependence(r))
 		}
-		can := func(what result) (can, must bool) {
+		can := func(what condition.Result) (can, must bool) {
 			can = slices.Contains(results, what)
 			return can, can && len(results) == 1
 		}
 		switch {
 		case r.list == denylist:
-			denied.add(can(yes))
+			denied.add(can(condition.Yes))
 		case r.list == allowlist:
-			allowed.add(can(yes))
+			allowed.add(can(condition.Yes))
 			continue
 		case r.soft:
-			soft.add(can(yes))
+			soft.add(can(condition.Yes))
 		default:
-			asks, must := can(yes)
+			asks, must := can(condition.Yes)
 			beaten, surely := r.mayBeBeaten(v, g, judged)
 			hard.add(asks && !surely, must && !beaten)
 			soft.add(asks, must) // where it is beaten, an allow rule holds
 		}
-		doubt.add(can(unknown))
+		doubt.add(can(condition.Unknown))
 	}
 	denied.each(func(denied bool) {
 		hard.each(func(hard bool) {
@@ -157,7 +158,7 @@ func (r *rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool
 			continue
 		}
 		results := j.rule.results(v, g, j.result)
-		holds := slices.Contains(results, yes)
+		holds := slices.Contains(results, condition.Yes)
 		can, must = can || holds, must || holds && len(results) == 1
 	}
 	return can, must
@@ -183,43 +184,43 @@ func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) Verdict {
 }
 
 // results gives the ways in which a rule may come out; known is the one with nothing in the gaps.
-func (r *rule) results(v *view, g *gaps, known result) []result {
+func (r *rule) results(v *view, g *gaps, known condition.Result) []condition.Result {
 	if !r.conditional() {
-		return []result{known}
+		return []condition.Result{known}
 	}
-	rest := outcome{result: yes} // of what does not depend on the gaps
+	rest := condition.Outcome{Result: condition.Yes} // of what does not depend on the gaps
 	if !r.until.IsZero() {
 		rest = r.inTime(v)
 	}
 	depends := g.hinted(r) && (r.list != allowlist || v.trusted)
 	for i := range r.annotations {
 		if !depends {
-			rest = and(rest, r.annotation(&r.annotations[i], v))
+			rest = condition.And(rest, r.annotation(&r.annotations[i], v))
 		}
 	}
 	for i := range r.when {
 		if g.touch(&r.when[i]) {
 			depends = true
 		} else {
-			rest = and(rest, r.when[i].eval(v.args, r.list != allowlist))
+			rest = condition.And(rest, r.when[i].Judge(v.args, r.list != allowlist))
 		}
 	}
 	if r.closed {
 		if g.others(r) {
 			depends = true
 		} else {
-			rest = and(rest, r.others(v.args))
+			rest = condition.And(rest, r.others(v.args))
 		}
 	}
 	switch {
-	case rest.result == no:
-		return []result{no}
+	case rest.Result == condition.No:
+		return []condition.Result{condition.No}
 	case !depends:
-		return []result{rest.result}
-	case rest.result == yes:
-		return []result{no, unknown, yes}
+		return []condition.Result{rest.Result}
+	case rest.Result == condition.Yes:
+		return []condition.Result{condition.No, condition.Unknown, condition.Yes}
 	default:
-		return []result{no, unknown}
+		return []condition.Result{condition.No, condition.Unknown}
 	}
 }
 
@@ -247,8 +248,8 @@ func newGaps(from Gaps) *gaps {
 
 // touch reports whether a condition looks at, into or around a gap. Names are compared as
 // rules compare them at their widest.
-func (g *gaps) touch(c *condition) bool {
-	meets := func(place []string) bool { return common(place, c.steps) == min(len(place), len(c.steps)) }
+func (g *gaps) touch(c *condition.Condition) bool {
+	meets := func(place []string) bool { return common(place, c.Steps) == min(len(place), len(c.Steps)) }
 	return slices.ContainsFunc(g.unknown, meets) || slices.ContainsFunc(g.open, meets)
 }
 
@@ -262,16 +263,16 @@ func (g *gaps) others(r *rule) bool {
 		return true
 	}
 	return slices.ContainsFunc(g.unknown, func(place []string) bool {
-		return !slices.ContainsFunc(r.when, func(c condition) bool {
-			return len(c.steps) <= len(place) && common(place, c.steps) == len(c.steps)
+		return !slices.ContainsFunc(r.when, func(c condition.Condition) bool {
+			return len(c.Steps) <= len(place) && common(place, c.Steps) == len(c.Steps)
 		})
 	})
 }
 
 // common counts the steps that a place and a pointer begin with together.
-func common(place []string, steps []step) int {
+func common(place []string, steps []condition.Step) int {
 	n := 0
-	for n < len(place) && n < len(steps) && (steps[n].any || steps[n].folded == place[n]) {
+	for n < len(place) && n < len(steps) && (steps[n].Any || steps[n].Folded == place[n]) {
 		n++
 	}
 	return n
@@ -279,12 +280,12 @@ func common(place []string, steps []step) int {
 
 // dependence is the reason of a rule that nobody can judge yet.
 func (g *gaps) dependence(r *rule) Reason {
-	reason := Reason{Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile, Result: unknown.String()}
+	reason := Reason{Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile, Result: condition.Unknown.String()}
 	var on []string
 	for i := range r.when {
 		if c := &r.when[i]; g.touch(c) {
-			on = append(on, c.pointer)
-			reason.Conditions = append(reason.Conditions, Outcome{Pointer: c.pointer, Result: unknown.String(), Text: c.pointer + " " + c.text})
+			on = append(on, c.Pointer)
+			reason.Conditions = append(reason.Conditions, Outcome{Pointer: c.Pointer, Result: condition.Unknown.String(), Text: c.Pointer + " " + c.Text})
 		}
 	}
 	if r.closed && g.others(r) {

@@ -49,3 +49,5 @@ func described(d Decision) string {
 }
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }

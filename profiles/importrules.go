@@ -298,7 +298,7 @@ func (im *importer) file(profile string, order Order, depends []string) []byte {
 	for _, n := range im.notes {
 		fmt.Fprintf(&b, "  // Stricter than the table, or without effect: %s.\n", inComment(n))
 	}
-	fmt.Fprintf(&b, "  \"evaluation\": {\n    \"profiles\": {\n      %s: {\n", quote(profile))
+	fmt.Fprintf(&b, "  \"evaluation\": {\n    \"profiles\": {\n      %s: {\n", Quote(profile))
 	for l := denylist; l <= allowlist; l++ {
 		if len(im.lists[l]) > 0 {
 			fmt.Fprintf(&b, "        %q: [\n          %s\n        ],\n", l, strings.Join(im.lists[l], ",\n          "))
@@ -308,7 +308,7 @@ func (im *importer) file(profile string, order Order, depends []string) []byte {
 	return []byte(b.String())
 }
 
-func quote(s string) string {
+func Quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // strings are always JSON

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A judgement is how one rule that is about the tool came out for a call.
 type judgement struct {
 	rule   *rule
-	result result
+	result condition.Result
 	beaten bool // an ask rule that an allow rule beats which it names
 }
 
@@ -42,9 +43,9 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 	var denied, hard, soft, allowed bool
 	for _, j := range u.judged {
 		switch {
-		case j.result == no:
+		case j.result == condition.No:
 			continue
-		case j.result == unknown:
+		case j.result == condition.Unknown:
 			u.unknown = u.unknown || j.rule.list != allowlist
 		case j.rule.list == denylist:
 			denied = true
@@ -56,7 +57,7 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 			hard = true
 		}
 		u.warned = u.warned || j.rule.list != allowlist
-		if j.rule.list != allowlist || j.result == yes {
+		if j.rule.list != allowlist || j.result == condition.Yes {
 			u.risk = call.Higher(u.risk, j.rule.stakes())
 		}
 	}
@@ -100,7 +101,7 @@ func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 // beatenBy reports whether an allow rule holds for the call that the ask rule names as an exception.
 func (r *rule) beatenBy(judged []judgement) bool {
 	return len(r.unless) > 0 &&
-		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == yes && r.excepts(j.rule) })
+		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == condition.Yes && r.excepts(j.rule) })
 }
 
 // excepts reports whether the ask rule names an allow rule as an exception.
@@ -109,58 +110,58 @@ func (r *rule) excepts(allow *rule) bool {
 }
 
 // judge tells whether the rule, which is about the tool, holds for the call.
-func (r *rule) judge(v *view) result {
+func (r *rule) judge(v *view) condition.Result {
 	if !r.conditional() {
-		return yes
+		return condition.Yes
 	}
-	all := outcome{result: yes}
+	all := condition.Outcome{Result: condition.Yes}
 	if !r.until.IsZero() {
 		all = r.inTime(v)
 	}
 	for i := range r.annotations {
-		if all.result == no {
-			return no
+		if all.Result == condition.No {
+			return condition.No
 		}
-		all = and(all, r.annotation(&r.annotations[i], v))
+		all = condition.And(all, r.annotation(&r.annotations[i], v))
 	}
 	wide := r.list != allowlist
 	for i := range r.when {
-		if all.result == no {
-			return no
+		if all.Result == condition.No {
+			return condition.No
 		}
-		all = and(all, r.when[i].eval(v.args, wide))
+		all = condition.And(all, r.when[i].Judge(v.args, wide))
 	}
-	if r.closed && all.result != no {
-		all = and(all, r.others(v.args))
+	if r.closed && all.Result != condition.No {
+		all = condition.And(all, r.others(v.args))
 	}
-	return all.result
+	return all.Result
 }
 
 // inTime judges "until". A call that does not know the time is too late.
-func (r *rule) inTime(v *view) outcome {
+func (r *rule) inTime(v *view) condition.Outcome {
 	switch now := v.call.Time; {
 	case now.IsZero():
-		return outcome{no, "the time of the call is not known"}
+		return condition.Outcome{Result: condition.No, Why: "the time of the call is not known"}
 	case now.Before(r.until):
-		return outcome{result: yes}
+		return condition.Outcome{Result: condition.Yes}
 	default:
-		return outcome{no, "its time is over"}
+		return condition.Outcome{Result: condition.No, Why: "its time is over"}
 	}
 }
 
 // annotation judges one hint. Upstreams write these themselves, so an allow rule only
 // believes servers that the file trusts; a rule that denies or asks believes every server.
-func (r *rule) annotation(h *hintIs, v *view) outcome {
+func (r *rule) annotation(h *hintIs, v *view) condition.Outcome {
 	if r.list == allowlist && !v.trusted {
-		return outcome{unknown, "the server's annotations are not trusted"}
+		return condition.Outcome{Result: condition.Unknown, Why: "the server's annotations are not trusted"}
 	}
 	switch got := v.call.Annotations[h.name].(type) {
 	case bool:
-		return is(got == h.want)
+		return condition.Holds(got == h.want)
 	case nil:
-		return outcome{unknown, "the tool does not say"}
+		return condition.Outcome{Result: condition.Unknown, Why: "the tool does not say"}
 	default:
-		return outcome{unknown, "is neither true nor false"}
+		return condition.Outcome{Result: condition.Unknown, Why: "is neither true nor false"}
 	}
 }
 

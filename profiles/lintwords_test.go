@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // warned gives the places and messages of the warnings of a file.
@@ -164,7 +165,7 @@ func TestLintReadsUnusualSchemas(t *testing.T) {
 		{`{"items": {"properties": {"x": {}}}, "properties": {"*": {}}}`, "/*/x", true, false}, {`{"properties": {"*": {"properties": {"x": {}}}}}`, "/*/x", false, false},
 	} {
 		s, _ := parseInputSchema(json.RawMessage(row.schema))
-		if a := s.argument((&builder{ruleReader: &ruleReader{Reader: &settings.Reader{}}}).pointer(row.pointer, 0, 0)); a.described != row.described || a.required != row.required {
+		if a := s.argument(condition.ReadPointer(&settings.Reader{}, row.pointer, 0, 0)); a.described != row.described || a.required != row.required {
 			t.Errorf("%s in %s: got %+v", row.pointer, row.schema, a)
 		}
 	}

@@ -40,7 +40,7 @@ func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 	}
 	texts := func(name string, to *[]string) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
-			b.oneOrMore(n, `"`+name+`"`, func(_ strictjson.Value, s string) { *to = append(*to, s) })
+			b.OneOrMore(n, `"`+name+`"`, func(_ strictjson.Value, s string) { *to = append(*to, s) })
 		})
 	}
 	rules := func(l list) settings.Field {
@@ -54,7 +54,7 @@ func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
 		text("id", &o.ID), text("session", &o.Session), text("principal", &o.Principal), text("role", &o.Role),
 		texts("program", &o.Programs), texts("folder", &o.Folders),
 		settings.Key("tool", func(n strictjson.Value) {
-			b.oneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
+			b.OneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
 				if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
 					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
 				}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/profiles/condition"
+
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/typos"
 )
@@ -130,10 +132,10 @@ func TestEdgesOfNamesAndTexts(t *testing.T) {
 	if p := refused(t, `{} /* x`); p.Length != 2 {
 		t.Errorf("a comment that never ends: got the length %d", p.Length)
 	}
-	if got := shortened(strings.Repeat("x", maxConditionText)); len(got) != maxConditionText {
+	if got := condition.Shortened(strings.Repeat("x", condition.MaxText)); len(got) != condition.MaxText {
 		t.Errorf("got %d characters", len(got))
 	}
-	if got := shortened(strings.Repeat("x", maxConditionText+1)); len(got) != maxConditionText+3 || !strings.HasSuffix(got, "...") {
+	if got := condition.Shortened(strings.Repeat("x", condition.MaxText+1)); len(got) != condition.MaxText+3 || !strings.HasSuffix(got, "...") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A Profile is what a person allows: the rules of one profile of the file, of those it
@@ -122,7 +123,7 @@ const maxArguments = 1 << 20
 // A view is a call made ready for rules.
 type view struct {
 	call      Call
-	args      *arguments // apart from the rest, which then needs no place in memory of its own
+	args      *condition.Arguments // apart from the rest, which then needs no place in memory of its own
 	canonical string
 	raw       string // server__tool as the upstream has it
 	trusted   bool
@@ -152,7 +153,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if kind := root.Kind(); kind != strictjson.Object {
 		return "the arguments cannot be judged: they are " + kind.String() + ", not an object"
 	}
-	v.args = &arguments{root: root}
+	v.args = &condition.Arguments{Root: root}
 	return ""
 }
 
@@ -193,7 +194,7 @@ func (p *Profile) Rules() []RuleInfo {
 			Conditional: r.conditional(), Pos: r.pos, rule: r,
 		}
 		for j := range r.when {
-			infos[i].Pointers = append(infos[i].Pointers, r.when[j].pointer)
+			infos[i].Pointers = append(infos[i].Pointers, r.when[j].Pointer)
 		}
 	}
 	return infos

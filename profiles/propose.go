@@ -15,6 +15,7 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A Proposal is a rule that somebody would like to have in a file. It becomes one when a
@@ -267,7 +268,7 @@ func (p *Proposal) comment(before string, lines []string, note string) string {
 }
 
 // oneLine keeps what others wrote inside its comment, and short.
-func oneLine(s string) string { return strings.TrimRight(shortened(inComment(s)), ".") }
+func oneLine(s string) string { return strings.TrimRight(condition.Shortened(inComment(s)), ".") }
 
 // inComment replaces what could end a comment, or hide what it says.
 func inComment(s string) string {

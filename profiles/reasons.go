@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // decision words a ruling: it picks the rules that the verdict rests on.
@@ -38,16 +39,16 @@ func (p *Profile) decision(v *view, u *ruling) Decision {
 // decided, the allow rules that came near are worth reading too.
 func decisive(u *ruling, j judgement) bool {
 	switch {
-	case j.result == unknown && j.rule.list != allowlist:
+	case j.result == condition.Unknown && j.rule.list != allowlist:
 		return u.verdict != Deny || u.cause == byDefault
 	case u.cause == byDeny:
-		return j.result == yes && j.rule.list == denylist
+		return j.result == condition.Yes && j.rule.list == denylist
 	case u.cause == byAsk:
-		return j.result == yes && j.rule.list == asklist && !j.rule.soft && !j.beaten
+		return j.result == condition.Yes && j.rule.list == asklist && !j.rule.soft && !j.beaten
 	case u.cause == bySoftAsk:
-		return j.result == yes // whatever else held would be the cause
+		return j.result == condition.Yes // whatever else held would be the cause
 	case u.cause == byAllow:
-		return j.result == yes && j.rule.list == allowlist
+		return j.result == condition.Yes && j.rule.list == allowlist
 	case u.cause == byDefault:
 		return j.rule.list == allowlist
 	default:
@@ -67,7 +68,7 @@ func (p *Profile) reason(v *view, j judgement) Reason {
 	switch said := explained(j, reason.Conditions); {
 	case reason.Text == "":
 		reason.Text = said
-	case j.result != yes:
+	case j.result != condition.Yes:
 		reason.Text += " (" + said + ")"
 	}
 	return reason
@@ -76,11 +77,11 @@ func (p *Profile) reason(v *view, j judgement) Reason {
 // explained says in a sentence what a rule without a reason of its own does.
 func explained(j judgement, outcomes []Outcome) string {
 	switch {
-	case j.result == yes && j.rule.list == denylist:
+	case j.result == condition.Yes && j.rule.list == denylist:
 		return "the profile denies it"
-	case j.result == yes && j.rule.list == asklist:
+	case j.result == condition.Yes && j.rule.list == asklist:
 		return "the profile wants a person to decide"
-	case j.result == yes:
+	case j.result == condition.Yes:
 		return "the profile allows it"
 	}
 	var why []string
@@ -90,7 +91,7 @@ func explained(j judgement, outcomes []Outcome) string {
 		}
 	}
 	word := "does not hold"
-	if j.result == unknown {
+	if j.result == condition.Unknown {
 		word = "cannot be judged"
 	}
 	return fmt.Sprintf("the rule %s: %s", word, strings.Join(why, "; "))
@@ -113,17 +114,17 @@ func (p *Profile) noRule() Reason {
 // outcomes gives how everything the rule looks at came out, beside the tool's name.
 func (r *rule) outcomes(v *view) []Outcome {
 	var all []Outcome
-	add := func(pointer, what string, o outcome) {
+	add := func(pointer, what string, o condition.Outcome) {
 		text := what
 		switch {
-		case o.why != "" && pointer != "":
-			text = pointer + " " + o.why
-		case o.why != "":
-			text = what + ": " + o.why
-		case o.result == no:
+		case o.Why != "" && pointer != "":
+			text = pointer + " " + o.Why
+		case o.Why != "":
+			text = what + ": " + o.Why
+		case o.Result == condition.No:
 			text = "not " + what
 		}
-		all = append(all, Outcome{Pointer: pointer, Result: o.result.String(), Text: text})
+		all = append(all, Outcome{Pointer: pointer, Result: o.Result.String(), Text: text})
 	}
 	if !r.until.IsZero() {
 		add("", "until "+r.until.Format("2006-01-02T15:04:05Z07:00"), r.inTime(v))
@@ -133,7 +134,7 @@ func (r *rule) outcomes(v *view) []Outcome {
 	}
 	for i := range r.when {
 		c := &r.when[i]
-		add(c.pointer, c.pointer+" "+c.text, c.eval(v.args, r.list != allowlist))
+		add(c.Pointer, c.Pointer+" "+c.Text, c.Judge(v.args, r.list != allowlist))
 	}
 	if r.closed {
 		add("", "no other arguments", r.others(v.args))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A Replayed is a past call as a profile would decide it now.
@@ -55,7 +56,7 @@ func (p *Profile) raisedTo(verdict Verdict) (all []Reason) {
 	for _, q := range over {
 		for _, name := range raisers {
 			if to, ok := q.raise[name]; ok && to == verdict {
-				all = append(all, Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: unknown.String()})
+				all = append(all, Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: condition.Unknown.String()})
 			}
 		}
 	}

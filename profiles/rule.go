@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/condition"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -32,7 +33,7 @@ type rule struct {
 	patterns []string
 	globs    []*pattern.Pattern
 
-	when        []condition
+	when        []condition.Condition
 	annotations []hintIs
 	closed      bool      // others: "none"
 	soft        bool      // unlessAllowed: any allow rule beats it

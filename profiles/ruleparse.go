@@ -8,6 +8,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/condition"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -88,7 +89,7 @@ func (b *ruleReader) rule(n strictjson.Value, r *rule) {
 				b.pattern(child, r)
 			}
 		}),
-		settings.Key("when", func(n strictjson.Value) { r.when = b.conditions(n) }),
+		settings.Key("when", func(n strictjson.Value) { r.when = condition.Read(b.Reader, n) }),
 		settings.Key("reason", func(n strictjson.Value) {
 			if text, ok := b.Text(n, `"reason"`); ok && !b.stranger(n) {
 				r.reason = text

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // stricter takes the stricter of what a profile and a layer decide. Where they agree,
@@ -167,14 +168,14 @@ func lower(d *Decision, to Verdict, list string, pos settings.Position, profile,
 func (p *Profile) grants(u *ruling, d *Decision) {
 	all := p.remembers
 	for _, j := range u.judged {
-		if j.result != yes || j.rule.list != asklist {
+		if j.result != condition.Yes || j.rule.list != asklist {
 			continue
 		}
 		if j.rule.remember != nil {
 			all = append(slices.Clip(all), j.rule.remember)
 		}
 		for i := range j.rule.when {
-			if pointer := j.rule.when[i].pointer; !slices.Contains(d.Pointers, pointer) {
+			if pointer := j.rule.when[i].Pointer; !slices.Contains(d.Pointers, pointer) {
 				d.Pointers = append(d.Pointers, pointer)
 			}
 		}

@@ -185,7 +185,7 @@ func (l *linter) dead(r *rule) {
 func (l *linter) arguments(r *rule, about []*lintTool) {
 	for i := range r.when {
 		c := &r.when[i]
-		if c.test.decidesAbsence() {
+		if c.DecidesAbsence() {
 			continue
 		}
 		var without, optional []string
@@ -196,7 +196,7 @@ func (l *linter) arguments(r *rule, about []*lintTool) {
 				continue
 			}
 			known++
-			switch a := t.schema.argument(c.steps); {
+			switch a := t.schema.argument(c.Steps); {
 			case !a.described:
 				without = append(without, t.name)
 			case !a.required:
@@ -208,24 +208,16 @@ func (l *linter) arguments(r *rule, about []*lintTool) {
 		}
 		switch {
 		case known > 0 && len(without) == known:
-			l.add(FindingArgument, false, r.pos, "correct the pointer", "%s is in the inputSchema of no tool that the rule %q is about: %s", c.pointer, r.label(), few(without))
+			l.add(FindingArgument, false, r.pos, "correct the pointer", "%s is in the inputSchema of no tool that the rule %q is about: %s", c.Pointer, r.label(), few(without))
 		case len(without) > 0 && r.list != allowlist:
 			l.add(FindingArgument, false, r.pos, `narrow the pattern, or say what holds without the argument: "ifMissing": "noMatch"`,
-				"the rule %q looks at %s, which %s not take: every call of it is put to a person", r.label(), c.pointer, plural(without, "does", "do"))
+				"the rule %q looks at %s, which %s not take: every call of it is put to a person", r.label(), c.Pointer, plural(without, "does", "do"))
 		}
 		if len(optional) > 0 && r.list == denylist {
 			l.add(FindingOptional, false, r.pos, `say what holds without the argument: "ifMissing": "match" denies such calls`,
-				"%s may be left out in calls of %s%s: the rule %q then asks instead of denying", c.pointer, few(optional), standing, r.label())
+				"%s may be left out in calls of %s%s: the rule %q then asks instead of denying", c.Pointer, few(optional), standing, r.label())
 		}
 	}
-}
-
-// decidesAbsence reports whether the condition says itself what holds without a value.
-func (x *test) decidesAbsence() bool {
-	return x.decided || slices.ContainsFunc(x.operators, func(o operator) bool {
-		_, ok := o.(existsOperator)
-		return ok
-	})
 }
 
 // shadowed reports allow rules whose tools are all decided by rules that come first: those

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // lintTools are the tools that the rules of these tests are about.
@@ -127,15 +128,15 @@ func TestArgumentsOfSchemas(t *testing.T) {
 		{"/turn", true, false}, {"/turn/x", false, false}, {"/lost/x", false, false}, {"/none/x", false, false}, {"/nothing", false, false},
 	} {
 		b := builder{ruleReader: &ruleReader{Reader: &settings.Reader{}}}
-		a := s.argument(b.pointer(row.pointer, 0, 0))
+		a := s.argument(condition.ReadPointer(b.Reader, row.pointer, 0, 0))
 		if a.described != row.described || a.required != row.required {
 			t.Errorf("%s: got %+v, want %t, %t", row.pointer, a, row.described, row.required)
 		}
 	}
-	if a := s.argument((&builder{ruleReader: &ruleReader{Reader: &settings.Reader{}}}).pointer("/either/d", 0, 0)); a.standing != "7" || a.required {
+	if a := s.argument(condition.ReadPointer(&settings.Reader{}, "/either/d", 0, 0)); a.standing != "7" || a.required {
 		t.Errorf("a default in one of several schemas: got %+v", a)
 	}
-	if a := s.argument((&builder{ruleReader: &ruleReader{Reader: &settings.Reader{}}}).pointer("/at/city", 0, 0)); a.standing != `"Rome"` {
+	if a := s.argument(condition.ReadPointer(&settings.Reader{}, "/at/city", 0, 0)); a.standing != `"Rome"` {
 		t.Errorf("got the default %s", a.standing)
 	}
 	for _, raw := range []string{"", "true", "[]", "{"} {

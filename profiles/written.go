@@ -6,6 +6,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles/condition"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -182,7 +183,7 @@ func (b *ruleReader) redaction(n strictjson.Value) (x Redact) {
 		settings.Key("pointers", func(n strictjson.Value) {
 			for child := range b.Elements(n, `"pointers"`, true) {
 				if pointer, ok := b.Text(child, "a JSON Pointer"); ok {
-					b.pointer(pointer, child.Offset(), child.End())
+					condition.ReadPointer(b.Reader, pointer, child.Offset(), child.End())
 					x.Pointers = append(x.Pointers, pointer)
 				}
 			}

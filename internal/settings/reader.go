@@ -270,3 +270,18 @@ func (r *Reader) Words(n strictjson.Value, what string, known ...string) []strin
 	}
 	return words
 }
+
+// OneOrMore reads a string, or an array of strings.
+func (r *Reader) OneOrMore(n strictjson.Value, what string, read func(n strictjson.Value, s string)) {
+	if n.Kind() != strictjson.Array {
+		if s, ok := r.Text(n, what); ok {
+			read(n, s)
+		}
+		return
+	}
+	for child := range r.Elements(n, what, false) {
+		if s, ok := r.Text(child, "an entry of "+what); ok {
+			read(child, s)
+		}
+	}
+}

@@ -1,6 +1,7 @@
-package profiles
+package condition
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/codemode-project/codemode/internal/settings"
@@ -8,58 +9,60 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A result is how a rule or a condition comes out. Unknown is a result of its own: what
+// A Result is how a rule or a condition comes out. Unknown is a result of its own: what
 // cannot be judged must not allow anything, and must not slip past a rule that denies.
 // The order is that of Kleene's logic, where "and" is the least and "or" the greatest.
-type result int8
+type Result int8
 
 const (
-	no result = iota
-	unknown
-	yes
+	No Result = iota
+	Unknown
+	Yes
 )
 
-func (r result) String() string { return [...]string{"false", "unknown", "true"}[r] }
+// String is the result in reasons.
+func (r Result) String() string { return [...]string{"false", "unknown", "true"}[r] }
 
-// An outcome is a result and, if it is not plainly yes or no, why.
-type outcome struct {
-	result result
-	why    string
+// An Outcome is a result and, if it is not plainly yes or no, why.
+type Outcome struct {
+	Result Result
+	Why    string
 }
 
-func and(a, b outcome) outcome {
-	if b.result < a.result {
+// And is the least of two outcomes, with its reason.
+func And(a, b Outcome) Outcome {
+	if b.Result < a.Result {
 		return b
 	}
 	return a
 }
 
-func or(a, b outcome) outcome {
-	if b.result > a.result {
+func or(a, b Outcome) Outcome {
+	if b.Result > a.Result {
 		return b
 	}
 	return a
 }
 
-// A condition is one member of "when": a test of what a JSON Pointer leads to.
-type condition struct {
-	pointer string
-	steps   []step
+// A Condition is one member of "when": a test of what a JSON Pointer leads to.
+type Condition struct {
+	Pointer string
+	Steps   []Step
 	test    *test
-	text    string // the condition as written
+	Text    string // the condition as written
 }
 
-// A step is one token of a JSON Pointer.
-type step struct {
-	key    string
-	folded string
-	any    bool // "*": every element of an array
-	index  int  // the token as an array index, -1 if it is none
+// A Step is one token of a JSON Pointer.
+type Step struct {
+	Key    string
+	Folded string
+	Any    bool // "*": every element of an array
+	Index  int  // the token as an array index, -1 if it is none
 }
 
-// arguments are those of a call, taken apart.
-type arguments struct {
-	root   strictjson.Value
+// Arguments are those of a call, taken apart.
+type Arguments struct {
+	Root   strictjson.Value
 	folded map[strictjson.Value]string // of long texts, see [value.folded]
 }
 
@@ -68,19 +71,19 @@ type arguments struct {
 // Wide is set where a rule should rather match too much than too little: in deny and ask
 // rules, and inside "not" in allow rules.
 type value struct {
-	args *arguments
+	args *Arguments
 	node strictjson.Value
 	wide bool
 }
 
-// eval judges the condition for the arguments of a call. Where a pointer stands for many
+// Judge judges the condition for the arguments of a call. Where a pointer stands for many
 // elements, a deny or ask rule (wide) holds if any of them satisfies the test, an allow
 // rule only if there are some and all do.
-func (c *condition) eval(args *arguments, wide bool) outcome {
-	return c.walk(value{args, args.root, wide}, c.steps)
+func (c *Condition) Judge(args *Arguments, wide bool) Outcome {
+	return c.walk(value{args, args.Root, wide}, c.Steps)
 }
 
-func (c *condition) walk(v value, steps []step) outcome {
+func (c *Condition) walk(v value, steps []Step) Outcome {
 	if len(steps) == 0 {
 		return c.test.eval(v)
 	}
@@ -89,33 +92,33 @@ func (c *condition) walk(v value, steps []step) outcome {
 	case strictjson.Null: // as if it were not there, which is how upstreams take it
 		return c.missing(v)
 	case strictjson.Array:
-		if s.any {
+		if s.Any {
 			return c.each(v, steps[1:])
 		}
 		return c.element(v, steps)
 	case strictjson.Object:
-		if s.any {
-			return outcome{unknown, "is an object where an array is expected"}
+		if s.Any {
+			return Outcome{Unknown, "is an object where an array is expected"}
 		}
 		return c.member(v, steps)
 	default:
-		return outcome{unknown, "leads through a plain value"}
+		return Outcome{Unknown, "leads through a plain value"}
 	}
 }
 
-func (c *condition) missing(v value) outcome {
+func (c *Condition) missing(v value) Outcome {
 	v.node = strictjson.Value{}
 	return c.test.eval(v)
 }
 
-func (c *condition) each(v value, rest []step) outcome {
+func (c *Condition) each(v value, rest []Step) Outcome {
 	if v.node.Len() == 0 {
-		return outcome{no, "has no elements"}
+		return Outcome{No, "has no elements"}
 	}
-	all, any := outcome{result: yes}, outcome{result: no}
+	all, any := Outcome{Result: Yes}, Outcome{Result: No}
 	for child := range settings.Children(v.node) {
 		o := c.walk(value{v.args, child, v.wide}, rest)
-		all, any = and(all, o), or(any, o)
+		all, any = And(all, o), or(any, o)
 	}
 	if v.wide {
 		return any
@@ -123,13 +126,13 @@ func (c *condition) each(v value, rest []step) outcome {
 	return all
 }
 
-func (c *condition) element(v value, steps []step) outcome {
-	if steps[0].index < 0 {
-		return outcome{unknown, "is an array where an object is expected"}
+func (c *Condition) element(v value, steps []Step) Outcome {
+	if steps[0].Index < 0 {
+		return Outcome{Unknown, "is an array where an object is expected"}
 	}
 	i := 0
 	for child := range settings.Children(v.node) {
-		if i == steps[0].index {
+		if i == steps[0].Index {
 			return c.walk(value{v.args, child, v.wide}, steps[1:])
 		}
 		i++
@@ -141,14 +144,14 @@ func (c *condition) element(v value, steps []step) outcome {
 // (Go's decoder does), so a key that only looks like the wanted one is not ignored: it
 // counts where rules match widely, and makes the condition unknown where they match
 // narrowly.
-func (c *condition) member(v value, steps []step) outcome {
+func (c *Condition) member(v value, steps []Step) Outcome {
 	s := &steps[0]
 	var exact strictjson.Value
-	alike := outcome{result: no}
+	alike := Outcome{Result: No}
 	lookalikes := false
 	for child := range settings.Children(v.node) {
 		switch {
-		case child.Key() == s.key:
+		case child.Key() == s.Key:
 			exact = child
 		case looksLike(child.Key(), s):
 			lookalikes = true
@@ -159,9 +162,9 @@ func (c *condition) member(v value, steps []step) outcome {
 	}
 	switch {
 	case lookalikes && !v.wide:
-		return outcome{unknown, "has a look-alike among the arguments"}
+		return Outcome{Unknown, "has a look-alike among the arguments"}
 	case lookalikes && exact.Kind() == strictjson.Missing:
-		return or(alike, outcome{unknown, "has only a look-alike among the arguments"})
+		return or(alike, Outcome{Unknown, "has only a look-alike among the arguments"})
 	case exact.Kind() == strictjson.Missing:
 		return c.missing(v)
 	default:
@@ -169,11 +172,11 @@ func (c *condition) member(v value, steps []step) outcome {
 	}
 }
 
-func looksLike(key string, s *step) bool {
-	if pattern.IsASCII(key) && pattern.IsASCII(s.folded) {
-		return equalFoldASCII(key, s.folded)
+func looksLike(key string, s *Step) bool {
+	if pattern.IsASCII(key) && pattern.IsASCII(s.Folded) {
+		return equalFoldASCII(key, s.Folded)
 	}
-	return pattern.Fold(key) == s.folded
+	return pattern.Fold(key) == s.Folded
 }
 
 // equalFoldASCII compares ASCII text with folded ASCII text.
@@ -204,23 +207,23 @@ func arrayIndex(token string) int {
 // A test is a condition object: all of its operators have to hold.
 type test struct {
 	operators []operator
-	ifMissing result
+	ifMissing Result
 	decided   bool // ifMissing is written: it is the answer wherever nothing is there
 }
 
-func (x *test) eval(v value) outcome {
-	all := outcome{result: yes}
+func (x *test) eval(v value) Outcome {
+	all := Outcome{Result: Yes}
 	for _, op := range x.operators {
-		var o outcome
+		var o Outcome
 		switch {
 		case v.node.Kind() != strictjson.Missing || op.judgesAbsence(x.decided):
 			o = op.eval(v)
 		case x.decided:
-			o = outcome{x.ifMissing, "is missing"}
+			o = Outcome{x.ifMissing, "is missing"}
 		default:
-			o = outcome{unknown, "is missing"}
+			o = Outcome{Unknown, "is missing"}
 		}
-		all = and(all, o)
+		all = And(all, o)
 	}
 	return all
 }
@@ -242,4 +245,13 @@ func (v value) folded() string {
 		v.args.folded[v.node] = folded
 	}
 	return folded
+}
+
+// DecidesAbsence reports whether the condition says itself what holds without a value.
+func (c *Condition) DecidesAbsence() bool {
+	x := c.test
+	return x.decided || slices.ContainsFunc(x.operators, func(o operator) bool {
+		_, ok := o.(existsOperator)
+		return ok
+	})
 }

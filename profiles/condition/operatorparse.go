@@ -1,4 +1,4 @@
-package profiles
+package condition
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 )
 
 // operators gives the fields of a condition object that add an operator to the test.
-func (b *ruleReader) operators(x *test) []settings.Field {
+func (b conditionReader) operators(x *test) []settings.Field {
 	add := func(name string, parse func(n strictjson.Value, what string) operator) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
 			if op := parse(n, fmt.Sprintf("%q", name)); op != nil {
@@ -34,7 +34,7 @@ func (b *ruleReader) operators(x *test) []settings.Field {
 	}
 }
 
-func (b *ruleReader) constant(n strictjson.Value) constant {
+func (b conditionReader) constant(n strictjson.Value) constant {
 	b.UniqueBelow(n)
 	if n.Kind() == strictjson.Number {
 		if _, ok := parseDecimal(n.Text()); !ok {
@@ -44,11 +44,11 @@ func (b *ruleReader) constant(n strictjson.Value) constant {
 	return constant{node: n, folded: pattern.Fold(n.Text())}
 }
 
-func (b *ruleReader) equal(n strictjson.Value, what string) operator {
+func (b conditionReader) equal(n strictjson.Value, what string) operator {
 	return equalOperator{constants: []constant{b.constant(n)}}
 }
 
-func (b *ruleReader) in(n strictjson.Value, what string) operator {
+func (b conditionReader) in(n strictjson.Value, what string) operator {
 	var o equalOperator
 	for child := range b.Elements(n, what, false) {
 		o.constants = append(o.constants, b.constant(child))
@@ -59,7 +59,7 @@ func (b *ruleReader) in(n strictjson.Value, what string) operator {
 	return o
 }
 
-func (b *ruleReader) affix(holds func(s, part string) bool) func(strictjson.Value, string) operator {
+func (b conditionReader) affix(holds func(s, part string) bool) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
 		s, ok := b.Text(n, what)
 		if !ok {
@@ -69,7 +69,7 @@ func (b *ruleReader) affix(holds func(s, part string) bool) func(strictjson.Valu
 	}
 }
 
-func (b *ruleReader) textGlob(n strictjson.Value, what string) operator {
+func (b conditionReader) textGlob(n strictjson.Value, what string) operator {
 	if _, ok := b.Text(n, what); !ok {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (b *ruleReader) textGlob(n strictjson.Value, what string) operator {
 // maxRegex keeps what is compiled for one rule within bounds.
 const maxRegex = 1000
 
-func (b *ruleReader) regex(n strictjson.Value, what string) operator {
+func (b conditionReader) regex(n strictjson.Value, what string) operator {
 	s, ok := b.Text(n, what)
 	if !ok {
 		return nil
@@ -107,24 +107,9 @@ func (b *ruleReader) regex(n strictjson.Value, what string) operator {
 	}
 }
 
-// oneOrMore reads a string, or an array of strings.
-func (b *ruleReader) oneOrMore(n strictjson.Value, what string, read func(n strictjson.Value, s string)) {
-	if n.Kind() != strictjson.Array {
-		if s, ok := b.Text(n, what); ok {
-			read(n, s)
-		}
-		return
-	}
-	for child := range b.Elements(n, what, false) {
-		if s, ok := b.Text(child, "an entry of "+what); ok {
-			read(child, s)
-		}
-	}
-}
-
-func (b *ruleReader) under(n strictjson.Value, what string) operator {
+func (b conditionReader) under(n strictjson.Value, what string) operator {
 	var o underOperator
-	b.oneOrMore(n, what, func(n strictjson.Value, s string) {
+	b.OneOrMore(n, what, func(n strictjson.Value, s string) {
 		cleaned := cleanPath(strings.ReplaceAll(s, `\`, "/"))
 		switch {
 		case strings.ContainsAny(s, "*?"):
@@ -142,9 +127,9 @@ func (b *ruleReader) under(n strictjson.Value, what string) operator {
 	return o
 }
 
-func (b *ruleReader) host(n strictjson.Value, what string) operator {
+func (b conditionReader) host(n strictjson.Value, what string) operator {
 	var o hostOperator
-	b.oneOrMore(n, what, func(n strictjson.Value, s string) {
+	b.OneOrMore(n, what, func(n strictjson.Value, s string) {
 		host := strings.TrimSuffix(strings.ToLower(s), ".")
 		if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 			o.hosts = append(o.hosts, address.WithZone("").Unmap().String())
@@ -182,7 +167,7 @@ func isHostName(s string) bool {
 	return true
 }
 
-func (b *ruleReader) comparison(holds func(int) bool) func(strictjson.Value, string) operator {
+func (b conditionReader) comparison(holds func(int) bool) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
 		if n.Kind() != strictjson.Number && n.Kind() != strictjson.String {
 			b.Wrong(n, `write it as text: "10000.00"`, "%s must be a number, this is %s", what, n.Kind())
@@ -197,13 +182,13 @@ func (b *ruleReader) comparison(holds func(int) bool) func(strictjson.Value, str
 	}
 }
 
-func (b *ruleReader) length(k strictjson.Kind) func(strictjson.Value, string) operator {
+func (b conditionReader) length(k strictjson.Kind) func(strictjson.Value, string) operator {
 	return func(n strictjson.Value, what string) operator {
 		return lengthOperator{kind: k, most: b.Whole(n, what, 0)}
 	}
 }
 
-func (b *ruleReader) typeOperator(n strictjson.Value, what string) operator {
+func (b conditionReader) typeOperator(n strictjson.Value, what string) operator {
 	if n.Kind() == strictjson.Array {
 		return typeOperator{names: b.Words(n, what, typeNames...)}
 	}
@@ -214,7 +199,7 @@ func (b *ruleReader) typeOperator(n strictjson.Value, what string) operator {
 	return typeOperator{names: []string{name}}
 }
 
-func (b *ruleReader) exists(n strictjson.Value, what string) operator {
+func (b conditionReader) exists(n strictjson.Value, what string) operator {
 	want, ok := b.Boolean(n, what)
 	if !ok {
 		return nil
@@ -222,14 +207,14 @@ func (b *ruleReader) exists(n strictjson.Value, what string) operator {
 	return existsOperator{want}
 }
 
-func (b *ruleReader) not(n strictjson.Value, what string) operator {
+func (b conditionReader) not(n strictjson.Value, what string) operator {
 	if x := b.test(n, "not"); x != nil {
 		return notOperator{x}
 	}
 	return nil
 }
 
-func (b *ruleReader) any(n strictjson.Value, what string) operator {
+func (b conditionReader) any(n strictjson.Value, what string) operator {
 	var o anyOperator
 	for child := range b.Elements(n, what, false) {
 		if x := b.test(child, "any"); x != nil {

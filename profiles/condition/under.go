@@ -1,4 +1,4 @@
-package profiles
+package condition
 
 import (
 	"path"
@@ -27,32 +27,32 @@ func newFolder(p string) folder { return folder{p, pattern.Fold(p)} }
 
 // eval compares the value as upstreams may read it, see [pathReadings]. A deny rule holds if any reading leads
 // into a folder, an allow rule only if all of them do and none is in doubt.
-func (o underOperator) eval(v value) outcome {
+func (o underOperator) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
 	if len(v.node.Text()) > maxPath {
-		return outcome{unknown, "is too long for a path"}
+		return Outcome{Unknown, "is too long for a path"}
 	}
-	all, any := outcome{result: yes}, outcome{result: no}
-	note := func(one outcome) { all, any = and(all, one), or(any, one) }
+	all, any := Outcome{Result: Yes}, Outcome{Result: No}
+	note := func(one Outcome) { all, any = And(all, one), or(any, one) }
 	readings, complete := pathReadings(v.node.Text())
 	if !complete {
-		note(outcome{unknown, "can be read as too many different paths"})
+		note(Outcome{Unknown, "can be read as too many different paths"})
 	}
 	for _, reading := range readings {
 		if why := doubt(reading); why != "" {
-			note(outcome{unknown, why})
+			note(Outcome{Unknown, why})
 		}
 		note(o.contains(reading, v.wide))
 	}
 	switch {
-	case v.wide || all.result == any.result:
+	case v.wide || all.Result == any.Result:
 		return any
-	case any.result == unknown: // no reading leads into a folder, and one cannot be judged
+	case any.Result == Unknown: // no reading leads into a folder, and one cannot be judged
 		return any
 	default: // the readings disagree
-		return outcome{unknown, "can be read as different paths"}
+		return Outcome{Unknown, "can be read as different paths"}
 	}
 }
 
@@ -244,10 +244,10 @@ func doubt(s string) string {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-func (o underOperator) contains(s string, wide bool) outcome {
+func (o underOperator) contains(s string, wide bool) Outcome {
 	absolute := isAbsolute(s)
 	if s == "" || strings.ContainsRune(s, 0) || !absolute && (s[0] == '~' || strings.Contains(s, "://")) {
-		return outcome{unknown, "is not a plain path"}
+		return Outcome{Unknown, "is not a plain path"}
 	}
 	cleaned := cleanPath(s)
 	comparable := false
@@ -257,18 +257,18 @@ func (o underOperator) contains(s string, wide bool) outcome {
 		}
 		comparable = true
 		if within(cleaned, f.path) || wide && within(cleanPath(pattern.Fold(s)), f.folded) {
-			return outcome{result: yes}
+			return Outcome{Result: Yes}
 		}
 	}
 	switch {
 	case !comparable && absolute:
-		return outcome{unknown, "is an absolute path, the folders are relative"}
+		return Outcome{Unknown, "is an absolute path, the folders are relative"}
 	case !comparable:
-		return outcome{unknown, "is a relative path, the folders are absolute"}
+		return Outcome{Unknown, "is a relative path, the folders are absolute"}
 	case !absolute && (cleaned == ".." || strings.HasPrefix(cleaned, "../")):
-		return outcome{unknown, "leads out of the folder it starts from"}
+		return Outcome{Unknown, "leads out of the folder it starts from"}
 	}
-	return outcome{result: no}
+	return Outcome{Result: No}
 }
 
 // within compares two cleaned paths.

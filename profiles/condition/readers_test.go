@@ -1,8 +1,9 @@
-package profiles
+package condition
 
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"net/url"
@@ -16,49 +17,49 @@ import (
 )
 
 // underIn judges a path as the one condition of an allow rule, or of a deny rule if wide is set.
-func underIn(t testing.TB, in, text string, wide bool) result {
+func underIn(t testing.TB, in, text string, wide bool) Result {
 	t.Helper()
 	args := frozen(t, `{"p":`+quote(text)+`}`)
 	o := underOperator{folders: []folder{newFolder(in)}}
-	return o.eval(value{args, settings.Member(args.root, "p"), wide}).result
+	return o.eval(value{args, settings.Member(args.Root, "p"), wide}).Result
 }
 
-func frozen(t testing.TB, text string) *arguments {
+func frozen(t testing.TB, text string) *Arguments {
 	t.Helper()
 	root, err := settings.ParseArguments(text)
 	if err != nil {
 		t.Skipf("no arguments: %v", err)
 	}
-	return &arguments{root: root}
+	return &Arguments{Root: root}
 }
 
 // TestPathsThatAreReadDifferently has paths that lead out of a folder, or into one, to some reader.
 func TestPathsThatAreReadDifferently(t *testing.T) {
 	for _, row := range []struct {
 		value string
-		allow result // of /safe in an allow rule
-		deny  result // of /etc in a deny rule
+		allow Result // of /safe in an allow rule
+		deny  Result // of /etc in a deny rule
 	}{
-		{"/safe/a.txt", yes, no}, {"/safe/.git/config", yes, no}, {"/safe/a b/c-d_e(1).tar.gz", yes, no}, {"/safe/100%", yes, no},
-		{"/safe/50% off.txt", yes, no}, {"/safe/C++/x.cc", yes, no}, {"/safe/C#/x.cs", yes, no}, {"/safe/Outer$Inner.class", yes, no},
-		{"/safe/a%20b", yes, no}, {"/safe/caf%C3%A9", yes, no}, {"/safe/café", yes, no}, {"/safe/日本語.txt", yes, no}, {"/safe/x;y", yes, no},
-		{"/safe/.", yes, no}, {"/safe/sub/../x", yes, no}, {"/safe/a..b", yes, no}, {"/safe/x~", yes, no}, {"/safe/@scope/pkg", yes, no},
-		{"/safe/a=b&c,d", yes, no}, {"/safe/[id]/page.tsx", yes, no}, {"/safe/😀", yes, no}, {"/safe/x.", yes, no}, {"/safe/", yes, no}, {"/safe", yes, no},
-		{"/other/x", no, no}, {"/etc/passwd", no, yes}, {"/data/../etc/x", no, yes}, {"/safely/x", no, no},
+		{"/safe/a.txt", Yes, No}, {"/safe/.git/config", Yes, No}, {"/safe/a b/c-d_e(1).tar.gz", Yes, No}, {"/safe/100%", Yes, No},
+		{"/safe/50% off.txt", Yes, No}, {"/safe/C++/x.cc", Yes, No}, {"/safe/C#/x.cs", Yes, No}, {"/safe/Outer$Inner.class", Yes, No},
+		{"/safe/a%20b", Yes, No}, {"/safe/caf%C3%A9", Yes, No}, {"/safe/café", Yes, No}, {"/safe/日本語.txt", Yes, No}, {"/safe/x;y", Yes, No},
+		{"/safe/.", Yes, No}, {"/safe/sub/../x", Yes, No}, {"/safe/a..b", Yes, No}, {"/safe/x~", Yes, No}, {"/safe/@scope/pkg", Yes, No},
+		{"/safe/a=b&c,d", Yes, No}, {"/safe/[id]/page.tsx", Yes, No}, {"/safe/😀", Yes, No}, {"/safe/x.", Yes, No}, {"/safe/", Yes, No}, {"/safe", Yes, No},
+		{"/other/x", No, No}, {"/etc/passwd", No, Yes}, {"/data/../etc/x", No, Yes}, {"/safely/x", No, No},
 
-		{"/safe/%2e%2e/%zz/..", unknown, no}, {"/safe/%2e%2e/etc/%zz", unknown, yes}, {"/safe/%252e%252e/etc/x", unknown, yes},
-		{"/safe/%25252e%25252e%25252fetc", unknown, yes}, {"/safe/%2525252e%2525252e/etc", unknown, yes}, {"/safe/%u002e%u002e/etc", unknown, yes},
-		{"/safe/..%2fetc", unknown, yes}, {"/safe/..%5cetc", unknown, yes}, {"/safe/..%255cetc", unknown, yes}, {"/safe/%c0%ae%c0%ae/etc", unknown, unknown},
-		{`/safe/..\etc`, unknown, yes}, {`/safe\../etc`, unknown, yes}, {`\safe\..\etc`, unknown, yes}, {"/safe/..;/etc", unknown, yes}, {"/safe/..;x=1/etc", unknown, yes},
-		{"/safe/.. /etc", unknown, yes}, {"/safe/.. ./etc", unknown, unknown}, {"/safe/.../etc", unknown, unknown}, {"/safe/..%20/etc", unknown, yes},
-		{"/safe/．．/etc", unknown, yes}, {"/safe/..／etc", unknown, yes}, {"/safe/‥/etc", unknown, yes}, {"/safe/..∕etc", unknown, yes}, {"/safe/..＼etc", unknown, yes},
-		{"/safe/.\u200c./etc", unknown, yes}, {"/safe/%2e\u200d%2e/etc", unknown, yes}, {"/safe/..?/../../etc", no, yes}, {"/safe/..#/etc", unknown, no},
-		{"/safe/\x00/../../etc", unknown, unknown}, {"/safe/%00/x", unknown, unknown}, {"/safe/x\n/../../etc", unknown, yes}, {"/safe/a%0ab", unknown, unknown},
-		{"file:///safe/x", unknown, unknown}, {"file:/etc/x", unknown, unknown}, {"~/x", unknown, unknown}, {"%7e/x", unknown, unknown}, {"$HOME/x", unknown, unknown},
-		{"/safe/$X/etc", unknown, unknown}, {"/safe/${X}", unknown, unknown}, {"%APPDATA%/x", unknown, unknown}, {"/safe/%X%/etc", unknown, unknown}, {"/safe/$(x)", unknown, unknown},
-		{`\\?\C:\etc`, unknown, unknown}, {`\\etc\share`, unknown, yes}, {"//safe/x", unknown, unknown}, {"/safe/{..,x}/etc", unknown, unknown},
-		{" /safe/x", unknown, unknown}, {"/safe/x ", yes, no}, {" /etc/x", unknown, yes}, {"", unknown, unknown}, {"safe/x", unknown, unknown},
-		{"c:safe", unknown, unknown}, {strings.Repeat("/safe/../safe", 4000), unknown, unknown}, {"/safe/%" + strings.Repeat("25", 60) + "2e", unknown, unknown}, {"/safe/" + strings.Repeat("%25", 60), yes, no},
+		{"/safe/%2e%2e/%zz/..", Unknown, No}, {"/safe/%2e%2e/etc/%zz", Unknown, Yes}, {"/safe/%252e%252e/etc/x", Unknown, Yes},
+		{"/safe/%25252e%25252e%25252fetc", Unknown, Yes}, {"/safe/%2525252e%2525252e/etc", Unknown, Yes}, {"/safe/%u002e%u002e/etc", Unknown, Yes},
+		{"/safe/..%2fetc", Unknown, Yes}, {"/safe/..%5cetc", Unknown, Yes}, {"/safe/..%255cetc", Unknown, Yes}, {"/safe/%c0%ae%c0%ae/etc", Unknown, Unknown},
+		{`/safe/..\etc`, Unknown, Yes}, {`/safe\../etc`, Unknown, Yes}, {`\safe\..\etc`, Unknown, Yes}, {"/safe/..;/etc", Unknown, Yes}, {"/safe/..;x=1/etc", Unknown, Yes},
+		{"/safe/.. /etc", Unknown, Yes}, {"/safe/.. ./etc", Unknown, Unknown}, {"/safe/.../etc", Unknown, Unknown}, {"/safe/..%20/etc", Unknown, Yes},
+		{"/safe/．．/etc", Unknown, Yes}, {"/safe/..／etc", Unknown, Yes}, {"/safe/‥/etc", Unknown, Yes}, {"/safe/..∕etc", Unknown, Yes}, {"/safe/..＼etc", Unknown, Yes},
+		{"/safe/.\u200c./etc", Unknown, Yes}, {"/safe/%2e\u200d%2e/etc", Unknown, Yes}, {"/safe/..?/../../etc", No, Yes}, {"/safe/..#/etc", Unknown, No},
+		{"/safe/\x00/../../etc", Unknown, Unknown}, {"/safe/%00/x", Unknown, Unknown}, {"/safe/x\n/../../etc", Unknown, Yes}, {"/safe/a%0ab", Unknown, Unknown},
+		{"file:///safe/x", Unknown, Unknown}, {"file:/etc/x", Unknown, Unknown}, {"~/x", Unknown, Unknown}, {"%7e/x", Unknown, Unknown}, {"$HOME/x", Unknown, Unknown},
+		{"/safe/$X/etc", Unknown, Unknown}, {"/safe/${X}", Unknown, Unknown}, {"%APPDATA%/x", Unknown, Unknown}, {"/safe/%X%/etc", Unknown, Unknown}, {"/safe/$(x)", Unknown, Unknown},
+		{`\\?\C:\etc`, Unknown, Unknown}, {`\\etc\share`, Unknown, Yes}, {"//safe/x", Unknown, Unknown}, {"/safe/{..,x}/etc", Unknown, Unknown},
+		{" /safe/x", Unknown, Unknown}, {"/safe/x ", Yes, No}, {" /etc/x", Unknown, Yes}, {"", Unknown, Unknown}, {"safe/x", Unknown, Unknown},
+		{"c:safe", Unknown, Unknown}, {strings.Repeat("/safe/../safe", 4000), Unknown, Unknown}, {"/safe/%" + strings.Repeat("25", 60) + "2e", Unknown, Unknown}, {"/safe/" + strings.Repeat("%25", 60), Yes, No},
 	} {
 		if got := underIn(t, "/safe", row.value, false); got != row.allow {
 			t.Errorf("allow /safe: %.80q is %s, want %s", row.value, got, row.allow)
@@ -67,7 +68,7 @@ func TestPathsThatAreReadDifferently(t *testing.T) {
 			t.Errorf("deny /etc: %.80q is %s, want %s", row.value, got, row.deny)
 		}
 	}
-	for value, want := range map[string]result{`C:\Users\x`: yes, `c:\users\X`: yes, `\\?\C:\Users\x`: yes, "/C:/Users/x": yes, `C:\Windows`: no, `C:\PROGRA~1\x`: unknown, `C:Users`: unknown} {
+	for value, want := range map[string]Result{`C:\Users\x`: Yes, `c:\users\X`: Yes, `\\?\C:\Users\x`: Yes, "/C:/Users/x": Yes, `C:\Windows`: No, `C:\PROGRA~1\x`: Unknown, `C:Users`: Unknown} {
 		if got := underIn(t, "C:/Users", value, true); got != want {
 			t.Errorf("deny C:/Users: %q is %s, want %s", value, got, want)
 		}
@@ -118,7 +119,7 @@ func reads(s string) (posix, windows []string) {
 	return posix, windows
 }
 
-func checkUnder(t *testing.T, value string) result {
+func checkUnder(t *testing.T, value string) Result {
 	got := underIn(t, "/safe", value, false)
 	posix, windows := reads(value)
 	out := ""
@@ -127,11 +128,11 @@ func checkUnder(t *testing.T, value string) result {
 			out = p
 		}
 	}
-	if got == yes && out != "" {
+	if got == Yes && out != "" {
 		t.Errorf("%q is allowed, and may be %q", value, out)
 	}
 	for _, p := range posix {
-		if (p == "/safe" || strings.HasPrefix(p, "/safe/")) && underIn(t, "/safe", value, true) == no {
+		if (p == "/safe" || strings.HasPrefix(p, "/safe/")) && underIn(t, "/safe", value, true) == No {
 			t.Errorf("%q is not denied, and may be %q", value, p)
 		}
 	}
@@ -143,7 +144,7 @@ func checkUnder(t *testing.T, value string) result {
 func TestUnderHoldsForEveryReader(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	m := maker{rand.New(rand.NewPCG(3, 4))}
-	judged := map[result]int{}
+	judged := map[Result]int{}
 	for range 20_000 {
 		value := "/safe/"
 		for range 1 + m.IntN(7) {
@@ -154,7 +155,7 @@ func TestUnderHoldsForEveryReader(t *testing.T) {
 			return
 		}
 	}
-	if judged[yes] < 500 || judged[unknown] < 500 {
+	if judged[Yes] < 500 || judged[Unknown] < 500 {
 		t.Errorf("judged %v: the test tests little", judged)
 	}
 }
@@ -223,24 +224,50 @@ func TestHostsThatAreReadDifferently(t *testing.T) {
 	o := hostOperator{hosts: []string{"good.example"}}
 	for _, row := range []struct {
 		url  string
-		want result
+		want Result
 	}{
-		{"https://good.example", yes}, {"https://good.example/", yes}, {"HTTPS://Good.Example./x", yes}, {"https://good.example:8443/x?y=z#w", yes},
-		{"https://user:token-1_2.3@good.example/repo.git", yes}, {"https://good.example/@scope/pkg", yes}, {"https://good.example/?to=a@b.example", yes},
-		{"https://good.example?page=2", yes}, {"https://good.example/a%20b/%2e%2e", yes}, {"wss://good.example/x", yes}, {"ssh://git@good.example/x", yes}, {"https://good.example/ü", yes},
-		{"https://evil.example/good.example", no}, {"https://good.example@evil.example/", no}, {"https://good.example.evil.example", no}, {"https://xn--good-example-abc.evil/", no},
-		{"https://good.example@evil.example@good.example/", unknown}, {"https://a@b@good.example/", unknown}, {"https://evil.example%2f@good.example/", unknown},
-		{"https://evil.example%40good.example/", unknown}, {"https://good.example?@evil.example/", unknown}, {"https://good.example#@evil.example/", unknown},
-		{`https://evil.example\@good.example/`, unknown}, {`https://good.example\.evil.example`, unknown}, {"http:/good.example", unknown}, {"http:good.example", unknown},
-		{"http:///good.example", unknown}, {"///good.example", unknown}, {"//good.example", unknown}, {"good.example", unknown}, {"https://good.example:80:80/", unknown},
-		{"https://good.example:99999/", unknown}, {"https://good.example:+80/", unknown}, {"https://good.example:x/", unknown}, {"https://good\t.example/", unknown}, {" https://good.example/", unknown}, {"https://good.example/\n", unknown},
-		{"https://g%6fod.example/", unknown}, {"https://good。example/", unknown}, {"https://ɡood.example/", unknown}, {"https://good..example/", unknown}, {"file://good.example/x", unknown},
-		{"javascript://good.example/%0aalert(1)", unknown}, {"https://[good.example]/", unknown}, {"https://good.example:/", yes}, {"https://", unknown}, {"", unknown}, {"jar:https://good.example/", unknown},
-		{"https://evil.example;@good.example/", yes}, {"https://evil.example|@good.example/", unknown}, {"https://evil.example,good.example/", unknown},
+		{"https://good.example", Yes}, {"https://good.example/", Yes}, {"HTTPS://Good.Example./x", Yes}, {"https://good.example:8443/x?y=z#w", Yes},
+		{"https://user:token-1_2.3@good.example/repo.git", Yes}, {"https://good.example/@scope/pkg", Yes}, {"https://good.example/?to=a@b.example", Yes},
+		{"https://good.example?page=2", Yes}, {"https://good.example/a%20b/%2e%2e", Yes}, {"wss://good.example/x", Yes}, {"ssh://git@good.example/x", Yes}, {"https://good.example/ü", Yes},
+		{"https://evil.example/good.example", No}, {"https://good.example@evil.example/", No}, {"https://good.example.evil.example", No}, {"https://xn--good-example-abc.evil/", No},
+		{"https://good.example@evil.example@good.example/", Unknown}, {"https://a@b@good.example/", Unknown}, {"https://evil.example%2f@good.example/", Unknown},
+		{"https://evil.example%40good.example/", Unknown}, {"https://good.example?@evil.example/", Unknown}, {"https://good.example#@evil.example/", Unknown},
+		{`https://evil.example\@good.example/`, Unknown}, {`https://good.example\.evil.example`, Unknown}, {"http:/good.example", Unknown}, {"http:good.example", Unknown},
+		{"http:///good.example", Unknown}, {"///good.example", Unknown}, {"//good.example", Unknown}, {"good.example", Unknown}, {"https://good.example:80:80/", Unknown},
+		{"https://good.example:99999/", Unknown}, {"https://good.example:+80/", Unknown}, {"https://good.example:x/", Unknown}, {"https://good\t.example/", Unknown}, {" https://good.example/", Unknown}, {"https://good.example/\n", Unknown},
+		{"https://g%6fod.example/", Unknown}, {"https://good。example/", Unknown}, {"https://ɡood.example/", Unknown}, {"https://good..example/", Unknown}, {"file://good.example/x", Unknown},
+		{"javascript://good.example/%0aalert(1)", Unknown}, {"https://[good.example]/", Unknown}, {"https://good.example:/", Yes}, {"https://", Unknown}, {"", Unknown}, {"jar:https://good.example/", Unknown},
+		{"https://evil.example;@good.example/", Yes}, {"https://evil.example|@good.example/", Unknown}, {"https://evil.example,good.example/", Unknown},
 	} {
 		args := frozen(t, `{"u":`+quote(row.url)+`}`)
-		if got := o.eval(value{args, settings.Member(args.root, "u"), false}).result; got != row.want {
+		if got := o.eval(value{args, settings.Member(args.Root, "u"), false}).Result; got != row.want {
 			t.Errorf("%q is %s, want %s", row.url, got, row.want)
+		}
+	}
+}
+
+type maker struct{ *rand.Rand }
+
+func pick[T any](m maker, all ...T) T { return all[m.IntN(len(all))] }
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDrivesAndNumericHosts(t *testing.T) {
+	for path, want := range map[string]bool{"a:/": true, "z:/": true, "A:/x": true, "Z:/x": true, "`:/": false, "{:/": false, "@:/": false, "[:/": false, "1:/": false, "a:": false, "a/:/": false, "a:x": false} {
+		if got := hasDrive(path); got != want {
+			t.Errorf("%q has a drive: got %t", path, got)
+		}
+	}
+	for host, want := range map[string]bool{"0x7f000001": true, "a.0x1": true, "127.1": true, "x0": false, "example.com": false} {
+		if isNumericHost(host) != want {
+			t.Errorf("%s is a number: %t", host, !want)
 		}
 	}
 }

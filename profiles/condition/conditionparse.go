@@ -1,4 +1,4 @@
-package profiles
+package condition
 
 import (
 	"fmt"
@@ -10,7 +10,20 @@ import (
 )
 
 // conditions reads "when".
-func (b *ruleReader) conditions(n strictjson.Value) []condition {
+// A conditionReader reads conditions out of a configuration file.
+type conditionReader struct{ *settings.Reader }
+
+// Read reads "when".
+func Read(r *settings.Reader, n strictjson.Value) []Condition {
+	return conditionReader{r}.conditions(n)
+}
+
+// ReadPointer reads a JSON Pointer that stands in a file from start to end.
+func ReadPointer(r *settings.Reader, text string, start, end int) []Step {
+	return conditionReader{r}.pointer(text, start, end)
+}
+
+func (b conditionReader) conditions(n strictjson.Value) []Condition {
 	if n.Kind() != strictjson.Object {
 		b.Wrong(n, `write {"/argument": {"eq": "value"}}`, `"when" must be an object, this is %s`, n.Kind())
 		return nil
@@ -19,10 +32,10 @@ func (b *ruleReader) conditions(n strictjson.Value) []condition {
 		b.Wrong(n, "remove it: without \"when\" a rule holds for all arguments", `"when" must not be empty`)
 	}
 	b.Unique(n)
-	var conditions []condition
+	var conditions []Condition
 	for child := range settings.Children(n) {
-		c := condition{pointer: child.Key(), steps: b.pointer(child.Key(), child.KeyOffset(), child.KeyEnd())}
-		c.text = shortened(child.Compact())
+		c := Condition{Pointer: child.Key(), Steps: b.pointer(child.Key(), child.KeyOffset(), child.KeyEnd())}
+		c.Text = Shortened(child.Compact())
 		if c.test = b.test(child, child.Key()); c.test != nil {
 			conditions = append(conditions, c)
 		}
@@ -30,18 +43,19 @@ func (b *ruleReader) conditions(n strictjson.Value) []condition {
 	return conditions
 }
 
-// maxConditionText keeps a list of a thousand values out of reasons.
-const maxConditionText = 200
+// MaxText, in bytes, keeps a list of a thousand values out of reasons.
+const MaxText = 200
 
-func shortened(s string) string {
-	if len(s) <= maxConditionText {
+// Shortened is a text for a reason, at most MaxText bytes and three points.
+func Shortened(s string) string {
+	if len(s) <= MaxText {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxConditionText], "") + "..."
+	return strings.ToValidUTF8(s[:MaxText], "") + "..."
 }
 
 // pointer reads a JSON Pointer (RFC 6901), in which "*" stands for every element.
-func (b *ruleReader) pointer(text string, start, end int) []step {
+func (b conditionReader) pointer(text string, start, end int) []Step {
 	if !strings.HasPrefix(text, "/") {
 		hint := "the pointer of the argument x is \"/x\""
 		if text != "" {
@@ -50,21 +64,21 @@ func (b *ruleReader) pointer(text string, start, end int) []step {
 		b.Report(start, end, hint, "a JSON Pointer begins with /")
 		return nil
 	}
-	var steps []step
+	var steps []Step
 	for token := range strings.SplitSeq(text[1:], "/") {
 		if strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(token), "~") {
 			b.Report(start, end, `in a JSON Pointer ~ is written ~0, and / inside a key ~1`, "a ~ that is neither ~0 nor ~1")
 		}
 		key := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		steps = append(steps, step{key: key, folded: pattern.Fold(key), any: token == "*", index: arrayIndex(key)})
+		steps = append(steps, Step{Key: key, Folded: pattern.Fold(key), Any: token == "*", Index: arrayIndex(key)})
 	}
 	return steps
 }
 
 // test reads a condition object. The result is nil if nothing of it can be used.
-func (b *ruleReader) test(n strictjson.Value, what string) *test {
+func (b conditionReader) test(n strictjson.Value, what string) *test {
 	if n.Kind() != strictjson.Object {
-		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, shortened(n.Compact())), "a condition must be an object, this is %s", n.Kind())
+		b.Wrong(n, fmt.Sprintf(`write {"eq": %s}`, Shortened(n.Compact())), "a condition must be an object, this is %s", n.Kind())
 		return nil
 	}
 	x := &test{}
@@ -73,9 +87,9 @@ func (b *ruleReader) test(n strictjson.Value, what string) *test {
 		missing = true
 		word, ok := b.Word(n, `"ifMissing"`, "unknown", "match", "noMatch")
 		x.decided = ok
-		x.ifMissing = map[string]result{"match": yes, "noMatch": no}[word]
+		x.ifMissing = map[string]Result{"match": Yes, "noMatch": No}[word]
 		if word == "unknown" {
-			x.ifMissing = unknown
+			x.ifMissing = Unknown
 		}
 	})}
 	fields = append(fields, b.operators(x)...)

@@ -1,4 +1,4 @@
-package profiles
+package condition
 
 import (
 	"net/netip"
@@ -20,21 +20,21 @@ type hostOperator struct {
 // eval compares only hosts that every parser reads alike: Go's, those of browsers and Node, which follow the WHATWG,
 // and those of C libraries and of regular expressions. What they read differently is unknown, unless a deny rule
 // recognises it anyway.
-func (o hostOperator) eval(v value) outcome {
+func (o hostOperator) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
 	host, why := plainHost(v.node.Text())
 	if why != "" {
 		if v.wide && why == notASCII && o.contains(likelyHost(v.node.Text())) {
-			return outcome{result: yes}
+			return Outcome{Result: Yes}
 		}
-		return outcome{unknown, why}
+		return Outcome{Unknown, why}
 	}
 	if address, err := netip.ParseAddr(host); err == nil {
 		host = address.Unmap().String()
 	}
-	return is(o.contains(host))
+	return Holds(o.contains(host))
 }
 
 const (

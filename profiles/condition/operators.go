@@ -1,4 +1,4 @@
-package profiles
+package condition
 
 import (
 	"iter"
@@ -13,7 +13,7 @@ import (
 
 // An operator tests one value.
 type operator interface {
-	eval(v value) outcome
+	eval(v value) Outcome
 	// judgesAbsence reports whether the operator has something to say about a value that is
 	// not there. decided tells that the condition says itself what it means then.
 	judgesAbsence(decided bool) bool
@@ -24,24 +24,24 @@ type valueOperator struct{}
 
 func (valueOperator) judgesAbsence(bool) bool { return false }
 
-// is turns a Go bool into an outcome.
-func is(b bool) outcome {
+// Holds turns a Go bool into an outcome.
+func Holds(b bool) Outcome {
 	if b {
-		return outcome{result: yes}
+		return Outcome{Result: Yes}
 	}
-	return outcome{result: no}
+	return Outcome{Result: No}
 }
 
-func wrongKind(n strictjson.Value, want string) outcome {
-	return outcome{unknown, "is " + n.Kind().String() + ", not " + want}
+func wrongKind(n strictjson.Value, want string) Outcome {
+	return Outcome{Unknown, "is " + n.Kind().String() + ", not " + want}
 }
 
 // existsOperator is "exists".
 type existsOperator struct{ want bool }
 
 func (existsOperator) judgesAbsence(bool) bool { return true }
-func (o existsOperator) eval(v value) outcome {
-	return is((v.node.Kind() != strictjson.Missing) == o.want)
+func (o existsOperator) eval(v value) Outcome {
+	return Holds((v.node.Kind() != strictjson.Missing) == o.want)
 }
 
 // notOperator is "not". What it contains is matched the other way round: where a rule
@@ -50,10 +50,10 @@ type notOperator struct{ test *test }
 
 func (notOperator) judgesAbsence(decided bool) bool { return !decided }
 
-func (o notOperator) eval(v value) outcome {
+func (o notOperator) eval(v value) Outcome {
 	v.wide = !v.wide
 	inner := o.test.eval(v)
-	return outcome{yes - inner.result, inner.why}
+	return Outcome{Yes - inner.Result, inner.Why}
 }
 
 // anyOperator is "any".
@@ -61,8 +61,8 @@ type anyOperator struct{ tests []*test }
 
 func (anyOperator) judgesAbsence(decided bool) bool { return !decided }
 
-func (o anyOperator) eval(v value) outcome {
-	any := outcome{result: no}
+func (o anyOperator) eval(v value) Outcome {
+	any := Outcome{Result: No}
 	for _, x := range o.tests {
 		any = or(any, x.eval(v))
 	}
@@ -78,8 +78,8 @@ type typeOperator struct {
 // typeNames are what "type" may say.
 var typeNames = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
 
-func (o typeOperator) eval(v value) outcome {
-	return is(slices.ContainsFunc(o.names, func(name string) bool {
+func (o typeOperator) eval(v value) Outcome {
+	return Holds(slices.ContainsFunc(o.names, func(name string) bool {
 		switch v.node.Kind() {
 		case strictjson.String:
 			return name == "string"
@@ -109,14 +109,14 @@ type lengthOperator struct {
 	most int64
 }
 
-func (o lengthOperator) eval(v value) outcome {
+func (o lengthOperator) eval(v value) Outcome {
 	switch {
 	case v.node.Kind() != o.kind:
 		return wrongKind(v.node, o.kind.String())
 	case o.kind == strictjson.Array:
-		return is(int64(v.node.Len()) <= o.most)
+		return Holds(int64(v.node.Len()) <= o.most)
 	default:
-		return is(int64(utf8.RuneCountInString(v.node.Text())) <= o.most)
+		return Holds(int64(utf8.RuneCountInString(v.node.Text())) <= o.most)
 	}
 }
 
@@ -127,15 +127,15 @@ type comparison struct {
 	holds func(order int) bool // of the value's order to the bound
 }
 
-func (o comparison) eval(v value) outcome {
+func (o comparison) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.Number && v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a number")
 	}
 	d, ok := parseDecimal(v.node.Text())
 	if !ok {
-		return outcome{unknown, "is not a decimal number"}
+		return Outcome{Unknown, "is not a decimal number"}
 	}
-	return is(o.holds(d.compare(o.bound)))
+	return Holds(o.holds(d.compare(o.bound)))
 }
 
 // textOperator is "prefix" and "suffix".
@@ -145,11 +145,11 @@ type textOperator struct {
 	holds        func(s, part string) bool
 }
 
-func (o textOperator) eval(v value) outcome {
+func (o textOperator) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.holds(v.node.Text(), o.want) || v.wide && o.holds(v.folded(), o.folded))
+	return Holds(o.holds(v.node.Text(), o.want) || v.wide && o.holds(v.folded(), o.folded))
 }
 
 // globOperator is "glob".
@@ -158,11 +158,11 @@ type globOperator struct {
 	glob *pattern.Pattern
 }
 
-func (o globOperator) eval(v value) outcome {
+func (o globOperator) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
-	return is(o.glob.Match(v.node.Text()) || v.wide && o.glob.MatchFolded(v.folded()))
+	return Holds(o.glob.Match(v.node.Text()) || v.wide && o.glob.MatchFolded(v.folded()))
 }
 
 // regexOperator is "regex". Both expressions are anchored at both ends.
@@ -171,12 +171,12 @@ type regexOperator struct {
 	exact, anyCase *regexp.Regexp
 }
 
-func (o regexOperator) eval(v value) outcome {
+func (o regexOperator) eval(v value) Outcome {
 	if v.node.Kind() != strictjson.String {
 		return wrongKind(v.node, "a string")
 	}
 	s := v.node.Text()
-	return is(o.exact.MatchString(s) || v.wide && (o.anyCase.MatchString(s) || o.anyCase.MatchString(v.folded())))
+	return Holds(o.exact.MatchString(s) || v.wide && (o.anyCase.MatchString(s) || o.anyCase.MatchString(v.folded())))
 }
 
 // equalOperator is "eq" (one constant) and "in" (several).
@@ -193,7 +193,7 @@ type constant struct {
 
 // eval compares. A value of another kind than every constant is not simply different: the
 // upstream may convert it (["main"] to "main", "5" to 5), so the result is unknown.
-func (o equalOperator) eval(v value) outcome {
+func (o equalOperator) eval(v value) Outcome {
 	comparable := false
 	folded := ""
 	if v.wide && v.node.Kind() == strictjson.String {
@@ -202,14 +202,14 @@ func (o equalOperator) eval(v value) outcome {
 	for i := range o.constants {
 		c := &o.constants[i]
 		if c.equals(v, folded) {
-			return outcome{result: yes}
+			return Outcome{Result: Yes}
 		}
 		comparable = comparable || c.node.Kind() == strictjson.Null || sameKind(c.node.Kind(), v.node.Kind())
 	}
 	if !comparable {
 		return wrongKind(v.node, o.constants[0].node.Kind().String())
 	}
-	return outcome{result: no}
+	return Outcome{Result: No}
 }
 
 func sameKind(a, b strictjson.Kind) bool {
