@@ -180,9 +180,7 @@ func (b *builder) shadowProfiles() {
 			if w.shadow.Kind() == strictjson.Missing || p.Standing == Untrusted || c.profiles[w.shadow.Text()] == nil {
 				continue
 			}
-			beside := *c.profiles[w.shadow.Text()]
-			beside.shadow = nil // it is tried, not its own shadow
-			c.profiles[name].shadow = &beside
+			c.profiles[name].tryBeside(c.profiles[w.shadow.Text()])
 		}
 	}
 }
@@ -203,4 +201,18 @@ func (b *builder) baseProfile() *Profile {
 		}
 	}
 	return base
+}
+
+// effective puts a profile together with what holds for all.
+func (b *builder) effective(w *written) *Profile {
+	s := surroundings{
+		trusted: b.trusted, limits: b.config.Limits, bounds: b.bounds, caps: b.caps,
+		requirePreflight: b.config.RequirePreflight,
+	}
+	for _, server := range b.config.Servers {
+		if server.TrustAnnotations {
+			s.trustedNames = append(s.trustedNames, server.Name)
+		}
+	}
+	return s.effective(w)
 }

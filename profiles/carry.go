@@ -10,7 +10,7 @@ func (l *linter) carry(p *Profile) {
 	var reads, sends []string
 	for i := range l.tools {
 		t := &l.tools[i]
-		if !p.mayAllow(t) {
+		if !p.mayAllow(Call{Server: t.Server, Tool: t.Tool, Name: t.name, Annotations: t.Annotations}, t.raw()) {
 			continue
 		}
 		switch {
@@ -21,23 +21,9 @@ func (l *linter) carry(p *Profile) {
 		}
 	}
 	if len(reads) > 0 && len(sends) > 0 {
-		l.add(FindingCarry, true, p.pos, `ask about what sends, or set "raise": {"tainted": "ask"}`,
-			"under the profile %q a program may read with %s and send with %s, and nobody is asked", p.name, few(reads), few(sends))
+		l.add(FindingCarry, true, p.Pos(), `ask about what sends, or set "raise": {"tainted": "ask"}`,
+			"under the profile %q a program may read with %s and send with %s, and nobody is asked", p.Name(), few(reads), few(sends))
 	}
-}
-
-// mayAllow reports whether some call of the tool is allowed without a question.
-func (p *Profile) mayAllow(t *lintTool) bool {
-	var allows []*rule
-	for _, r := range p.rules {
-		if r.list == allowlist && r.matches(t.name, t.raw()) {
-			allows = append(allows, r)
-		}
-	}
-	if !p.Visible(Call{Server: t.Server, Tool: t.Tool, Annotations: t.Annotations}) || p.firstOver(t, allows) != nil {
-		return false
-	}
-	return p.unmatched == Allow || len(allows) > 0
 }
 
 // The words in the names of tools that send, and of tools that read.

@@ -56,6 +56,7 @@ func TestEveryCheckHasItsTest(t *testing.T) {
 func testsOf(t *testing.T, folder string) string {
 	t.Helper()
 	var paths []string
+	var texts strings.Builder
 	must(t, filepath.WalkDir(filepath.Join("..", folder), func(path string, d fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, "_test.go") {
 			paths = append(paths, path)
@@ -65,7 +66,7 @@ func testsOf(t *testing.T, folder string) string {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		must(t, err)
-		all.Write(text)
+		texts.Write(text)
 	}
-	return all.String()
+	return texts.String()
 }

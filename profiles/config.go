@@ -2,8 +2,6 @@ package profiles
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -172,7 +170,7 @@ func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 			return nil, problems
 		}
 	}
-	c := &Config{Path: file, Digest: digest(data)}
+	c := &Config{Path: file, Digest: Digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
 	b := builder{ruleReader: &ruleReader{Reader: r, untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*written{}, check: check}
 	b.inherit(base)
@@ -205,17 +203,6 @@ func encodingHint(data []byte) string {
 	return ""
 }
 
-// Digest is how the bytes of a file stand in [FileInfo] and [Trust].
-func Digest(data []byte) string { return digest(data) }
-
-func digest(parts ...[]byte) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write(p)
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-}
-
 func sortProblems(ps settings.Problems) {
 	slices.SortStableFunc(ps, func(a, b settings.Problem) int {
 		if a.Line != b.Line {
@@ -224,3 +211,6 @@ func sortProblems(ps settings.Problems) {
 		return a.Column - b.Column
 	})
 }
+
+// With gives the configuration with another file after its own ones, as [ParseAll] does.
+func (c *Config) With(s Source) (*Config, error) { return parseSource(s, c, nil) }

@@ -10,7 +10,6 @@ import (
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/profiles/condition"
 )
 
 // A proposed allow rule may be beaten: by an ask rule, which goes before it, by the floor, by "raise". What is
@@ -55,24 +54,8 @@ func (p *Proposal) beating(c *Config) ([]*rule, error) {
 		return nil, nil
 	}
 	call, _ := p.probe(c)
-	v := &view{call: call}
-	if bad := profile.prepare(v); bad != "" {
-		return nil, errors.New(bad)
-	}
-	var all []*rule
-	for _, j := range profile.judgements(v, nil) {
-		r := j.rule
-		named := p.ID != "" && slices.Contains(r.unless, p.ID)
-		if r.list == asklist && !r.soft && !named && j.result != condition.No {
-			all = append(all, r)
-		}
-	}
-	return all, nil
+	return profile.beating(call, p.ID)
 }
-
-// exact reports whether an ask rule has to name the proposed rule: if it gave way to every allow rule, others would
-// let more through.
-func (p *Profile) exact(ask *rule) bool { return len(ask.unless) > 0 || p.alsoAllowed(ask) != nil }
 
 // wantsName reports whether the proposed rule needs an id for ask rules to name it.
 func (p *Proposal) wantsName(c *Config) bool {
@@ -84,7 +67,7 @@ func (p *Proposal) wantsName(c *Config) bool {
 func (p *Proposal) freeID(c *Config) string {
 	taken := map[string]bool{}
 	for _, name := range c.All() {
-		for _, r := range c.Profile(name).rules {
+		for _, r := range c.Profile(name).everyRule() {
 			taken[r.id] = true
 		}
 	}
@@ -159,32 +142,6 @@ func unlessAllowed(rule, to string) string {
 		}
 	}
 	return `{"unlessAllowed":` + to + `,` + strings.TrimSpace(body)
-}
-
-// alsoAllowed gives an allow rule about tools of the ask rule, nil if there is none. One that could be about them counts.
-func (p *Profile) alsoAllowed(ask *rule) *rule {
-	for _, r := range p.rules {
-		if r.list != allowlist {
-			continue
-		}
-		for _, a := range r.patterns {
-			for _, b := range ask.patterns {
-				x, y := fixed(a), fixed(b)
-				if strings.HasPrefix(x, y) || strings.HasPrefix(y, x) {
-					return r
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// fixed is the part of a pattern before anything that may stand for something else.
-func fixed(pattern string) string {
-	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {
-		return pattern[:i]
-	}
-	return pattern
 }
 
 // noEffect says why a proposal would change nothing.

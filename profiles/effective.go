@@ -3,71 +3,22 @@ package profiles
 import (
 	"fmt"
 	"slices"
-
-	"github.com/codemode-project/codemode/internal/settings"
 )
 
-// maxExtends is how long a chain of extends may get before nobody can follow it.
-const maxExtends = 8
-
-// ancestors finds the profiles that w extends, directly or not, and reports parents that
-// do not exist, cycles and chains that are too long.
-func (b *builder) ancestors(w *written) {
-	const inProgress, done = 1, 2
-	if w.state != 0 {
-		return
-	}
-	w.state = inProgress
-	for _, n := range w.parents {
-		if !b.known(n, `"extends"`) {
-			continue
-		}
-		parent := b.find(n.Text())
-		if parent.state == inProgress {
-			b.Wrong(n, "remove one of the steps", "the profile %q extends itself, by way of %q", w.name, n.Text())
-			continue
-		}
-		b.ancestors(parent)
-		if w.depth = max(w.depth, parent.depth+1); parent.depth+1 == maxExtends+1 {
-			b.Wrong(n, "", "the chain of \"extends\" is longer than %d profiles", maxExtends)
-		}
-		for _, ancestor := range parent.chain {
-			if !slices.Contains(w.chain, ancestor) {
-				w.chain = append(w.chain, ancestor)
-			}
-		}
-	}
-	w.chain = append(w.chain, w)
-	w.state = done
-	b.uniqueIDs(w)
-}
-
-// uniqueIDs reports rules of one effective profile that answer to the same id.
-func (b *builder) uniqueIDs(w *written) {
-	seen := map[string]*rule{}
-	for _, ancestor := range w.chain {
-		for _, rules := range ancestor.lists {
-			for _, r := range rules {
-				other := seen[r.id]
-				if r.id != "" && other != nil && r.pos.File == b.File && len(b.Problems) != settings.MaxProblems {
-					at := settings.Problem{Position: r.pos, Length: 1, Source: b.SourceLine(r.pos.Line)}
-					at.Message = fmt.Sprintf("two rules of the profile %q have the id %q", w.name, r.id)
-					at.Hint = fmt.Sprintf("the other is on %s: rename one of them", b.WhereIs(other.pos))
-					if !slices.Contains(b.Problems, at) {
-						b.Problems = append(b.Problems, at)
-					}
-				}
-				seen[r.id] = r
-			}
-		}
-	}
+// surroundings are what holds for all profiles of a configuration.
+type surroundings struct {
+	trusted          map[string]bool // the servers whose annotations allow rules may believe
+	trustedNames     []string        // of configured ones, in the order of the file
+	limits           Limits          // for profiles that do not say
+	bounds, caps     Limits          // of files that the user's limits cannot exceed
+	requirePreflight bool
 }
 
 // effective puts a profile together with its ancestors. Lists are joined; of everything
 // that has an order of strictness the strictest is taken, so that neither a child nor a
 // parent can loosen the other.
-func (b *builder) effective(w *written) *Profile {
-	p := &Profile{name: w.name, pos: w.pos, trusted: b.trusted, unmatched: Allow, raise: map[string]Verdict{}}
+func (s *surroundings) effective(w *written) *Profile {
+	p := &Profile{name: w.name, pos: w.pos, trusted: s.trusted, unmatched: Allow, raise: map[string]Verdict{}}
 	var fallback []bool
 	for l := denylist; l <= allowlist; l++ {
 		for _, x := range w.chain {
@@ -88,13 +39,13 @@ func (b *builder) effective(w *written) *Profile {
 		p.addRaise(x.raise)
 		p.preflight = p.preflight || x.preflight
 	}
-	p.preflight = p.preflight || b.config.RequirePreflight
+	p.preflight = p.preflight || s.requirePreflight
 	p.noFallback = slices.Contains(fallback, false)
 	p.fallback = len(fallback) > 0 && !p.noFallback
-	p.limits = p.ownLimits.or(b.config.Limits).stricter(b.bounds)
-	p.caps = b.caps
+	p.limits = p.ownLimits.or(s.limits).stricter(s.bounds)
+	p.caps = s.caps
 	p.index = newIndex(p.rules)
-	p.digest = b.digest(p, w)
+	p.digest = s.digest(p, w)
 	return p
 }
 
@@ -122,16 +73,14 @@ func (p *Profile) addRaise(raise map[string]Verdict) {
 
 // digest covers everything a decision of the profile depends on, and nothing else:
 // comments, spaces and other profiles may change without it.
-func (b *builder) digest(p *Profile, w *written) string {
+func (s *surroundings) digest(p *Profile, w *written) string {
 	parts := [][]byte{[]byte(p.name)}
 	for _, x := range w.chain {
 		parts = append(parts, []byte("\nprofile "+x.name+"\n"), x.source)
 	}
-	for _, s := range b.config.Servers {
-		if s.TrustAnnotations {
-			parts = append(parts, []byte("\ntrust "+s.Name))
-		}
+	for _, name := range s.trustedNames {
+		parts = append(parts, []byte("\ntrust "+name))
 	}
 	parts = append(parts, fmt.Appendf(nil, "\nlimits %v %v", p.limits, p.caps))
-	return digest(parts...)
+	return Digest(parts...)
 }

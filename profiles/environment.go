@@ -18,9 +18,6 @@ const EnvironmentProfile = "environment"
 // environmentPath stands in [Config.Path] where there is no file but those of a project.
 const environmentPath = "the environment"
 
-// environmentLayer is the name of the layer that variables of the environment lay over every profile.
-const environmentLayer = "environment"
-
 // The variables, which have the meaning of the keys of a profile that they are named after. A list has patterns with
 // commas, spaces or line breaks between them; a comma in braces or brackets belongs to its pattern.
 const (

@@ -84,3 +84,41 @@ func (x *index) more(found []int32, name string) []int32 {
 	slices.Sort(found)
 	return slices.Compact(found)
 }
+
+func unconditional(p *Profile, l list) []*rule {
+	var rules []*rule
+	for _, r := range p.rules {
+		if r.list == l && !r.conditional() {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// covering gives a rule that is about every tool that r is about, nil if none surely is.
+// Patterns that only do so together are not found.
+func (x *index) covering(r *rule) *rule {
+	if x == nil {
+		return nil
+	}
+	var by *rule
+	for _, g := range r.globs {
+		sample := g.Sample()
+		by = nil
+		for _, i := range x.candidates(nil, sample) {
+			if x.rules[i].covers(g, sample) {
+				by = x.rules[i]
+				break
+			}
+		}
+		if by == nil {
+			return nil
+		}
+	}
+	return by
+}
+
+// covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given.
+func (r *rule) covers(other *pattern.Pattern, sample string) bool {
+	return slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
+}

@@ -19,8 +19,12 @@ type layer struct {
 	mute string
 }
 
-// floorLayer is the name of the layer that binds every profile.
-const floorLayer = "floor"
+// The names of layers.
+const (
+	floorLayer       = "floor"        // binds every profile
+	managedLayer     = "managed file" // of whoever runs the machine
+	environmentLayer = "environment"  // the variables of the environment
+)
 
 // applies reports whether the layer is about the tool, under any of its names.
 func (l *layer) applies(v *view) bool {
@@ -55,7 +59,7 @@ func (p *Profile) under(layers ...*layer) *Profile {
 		parts = append(parts, []byte("\n"+l.what+" "+l.digest))
 	}
 	q.fallback = q.fallback && !q.noFallback
-	q.digest = digest(parts...)
+	q.digest = Digest(parts...)
 	if q.shadow != nil {
 		q.shadow = q.shadow.under(layers...)
 	}

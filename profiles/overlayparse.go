@@ -135,12 +135,7 @@ func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 	o := *written.Overlay
 	lay := func(p *Profile, mute string) {
 		if from.Standing == Untrusted { // which says whom it is about, and so where a profile's settings hold
-			q := *p
-			q.redact, q.ask.Channels = Redact{}, nil
-			if q.ask.MinHuman < usualMinHuman {
-				q.ask.MinHuman = 0
-			}
-			p = &q
+			p = p.asStranger()
 		}
 		o.layers = append(o.layers, &layer{Profile: p, what: "overlay " + o.ID, tools: o.tools, mute: mute})
 	}
@@ -155,7 +150,7 @@ func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
 		named = b.effective(from.written[o.Profile])
 	}
 	lay(named, "")
-	for _, l := range named.layers {
+	for _, l := range named.over() {
 		if l.what != floorLayer && l.what != environmentLayer { // which bind whatever the overlay is laid over
 			lay(l.Profile, l.mute)
 		}

@@ -204,3 +204,30 @@ func (p *Profile) Rules() []RuleInfo {
 func (i RuleInfo) Matches(server, tool string) bool {
 	return i.rule.matches(call.Name(server, tool), server+"__"+tool)
 }
+
+// tryBeside makes another profile the one that is tried beside p, for nothing but the record.
+func (p *Profile) tryBeside(other *Profile) {
+	beside := *other
+	beside.shadow = nil // it is tried, not its own shadow
+	p.shadow = &beside
+}
+
+// everyRule gives the rules of the profile itself.
+func (p *Profile) everyRule() []*rule { return p.rules }
+
+// over gives the layers that bind the profile, the floor first.
+func (p *Profile) over() []*layer { return p.layers }
+
+// asStranger is the profile for a file that nobody trusts: it may narrow, and has no say in what people see, where they are
+// asked and how soon.
+func (p *Profile) asStranger() *Profile {
+	q := *p
+	q.redact, q.ask.Channels = Redact{}, nil
+	if q.ask.MinHuman < usualMinHuman {
+		q.ask.MinHuman = 0
+	}
+	return &q
+}
+
+// byDefault is the verdict on calls that no rule mentions; said tells whether the profile says so in so many words.
+func (p *Profile) byDefault() (v Verdict, said bool) { return p.unmatched, p.unmatchedSaid }

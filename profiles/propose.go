@@ -184,10 +184,6 @@ func (p Proposal) write(path string, load func([]byte) (*Config, error)) error {
 	return replace.File(path, made.text, info.Mode().Perm())
 }
 
-// unmatchedWithout reports whether the profile lets through what no rule names, and only
-// because it has no allowlist.
-func (p *Profile) unmatchedWithout() bool { return p.unmatched == Allow && !p.unmatchedSaid }
-
 // rule is the rule on one line.
 func (p *Proposal) rule() (string, error) {
 	type condition struct {

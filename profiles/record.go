@@ -14,25 +14,6 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A PastCall is a call as the record has it, as far as it can be decided again.
-type PastCall struct {
-	Line   int // of the record
-	Run    string
-	Call   int
-	Time   time.Time
-	Server string
-	Tool   string // canonical
-	// Args are the arguments, nil where the record does not keep them. Those that have a
-	// Masked place are not what was sent there.
-	Args    json.RawMessage
-	Masked  []string // JSON Pointers to what is not kept in clear
-	Profile string
-	Verdict Verdict // then
-	Rule    string  // that decided; "" = none did, or the record does not say which
-	Refused bool    // a person said no
-	Asked   bool    // a person answered
-}
-
 // ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode
 // writes and exports them, alone or as a list with one on each line. Entries of one call, which are told by its run and number, make
 // one; what is no call is passed over.
@@ -65,7 +46,7 @@ func ReadRecord(r io.Reader) ([]PastCall, error) {
 			calls = append(calls, c)
 			continue
 		}
-		calls[at].join(c)
+		join(&calls[at], c)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading the record: %w", err)
@@ -74,7 +55,7 @@ func ReadRecord(r io.Reader) ([]PastCall, error) {
 }
 
 // join takes in what a later entry of the same call adds.
-func (c *PastCall) join(later PastCall) {
+func join(c *PastCall, later PastCall) {
 	if c.Args == nil {
 		c.Args, c.Masked = later.Args, later.Masked
 	}

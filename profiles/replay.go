@@ -1,13 +1,34 @@
 package profiles
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles/condition"
 )
+
+// A PastCall is a call as the record has it, as far as it can be decided again.
+type PastCall struct {
+	Line   int // of the record
+	Run    string
+	Call   int
+	Time   time.Time
+	Server string
+	Tool   string // canonical
+	// Args are the arguments, nil where the record does not keep them. Those that have a
+	// Masked place are not what was sent there.
+	Args    json.RawMessage
+	Masked  []string // JSON Pointers to what is not kept in clear
+	Profile string
+	Verdict Verdict // then
+	Rule    string  // that decided; "" = none did, or the record does not say which
+	Refused bool    // a person said no
+	Asked   bool    // a person answered
+}
 
 // A Replayed is a past call as a profile would decide it now.
 type Replayed struct {

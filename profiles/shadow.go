@@ -2,8 +2,6 @@ package profiles
 
 import (
 	"slices"
-
-	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
 // shadows reports rules that are written in w and can never take effect, because of what
@@ -65,42 +63,4 @@ func (b *builder) withoutEffect(r *rule, hint, format string, args ...any) {
 	for i := range b.Warnings[before:] {
 		b.Warnings[before+i].Shadowed = true
 	}
-}
-
-func unconditional(p *Profile, l list) []*rule {
-	var rules []*rule
-	for _, r := range p.rules {
-		if r.list == l && !r.conditional() {
-			rules = append(rules, r)
-		}
-	}
-	return rules
-}
-
-// covering gives a rule that is about every tool that r is about, nil if none surely is.
-// Patterns that only do so together are not found.
-func (x *index) covering(r *rule) *rule {
-	if x == nil {
-		return nil
-	}
-	var by *rule
-	for _, g := range r.globs {
-		sample := g.Sample()
-		by = nil
-		for _, i := range x.candidates(nil, sample) {
-			if x.rules[i].covers(g, sample) {
-				by = x.rules[i]
-				break
-			}
-		}
-		if by == nil {
-			return nil
-		}
-	}
-	return by
-}
-
-// covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given.
-func (r *rule) covers(other *pattern.Pattern, sample string) bool {
-	return slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
 }

@@ -107,7 +107,7 @@ func (p *Profile) Text() string {
 	p.rulesText(&b, "", "")
 	for _, l := range p.layers {
 		visible.Fprintf(&b, "\nbound by the %s", l.what)
-		if l.what == floorLayer || l.what == Managed.String() {
+		if l.what == floorLayer || l.what == managedLayer {
 			visible.Fprintf(&b, ", the profile %s", l.name)
 		}
 		visible.Fprintf(&b, ", %s\n", l.pos)

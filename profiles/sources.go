@@ -33,7 +33,7 @@ const (
 
 func (s Standing) String() string {
 	return [...]string{
-		"project file", "trusted project file", "user file", "managed file", "overlay file", "environment",
+		"project file", "trusted project file", "user file", managedLayer, "overlay file", "environment",
 	}[s]
 }
 
@@ -117,7 +117,7 @@ func (b *builder) inherit(base *Config) {
 	c := b.config
 	b.base, b.before = base, base.parts
 	c.Files = slices.Concat(base.Files, c.Files)
-	c.Digest = digest([]byte(base.Digest), []byte("\n"+b.standing.String()+" "+c.Digest))
+	c.Digest = Digest([]byte(base.Digest), []byte("\n"+b.standing.String()+" "+c.Digest))
 	if b.standing != User {
 		c.Path = base.Path
 	}

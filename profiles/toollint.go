@@ -228,7 +228,7 @@ func (l *linter) shadowed(r *rule, p *Profile, about []*lintTool) {
 	}
 	var by []string
 	for _, t := range about {
-		first := p.firstOver(t, []*rule{r})
+		first := p.firstOver(t.name, t.raw(), []*rule{r})
 		if first == nil {
 			return
 		}
@@ -237,24 +237,6 @@ func (l *linter) shadowed(r *rule, p *Profile, about []*lintTool) {
 		}
 	}
 	l.add(FindingShadowed, false, r.pos, "remove it, or narrow the others", "the rule %q has no effect: other rules decide all it is about: %s", r.label(), few(by))
-}
-
-// firstOver finds a rule that denies or asks about every call of a tool, whatever the given allow rules say.
-func (p *Profile) firstOver(t *lintTool, allows []*rule) *rule {
-	for _, r := range p.rules {
-		gives := r.soft || slices.ContainsFunc(allows, r.excepts)
-		if r.list != allowlist && !gives && !r.conditional() && r.matches(t.name, t.raw()) {
-			return r
-		}
-	}
-	for _, l := range p.layers {
-		for _, r := range l.rules {
-			if r.list == denylist && !r.conditional() && l.tools == nil && r.matches(t.name, t.raw()) {
-				return r
-			}
-		}
-	}
-	return nil
 }
 
 // few lists names, and only counts those beyond three.

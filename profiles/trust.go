@@ -39,7 +39,7 @@ func TrustFile(store, file, wantDigest string, now time.Time) (Trust, error) {
 	if err != nil {
 		return Trust{}, err
 	}
-	t := Trust{File: file, Digest: digest(data), Time: now.UTC().Truncate(time.Second)}
+	t := Trust{File: file, Digest: Digest(data), Time: now.UTC().Truncate(time.Second)}
 	if wantDigest != "" && wantDigest != t.Digest {
 		return Trust{}, fmt.Errorf("%s is not the file you read: its digest is %s, not %s", file, t.Digest, wantDigest)
 	}
@@ -83,7 +83,7 @@ func isTrusted(store, file string, data []byte) (bool, error) {
 		return false, err
 	}
 	known, ok := t.Files[file]
-	return ok && known.Digest == digest(data), nil
+	return ok && known.Digest == Digest(data), nil
 }
 
 // readTrust reads the store; one that is not there trusts nothing, and one that others may
