@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -64,7 +65,7 @@ func (b *builder) settle() {
 		return
 	}
 	c.RequirePreflight = c.RequirePreflight || b.base.RequirePreflight
-	c.PreflightLifetime = least(c.PreflightLifetime, b.base.PreflightLifetime)
+	c.PreflightLifetime = shortest(c.PreflightLifetime, b.base.PreflightLifetime)
 	if b.base.AdminURL != "" {
 		c.AdminURL = b.base.AdminURL
 	}
@@ -215,4 +216,12 @@ func (b *builder) effective(w *written) *Profile {
 		}
 	}
 	return s.effective(w)
+}
+
+// shortest is the shortest of two times of which 0 is none.
+func shortest(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }

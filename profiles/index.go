@@ -85,14 +85,15 @@ func (x *index) more(found []int32, name string) []int32 {
 	return slices.Compact(found)
 }
 
-func unconditional(p *Profile, l list) []*rule {
+// unconditional is the index of the rules of one list that look at nothing but names.
+func unconditional(p *Profile, l list) *index {
 	var rules []*rule
 	for _, r := range p.rules {
 		if r.list == l && !r.conditional() {
 			rules = append(rules, r)
 		}
 	}
-	return rules
+	return newIndex(rules)
 }
 
 // covering gives a rule that is about every tool that r is about, nil if none surely is.

@@ -32,7 +32,7 @@ func (b *builder) warn() {
 			b.Warn(w.pos, len(w.name)+2, "remove elicitationFallback to refuse such calls",
 				"the profile %q lets calls through unseen when nobody can be asked", w.name)
 		}
-		if c.Floor == w.name && c.Exposes(toolPrefix+w.name) && p.unmatched == Allow {
+		if c.Floor == w.name && c.Exposes(toolPrefix+w.name) && p.byDefault() == Allow {
 			b.Warn(w.pos, len(w.name)+2, `name in "expose" what should be listed`,
 				"the floor %q is listed as a tool of its own, %s", w.name, toolPrefix+w.name)
 		}

@@ -229,5 +229,5 @@ func (p *Profile) asStranger() *Profile {
 	return &q
 }
 
-// byDefault is the verdict on calls that no rule mentions; said tells whether the profile says so in so many words.
-func (p *Profile) byDefault() (v Verdict, said bool) { return p.unmatched, p.unmatchedSaid }
+// byDefault is the verdict on calls that no rule mentions.
+func (p *Profile) byDefault() Verdict { return p.unmatched }

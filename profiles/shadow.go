@@ -7,16 +7,16 @@ import (
 // shadows reports rules that are written in w and can never take effect, because of what
 // other rules of the same effective profile do first.
 func (b *builder) shadows(w *written, p *Profile) {
-	denies := newIndex(unconditional(p, denylist))
-	asks := newIndex(unconditional(p, asklist))
+	denies := unconditional(p, denylist)
+	asks := unconditional(p, asklist)
 	var floor *index
-	for _, l := range p.layers {
+	for _, l := range p.over() {
 		if l.what == floorLayer {
-			floor = newIndex(unconditional(l.Profile, denylist))
+			floor = unconditional(l.Profile, denylist)
 		}
 	}
 	seen := map[string]*rule{}
-	for _, r := range p.rules {
+	for _, r := range p.everyRule() {
 		if !r.conditional() && len(r.patterns) == 1 {
 			key := r.list.String() + " " + r.patterns[0]
 			if first := seen[key]; first != nil && r.profile == w.name && r.pos.File == b.File {
@@ -30,7 +30,7 @@ func (b *builder) shadows(w *written, p *Profile) {
 		}
 		for _, id := range r.unless {
 			is := func(allow *rule) bool { return allow.list == allowlist && allow.id == id }
-			if !slices.ContainsFunc(p.rules, is) {
+			if !slices.ContainsFunc(p.everyRule(), is) {
 				b.doubtRule(r, "give that id to an allow rule of the profile, or remove it",
 					"%q in \"unlessAllowed\" is the id of no allow rule here", id)
 			}
