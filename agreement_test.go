@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/preflight"
@@ -162,19 +163,19 @@ func TestExplainCheckAndTheGateAgree(t *testing.T) {
 		for i := range 20 {
 			named = append(named, fmt.Sprintf("%q: %s", fmt.Sprintf("p%d", i), d.profile()))
 		}
-		config := fmt.Sprintf(`{"mcpServers": {"t": {"type": "http", "url": %q, "trustAnnotations": true}, "u": {"type": "http", "url": %q}},
+		rules := fmt.Sprintf(`{"mcpServers": {"t": {"type": "http", "url": %q, "trustAnnotations": true}, "u": {"type": "http", "url": %q}},
 			"evaluation": {"floor": "p0", "profiles": {%s}, "overlays": [
 				{"id": "o1", "principal": "anna", "profile": "p1"}, {"id": "o2", "principal": "ben", "denylist": [%s], "tool": "u__*"}]}}`,
 			servers["t"].url, servers["u"].url, strings.Join(named, ",\n"), d.rule("denylist", 0))
 		if seed%3 != 1 {
-			config = strings.Replace(config, `"floor": "p0", `, "", 1)
+			rules = strings.Replace(rules, `"floor": "p0", `, "", 1)
 		}
-		cfg, err := profiles.Parse("codemode.json", []byte(config))
+		cfg, err := config.Parse("codemode.json", []byte(rules))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, config)
+			t.Fatalf("%v\n%s", err, rules)
 		}
 		state := t.TempDir()
-		e := open(t, config, func(o *codemode.Options) { o.StateDir = state })
+		e := open(t, rules, func(o *codemode.Options) { o.StateDir = state })
 		for range 60 {
 			compared += agree(t, d, e, cfg, state, tools, seen)
 			if t.Failed() {
@@ -198,7 +199,7 @@ func TestExplainCheckAndTheGateAgree(t *testing.T) {
 }
 
 // agree compares the three on one program, and returns how many calls it had.
-func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *profiles.Config, state string, tools []aTool, seen map[string]int) int {
+func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, state string, tools []aTool, seen map[string]int) int {
 	t.Helper()
 	var calls []aCall
 	code := []string{"const k = x => x;"}
@@ -216,7 +217,7 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *profiles.Config, st
 	}
 	ran, err := e.Eval(t.Context(), r)
 	now := time.Now()
-	profile := cfg.Narrowed(r.Profile, profiles.Subject{Principal: r.Principal}, now)
+	profile := cfg.Narrowed(r.Profile, config.Subject{Principal: r.Principal}, now)
 	most := profile.Limits().Calls // what is beyond it does not leave the guest, which throws the denial
 	if err != nil || len(ran.Calls) != len(calls) && (most == 0 || len(ran.Calls) != most) {
 		t.Fatalf("%v: %d of %d calls\n%s\n%s", err, len(ran.Calls), len(calls), ran.Text(err), r.Code)

@@ -18,11 +18,11 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // rules decides in every way there is.
@@ -418,7 +418,7 @@ func TestS45OverlaysNarrow(t *testing.T) {
 	}
 	if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "x", "session": "s1", "denylst": []}]}}`)); err == nil || !strings.Contains(err.Error(), "denylist") {
 		t.Errorf("a broken overlay: %v", err)
-	} else if problems, ok := errors.AsType[profiles.Problems](err); !ok || problems[0].Line != 1 {
+	} else if problems, ok := errors.AsType[config.Problems](err); !ok || problems[0].Line != 1 {
 		t.Errorf("a broken overlay: %T", err)
 	}
 	if err := e.SetOverlays([]byte(`{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`)); err == nil {
@@ -626,7 +626,7 @@ func TestOverlaysAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := func() *codemode.Evaluator {
-		return open(t, "", func(o *codemode.Options) { o.Files = profiles.Files{User: file, Overlays: overlays} })
+		return open(t, "", func(o *codemode.Options) { o.Files = config.Files{User: file, Overlays: overlays} })
 	}
 	e := start()
 	verdict := func(e *codemode.Evaluator) string {

@@ -16,7 +16,8 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/runs"
@@ -33,10 +34,10 @@ type Options struct {
 	ConfigPath string
 	// Files are configuration files beside the one of ConfigPath: those of whoever runs the
 	// machine, of a project, of an admin page. All of them are watched.
-	Files profiles.Files
+	Files config.Files
 	// Config is used when no file is named. With neither, nothing is
 	// connected and every call is denied.
-	Config *profiles.Config
+	Config *config.Config
 
 	// Root is the directory of the built-in filesystem server; "" leaves it to
 	// the configuration. A directory that contains one of [Powers], or lies in one, is refused.
@@ -108,7 +109,7 @@ type Evaluator struct {
 
 // New reads the configuration and makes an Evaluator of it. Upstreams are
 // started by the first call that needs them. The error of a configuration that
-// must not be used is [profiles.Problems].
+// must not be used is [config.Problems].
 func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -206,7 +207,7 @@ func (e *Evaluator) RecordEntry(ctx context.Context, entry audit.Entry) error {
 
 // Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
 // when it was made.
-func (e *Evaluator) Capacity() profiles.Capacity { return capacityOf(e.rules.Config()) }
+func (e *Evaluator) Capacity() config.Capacity { return capacityOf(e.rules.Config()) }
 
 // use makes the servers of a configuration those that are connected to.
 func (e *Evaluator) use(servers []upstream.Server) {

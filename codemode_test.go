@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode"
@@ -39,7 +41,7 @@ var sharedEngine = sync.OnceValues(func() (*sandbox.Engine, error) {
 
 // open makes an Evaluator over a folder with a few notes. config is the text
 // of the configuration; "" is none.
-func open(t *testing.T, config string, change ...func(*codemode.Options)) *codemode.Evaluator {
+func open(t *testing.T, rules string, change ...func(*codemode.Options)) *codemode.Evaluator {
 	t.Helper()
 	engine, err := sharedEngine()
 	if err != nil {
@@ -52,8 +54,8 @@ func open(t *testing.T, config string, change ...func(*codemode.Options)) *codem
 		}
 	}
 	o := codemode.Options{Engine: engine, Root: root}
-	if config != "" {
-		if o.Config, err = profiles.Parse("codemode.json", []byte(config)); err != nil {
+	if rules != "" {
+		if o.Config, err = config.Parse("codemode.json", []byte(rules)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,7 +186,7 @@ func TestVerdictsOfTheOriginalPlan(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	const config = `{"evaluation": {"profiles": {
+	const rules = `{"evaluation": {"profiles": {
 		"strict": {"asklist": ["filesystem__*"]},
 		"lenient": {"asklist": ["filesystem__*"], "elicitationFallback": "allow"}
 	}}}`
@@ -207,7 +209,7 @@ func TestAnswers(t *testing.T) {
 		{"no channel at all", nil, "no_approver", ""},
 		{"a channel that crashes", &person{answer: func(context.Context, *prompt.Request) (prompt.Reply, error) { panic("boom") }}, "no_approver", "no_approver"},
 	}
-	e := open(t, config)
+	e := open(t, rules)
 	for _, tt := range tests {
 		for profile, reason := range map[string]string{"strict": tt.strict, "lenient": tt.lenient} {
 			t.Run(tt.name+", "+profile, func(t *testing.T) {

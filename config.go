@@ -3,17 +3,17 @@ package codemode
 import (
 	"encoding/json"
 
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/upstream"
 )
 
 // CheckServers is for [profiles.Files]: it finds what is wrong with the servers of a file where the variables are those
 // of env, such as os.LookupEnv.
-func CheckServers(env func(string) (string, bool)) profiles.ServerCheck {
-	return func(name string, raw json.RawMessage) (wrong, doubts []profiles.ServerProblem) {
-		problems := func(all []upstream.Mistake) (list []profiles.ServerProblem) {
+func CheckServers(env func(string) (string, bool)) config.ServerCheck {
+	return func(name string, raw json.RawMessage) (wrong, doubts []config.ServerProblem) {
+		problems := func(all []upstream.Mistake) (list []config.ServerProblem) {
 			for _, m := range all {
-				list = append(list, profiles.ServerProblem(m))
+				list = append(list, config.ServerProblem(m))
 			}
 			return list
 		}
@@ -29,7 +29,7 @@ func (e *Evaluator) Stale() error {
 }
 
 // Config is the configuration that holds now; nil when there is none.
-func (e *Evaluator) Config() *profiles.Config { return e.rules.Config() }
+func (e *Evaluator) Config() *config.Config { return e.rules.Config() }
 
 // Profiles lists the profiles that are exposed as tools, sorted.
 func (e *Evaluator) Profiles() []string {

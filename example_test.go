@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 )
 
 // A Go service runs a program under a profile of its own making.
 func Example() {
 	ctx := context.Background()
-	config, err := profiles.Parse("codemode.json", []byte(`{
+	config, err := config.Parse("codemode.json", []byte(`{
 		"evaluation": {
 			"profiles": { "clock": { "allowlist": ["time__now"] } }
 		}
@@ -68,7 +68,7 @@ func ExampleNew() {
 // Check says what a program would do and runs nothing.
 func ExampleEvaluator_Check() {
 	ctx := context.Background()
-	config, err := profiles.Parse("codemode.json", []byte(`{
+	config, err := config.Parse("codemode.json", []byte(`{
 		"evaluation": { "profiles": { "careful": { "asklist": ["time__*"] } } }
 	}`))
 	if err != nil {

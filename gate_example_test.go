@@ -9,13 +9,13 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 )
 
 // A Go program puts its own tools behind the same gate that programs pass: rules, a person, the record.
 func ExampleEvaluator_Gate() {
 	ctx := context.Background()
-	config, err := profiles.Parse("rules.json", []byte(`{
+	config, err := config.Parse("rules.json", []byte(`{
 		"evaluation": { "profiles": { "careful": {
 			"allowlist": ["mail__list"],
 			"asklist":   [{ "tool": "mail__send", "risk": "medium", "reason": "leaves the house" }],

@@ -15,8 +15,8 @@ import (
 
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/catalog/pins"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/builtin"
 )
@@ -26,16 +26,16 @@ type loader struct {
 	options Options
 	log     *slog.Logger
 	rules   *inforce.Rules
-	ctx     context.Context                                                              // ends when the Evaluator closes
-	use     func([]upstream.Server)                                                      // makes them the servers that are connected to
-	note    func(ctx context.Context, state string, cfg *profiles.Config, problem error) // puts into the record which rules are in force
-	changed func()                                                                       // is called after each change
+	ctx     context.Context                                                            // ends when the Evaluator closes
+	use     func([]upstream.Server)                                                    // makes them the servers that are connected to
+	note    func(ctx context.Context, state string, cfg *config.Config, problem error) // puts into the record which rules are in force
+	changed func()                                                                     // is called after each change
 
 	mu       sync.Mutex           // one change at a time; guards the rest
-	base     *profiles.Config     // without the overlays from people's tools
+	base     *config.Config       // without the overlays from people's tools
 	overlays []byte               // those, as they were given
-	capacity profiles.Capacity    // as it was at the start
-	watcher  *profiles.Watcher    // nil without a file
+	capacity config.Capacity      // as it was at the start
+	watcher  *config.Watcher      // nil without a file
 	roots    map[string]*openRoot // directories of the built-in filesystem, by path
 	saved    map[string]*os.Root  // folders of saved programs, by path
 }
@@ -48,11 +48,11 @@ type openRoot struct {
 }
 
 // capacityOf is what a configuration says that the process has for all principals together.
-func capacityOf(cfg *profiles.Config) profiles.Capacity {
+func capacityOf(cfg *config.Config) config.Capacity {
 	if cfg != nil && cfg.Capacity != nil {
 		return *cfg.Capacity
 	}
-	return profiles.Capacity{}
+	return config.Capacity{}
 }
 
 // close ends the watching. Directories stay open for as long as servers may use them.
@@ -97,7 +97,7 @@ func (l *loader) configure() error {
 		return nil
 	}
 	var err error
-	l.watcher, err = profiles.WatchFiles(l.ctx, files, profiles.WatchOptions{Last: cfg, Log: l.log}, l.reload)
+	l.watcher, err = config.WatchFiles(l.ctx, files, config.WatchOptions{Last: cfg, Log: l.log}, l.reload)
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", cfg.Path, err)
 	}
@@ -105,7 +105,7 @@ func (l *loader) configure() error {
 }
 
 // files are the configuration files that were named.
-func (l *loader) files() profiles.Files {
+func (l *loader) files() config.Files {
 	files := l.options.Files
 	files.User = cmp.Or(l.options.ConfigPath, files.User)
 	if files.Servers == nil {
@@ -117,7 +117,7 @@ func (l *loader) files() profiles.Files {
 // reload takes a new version of the file. A version that must not be used
 // changes nothing but the status. With both a configuration and an error it is
 // the project's file alone that is not used as it is now.
-func (l *loader) reload(cfg *profiles.Config, err error) {
+func (l *loader) reload(cfg *config.Config, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if cfg != nil {
@@ -147,7 +147,7 @@ func (l *loader) reload(cfg *profiles.Config, err error) {
 
 // apply makes cfg, with the overlays from people's tools, what holds. On an
 // error nothing has changed. The caller holds mu.
-func (l *loader) apply(base *profiles.Config) error {
+func (l *loader) apply(base *config.Config) error {
 	cfg, err := l.narrowed(base)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (l *loader) apply(base *profiles.Config) error {
 	}
 	if cfg != nil {
 		for _, w := range cfg.Warnings {
-			l.log.Warn("configuration", "problem", profiles.Problems{w})
+			l.log.Warn("configuration", "problem", config.Problems{w})
 		}
 	}
 	s := &inforce.State{Config: cfg, Scripts: scripts, Stale: l.rules.Now().Stale, Servers: map[string]inforce.Server{"time": {Trusted: true}, "filesystem": {Trusted: true}}}
@@ -186,7 +186,7 @@ func (l *loader) apply(base *profiles.Config) error {
 
 // servers lists the upstreams of cfg: the configured ones, and the built-in
 // ones whose names are not taken.
-func (l *loader) servers(cfg *profiles.Config) ([]upstream.Server, error) {
+func (l *loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 	if cfg == nil {
 		return nil, nil
 	}
@@ -235,8 +235,8 @@ func (l *loader) servers(cfg *profiles.Config) ([]upstream.Server, error) {
 }
 
 // filesRoot is the directory of the built-in filesystem; "" if there is none.
-func (l *loader) filesRoot(cfg *profiles.Config) (string, error) {
-	if slices.ContainsFunc(cfg.Servers, func(s profiles.Server) bool { return s.Name == "filesystem" }) {
+func (l *loader) filesRoot(cfg *config.Config) (string, error) {
+	if slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == "filesystem" }) {
 		return "", nil // that one takes its place
 	}
 	if l.options.Root != "" {
@@ -312,7 +312,7 @@ func (l *loader) filesystem(path string) (upstream.Server, error) {
 // savedPrograms opens the folder of saved programs that cfg names; the same
 // folder stays open. Symbolic links that lead out of it do not work: that is what
 // [os.Root] is for. The caller holds mu. That programs cannot write to it is for [loader.judgeRoot] to see.
-func (l *loader) savedPrograms(cfg *profiles.Config) (*os.Root, error) {
+func (l *loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 	if cfg == nil || cfg.Scripts == nil {
 		return nil, nil
 	}

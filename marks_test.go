@@ -14,6 +14,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -55,12 +56,12 @@ func TestAServersMarkAsksAPerson(t *testing.T) {
 	}
 	for _, trust := range []bool{false, true} {
 		for _, rules := range []string{`"allowlist": ["*"]`, `"unmatched": "allow"`} {
-			config := fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q, "trustAnnotations": %t}}, "evaluation": {"profiles": {"p": {%s}}}}`, s.url, trust, rules)
+			rules := fmt.Sprintf(`{"mcpServers": {"s": {"type": "http", "url": %q, "trustAnnotations": %t}}, "evaluation": {"profiles": {"p": {%s}}}}`, s.url, trust, rules)
 			state := t.TempDir()
-			e := open(t, config, func(o *codemode.Options) { o.StateDir = state })
+			e := open(t, rules, func(o *codemode.Options) { o.StateDir = state })
 			code := strings.Join(program, ";\n")
 			var predicted, explained []string
-			cfg, err := profiles.Parse("codemode.json", []byte(config))
+			cfg, err := config.Parse("codemode.json", []byte(rules))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +87,7 @@ func TestAServersMarkAsksAPerson(t *testing.T) {
 
 // A profile may deny what a server marks, and nothing that a server says makes a call milder.
 func TestAMarkOnlyTightens(t *testing.T) {
-	cfg, err := profiles.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {
+	cfg, err := config.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {
 		"strict": {"unmatched": "allow", "raise": {"approval": "deny"}},
 		"asks": {"asklist": ["*"]}, "denies": {"denylist": ["*"]}}}}`))
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/replace"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // SetOverlays replaces the overlays that come from people's tools, such as an
 // admin page, by those of data: a configuration file of nothing but overlays,
 // {"evaluation": {"overlays": [...]}}. They hold beside those of the
 // configuration, from the next call of every run on. The error of data that
-// must not be used is [profiles.Problems], and then nothing has changed. They
+// must not be used is [config.Problems], and then nothing has changed. They
 // are written to Options.Files.Overlays, or, if that names no file, forgotten with the process.
 func (e *Evaluator) SetOverlays(data []byte) error { return e.loader.setOverlays(data) }
 
@@ -48,7 +48,7 @@ func (l *loader) replaceOverlays(data []byte) error {
 		}
 	}
 	if cfg != nil {
-		if _, err := cfg.With(profiles.Source{File: files.Overlays, Data: data, Standing: profiles.Narrowing}); err != nil {
+		if _, err := cfg.With(config.Source{File: files.Overlays, Data: data, Standing: config.Narrowing}); err != nil {
 			return err
 		}
 	}
@@ -66,16 +66,16 @@ func (l *loader) replaceOverlays(data []byte) error {
 }
 
 // narrowed is the configuration with overlays that are in no file.
-func (l *loader) narrowed(cfg *profiles.Config) (*profiles.Config, error) {
+func (l *loader) narrowed(cfg *config.Config) (*config.Config, error) {
 	if cfg == nil || len(l.overlays) == 0 {
 		return cfg, nil
 	}
-	return cfg.With(profiles.Source{File: "overlays", Data: l.overlays, Standing: profiles.Narrowing})
+	return cfg.With(config.Source{File: "overlays", Data: l.overlays, Standing: config.Narrowing})
 }
 
 // Overlays lists the overlays of the configuration and of people's tools, most
 // specific first, also those whose time is over.
-func (e *Evaluator) Overlays() []profiles.Overlay {
+func (e *Evaluator) Overlays() []config.Overlay {
 	if cfg := e.rules.Config(); cfg != nil {
 		return cfg.Overlays()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -23,7 +24,7 @@ import (
 func (e *Evaluator) Reachable(names []string) []string {
 	var within []*profiles.Profile
 	for _, name := range names {
-		if p, err := e.rules.Bind(name, profiles.Subject{}); err == nil && p.Profile() != nil {
+		if p, err := e.rules.Bind(name, config.Subject{}); err == nil && p.Profile() != nil {
 			within = append(within, p.Profile())
 		}
 	}
@@ -39,7 +40,7 @@ func (e *Evaluator) Reachable(names []string) []string {
 // Limits says in a line what a program may take under a profile of the configuration; "" is the one of the base tool.
 func (e *Evaluator) Limits(profile string) string {
 	var p *profiles.Profile
-	if bound, err := e.rules.Bind(profile, profiles.Subject{}); err == nil {
+	if bound, err := e.rules.Bind(profile, config.Subject{}); err == nil {
 		p = bound.Profile()
 	}
 	l, reply := e.rules.Limits(p)

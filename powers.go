@@ -12,7 +12,8 @@ import (
 	"slices"
 
 	"github.com/codemode-project/codemode/internal/protect"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -20,7 +21,7 @@ import (
 // Powers lists the files and folders that give power over an Evaluator with these options and that configuration: what it
 // decides by, what it keeps secret, what it executes. Those that do not exist are in the list if they would be read once
 // they did. It is the one list of them: what is not in it is no power for anybody who asks.
-func Powers(o Options, cfg *profiles.Config) ([]protect.Place, error) {
+func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	var places []protect.Place
 	add := func(path, what string) {
 		if path != "" {
@@ -49,7 +50,7 @@ func Powers(o Options, cfg *profiles.Config) ([]protect.Place, error) {
 		return places, nil
 	}
 	for _, f := range cfg.Files {
-		if f.Standing == profiles.Environment {
+		if f.Standing == config.Environment {
 			continue // it has the name of a variable
 		}
 		if filepath.IsAbs(f.File) || exists(f.File) { // else it is only a name for messages
@@ -86,7 +87,7 @@ func Powers(o Options, cfg *profiles.Config) ([]protect.Place, error) {
 }
 
 // started lists what is read and executed when servers are started.
-func started(o Options, cfg *profiles.Config) []protect.Place {
+func started(o Options, cfg *config.Config) []protect.Place {
 	env := o.Env
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -182,7 +183,7 @@ func (l *loader) optionsInForce() Options {
 }
 
 // judgeRoot refuses a root of the built-in filesystem that would give programs power, and one that cannot be judged.
-func (l *loader) judgeRoot(root string, cfg *profiles.Config) error {
+func (l *loader) judgeRoot(root string, cfg *config.Config) error {
 	marks, err := l.marks(cfg)
 	if err == nil {
 		err = marks.Judge(root)
@@ -208,7 +209,7 @@ func hintFor(p *protect.PowerError) string {
 // ProjectPlace is what [Options.Protected] calls a project's file that would be read if it were there.
 const ProjectPlace = "where a project's configuration is looked up"
 
-func (l *loader) marks(cfg *profiles.Config) (*protect.Marks, error) {
+func (l *loader) marks(cfg *config.Config) (*protect.Marks, error) {
 	places, err := Powers(l.optionsInForce(), cfg)
 	if err != nil {
 		return nil, err

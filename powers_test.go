@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // house is a folder with everything in it that gives power, and a desk that is nothing but a folder.
@@ -53,7 +53,7 @@ func (h house) link(to, name string) {
 // options name every file that the house has.
 func (h house) options(root string) codemode.Options {
 	return codemode.Options{
-		Files: profiles.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"), Trust: h.at("trust/projects.json")},
+		Files: config.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"), Trust: h.at("trust/projects.json")},
 		Root:  root, StateDir: h.at("state"), CacheDir: cacheDir(), Env: os.LookupEnv,
 		Protected: codemode.Protected{h.at("project/.codemode.json"): codemode.ProjectPlace},
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/testwait"
-	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
@@ -420,7 +420,7 @@ func TestStoreConfiguration(t *testing.T) {
 		{`{"store":{"keep":"a week"}}`, "error: is not a length of time"},
 		{`{"store":{"checkpoints":{"webhook":"here"}}}`, "error: has to be the URL of a server"},
 	} {
-		cfg, err := profiles.Parse("codemode.json", []byte(row.config))
+		cfg, err := config.Parse("codemode.json", []byte(row.config))
 		if err != nil { // the file is refused; what depends on variables shows later
 			if wrong, isError := strings.CutPrefix(row.want, "error: "); !isError || !strings.Contains(err.Error(), wrong) {
 				t.Errorf("%s: got %v, want %s", row.config, err, row.want)

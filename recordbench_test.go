@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 )
 
 // durabilities are the settings of store.durability, with what each promises about a call that was made.
@@ -62,7 +62,7 @@ func caller(b *testing.B, store, code string, calls int) func() time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg, err := profiles.Parse("codemode.json", fmt.Appendf(nil, `{"limits":{"calls":1000,"inFlight":16}%s}`, store))
+	cfg, err := config.Parse("codemode.json", fmt.Appendf(nil, `{"limits":{"calls":1000,"inFlight":16}%s}`, store))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -31,7 +31,7 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			dir := t.TempDir()
-			files := profiles.Files{User: filepath.Join(dir, "config", "user.json"), Project: filepath.Join(dir, "project", ".codemode.json"), Trust: filepath.Join(dir, "trust.json")}
+			files := config.Files{User: filepath.Join(dir, "config", "user.json"), Project: filepath.Join(dir, "project", ".codemode.json"), Trust: filepath.Join(dir, "trust.json")}
 			for path, text := range map[string]string{files.User: own, files.Project: project, filepath.Join(dir, "desk", "x"): ""} {
 				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 					t.Fatal(err)

@@ -4,22 +4,23 @@ import (
 	"encoding/json"
 
 	"github.com/codemode-project/codemode/catalog/pins"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/registry"
 )
 
 // ToolInfos describes the tools of this moment for [profiles.Config.Lint], sorted by name.
-func (e *Evaluator) ToolInfos() []profiles.ToolInfo {
-	var infos []profiles.ToolInfo
+func (e *Evaluator) ToolInfos() []config.ToolInfo {
+	var infos []config.ToolInfo
 	for _, t := range e.tools.Catalog.Tools() {
-		infos = append(infos, profiles.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: registry.Annotations(t)})
+		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: registry.Annotations(t)})
 	}
 	return infos
 }
 
 // SeenTool says what the server of a tool says of it, as processes that share the folder last accepted it. It reports false for a
 // tool that none of them has seen. The built-in servers' are not remembered.
-func SeenTool(stateDir string, cfg *profiles.Config, server, tool string) (profiles.ToolInfo, bool) {
+func SeenTool(stateDir string, cfg *config.Config, server, tool string) (config.ToolInfo, bool) {
 	for _, s := range cfg.Servers {
 		if s.Name != server {
 			continue
@@ -32,9 +33,9 @@ func SeenTool(stateDir string, cfg *profiles.Config, server, tool string) (profi
 		if !ok || json.Unmarshal(definition, &said) != nil {
 			continue
 		}
-		return profiles.ToolInfo{Server: server, Tool: tool, Input: said.Input, Annotations: said.Annotations}, true
+		return config.ToolInfo{Server: server, Tool: tool, Input: said.Input, Annotations: said.Annotations}, true
 	}
-	return profiles.ToolInfo{}, false
+	return config.ToolInfo{}, false
 }
 
 // Pins knows which tools are not defined as they were when they were accepted, and accepts them.

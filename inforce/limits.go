@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/sandbox"
@@ -55,7 +56,7 @@ func (r *Rules) PreflightLife() time.Duration {
 	if cfg := r.Config(); cfg != nil && cfg.PreflightLifetime > 0 {
 		return cfg.PreflightLifetime
 	}
-	return profiles.UsualPreflightLifetime // unless the configuration says
+	return config.UsualPreflightLifetime // unless the configuration says
 }
 
 // ProgramHash names a program by its text, byte for byte.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -19,7 +20,7 @@ import (
 type Policy struct {
 	Rules   *Rules
 	Name    string
-	subject profiles.Subject                 // whom overlays know it by
+	subject config.Subject                   // whom overlays know it by
 	Owner   string                           // whose share of the questions it uses
 	within  profiles.Limits                  // of a saved program, beside those of its profile
 	began   uint64                           // when it was bound, as pins count
@@ -29,7 +30,7 @@ type Policy struct {
 }
 
 // Bind returns the policy of a profile that exists now, for runs of subject.
-func (r *Rules) Bind(name string, subject profiles.Subject) (*Policy, error) {
+func (r *Rules) Bind(name string, subject config.Subject) (*Policy, error) {
 	p := &Policy{Rules: r, Name: name, subject: subject, began: r.Pins.Now(), Now: r.time}
 	cfg := r.Config()
 	if cfg == nil && name == "" {

@@ -19,8 +19,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // A Script is a saved program that may be run by name.
@@ -51,7 +51,7 @@ func (e *ScriptError) Error() string {
 type SavedProgram struct {
 	Script
 	code string
-	rule *profiles.Script
+	rule *config.Script
 }
 
 // maxScripts is how many saved programs are listed.
@@ -108,7 +108,7 @@ func (r *Rules) Script(name string) (*SavedProgram, error) {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
 		return refuse(`a name is a path below the root of the saved programs, with slashes and without ".."`)
 	}
-	var rules []*profiles.Script
+	var rules []*config.Script
 	for i := range cfg.Scripts.Allow {
 		if cfg.Scripts.Allow[i].Covers(name) {
 			rules = append(rules, &cfg.Scripts.Allow[i])
@@ -124,7 +124,7 @@ func (r *Rules) Script(name string) (*SavedProgram, error) {
 	}
 	sum := sha256.Sum256([]byte(code))
 	hash := hex.EncodeToString(sum[:])
-	var pinned *profiles.Script
+	var pinned *config.Script
 	for _, rule := range rules {
 		if rule.File == "" || rule.SHA256 == hash {
 			s := Script{Name: name, Description: rule.Description, Profile: rule.Profile, Input: rule.Input, SHA256: hash}

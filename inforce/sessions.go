@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/store"
 )
 
 // Fingerprint is how a caller's token stands in overlays and in the record.
-func Fingerprint(token string) string { return profiles.Fingerprint(token) }
+func Fingerprint(token string) string { return config.Fingerprint(token) }
 
 // A Session is one that a person made, so that what runs in it is known by its
 // role. Its id is handed to whoever starts the server or connects to it, and counts in every process that shares the store.
@@ -77,8 +77,8 @@ var ErrSessionOver = errors.New("this session is over, or was never made for a c
 
 // Subject is whose run a request is, as overlays see it. What the caller says
 // about its role is not part of it.
-func (r *Rules) Subject(ctx context.Context, q *Wish) (profiles.Subject, error) {
-	s := profiles.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code), Script: q.Script}
+func (r *Rules) Subject(ctx context.Context, q *Wish) (config.Subject, error) {
+	s := config.Subject{Session: q.Session, Principal: q.Principal, Token: q.Fingerprint, Program: ProgramHash(q.Code), Script: q.Script}
 	if !IsMadeSession(q.Session) {
 		return s, nil
 	}

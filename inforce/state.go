@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/catalog/pins"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 )
 
 // A State is the configuration in force at one moment. Nothing in it changes: a change makes another one, so that nobody
 // sees new rules together with the old trust in servers.
 type State struct {
-	Config  *profiles.Config  // nil: nothing is configured, and nothing is allowed
+	Config  *config.Config    // nil: nothing is configured, and nothing is allowed
 	Servers map[string]Server // by name
 	Scripts *os.Root          // the folder of saved programs; nil: there are none
 	Stale   error             // why the files are not what is in force; nil: they are
@@ -50,7 +51,7 @@ func (r *Rules) Now() *State { return r.current.Load() }
 func (r *Rules) Replace(s *State) { r.current.Store(s) }
 
 // Config is the configuration in force; nil when there is none.
-func (r *Rules) Config() *profiles.Config { return r.current.Load().Config }
+func (r *Rules) Config() *config.Config { return r.current.Load().Config }
 
 // time is the time that rules that end are decided by.
 func (r *Rules) time() time.Time { return r.clock.At(time.Now()) }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
+
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/inforce"
@@ -373,7 +375,7 @@ func UnreturnedHint(at analysis.Position) string {
 // around the file are not the caller's business.
 func StaleText(err error) string {
 	problem := "it cannot be used"
-	if problems, ok := errors.AsType[profiles.Problems](err); ok && len(problems) > 0 {
+	if problems, ok := errors.AsType[config.Problems](err); ok && len(problems) > 0 {
 		problem = problems[0].Position.Short() + ": " + problems[0].Message
 		if problems[0].Hint != "" {
 			problem += " (" + problems[0].Hint + ")"

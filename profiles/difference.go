@@ -46,12 +46,12 @@ func (p *Profile) texts() []ruleText {
 	var all []ruleText
 	add := func(p *Profile, layer string) {
 		for _, info := range p.Rules() {
-			all = append(all, ruleText{info, layer, info.rule.text})
+			all = append(all, ruleText{info, layer, info.rule.Text})
 		}
 	}
 	add(p, "")
 	for _, l := range p.layers {
-		add(l.Profile, l.what)
+		add(l.Profile, l.What)
 	}
 	return all
 }

@@ -1,13 +1,10 @@
 // Package profiles holds what people allow programs to do.
 //
-// A configuration file says it in rules over the names and arguments of tools. [Load]
-// checks the whole file and reports everything that is wrong with it at once, each with
-// file, line, column and a way out; a file with a problem is not used in part. What comes
-// out is a [Config] with a [Profile] for every profile of the file, and neither changes
-// ever after. Ask a profile with [Profile.Decide]: the answer depends on nothing but the
+// A configuration file says it in rules over the names and arguments of tools; package config makes a [Profile] of each
+// profile of the file, which never changes after. Ask it with [Profile.Decide]: the answer depends on nothing but the
 // profile and the call, and says which rules it rests on and where they stand:
 //
-//	c, err := profiles.Load("codemode.json")
+//	c, err := config.Load("codemode.json")
 //	...
 //	d := c.Profile("supervised").Decide(profiles.Call{
 //		Server: "github", Tool: "create_issue",
@@ -28,11 +25,6 @@
 //     trusts only ever make a verdict stricter.
 //   - Arguments that two JSON decoders could read differently are not judged at all.
 //
-// Several files may hold together, see [ParseAll]: that of whoever runs the machine, the
-// user's own, a project's, which only tightens until somebody trusts it. An [Overlay]
-// narrows single sessions, callers or programs, see [Config.Narrowed].
-//
-// [WatchFiles] follows files while they are edited and keeps the last good state in force. Time,
-// counters and what a run has read are part of the call. Asking people, remembering their
-// answers and recording what happened are the business of other packages.
+// Time, counters and what a run has read are part of the call. Reading files is the business of package config; asking
+// people, remembering their answers and recording what happened are that of others.
 package profiles

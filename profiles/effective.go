@@ -5,45 +5,45 @@ import (
 	"slices"
 )
 
-// surroundings are what holds for all profiles of a configuration.
-type surroundings struct {
-	trusted          map[string]bool // the servers whose annotations allow rules may believe
-	trustedNames     []string        // of configured ones, in the order of the file
-	limits           Limits          // for profiles that do not say
-	bounds, caps     Limits          // of files that the user's limits cannot exceed
-	requirePreflight bool
+// Surroundings are what holds for all profiles of a configuration.
+type Surroundings struct {
+	Trusted          map[string]bool // the servers whose annotations allow rules may believe
+	TrustedNames     []string        // of configured ones, in the order of the file
+	Limits           Limits          // for profiles that do not say
+	Bounds, Caps     Limits          // of files that the user's limits cannot exceed
+	RequirePreflight bool
 }
 
-// effective puts a profile together with its ancestors. Lists are joined; of everything
+// Effective puts a profile together with its ancestors. Lists are joined; of everything
 // that has an order of strictness the strictest is taken, so that neither a child nor a
 // parent can loosen the other.
-func (s *surroundings) effective(w *written) *Profile {
-	p := &Profile{name: w.name, pos: w.pos, trusted: s.trusted, unmatched: Allow, raise: map[string]Verdict{}}
+func (s *Surroundings) Effective(w *Written) *Profile {
+	p := &Profile{name: w.Name, pos: w.Pos, trusted: s.Trusted, unmatched: Allow, raise: map[string]Verdict{}}
 	var fallback []bool
-	for l := denylist; l <= allowlist; l++ {
-		for _, x := range w.chain {
-			p.rules = append(p.rules, x.lists[l]...)
+	for l := Denylist; l <= Allowlist; l++ {
+		for _, x := range w.Chain {
+			p.rules = append(p.rules, x.Lists[l]...)
 		}
 	}
-	for _, x := range w.chain {
+	for _, x := range w.Chain {
 		p.judgeUnmatched(x)
-		if x.fallback != nil {
-			fallback = append(fallback, *x.fallback)
+		if x.Fallback != nil {
+			fallback = append(fallback, *x.Fallback)
 		}
 		if x.remember != nil {
 			p.remembers = append(p.remembers, x.remember)
 		}
-		p.ownLimits = p.ownLimits.stricter(x.limits)
-		p.ask = p.ask.stricter(x.ask)
+		p.ownLimits = p.ownLimits.Stricter(x.Limits)
+		p.ask = p.ask.Stricter(x.Ask)
 		p.redact = p.redact.join(x.redact)
 		p.addRaise(x.raise)
 		p.preflight = p.preflight || x.preflight
 	}
-	p.preflight = p.preflight || s.requirePreflight
+	p.preflight = p.preflight || s.RequirePreflight
 	p.noFallback = slices.Contains(fallback, false)
 	p.fallback = len(fallback) > 0 && !p.noFallback
-	p.limits = p.ownLimits.or(s.limits).stricter(s.bounds)
-	p.caps = s.caps
+	p.limits = p.ownLimits.or(s.Limits).Stricter(s.Bounds)
+	p.caps = s.Caps
 	p.index = newIndex(p.rules)
 	p.digest = s.digest(p, w)
 	return p
@@ -52,12 +52,12 @@ func (s *surroundings) effective(w *written) *Profile {
 // judgeUnmatched takes in what one profile of the chain says about calls that no rule
 // mentions. A profile with an allowlist and without "unmatched" denies them, as it would
 // standing alone.
-func (p *Profile) judgeUnmatched(x *written) {
+func (p *Profile) judgeUnmatched(x *Written) {
 	switch {
-	case x.unmatched != nil:
+	case x.Unmatched != nil:
 		p.unmatchedSaid = true
-		p.unmatched = min(p.unmatched, *x.unmatched)
-	case x.has[allowlist]:
+		p.unmatched = min(p.unmatched, *x.Unmatched)
+	case x.Has[Allowlist]:
 		p.unmatched = Deny
 	}
 }
@@ -73,12 +73,12 @@ func (p *Profile) addRaise(raise map[string]Verdict) {
 
 // digest covers everything a decision of the profile depends on, and nothing else:
 // comments, spaces and other profiles may change without it.
-func (s *surroundings) digest(p *Profile, w *written) string {
+func (s *Surroundings) digest(p *Profile, w *Written) string {
 	parts := [][]byte{[]byte(p.name)}
-	for _, x := range w.chain {
-		parts = append(parts, []byte("\nprofile "+x.name+"\n"), x.source)
+	for _, x := range w.Chain {
+		parts = append(parts, []byte("\nprofile "+x.Name+"\n"), x.Source)
 	}
-	for _, name := range s.trustedNames {
+	for _, name := range s.TrustedNames {
 		parts = append(parts, []byte("\ntrust "+name))
 	}
 	parts = append(parts, fmt.Appendf(nil, "\nlimits %v %v", p.limits, p.caps))

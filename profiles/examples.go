@@ -10,7 +10,7 @@ import (
 
 // examples checks a rule against the calls its author had in mind. A rule that could not be
 // read in full is not tried: it would fail for that, and that has been reported.
-func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
+func (b *RuleReader) examples(n strictjson.Value, r *Rule, readable bool) {
 	list := func(name string, want func(condition.Result) bool) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
 			for child := range b.Elements(n, fmt.Sprintf("%q", name), false) {
@@ -23,7 +23,7 @@ func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
 	// A deny or ask rule that cannot be judged still makes people be asked, so it has not
 	// failed to match; an allow rule that cannot be judged allows nothing.
 	unmatched := func(x condition.Result) bool {
-		return x == condition.No || x == condition.Unknown && r.list == allowlist
+		return x == condition.No || x == condition.Unknown && r.List == Allowlist
 	}
 	b.Object(n, `"examples"`, []settings.Field{
 		list("match", func(x condition.Result) bool { return x == condition.Yes }),
@@ -31,7 +31,7 @@ func (b *ruleReader) examples(n strictjson.Value, r *rule, readable bool) {
 	})
 }
 
-func (b *ruleReader) example(n strictjson.Value) *condition.Arguments {
+func (b *RuleReader) example(n strictjson.Value) *condition.Arguments {
 	if n.Kind() != strictjson.Object {
 		b.Wrong(n, `write the arguments of a call: {"path": "x"}`, "an example must be an object, this is %s", n.Kind())
 		return nil
@@ -44,11 +44,11 @@ func (b *ruleReader) example(n strictjson.Value) *condition.Arguments {
 	return &condition.Arguments{Root: root}
 }
 
-func (b *ruleReader) tryExample(n strictjson.Value, args *condition.Arguments, r *rule, name string, want func(condition.Result) bool) {
+func (b *RuleReader) tryExample(n strictjson.Value, args *condition.Arguments, r *Rule, name string, want func(condition.Result) bool) {
 	all := condition.Outcome{Result: condition.Yes}
-	for i := range r.when {
-		o := r.when[i].Judge(args, r.list != allowlist)
-		o.Why = r.when[i].Pointer + " " + o.Why
+	for i := range r.When {
+		o := r.When[i].Judge(args, r.List != Allowlist)
+		o.Why = r.When[i].Pointer + " " + o.Why
 		all = condition.And(all, o)
 	}
 	if r.closed {
@@ -57,7 +57,7 @@ func (b *ruleReader) tryExample(n strictjson.Value, args *condition.Arguments, r
 	if want(all.Result) {
 		return
 	}
-	hint := fmt.Sprintf("the rule on line %d is %s for it", r.pos.Line, all.Result)
+	hint := fmt.Sprintf("the rule on line %d is %s for it", r.Pos.Line, all.Result)
 	if all.Result == condition.Unknown {
 		hint += fmt.Sprintf(" (%s): \"ifMissing\" can say what should hold", all.Why)
 	}
@@ -65,5 +65,5 @@ func (b *ruleReader) tryExample(n strictjson.Value, args *condition.Arguments, r
 	if name == "noMatch" {
 		verb = "matches"
 	}
-	b.Wrong(n, hint, "the rule %q %s the example %s", r.label(), verb, condition.Shortened(args.Root.Source()))
+	b.Wrong(n, hint, "the rule %q %s the example %s", r.Label(), verb, condition.Shortened(args.Root.Source()))
 }

@@ -61,7 +61,7 @@ func (p *Profile) changes(d *Decision, tool string, considered []Reason) []strin
 		return changes
 	}
 	for i := range considered { // an allow rule would beat the soft ask: which ones are near?
-		if r := &considered[i]; r.List == allowlist.String() && r.Layer == "" && r.Result != otherTool {
+		if r := &considered[i]; r.List == Allowlist.String() && r.Layer == "" && r.Result != otherTool {
 			changes = append(changes, p.change(r, tool))
 		}
 	}
@@ -92,7 +92,7 @@ func (p *Profile) change(r *Reason, tool string) string {
 		return "nothing here: the server says it of its own tool, and that only ever makes a call stricter"
 	case r.List == "definition":
 		return "review the tool as it is now"
-	case r.List == allowlist.String():
+	case r.List == Allowlist.String():
 		return fmt.Sprintf("make %s hold: %s", rule, unmet(r))
 	case r.Result == condition.Unknown.String():
 		return fmt.Sprintf("make %s judgeable: %s", rule, unmet(r))
@@ -103,7 +103,7 @@ func (p *Profile) change(r *Reason, tool string) string {
 	case len(r.Unless) > 0 && r.Layer == "":
 		return fmt.Sprintf("make an allow rule of the id %s hold: %s gives way to it; or remove or narrow that",
 			settings.QuotedList(r.Unless, "or"), rule)
-	case r.List == asklist.String():
+	case r.List == Asklist.String():
 		return fmt.Sprintf("remove or narrow %s; or give it \"unlessAllowed\" and allow the tool", rule)
 	default:
 		return fmt.Sprintf("remove or narrow %s", rule)
@@ -121,7 +121,7 @@ func unmet(r *Reason) string {
 	return strings.Join(all, "; ")
 }
 
-func (l *layer) consider(v *view, all []Reason) []Reason {
+func (l *Layer) consider(v *view, all []Reason) []Reason {
 	if !l.applies(v) {
 		return all
 	}
@@ -130,8 +130,8 @@ func (l *layer) consider(v *view, all []Reason) []Reason {
 	for i := from; i < len(all); i++ {
 		r := &all[i]
 		l.owns(r)
-		if l.mute != "" && r.List == allowlist.String() && r.Result != otherTool {
-			r.Result, r.Text = ignoredRule, l.mute
+		if l.Mute != "" && r.List == Allowlist.String() && r.Result != otherTool {
+			r.Result, r.Text = ignoredRule, l.Mute
 		}
 	}
 	return all
@@ -145,12 +145,12 @@ const (
 
 func (p *Profile) consider(v *view, all []Reason) []Reason {
 	for _, r := range p.rules {
-		if r.matches(v.canonical, v.raw) {
+		if r.Matches(v.canonical, v.raw) {
 			all = append(all, p.reason(v, judgement{rule: r, result: r.judge(v)}))
 			continue
 		}
 		all = append(all, Reason{
-			Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile,
+			Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
 			Result: otherTool, Text: "the rule is about other tools",
 		})
 	}
@@ -163,7 +163,7 @@ func (p *Profile) Visible(c Call) bool {
 	c.Args = nil
 	v := &view{call: c}
 	p.prepare(v)
-	return p.mayPass(v) && !slices.ContainsFunc(p.layers, func(l *layer) bool { return l.applies(v) && !l.mayPass(v) })
+	return p.mayPass(v) && !slices.ContainsFunc(p.layers, func(l *Layer) bool { return l.applies(v) && !l.mayPass(v) })
 }
 
 // mayPass reports whether some arguments could make the verdict anything but deny.
@@ -172,11 +172,11 @@ func (p *Profile) mayPass(v *view) bool {
 	for _, j := range p.judgements(v, nil) {
 		r := j.rule
 		switch {
-		case r.list == denylist && len(r.when) == 0 && j.result == condition.Yes:
+		case r.List == Denylist && len(r.When) == 0 && j.result == condition.Yes:
 			return false
-		case r.list == asklist && (len(r.when) > 0 || j.result == condition.Yes):
+		case r.List == Asklist && (len(r.When) > 0 || j.result == condition.Yes):
 			pass = true
-		case r.list == allowlist && r.mayHold(v):
+		case r.List == Allowlist && r.mayHold(v):
 			pass = true
 		}
 	}
@@ -184,7 +184,7 @@ func (p *Profile) mayPass(v *view) bool {
 }
 
 // mayHold reports whether an allow rule could hold for some arguments.
-func (r *rule) mayHold(v *view) bool {
+func (r *Rule) mayHold(v *view) bool {
 	if !r.until.IsZero() && r.inTime(v).Result != condition.Yes {
 		return false
 	}
@@ -201,16 +201,16 @@ func (r *rule) mayHold(v *view) bool {
 // so that the answer does not change when the server says what it offers.
 func (p *Profile) Reaches(server string) bool {
 	prefix := call.Name(server, "")
-	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *layer) bool { return l.tools == nil && !l.mayReach(prefix) })
+	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *Layer) bool { return l.Tools == nil && !l.mayReach(prefix) })
 }
 
 // mayReach reports whether the rules could let a tool pass whose name begins so.
 func (p *Profile) mayReach(prefix string) bool {
 	pass := p.unmatched != Deny
 	for _, r := range p.rules {
-		if r.list != denylist {
-			pass = pass || slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.MayBegin(prefix) })
-		} else if !r.conditional() && slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.CoversPrefix(prefix) }) {
+		if r.List != Denylist {
+			pass = pass || slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.MayBegin(prefix) })
+		} else if !r.Conditional() && slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.CoversPrefix(prefix) }) {
 			return false
 		}
 	}

@@ -10,35 +10,35 @@ import (
 
 // What comes before what: for tools that look at rules.
 
-// beating gives the ask rules that go before an allow rule for a call. id is the rule's, "" = none.
-func (p *Profile) beating(c Call, id string) ([]*rule, error) {
+// Beating gives the ask rules that go before an allow rule for a call. id is the rule's, "" = none.
+func (p *Profile) Beating(c Call, id string) ([]*Rule, error) {
 	v := &view{call: c}
 	if bad := p.prepare(v); bad != "" {
 		return nil, errors.New(bad)
 	}
-	var all []*rule
+	var all []*Rule
 	for _, j := range p.judgements(v, nil) {
 		r := j.rule
-		named := id != "" && slices.Contains(r.unless, id)
-		if r.list == asklist && !r.soft && !named && j.result != condition.No {
+		named := id != "" && slices.Contains(r.Unless, id)
+		if r.List == Asklist && !r.Soft && !named && j.result != condition.No {
 			all = append(all, r)
 		}
 	}
 	return all, nil
 }
 
-// exact reports whether an ask rule has to name the proposed rule: if it gave way to every allow rule, others would
+// Exact reports whether an ask rule has to name the proposed rule: if it gave way to every allow rule, others would
 // let more through.
-func (p *Profile) exact(ask *rule) bool { return len(ask.unless) > 0 || p.alsoAllowed(ask) != nil }
+func (p *Profile) Exact(ask *Rule) bool { return len(ask.Unless) > 0 || p.alsoAllowed(ask) != nil }
 
 // alsoAllowed gives an allow rule about tools of the ask rule, nil if there is none. One that could be about them counts.
-func (p *Profile) alsoAllowed(ask *rule) *rule {
+func (p *Profile) alsoAllowed(ask *Rule) *Rule {
 	for _, r := range p.rules {
-		if r.list != allowlist {
+		if r.List != Allowlist {
 			continue
 		}
-		for _, a := range r.patterns {
-			for _, b := range ask.patterns {
+		for _, a := range r.Patterns {
+			for _, b := range ask.Patterns {
 				x, y := fixed(a), fixed(b)
 				if strings.HasPrefix(x, y) || strings.HasPrefix(y, x) {
 					return r
@@ -57,17 +57,17 @@ func fixed(pattern string) string {
 	return pattern
 }
 
-// firstOver finds a rule that denies or asks about every call of a tool, whatever the given allow rules say.
-func (p *Profile) firstOver(name, raw string, allows []*rule) *rule {
+// FirstOver finds a rule that denies or asks about every call of a tool, whatever the given allow rules say.
+func (p *Profile) FirstOver(name, raw string, allows []*Rule) *Rule {
 	for _, r := range p.rules {
-		gives := r.soft || slices.ContainsFunc(allows, r.excepts)
-		if r.list != allowlist && !gives && !r.conditional() && r.matches(name, raw) {
+		gives := r.Soft || slices.ContainsFunc(allows, r.Excepts)
+		if r.List != Allowlist && !gives && !r.Conditional() && r.Matches(name, raw) {
 			return r
 		}
 	}
 	for _, l := range p.layers {
 		for _, r := range l.rules {
-			if r.list == denylist && !r.conditional() && l.tools == nil && r.matches(name, raw) {
+			if r.List == Denylist && !r.Conditional() && l.Tools == nil && r.Matches(name, raw) {
 				return r
 			}
 		}
@@ -75,20 +75,20 @@ func (p *Profile) firstOver(name, raw string, allows []*rule) *rule {
 	return nil
 }
 
-// mayAllow reports whether some call of the tool is allowed without a question.
-func (p *Profile) mayAllow(c Call, raw string) bool {
-	var allows []*rule
+// MayAllow reports whether some call of the tool is allowed without a question.
+func (p *Profile) MayAllow(c Call, raw string) bool {
+	var allows []*Rule
 	for _, r := range p.rules {
-		if r.list == allowlist && r.matches(c.Name, raw) {
+		if r.List == Allowlist && r.Matches(c.Name, raw) {
 			allows = append(allows, r)
 		}
 	}
-	if !p.Visible(c) || p.firstOver(c.Name, raw, allows) != nil {
+	if !p.Visible(c) || p.FirstOver(c.Name, raw, allows) != nil {
 		return false
 	}
 	return p.unmatched == Allow || len(allows) > 0
 }
 
-// unmatchedWithout reports whether the profile lets through what no rule names, and only
+// UnmatchedWithout reports whether the profile lets through what no rule names, and only
 // because it has no allowlist.
-func (p *Profile) unmatchedWithout() bool { return p.unmatched == Allow && !p.unmatchedSaid }
+func (p *Profile) UnmatchedWithout() bool { return p.unmatched == Allow && !p.unmatchedSaid }

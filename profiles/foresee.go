@@ -122,12 +122,12 @@ func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason
 			return can, can && len(results) == 1
 		}
 		switch {
-		case r.list == denylist:
+		case r.List == Denylist:
 			denied.add(can(condition.Yes))
-		case r.list == allowlist:
+		case r.List == Allowlist:
 			allowed.add(can(condition.Yes))
 			continue
-		case r.soft:
+		case r.Soft:
 			soft.add(can(condition.Yes))
 		default:
 			asks, must := can(condition.Yes)
@@ -152,9 +152,9 @@ func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason
 }
 
 // mayBeBeaten reports whether an allow rule that the ask rule names may hold, and whether one is sure to.
-func (r *rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool) {
+func (r *Rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool) {
 	for _, j := range judged {
-		if !r.excepts(j.rule) {
+		if !r.Excepts(j.rule) {
 			continue
 		}
 		results := j.rule.results(v, g, j.result)
@@ -184,25 +184,25 @@ func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) Verdict {
 }
 
 // results gives the ways in which a rule may come out; known is the one with nothing in the gaps.
-func (r *rule) results(v *view, g *gaps, known condition.Result) []condition.Result {
-	if !r.conditional() {
+func (r *Rule) results(v *view, g *gaps, known condition.Result) []condition.Result {
+	if !r.Conditional() {
 		return []condition.Result{known}
 	}
 	rest := condition.Outcome{Result: condition.Yes} // of what does not depend on the gaps
 	if !r.until.IsZero() {
 		rest = r.inTime(v)
 	}
-	depends := g.hinted(r) && (r.list != allowlist || v.trusted)
+	depends := g.hinted(r) && (r.List != Allowlist || v.trusted)
 	for i := range r.annotations {
 		if !depends {
 			rest = condition.And(rest, r.annotation(&r.annotations[i], v))
 		}
 	}
-	for i := range r.when {
-		if g.touch(&r.when[i]) {
+	for i := range r.When {
+		if g.touch(&r.When[i]) {
 			depends = true
 		} else {
-			rest = condition.And(rest, r.when[i].Judge(v.args, r.list != allowlist))
+			rest = condition.And(rest, r.When[i].Judge(v.args, r.List != Allowlist))
 		}
 	}
 	if r.closed {
@@ -254,16 +254,16 @@ func (g *gaps) touch(c *condition.Condition) bool {
 }
 
 // hinted reports whether a rule looks at annotations that are not known.
-func (g *gaps) hinted(r *rule) bool { return g.hints && len(r.annotations) > 0 }
+func (g *gaps) hinted(r *Rule) bool { return g.hints && len(r.annotations) > 0 }
 
 // others reports whether "no other arguments" depends on a gap: on what may be added, or on
 // a value that no condition covers.
-func (g *gaps) others(r *rule) bool {
+func (g *gaps) others(r *Rule) bool {
 	if len(g.open) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(g.unknown, func(place []string) bool {
-		return !slices.ContainsFunc(r.when, func(c condition.Condition) bool {
+		return !slices.ContainsFunc(r.When, func(c condition.Condition) bool {
 			return len(c.Steps) <= len(place) && common(place, c.Steps) == len(c.Steps)
 		})
 	})
@@ -279,11 +279,11 @@ func common(place []string, steps []condition.Step) int {
 }
 
 // dependence is the reason of a rule that nobody can judge yet.
-func (g *gaps) dependence(r *rule) Reason {
-	reason := Reason{Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile, Result: condition.Unknown.String()}
+func (g *gaps) dependence(r *Rule) Reason {
+	reason := Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile, Result: condition.Unknown.String()}
 	var on []string
-	for i := range r.when {
-		if c := &r.when[i]; g.touch(c) {
+	for i := range r.When {
+		if c := &r.When[i]; g.touch(c) {
 			on = append(on, c.Pointer)
 			reason.Conditions = append(reason.Conditions, Outcome{Pointer: c.Pointer, Result: condition.Unknown.String(), Text: c.Pointer + " " + c.Text})
 		}

@@ -6,13 +6,13 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// An index finds the rules whose pattern may match a name without trying all of them.
+// An Index finds the rules whose pattern may match a name without trying all of them.
 //
 // Every pattern is filed under one gram, up to three neighbouring bytes of its literal text outside braces, of which any matching name has to contain a copy. The gram that the
 // fewest patterns contain is taken, so that what a thousand patterns have in common
 // (a server's name) does not make a thousand candidates.
-type index struct {
-	rules []*rule
+type Index struct {
+	rules []*Rule
 	grams map[pattern.Gram][]int32 // rule numbers, ascending
 	any   []int32                  // rules with a pattern that has no such text
 }
@@ -21,8 +21,8 @@ type index struct {
 // every rule is a candidate.
 const indexFrom = 24
 
-func newIndex(rules []*rule) *index {
-	x := &index{rules: rules}
+func newIndex(rules []*Rule) *Index {
+	x := &Index{rules: rules}
 	if len(rules) < indexFrom {
 		for i := range rules {
 			x.any = append(x.any, int32(i))
@@ -31,7 +31,7 @@ func newIndex(rules []*rule) *index {
 	}
 	common := map[pattern.Gram]int{}
 	for _, r := range rules {
-		for _, p := range r.globs {
+		for _, p := range r.Globs {
 			for _, g := range p.Grams() {
 				common[g]++
 			}
@@ -39,7 +39,7 @@ func newIndex(rules []*rule) *index {
 	}
 	x.grams = map[pattern.Gram][]int32{}
 	for i, r := range rules {
-		for _, p := range r.globs {
+		for _, p := range r.Globs {
 			grams := p.Grams()
 			if len(grams) == 0 {
 				x.any = append(x.any, int32(i))
@@ -57,7 +57,7 @@ func newIndex(rules []*rule) *index {
 
 // candidates appends to found the numbers of all rules that may match the name, in
 // ascending order, each once.
-func (x *index) candidates(found []int32, name string) []int32 {
+func (x *Index) candidates(found []int32, name string) []int32 {
 	found = append(found, x.any...)
 	if x.grams == nil {
 		return found
@@ -79,31 +79,31 @@ func (x *index) candidates(found []int32, name string) []int32 {
 }
 
 // more adds the candidates of another name.
-func (x *index) more(found []int32, name string) []int32 {
+func (x *Index) more(found []int32, name string) []int32 {
 	found = x.candidates(found, name)
 	slices.Sort(found)
 	return slices.Compact(found)
 }
 
-// unconditional is the index of the rules of one list that look at nothing but names.
-func unconditional(p *Profile, l list) *index {
-	var rules []*rule
+// Unconditional is the index of the rules of one list that look at nothing but names.
+func Unconditional(p *Profile, l List) *Index {
+	var rules []*Rule
 	for _, r := range p.rules {
-		if r.list == l && !r.conditional() {
+		if r.List == l && !r.Conditional() {
 			rules = append(rules, r)
 		}
 	}
 	return newIndex(rules)
 }
 
-// covering gives a rule that is about every tool that r is about, nil if none surely is.
+// Covering gives a rule that is about every tool that r is about, nil if none surely is.
 // Patterns that only do so together are not found.
-func (x *index) covering(r *rule) *rule {
+func (x *Index) Covering(r *Rule) *Rule {
 	if x == nil {
 		return nil
 	}
-	var by *rule
-	for _, g := range r.globs {
+	var by *Rule
+	for _, g := range r.Globs {
 		sample := g.Sample()
 		by = nil
 		for _, i := range x.candidates(nil, sample) {
@@ -120,6 +120,6 @@ func (x *index) covering(r *rule) *rule {
 }
 
 // covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given.
-func (r *rule) covers(other *pattern.Pattern, sample string) bool {
-	return slices.ContainsFunc(r.globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
+func (r *Rule) covers(other *pattern.Pattern, sample string) bool {
+	return slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
 }

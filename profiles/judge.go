@@ -9,7 +9,7 @@ import (
 
 // A judgement is how one rule that is about the tool came out for a call.
 type judgement struct {
-	rule   *rule
+	rule   *Rule
 	result condition.Result
 	beaten bool // an ask rule that an allow rule beats which it names
 }
@@ -46,18 +46,18 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 		case j.result == condition.No:
 			continue
 		case j.result == condition.Unknown:
-			u.unknown = u.unknown || j.rule.list != allowlist
-		case j.rule.list == denylist:
+			u.unknown = u.unknown || j.rule.List != Allowlist
+		case j.rule.List == Denylist:
 			denied = true
-		case j.rule.list == allowlist:
+		case j.rule.List == Allowlist:
 			allowed = true
-		case j.rule.soft || j.beaten:
+		case j.rule.Soft || j.beaten:
 			soft = true
 		default:
 			hard = true
 		}
-		u.warned = u.warned || j.rule.list != allowlist
-		if j.rule.list != allowlist || j.result == condition.Yes {
+		u.warned = u.warned || j.rule.List != Allowlist
+		if j.rule.List != Allowlist || j.result == condition.Yes {
 			u.risk = call.Higher(u.risk, j.rule.stakes())
 		}
 	}
@@ -88,7 +88,7 @@ func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 		found = p.index.more(found, v.raw)
 	}
 	for _, i := range found {
-		if r := p.rules[i]; r.matches(v.canonical, v.raw) {
+		if r := p.rules[i]; r.Matches(v.canonical, v.raw) {
 			judged = append(judged, judgement{rule: r, result: r.judge(v)})
 		}
 	}
@@ -99,19 +99,19 @@ func (p *Profile) judgements(v *view, judged []judgement) []judgement {
 }
 
 // beatenBy reports whether an allow rule holds for the call that the ask rule names as an exception.
-func (r *rule) beatenBy(judged []judgement) bool {
-	return len(r.unless) > 0 &&
-		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == condition.Yes && r.excepts(j.rule) })
+func (r *Rule) beatenBy(judged []judgement) bool {
+	return len(r.Unless) > 0 &&
+		slices.ContainsFunc(judged, func(j judgement) bool { return j.result == condition.Yes && r.Excepts(j.rule) })
 }
 
-// excepts reports whether the ask rule names an allow rule as an exception.
-func (r *rule) excepts(allow *rule) bool {
-	return allow.list == allowlist && allow.id != "" && slices.Contains(r.unless, allow.id)
+// Excepts reports whether the ask rule names an allow rule as an exception.
+func (r *Rule) Excepts(allow *Rule) bool {
+	return allow.List == Allowlist && allow.ID != "" && slices.Contains(r.Unless, allow.ID)
 }
 
 // judge tells whether the rule, which is about the tool, holds for the call.
-func (r *rule) judge(v *view) condition.Result {
-	if !r.conditional() {
+func (r *Rule) judge(v *view) condition.Result {
+	if !r.Conditional() {
 		return condition.Yes
 	}
 	all := condition.Outcome{Result: condition.Yes}
@@ -124,12 +124,12 @@ func (r *rule) judge(v *view) condition.Result {
 		}
 		all = condition.And(all, r.annotation(&r.annotations[i], v))
 	}
-	wide := r.list != allowlist
-	for i := range r.when {
+	wide := r.List != Allowlist
+	for i := range r.When {
 		if all.Result == condition.No {
 			return condition.No
 		}
-		all = condition.And(all, r.when[i].Judge(v.args, wide))
+		all = condition.And(all, r.When[i].Judge(v.args, wide))
 	}
 	if r.closed && all.Result != condition.No {
 		all = condition.And(all, r.others(v.args))
@@ -138,7 +138,7 @@ func (r *rule) judge(v *view) condition.Result {
 }
 
 // inTime judges "until". A call that does not know the time is too late.
-func (r *rule) inTime(v *view) condition.Outcome {
+func (r *Rule) inTime(v *view) condition.Outcome {
 	switch now := v.call.Time; {
 	case now.IsZero():
 		return condition.Outcome{Result: condition.No, Why: "the time of the call is not known"}
@@ -151,8 +151,8 @@ func (r *rule) inTime(v *view) condition.Outcome {
 
 // annotation judges one hint. Upstreams write these themselves, so an allow rule only
 // believes servers that the file trusts; a rule that denies or asks believes every server.
-func (r *rule) annotation(h *hintIs, v *view) condition.Outcome {
-	if r.list == allowlist && !v.trusted {
+func (r *Rule) annotation(h *hintIs, v *view) condition.Outcome {
+	if r.List == Allowlist && !v.trusted {
 		return condition.Outcome{Result: condition.Unknown, Why: "the server's annotations are not trusted"}
 	}
 	switch got := v.call.Annotations[h.name].(type) {
@@ -166,11 +166,11 @@ func (r *rule) annotation(h *hintIs, v *view) condition.Outcome {
 }
 
 // stakes is the rule's risk, or what its list stands for if it does not say.
-func (r *rule) stakes() call.Risk {
+func (r *Rule) stakes() call.Risk {
 	switch {
 	case r.risk != "":
 		return r.risk
-	case r.list == allowlist:
+	case r.List == Allowlist:
 		return call.Low
 	default:
 		return call.Medium

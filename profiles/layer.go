@@ -6,36 +6,36 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A layer is rules that a profile cannot loosen: the floor, an overlay, a file that ranks
+// A Layer is rules that a profile cannot loosen: the floor, an overlay, a file that ranks
 // above, a file that nobody trusts yet. It is decided beside the profile and the stricter
 // of the two is taken, so a layer only ever narrows.
-type layer struct {
+type Layer struct {
 	*Profile
-	what  string             // for reasons: floor, overlay NAME, ...
-	tools []*pattern.Pattern // which tools it is about; nil = all
+	What  string             // for reasons: floor, overlay NAME, ...
+	Tools []*pattern.Pattern // which tools it is about; nil = all
 
 	// mute is why the allow rules of the layer allow nothing; "" where that goes without
 	// saying.
-	mute string
+	Mute string
 }
 
 // The names of layers.
 const (
-	floorLayer       = "floor"        // binds every profile
-	managedLayer     = "managed file" // of whoever runs the machine
-	environmentLayer = "environment"  // the variables of the environment
+	FloorLayer       = "floor"        // binds every profile
+	ManagedLayer     = "managed file" // of whoever runs the machine
+	EnvironmentLayer = "environment"  // the variables of the environment
 )
 
 // applies reports whether the layer is about the tool, under any of its names.
-func (l *layer) applies(v *view) bool {
-	return l.tools == nil || slices.ContainsFunc(l.tools, func(g *pattern.Pattern) bool {
+func (l *Layer) applies(v *view) bool {
+	return l.Tools == nil || slices.ContainsFunc(l.Tools, func(g *pattern.Pattern) bool {
 		return g.Match(v.canonical) || g.Match(v.raw)
 	})
 }
 
-// under gives the profile with more layers over it. Its settings become the strictest of
+// Under gives the profile with more layers over it. Its settings become the strictest of
 // all, and its digest that of all.
-func (p *Profile) under(layers ...*layer) *Profile {
+func (p *Profile) Under(layers ...*Layer) *Profile {
 	if len(layers) == 0 {
 		return p
 	}
@@ -46,41 +46,41 @@ func (p *Profile) under(layers ...*layer) *Profile {
 		q.noFallback = q.noFallback || l.noFallback
 		q.preflight = q.preflight || l.preflight
 		q.redact = q.redact.joinLayer(l.redact)
-		switch l.what {
-		case floorLayer:
-			q.limits, q.ask = q.limits.stricter(l.ownLimits), q.ask.stricter(l.ask)
-		case environmentLayer: // which says nothing of asking but how long a question waits
-			if q.ask.Timeout != 0 || l.ask.Timeout < usualTimeout {
+		switch l.What {
+		case FloorLayer:
+			q.limits, q.ask = q.limits.Stricter(l.ownLimits), q.ask.Stricter(l.ask)
+		case EnvironmentLayer: // which says nothing of asking but how long a question waits
+			if q.ask.Timeout != 0 || l.ask.Timeout < UsualTimeout {
 				q.ask.Timeout = least(q.ask.Timeout, l.ask.Timeout)
 			}
 		default:
-			q.caps, q.ask = q.caps.stricter(l.ownLimits), q.ask.stricter(l.ask.narrowing(q.ask))
+			q.caps, q.ask = q.caps.Stricter(l.ownLimits), q.ask.Stricter(l.ask.narrowing(q.ask))
 		}
-		parts = append(parts, []byte("\n"+l.what+" "+l.digest))
+		parts = append(parts, []byte("\n"+l.What+" "+l.digest))
 	}
 	q.fallback = q.fallback && !q.noFallback
 	q.digest = Digest(parts...)
 	if q.shadow != nil {
-		q.shadow = q.shadow.under(layers...)
+		q.shadow = q.shadow.Under(layers...)
 	}
 	return &q
 }
 
 // decision is that of the profile, as a layer gives it: what it asks for, no grant can answer.
-func (l *layer) decision(v *view, u *ruling) Decision {
+func (l *Layer) decision(v *view, u *ruling) Decision {
 	d := l.Profile.decision(v, u)
 	d.Floor = d.Verdict != Allow
 	d.Remember, d.Pointers = Remember{}, nil
 	for i := range d.Reasons {
 		l.owns(&d.Reasons[i])
 	}
-	if d.Verdict == Allow && l.mute != "" {
+	if d.Verdict == Allow && l.Mute != "" {
 		d.Reasons = nil // its allow rules allow nothing
 	}
 	return d
 }
 
 // owns marks a reason as a layer's.
-func (l *layer) owns(r *Reason) {
-	r.Layer, r.Floor = l.what, l.what == floorLayer
+func (l *Layer) owns(r *Reason) {
+	r.Layer, r.Floor = l.What, l.What == FloorLayer
 }

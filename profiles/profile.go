@@ -19,11 +19,11 @@ import (
 type Profile struct {
 	name          string
 	pos           settings.Position
-	rules         []*rule // denylist, asklist, allowlist; in each, ancestors first
-	index         *index
+	rules         []*Rule // denylist, asklist, allowlist; in each, ancestors first
+	index         *Index
 	unmatched     Verdict
 	unmatchedSaid bool            // by "unmatched", not only by there being an allowlist
-	layers        []*layer        // the floor first
+	layers        []*Layer        // the floor first
 	trusted       map[string]bool // servers whose annotations allow rules may believe
 
 	fallback, noFallback bool // allowed; forbidden in so many words
@@ -58,11 +58,11 @@ func (p *Profile) Fallback() bool { return p.fallback }
 // Limits are the limits that hold in the profile; zero fields are not set by the file.
 //
 // Where a default stands in for a zero field, [Profile.Bounded] has the limit to use.
-func (p *Profile) Limits() Limits { return p.limits.stricter(p.caps) }
+func (p *Profile) Limits() Limits { return p.limits.Stricter(p.caps) }
 
 // Bounded gives the limits to use where defaults stand in for what nobody says: what an
 // overlay or another file demands can lower a default, and never raise it.
-func (p *Profile) Bounded(defaults Limits) Limits { return p.limits.or(defaults).stricter(p.caps) }
+func (p *Profile) Bounded(defaults Limits) Limits { return p.limits.or(defaults).Stricter(p.caps) }
 
 // Ask says how people are asked.
 func (p *Profile) Ask() Asking { return p.ask }
@@ -81,7 +81,7 @@ func (p *Profile) Shadow() *Profile { return p.shadow }
 // Unrestricted reports whether the profile allows every call whatever it is.
 func (p *Profile) Unrestricted() bool {
 	return len(p.rules) == 0 && p.unmatched == Allow && len(p.raise) == 0 && p.Limits() == Limits{} &&
-		!slices.ContainsFunc(p.layers, func(l *layer) bool { return !l.Unrestricted() })
+		!slices.ContainsFunc(p.layers, func(l *Layer) bool { return !l.Unrestricted() })
 }
 
 // Decide says what may happen to a call, and why. It is a pure function of the profile and
@@ -146,7 +146,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if len(c.Args) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)
 	}
-	root, err := settings.ParseArguments(noArguments(c.Args))
+	root, err := settings.ParseArguments(NoArguments(c.Args))
 	if err != nil {
 		return "the arguments cannot be judged: " + err.Message
 	}
@@ -163,8 +163,8 @@ func isJoined(name, server, tool string) bool {
 		name[len(server):len(server)+2] == "__" && strings.HasSuffix(name, tool)
 }
 
-// noArguments turns a call without arguments into one with an empty object.
-func noArguments(args json.RawMessage) string {
+// NoArguments turns a call without arguments into one with an empty object.
+func NoArguments(args json.RawMessage) string {
 	if len(args) == 0 || string(args) == "null" {
 		return "{}"
 	}
@@ -181,7 +181,7 @@ type RuleInfo struct {
 	Conditional bool     // it looks at more than the tool's name
 	Pos         settings.Position
 
-	rule *rule
+	rule *Rule
 }
 
 // Rules gives the rules of the profile and of those it extends, in the order in which they
@@ -190,11 +190,11 @@ func (p *Profile) Rules() []RuleInfo {
 	infos := make([]RuleInfo, len(p.rules))
 	for i, r := range p.rules {
 		infos[i] = RuleInfo{
-			ID: r.id, List: r.list.String(), Profile: r.profile, Patterns: slices.Clone(r.patterns),
-			Conditional: r.conditional(), Pos: r.pos, rule: r,
+			ID: r.ID, List: r.List.String(), Profile: r.Profile, Patterns: slices.Clone(r.Patterns),
+			Conditional: r.Conditional(), Pos: r.Pos, rule: r,
 		}
-		for j := range r.when {
-			infos[i].Pointers = append(infos[i].Pointers, r.when[j].Pointer)
+		for j := range r.When {
+			infos[i].Pointers = append(infos[i].Pointers, r.When[j].Pointer)
 		}
 	}
 	return infos
@@ -202,32 +202,32 @@ func (p *Profile) Rules() []RuleInfo {
 
 // Matches reports whether the rule is about the tool, as [Profile.Decide] sees it.
 func (i RuleInfo) Matches(server, tool string) bool {
-	return i.rule.matches(call.Name(server, tool), server+"__"+tool)
+	return i.rule.Matches(call.Name(server, tool), server+"__"+tool)
 }
 
-// tryBeside makes another profile the one that is tried beside p, for nothing but the record.
-func (p *Profile) tryBeside(other *Profile) {
+// TryBeside makes another profile the one that is tried beside p, for nothing but the record.
+func (p *Profile) TryBeside(other *Profile) {
 	beside := *other
 	beside.shadow = nil // it is tried, not its own shadow
 	p.shadow = &beside
 }
 
-// everyRule gives the rules of the profile itself.
-func (p *Profile) everyRule() []*rule { return p.rules }
+// EveryRule gives the rules of the profile itself.
+func (p *Profile) EveryRule() []*Rule { return p.rules }
 
-// over gives the layers that bind the profile, the floor first.
-func (p *Profile) over() []*layer { return p.layers }
+// Layers gives the layers that bind the profile, the floor first.
+func (p *Profile) Layers() []*Layer { return p.layers }
 
-// asStranger is the profile for a file that nobody trusts: it may narrow, and has no say in what people see, where they are
+// AsStranger is the profile for a file that nobody trusts: it may narrow, and has no say in what people see, where they are
 // asked and how soon.
-func (p *Profile) asStranger() *Profile {
+func (p *Profile) AsStranger() *Profile {
 	q := *p
 	q.redact, q.ask.Channels = Redact{}, nil
-	if q.ask.MinHuman < usualMinHuman {
+	if q.ask.MinHuman < UsualMinHuman {
 		q.ask.MinHuman = 0
 	}
 	return &q
 }
 
-// byDefault is the verdict on calls that no rule mentions.
-func (p *Profile) byDefault() Verdict { return p.unmatched }
+// ByDefault is the verdict on calls that no rule mentions.
+func (p *Profile) ByDefault() Verdict { return p.unmatched }

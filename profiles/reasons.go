@@ -39,18 +39,18 @@ func (p *Profile) decision(v *view, u *ruling) Decision {
 // decided, the allow rules that came near are worth reading too.
 func decisive(u *ruling, j judgement) bool {
 	switch {
-	case j.result == condition.Unknown && j.rule.list != allowlist:
+	case j.result == condition.Unknown && j.rule.List != Allowlist:
 		return u.verdict != Deny || u.cause == byDefault
 	case u.cause == byDeny:
-		return j.result == condition.Yes && j.rule.list == denylist
+		return j.result == condition.Yes && j.rule.List == Denylist
 	case u.cause == byAsk:
-		return j.result == condition.Yes && j.rule.list == asklist && !j.rule.soft && !j.beaten
+		return j.result == condition.Yes && j.rule.List == Asklist && !j.rule.Soft && !j.beaten
 	case u.cause == bySoftAsk:
 		return j.result == condition.Yes // whatever else held would be the cause
 	case u.cause == byAllow:
-		return j.result == condition.Yes && j.rule.list == allowlist
+		return j.result == condition.Yes && j.rule.List == Allowlist
 	case u.cause == byDefault:
-		return j.rule.list == allowlist
+		return j.rule.List == Allowlist
 	default:
 		return false
 	}
@@ -59,10 +59,10 @@ func decisive(u *ruling, j judgement) bool {
 func (p *Profile) reason(v *view, j judgement) Reason {
 	r := j.rule
 	reason := Reason{
-		Rule: r.label(), List: r.list.String(), Pos: r.pos, Profile: r.profile,
-		Result: j.result.String(), Text: r.reason, Soft: r.soft, Unless: r.unless,
+		Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
+		Result: j.result.String(), Text: r.reason, Soft: r.Soft, Unless: r.Unless,
 	}
-	if r.conditional() {
+	if r.Conditional() {
 		reason.Conditions = r.outcomes(v)
 	}
 	switch said := explained(j, reason.Conditions); {
@@ -77,9 +77,9 @@ func (p *Profile) reason(v *view, j judgement) Reason {
 // explained says in a sentence what a rule without a reason of its own does.
 func explained(j judgement, outcomes []Outcome) string {
 	switch {
-	case j.result == condition.Yes && j.rule.list == denylist:
+	case j.result == condition.Yes && j.rule.List == Denylist:
 		return "the profile denies it"
-	case j.result == condition.Yes && j.rule.list == asklist:
+	case j.result == condition.Yes && j.rule.List == Asklist:
 		return "the profile wants a person to decide"
 	case j.result == condition.Yes:
 		return "the profile allows it"
@@ -112,7 +112,7 @@ func (p *Profile) noRule() Reason {
 }
 
 // outcomes gives how everything the rule looks at came out, beside the tool's name.
-func (r *rule) outcomes(v *view) []Outcome {
+func (r *Rule) outcomes(v *view) []Outcome {
 	var all []Outcome
 	add := func(pointer, what string, o condition.Outcome) {
 		text := what
@@ -132,9 +132,9 @@ func (r *rule) outcomes(v *view) []Outcome {
 	for i, h := range r.annotations {
 		add("", fmt.Sprintf("annotation %s is %t", h.name, h.want), r.annotation(&r.annotations[i], v))
 	}
-	for i := range r.when {
-		c := &r.when[i]
-		add(c.Pointer, c.Pointer+" "+c.Text, c.Judge(v.args, r.list != allowlist))
+	for i := range r.When {
+		c := &r.When[i]
+		add(c.Pointer, c.Pointer+" "+c.Text, c.Judge(v.args, r.List != Allowlist))
 	}
 	if r.closed {
 		add("", "no other arguments", r.others(v.args))

@@ -12,39 +12,39 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A ruleReader reads profiles and their rules out of a configuration file.
-type ruleReader struct {
+// A RuleReader reads profiles and their rules out of a configuration file.
+type RuleReader struct {
 	*settings.Reader
-	untrusted bool // the file came with a project, and nobody vouched for it
+	Untrusted bool // the file came with a project, and nobody vouched for it
 }
 
-// stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file may
+// Stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file may
 // make verdicts and limits stricter. It may not choose what people see, where they are asked or what they are told: who
 // hides an argument or words a question has a say in the answer.
-func (b *ruleReader) stranger(n strictjson.Value) bool {
-	if b.untrusted {
-		b.noEffect(n, fmt.Sprintf("%q", n.Key()))
+func (b *RuleReader) Stranger(n strictjson.Value) bool {
+	if b.Untrusted {
+		b.NoEffect(n, fmt.Sprintf("%q", n.Key()))
 	}
-	return b.untrusted
+	return b.Untrusted
 }
 
-// noEffect notes what a file that nobody trusts says without effect.
-func (b *ruleReader) noEffect(n strictjson.Value, what string) {
+// NoEffect notes what a file that nobody trusts says without effect.
+func (b *RuleReader) NoEffect(n strictjson.Value, what string) {
 	b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
 }
 
-func (b *ruleReader) trustHint() string {
+func (b *RuleReader) trustHint() string {
 	return "read the file; to trust it as it is: codemode profiles trust " + b.File
 }
 
-// rules reads one list of a profile.
-func (b *ruleReader) rules(n strictjson.Value, l list, profile string) []*rule {
-	var rules []*rule
+// Rules reads one list of a profile.
+func (b *RuleReader) Rules(n strictjson.Value, l List, profile string) []*Rule {
+	var rules []*Rule
 	for child := range b.Elements(n, fmt.Sprintf("%q", l.String()), true) {
-		r := &rule{list: l, pos: b.Position(child.Offset()), profile: profile, text: child.Compact()}
+		r := &Rule{List: l, Pos: b.Position(child.Offset()), Profile: profile, Text: child.Compact()}
 		switch child.Kind() {
 		case strictjson.String:
-			b.pattern(child, r)
+			b.Pattern(child, r)
 		case strictjson.Object:
 			b.rule(child, r)
 		default:
@@ -55,25 +55,25 @@ func (b *ruleReader) rules(n strictjson.Value, l list, profile string) []*rule {
 	return rules
 }
 
-// pattern adds a pattern over tool names to a rule.
-func (b *ruleReader) pattern(n strictjson.Value, r *rule) {
+// Pattern adds a pattern over tool names to a rule.
+func (b *RuleReader) Pattern(n strictjson.Value, r *Rule) {
 	text, ok := b.Text(n, "a pattern")
 	if !ok {
 		return
 	}
 	if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
-		r.patterns = append(r.patterns, text)
-		r.globs = append(r.globs, g)
+		r.Patterns = append(r.Patterns, text)
+		r.Globs = append(r.Globs, g)
 	}
 }
 
-func (b *ruleReader) rule(n strictjson.Value, r *rule) {
+func (b *RuleReader) rule(n strictjson.Value, r *Rule) {
 	var examplesAt strictjson.Value
 	fields := []settings.Field{
 		settings.Key("id", func(n strictjson.Value) {
 			if id, ok := b.Text(n, `"id"`); ok {
-				if !b.stranger(n) {
-					r.id = id
+				if !b.Stranger(n) {
+					r.ID = id
 				}
 				if strings.ContainsFunc(id, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 					b.Wrong(n, "", "an id with control characters")
@@ -82,16 +82,16 @@ func (b *ruleReader) rule(n strictjson.Value, r *rule) {
 		}),
 		settings.Key("tool", func(n strictjson.Value) {
 			if n.Kind() != strictjson.Array {
-				b.pattern(n, r)
+				b.Pattern(n, r)
 				return
 			}
 			for child := range b.Elements(n, `"tool"`, false) {
-				b.pattern(child, r)
+				b.Pattern(child, r)
 			}
 		}),
-		settings.Key("when", func(n strictjson.Value) { r.when = condition.Read(b.Reader, n) }),
+		settings.Key("when", func(n strictjson.Value) { r.When = condition.Read(b.Reader, n) }),
 		settings.Key("reason", func(n strictjson.Value) {
-			if text, ok := b.Text(n, `"reason"`); ok && !b.stranger(n) {
+			if text, ok := b.Text(n, `"reason"`); ok && !b.Stranger(n) {
 				r.reason = text
 			}
 		}),
@@ -111,50 +111,50 @@ func (b *ruleReader) rule(n strictjson.Value, r *rule) {
 
 // special gives the fields that only some lists have. In the other lists they are read
 // too, so that the message can say why they do not belong there.
-func (b *ruleReader) special(r *rule) []settings.Field {
-	only := func(name string, read func(strictjson.Value), why string, lists ...list) settings.Field {
+func (b *RuleReader) special(r *Rule) []settings.Field {
+	only := func(name string, read func(strictjson.Value), why string, lists ...List) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) {
 			for _, l := range lists {
-				if l == r.list {
+				if l == r.List {
 					read(n)
 					return
 				}
 			}
-			b.WrongKey(n, why, "%q does not belong in a rule of the %s", name, r.list)
+			b.WrongKey(n, why, "%q does not belong in a rule of the %s", name, r.List)
 		})
 	}
 	return []settings.Field{
 		only("unlessAllowed", func(n strictjson.Value) { b.exceptions(n, r) },
-			"it softens an ask rule; a deny rule cannot be softened", asklist),
+			"it softens an ask rule; a deny rule cannot be softened", Asklist),
 		only("others", func(n strictjson.Value) {
 			word, _ := b.Word(n, `"others"`, "any", "none")
 			r.closed = word == "none"
-		}, "it closes an allow rule; elsewhere it would loosen", allowlist),
-		only("until", func(n strictjson.Value) { r.until = b.moment(n) },
-			"only an allow rule may end by itself: a deny or ask rule that lapses would loosen", allowlist),
+		}, "it closes an allow rule; elsewhere it would loosen", Allowlist),
+		only("until", func(n strictjson.Value) { r.until = b.Moment(n) },
+			"only an allow rule may end by itself: a deny or ask rule that lapses would loosen", Allowlist),
 		only("risk", func(n strictjson.Value) {
 			word, _ := b.Word(n, `"risk"`, string(call.Low), string(call.Medium), string(call.High), string(call.Critical))
 			r.risk = call.Risk(word)
-		}, "what is denied has no risk", asklist, allowlist),
+		}, "what is denied has no risk", Asklist, Allowlist),
 		only("remember", func(n strictjson.Value) { r.remember = b.remembering(n) },
-			"only answers to an ask rule are remembered", asklist),
+			"only answers to an ask rule are remembered", Asklist),
 	}
 }
 
 // exceptions reads which allow rules beat an ask rule: all, or those of some ids.
-func (b *ruleReader) exceptions(n strictjson.Value, r *rule) {
+func (b *RuleReader) exceptions(n strictjson.Value, r *Rule) {
 	if n.Kind() != strictjson.Array {
-		r.soft, _ = b.Boolean(n, `"unlessAllowed"`)
+		r.Soft, _ = b.Boolean(n, `"unlessAllowed"`)
 		return
 	}
 	for child := range b.Elements(n, `"unlessAllowed"`, false) {
 		if id, ok := b.Text(child, `an entry of "unlessAllowed"`); ok {
-			r.unless = append(r.unless, id)
+			r.Unless = append(r.Unless, id)
 		}
 	}
 }
 
-func (b *ruleReader) moment(n strictjson.Value) time.Time {
+func (b *RuleReader) Moment(n strictjson.Value) time.Time {
 	const hint = `write it as "2026-12-31T18:00:00Z"`
 	if n.Kind() != strictjson.String {
 		b.Wrong(n, hint, `"until" must be a string, this is %s`, n.Kind())
@@ -170,7 +170,7 @@ func (b *ruleReader) moment(n strictjson.Value) time.Time {
 // hintNames are the annotations that MCP defines for tools and that say yes or no.
 var hintNames = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-func (b *ruleReader) hints(n strictjson.Value) []hintIs {
+func (b *RuleReader) hints(n strictjson.Value) []hintIs {
 	var hints []hintIs
 	var fields []settings.Field
 	for _, name := range hintNames {

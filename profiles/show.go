@@ -106,12 +106,12 @@ func (p *Profile) Text() string {
 	visible.Fprintf(&b, "profile %s, %s\n", cmp.Or(p.name, "of the base tool"), p.pos)
 	p.rulesText(&b, "", "")
 	for _, l := range p.layers {
-		visible.Fprintf(&b, "\nbound by the %s", l.what)
-		if l.what == floorLayer || l.what == managedLayer {
+		visible.Fprintf(&b, "\nbound by the %s", l.What)
+		if l.What == FloorLayer || l.What == ManagedLayer {
 			visible.Fprintf(&b, ", the profile %s", l.name)
 		}
 		visible.Fprintf(&b, ", %s\n", l.pos)
-		l.rulesText(&b, l.mute, "unmatched: "+l.unmatched.String())
+		l.rulesText(&b, l.Mute, "unmatched: "+l.unmatched.String())
 	}
 	b.WriteString("\n" + visible.JSON(p.settingsText()))
 	if p.shadow != nil {
@@ -122,16 +122,16 @@ func (p *Profile) Text() string {
 }
 
 func (p *Profile) rulesText(b *strings.Builder, mute, unmatched string) {
-	for l := denylist; l <= allowlist; l++ {
-		for i, r := range slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool { return r.list != l }) {
+	for l := Denylist; l <= Allowlist; l++ {
+		for i, r := range slices.DeleteFunc(slices.Clone(p.rules), func(r *Rule) bool { return r.List != l }) {
 			if i == 0 {
 				note := ""
-				if l == allowlist && mute != "" {
+				if l == Allowlist && mute != "" {
 					note = " (" + mute + ")"
 				}
 				visible.Fprintf(b, "  %s%s\n", l, note)
 			}
-			visible.Fprintf(b, "    %s:%d  %s\n", r.pos.File, r.pos.Line, visible.JSON(r.text))
+			visible.Fprintf(b, "    %s:%d  %s\n", r.Pos.File, r.Pos.Line, visible.JSON(r.Text))
 		}
 	}
 	if unmatched != "" {
@@ -150,12 +150,12 @@ func (p *Profile) JSON() json.RawMessage {
 	rules := []shownRule{}
 	add := func(p *Profile, layer string) {
 		for _, r := range p.rules {
-			rules = append(rules, shownRule{r.list.String(), r.pos.String(), layer, json.RawMessage(r.text)})
+			rules = append(rules, shownRule{r.List.String(), r.Pos.String(), layer, json.RawMessage(r.Text)})
 		}
 	}
 	add(p, "")
 	for _, l := range p.layers {
-		add(l.Profile, l.what)
+		add(l.Profile, l.What)
 	}
 	settings := map[string]json.RawMessage{}
 	for line := range strings.Lines(p.settingsText()) {

@@ -15,7 +15,7 @@ func least[T cmp.Ordered](a, b T) T {
 	return a
 }
 
-func (l Limits) stricter(m Limits) Limits {
+func (l Limits) Stricter(m Limits) Limits {
 	return Limits{
 		Asks: least(l.Asks, m.Asks), AsksPerMinute: least(l.AsksPerMinute, m.AsksPerMinute),
 		Pending: least(l.Pending, m.Pending), Refusals: least(l.Refusals, m.Refusals),
@@ -40,7 +40,7 @@ func (l Limits) or(m Limits) Limits {
 	}
 }
 
-func (a Asking) stricter(b Asking) Asking {
+func (a Asking) Stricter(b Asking) Asking {
 	if b.Channels != nil && a.Channels != nil {
 		b.Channels = slices.DeleteFunc(slices.Clone(b.Channels), func(c string) bool { return !slices.Contains(a.Channels, c) })
 	}
@@ -60,10 +60,10 @@ func (a Asking) stricter(b Asking) Asking {
 }
 
 // usualTimeout is how long a question waits where a profile says nothing, see DefaultTimeout in package approvals.
-const usualTimeout = 2 * time.Minute
+const UsualTimeout = 2 * time.Minute
 
 // usualMinHuman is what a refusal is judged by where a profile says nothing, see DefaultMinHuman in package approvals.
-const usualMinHuman = 300 * time.Millisecond
+const UsualMinHuman = 300 * time.Millisecond
 
 // narrowing keeps what can only make asking stricter than own, in which what is not said
 // stands for a default.

@@ -168,14 +168,14 @@ func lower(d *Decision, to Verdict, list string, pos settings.Position, profile,
 func (p *Profile) grants(u *ruling, d *Decision) {
 	all := p.remembers
 	for _, j := range u.judged {
-		if j.result != condition.Yes || j.rule.list != asklist {
+		if j.result != condition.Yes || j.rule.List != Asklist {
 			continue
 		}
 		if j.rule.remember != nil {
 			all = append(slices.Clip(all), j.rule.remember)
 		}
-		for i := range j.rule.when {
-			if pointer := j.rule.when[i].Pointer; !slices.Contains(d.Pointers, pointer) {
+		for i := range j.rule.When {
+			if pointer := j.rule.When[i].Pointer; !slices.Contains(d.Pointers, pointer) {
 				d.Pointers = append(d.Pointers, pointer)
 			}
 		}

@@ -8,7 +8,7 @@ func (p *Profile) Within(l Limits) *Profile {
 		return p
 	}
 	q := *p
-	q.limits = q.limits.stricter(l)
+	q.limits = q.limits.Stricter(l)
 	q.digest = Digest([]byte(p.digest), fmt.Appendf(nil, "\nwithin %v", l))
 	return &q
 }

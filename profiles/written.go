@@ -10,68 +10,68 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// A written profile is one profile as the file has it, before extends and floor.
-type written struct {
-	name    string
-	pos     settings.Position
-	source  []byte // of what decides, as standard JSON
-	parents []strictjson.Value
-	lists   [3][]*rule
-	has     [3]bool // the list is there, if only empty
+// A Written profile is one profile as the file has it, before extends and floor.
+type Written struct {
+	Name    string
+	Pos     settings.Position
+	Source  []byte // of what decides, as standard JSON
+	Parents []strictjson.Value
+	Lists   [3][]*Rule
+	Has     [3]bool // the list is there, if only empty
 
-	unmatched *Verdict
-	fallback  *bool
-	ask       Asking
+	Unmatched *Verdict
+	Fallback  *bool
+	Ask       Asking
 	remember  *Remember
-	limits    Limits
+	Limits    Limits
 	redact    Redact
 	raise     map[string]Verdict
 	preflight bool
-	shadow    strictjson.Value // where it names the profile that is tried beside it
+	Shadow    strictjson.Value // where it names the profile that is tried beside it
 
-	depth int        // of its extends: 0 = none
-	chain []*written // its ancestors and itself, ancestors first, each once
-	state int        // of the search for cycles: unvisited, in progress, done
+	Depth int        // of its extends: 0 = none
+	Chain []*Written // its ancestors and itself, ancestors first, each once
+	State int        // of the search for cycles: unvisited, in progress, done
 }
 
-func (b *ruleReader) profile(n strictjson.Value) *written {
-	w := &written{name: n.Key(), source: b.deciding(n), pos: b.Position(n.KeyOffset())}
-	lists := func(l list) func(strictjson.Value) {
+func (b *RuleReader) Profile(n strictjson.Value) *Written {
+	w := &Written{Name: n.Key(), Source: b.deciding(n), Pos: b.Position(n.KeyOffset())}
+	lists := func(l List) func(strictjson.Value) {
 		return func(n strictjson.Value) {
-			w.has[l] = true
-			w.lists[l] = b.rules(n, l, w.name)
+			w.Has[l] = true
+			w.Lists[l] = b.Rules(n, l, w.Name)
 		}
 	}
 	b.Object(n, "a profile", []settings.Field{
-		settings.Key("allowlist", lists(allowlist)),
-		settings.Key("denylist", lists(denylist)),
-		settings.Key("asklist", lists(asklist)),
+		settings.Key("allowlist", lists(Allowlist)),
+		settings.Key("denylist", lists(Denylist)),
+		settings.Key("asklist", lists(Asklist)),
 		settings.Key("elicitationFallback", func(n strictjson.Value) {
 			if word, ok := b.Word(n, `"elicitationFallback"`, "deny", "allow"); ok {
 				allow := word == "allow"
-				w.fallback = &allow
+				w.Fallback = &allow
 			}
 		}),
-		settings.Key("unmatched", func(n strictjson.Value) { w.unmatched = b.verdict(n, `"unmatched"`, "deny", "ask", "allow") }),
+		settings.Key("unmatched", func(n strictjson.Value) { w.Unmatched = b.Verdict(n, `"unmatched"`, "deny", "ask", "allow") }),
 		settings.Key("extends", func(n strictjson.Value) {
 			for parent := range b.Elements(n, `"extends"`, false) {
 				if _, ok := b.Text(parent, "the name of a parent profile"); ok {
-					w.parents = append(w.parents, parent)
+					w.Parents = append(w.Parents, parent)
 				}
 			}
 		}),
-		settings.Key("ask", func(n strictjson.Value) { w.ask = b.asking(n) }),
+		settings.Key("ask", func(n strictjson.Value) { w.Ask = b.asking(n) }),
 		settings.Key("remember", func(n strictjson.Value) { w.remember = b.remembering(n) }),
-		settings.Key("limits", func(n strictjson.Value) { w.limits = b.limits(n, `"limits"`) }),
+		settings.Key("limits", func(n strictjson.Value) { w.Limits = b.Limits(n, `"limits"`) }),
 		settings.Key("redact", func(n strictjson.Value) {
-			if x := b.redaction(n); !b.stranger(n) {
+			if x := b.redaction(n); !b.Stranger(n) {
 				w.redact = x
 			}
 		}),
 		settings.Key("raise", func(n strictjson.Value) { w.raise = b.raising(n) }),
 		settings.Key("shadow", func(n strictjson.Value) {
 			if _, ok := b.Text(n, `"shadow"`); ok {
-				w.shadow = n
+				w.Shadow = n
 			}
 		}),
 		settings.Key("requirePreflight", func(n strictjson.Value) { w.preflight, _ = b.Boolean(n, `"requirePreflight"`) }),
@@ -81,7 +81,7 @@ func (b *ruleReader) profile(n strictjson.Value) *written {
 
 // deciding is the text of a profile without what changes no decision: approvals given
 // under a profile stay good when another one is tried beside it.
-func (b *ruleReader) deciding(n strictjson.Value) []byte {
+func (b *RuleReader) deciding(n strictjson.Value) []byte {
 	var source []byte
 	for child := range settings.Children(n) {
 		if child.Key() != "shadow" {
@@ -92,7 +92,7 @@ func (b *ruleReader) deciding(n strictjson.Value) []byte {
 	return source
 }
 
-func (b *ruleReader) verdict(n strictjson.Value, what string, words ...string) *Verdict {
+func (b *RuleReader) Verdict(n strictjson.Value, what string, words ...string) *Verdict {
 	word, ok := b.Word(n, what, words...)
 	if !ok {
 		return nil
@@ -101,10 +101,10 @@ func (b *ruleReader) verdict(n strictjson.Value, what string, words ...string) *
 	return &v
 }
 
-func (b *ruleReader) asking(n strictjson.Value) (a Asking) {
+func (b *RuleReader) asking(n strictjson.Value) (a Asking) {
 	b.Object(n, `"ask"`, []settings.Field{
 		settings.Key("channels", func(n strictjson.Value) {
-			if c := b.Words(n, `"channels"`, "elicitation", "web", "terminal"); !b.stranger(n) {
+			if c := b.Words(n, `"channels"`, "elicitation", "web", "terminal"); !b.Stranger(n) {
 				a.Channels = c
 			}
 		}),
@@ -112,7 +112,7 @@ func (b *ruleReader) asking(n strictjson.Value) (a Asking) {
 		settings.Key("budget", func(n strictjson.Value) { a.Budget = b.Duration(n, `"budget"`) }),
 		settings.Key("minHuman", func(n strictjson.Value) {
 			d := b.Duration(n, `"minHuman"`)
-			if d >= usualMinHuman || !b.stranger(n) { // else it would be shorter than when nobody says anything
+			if d >= UsualMinHuman || !b.Stranger(n) { // else it would be shorter than when nobody says anything
 				a.MinHuman = d
 			}
 		}),
@@ -123,7 +123,7 @@ func (b *ruleReader) asking(n strictjson.Value) (a Asking) {
 			a.OtherOnly = word == "other"
 		}),
 		settings.Key("absent", func(n strictjson.Value) {
-			if word, ok := b.Word(n, `"absent"`, AbsentWait, AbsentRefuse); ok && !b.stranger(n) {
+			if word, ok := b.Word(n, `"absent"`, AbsentWait, AbsentRefuse); ok && !b.Stranger(n) {
 				a.Absent = word
 			}
 		}),
@@ -131,7 +131,7 @@ func (b *ruleReader) asking(n strictjson.Value) (a Asking) {
 	return a
 }
 
-func (b *ruleReader) optional(n strictjson.Value, what string) *bool {
+func (b *RuleReader) optional(n strictjson.Value, what string) *bool {
 	value, ok := b.Boolean(n, what)
 	if !ok {
 		return nil
@@ -147,7 +147,7 @@ const (
 	hardMaxRemember    = 7 * 24 * time.Hour
 )
 
-func (b *ruleReader) remembering(n strictjson.Value) *Remember {
+func (b *RuleReader) remembering(n strictjson.Value) *Remember {
 	m := &Remember{}
 	var defaultAt strictjson.Value
 	b.Object(n, `"remember"`, []settings.Field{
@@ -170,7 +170,7 @@ func (b *ruleReader) remembering(n strictjson.Value) *Remember {
 	return m
 }
 
-func (b *ruleReader) redaction(n strictjson.Value) (x Redact) {
+func (b *RuleReader) redaction(n strictjson.Value) (x Redact) {
 	b.Object(n, `"redact"`, []settings.Field{
 		settings.Key("keys", func(n strictjson.Value) {
 			for child := range b.Elements(n, `"keys"`, true) {
@@ -200,12 +200,12 @@ func (b *ruleReader) redaction(n strictjson.Value) (x Redact) {
 // ever make a tool look harmless are not among them.
 var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 
-func (b *ruleReader) raising(n strictjson.Value) map[string]Verdict {
+func (b *RuleReader) raising(n strictjson.Value) map[string]Verdict {
 	raise := map[string]Verdict{}
 	var fields []settings.Field
 	for _, name := range raisers {
 		fields = append(fields, settings.Key(name, func(n strictjson.Value) {
-			if v := b.verdict(n, fmt.Sprintf("%q", name), "ask", "deny"); v != nil {
+			if v := b.Verdict(n, fmt.Sprintf("%q", name), "ask", "deny"); v != nil {
 				raise[name] = *v
 			}
 		}))
@@ -214,7 +214,7 @@ func (b *ruleReader) raising(n strictjson.Value) map[string]Verdict {
 	return raise
 }
 
-func (b *ruleReader) limits(n strictjson.Value, what string) (l Limits) {
+func (b *RuleReader) Limits(n strictjson.Value, what string) (l Limits) {
 	count := func(name string, to *int) settings.Field {
 		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Whole(n, fmt.Sprintf("%q", name), 1)) })
 	}

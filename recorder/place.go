@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -52,9 +52,9 @@ type storeConfig struct {
 }
 
 // PlaceRecord works out where the record is kept, given a directory for what the configuration does not place
-// elsewhere. cfg may be nil. Variables in it are looked up with env. The error is [profiles.Problems] with what is wrong
+// elsewhere. cfg may be nil. Variables in it are looked up with env. The error is [config.Problems] with what is wrong
 // with the key once they are known.
-func PlaceOf(dir string, cfg *profiles.Config, env func(string) (string, bool)) (Place, error) {
+func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (Place, error) {
 	var c storeConfig
 	var text string
 	whole := false // the key is one text
@@ -65,7 +65,7 @@ func PlaceOf(dir string, cfg *profiles.Config, env func(string) (string, bool)) 
 			}
 		}
 	}
-	var wrong profiles.Problems
+	var wrong config.Problems
 	fail := func(path, format string, args ...any) {
 		at := []any{"store"}
 		for part := range strings.SplitSeq(path, ".") {

@@ -20,7 +20,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -56,7 +57,7 @@ func New(log *slog.Logger, r *inforce.Rules, to hostfns.Recorder, dir string) *R
 }
 
 // Open places the record. The database is opened beside the first program.
-func (k *Recorder) Open(dir string, cfg *profiles.Config, env func(string) (string, bool)) error {
+func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string, bool)) error {
 	place, err := PlaceOf(dir, cfg, env)
 	if err != nil {
 		return err
@@ -274,7 +275,7 @@ func (k *Recorder) Add(ctx context.Context, entry audit.Entry) {
 }
 
 // Policy writes which rules hold from now on, or that a change was rejected.
-func (k *Recorder) Policy(ctx context.Context, state string, cfg *profiles.Config, problem error) {
+func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config, problem error) {
 	if k.record == nil {
 		return
 	}

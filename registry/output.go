@@ -7,8 +7,8 @@ import (
 	"errors"
 
 	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // What becomes of results that do not fit their tool's output schema
@@ -20,7 +20,7 @@ const (
 )
 
 // outputValidation is what the configuration wants for the tools of a server.
-func outputValidation(cfg *profiles.Config, server string) string {
+func outputValidation(cfg *config.Config, server string) string {
 	if cfg == nil {
 		return outputWarn
 	}

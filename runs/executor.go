@@ -13,7 +13,8 @@ import (
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/sandbox"
@@ -83,7 +84,7 @@ func (e *Executor) Warm() error {
 }
 
 // Fit makes the executor go by a capacity.
-func (e *Executor) Fit(c profiles.Capacity) {
+func (e *Executor) Fit(c config.Capacity) {
 	e.parked, e.texts.most, e.guestMemory = newWaitingRuns(c), cmp.Or(c.ProgramText, maxTexts), c.GuestMemory
 }
 

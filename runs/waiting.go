@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/fair"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // Runs that wait for people without a guest are kept as images, in memory and in the database. One principal has at most three
@@ -37,7 +37,7 @@ type waitingRun struct {
 	bytes int64
 }
 
-func newWaitingRuns(c profiles.Capacity) *waitingRuns {
+func newWaitingRuns(c config.Capacity) *waitingRuns {
 	return &waitingRuns{
 		count: fair.New("waiting runs", int64(cmp.Or(c.WaitingRuns, maxWaiting)), 0),
 		bytes: fair.New("memory for waiting runs", cmp.Or(c.WaitingMemory, maxWaitingBytes), 0),

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // Of runs that wait for people, the oldest of one's own makes way, by number and by bytes, and nobody else's.
@@ -18,7 +18,7 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 		return x
 	}
 	for name, bytes := range map[string]int64{"large ones": 50 << 20, "small ones": 1000} {
-		w := newWaitingRuns(profiles.Capacity{})
+		w := newWaitingRuns(config.Capacity{})
 		berts := waits("bert")
 		if !w.enter(berts, 1000) {
 			t.Fatalf("%s: bert's does not fit", name)
@@ -46,7 +46,7 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 			t.Errorf("%s: %d bytes are left", name, w.bytes.Used())
 		}
 	}
-	w, x := newWaitingRuns(profiles.Capacity{}), waits("anna")
+	w, x := newWaitingRuns(config.Capacity{}), waits("anna")
 	if w.enter(x, maxWaitingBytes) || !errors.Is(context.Cause(x.ctx), errWaitedLongest) || w.bytes.Used()+w.count.Used() != 0 {
 		t.Error("one that fits nowhere was let in")
 	}
@@ -54,7 +54,7 @@ func TestTheRunThatWaitedLongestMakesWayForItsPrincipals(t *testing.T) {
 
 // Callers whom nobody checked are one, whatever they call themselves.
 func TestCallersWhomNobodyCheckedShareOneShare(t *testing.T) {
-	w := newWaitingRuns(profiles.Capacity{WaitingRuns: 8})
+	w := newWaitingRuns(config.Capacity{WaitingRuns: 8})
 	var all []*execution
 	for i := range 9 {
 		x := &execution{request: Request{Principal: string(rune('a' + i)), Unchecked: true}}

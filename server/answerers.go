@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // answersOnly is what a token that answers is told where programs run.
@@ -26,7 +26,7 @@ type Answerers struct {
 	log       *slog.Logger
 
 	mu     sync.Mutex
-	config *profiles.Config // that tokens was read from
+	config *config.Config // that tokens was read from
 	tokens map[string]*caller
 }
 

@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -329,7 +330,7 @@ func TestWrongTokensAreSaidWithTheirPlaces(t *testing.T) {
 	{"token": "`+fingerprint("a-token-that-is-long")+`"}]}}`, server.Options{})
 	h.variables = map[string]string{"A": "a-token-that-is-long", "AGAIN": "a-token-that-is-long", "SHORT": "s3cr3", "SPACED": "a token with spaces in it"}
 	_, err := h.server.HTTP(server.HTTPOptions{Env: h.env})
-	problems, ok := err.(profiles.Problems)
+	problems, ok := err.(config.Problems)
 	if !ok || len(problems) != 5 {
 		t.Fatalf("got %v", err)
 	}

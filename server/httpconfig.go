@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // httpConfig is the key "http" of a configuration, whose form was checked with the file. With tokens nobody gets in
@@ -42,14 +42,14 @@ const leastToken = 16
 var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
 // CheckHTTP says what keeps a configuration from being served over HTTP where the variables are those of env. The error
-// is [profiles.Problems].
-func CheckHTTP(cfg *profiles.Config, env func(string) (string, bool)) error {
+// is [config.Problems].
+func CheckHTTP(cfg *config.Config, env func(string) (string, bool)) error {
 	_, err := readHTTP(cfg, env)
 	return err
 }
 
 // readHTTP reads the key "http". A token stands in the file as the variable that it is in, or as its digest.
-func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfig, error) {
+func readHTTP(cfg *config.Config, env func(string) (string, bool)) (*httpConfig, error) {
 	c := &httpConfig{tokens: map[string]*caller{}}
 	if cfg == nil || len(cfg.HTTP) == 0 {
 		return c, nil
@@ -70,7 +70,7 @@ func readHTTP(cfg *profiles.Config, env func(string) (string, bool)) (*httpConfi
 	if err := d.Decode(&file); err != nil { // the file was checked
 		return nil, fmt.Errorf("http: %w", err)
 	}
-	var wrong profiles.Problems
+	var wrong config.Problems
 	for i, t := range file.Tokens {
 		digest, err := tokenDigest(t.Token, env)
 		if err == nil && c.tokens[digest] != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 )
 
 // fingerprintForm is that of codemode.Fingerprint, and of a program in overlays.
@@ -15,7 +15,7 @@ var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // OverlaysForNobody finds overlays of a configuration that can fit nobody whom codemode serves: an overlay that misses
 // whom it is about narrows nothing, and says so nowhere else. env looks up the variables that tokens are in.
-func OverlaysForNobody(cfg *profiles.Config, env func(string) (string, bool)) profiles.Problems {
+func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) config.Problems {
 	var file struct {
 		Tokens []struct {
 			Token, Principal string
@@ -35,10 +35,10 @@ func OverlaysForNobody(cfg *profiles.Config, env func(string) (string, bool)) pr
 		complete = complete && err == nil
 		known = append(known, t.Principal, digest)
 	}
-	var found profiles.Problems
+	var found config.Problems
 	for _, o := range cfg.Overlays() {
 		say := func(hint, format string, args ...any) {
-			found = append(found, profiles.Problem{Position: o.Pos, Length: 1, Hint: hint,
+			found = append(found, config.Problem{Position: o.Pos, Length: 1, Hint: hint,
 				Message: fmt.Sprintf("the overlay %q can fit nobody: ", o.ID) + fmt.Sprintf(format, args...)})
 		}
 		switch p := o.Principal; {

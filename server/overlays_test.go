@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -38,7 +38,7 @@ func TestOverlaysThatCanFitNobodyAreFound(t *testing.T) {
 		{`"program": ["sha256:abc"]`, `"scripts": {"root": "."}`, "the digest of a program"},
 		{`"program": ["sha256:abc", "` + fingerprint("text") + `"]`, known, ""},
 	} {
-		cfg, err := profiles.Parse("codemode.json", []byte("{"+test.others+`, "evaluation": {"profiles": {"p": {}}, "overlays": [
+		cfg, err := config.Parse("codemode.json", []byte("{"+test.others+`, "evaluation": {"profiles": {"p": {}}, "overlays": [
 			{"id": "narrow", `+test.selects+`, "denylist": ["a__*"]}]}}`))
 		if err != nil {
 			t.Fatal(err)

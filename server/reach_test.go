@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	rules "github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -145,7 +145,7 @@ func TestAPathClosesWhenItsProfileIsNotExposed(t *testing.T) {
 // A token that says nothing about profiles is for all; one that says something that is no list is for none.
 func TestProfilesOfAToken(t *testing.T) {
 	for profiles, fine := range map[string]bool{`["ro"]`: true, `null`: false, `[]`: false, `[null]`: false, `[""]`: false, `"ro"`: false, `{}`: false, `["ro", 1]`: false} {
-		_, err := rules.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {"ro": {}}}, "http": {"tokens": [{"token": "${ANNA}", "profiles": `+profiles+`}]}}`))
+		_, err := config.Parse("codemode.json", []byte(`{"evaluation": {"profiles": {"ro": {}}}, "http": {"tokens": [{"token": "${ANNA}", "profiles": `+profiles+`}]}}`))
 		if (err == nil) != fine {
 			t.Errorf("%s: %v", profiles, err)
 		}

@@ -17,7 +17,8 @@ import (
 
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/store"
 )
@@ -103,7 +104,7 @@ func (r *reading) place() (recorder.Place, error) {
 	if err != nil {
 		return recorder.Place{}, usage(err)
 	}
-	var cfg *profiles.Config
+	var cfg *config.Config
 	if !files.None() {
 		if cfg, err = files.Load(); err != nil {
 			return recorder.Place{}, usage(err)

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/config"
+
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // decider is a person who answers calls and questions with a function.
@@ -29,10 +30,10 @@ func (d decider) Ask(_ context.Context, r *prompt.Request) (prompt.Reply, error)
 }
 
 // recordedRuns keeps a record of what programs do under a configuration, and gives the folder of it.
-func recordedRuns(t *testing.T, config string, run func(e *codemode.Evaluator)) (dir string) {
+func recordedRuns(t *testing.T, rules string, run func(e *codemode.Evaluator)) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	cfg, err := profiles.Parse("codemode.json", []byte(config))
+	cfg, err := config.Parse("codemode.json", []byte(rules))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +115,8 @@ func TestAcceptedQuestionsAreNoRefusals(t *testing.T) {
 	if code, _, problems := commandOut(t, "audit", "export", "-o", file, "--state", dir); code != exitOK {
 		t.Fatal(problems)
 	}
-	config := filepath.Join(writeFiles(t, map[string]string{"codemode.json": writesAfterAsking}), "codemode.json")
-	if _, out, problems := commandOut(t, "profiles", "replay", file, "--config", config); !strings.HasPrefix(out, "0 calls") {
+	rules := filepath.Join(writeFiles(t, map[string]string{"codemode.json": writesAfterAsking}), "codemode.json")
+	if _, out, problems := commandOut(t, "profiles", "replay", file, "--config", rules); !strings.HasPrefix(out, "0 calls") {
 		t.Errorf("the question counts as a call:\n%s%s", out, problems)
 	}
 }
@@ -129,12 +130,12 @@ func TestReplayGoesOnWhereAProfileIsGone(t *testing.T) {
 		"codemode.json": `{"evaluation": {"profiles": {"p": {"denylist": ["time__now"]}}}}`,
 		"record.jsonl":  entry("r_1", "old") + "\n" + entry("r_2", "p") + "\n",
 	})
-	config, record := filepath.Join(dir, "codemode.json"), filepath.Join(dir, "record.jsonl")
-	code, out, problems := commandOut(t, "profiles", "replay", record, "--config", config)
+	rules, record := filepath.Join(dir, "codemode.json"), filepath.Join(dir, "record.jsonl")
+	code, out, problems := commandOut(t, "profiles", "replay", record, "--config", rules)
 	if code != exitOK || !strings.Contains(out, "time__now: allow -> deny") || !strings.Contains(out, `not replayed: 1 call under the profile "old"`) {
 		t.Errorf("exit code %d\n%s%s", code, out, problems)
 	}
-	if code, _, problems := commandOut(t, "profiles", "replay", record, "--config", config, "--profile", "none"); code != exitUsage {
+	if code, _, problems := commandOut(t, "profiles", "replay", record, "--config", rules, "--profile", "none"); code != exitUsage {
 		t.Errorf("a profile that a person names and that is not there: exit code %d, %s", code, problems)
 	}
 }

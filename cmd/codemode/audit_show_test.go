@@ -20,7 +20,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -81,7 +81,7 @@ func TestAuditShow(t *testing.T) {
 		server.CloseClientConnections() // the call that hangs
 		server.Close()
 	})
-	cfg, err := profiles.Parse("codemode.json", fmt.Appendf(nil, `{"mcpServers": {"up": {"type": "http", "url": %q}}, "limits": {"cpu": "1s", "call": "2s"}, "evaluation": {"defaultProfile": "p", "profiles": {
+	cfg, err := config.Parse("codemode.json", fmt.Appendf(nil, `{"mcpServers": {"up": {"type": "http", "url": %q}}, "limits": {"cpu": "1s", "call": "2s"}, "evaluation": {"defaultProfile": "p", "profiles": {
 	"p": {"allowlist": ["up__read"], "asklist": [{"id": "people-first", "tool": "up__send"}], "ask": {"edit": true}},
 	"hasty": {"allowlist": ["up__*"]},
 	"checked": {"requirePreflight": true}

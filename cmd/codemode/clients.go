@@ -17,9 +17,9 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/address"
 )
 
@@ -181,7 +181,7 @@ func (f *clientFile) read(data []byte, project string, env func(string) (string,
 	root := map[string]any{}
 	if filepath.Ext(f.path) == ".toml" {
 		f.err = toml.Unmarshal(data, &root)
-	} else if raw, err := profiles.Standard(f.path, data); err != nil {
+	} else if raw, err := config.Standard(f.path, data); err != nil {
 		f.err = err
 	} else {
 		f.err = json.Unmarshal(raw, &root)

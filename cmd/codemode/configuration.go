@@ -17,7 +17,8 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -135,17 +136,17 @@ func usualFile() string {
 }
 
 // files finds all files that hold together, and the variables that hold with them.
-func (s *setting) files() (profiles.Files, error) {
+func (s *setting) files() (config.Files, error) {
 	own, err := s.file()
 	if err != nil {
-		return profiles.Files{}, err
+		return config.Files{}, err
 	}
 	if _, _, err := namedState(); err != nil {
-		return profiles.Files{}, err // without its place, no project is trusted and no tool is known
+		return config.Files{}, err // without its place, no project is trusted and no tool is known
 	}
-	f := profiles.Files{
+	f := config.Files{
 		User: own, Managed: managedFile(), Project: s.projectFile(own), Trust: trustStore(),
-		Environment: profiles.ReadEnvironment(os.Environ()), Servers: codemode.CheckServers(os.LookupEnv),
+		Environment: config.ReadEnvironment(os.Environ()), Servers: codemode.CheckServers(os.LookupEnv),
 	}
 	if own != "" {
 		f.Overlays = filepath.Join(filepath.Dir(own), "overlays.json")
@@ -313,7 +314,7 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 	}
 	files, path := o.Files, o.Files.User
 	if path == "" && files.Managed == "" {
-		if o.Config, err = profiles.Parse("no configuration", []byte("{}")); err != nil {
+		if o.Config, err = config.Parse("no configuration", []byte("{}")); err != nil {
 			return nil, usage(err)
 		}
 		without := "codemode_eval is unrestricted"

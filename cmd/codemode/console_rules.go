@@ -10,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/profiles"
@@ -66,7 +67,7 @@ func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
 }
 
 // editable holds that a path is one of those that the page changes.
-func (r *rulesOf) editable(path string) (profiles.Files, error) {
+func (r *rulesOf) editable(path string) (config.Files, error) {
 	files, err := r.set.files()
 	if err == nil && (path == "" || path != files.User && path != files.Overlays) {
 		err = errors.New("this file is not changed here")
@@ -109,12 +110,12 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 }
 
 // proposal is a rule for the user's file.
-func (r *rulesOf) proposal(p console.Proposal) (profiles.Files, profiles.Proposal, error) {
+func (r *rulesOf) proposal(p console.Proposal) (config.Files, config.Proposal, error) {
 	files, err := r.set.files()
 	if err == nil && files.User == "" {
 		err = errors.New("there is no configuration file of yours to propose it in")
 	}
-	return files, profiles.Proposal{
+	return files, config.Proposal{
 		Profile: p.Profile, List: p.List, Tool: p.Tool, Args: p.Args, By: p.By, Why: p.Why, Time: time.Now(),
 	}, err
 }

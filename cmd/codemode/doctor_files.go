@@ -12,7 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/upstream"
@@ -31,7 +31,7 @@ func (d *diagnosis) file(set *setting) (path string) {
 	case err != nil:
 		d.fail(exitUsage, "configuration", "file", "", "%v", err)
 		return path
-	case path == "" && len(profiles.ReadEnvironment(os.Environ())) > 0:
+	case path == "" && len(config.ReadEnvironment(os.Environ())) > 0:
 		return path // which says what programs may do
 	case path == "":
 		d.warn("configuration", "file", "codemode init writes one from what your other clients have",
@@ -96,13 +96,13 @@ func (d *diagnosis) configuration(e *codemode.Evaluator, path string) {
 
 // machineProblems is what keeps codemode serve from using a configuration on this machine, though its form is right:
 // variables that are not set, or hold what does not fit.
-func machineProblems(cfg *profiles.Config) profiles.Problems {
-	var all profiles.Problems
+func machineProblems(cfg *config.Config) config.Problems {
+	var all config.Problems
 	add := func(err error) {
-		if some, ok := errors.AsType[profiles.Problems](err); ok {
+		if some, ok := errors.AsType[config.Problems](err); ok {
 			all = append(all, some...)
 		} else if err != nil {
-			all = append(all, profiles.Problem{Position: call.Position{File: cfg.Path}, Message: err.Error()})
+			all = append(all, config.Problem{Position: call.Position{File: cfg.Path}, Message: err.Error()})
 		}
 	}
 	_, err := recorder.PlaceOf("", cfg, os.LookupEnv)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
@@ -30,7 +31,7 @@ type explaining struct {
 	tainted     bool
 	changed     bool
 	at          string
-	subject     profiles.Subject
+	subject     config.Subject
 	all         bool
 	asJSON      bool
 }
@@ -69,7 +70,7 @@ deny anyway; --offline starts none, and --annotations says it instead.
 }
 
 // subjectFlags say whose run it would be, for overlays.
-func subjectFlags(cmd *cobra.Command, to *profiles.Subject) {
+func subjectFlags(cmd *cobra.Command, to *config.Subject) {
 	f := cmd.Flags()
 	f.StringVar(&to.Session, "session", "", "for overlays: the id of the session")
 	f.StringVar(&to.Principal, "principal", "", "for overlays: who calls, or the fingerprint of the token")
@@ -106,7 +107,7 @@ func (x *explaining) run(ctx context.Context, s streams, args []string) error {
 
 // learn fills in what the tool's server says of it. The result says why it is not known, "" if it is or if no server is
 // configured that could say it.
-func (x *explaining) learn(ctx context.Context, s streams, cfg *profiles.Config, c *profiles.Call) (why string) {
+func (x *explaining) learn(ctx context.Context, s streams, cfg *config.Config, c *profiles.Call) (why string) {
 	configured := c.Server == "time" || c.Server == "filesystem"
 	for _, server := range cfg.Servers {
 		configured = configured || server.Name == c.Server
@@ -147,7 +148,7 @@ func (x *explaining) learn(ctx context.Context, s streams, cfg *profiles.Config,
 // learnWait is how long explain waits for servers to say which tools they have.
 const learnWait = 10 * time.Second
 
-func (x *explaining) call(cfg *profiles.Config, args []string) (profiles.Call, error) {
+func (x *explaining) call(cfg *config.Config, args []string) (profiles.Call, error) {
 	c := cfg.Call(args[1], nil)
 	if len(args) > 2 {
 		raw, err := argumentText(args[2])
@@ -180,7 +181,7 @@ func argumentText(arg string) (json.RawMessage, error) {
 }
 
 // profileOf finds a profile by name; "-" is the base tool.
-func profileOf(cfg *profiles.Config, name string, who profiles.Subject, now time.Time) (*profiles.Profile, error) {
+func profileOf(cfg *config.Config, name string, who config.Subject, now time.Time) (*profiles.Profile, error) {
 	if name == "-" {
 		name = ""
 	}
@@ -190,7 +191,7 @@ func profileOf(cfg *profiles.Config, name string, who profiles.Subject, now time
 	err := error(&inforce.UnknownProfileError{Name: name, Names: cfg.All()})
 	for _, w := range cfg.Warnings {
 		if strings.Contains(w.Message, fmt.Sprintf("the profile %q", name)) {
-			err = errors.Join(err, profiles.Problems{w})
+			err = errors.Join(err, config.Problems{w})
 		}
 	}
 	return nil, usage(err)

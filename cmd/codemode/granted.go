@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/protect"
-	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
 
 // A grantedPower is a word in the entry of a server that names a folder or file with which a program could rule codemode.
 type grantedPower struct {
-	server profiles.Server
+	server config.Server
 	where  string // args, or the variable of its environment
 	path   string // as it is written there
 	power  *protect.PowerError
@@ -25,7 +25,7 @@ type grantedPower struct {
 
 // grantedPowers looks for them in all servers that are started as a process. What a server does with a folder that it is told
 // is not known; most let programs read and write there.
-func grantedPowers(o codemode.Options, cfg *profiles.Config) ([]grantedPower, error) {
+func grantedPowers(o codemode.Options, cfg *config.Config) ([]grantedPower, error) {
 	places, err := codemode.Powers(o, cfg)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (g grantedPower) sentence() string {
 }
 
 // lintPowers gives the same as findings about the configuration.
-func lintPowers(set *setting, cfg *profiles.Config) ([]profiles.Finding, error) {
+func lintPowers(set *setting, cfg *config.Config) ([]config.Finding, error) {
 	o, err := set.options(nil)
 	if err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func lintPowers(set *setting, cfg *profiles.Config) ([]profiles.Finding, error) 
 	if err != nil {
 		return nil, usage(err)
 	}
-	var all []profiles.Finding
+	var all []config.Finding
 	for _, g := range found {
 		message := "the server " + g.server.Name + ": " + g.sentence()
-		problem := profiles.Problem{Position: g.server.Pos, Length: 1, Message: message, Hint: powerHint}
-		all = append(all, profiles.Finding{Problem: problem, Kind: "power"})
+		problem := config.Problem{Position: g.server.Pos, Length: 1, Message: message, Hint: powerHint}
+		all = append(all, config.Finding{Problem: problem, Kind: "power"})
 	}
 	return all, nil
 }

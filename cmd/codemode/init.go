@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 func newInit(s streams) *cobra.Command {
@@ -72,7 +72,7 @@ func initialize(s streams, o *initOptions) error {
 	chosen := choose(found)
 	printFound(s, p, found, chosen)
 	text := configurationText(p, chosen)
-	if _, err := profiles.Parse(out, text); err != nil { // cannot happen; better here than at the next start
+	if _, err := config.Parse(out, text); err != nil { // cannot happen; better here than at the next start
 		return &exitError{code: exitInternal, err: fmt.Errorf("the configuration that was made of this cannot be used: %w", err)}
 	}
 	if o.dry {

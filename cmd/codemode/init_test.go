@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -63,7 +64,7 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 	p, project := testHome(t)
 	chosen := choose(findClients(p, project, everySet))
 	text := configurationText(p, chosen)
-	cfg, err := profiles.Parse("codemode.json", text)
+	cfg, err := config.Parse("codemode.json", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -153,7 +154,7 @@ func TestTheSameServerComesOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"server", "a", "b", "c_d", "b_cursor", "b_cursor_cursor", "c.d_cursor"}, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if _, err := profiles.Parse("x.json", configurationText(p, choose(found))); err != nil {
+	if _, err := config.Parse("x.json", configurationText(p, choose(found))); err != nil {
 		t.Error(err)
 	}
 	if i := slices.IndexFunc(found, func(f *clientFile) bool { return f.client.id == "codex" }); i < 0 || found[i].err == nil {

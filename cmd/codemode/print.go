@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
+
 	"golang.org/x/term"
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals/terminal"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -30,7 +31,7 @@ func terminalOptions(w io.Writer) terminal.Options {
 func errorLines(err error) []string {
 	text := err.Error()
 	switch e := err.(type) {
-	case profiles.Problems, analysis.Problems, *preflight.Error:
+	case config.Problems, analysis.Problems, *preflight.Error:
 		return strings.Split(strings.TrimRight(visible.Text(text), "\n"), "\n")
 	case interface{ Unwrap() []error }:
 		var lines []string

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -37,7 +38,7 @@ func (s *setting) fileFlags(cmd *cobra.Command) {
 }
 
 // load reads the configuration without starting anything.
-func (s *setting) load() (*profiles.Config, error) {
+func (s *setting) load() (*config.Config, error) {
 	files, err := s.files()
 	if err != nil {
 		return nil, usage(err)
@@ -54,7 +55,7 @@ func (s *setting) load() (*profiles.Config, error) {
 
 func newProfilesShow(s streams) *cobra.Command {
 	var set setting
-	var who profiles.Subject
+	var who config.Subject
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show [PROFILE]",
@@ -88,7 +89,7 @@ and the files they come from. PROFILE "-" is the base tool.`,
 	return cmd
 }
 
-func showAll(s streams, cfg *profiles.Config, asJSON bool) error {
+func showAll(s streams, cfg *config.Config, asJSON bool) error {
 	if asJSON {
 		return printed(s, map[string]any{
 			"files": cfg.Files, "profiles": cfg.All(), "default": cfg.Default, "floor": cfg.Floor, "overlays": cfg.Overlays(),
@@ -124,7 +125,7 @@ func newProfilesSchema(s streams) *cobra.Command {
 		Short: "Print the JSON Schema of the configuration file, for editors",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := s.out.Write(profiles.Schema())
+			_, err := s.out.Write(config.Schema())
 			return err
 		},
 	}
@@ -162,9 +163,9 @@ func trust(s streams, set *setting, store, file, digest string) error {
 	if err != nil {
 		return usage(err)
 	}
-	var sources []profiles.Source
-	for _, f := range []profiles.Source{
-		{File: managedFile(), Standing: profiles.Managed}, {File: user, Standing: profiles.User}, {File: file, Standing: profiles.Trusted},
+	var sources []config.Source
+	for _, f := range []config.Source{
+		{File: managedFile(), Standing: config.Managed}, {File: user, Standing: config.User}, {File: file, Standing: config.Trusted},
 	} {
 		if f.File == "" {
 			continue
@@ -174,12 +175,12 @@ func trust(s streams, set *setting, store, file, digest string) error {
 		}
 		sources = append(sources, f)
 	}
-	cfg, err := profiles.ParseWith(codemode.CheckServers(os.LookupEnv), sources...)
+	cfg, err := config.ParseWith(codemode.CheckServers(os.LookupEnv), sources...)
 	if err != nil {
 		return usage(err) // it would not be used
 	}
 	data := sources[len(sources)-1].Data
-	t, err := profiles.TrustFile(store, file, cmp.Or(digest, profiles.Digest(data)), time.Now())
+	t, err := config.TrustFile(store, file, cmp.Or(digest, profiles.Digest(data)), time.Now())
 	if err != nil {
 		return usage(err)
 	}
@@ -191,7 +192,7 @@ func trust(s streams, set *setting, store, file, digest string) error {
 }
 
 // trustedPowers says what a file brings with it.
-func trustedPowers(b *strings.Builder, cfg *profiles.Config, file string) {
+func trustedPowers(b *strings.Builder, cfg *config.Config, file string) {
 	for _, server := range cfg.Servers {
 		if server.Pos.File != file {
 			continue
@@ -229,7 +230,7 @@ func serverPowers(raw json.RawMessage) string {
 }
 
 func listTrusted(s streams, store string) error {
-	all, err := profiles.TrustedFiles(store)
+	all, err := config.TrustedFiles(store)
 	if err != nil {
 		return usage(err)
 	}
@@ -254,7 +255,7 @@ func newProfilesUntrust(s streams) *cobra.Command {
 		Short: "Take the trust in a project's file back",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			was, err := profiles.Distrust(trustStore(), args[0])
+			was, err := config.Distrust(trustStore(), args[0])
 			if err != nil {
 				return usage(err)
 			}
@@ -269,7 +270,7 @@ func newProfilesUntrust(s streams) *cobra.Command {
 
 func newProfilesPropose(s streams) *cobra.Command {
 	var set setting
-	var p profiles.Proposal
+	var p config.Proposal
 	cmd := &cobra.Command{
 		Use:   "propose PROFILE TOOL [ARGS]",
 		Short: "Write a rule into your file as a comment, for review",

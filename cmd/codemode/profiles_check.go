@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/server"
 )
 
@@ -42,7 +43,7 @@ found; notes alone are no finding.`,
 			if err != nil {
 				return err
 			}
-			var tools []profiles.ToolInfo
+			var tools []config.ToolInfo
 			switch {
 			case toolsFile != "":
 				tools, err = readTools(toolsFile)
@@ -61,10 +62,10 @@ found; notes alone are no finding.`,
 			}
 			found := append(cfg.Lint(tools), powers...)
 			for _, p := range server.OverlaysForNobody(cfg, os.LookupEnv) {
-				found = append(found, profiles.Finding{Problem: p, Kind: "overlay for nobody"})
+				found = append(found, config.Finding{Problem: p, Kind: "overlay for nobody"})
 			}
 			for _, p := range machineProblems(cfg) { // with other variables, or on another machine, there may be none
-				found = append(found, profiles.Finding{Problem: p, Kind: "on this machine", Note: true})
+				found = append(found, config.Finding{Problem: p, Kind: "on this machine", Note: true})
 			}
 			return lint(s, found, len(tools), asJSON)
 		},
@@ -77,7 +78,7 @@ found; notes alone are no finding.`,
 	return cmd
 }
 
-func lint(s streams, found []profiles.Finding, tools int, asJSON bool) error {
+func lint(s streams, found []config.Finding, tools int, asJSON bool) error {
 	wrong := 0
 	for _, f := range found {
 		if !f.Note {
@@ -118,7 +119,7 @@ func lint(s streams, found []profiles.Finding, tools int, asJSON bool) error {
 
 // liveTools asks the servers. All of them have to answer: a rule about a server that is
 // down would look dead.
-func liveTools(ctx context.Context, s streams, set *setting) ([]profiles.ToolInfo, error) {
+func liveTools(ctx context.Context, s streams, set *setting) ([]config.ToolInfo, error) {
 	e, err := set.open(ctx, set.logger(s, slog.LevelError))
 	if err != nil {
 		return nil, err
@@ -138,12 +139,12 @@ func liveTools(ctx context.Context, s streams, set *setting) ([]profiles.ToolInf
 }
 
 // readTools reads a file of tools: by server, or as --save-tools writes it.
-func readTools(path string) ([]profiles.ToolInfo, error) {
+func readTools(path string) ([]config.ToolInfo, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, usage(err)
 	}
-	var flat []profiles.ToolInfo
+	var flat []config.ToolInfo
 	if json.Unmarshal(data, &flat) == nil {
 		return complete(path, flat)
 	}
@@ -167,14 +168,14 @@ func readTools(path string) ([]profiles.ToolInfo, error) {
 			return nil, usage(fmt.Errorf("%s: the tools of %q: %w", path, server, err))
 		}
 		for _, t := range list {
-			flat = append(flat, profiles.ToolInfo{Server: server, Tool: t.Name, Input: t.Input, Annotations: t.Annotations})
+			flat = append(flat, config.ToolInfo{Server: server, Tool: t.Name, Input: t.Input, Annotations: t.Annotations})
 		}
 	}
-	slices.SortFunc(flat, func(a, b profiles.ToolInfo) int { return strings.Compare(a.Server+"__"+a.Tool, b.Server+"__"+b.Tool) })
+	slices.SortFunc(flat, func(a, b config.ToolInfo) int { return strings.Compare(a.Server+"__"+a.Tool, b.Server+"__"+b.Tool) })
 	return complete(path, flat)
 }
 
-func complete(path string, tools []profiles.ToolInfo) ([]profiles.ToolInfo, error) {
+func complete(path string, tools []config.ToolInfo) ([]config.ToolInfo, error) {
 	for _, t := range tools {
 		if t.Server == "" || t.Tool == "" {
 			return nil, usage(fmt.Errorf(`%s: each tool needs a server and a name: {"SERVER": [{"name": "TOOL"}]}`, path))
@@ -183,7 +184,7 @@ func complete(path string, tools []profiles.ToolInfo) ([]profiles.ToolInfo, erro
 	return tools, nil
 }
 
-func saveTools(path string, tools []profiles.ToolInfo) error {
+func saveTools(path string, tools []config.ToolInfo) error {
 	data, err := json.MarshalIndent(tools, "", "  ")
 	if err == nil {
 		err = os.WriteFile(path, append(data, '\n'), 0o666)
@@ -237,7 +238,7 @@ others). Exit code 1 when a row comes out otherwise.`,
 	return cmd
 }
 
-func printFailure(s streams, r profiles.RowResult) {
+func printFailure(s streams, r config.RowResult) {
 	visible.Fprintf(s.out, "FAIL  %s:%d  %s\n      %s\n", relative(r.Pos.File), r.Pos.Line, r.Source, r.Failure)
 	for _, reason := range r.Decision.Reasons {
 		visible.Fprintf(s.out, "      %s\n", because(reason))
@@ -245,20 +246,20 @@ func printFailure(s streams, r profiles.RowResult) {
 }
 
 // testFile decides the rows of one file, by its own configuration if it has one.
-func testFile(set *setting, file string) ([]profiles.RowResult, error) {
+func testFile(set *setting, file string) ([]config.RowResult, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, usage(err)
 	}
 	tables := map[string][]byte{file: data}
 	order := []string{file}
-	var cfg *profiles.Config
+	var cfg *config.Config
 	if archive := txtar.Parse(data); len(archive.Files) > 0 {
 		tables, order = map[string][]byte{}, nil
 		for _, f := range archive.Files {
 			name := file + "/" + f.Name
 			if filepath.Ext(f.Name) == ".json" {
-				if cfg, err = profiles.Parse(name, f.Data); err != nil {
+				if cfg, err = config.Parse(name, f.Data); err != nil {
 					return nil, usage(err)
 				}
 				continue
@@ -272,9 +273,9 @@ func testFile(set *setting, file string) ([]profiles.RowResult, error) {
 			return nil, err
 		}
 	}
-	var results []profiles.RowResult
+	var results []config.RowResult
 	for _, name := range order {
-		calls, err := profiles.ParseCalls(name, tables[name])
+		calls, err := config.ParseCalls(name, tables[name])
 		if err != nil {
 			return nil, usage(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -57,7 +58,7 @@ otherwise. Exit code 1 when there is a difference.`,
 // A pair is two profiles to compare; one of them is nil where it does not exist.
 type pair struct {
 	name           string
-	oldCfg, newCfg *profiles.Config
+	oldCfg, newCfg *config.Config
 	old, new       *profiles.Profile
 }
 
@@ -75,11 +76,11 @@ func (s *setting) pairs(old, new string) ([]pair, error) {
 		return nil, usage(fmt.Errorf("%s and %s: compare two files, or two profiles", old, new))
 	}
 	if oldName != "" {
-		a, err := profileOf(oldCfg, oldName, profiles.Subject{}, time.Now())
+		a, err := profileOf(oldCfg, oldName, config.Subject{}, time.Now())
 		if err != nil {
 			return nil, err
 		}
-		b, err := profileOf(newCfg, newName, profiles.Subject{}, time.Now())
+		b, err := profileOf(newCfg, newName, config.Subject{}, time.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +96,7 @@ func (s *setting) pairs(old, new string) ([]pair, error) {
 }
 
 // side reads one side: a profile of the configuration, a file, or FILE:PROFILE.
-func (s *setting) side(arg string) (cfg *profiles.Config, profile string, err error) {
+func (s *setting) side(arg string) (cfg *config.Config, profile string, err error) {
 	file, profile := arg, ""
 	if _, err := os.Stat(arg); err != nil {
 		i := strings.LastIndexByte(arg, ':')
@@ -105,7 +106,7 @@ func (s *setting) side(arg string) (cfg *profiles.Config, profile string, err er
 		}
 		file, profile = arg[:i], arg[i+1:]
 	}
-	cfg, err = profiles.Load(file)
+	cfg, err = config.Load(file)
 	if err != nil {
 		return nil, "", usage(err)
 	}
@@ -163,7 +164,7 @@ func readSamples(calls, record string) ([]sample, error) {
 		if err != nil {
 			return nil, usage(err)
 		}
-		rows, err := profiles.ParseCalls(calls, data)
+		rows, err := config.ParseCalls(calls, data)
 		if err != nil {
 			return nil, usage(err)
 		}
@@ -205,7 +206,7 @@ func readRecord(path string) ([]profiles.PastCall, error) {
 		return nil, usage(err)
 	}
 	defer f.Close()
-	past, err := profiles.ReadRecord(f)
+	past, err := config.ReadRecord(f)
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", path, err))
 	}
@@ -252,7 +253,7 @@ type replayedJSON struct {
 	Why  string   `json:"why"`
 }
 
-func replay(s streams, cfg *profiles.Config, past []profiles.PastCall, profile, record string, asJSON bool) error {
+func replay(s streams, cfg *config.Config, past []profiles.PastCall, profile, record string, asJSON bool) error {
 	var all []profiles.Replayed
 	shown := []replayedJSON{}
 	gone := map[string]int{} // profiles to how many calls were made under them
@@ -261,7 +262,7 @@ func replay(s streams, cfg *profiles.Config, past []profiles.PastCall, profile, 
 		if profile != "" {
 			name = profile
 		}
-		p, err := profileOf(cfg, name, profiles.Subject{}, time.Now())
+		p, err := profileOf(cfg, name, config.Subject{}, time.Now())
 		if err != nil && profile != "" {
 			return err
 		}
@@ -343,12 +344,12 @@ is named with both verdicts. The document of the program that the table is from 
 				}
 				names[id] = name
 			}
-			first, err := profiles.ParseOrder(order)
+			first, err := config.ParseOrder(order)
 			if err != nil {
 				return usage(fmt.Errorf("--order: %w", err))
 			}
-			imported, err := profiles.ImportReleio(data, name, names, first)
-			if _, ok := errors.AsType[*profiles.OrderError](err); ok {
+			imported, err := config.ImportReleio(data, name, names, first)
+			if _, ok := errors.AsType[*config.OrderError](err); ok {
 				err = fmt.Errorf("%w\nsay which it is with --order highest-first or --order lowest-first", err)
 			}
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/store"
 )
@@ -38,7 +39,7 @@ func recentCalls(
 		return nil, err
 	}
 	slices.Reverse(lines)
-	return profiles.ReadRecord(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
+	return config.ReadRecord(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
 }
 
 // recent are the recent calls of the record that the flags name.

@@ -1,0 +1,228 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// assemble makes the profiles that calls are decided by, out of all files so far.
+// Everything has been checked.
+func (b *builder) assemble() {
+	c := b.config
+	c.parts = append(slices.Clip(b.before), &fileRules{
+		FileInfo: c.Files[len(c.Files)-1], src: b.Src, written: b.written, order: b.order,
+		defaultProfile: b.defaultName, floor: b.floorName, limits: b.fileLimits, expose: b.exposed,
+		overlays: b.writtenOverlays, variables: b.variables,
+	})
+	b.trusted = b.trustedServers()
+	b.settle()
+	for _, p := range c.parts {
+		switch p.Standing {
+		case User: // for the profiles that do not say
+			c.Limits = c.Limits.Stricter(p.limits)
+		case Untrusted:
+			b.caps = b.caps.Stricter(p.limits)
+		default:
+			c.Limits, b.bounds = c.Limits.Stricter(p.limits), b.bounds.Stricter(p.limits)
+		}
+		if p.expose != nil {
+			c.Expose = p.expose
+		}
+		if p.floor != "" {
+			c.Floor = p.floor
+		}
+		if p.defaultProfile != "" && p.Standing != Untrusted {
+			c.Default = p.defaultProfile
+		}
+	}
+	b.surrounding = c.environment()
+	b.floors()
+	c.profiles = map[string]*profiles.Profile{}
+	if b.alone = c.environmentAlone(); b.alone {
+		c.Default = cmp.Or(c.Default, EnvironmentProfile)
+		c.profiles[EnvironmentProfile] = b.complete(EnvironmentProfile)
+	}
+	for _, p := range c.parts {
+		for name := range maps.Keys(p.written) {
+			if c.profiles[name] == nil && p.Standing != Untrusted {
+				c.profiles[name] = b.complete(name)
+			}
+		}
+	}
+	b.shadowProfiles()
+	c.base = b.baseProfile()
+	b.layOverlays()
+}
+
+// settle joins what the files say about runs before they are started.
+func (b *builder) settle() {
+	c := b.config
+	if b.base == nil {
+		return
+	}
+	c.RequirePreflight = c.RequirePreflight || b.base.RequirePreflight
+	c.PreflightLifetime = shortest(c.PreflightLifetime, b.base.PreflightLifetime)
+	if b.base.AdminURL != "" {
+		c.AdminURL = b.base.AdminURL
+	}
+	if b.base.Scripts != nil {
+		c.Scripts = b.base.Scripts
+	}
+}
+
+// trustedServers gives the servers whose annotations allow rules may believe: those the
+// files trust, and the built-in ones unless a configured server has taken their name.
+func (b *builder) trustedServers() map[string]bool {
+	trusted := map[string]bool{"time": true, "filesystem": true}
+	for _, s := range b.config.Servers {
+		trusted[s.Name] = s.TrustAnnotations
+	}
+	return trusted
+}
+
+// floors makes a layer of the floor of each file that names one, and one of the environment.
+func (b *builder) floors() {
+	for i, p := range b.config.parts {
+		if p.floor == "" {
+			continue
+		}
+		for _, from := range slices.Backward(b.config.parts[:i+1]) {
+			if w := from.written[p.floor]; w != nil {
+				b.floorLayers = append(b.floorLayers, &profiles.Layer{Profile: b.effective(w), What: profiles.FloorLayer})
+				b.floorsWritten = append(b.floorsWritten, w)
+				break
+			}
+		}
+	}
+	if w := b.surrounding; w != nil {
+		b.floorLayers = append(b.floorLayers, &profiles.Layer{Profile: b.effective(w), What: profiles.EnvironmentLayer})
+		b.floorsWritten = append(b.floorsWritten, w)
+	}
+}
+
+// complete puts a profile together from all files that have one of its name, and binds it by
+// what it cannot loosen. A name that only an untrusted file has is no profile.
+func (b *builder) complete(name string) *profiles.Profile {
+	var own []*profiles.Written
+	var layers []*profiles.Layer
+	var managed *profiles.Written
+	for _, p := range b.config.parts {
+		w := p.written[name]
+		switch {
+		case w == nil:
+		case p.Standing == Managed:
+			managed = w
+		case p.Standing == Untrusted:
+			layers = append(layers, b.untrusted(w, p))
+		default:
+			own = append(own, w)
+		}
+	}
+	if name == EnvironmentProfile && b.alone {
+		own = append(own, b.surrounding)
+	}
+	switch {
+	case len(own) == 0:
+		own = append(own, managed)
+	case managed != nil:
+		layers = append([]*profiles.Layer{{Profile: b.effective(managed), What: Managed.String()}}, layers...)
+	}
+	w := merged(own)
+	var floors []*profiles.Layer
+	for i, f := range b.floorLayers {
+		if w != b.floorsWritten[i] { // a floor does not bind itself
+			floors = append(floors, f)
+		}
+	}
+	return b.effective(w).Under(append(floors, layers...)...)
+}
+
+// merged joins what several files say about one profile.
+func merged(all []*profiles.Written) *profiles.Written {
+	if len(all) == 1 {
+		return all[0]
+	}
+	whole := &profiles.Written{Name: all[0].Name, Pos: all[0].Pos}
+	for _, w := range all {
+		for _, x := range w.Chain {
+			if !slices.Contains(whole.Chain, x) {
+				whole.Chain = append(whole.Chain, x)
+			}
+		}
+	}
+	return whole
+}
+
+// untrusted makes the layer of a profile of a file that nobody trusts: what the file itself
+// says, of which only what is stricter than the rest has an effect. That there is an
+// allowlist means nothing then, or a list in vain would deny all that is not on it.
+func (b *builder) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
+	copied := &profiles.Written{Name: w.Name, Pos: w.Pos}
+	for _, x := range w.Chain {
+		if x.Pos.File == p.File {
+			y := *x
+			y.Has[profiles.Allowlist] = false
+			copied.Chain = append(copied.Chain, &y)
+		}
+	}
+	return &profiles.Layer{Profile: b.effective(copied), What: Untrusted.String(), Mute: "it allows nothing: the project file is not trusted; " +
+		"read it, then: codemode profiles trust " + p.File}
+}
+
+// shadowProfiles gives the profiles that name one the profile that is tried beside them.
+func (b *builder) shadowProfiles() {
+	c := b.config
+	for _, p := range c.parts {
+		for name, w := range p.written {
+			if w.Shadow.Kind() == strictjson.Missing || p.Standing == Untrusted || c.profiles[w.Shadow.Text()] == nil {
+				continue
+			}
+			c.profiles[name].TryBeside(c.profiles[w.Shadow.Text()])
+		}
+	}
+}
+
+// baseProfile is what decides for the base tool: the default profile, bound by that of the
+// managed file.
+func (b *builder) baseProfile() *profiles.Profile {
+	c := b.config
+	var base *profiles.Profile
+	if c.Default != "" {
+		base = c.profiles[c.Default]
+	} else {
+		base = b.effective(&profiles.Written{}).Under(b.floorLayers...)
+	}
+	for _, p := range c.parts {
+		if p.Standing == Managed && p.defaultProfile != "" && p.defaultProfile != c.Default {
+			base = base.Under(&profiles.Layer{Profile: b.effective(p.written[p.defaultProfile]), What: Managed.String()})
+		}
+	}
+	return base
+}
+
+// effective puts a profile together with what holds for all.
+func (b *builder) effective(w *profiles.Written) *profiles.Profile {
+	s := profiles.Surroundings{
+		Trusted: b.trusted, Limits: b.config.Limits, Bounds: b.bounds, Caps: b.caps,
+		RequirePreflight: b.config.RequirePreflight,
+	}
+	for _, server := range b.config.Servers {
+		if server.TrustAnnotations {
+			s.TrustedNames = append(s.TrustedNames, server.Name)
+		}
+	}
+	return s.Effective(w)
+}
+
+// shortest is the shortest of two times of which 0 is none.
+func shortest(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

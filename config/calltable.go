@@ -1,0 +1,156 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// An ExpectedCall is a call with what a profile should make of it: a row of a table.
+type ExpectedCall struct {
+	Pos     settings.Position
+	Source  string // the row
+	Profile string
+	Verdict profiles.Verdict
+	Tool    string // canonical, or server.tool
+	Args    json.RawMessage
+	Rule    string // the rule that should decide; "" = any
+}
+
+// ParseCalls reads a table of calls, one to a line:
+//
+//	# what the table is about
+//	profile supervised
+//	allow github__create_issue {"owner": "acme", "repo": "web"}
+//	deny  fs__read_file {"path": "/etc/passwd"}  # no-etc
+//	ask   github__get_issue
+//
+// The arguments are JSON, and none means none. After # stands the rule that should decide.
+// Rows belong to the profile named last; before any, to the base tool. The error is [Problems].
+func ParseCalls(file string, data []byte) ([]ExpectedCall, error) {
+	var calls []ExpectedCall
+	var problems settings.Problems
+	profile := ""
+	for i, line := range strings.Split(string(data), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		row := strings.TrimSpace(line)
+		pos := settings.Position{File: file, Line: i + 1, Column: 1 + strings.Index(line, row)}
+		if row == "" || row[0] == '#' {
+			continue
+		}
+		word, rest, _ := strings.Cut(row, " ")
+		if word == "profile" {
+			profile = strings.TrimSpace(rest)
+			continue
+		}
+		c := ExpectedCall{Pos: pos, Source: row, Profile: profile}
+		message, hint := c.read(word, rest)
+		if message != "" {
+			problems = append(problems, settings.Problem{Position: pos, Length: len([]rune(row)), Message: message, Source: line, Hint: hint})
+			continue
+		}
+		calls = append(calls, c)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return calls, nil
+}
+
+func (c *ExpectedCall) read(verdict, rest string) (message, hint string) {
+	switch verdict {
+	case "allow":
+		c.Verdict = profiles.Allow
+	case "ask":
+		c.Verdict = profiles.Ask
+	case "deny":
+		c.Verdict = profiles.Deny
+	default:
+		return fmt.Sprintf("a row begins with a verdict, not with %q", verdict), "write allow, ask or deny, then the tool, then its arguments"
+	}
+	rest = strings.TrimSpace(rest)
+	if i := strings.IndexAny(rest, " \t{"); i >= 0 {
+		c.Tool, rest = rest[:i], strings.TrimSpace(rest[i:])
+	} else {
+		c.Tool, rest = rest, ""
+	}
+	if c.Tool == "" || strings.HasPrefix(c.Tool, "#") {
+		return "a row without a tool", "write the tool after the verdict: allow server__tool"
+	}
+	if rest != "" && rest[0] != '#' {
+		d := json.NewDecoder(strings.NewReader(rest))
+		if err := d.Decode(&c.Args); err != nil {
+			return "the arguments are not JSON", `write them as {"name": "value"}, on one line`
+		}
+		rest = strings.TrimSpace(rest[d.InputOffset():])
+	}
+	rule, ok := strings.CutPrefix(rest, "#")
+	if rest != "" && !ok {
+		return fmt.Sprintf("%q after the arguments", rest), "the rule that should decide stands after #"
+	}
+	c.Rule = strings.TrimSpace(rule)
+	return "", ""
+}
+
+// Call is the call of the row, for a configuration whose servers are known.
+func (c *Config) Call(tool string, args json.RawMessage) profiles.Call {
+	if server, name, ok := strings.Cut(tool, "."); ok && !strings.Contains(tool, "__") {
+		return profiles.Call{Server: server, Tool: name, Name: call.Name(server, name), Args: args}
+	}
+	for _, s := range c.Servers {
+		if name, ok := strings.CutPrefix(tool, s.Name+"__"); ok {
+			return profiles.Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: args}
+		}
+		if name, ok := strings.CutPrefix(tool, call.Part(s.Name)+"__"); ok {
+			return profiles.Call{Server: s.Name, Tool: name, Name: call.Name(s.Name, name), Args: args}
+		}
+	}
+	server, name, _ := strings.Cut(tool, "__")
+	return profiles.Call{Server: server, Tool: name, Name: call.Part(tool), Args: args}
+}
+
+// A RowResult is a row and what the profile makes of it.
+type RowResult struct {
+	ExpectedCall
+	Decision profiles.Decision
+	Failure  string // "" = as expected
+}
+
+// Try decides the rows of a table.
+func (c *Config) Try(calls []ExpectedCall) []RowResult {
+	results := make([]RowResult, len(calls))
+	for i, row := range calls {
+		results[i] = c.try(row)
+	}
+	return results
+}
+
+func (c *Config) try(row ExpectedCall) RowResult {
+	r := RowResult{ExpectedCall: row}
+	p := c.Profile(row.Profile)
+	if p == nil {
+		r.Failure = fmt.Sprintf("there is no profile %q", row.Profile)
+		return r
+	}
+	r.Decision = p.Decide(c.Call(row.Tool, row.Args))
+	switch {
+	case r.Decision.Verdict != row.Verdict:
+		r.Failure = fmt.Sprintf("got %s, want %s", r.Decision.Verdict, row.Verdict)
+	case row.Rule != "" && !restsOn(&r.Decision, row.Rule):
+		r.Failure = fmt.Sprintf("got %s as wanted, but not for the rule %q", r.Decision.Verdict, row.Rule)
+	}
+	return r
+}
+
+func restsOn(d *profiles.Decision, rule string) bool {
+	for _, r := range d.Reasons {
+		if r.Rule == rule {
+			return true
+		}
+	}
+	return false
+}

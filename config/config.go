@@ -1,0 +1,217 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// A Config is a configuration file, or several that hold together, checked in full. It never changes after, so it may
+// be used by any number of goroutines.
+type Config struct {
+	Path   string     // of the user's file, if there are several
+	Digest string     // of the bytes of all files: sha256:...
+	Files  []FileInfo // what it came from, see [ParseAll]
+
+	// Default is the profile of the base tool. "" means that the base tool is unrestricted,
+	// but for the floor.
+	Default string
+	// Floor is the profile that binds every other one and the base tool; "" = none.
+	Floor string
+	// RequirePreflight wants every run checked first, whatever its profile says.
+	RequirePreflight bool
+	// PreflightLifetime is how long a check counts; 0 is [UsualPreflightLifetime].
+	PreflightLifetime time.Duration
+	// AdminURL is where people change this configuration, for links; "" is nowhere known.
+	AdminURL string
+	// Expose narrows what is listed, see [Config.Exposes]; nil = everything is listed.
+	Expose []string
+
+	Servers []Server        // in the order of the file
+	Builtin json.RawMessage // false, or an object; nil if the file does not say
+	Store   json.RawMessage // an object or a string; nil if the file does not say
+	HTTP    json.RawMessage // an object; nil if the file does not say
+	Console json.RawMessage // false, an object or a string; nil if the file does not say
+	// Responder is how a terminal for answers is opened, an object or a string; nil if the file does not say.
+	Responder json.RawMessage
+	Scripts   *Scripts // nil = there are no saved programs
+	// Capacity bounds what all principals use together; nil if no file says. It counts from the start of a process.
+	Capacity *Capacity
+	Limits   profiles.Limits // for the profiles that do not say
+
+	// OutputValidation says what becomes of results that do not fit their tool's
+	// output schema: off, warn or strict; "" if the file does not say.
+	OutputValidation string
+
+	// Warnings is what the file may contain but was probably not meant, or what a person
+	// should know before trusting it. Worth printing once per load.
+	Warnings []settings.Problem
+
+	profiles map[string]*profiles.Profile
+	base     *profiles.Profile
+	overlays []*Overlay
+	parts    []*fileRules
+}
+
+// Capacity is the key "capacity": what a process has for all principals together. Zero fields are not set by the file.
+type Capacity struct {
+	GuestMemory   int64 // bytes for all programs that run
+	WaitingRuns   int   // runs that wait for people
+	WaitingMemory int64 // bytes for them, in memory, and of one principal in the database
+	Sessions      int   // over HTTP
+	Requests      int   // that are served at once over HTTP
+	ProgramText   int64 // bytes of program texts of one principal that are recorded in an hour, beyond the first 4 KiB of each
+}
+
+// UsualPreflightLifetime is how long a check counts where no file says so.
+const UsualPreflightLifetime = 10 * time.Minute
+
+// A Server is one upstream as the file has it.
+type Server struct {
+	Name string
+	JSON json.RawMessage // standard JSON: comments and trailing commas are gone
+	Pos  settings.Position
+
+	// TrustAnnotations lets allow rules believe the annotations of the server's tools.
+	TrustAnnotations bool
+	OutputValidation string // as in Config, for this server; "" leaves it to that
+}
+
+// Profile gives the profile of that name, nil if there is none. The name "" is the base
+// tool: the default profile, or one that allows everything the floor allows.
+func (c *Config) Profile(name string) *profiles.Profile {
+	if name == "" {
+		return c.base
+	}
+	return c.profiles[name]
+}
+
+// Names gives the profiles that are listed as tools, sorted.
+func (c *Config) Names() []string {
+	var names []string
+	for name := range c.profiles {
+		if c.Exposes(toolPrefix + name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// All gives the names of all profiles, sorted, listed or not.
+func (c *Config) All() []string { return slices.Sorted(maps.Keys(c.profiles)) }
+
+// The names of our MCP tools, as "expose" has them.
+const (
+	baseTool   = "codemode_eval"
+	toolPrefix = baseTool + "_"
+	scriptTool = "codemode_run_script"
+)
+
+// helperTools are the tools that run nothing.
+var helperTools = []string{"codemode_check", "search_tools", "get_tools", "start_here", "ask_user"}
+
+// Exposes reports whether an MCP tool of ours is listed. Without "expose" all are. With it,
+// the profiles, the base tool and the one for saved programs are those it names; the tools
+// that run nothing stay listed unless it names one of them too.
+func (c *Config) Exposes(tool string) bool {
+	return !slices.ContainsFunc(c.parts, func(p *fileRules) bool { return p.expose != nil && !c.exposedBy(p.expose, tool) })
+}
+
+func (c *Config) exposedBy(expose []string, tool string) bool {
+	if slices.Contains(expose, tool) {
+		return true
+	}
+	if name, ok := strings.CutPrefix(tool, toolPrefix); ok {
+		return slices.Contains(expose, name)
+	}
+	return tool != baseTool && tool != scriptTool && !slices.ContainsFunc(expose, func(name string) bool {
+		return c.profiles[name] == nil && slices.Contains(helperTools, name)
+	})
+}
+
+// Parse checks a configuration file; file is the name to use in messages. The error is
+// [Problems] with everything that is wrong, and then nothing of the file may be used.
+func Parse(file string, data []byte) (*Config, error) {
+	return ParseAll(Source{File: file, Data: data, Standing: User})
+}
+
+// read makes a tree of a file; what is no JSON at all is a problem.
+func read(file string, data []byte) (*settings.Reader, error) {
+	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
+	r := &settings.Reader{File: file, Src: src}
+	if hint := encodingHint(data); hint != "" {
+		r.Report(0, 0, hint, "the file is not text in UTF-8")
+		return nil, r.Problems
+	}
+	root, bad := settings.ParseFile(src)
+	if bad != nil {
+		r.Report(bad.Offset, bad.Offset+max(bad.Length, 1), bad.Hint, "%s", bad.Message)
+		return nil, r.Problems
+	}
+	r.Root = root
+	return r, nil
+}
+
+// parseSource checks one file that builds on those before it.
+func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
+	file, data := s.File, s.Data
+	var r *settings.Reader
+	if s.Standing == Environment {
+		r = &settings.Reader{File: file, Src: string(data)}
+	} else {
+		var problems error
+		if r, problems = read(file, data); problems != nil {
+			return nil, problems
+		}
+	}
+	c := &Config{Path: file, Digest: profiles.Digest(data)}
+	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
+	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*profiles.Written{}, check: check}
+	b.inherit(base)
+	if s.Standing == Environment {
+		if base == nil {
+			c.Path = environmentPath
+		}
+		b.variable()
+		b.finish()
+	} else {
+		b.read()
+	}
+	if len(r.Problems) > 0 {
+		sortProblems(r.Problems)
+		return nil, r.Problems
+	}
+	sortProblems(r.Warnings)
+	c.Warnings = slices.Concat(r.Earlier, r.Warnings)
+	return c, nil
+}
+
+// encodingHint recognises what Windows editors and accidents leave behind.
+func encodingHint(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return "it looks like UTF-16: save it as UTF-8"
+	case bytes.IndexByte(data, 0) >= 0:
+		return "it looks like a binary file or UTF-16: save it as UTF-8"
+	}
+	return ""
+}
+
+func sortProblems(ps settings.Problems) {
+	slices.SortStableFunc(ps, func(a, b settings.Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+}
+
+// With gives the configuration with another file after its own ones, as [ParseAll] does.
+func (c *Config) With(s Source) (*Config, error) { return parseSource(s, c, nil) }

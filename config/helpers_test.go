@@ -1,0 +1,58 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// parse loads a configuration that has to be good.
+func parse(t testing.TB, content string) *Config {
+	t.Helper()
+	c, err := Parse("codemode.json", []byte(content))
+	if err != nil {
+		t.Fatalf("%v\nin\n%s", err, content)
+	}
+	return c
+}
+
+// profile loads one profile from the text between its braces.
+func profile(t testing.TB, body string) *profiles.Profile {
+	t.Helper()
+	return parse(t, `{"evaluation": {"profiles": {"p": {`+body+`}}}}`).Profile("p")
+}
+
+// call makes a call from "server tool" and JSON arguments.
+func callOf(tool, args string) profiles.Call {
+	server, name, _ := strings.Cut(tool, " ")
+	return profiles.Call{Server: server, Tool: name, Args: json.RawMessage(args)}
+}
+
+func decoded(t testing.TB, text string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// described writes a decision for a failure message.
+func described(d profiles.Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (risk %q, code %q)", d.Verdict, d.Risk, d.Code)
+	for _, r := range d.Reasons {
+		fmt.Fprintf(&b, "\n    %s %s at %s is %s: %s", r.List, r.Rule, r.Pos, r.Result, r.Text)
+	}
+	return b.String()
+}
+
+func contains(s, part string) bool { return strings.Contains(s, part) }
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+// indexFrom is the number of rules from which profiles keeps an index.
+const indexFrom = 24

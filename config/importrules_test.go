@@ -1,0 +1,261 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/profiles/pattern"
+)
+
+// firstMatch is what a rule table means: the first rule by priority that fits decides.
+func firstMatch(rules []object, server, tool string, order Order) string {
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b object) int {
+		if order == LowestFirst {
+			a, b = b, a
+		}
+		return b["priority"].(int) - a["priority"].(int)
+	})
+	for _, r := range sorted {
+		if s, ok := r["serverId"].(string); ok && s != server {
+			continue
+		}
+		if name, ok := r["toolName"].(string); ok && name != tool && !(contains(name, "*") && oracleGlob(strings.ToLower(name), tool)) {
+			continue
+		}
+		if p, ok := r["toolPattern"].(string); ok && !oracleGlob(strings.ToLower(p), tool) {
+			continue
+		}
+		return map[any]string{"approve": "allow", "ask": "ask", "deny": "deny"}[r["action"]]
+	}
+	return "ask"
+}
+
+// TestS12ImportedTablesDecideTheSame is FEATURES.md S1.2: random rule tables against the
+// profiles made of them. Where a note says that the profile is stricter, it may be.
+func TestS12ImportedTablesDecideTheSame(t *testing.T) {
+	m := maker{rand.New(rand.NewPCG(1, 2))}
+	letters := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(pick(m, "a", "b", "_", "c"))
+		}
+		return b.String()
+	}
+	exact := 0
+	for range *pairs / 100 {
+		var rules []object
+		for range 1 + m.IntN(6) {
+			r := object{"serverId": nil, "toolName": nil, "toolPattern": nil, "priority": m.IntN(20), "action": pick(m, "approve", "ask", "deny")}
+			if m.chance(50) {
+				r["serverId"] = pick(m, "s", "ss", "t")
+			}
+			switch {
+			case m.chance(40):
+				r["toolName"] = letters(1+m.IntN(3)) + pick(m, "", "", "*")
+			case m.chance(70):
+				r["toolPattern"] = letters(m.IntN(2)) + "*" + letters(m.IntN(3))
+				if m.chance(15) {
+					r["toolPattern"] = r["toolPattern"].(string) + "*" + letters(1)
+				}
+			}
+			rules = append(rules, r)
+		}
+		raw, err := json.Marshal(rules)
+		must(t, err)
+		order := pick(m, HighestFirst, LowestFirst)
+		imported, err := ImportReleio(raw, "p", nil, order)
+		if err != nil {
+			t.Fatalf("%v\nof %s", err, raw)
+		}
+		_, unsaid := ImportReleio(raw, "p", nil, 0)
+		p := parse(t, string(imported.File)).Profile("p")
+		loose := slices.ContainsFunc(imported.Notes, func(n string) bool { return contains(n, "stricter") })
+		for range 60 {
+			server, tool := pick(m, "s", "ss", "t", "u"), letters(1+m.IntN(4))
+			want := firstMatch(rules, server, tool, order)
+			if other := firstMatch(rules, server, tool, HighestFirst+LowestFirst-order); other != want && unsaid == nil {
+				t.Fatalf("%s of %s is decided by the order, %s or %s, and nobody has to say it\ntable %s", tool, server, want, other, raw)
+			}
+			got := p.Decide(profiles.Call{Server: server, Tool: tool}).Verdict.String()
+			if got == want {
+				exact++
+				continue
+			}
+			ambiguous := contains(tool, "__") || contains(server+"__"+tool, "___") // where the server ends
+			if !loose && !ambiguous || strictest(got, want) != got {
+				t.Fatalf("%s of %s: got %s, want %s\ntable %s\nprofile %s", tool, server, got, want, raw, imported.File)
+			}
+		}
+	}
+	if exact < *pairs/100*45 {
+		t.Errorf("only %d of %d calls are decided as by the table", exact, *pairs/100*60)
+	}
+}
+
+func TestImportReads(t *testing.T) {
+	for _, row := range []struct {
+		title, table string
+		servers      map[string]string
+		want         []string // verdicts
+		contains     string   // in the file
+	}{
+		{"an empty table asks about everything", `[]`, nil, []string{`ask a__b`}, `"unmatched": "ask"`},
+		{"approve one server, ask about its writes", `[{"id":"1","serverId":"u-1","toolName":null,"toolPattern":null,"autoApprove":true,"priority":0},
+			{"id":"2","serverId":null,"toolName":null,"toolPattern":"write_*","autoApprove":false,"priority":10}]`, map[string]string{"u-1": "my-fs"},
+			[]string{`allow my-fs__read`, `ask my-fs__write_file`, `ask my-fs__WRITE_file`, `ask other__read`}, `"reason":"rule 1 (approve every tool of my-fs, priority 0)"`},
+		{"approve everything", `[{"action":"approve"}]`, nil, []string{`allow a__b`, `allow a__b__c`}, `"*__*"`},
+		{"approve what begins and ends alike", `[{"toolPattern":"a*a","action":"approve"}]`, nil, []string{`allow x__aba`, `ask x__ab`, `ask x__y__aba`}, `"*__a*a"`},
+		{"an exception to a question", `[{"toolName":"write_log","autoApprove":1,"priority":20},{"toolPattern":"write_*","autoApprove":0,"priority":10},{"autoApprove":1,"priority":1}]`, nil,
+			[]string{`allow a__write_log`, `ask a__write_file`, `allow a__read`}, `"imported-3"`},
+		{"an exception to a denial", `{"servers":[{"id":"9","name":"fs"}],"rules":[{"server_id":"9","tool_name":"delete_tmp","action":"approve","priority":2},{"server_id":"9","tool_pattern":"delete_*","action":"deny","priority":1}]}`, nil,
+			[]string{`allow fs__delete_tmp`, `deny fs__delete_it`, `ask fs__read`, `ask x__delete_it`}, `rule 2 (deny delete_* of fs, priority 1)`},
+		{"a rule that never decides", `[{"action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil, []string{`ask a__x`}, `approve x of every server`},
+		{"several stars in an exception", `[{"toolPattern":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5},{"action":"approve","priority":1}]`, nil,
+			[]string{`allow x__c`, `ask x__ab`}, `Stricter`},
+	} {
+		imported, err := ImportReleio([]byte(row.table), "p", row.servers, HighestFirst)
+		if err != nil {
+			t.Errorf("%s: %v", row.title, err)
+			continue
+		}
+		if ambiguous := contains(string(imported.File), "imported-ambiguous"); ambiguous != slices.Contains([]string{"an exception to a question", "a rule that never decides", "several stars in an exception", "approve what begins and ends alike"}, row.title) {
+			t.Errorf("%s: asks about ambiguous names: %t\n%s", row.title, ambiguous, imported.File)
+		}
+		for _, empty := range []string{"[]", "[\n          \n"} {
+			if contains(string(imported.File), empty) {
+				t.Errorf("%s: a list of nothing is written\n%s", row.title, imported.File)
+			}
+		}
+		if !contains(string(imported.File), row.contains) {
+			t.Errorf("%s: got\n%s\nwant %s in it", row.title, imported.File, row.contains)
+		}
+		t.Run(row.title, func(t *testing.T) {
+			wantVerdicts(t, parse(t, string(imported.File)).Profile("p"), row.want...)
+		})
+	}
+	for _, row := range []struct{ table, want string }{
+		{`{`, "not JSON"}, {`{}`, "must be an array"}, {`7`, "must be an array"}, {`[7]`, "rule 1 of the table: it is a number"},
+		{`[{"toolName":"x"}]`, "neither"}, {`[{"autoApprove":"yes"}]`, "must be true or false"}, {`[{"action":"maybe"}]`, "must be approve, ask or deny"},
+		{`[{"action":"ask","priority":"high"}]`, "must be a number"}, {`[{"action":"ask","toolName":""}]`, "must be text or null"}, {`[{"action":"ask","serverId":7}]`, "must be text or null"},
+	} {
+		if _, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst); err == nil || !contains(err.Error(), row.want) {
+			t.Errorf("%s: got %v, want %q", row.table, err, row.want)
+		}
+	}
+	if _, err := ImportReleio([]byte(`[]`), "no good name", nil, HighestFirst); err == nil {
+		t.Error("a profile of a bad name is made")
+	}
+}
+
+// TestShapesAreSets: a shape and its inverse have no name in common and together all names.
+func TestShapesAreSets(t *testing.T) {
+	m := maker{rand.New(rand.NewPCG(3, 4))}
+	word := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(pick(m, "a", "b", "_"))
+		}
+		return b.String()
+	}
+	in := func(s shape, name string) bool {
+		g, bad := pattern.ParseName(s.glob(true))
+		if bad != nil {
+			t.Fatalf("%q: %s", s.glob(true), bad.Message)
+		}
+		return g.Match(name)
+	}
+	for range 2000 {
+		s, u := exactly(word(1+m.IntN(3))), wildcard(word(m.IntN(3))+"*"+word(m.IntN(3)))
+		if m.chance(50) {
+			s = wildcard(word(m.IntN(3)) + "*" + word(m.IntN(3)))
+		}
+		name := word(1 + m.IntN(5))
+		inverse := slices.ContainsFunc(s.inverted(), func(x shape) bool { return in(x, name) })
+		if inverse == in(s, name) {
+			t.Fatalf("%q is in both or neither of %s and its inverse", name, s.glob(true))
+		}
+		both := slices.ContainsFunc(s.and(u), func(x shape) bool { return in(x, name) })
+		if both != (in(s, name) && in(u, name)) {
+			t.Fatalf("%q in both %s and %s: got %t", name, s.glob(true), u.glob(true), both)
+		}
+		if both && !s.meets(u) {
+			t.Fatalf("%s and %s do not meet", s.glob(true), u.glob(true))
+		}
+	}
+	for _, pair := range [][2]shape{{exactly("a"), exactly("b")}, {exactly("a"), exactly("aa")}, {wildcard("a*"), wildcard("b*")}, {wildcard("*a"), exactly("ab")}, {wildcard("a*b*c"), wildcard("x*")}, {wildcard("ab*c"), exactly("ac")}} {
+		if pair[0].meets(pair[1]) || pair[1].meets(pair[0]) {
+			t.Errorf("%s and %s meet", pair[0].glob(true), pair[1].glob(true))
+		}
+	}
+	here, there := area{exactly("s"), anything}, area{exactly("t"), anything}
+	if here.meets(there) || !here.meets(area{anything, exactly("x")}) || here.meets(area{exactly("s"), exactly("x")}) != true || (area{anything, exactly("x")}).meets(area{anything, exactly("y")}) {
+		t.Error("areas meet where their servers and their tools do")
+	}
+	if got := fmt.Sprint(anything.glob(true), exactly("a-b").glob(true), wildcard("Get_*").glob(false), wildcard("Get_*").glob(true), wildcard("a**b").glob(false), wildcard("abc").glob(false), wildcard("").glob(true)); got != "*a_bGet_*[Gg][eE][tT]_*a*babc" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What a table means may depend on which priority is tried first. It is not written until somebody says it.
+func TestAnImportedTableNeedsItsOrder(t *testing.T) {
+	for _, row := range []struct {
+		table   string
+		depends []string // parts of the sentences; none: the order does not matter
+		highest []string // verdicts with the highest first, and with the lowest
+		lowest  []string
+	}{
+		{`[{"toolPattern":"delete_*","autoApprove":false,"priority":1},{"toolName":"*","autoApprove":true,"priority":100}]`,
+			[]string{"*__delete_*: allow with highest-first, by rule 2 (approve * of every server, priority 100); ask with lowest-first, by rule 1 (ask about delete_* of every server, priority 1)"},
+			[]string{"allow a__delete_x", "allow a__read"}, []string{"ask a__delete_x", "allow a__read"}},
+		{`[{"toolName":"delete_*","autoApprove":false,"priority":1},{"serverId":"*","autoApprove":true,"priority":100}]`,
+			[]string{"*__delete_*"}, []string{"allow a__delete_x"}, []string{"ask a__delete_x", "allow a__read"}},
+		{`[{"toolName":"*","action":"approve","priority":7}]`, nil, []string{"allow a__b"}, []string{"allow a__b"}},
+		{`[{"serverId":"a","toolName":"*","action":"approve","priority":7}]`, nil, []string{"allow a__b", "ask b__b"}, []string{"allow a__b"}},
+		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"x","action":"deny","priority":2}]`, nil, []string{"deny a__x"}, []string{"deny a__x"}},
+		{`[{"toolName":"x","action":"deny","priority":1},{"toolName":"y","action":"approve","priority":2}]`, nil, []string{"deny a__x"}, []string{"deny a__x"}},
+		{`[{"serverId":"a","action":"deny","priority":1},{"serverId":"b","action":"approve","priority":2}]`, nil, []string{"deny a__x"}, []string{"allow b__x"}},
+		// A third rule decides either way.
+		{`[{"toolName":"x","action":"ask","priority":0},{"toolName":"x","action":"deny","priority":5},{"action":"approve","priority":3},{"toolName":"x","action":"ask","priority":9}]`, nil,
+			[]string{"ask a__x", "allow a__y"}, []string{"ask a__x", "allow a__y"}},
+		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"toolPattern":"*a*","action":"approve","priority":5}]`, []string{"what both"}, nil, nil},
+		{`[{"toolName":"*a*b*","action":"ask","priority":3},{"action":"approve","priority":5}]`, []string{"*__*a*b*: allow"}, nil, nil},
+	} {
+		_, err := ImportReleio([]byte(row.table), "p", nil, 0)
+		unsaid, refused := errors.AsType[*OrderError](err)
+		if refused != (len(row.depends) > 0) {
+			t.Errorf("%s: got %v, want %q", row.table, err, row.depends)
+			continue
+		}
+		for i, part := range row.depends {
+			if len(unsaid.Tools) != len(row.depends) || !contains(unsaid.Tools[i], part) {
+				t.Errorf("%s: got %q, want %q", row.table, unsaid.Tools, row.depends)
+			}
+		}
+		for order, want := range map[Order][]string{HighestFirst: row.highest, LowestFirst: row.lowest} {
+			imported, err := ImportReleio([]byte(row.table), "p", nil, order)
+			must(t, err)
+			if len(imported.Depends) != len(row.depends) {
+				t.Errorf("%s: it says %q depends on the order, want %q", row.table, imported.Depends, row.depends)
+			}
+			wantVerdicts(t, parse(t, string(imported.File)).Profile("p"), want...)
+		}
+	}
+	tie, err := ImportReleio([]byte(`[{"toolName":"x","action":"ask"},{"action":"approve"}]`), "p", nil, 0)
+	must(t, err)
+	if len(tie.Depends) != 1 || !contains(tie.Depends[0], "same priority") {
+		t.Errorf("a tie: got %q", tie.Depends)
+	}
+	if _, err := ImportReleio([]byte(`[{"toolName":"a*","toolPattern":"b*","action":"ask"}]`), "p", nil, 0); err == nil {
+		t.Error("a rule of two patterns is read")
+	}
+	if _, err := ParseOrder("up"); err == nil {
+		t.Error("an order that is none is read")
+	}
+}

@@ -1,0 +1,142 @@
+package config
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/profiles/pattern"
+)
+
+// An Overlay narrows what some runs may do, whatever their profile says. In the file it
+// is an entry of evaluation.overlays:
+//
+//	{ "id": "contractor",                       // how it is called in reasons; required
+//	  "principal": "sha256:9c1e...",            // whose runs: a session, a role, or a principal by name or token;
+//	  "program": ["sha256:41af...", "weekly"],  // which programs: digests or names of saved ones
+//	  "folder": "reports",                      // or all saved programs in a folder
+//	  "tool": "github__*",                      // which tools its rules are about; absent = all
+//	  "until": "2026-12-01T00:00:00Z",          // then it is over; absent = it stays
+//	  "profile": "readonly",                    // a profile that has to agree as well,
+//	  "allowlist": ["github__get_*"],           // and rules of its own
+//	  "limits": { "calls": 20 } }
+//
+// All of what it selects by has to fit, and it has to select something besides tools: what
+// is for everybody is a floor. An overlay is decided beside the profile and the stricter
+// of the two verdicts is taken, so that lists intersect; of limits the smaller is taken.
+// Nothing in an overlay can loosen anything. What it asks about is asked each time.
+type Overlay struct {
+	ID        string            `json:"id"`
+	Session   string            `json:"session,omitempty"`
+	Principal string            `json:"principal,omitempty"` // see [Fingerprint]
+	Role      string            `json:"role,omitempty"`
+	Programs  []string          `json:"program,omitempty"`
+	Folders   []string          `json:"folder,omitempty"`
+	Tools     []string          `json:"tool,omitempty"`
+	Until     time.Time         `json:"until,omitzero"`
+	Profile   string            `json:"profile,omitempty"`
+	Pos       settings.Position `json:"-"`
+
+	tools  []*pattern.Pattern
+	layers []*profiles.Layer // what it puts on profiles
+}
+
+// A Subject is whose run it is and what it runs, as far as it is known. Overlays select by it.
+//
+// Every field has to come from the server's own knowledge, never from an argument of the
+// caller: leaving a field empty gets a caller out of the overlays that select by it.
+type Subject struct {
+	Session   string // the id of the MCP session, or one made for a role
+	Principal string // who the caller is, or the fingerprint of their token
+	Token     string // the fingerprint of the caller's token, where Principal is something else
+	Role      string // what the session was made for
+	Program   string // the digest of the program's text: sha256:...
+	Script    string // the name of the saved program with slashes, "" if it is none
+}
+
+// Fingerprint is how a caller's token stands in overlays and in the record: it tells
+// callers apart and is of no use as a token.
+func Fingerprint(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Narrowed is [Config.Profile] with the overlays that are about the subject at that time.
+// Like a profile it never changes. Ask for it anew for each call, so that overlays come
+// into force and end while programs run; without overlays that costs nothing. The time
+// has to come from a [Clock], or an overlay comes to an end by setting the system's clock
+// and back again; the zero time ends none.
+func (c *Config) Narrowed(profile string, s Subject, now time.Time) *profiles.Profile {
+	p := c.Profile(profile)
+	if p == nil {
+		return nil
+	}
+	var layers []*profiles.Layer
+	for _, o := range c.overlays {
+		if o.about(s) && o.lasts(now) {
+			layers = append(layers, o.layers...)
+		}
+	}
+	return p.Under(layers...)
+}
+
+// Overlays gives the overlays of the file, most specific first: the order in which they
+// are asked. It includes those whose time is over.
+func (c *Config) Overlays() []Overlay {
+	all := make([]Overlay, len(c.overlays))
+	for i, o := range c.overlays {
+		all[i] = *o
+	}
+	return all
+}
+
+func (o *Overlay) lasts(now time.Time) bool {
+	return o.Until.IsZero() || now.IsZero() || now.Before(o.Until)
+}
+
+// about reports whether everything that the overlay selects by fits.
+func (o *Overlay) about(s Subject) bool {
+	fits := func(want, is string) bool { return want == "" || want == is }
+	principal := fits(o.Principal, s.Principal) || fits(o.Principal, s.Token)
+	return principal && fits(o.Session, s.Session) && fits(o.Role, s.Role) && o.runs(s)
+}
+
+func (o *Overlay) runs(s Subject) bool {
+	if len(o.Programs) == 0 && len(o.Folders) == 0 {
+		return true
+	}
+	for _, p := range o.Programs {
+		if p == s.Program || p == s.Script {
+			return true
+		}
+	}
+	script := path.Clean("/" + s.Script)
+	return slices.ContainsFunc(o.Folders, func(folder string) bool {
+		return strings.HasPrefix(script, strings.TrimSuffix(path.Clean("/"+folder), "/")+"/") && s.Script != ""
+	})
+}
+
+// moreSpecific orders overlays: one session before one principal before a role, then one
+// program before a folder of them, then some tools before all.
+func moreSpecific(a, b *Overlay) int {
+	return cmp.Or(slices.Compare(b.specificity(), a.specificity()), strings.Compare(a.ID, b.ID))
+}
+
+func (o *Overlay) specificity() []int {
+	has := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return []int{
+		has(o.Session != ""), has(o.Principal != ""), has(o.Role != ""),
+		has(o.Programs != nil), has(o.Folders != nil), has(o.Tools != nil),
+	}
+}

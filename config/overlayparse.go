@@ -1,0 +1,160 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/profiles/pattern"
+)
+
+// A writtenOverlay is an overlay as the file has it, before the profiles are known.
+type writtenOverlay struct {
+	*Overlay
+	rules *profiles.Written // nil = it has none of its own
+	named strictjson.Value  // where it names a profile
+}
+
+func (b *builder) overlays(n strictjson.Value) {
+	first := map[string]int{}
+	for child := range b.Elements(n, `"overlays"`, true) {
+		o, ok := b.overlay(child)
+		if !ok {
+			continue
+		}
+		if line, twice := first[o.ID]; twice && o.ID != "" {
+			b.Wrong(child, "rename one of the two", "two overlays have the id %q, the other is on line %d", o.ID, line)
+		}
+		first[o.ID] = o.Pos.Line
+		b.writtenOverlays = append(b.writtenOverlays, o)
+	}
+}
+
+func (b *builder) overlay(n strictjson.Value) (writtenOverlay, bool) {
+	o := writtenOverlay{Overlay: &Overlay{Pos: b.Position(n.Offset())}}
+	w := &profiles.Written{Pos: o.Pos}
+	says := false
+	text := func(name string, to *string) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) { *to, _ = b.Text(n, `"`+name+`"`) })
+	}
+	texts := func(name string, to *[]string) settings.Field {
+		return settings.Key(name, func(n strictjson.Value) {
+			b.OneOrMore(n, `"`+name+`"`, func(_ strictjson.Value, s string) { *to = append(*to, s) })
+		})
+	}
+	rules := func(l profiles.List) settings.Field {
+		return settings.Key(l.String(), func(n strictjson.Value) {
+			says, w.Has[l] = true, true
+			w.Lists[l] = b.Rules(n, l, "")
+		})
+	}
+	before := len(b.Problems)
+	ok := b.Object(n, "an overlay", []settings.Field{
+		text("id", &o.ID), text("session", &o.Session), text("principal", &o.Principal), text("role", &o.Role),
+		texts("program", &o.Programs), texts("folder", &o.Folders),
+		settings.Key("tool", func(n strictjson.Value) {
+			b.OneOrMore(n, `"tool"`, func(n strictjson.Value, s string) {
+				if g := pattern.Read(b.Reader, n, pattern.ParseName); g != nil {
+					o.Tools, o.tools = append(o.Tools, s), append(o.tools, g)
+				}
+			})
+		}),
+		settings.Key("until", func(n strictjson.Value) { o.Until = b.Moment(n) }),
+		settings.Key("profile", func(n strictjson.Value) { o.Profile, o.named = b.profileNamed(n, `"profile"`) }),
+		rules(profiles.Allowlist), rules(profiles.Asklist), rules(profiles.Denylist),
+		settings.Key("unmatched", func(n strictjson.Value) {
+			says, w.Unmatched = true, b.Verdict(n, `"unmatched"`, "deny", "ask", "allow")
+		}),
+		settings.Key("limits", func(n strictjson.Value) { says, w.Limits = true, b.Limits(n, `"limits"`) }),
+	})
+	if !ok {
+		return o, false
+	}
+	if b.standing == Untrusted {
+		o.ID = strangersName(o.ID)
+	}
+	if len(b.Problems) == before {
+		b.overlaySense(n, o.Overlay, says || o.named.Kind() != strictjson.Missing)
+	}
+	if says {
+		o.rules = w
+		w.Name, w.Source, w.Chain = o.ID, settings.Source(n), []*profiles.Written{w}
+		for _, rules := range w.Lists {
+			for _, r := range rules {
+				r.Profile = o.ID
+			}
+		}
+		b.uniqueIDs(w)
+	}
+	return o, true
+}
+
+// strangersName is how an overlay of a file that nobody trusts is called: not as one of another file, and in no words
+// that a person could take for ours.
+func strangersName(id string) string {
+	kept := strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, id)
+	return "project/" + kept[:min(len(kept), 32)]
+}
+
+// overlaySense reports an overlay that can have no effect, or one on everybody.
+func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
+	selects := slices.ContainsFunc([]string{"session", "principal", "role", "program", "folder"}, func(key string) bool {
+		return settings.Member(n, key).Kind() != strictjson.Missing
+	})
+	switch {
+	case settings.Member(n, "id").Kind() == strictjson.Missing:
+		b.Wrong(n, `add "id": reasons call the overlay by it`, "an overlay without an id")
+	case !selects:
+		b.Wrong(n, `add "session", "principal", "role", "program" or "folder"; what is for everybody belongs in the floor`,
+			"the overlay %q is for nobody in particular", o.ID)
+	case !says:
+		b.Wrong(n, `add "profile", a list, "unmatched" or "limits"`, "the overlay %q changes nothing", o.ID)
+	}
+}
+
+// layOverlays makes the layers of the overlays of all files, once the profiles are there.
+func (b *builder) layOverlays() {
+	c := b.config
+	for _, p := range c.parts {
+		for _, o := range p.overlays {
+			c.overlays = append(c.overlays, b.lay(o, p))
+		}
+	}
+	slices.SortStableFunc(c.overlays, moreSpecific)
+}
+
+// lay makes an overlay's layers. The overlay that was written stays as it is: another file
+// may still come, and change what they are.
+func (b *builder) lay(written writtenOverlay, from *fileRules) *Overlay {
+	o := *written.Overlay
+	lay := func(p *profiles.Profile, mute string) {
+		if from.Standing == Untrusted { // which says whom it is about, and so where a profile's settings hold
+			p = p.AsStranger()
+		}
+		o.layers = append(o.layers, &profiles.Layer{Profile: p, What: "overlay " + o.ID, Tools: o.tools, Mute: mute})
+	}
+	if written.rules != nil {
+		lay(b.effective(written.rules), "")
+	}
+	if written.named.Kind() == strictjson.Missing {
+		return &o
+	}
+	named := b.config.profiles[o.Profile]
+	if named == nil { // only a file that nobody trusts has it, and narrowing needs no trust
+		named = b.effective(from.written[o.Profile])
+	}
+	lay(named, "")
+	for _, l := range named.Layers() {
+		if l.What != profiles.FloorLayer && l.What != profiles.EnvironmentLayer { // which bind whatever the overlay is laid over
+			lay(l.Profile, l.Mute)
+		}
+	}
+	return &o
+}

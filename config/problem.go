@@ -1,0 +1,14 @@
+package config
+
+import "github.com/codemode-project/codemode/internal/settings"
+
+// What is wrong with a configuration file, and where.
+type (
+	// A Position is a place in a configuration file.
+	Position = settings.Position
+	// A Problem is something wrong at one place.
+	Problem = settings.Problem
+	// Problems is everything wrong with a file, in the order of the file. It is the error
+	// that [Parse] and [Load] return for a file that must not be used.
+	Problems = settings.Problems
+)

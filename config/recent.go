@@ -1,0 +1,154 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/profiles/pattern"
+)
+
+// An Effect says which past calls a proposal would have decided otherwise, once it is accepted. Limits are left out,
+// as in [Profile.Replay].
+type Effect struct {
+	Calls  int     // that were decided by the rules before and after
+	Own    int     // those that change and that the proposal is about: its tool, and its arguments if it has some
+	Others []Shift // the others that change, the most frequent first
+	Gone   int     // calls under profiles that there are no more, which are not among Calls
+}
+
+// A Shift is a way in which calls of one tool under one profile change.
+type Shift struct {
+	Profile, Tool string
+	Was, Is       []profiles.Verdict // several where it depends on what the record does not keep
+	Count         int
+	Refused       int             // of these, those that a person refused
+	Args          json.RawMessage // of the first of them; nil where the record does not keep them
+}
+
+// Effect says what the proposal would have changed in past calls. The errors are those of [Files.Propose]: what would
+// be refused has no effect.
+func (f Files) Effect(p Proposal, past []profiles.PastCall) (*Effect, error) {
+	data, err := readFile(f.User)
+	if err != nil {
+		return nil, err
+	}
+	return p.effect(f.User, data, func(text []byte) (*Config, error) { return f.LoadWith(f.User, text) }, past)
+}
+
+func (p Proposal) effect(
+	file string, data []byte, load func([]byte) (*Config, error), past []profiles.PastCall,
+) (*Effect, error) {
+	made, err := p.in(file, data, load)
+	if err != nil {
+		return nil, err
+	}
+	e := &Effect{}
+	pattern, bad := pattern.ParseName(p.Tool)
+	if bad != nil {
+		return nil, fmt.Errorf("the tool %q: %s", p.Tool, bad.Message)
+	}
+	for _, c := range past {
+		was, is := made.before.Profile(c.Profile), made.accepted.Profile(c.Profile)
+		if was == nil || is == nil {
+			e.Gone++
+			continue
+		}
+		e.Calls++
+		before, after := was.Replay(c), is.Replay(c)
+		switch {
+		case slices.Equal(before.Verdicts, after.Verdicts):
+		case pattern.Match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args)):
+			e.Own++
+		default:
+			s := Shift{Profile: c.Profile, Tool: c.Tool, Was: before.Verdicts, Is: after.Verdicts, Args: c.Args}
+			e.shift(s, c.Refused)
+		}
+	}
+	slices.SortStableFunc(e.Others, func(a, b Shift) int { return b.Count - a.Count })
+	return e, nil
+}
+
+// shift counts a call that changes.
+func (e *Effect) shift(s Shift, refused bool) {
+	at := slices.IndexFunc(e.Others, func(o Shift) bool {
+		return o.Profile == s.Profile && o.Tool == s.Tool && slices.Equal(o.Was, s.Was) && slices.Equal(o.Is, s.Is)
+	})
+	if at < 0 {
+		at, e.Others = len(e.Others), append(e.Others, s)
+	}
+	e.Others[at].Count++
+	if refused {
+		e.Others[at].Refused++
+	}
+}
+
+// sameJSON reports whether two texts say the same, whatever the order of the keys and the spelling of numbers.
+func sameJSON(a, b json.RawMessage) bool {
+	decode := func(raw json.RawMessage) (v any, ok bool) {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		return v, d.Decode(&v) == nil
+	}
+	x, ok1 := decode(a)
+	y, ok2 := decode(b)
+	return ok1 && ok2 && reflect.DeepEqual(x, y)
+}
+
+// mostShifts is how many ways of changing are listed, and shownArgs how much of the arguments is.
+const mostShifts, shownArgs = 10, 100
+
+// Lines say the effect in words, for a person who is about to accept. The calls were made in the time that over
+// names: "30 days". Arguments of past calls are for those who may read the record.
+func (e *Effect) Lines(over string, arguments bool) []string {
+	if e.Calls == 0 {
+		return []string{fmt.Sprintf("the record of the last %s has no calls to compare with", over)}
+	}
+	others := 0
+	for _, s := range e.Others {
+		others += s.Count
+	}
+	lines := []string{fmt.Sprintf("of %d recent calls (%s) it changes %d as proposed", e.Calls, over, e.Own)}
+	if others == 0 {
+		lines[0] += ", and no other"
+		return lines
+	}
+	lines = append(lines, fmt.Sprintf("it also changes %d of %d recent calls:", others, e.Calls))
+	for i, s := range e.Others {
+		if i == mostShifts {
+			lines = append(lines, fmt.Sprintf("  (%d more kinds of change)", len(e.Others)-i))
+			break
+		}
+		if !arguments {
+			s.Args = nil
+		}
+		lines = append(lines, "  "+s.text())
+	}
+	return lines
+}
+
+// text is a shift in a line: ASK -> ALLOW: fs__write {"path":"b"} under work (3 calls, 1 refused by a person).
+func (s *Shift) text() string {
+	args := ""
+	if s.Args != nil {
+		if args = " " + string(s.Args); len(args) > shownArgs {
+			args = strings.ToValidUTF8(args[:shownArgs], "") + "..."
+		}
+	}
+	under := ""
+	if s.Profile != "" {
+		under = " under " + s.Profile
+	}
+	count := "1 call"
+	if s.Count > 1 {
+		count = fmt.Sprintf("%d calls, this one and others", s.Count)
+	}
+	if s.Refused > 0 {
+		count += fmt.Sprintf(", %d refused by a person", s.Refused)
+	}
+	was, is := strings.ToUpper(profiles.VerdictsText(s.Was)), strings.ToUpper(profiles.VerdictsText(s.Is))
+	return fmt.Sprintf("%s -> %s: %s%s%s (%s)", was, is, s.Tool, args, under, count)
+}

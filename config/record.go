@@ -1,0 +1,199 @@
+package config
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode
+// writes and exports them, alone or as a list with one on each line. Entries of one call, which are told by its run and number, make
+// one; what is no call is passed over.
+func ReadRecord(r io.Reader) ([]profiles.PastCall, error) {
+	var calls []profiles.PastCall
+	known := map[string]int{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxFile)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSuffix(strings.TrimSpace(lines.Text()), ",")
+		if line == "" || line == "[" || line == "]" {
+			continue
+		}
+		if n == 1 && strings.HasPrefix(line, "time,") {
+			return nil, errors.New("the record is CSV; codemode audit export --format jsonl writes what can be replayed")
+		}
+		e, err := parseEntry(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d of the record: %w", n, err)
+		}
+		c, ok := e.call()
+		if !ok {
+			continue
+		}
+		c.Line = n
+		key := fmt.Sprintf("%s %d", c.Run, c.Call)
+		at, again := known[key]
+		if c.Run == "" || !again {
+			known[key] = len(calls)
+			calls = append(calls, c)
+			continue
+		}
+		join(&calls[at], c)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading the record: %w", err)
+	}
+	return calls, nil
+}
+
+// join takes in what a later entry of the same call adds.
+func join(c *profiles.PastCall, later profiles.PastCall) {
+	if c.Args == nil {
+		c.Args, c.Masked = later.Args, later.Masked
+	}
+	c.Refused, c.Asked = c.Refused || later.Refused, c.Asked || later.Asked
+}
+
+// An entry is a line of the record with the keys that matter here. There are two ways to
+// say who decided and what the arguments were: in one word, and in full.
+type entry struct {
+	Kind      string          `json:"kind"`
+	Time      time.Time       `json:"time"`
+	Run       string          `json:"run"`
+	Call      int             `json:"call"`
+	Profile   string          `json:"profile"`
+	Server    string          `json:"server"`
+	Tool      string          `json:"tool"`
+	Verdict   string          `json:"verdict"`
+	DecidedBy json.RawMessage `json:"decidedBy"`
+	Reason    string          `json:"reason"`
+	Rule      string          `json:"rule"`
+	Rules     []struct {
+		ID string `json:"id"`
+	} `json:"rules"`
+	Args      json.RawMessage `json:"args"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     json.RawMessage `json:"input"`
+	Body      json.RawMessage `json:"body"` // an export may wrap the entry in its row
+}
+
+func parseEntry(line string) (e entry, err error) {
+	if _, bad := settings.ParseArguments(line); bad != nil {
+		return e, fmt.Errorf("it is not JSON: %s", bad.Message)
+	}
+	if err := json.Unmarshal([]byte(line), &e); err != nil {
+		return e, fmt.Errorf("it is no entry: %w", err)
+	}
+	if e.Verdict == "" && len(e.Body) > 0 && e.Body[0] == '{' {
+		return parseEntry(string(e.Body))
+	}
+	return e, nil
+}
+
+func (e *entry) call() (c profiles.PastCall, ok bool) {
+	verdict, ok := map[string]profiles.Verdict{"deny": profiles.Deny, "ask": profiles.Ask, "allow": profiles.Allow}[e.Verdict]
+	question := (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" // of a program, or about one: no call
+	if !ok || e.Tool == "" || question {
+		return c, false
+	}
+	c = profiles.PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict, Rule: e.Rule}
+	if len(e.Rules) > 0 {
+		c.Rule = e.Rules[0].ID
+	}
+	if e.Server != "" && !strings.Contains(e.Tool, "__") {
+		c.Tool = call.Name(e.Server, e.Tool)
+	}
+	c.Args, c.Masked = e.arguments()
+	how := e.how()
+	if how == "limit" || how == "error" || how == "bypass" || how == "definition_changed" {
+		return c, false // not for what the rules say about it
+	}
+	c.Asked = how == "person"
+	c.Refused = c.Asked && (e.Kind == "refused" || strings.HasSuffix(e.Reason, "declined"))
+	return c, true
+}
+
+// how is what decided: a word, or an object that has it.
+func (e *entry) how() string {
+	var word string
+	if json.Unmarshal(e.DecidedBy, &word) == nil {
+		return word
+	}
+	var full struct {
+		How string `json:"how"`
+	}
+	_ = json.Unmarshal(e.DecidedBy, &full) // what is neither says nothing
+	return full.How
+}
+
+// arguments gives what the record keeps of the arguments, nil for a mere digest.
+func (e *entry) arguments() (json.RawMessage, []string) {
+	for _, raw := range []json.RawMessage{e.Arguments, e.Input} {
+		if isObject(raw) {
+			return raw, masked(raw)
+		}
+	}
+	if !isObject(e.Args) {
+		return nil, nil
+	}
+	var kept struct {
+		Redacted json.RawMessage `json:"redacted"`
+		Proposed json.RawMessage `json:"proposed"`
+	}
+	if json.Unmarshal(e.Args, &kept) == nil && (kept.Redacted != nil || kept.Proposed != nil) {
+		if !isObject(kept.Redacted) {
+			return nil, nil
+		}
+		return kept.Redacted, masked(kept.Redacted)
+	}
+	return e.Args, masked(e.Args)
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// masked finds what stands in the place of a secret, or of text that was cut. It cannot be
+// told from the same text in clear, which then is not known either.
+func masked(raw json.RawMessage) (places []string) {
+	root, bad := settings.ParseArguments(string(raw))
+	if bad != nil {
+		return []string{""}
+	}
+	var walk func(n strictjson.Value, at string)
+	walk = func(n strictjson.Value, at string) {
+		i := 0
+		for child := range settings.Children(n) {
+			token := strings.NewReplacer("~", "~0", "/", "~1").Replace(child.Key())
+			if n.Kind() == strictjson.Array {
+				token = fmt.Sprint(i)
+			}
+			i++
+			walk(child, at+"/"+token)
+		}
+		if n.Kind() == strictjson.String && isMask(n.Text()) {
+			places = append(places, at)
+		}
+	}
+	walk(root, "")
+	return places
+}
+
+// masks are what the record writes instead of a value.
+var masks = []string{"redacted", "masked", "hidden", "***", "•••", "hmac:", "sha256:", "[cut", "…"}
+
+func isMask(text string) bool {
+	for _, m := range masks {
+		if strings.Contains(strings.ToLower(text), m) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/profiles"
+)
+
+// A Standing is how far a configuration file may go. The zero value is the least.
+type Standing int
+
+const (
+	// Untrusted is a file that came with a project and that nobody has vouched for. What it
+	// denies, asks about and limits holds; what it allows does not, and its servers are not
+	// started.
+	Untrusted Standing = iota
+	// Trusted is a project's file that its user trusts as it is: its rules join those of the
+	// user's profiles of the same name. It cannot name a floor.
+	Trusted
+	// User is the user's own file.
+	User
+	// Managed is the file of whoever runs the machine: no other file can loosen it.
+	Managed
+	// Narrowing is a file of nothing but overlays, as an admin page writes it.
+	Narrowing
+	// Environment is a variable of the environment, see [ReadEnvironment]. Beside a file of the user's or a managed one
+	// it only tightens.
+	Environment
+)
+
+func (s Standing) String() string {
+	return [...]string{
+		"project file", "trusted project file", "user file", profiles.ManagedLayer, "overlay file", "environment",
+	}[s]
+}
+
+// MarshalText writes a standing as people read it.
+func (s Standing) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// A Source is a configuration file's content with its standing.
+type Source struct {
+	File     string // the name to use in messages
+	Data     []byte
+	Standing Standing
+}
+
+// ParseAll checks files that hold together, and gives the configuration that comes of them.
+// They are given from the one that binds to those that are bound: managed, user, variables of the environment, project,
+// overlays. The error is [Problems] if one of them must not be used, and then none is.
+//
+// A profile that stands in several files is decided by all of them: the user's cannot
+// loosen the managed one, an untrusted project's cannot loosen either, and the rules of a
+// trusted project join the user's. Every floor binds every profile, and so do variables of the environment.
+func ParseAll(sources ...Source) (*Config, error) { return ParseWith(nil, sources...) }
+
+// ParseWith is ParseAll with a check of the servers; nil checks nothing.
+func ParseWith(check ServerCheck, sources ...Source) (*Config, error) {
+	var c *Config
+	var wrong settings.Problems // with variables, which are reported together
+	for i, s := range sources {
+		for _, before := range sources[:i] {
+			if before.File == s.File {
+				return nil, fmt.Errorf("the configuration %s is used twice, as %s and as %s: name it once", s.File, before.Standing, s.Standing)
+			}
+		}
+		if len(wrong) > 0 && s.Standing != Environment {
+			break
+		}
+		next, err := parseSource(s, c, check)
+		if some, ok := err.(settings.Problems); ok && s.Standing == Environment {
+			wrong = append(wrong, some...)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		c = next
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	if c == nil {
+		return nil, errors.New("there is no configuration file")
+	}
+	return c, nil
+}
+
+// A FileInfo is a file that a configuration came from.
+type FileInfo struct {
+	File     string
+	Digest   string // of its bytes: sha256:...
+	Standing Standing
+}
+
+// fileRules are what one file says about profiles, kept so that later files can build on it.
+type fileRules struct {
+	FileInfo
+	src            string // its text, for excerpts
+	written        map[string]*profiles.Written
+	order          []*profiles.Written
+	defaultProfile string
+	floor          string
+	limits         profiles.Limits
+	expose         []string
+	overlays       []writtenOverlay
+	variables      *profiles.Written // what a variable of the environment says, nil for a file
+}
+
+// inherit starts a configuration from the files before it.
+func (b *builder) inherit(base *Config) {
+	if base == nil {
+		return
+	}
+	c := b.config
+	b.base, b.before = base, base.parts
+	c.Files = slices.Concat(base.Files, c.Files)
+	c.Digest = profiles.Digest([]byte(base.Digest), []byte("\n"+b.standing.String()+" "+c.Digest))
+	if b.standing != User {
+		c.Path = base.Path
+	}
+	c.Servers, c.Builtin, c.Store, c.HTTP, c.Console, c.Responder = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP, base.Console, base.Responder
+	c.OutputValidation, c.Capacity = base.OutputValidation, base.Capacity
+	b.Earlier = base.Warnings
+}
+
+// elsewhere reports whether a file before this one has the profile.
+func (b *builder) elsewhere(name string) bool { return b.findBefore(name) != nil }
+
+// find gives a profile as this file has it, else as the nearest file before it has it.
+func (b *builder) find(name string) *profiles.Written {
+	if w := b.written[name]; w != nil {
+		return w
+	}
+	return b.findBefore(name)
+}
+
+func (b *builder) findBefore(name string) *profiles.Written {
+	for _, p := range slices.Backward(b.before) {
+		if w := p.written[name]; w != nil && p.Standing != Untrusted {
+			return w
+		}
+	}
+	if b.base != nil && name == EnvironmentProfile && b.base.environmentAlone() {
+		return b.base.environment()
+	}
+	return nil
+}
+
+// profileNames gives the profiles that this file can speak of.
+func (b *builder) profileNames() []string {
+	var names []string
+	for name := range b.written {
+		names = append(names, name)
+	}
+	for _, p := range b.before {
+		for name := range p.written {
+			if p.Standing != Untrusted {
+				names = append(names, name)
+			}
+		}
+	}
+	if b.base != nil && b.base.environmentAlone() {
+		names = append(names, EnvironmentProfile)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// project reports whether the file is a project's.
+func (b *builder) project() bool { return b.standing == Untrusted || b.standing == Trusted }
+
+// inVain notes what a project's file says without effect.
+func (b *builder) inVain(n strictjson.Value, what string) {
+	if b.standing == Trusted {
+		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file", what)
+		return
+	}
+	b.NoEffect(n, what)
+}

@@ -1,0 +1,18 @@
+package config
+
+import (
+	"encoding/json"
+
+	"github.com/codemode-project/codemode/internal/settings"
+)
+
+// Standard turns JSON as people write it, with comments and trailing commas,
+// into standard JSON: what a tool needs that reads the files of other programs.
+// file is the name to use in messages. The error is [Problems].
+func Standard(file string, data []byte) (json.RawMessage, error) {
+	r, problems := read(file, data)
+	if problems != nil {
+		return nil, problems
+	}
+	return settings.Source(r.Root), nil
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package profiles
-
-import "io/fs"
-
-// ownedAlone leaves it to the folder's permissions who may write.
-func ownedAlone(fs.FileInfo) error { return nil }
