@@ -61,8 +61,8 @@ soak:
 	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./audit .
 	$(GO) test . -run TestUpstreamRecordAndWhatIsToldAgree -schedules 10000 -at-once 8 -timeout 6h -v
 	$(GO) test . -run TestExplainCheckAndTheGateAgree -agreements 100000 -timeout 60m -v
-	$(GO) test ./profiles -run 'TestOracle$$|TestMonotone$$|TestA10|TestB1|TestE6|NeverLoosen' -pairs 1000000 -timeout 60m
-	$(GO) test ./profiles -run HostileSaves -saves 10000 -timeout 20m
+	$(GO) test ./config -run 'TestOracle$$|TestMonotone$$|TestA10|TestB1|TestE6|NeverLoosen' -pairs 1000000 -timeout 60m
+	$(GO) test ./config -run HostileSaves -saves 10000 -timeout 20m
 	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestHostile$$' ./analysis
 	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestARollingRestart|TestOneTokenDoesNotTakeTheProcess' ./cmd/codemode
 	CODEMODE_LONG=1 CODEMODE_SEARCH=1h $(GO) test -timeout 2h -v -run 'TestSearch$$' ./cmd/codemode

@@ -26,7 +26,9 @@ var layers = map[string]struct {
 	"guest/quickjs":      {}, // only the module
 	"sandbox":            {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis":           {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
-	"config":             {ours: []string{"call", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
+	"config":             {ours: []string{"call", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
+	"config/changes":     {ours: []string{"call", "config", "internal/replace", "internal/settings", "internal/strictjson", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}},
+	"config/importtable": {ours: []string{"call", "config", "internal/settings", "internal/strictjson", "internal/visible", "profiles"}},
 	"profiles":           {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible", "profiles/condition", "profiles/pattern"}},
 	"profiles/condition": {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"}, outside: []string{"golang.org/x/text"}},
 	"profiles/pattern":   {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
@@ -55,7 +57,7 @@ var layers = map[string]struct {
 	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "internal/protect", "internal/replace", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible", "config"}},
 	"server":       {ours: []string{".", "asking", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
 	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// ToolInfos describes the tools of this moment for [profiles.Config.Lint], sorted by name.
+// ToolInfos describes the tools of this moment for [config.Config.Lint], sorted by name.
 func (e *Evaluator) ToolInfos() []config.ToolInfo {
 	var infos []config.ToolInfo
 	for _, t := range e.tools.Catalog.Tools() {

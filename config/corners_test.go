@@ -215,15 +215,6 @@ func TestSmallParts(t *testing.T) {
 	if summary.SavedQuestions != 0 || summary.Stricter != 1 {
 		t.Errorf("asked then and denied now: %+v", summary)
 	}
-	declined := past(t, `{"run":"r","call":1,"tool":"fs__w","verdict":"ask","kind":"call","decidedBy":{"how":"person"},"reason":"elicitation_declined"}`)
-	if !declined[0].Refused {
-		t.Error("a person who declined has not refused")
-	}
-	trusted := parse(t, inProfile(`"unmatched": "ask", "allowlist": [{"tool": "time__*", "annotations": {"readOnlyHint": true}}]`)).Profile("p")
-	r := trusted.Replay(past(t, `{"run":"r","call":1,"tool":"time__now","server":"time","verdict":"allow","rule":"time__*","args":{"redacted":{}}}`)[0])
-	if profiles.VerdictsText(r.Verdicts) != "ask or allow" || !contains(r.Depends[0].Text, "the tool's annotations") {
-		t.Errorf("annotations of a trusted server are not in the record: %s, %v", profiles.VerdictsText(r.Verdicts), r.Depends)
-	}
 }
 
 func TestASocketIsNoFile(t *testing.T) {

@@ -8,6 +8,6 @@
 // tightens until somebody trusts it, and variables of the environment. An [Overlay] narrows single sessions, callers or
 // programs, see [Config.Narrowed]. [WatchFiles] follows files while they are edited and keeps the last good state in force.
 //
-// The tools about rules are here too: [Config.Lint] holds rules against tools, [Config.Try] decides a table of calls,
-// [Propose] writes a rule that waits for a person, [Files.Effect] says what it would have changed in past calls.
+// The tools about rules are here too: [Config.Lint] holds rules against tools, [Config.Try] decides a table of calls. What a
+// change of the rules would do is said by package changes.
 package config

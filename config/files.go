@@ -94,7 +94,7 @@ func (f Files) readWith(project []byte) ([]Source, error) {
 		data := project
 		if data == nil || standing != Untrusted {
 			var err error
-			if data, err = readFile(path); err != nil {
+			if data, err = ReadFile(path); err != nil {
 				if standing == Narrowing && errors.Is(err, fs.ErrNotExist) {
 					return nil
 				}

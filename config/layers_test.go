@@ -187,50 +187,6 @@ func TestExcerptsOfLongLines(t *testing.T) {
 	}
 }
 
-// TestImportSaysWhatBecomesOfEachRule by its notes, and writes nothing twice.
-func TestImportSaysWhatBecomesOfEachRule(t *testing.T) {
-	for _, row := range []struct {
-		table string
-		notes []string
-		has   []string
-		lacks []string
-	}{
-		{`[{"action":"approve","priority":2},{"toolName":"x","action":"deny","priority":1}]`, []string{"rule 2 (deny x of every server, priority 1) never decides anything: rules above it do"}, nil, []string{`"denylist"`}},
-		{`[{"toolName":"x","action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil, []string{`"id":"imported-1"`, `"id":"imported-2"`}, nil},
-		{`[{"toolName":"x","action":"approve","priority":3},{"toolName":"x","action":"ask","priority":2},{"toolName":"y","action":"approve","priority":1}]`, nil, nil, []string{`imported-2`}},
-		{`[{"toolPattern":"*a*b*","action":"approve","priority":2},{"toolName":"ab","action":"deny","priority":1}]`, []string{"rule 1 (approve *a*b* of every server, priority 2) cannot be written as an exception to rule 2 (deny ab of every server, priority 1)"}, []string{"imported-2"}, nil},
-		{`[{"toolPattern":"*a*b*","action":"ask","priority":2},{"toolPattern":"*a*","action":"approve","priority":1}]`, nil, []string{`"tool":"*__*[Aa]*[Bb]*"`}, nil},
-		{`[{"serverId":"s","toolName":"x","action":"approve"},{"serverId":"t","toolPattern":"get_*","action":"deny"}]`, nil, []string{`"tool":"s__x"`, `"tool":"t__[gG][eE][tT]_*"`}, []string{`"tool":[`}},
-		{`[{"toolName":"x","autoApprove":true},{"toolName":5,"autoApprove":true}]`, nil, nil, nil},
-	} {
-		im, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst)
-		if err != nil {
-			if row.notes != nil || row.has != nil {
-				t.Errorf("%s: %v", row.table, err)
-			}
-			continue
-		}
-		for _, want := range row.notes {
-			if !slices.ContainsFunc(im.Notes, func(n string) bool { return contains(n, want) }) {
-				t.Errorf("%s: notes %q, want %q", row.table, im.Notes, want)
-			}
-		}
-		if len(im.Notes) < len(row.notes) {
-			t.Errorf("%s: notes %q", row.table, im.Notes)
-		}
-		for _, want := range row.has {
-			if !contains(strings.ToLower(string(im.File)), strings.ToLower(want)) {
-				t.Errorf("%s: want %s in\n%s", row.table, want, im.File)
-			}
-		}
-		for _, not := range row.lacks {
-			if contains(string(im.File), not) {
-				t.Errorf("%s: %s is in\n%s", row.table, not, im.File)
-			}
-		}
-	}
-}
-
 // TestForeseeWhereConditionsMeet has what depends on gaps and what does not in one rule.
 func TestForeseeWhereConditionsMeet(t *testing.T) {
 	c := parse(t, `{"evaluation": {"profiles": {"p": {"unmatched": "deny", "allowlist": [
@@ -259,25 +215,6 @@ func TestForeseeWhereConditionsMeet(t *testing.T) {
 		}
 		if got != row.want {
 			t.Errorf("%s %s with %v unknown: got %q, want %q", row.tool, row.args, row.unknown, got, row.want)
-		}
-	}
-}
-
-func TestProposalsThatCannotBe(t *testing.T) {
-	file := []byte(inProfile(`"denylist": ["x__y"]`))
-	for args, want := range map[string]string{`[1]`: "no JSON object", `{`: "no JSON object", `"x"`: "no JSON object"} {
-		if _, err := Propose("f", file, Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(args)}); err == nil || !contains(err.Error(), want) {
-			t.Errorf("%s: got %v", args, err)
-		}
-	}
-	for _, row := range []struct {
-		body, list string
-		note       bool
-	}{{``, "", true}, {`"unmatched": "allow"`, "", false}, {`"unmatched": "deny"`, "", false}, {``, "asklist", false}, {`"allowlist": ["a__c"]`, "", false}} {
-		after, err := Propose("f", []byte(inProfile(row.body)), Proposal{Profile: "p", Tool: "a__b", List: row.list})
-		must(t, err)
-		if got := contains(string(after), "what no rule names is denied"); got != row.note {
-			t.Errorf("%s into %q: the note is there: %t", row.body, row.list, got)
 		}
 	}
 }

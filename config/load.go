@@ -15,7 +15,7 @@ const maxFile = 8 << 20
 // Load reads and checks a configuration file. The error is [Problems] if the file can be
 // read and must not be used.
 func Load(path string) (*Config, error) {
-	data, err := readFile(path)
+	data, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ var errTorn = errors.New("the file was written to while it was read")
 // readFile reads a plain file of bounded length. It opens the path once and asks the
 // opened file what it is, so that nothing can be put in its place between the two; and it
 // opens without waiting, so that a FIFO cannot hold it up.
-func readFile(path string) ([]byte, error) {
+func ReadFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notPlain(path, info) // opening a device may already do something
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // pairs is how many random (profile, call) pairs the oracle decides. One million takes a
-// minute: go test ./profiles -run Oracle -pairs 1000000.
+// minute: go test ./config -run Oracle -pairs 1000000.
 var pairs = flag.Int("pairs", unlessRace(100_000, 10_000), "random (profile, call) pairs to decide")
 
 func unlessRace(n, race int) int {

@@ -36,7 +36,7 @@ func TrustFile(store, file, wantDigest string, now time.Time) (Trust, error) {
 	if err != nil {
 		return Trust{}, err
 	}
-	data, err := readFile(file)
+	data, err := ReadFile(file)
 	if err != nil {
 		return Trust{}, err
 	}
@@ -101,7 +101,7 @@ func readTrust(store string) (trustFile, error) {
 	if err := ownedAlone(info); err != nil {
 		return t, fmt.Errorf("the list of trusted project files %s is not believed: %w; remove it and trust the files again", store, err)
 	}
-	data, err := readFile(store)
+	data, err := ReadFile(store)
 	if err != nil {
 		return t, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/profiles"
@@ -110,12 +111,12 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 }
 
 // proposal is a rule for the user's file.
-func (r *rulesOf) proposal(p console.Proposal) (config.Files, config.Proposal, error) {
+func (r *rulesOf) proposal(p console.Proposal) (config.Files, changes.Proposal, error) {
 	files, err := r.set.files()
 	if err == nil && files.User == "" {
 		err = errors.New("there is no configuration file of yours to propose it in")
 	}
-	return files, config.Proposal{
+	return files, changes.Proposal{
 		Profile: p.Profile, List: p.List, Tool: p.Tool, Args: p.Args, By: p.By, Why: p.Why, Time: time.Now(),
 	}, err
 }
@@ -130,7 +131,7 @@ func (r *rulesOf) Effect(ctx context.Context, p console.Proposal) ([]string, err
 	past, unread := recentCalls(time.Now(), func(q store.Query, f func(*audit.Entry) error) error {
 		return recordOf{r.e}.Entries(ctx, q, f)
 	})
-	effect, err := files.Effect(proposal, past)
+	effect, err := changes.EffectOf(proposal, files, past)
 	switch {
 	case err != nil:
 		return nil, err
@@ -145,7 +146,7 @@ func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if err = files.Propose(proposal); err != nil {
+	if err = changes.ProposeInFiles(files, proposal); err != nil {
 		return "", fmt.Errorf("proposing a rule in %s: %w", files.User, err)
 	}
 	return files.User, nil

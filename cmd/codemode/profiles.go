@@ -15,6 +15,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -270,7 +271,7 @@ func newProfilesUntrust(s streams) *cobra.Command {
 
 func newProfilesPropose(s streams) *cobra.Command {
 	var set setting
-	var p config.Proposal
+	var p changes.Proposal
 	cmd := &cobra.Command{
 		Use:   "propose PROFILE TOOL [ARGS]",
 		Short: "Write a rule into your file as a comment, for review",
@@ -299,9 +300,9 @@ record (see codemode audit) keeps what they depend on.`,
 			}
 			r := reading{set: set}
 			past, unread := r.recent(cmd.Context())
-			effect, err := files.Effect(p, past)
+			effect, err := changes.EffectOf(p, files, past)
 			if err == nil {
-				err = files.Propose(p)
+				err = changes.ProposeInFiles(files, p)
 			}
 			if err != nil {
 				return usage(err)

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/changes"
+	"github.com/codemode-project/codemode/config/importtable"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -206,7 +208,7 @@ func readRecord(path string) ([]profiles.PastCall, error) {
 		return nil, usage(err)
 	}
 	defer f.Close()
-	past, err := config.ReadRecord(f)
+	past, err := changes.ReadRecord(f)
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", path, err))
 	}
@@ -344,12 +346,12 @@ is named with both verdicts. The document of the program that the table is from 
 				}
 				names[id] = name
 			}
-			first, err := config.ParseOrder(order)
+			first, err := importtable.ParseOrder(order)
 			if err != nil {
 				return usage(fmt.Errorf("--order: %w", err))
 			}
-			imported, err := config.ImportReleio(data, name, names, first)
-			if _, ok := errors.AsType[*config.OrderError](err); ok {
+			imported, err := importtable.ImportReleio(data, name, names, first)
+			if _, ok := errors.AsType[*importtable.OrderError](err); ok {
 				err = fmt.Errorf("%w\nsay which it is with --order highest-first or --order lowest-first", err)
 			}
 			if err != nil {

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
-	"github.com/codemode-project/codemode/config"
+
+	"github.com/codemode-project/codemode/config/changes"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/store"
 )
@@ -39,7 +40,7 @@ func recentCalls(
 		return nil, err
 	}
 	slices.Reverse(lines)
-	return config.ReadRecord(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
+	return changes.ReadRecord(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
 }
 
 // recent are the recent calls of the record that the flags name.

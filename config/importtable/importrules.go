@@ -1,4 +1,4 @@
-package config
+package importtable
 
 import (
 	"cmp"
@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -55,7 +57,7 @@ func ImportReleio(data []byte, profile string, servers map[string]string, order 
 	im.askAboutAmbiguous()
 	depends = append(depends, ties(rules)...)
 	file := im.file(profile, order, depends)
-	if _, err := Parse("imported.json", file); err != nil {
+	if _, err := config.Parse("imported.json", file); err != nil {
 		return Imported{}, fmt.Errorf("the profile made of the table would not load: %w", err)
 	}
 	return Imported{File: file, Notes: im.notes, Depends: depends}, nil
@@ -294,10 +296,10 @@ func (im *importer) file(profile string, order Order, depends []string) []byte {
 		fmt.Fprintf(&b, "  // Its priorities were read %s.\n", order)
 	}
 	for _, d := range depends {
-		fmt.Fprintf(&b, "  // Depends on the order: %s.\n", inComment(d))
+		fmt.Fprintf(&b, "  // Depends on the order: %s.\n", visible.InComment(d))
 	}
 	for _, n := range im.notes {
-		fmt.Fprintf(&b, "  // Stricter than the table, or without effect: %s.\n", inComment(n))
+		fmt.Fprintf(&b, "  // Stricter than the table, or without effect: %s.\n", visible.InComment(n))
 	}
 	fmt.Fprintf(&b, "  \"evaluation\": {\n    \"profiles\": {\n      %s: {\n", Quote(profile))
 	for l := profiles.Denylist; l <= profiles.Allowlist; l++ {

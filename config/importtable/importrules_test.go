@@ -1,4 +1,4 @@
-package config
+package importtable
 
 import (
 	"encoding/json"
@@ -49,7 +49,7 @@ func TestS12ImportedTablesDecideTheSame(t *testing.T) {
 		return b.String()
 	}
 	exact := 0
-	for range *pairs / 100 {
+	for range pairs / 100 {
 		var rules []object
 		for range 1 + m.IntN(6) {
 			r := object{"serverId": nil, "toolName": nil, "toolPattern": nil, "priority": m.IntN(20), "action": pick(m, "approve", "ask", "deny")}
@@ -94,8 +94,8 @@ func TestS12ImportedTablesDecideTheSame(t *testing.T) {
 			}
 		}
 	}
-	if exact < *pairs/100*45 {
-		t.Errorf("only %d of %d calls are decided as by the table", exact, *pairs/100*60)
+	if exact < pairs/100*45 {
+		t.Errorf("only %d of %d calls are decided as by the table", exact, pairs/100*60)
 	}
 }
 
@@ -257,5 +257,49 @@ func TestAnImportedTableNeedsItsOrder(t *testing.T) {
 	}
 	if _, err := ParseOrder("up"); err == nil {
 		t.Error("an order that is none is read")
+	}
+}
+
+// TestImportSaysWhatBecomesOfEachRule by its notes, and writes nothing twice.
+func TestImportSaysWhatBecomesOfEachRule(t *testing.T) {
+	for _, row := range []struct {
+		table string
+		notes []string
+		has   []string
+		lacks []string
+	}{
+		{`[{"action":"approve","priority":2},{"toolName":"x","action":"deny","priority":1}]`, []string{"rule 2 (deny x of every server, priority 1) never decides anything: rules above it do"}, nil, []string{`"denylist"`}},
+		{`[{"toolName":"x","action":"ask","priority":2},{"toolName":"x","action":"approve","priority":1}]`, nil, []string{`"id":"imported-1"`, `"id":"imported-2"`}, nil},
+		{`[{"toolName":"x","action":"approve","priority":3},{"toolName":"x","action":"ask","priority":2},{"toolName":"y","action":"approve","priority":1}]`, nil, nil, []string{`imported-2`}},
+		{`[{"toolPattern":"*a*b*","action":"approve","priority":2},{"toolName":"ab","action":"deny","priority":1}]`, []string{"rule 1 (approve *a*b* of every server, priority 2) cannot be written as an exception to rule 2 (deny ab of every server, priority 1)"}, []string{"imported-2"}, nil},
+		{`[{"toolPattern":"*a*b*","action":"ask","priority":2},{"toolPattern":"*a*","action":"approve","priority":1}]`, nil, []string{`"tool":"*__*[Aa]*[Bb]*"`}, nil},
+		{`[{"serverId":"s","toolName":"x","action":"approve"},{"serverId":"t","toolPattern":"get_*","action":"deny"}]`, nil, []string{`"tool":"s__x"`, `"tool":"t__[gG][eE][tT]_*"`}, []string{`"tool":[`}},
+		{`[{"toolName":"x","autoApprove":true},{"toolName":5,"autoApprove":true}]`, nil, nil, nil},
+	} {
+		im, err := ImportReleio([]byte(row.table), "p", nil, HighestFirst)
+		if err != nil {
+			if row.notes != nil || row.has != nil {
+				t.Errorf("%s: %v", row.table, err)
+			}
+			continue
+		}
+		for _, want := range row.notes {
+			if !slices.ContainsFunc(im.Notes, func(n string) bool { return contains(n, want) }) {
+				t.Errorf("%s: notes %q, want %q", row.table, im.Notes, want)
+			}
+		}
+		if len(im.Notes) < len(row.notes) {
+			t.Errorf("%s: notes %q", row.table, im.Notes)
+		}
+		for _, want := range row.has {
+			if !contains(strings.ToLower(string(im.File)), strings.ToLower(want)) {
+				t.Errorf("%s: want %s in\n%s", row.table, want, im.File)
+			}
+		}
+		for _, not := range row.lacks {
+			if contains(string(im.File), not) {
+				t.Errorf("%s: %s is in\n%s", row.table, not, im.File)
+			}
+		}
 	}
 }

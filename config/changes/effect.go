@@ -1,4 +1,4 @@
-package config
+package changes
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -23,7 +24,7 @@ type replacement struct {
 }
 
 // probe is the call that an accepted proposal has to let through.
-func (p *Proposal) probe(c *Config) (profiles.Call, profiles.Gaps) {
+func (p *Proposal) probe(c *config.Config) (profiles.Call, profiles.Gaps) {
 	call := c.Call(strings.NewReplacer("*", "x", "?", "x").Replace(p.Tool), p.Args)
 	call.Time = p.Time
 	if p.Args == nil {
@@ -33,7 +34,7 @@ func (p *Proposal) probe(c *Config) (profiles.Call, profiles.Gaps) {
 }
 
 // allows reports whether a profile may let the call through, and why not.
-func (p *Proposal) allows(c *Config) (bool, profiles.Decision) {
+func (p *Proposal) allows(c *config.Config) (bool, profiles.Decision) {
 	profile := c.Profile(p.Profile)
 	if profile == nil {
 		return false, profiles.Decision{}
@@ -49,7 +50,7 @@ func (p *Proposal) allows(c *Config) (bool, profiles.Decision) {
 }
 
 // beating gives the ask rules that would beat the proposed allow rule.
-func (p *Proposal) beating(c *Config) ([]*profiles.Rule, error) {
+func (p *Proposal) beating(c *config.Config) ([]*profiles.Rule, error) {
 	profile := c.Profile(p.Profile)
 	if profile == nil {
 		return nil, nil
@@ -59,13 +60,13 @@ func (p *Proposal) beating(c *Config) ([]*profiles.Rule, error) {
 }
 
 // wantsName reports whether the proposed rule needs an id for ask rules to name it.
-func (p *Proposal) wantsName(c *Config) bool {
+func (p *Proposal) wantsName(c *config.Config) bool {
 	rules, err := p.beating(c)
 	return err == nil && slices.ContainsFunc(rules, c.Profile(p.Profile).Exact)
 }
 
 // freeID is an id for the proposed rule that no other rule has.
-func (p *Proposal) freeID(c *Config) string {
+func (p *Proposal) freeID(c *config.Config) string {
 	taken := map[string]bool{}
 	for _, name := range c.All() {
 		for _, r := range c.Profile(name).EveryRule() {
@@ -81,7 +82,7 @@ func (p *Proposal) freeID(c *Config) string {
 
 // softened writes each ask rule that would beat the proposed allow rule so that this rule beats it, and nothing else
 // that did not. It is an error where something else stands in the way.
-func (p *Proposal) softened(file, src string, c *Config) ([]replacement, error) {
+func (p *Proposal) softened(file, src string, c *config.Config) ([]replacement, error) {
 	profile := c.Profile(p.Profile)
 	rules, err := p.beating(c)
 	if err != nil {

@@ -1,4 +1,4 @@
-package config
+package changes
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/codemode-project/codemode/profiles"
 )
 
 var proposed = Proposal{
@@ -210,4 +212,35 @@ func accept(text string) string {
 		out = append(out, line)
 	}
 	return strings.Join(out, "")
+}
+
+func TestProposalsThatCannotBe(t *testing.T) {
+	file := []byte(inProfile(`"denylist": ["x__y"]`))
+	for args, want := range map[string]string{`[1]`: "no JSON object", `{`: "no JSON object", `"x"`: "no JSON object"} {
+		if _, err := Propose("f", file, Proposal{Profile: "p", Tool: "a__b", Args: json.RawMessage(args)}); err == nil || !contains(err.Error(), want) {
+			t.Errorf("%s: got %v", args, err)
+		}
+	}
+	for _, row := range []struct {
+		body, list string
+		note       bool
+	}{{``, "", true}, {`"unmatched": "allow"`, "", false}, {`"unmatched": "deny"`, "", false}, {``, "asklist", false}, {`"allowlist": ["a__c"]`, "", false}} {
+		after, err := Propose("f", []byte(inProfile(row.body)), Proposal{Profile: "p", Tool: "a__b", List: row.list})
+		must(t, err)
+		if got := contains(string(after), "what no rule names is denied"); got != row.note {
+			t.Errorf("%s into %q: the note is there: %t", row.body, row.list, got)
+		}
+	}
+}
+
+func TestWhatTheRecordDoesNotSay(t *testing.T) {
+	declined := past(t, `{"run":"r","call":1,"tool":"fs__w","verdict":"ask","kind":"call","decidedBy":{"how":"person"},"reason":"elicitation_declined"}`)
+	if !declined[0].Refused {
+		t.Error("a person who declined has not refused")
+	}
+	trusted := parse(t, inProfile(`"unmatched": "ask", "allowlist": [{"tool": "time__*", "annotations": {"readOnlyHint": true}}]`)).Profile("p")
+	r := trusted.Replay(past(t, `{"run":"r","call":1,"tool":"time__now","server":"time","verdict":"allow","rule":"time__*","args":{"redacted":{}}}`)[0])
+	if profiles.VerdictsText(r.Verdicts) != "ask or allow" || !contains(r.Depends[0].Text, "the tool's annotations") {
+		t.Errorf("annotations of a trusted server are not in the record: %s, %v", profiles.VerdictsText(r.Verdicts), r.Depends)
+	}
 }

@@ -1,4 +1,4 @@
-package config
+package changes
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -44,7 +45,7 @@ func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			row.p.Profile, row.p.Time = "p", time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-			e, err := row.p.effect("f", []byte(inProfile(row.body)), func(text []byte) (*Config, error) { return Parse("f", text) }, record)
+			e, err := row.p.effect("f", []byte(inProfile(row.body)), func(text []byte) (*config.Config, error) { return config.Parse("f", text) }, record)
 			must(t, err)
 			if got := e.Lines("30 days", true); !slices.Equal(got, row.want) || e.Gone != 1 {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(row.want, "\n"))
@@ -52,7 +53,7 @@ func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
 		})
 	}
 	p := Proposal{Profile: "p", Tool: "fs__write"}
-	load := func(text []byte) (*Config, error) { return Parse("f", text) }
+	load := func(text []byte) (*config.Config, error) { return config.Parse("f", text) }
 	if e, err := p.effect("f", []byte(inProfile(`"denylist": ["fs__*"]`)), load, record); err == nil {
 		t.Errorf("a proposal without effect: %+v", e)
 	}

@@ -1,4 +1,4 @@
-package config
+package changes
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
@@ -30,18 +31,18 @@ type Shift struct {
 	Args          json.RawMessage // of the first of them; nil where the record does not keep them
 }
 
-// Effect says what the proposal would have changed in past calls. The errors are those of [Files.Propose]: what would
+// EffectOf says what a proposal would have changed in past calls. The errors are those of [ProposeInFiles]: what would
 // be refused has no effect.
-func (f Files) Effect(p Proposal, past []profiles.PastCall) (*Effect, error) {
-	data, err := readFile(f.User)
+func EffectOf(p Proposal, f config.Files, past []profiles.PastCall) (*Effect, error) {
+	data, err := config.ReadFile(f.User)
 	if err != nil {
 		return nil, err
 	}
-	return p.effect(f.User, data, func(text []byte) (*Config, error) { return f.LoadWith(f.User, text) }, past)
+	return p.effect(f.User, data, func(text []byte) (*config.Config, error) { return f.LoadWith(f.User, text) }, past)
 }
 
 func (p Proposal) effect(
-	file string, data []byte, load func([]byte) (*Config, error), past []profiles.PastCall,
+	file string, data []byte, load func([]byte) (*config.Config, error), past []profiles.PastCall,
 ) (*Effect, error) {
 	made, err := p.in(file, data, load)
 	if err != nil {

@@ -1,4 +1,4 @@
-package config
+package changes
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/replace"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -42,18 +42,18 @@ type Proposal struct {
 // An allow rule that the profile's own ask rules would beat is proposed together with a change of these. The error of
 // one that would have no effect for other reasons, or more effect than this, says what stands in the way.
 func Propose(file string, data []byte, p Proposal) ([]byte, error) {
-	made, err := p.in(file, data, func(text []byte) (*Config, error) { return Parse(file, text) })
+	made, err := p.in(file, data, func(text []byte) (*config.Config, error) { return config.Parse(file, text) })
 	return made.text, err
 }
 
 // A placed is a proposal in its file.
 type placed struct {
-	text             []byte  // of the file
-	before, accepted *Config // as it holds now, and as it would hold
+	text             []byte         // of the file
+	before, accepted *config.Config // as it holds now, and as it would hold
 }
 
 // in makes the proposal in a file. load reads the configuration with another text of the file.
-func (p Proposal) in(file string, data []byte, load func([]byte) (*Config, error)) (made placed, err error) {
+func (p Proposal) in(file string, data []byte, load func([]byte) (*config.Config, error)) (made placed, err error) {
 	if p.List == "" {
 		p.List = profiles.Allowlist.String()
 	}
@@ -100,8 +100,8 @@ func (p Proposal) in(file string, data []byte, load func([]byte) (*Config, error
 // effective proves that the accepted proposal lets the call through. Where ask rules of the file would beat it, the result are the
 // comments that propose to change them, and the configuration with these changes.
 func (p *Proposal) effective(
-	file, text string, accepted *Config, rules edit, load func([]byte) (*Config, error),
-) ([]edit, *Config, error) {
+	file, text string, accepted *config.Config, rules edit, load func([]byte) (*config.Config, error),
+) ([]edit, *config.Config, error) {
 	ok, decided := p.allows(accepted)
 	if ok {
 		return nil, accepted, nil
@@ -154,20 +154,20 @@ func edited(text string, edits ...edit) string {
 
 // ProposeInFile writes a proposal into a file, whole or not at all.
 func ProposeInFile(path string, p Proposal) error {
-	return p.write(path, func(text []byte) (*Config, error) { return Parse(path, text) })
+	return p.write(path, func(text []byte) (*config.Config, error) { return config.Parse(path, text) })
 }
 
-// Propose writes a proposal into the user's file, whole or not at all. That it has an effect is proved with all files.
-func (f Files) Propose(p Proposal) error {
-	return p.write(f.User, func(text []byte) (*Config, error) { return f.LoadWith(f.User, text) })
+// ProposeInFiles writes a proposal into the user's file, whole or not at all. That it has an effect is proved with all files.
+func ProposeInFiles(f config.Files, p Proposal) error {
+	return p.write(f.User, func(text []byte) (*config.Config, error) { return f.LoadWith(f.User, text) })
 }
 
-func (p Proposal) write(path string, load func([]byte) (*Config, error)) error {
+func (p Proposal) write(path string, load func([]byte) (*config.Config, error)) error {
 	named := path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // the link stays a link
 	}
-	data, err := readFile(path)
+	data, err := config.ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (p Proposal) write(path string, load func([]byte) (*Config, error)) error {
 	if err != nil {
 		return err
 	}
-	if again, err := readFile(path); err != nil || string(again) != string(data) {
+	if again, err := config.ReadFile(path); err != nil || string(again) != string(data) {
 		return fmt.Errorf("%s was changed meanwhile: nothing was written", path)
 	}
 	return replace.File(path, made.text, info.Mode().Perm())
@@ -265,20 +265,12 @@ func (p *Proposal) comment(before string, lines []string, note string) string {
 }
 
 // oneLine keeps what others wrote inside its comment, and short.
-func oneLine(s string) string { return strings.TrimRight(condition.Shortened(inComment(s)), ".") }
-
-// inComment replaces what could end a comment, or hide what it says.
-func inComment(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
+func oneLine(s string) string {
+	return strings.TrimRight(condition.Shortened(visible.InComment(s)), ".")
 }
 
 // sameMeaning makes sure that a file decides every call as it did.
-func sameMeaning(before *Config, after []byte, load func([]byte) (*Config, error)) error {
+func sameMeaning(before *config.Config, after []byte, load func([]byte) (*config.Config, error)) error {
 	now, err := load(after)
 	if err != nil {
 		return fmt.Errorf("the proposal would break the file: %w", err)

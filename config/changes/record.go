@@ -1,4 +1,4 @@
-package config
+package changes
 
 import (
 	"bufio"
@@ -15,6 +15,9 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
+// maxLine is how long an entry of a record may be, in bytes.
+const maxLine = 8 << 20
+
 // ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode
 // writes and exports them, alone or as a list with one on each line. Entries of one call, which are told by its run and number, make
 // one; what is no call is passed over.
@@ -22,7 +25,7 @@ func ReadRecord(r io.Reader) ([]profiles.PastCall, error) {
 	var calls []profiles.PastCall
 	known := map[string]int{}
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxFile)
+	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSuffix(strings.TrimSpace(lines.Text()), ",")
 		if line == "" || line == "[" || line == "]" {
