@@ -12,7 +12,7 @@ type binding struct {
 	body     *node // the function it holds, if that is looked at where it is used: there is one use
 
 	asked    bool // value and text are worked out, or just being
-	worked   worth
+	worked   abstractValue
 	known    string
 	isText   bool
 	reported bool // a use of it was reported

@@ -28,7 +28,7 @@ type found struct {
 
 // A pending tool was given a name, and is a value if nobody uses the name.
 type pending struct {
-	worth
+	abstractValue
 	bind *binding
 }
 
@@ -55,14 +55,14 @@ func search(body *node) *walker {
 	}
 	for _, p := range w.pending {
 		if !p.bind.reported {
-			w.found(p.worth, Value, nil, nothing)
+			w.found(p.abstractValue, Value, nil, nothing)
 		}
 	}
 	return w
 }
 
 // found notes a call. outline is asked for what args does not know.
-func (w *walker) found(v worth, how string, args json.RawMessage, outline func() *Outline) {
+func (w *walker) found(v abstractValue, how string, args json.RawMessage, outline func() *Outline) {
 	f := found{name: v.name, how: how, start: v.start, last: v.last, args: args, repeats: w.many > 0 || how == Value}
 	if args == nil {
 		f.outline = outline()
@@ -71,14 +71,14 @@ func (w *walker) found(v worth, how string, args json.RawMessage, outline func()
 	w.used(v)
 }
 
-func (w *walker) used(v worth) {
+func (w *walker) used(v abstractValue) {
 	if v.from != nil {
 		v.from.reported = true
 	}
 }
 
 // lost notices that a value goes where it cannot be followed.
-func (w *walker) lost(v worth) {
+func (w *walker) lost(v abstractValue) {
 	switch v.nature {
 	case codemode, global, evaluator:
 		w.dynamic = append(w.dynamic, v.start)

@@ -22,7 +22,7 @@ func Compile(name, text string) (*Program, []Problem) {
 func compile(name, text string) (*Program, []Problem) {
 	c := newCompiler(name, text)
 	var f *fault
-	if c.shape, f = survey(c.text); f != nil {
+	if c.shape, f = prescan(c.text); f != nil {
 		if f.limit {
 			return c.giveUp(*f)
 		}

@@ -2,11 +2,11 @@ package analysis
 
 import "encoding/json"
 
-// value looks into an expression and returns what it is worth; what becomes
-// of that is for the caller to see to.
-func (w *walker) value(n *node) worth {
+// value looks into an expression and returns its abstract value. The caller
+// decides what becomes of that.
+func (w *walker) value(n *node) abstractValue {
 	if n == nil {
-		return worth{}
+		return abstractValue{}
 	}
 	switch n.op {
 	case opName:
@@ -73,7 +73,7 @@ func (w *walker) value(n *node) worth {
 		}
 		return b
 	case opSequence:
-		var last worth
+		var last abstractValue
 		for _, e := range n.list {
 			last = w.value(e)
 		}
@@ -95,10 +95,10 @@ func (w *walker) value(n *node) worth {
 	case opVar, opBlock:
 		w.statement(n)
 	}
-	return worth{}
+	return abstractValue{}
 }
 
-func (w *walker) index(n *node) worth {
+func (w *walker) index(n *node) abstractValue {
 	v := w.value(n.a)
 	w.value(n.b)
 	key, ok := constant(n.b)
@@ -111,17 +111,17 @@ func (w *walker) index(n *node) worth {
 	case v.nature == tool:
 		w.lost(v)
 	}
-	return worth{}
+	return abstractValue{}
 }
 
-func (w *walker) call(n *node) worth {
+func (w *walker) call(n *node) abstractValue {
 	how := called
 	if w.moment.awaited == n {
 		how = awaited
 	}
 	w.moment.awaited = nil
 	body := w.release(n.a)
-	var v worth
+	var v abstractValue
 	if body == nil && n.op == opCall && n.a.op == opFunc {
 		body = n.a
 	} else {
@@ -160,7 +160,7 @@ func (w *walker) call(n *node) worth {
 	if own && w.calls[from].how != Value {
 		w.made(from)
 	}
-	return worth{}
+	return abstractValue{}
 }
 
 // argument looks into an argument of a call.

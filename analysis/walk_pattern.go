@@ -1,6 +1,6 @@
 package analysis
 
-func (w *walker) assign(n *node) worth {
+func (w *walker) assign(n *node) abstractValue {
 	switch {
 	case n.name != "=":
 		w.value(n.a)
@@ -11,7 +11,7 @@ func (w *walker) assign(n *node) worth {
 		w.target(n.a)
 		w.lost(w.value(n.b))
 	}
-	return worth{}
+	return abstractValue{}
 }
 
 // target looks into the expression that is assigned to. Replacing a tool is no
@@ -46,7 +46,7 @@ func (w *walker) bind(target, n *node) {
 }
 
 // name remembers that a variable holds v, and nothing else.
-func (w *walker) name(b *binding, v worth) {
+func (w *walker) name(b *binding, v abstractValue) {
 	b.work()
 	if b.worked.nature != v.nature || b.worked.name != v.name {
 		w.lost(v)
@@ -59,7 +59,7 @@ func (w *walker) name(b *binding, v worth) {
 }
 
 // unpack follows a value into a pattern.
-func (w *walker) unpack(target *node, v worth) {
+func (w *walker) unpack(target *node, v abstractValue) {
 	switch target.op {
 	case opAssign:
 		w.lost(w.value(target.b))

@@ -11,7 +11,7 @@ func (f *frame) operator(left bool) {
 	}
 }
 
-func (s *surveyor) punct(t *token, text string, f *frame) bool {
+func (s *prescanner) punct(t *token, text string, f *frame) bool {
 	prevWord := s.prev.kind == word && s.lex.text(s.before) != "." && s.lex.text(s.before) != "?."
 	if (text == "(" || text == ".") && prevWord && s.prevText == "import" && len(s.stack) == 1 {
 		s.modules = s.modules[:len(s.modules)-1] // import() and import.meta
@@ -84,7 +84,7 @@ func (s *surveyor) punct(t *token, text string, f *frame) bool {
 	return true
 }
 
-func (s *surveyor) push(t token, f frame) {
+func (s *prescanner) push(t token, f frame) {
 	top := s.top()
 	s.below.expr += top.expr + top.stmt
 	s.below.arrows += top.arrows
@@ -96,7 +96,7 @@ func (s *surveyor) push(t token, f frame) {
 // pop closes the innermost bracket. It says no if c closes another, where
 // esbuild stops too. A brace that closes a substitution turns t into the
 // piece of template behind it.
-func (s *surveyor) pop(t *token, c byte) bool {
+func (s *prescanner) pop(t *token, c byte) bool {
 	f := *s.top()
 	if len(s.stack) == 1 || opener(c) != f.open && (c != '}' || f.open != '$') {
 		if len(s.stack) == 1 { // it could close what is put around the text
@@ -133,7 +133,7 @@ func (s *surveyor) pop(t *token, c byte) bool {
 }
 
 // dropAngles forgets every "<" that was opened where the stack was at least n deep.
-func (s *surveyor) dropAngles(n int) {
+func (s *prescanner) dropAngles(n int) {
 	i := len(s.angles)
 	for i > 0 && s.angles[i-1] >= n {
 		i--
@@ -142,7 +142,7 @@ func (s *surveyor) dropAngles(n int) {
 }
 
 // ends says whether t ends an operand.
-func (s *surveyor) ends(t token, text string) answer {
+func (s *prescanner) ends(t token, text string) answer {
 	switch t.kind {
 	case word:
 		switch {
@@ -178,9 +178,9 @@ func (s *surveyor) ends(t token, text string) answer {
 
 // slash looks at a slash. Only a parser knows for sure whether one divides or
 // begins a regular expression, and to take one for the other could hide half
-// a text from this survey. Nearly always the token before tells. Where it does
+// a text from this prescan. Nearly always the token before tells. Where it does
 // not, both readings have to come to the same, or the text is refused.
-func (s *surveyor) slash(t token) {
+func (s *prescanner) slash(t token) {
 	brace := s.prev.kind == punct && s.prevText == "}" && !s.closed.object
 	if s.prevEnds == maybe || s.prevEnds == yes && (t.newline || brace) {
 		s.doubtful = true

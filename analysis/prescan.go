@@ -2,8 +2,8 @@ package analysis
 
 import "strings"
 
-// A surveyor takes the shape of a text.
-type surveyor struct {
+// A prescanner takes the shape of a text.
+type prescanner struct {
 	shape
 	lex   lexer
 	fault *fault
@@ -24,10 +24,10 @@ type surveyor struct {
 	enums                                           enums
 }
 
-// survey takes the shape of text, or says why it cannot be compiled at an
+// prescan takes the shape of text, or says why it cannot be compiled at an
 // acceptable cost.
-func survey(text string) (shape, *fault) {
-	s := &surveyor{lex: lexer{src: text}, stack: []frame{{block: true}}}
+func prescan(text string) (shape, *fault) {
+	s := &prescanner{lex: lexer{src: text}, stack: []frame{{block: true}}}
 	s.unclosed = -1
 	s.lex.comment = s.comment
 	semi := false // there was a semicolon outside of all brackets
@@ -62,16 +62,16 @@ func survey(text string) (shape, *fault) {
 	return s.shape, s.fault
 }
 
-func (s *surveyor) top() *frame { return &s.stack[len(s.stack)-1] }
+func (s *prescanner) top() *frame { return &s.stack[len(s.stack)-1] }
 
-func (s *surveyor) fail(t token, message, hint string) {
+func (s *prescanner) fail(t token, message, hint string) {
 	if s.fault == nil {
 		s.fault = &fault{at: t.start, len: t.end - t.start, message: message, hint: hint}
 	}
 }
 
 // limit is fail for a text that may be right and is too much for esbuild.
-func (s *surveyor) limit(t token, message, hint string) {
+func (s *prescanner) limit(t token, message, hint string) {
 	if s.fault == nil {
 		s.fail(t, message, hint)
 		s.fault.limit = true
@@ -79,7 +79,7 @@ func (s *surveyor) limit(t token, message, hint string) {
 }
 
 // token takes one token into account and says whether to go on.
-func (s *surveyor) token(t token) bool {
+func (s *prescanner) token(t token) bool {
 	text := s.lex.text(t)
 	s.tokens++
 	s.statement(t, text)
@@ -104,7 +104,7 @@ func (s *surveyor) token(t token) bool {
 	return ok
 }
 
-func (s *surveyor) check(t token) {
+func (s *prescanner) check(t token) {
 	f := s.top()
 	if s.tokens*len(s.lex.src) > maxWork {
 		s.limit(t, "the program is too large to compile", "pass data as input, or split the program")
@@ -136,7 +136,7 @@ func (s *surveyor) check(t token) {
 // in the one before. Too late would refuse good texts and too early let bad
 // ones pass; so it waits for what cannot be anything else: an operand right
 // behind another.
-func (s *surveyor) statement(t token, text string) {
+func (s *prescanner) statement(t token, text string) {
 	begins := s.afterSemi || s.prevEnds == yes
 	s.afterSemi = false
 	switch t.kind {
@@ -154,7 +154,7 @@ func (s *surveyor) statement(t token, text string) {
 	}
 }
 
-func (s *surveyor) word(t token, text string, f *frame) {
+func (s *prescanner) word(t token, text string, f *frame) {
 	scopes := s.braces + s.below.arrows + f.arrows
 	s.scopeWork += scopes * scopes
 	if s.prevText == "." || s.prevText == "?." {
@@ -184,7 +184,7 @@ func (s *surveyor) word(t token, text string, f *frame) {
 	}
 }
 
-func (s *surveyor) comment(start, end int) {
+func (s *prescanner) comment(start, end int) {
 	c := s.lex.src[start:end]
 	const mark = "sourceMappingURL"
 	for at := 0; ; at++ {

@@ -26,8 +26,8 @@ const (
 	evaluator        // eval, Function: what turns text into code
 )
 
-// A worth is what is known of an expression's value.
-type worth struct {
+// An abstractValue is what is known of the value of an expression.
+type abstractValue struct {
 	nature nature
 	name   string // of the server or the tool
 	how    string
@@ -38,8 +38,8 @@ type worth struct {
 }
 
 // part returns what a member of a value is.
-func part(v worth, name string, how string, last int) worth {
-	p := worth{start: v.start, last: last, how: how, from: v.from}
+func part(v abstractValue, name string, how string, last int) abstractValue {
+	p := abstractValue{start: v.start, last: last, how: how, from: v.from}
 	switch v.nature {
 	case codemode:
 		switch {
@@ -83,8 +83,8 @@ func inherited(name string) bool {
 }
 
 // free returns what a global name stands for.
-func free(n *node) worth {
-	v := worth{start: n.start, last: n.start, how: Member}
+func free(n *node) abstractValue {
+	v := abstractValue{start: n.start, last: n.start, how: Member}
 	switch n.name {
 	case "codemode":
 		v.nature = codemode
@@ -97,7 +97,7 @@ func free(n *node) worth {
 }
 
 // named returns what a name stands for.
-func named(n *node) worth {
+func named(n *node) abstractValue {
 	b := n.bind
 	if b == nil {
 		return free(n)
@@ -113,9 +113,9 @@ func named(n *node) worth {
 	return v
 }
 
-// glance returns what n is worth, without reporting anything. It looks at
+// glance returns the abstract value of n, without reporting anything. It looks at
 // names and members only.
-func glance(n *node) worth {
+func glance(n *node) abstractValue {
 	switch n.op {
 	case opName:
 		return named(n)
@@ -131,7 +131,7 @@ func glance(n *node) worth {
 			}
 		}
 	}
-	return worth{}
+	return abstractValue{}
 }
 
 func spelling(n *node, how string) string {
@@ -143,7 +143,7 @@ func spelling(n *node, how string) string {
 
 // part is the member of a value that is used; a tool whose member is no way to
 // call it is out of sight.
-func (w *walker) part(v worth, name, how string, last int) worth {
+func (w *walker) part(v abstractValue, name, how string, last int) abstractValue {
 	p := part(v, name, how, last)
 	if v.nature == tool && p.nature == other {
 		w.lost(v)
