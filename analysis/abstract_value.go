@@ -102,8 +102,7 @@ func named(n *node) abstractValue {
 	if b == nil {
 		return free(n)
 	}
-	b.work()
-	v := b.worked
+	v := evaluated(b).value
 	v.start, v.last, v.from = n.start, n.start, b
 	if v.nature == tool || v.nature == bound {
 		if v.how != Destructured {

@@ -80,4 +80,5 @@ type node struct {
 	bind       *binding
 }
 
+// is says whether n has one of the flags f.
 func (n *node) is(f flags) bool { return n.flags&f != 0 }

@@ -32,10 +32,16 @@ type pending struct {
 	bind *binding
 }
 
-// search finds what a program calls.
-func search(body *node) *walker {
+// search finds what a program calls. calls are all its call expressions.
+func search(body *node, calls []*node) *walker {
 	w := &walker{budget: maxLiterals}
-	resolve(body)
+	for _, n := range calls {
+		if glance(n.a).nature == tool {
+			for _, e := range n.list {
+				copied(e) // before it goes to the tool
+			}
+		}
+	}
 	if only := single(body); only != nil && only.op == opExpr {
 		if f := only.a; f.op == opFunc || f.op == opCall && f.a.op == opFunc {
 			w.many-- // it is the program, and runs once
@@ -48,13 +54,14 @@ func search(body *node) *walker {
 	for len(w.held) > 0 { // nobody uses them, or only they themselves
 		b := w.held[0]
 		w.held = w.held[1:]
-		if n := b.body; n != nil {
-			b.body = nil
+		if f := factsOf(b); f.body != nil {
+			n := f.body
+			f.body = nil
 			w.function(n, anytime)
 		}
 	}
 	for _, p := range w.pending {
-		if !p.bind.reported {
+		if !factsOf(p.bind).reported {
 			w.found(p.abstractValue, Value, nil, nothing)
 		}
 	}
@@ -73,7 +80,7 @@ func (w *walker) found(v abstractValue, how string, args json.RawMessage, outlin
 
 func (w *walker) used(v abstractValue) {
 	if v.from != nil {
-		v.from.reported = true
+		factsOf(v.from).reported = true
 	}
 }
 

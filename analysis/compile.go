@@ -166,12 +166,12 @@ func (c *compiler) finish(out output, f form) {
 		p.origin.first = 1
 	}
 	c.program = p
-	tree, err := parse(p.JS)
+	tree, calls, err := parse(p.JS)
 	if err != nil {
 		p.Dynamic = []Position{c.whole.position(c.start)}
 		return
 	}
-	w := search(tree)
+	w := search(tree, calls)
 	if m := w.meta; m != nil {
 		c.report([]fault{{at: p.origin.offset(m.start) - c.start, len: len("import"), message: "there are no modules: import." + m.name + " cannot be used"}})
 		return

@@ -7,25 +7,6 @@ import (
 	"strings"
 )
 
-// numeral returns the value of a number literal.
-func numeral(s string) (float64, bool) {
-	if len(s) > 1 && s[0] == '0' && !isDigit(s[1]) && s[1] != '.' && s[1]|0x20 != 'e' {
-		n, err := strconv.ParseUint(s, 0, 64)
-		return float64(n), err == nil
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil || math.IsInf(f, 0)
-}
-
-// numberKey returns the property that a number names.
-func numberKey(s string) string {
-	f, ok := numeral(s)
-	if !ok || math.IsInf(f, 0) {
-		return s
-	}
-	return numberJSON(f)
-}
-
 // infinite says whether n is a number that JSON does not have. esbuild prints
 // a literal that is too large by its name.
 func infinite(n *node) bool {
@@ -47,7 +28,7 @@ func (w *writer) object(n *node) bool {
 	var names []string
 	values := make(map[string]*node, len(n.list))
 	for _, p := range n.list {
-		if p.op != opProperty || p.flags&(flagMethod|flagOdd) != 0 {
+		if p.op != opProperty || p.is(flagMethod|flagOdd) {
 			return false
 		}
 		name := p.name
@@ -135,7 +116,8 @@ func constant(n *node) (string, bool) {
 		}
 	case opName:
 		if n.bind != nil {
-			return n.bind.text()
+			f := evaluated(n.bind)
+			return f.text, f.isText
 		}
 	case opMember:
 		if o := object(n.a); o != nil {
@@ -154,8 +136,11 @@ func constant(n *node) (string, bool) {
 // object returns the object literal that a name stands for, if nothing can
 // have changed it.
 func object(n *node) *node {
-	if n.op == opName && n.bind != nil && n.bind.constant() && n.bind.frozen() && n.bind.init != nil && n.bind.init.op == opObject {
-		return n.bind.init
+	if n.op != opName || n.bind == nil || !n.bind.frozen() {
+		return nil
+	}
+	if v := n.bind.value(); v != nil && v.op == opObject {
+		return v
 	}
 	return nil
 }
@@ -164,7 +149,7 @@ func object(n *node) *node {
 func member(o *node, name string) (string, bool) {
 	var found *node
 	for _, p := range o.list {
-		if p.op != opProperty || p.b != nil || p.flags&flagMethod != 0 {
+		if p.op != opProperty || p.b != nil || p.is(flagMethod) {
 			return "", false
 		}
 		if p.name == name {

@@ -53,7 +53,7 @@ func (e *enums) token(t token, text string, depth int) {
 		e.refs++
 	case str, tmpl, tmplHead, tmplMid, tmplTail:
 		e.text += len(text)
-	case number, bigint:
+	case number:
 		e.text += 25 // as long as a number is printed
 	}
 	if text == "+" || t.kind == tmplHead {
@@ -61,10 +61,15 @@ func (e *enums) token(t token, text string, depth int) {
 	}
 	if e.name && (t.kind == word || t.kind == str) {
 		name := strings.Trim(text, `"'`)
-		e.odd = e.odd || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !isWord(byte(r)) })
+		e.odd = e.odd || strings.ContainsFunc(name, separates)
 		e.names[name] = true
 		e.text, e.refs, e.name = 0, 0, false
 	}
+}
+
+// separates says whether r is no part of a plain word.
+func separates(r rune) bool {
+	return r != '_' && r != '$' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
 }
 
 // check says whether the members, put in wherever their names stand, take too much.
@@ -75,7 +80,7 @@ func (e *enums) check(text string, tokens int) *fault {
 	uses := tokens
 	if !e.odd {
 		uses = strings.Count(text, `\u`)
-		for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) {
+		for w := range strings.FieldsFuncSeq(text, separates) {
 			if e.names[w] {
 				uses++
 			}

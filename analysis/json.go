@@ -1,23 +1,9 @@
 package analysis
 
 import (
-	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 )
-
-// numberJSON returns a number as JSON.stringify prints it.
-func numberJSON(f float64) string {
-	if f == 0 {
-		return "0" // also for -0
-	}
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return "null"
-	}
-	b, _ := json.Marshal(f)
-	return string(b)
-}
 
 // maxLiteral and maxLiterals bound the JSON of one argument and of all. A
 // constant that holds others twice, which hold others twice, and so on, is
@@ -79,8 +65,11 @@ func (w *writer) write(n *node) bool {
 	case opObject:
 		return w.object(n)
 	case opName:
-		if v := n.bind; v != nil && v.constant() && v.init != nil && (v.init.op != opObject && v.init.op != opArray || v.whole()) {
-			return w.write(v.init)
+		if n.bind == nil {
+			return false
+		}
+		if v := n.bind.value(); v != nil && (v.op != opObject && v.op != opArray || n.bind.whole()) {
+			return w.write(v)
 		}
 	}
 	return false

@@ -11,8 +11,7 @@ const (
 	eof      kind = iota
 	word          // an identifier or a keyword; it may hold \u escapes
 	private       // #name
-	number        // 1, .5, 0x1f, 1_000
-	bigint        // 1n
+	number        // 1, .5, 0x1f, 1_000, 1n
 	str           // "a" or 'a'
 	tmpl          // `a`
 	tmplHead      // `a${
@@ -34,7 +33,7 @@ type token struct {
 // it cannot read is one bad token that reaches to the end of the line.
 //
 // Whether a slash divides or begins a regular expression, and whether a brace
-// goes on with a template, only the caller can know: see next and template.
+// resumes a template, only the caller can know: see next and resumeTemplate.
 type lexer struct {
 	src     string
 	pos     int
@@ -60,7 +59,8 @@ func (l *lexer) next(operand bool) token {
 		l.pos++
 		t.kind = l.template(tmpl, tmplHead)
 	case isDigit(c), c == '.' && isDigit(l.at(1)):
-		t.kind = l.number()
+		t.kind = number
+		l.number()
 	case c == '#':
 		l.pos++
 		if t.kind = private; !l.word() {

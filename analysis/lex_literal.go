@@ -46,7 +46,10 @@ func (l *lexer) template(end, more kind) kind {
 	return bad
 }
 
-func (l *lexer) number() kind {
+// resumeTemplate reads the piece of a template behind a substitution, whose brace l.pos has passed.
+func (l *lexer) resumeTemplate() kind { return l.template(tmplTail, tmplMid) }
+
+func (l *lexer) number() {
 	hex := l.src[l.pos] == '0' && (l.at(1)|0x20 == 'x' || l.at(1)|0x20 == 'b' || l.at(1)|0x20 == 'o')
 	dot := hex
 	for i := l.pos; ; i++ {
@@ -60,13 +63,13 @@ func (l *lexer) number() kind {
 			dot = true
 		case c == 'n' && !hex, c == 'n' && i > l.pos+1:
 			l.pos = i + 1
-			return bigint
+			return
 		case !hex && (c == '+' || c == '-') && i > l.pos && l.src[i-1]|0x20 == 'e':
 		case 'a' <= c|0x20 && c|0x20 <= 'z':
 			dot = dot || c|0x20 == 'e'
 		default:
 			l.pos = i
-			return number
+			return
 		}
 	}
 }
@@ -184,6 +187,17 @@ func punctLen(s string) int {
 		return n
 	}
 	return 0
+}
+
+// assigns says whether an operator groups to the right.
+func assigns(op string) bool {
+	switch op {
+	case "**":
+		return true
+	case "==", "===", "!=", "!==", "<=", ">=":
+		return false
+	}
+	return strings.HasSuffix(op, "=")
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

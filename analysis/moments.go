@@ -123,7 +123,7 @@ func (w *walker) hold(b *binding, n *node) bool {
 	if b == nil || n.op != opFunc || !b.usedOnce() {
 		return false
 	}
-	b.body = n
+	factsOf(b).body = n
 	w.held = append(w.held, b)
 	return true
 }
@@ -133,9 +133,10 @@ func (w *walker) release(n *node) *node {
 	if n == nil || n.op != opName || n.bind == nil || w.moment.deep > maxDeep {
 		return nil
 	}
-	f := n.bind.body
-	n.bind.body = nil
-	return f
+	f := factsOf(n.bind)
+	body := f.body
+	f.body = nil
+	return body
 }
 
 // eaches are the methods that call a function for each of a list before they return.

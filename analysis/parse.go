@@ -19,15 +19,16 @@ const maxParse = 8000
 
 var errUnread = errors.New("not understood") // what the parser panics with
 
-// parse reads the body of an async function. What it does not understand gives an error.
-func parse(src string) (body *node, err error) {
+// parse reads the body of an async function and finds the binding of every name in it. It returns the calls too. What it
+// does not understand gives an error.
+func parse(src string) (body *node, calls []*node, err error) {
 	p := &parser{lex: lexer{src: src}, async: true}
 	defer func() {
 		if r := recover(); r != nil {
 			if r != errUnread {
 				panic(r)
 			}
-			body, err = nil, errUnread
+			body, calls, err = nil, nil, errUnread
 		}
 	}()
 	p.next()
@@ -36,7 +37,7 @@ func parse(src string) (body *node, err error) {
 		body.list = append(body.list, p.statement())
 	}
 	body.end = len(src)
-	return body, nil
+	return body, resolve(body), nil
 }
 
 func (p *parser) fail() { panic(errUnread) }

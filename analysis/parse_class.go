@@ -67,13 +67,12 @@ func (p *parser) property(class bool) *node {
 	n.start = p.tok.start
 	short := p.tok.kind == word
 	switch p.tok.kind {
-	case word, private, number, bigint:
+	case word, private, number:
 		n.name = p.text()
-		switch p.tok.kind {
-		case number:
+		if whole, big := strings.CutSuffix(n.name, "n"); p.tok.kind == number && big {
+			n.name = whole
+		} else if p.tok.kind == number {
 			n.name = numberKey(n.name)
-		case bigint:
-			n.name = strings.TrimSuffix(n.name, "n")
 		}
 		p.next()
 	case str:

@@ -1,5 +1,7 @@
 package analysis
 
+import "strings"
+
 // items reads a list of expressions, of which some may be spread or missing.
 func (p *parser) items(open, end string) []*node {
 	p.expect(open)
@@ -36,10 +38,12 @@ func (p *parser) operand() *node {
 	n := &node{op: opOther, start: p.tok.start, name: p.text()}
 	switch p.tok.kind {
 	case number:
-		n.op = opNumber
+		if !strings.HasSuffix(n.name, "n") {
+			n.op = opNumber
+		}
 	case str:
 		p.string(n)
-	case bigint, private:
+	case private:
 	case tmpl, tmplHead:
 		return p.template()
 	case word:
@@ -187,7 +191,7 @@ func (p *parser) template() *node {
 			p.fail()
 		}
 		p.lex.pos = p.tok.end
-		p.tok.kind = p.lex.template(tmplTail, tmplMid)
+		p.tok.kind = p.lex.resumeTemplate()
 		p.tok.end = p.lex.pos
 		if p.tok.kind == bad {
 			p.fail()

@@ -144,7 +144,7 @@ func (s *prescanner) statement(t token, text string) {
 		if goesOn(text) || s.prevText == "." || s.prevText == "?." {
 			return
 		}
-	case number, bigint, str, private:
+	case number, str, private:
 	default:
 		return
 	}

@@ -1,6 +1,9 @@
 package analysis
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // operator counts a left-associative operator as a link, any other as nesting.
 func (f *frame) operator(left bool) {
@@ -120,7 +123,7 @@ func (s *prescanner) pop(t *token, c byte) bool {
 			s.enums.finish()
 		}
 	case '$':
-		t.kind = s.lex.template(tmplTail, tmplMid)
+		t.kind = s.lex.resumeTemplate()
 		t.end = s.lex.pos
 		if t.kind == bad {
 			return false
@@ -188,7 +191,9 @@ func (s *prescanner) slash(t token) {
 	if !s.doubtful {
 		return
 	}
-	if n := regexLen(s.lex.src[t.start:]); n > 0 && !neutral(s.lex.src[t.start+1:t.start+n-1]) {
+	lex := lexer{src: s.lex.src, pos: t.start}
+	r := lex.next(true)
+	if text := lex.text(r); r.kind == regex && !neutral(text[1:strings.LastIndexByte(text, '/')]) {
 		t.end = t.start + 1
 		s.fail(t, "this slash may divide or begin a regular expression", "begin a new statement with a semicolon, or use new RegExp")
 	}

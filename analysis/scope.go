@@ -6,16 +6,11 @@ type resolver struct {
 	calls []*node
 }
 
-func resolve(body *node) {
+// resolve sets the binding of every name of a body, and returns its calls.
+func resolve(body *node) (calls []*node) {
 	r := &resolver{names: map[string][]*binding{}}
 	r.function(nil, nil, body)
-	for _, n := range r.calls {
-		if v := glance(n.a); v.nature == tool {
-			for _, e := range n.list {
-				copied(e)
-			}
-		}
-	}
+	return r.calls
 }
 
 // A scope lists what it declares, so that it can be taken back.
@@ -239,8 +234,8 @@ func own(n *node) *node {
 	return n.a
 }
 
-// copied takes back that names in a literal lose sight of their objects: what
-// goes to a tool is copied.
+// copied takes back that names in a literal lose sight of their objects, where
+// what the literal becomes is copied.
 func copied(n *node) {
 	if n == nil {
 		return

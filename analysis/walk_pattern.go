@@ -30,12 +30,12 @@ func (w *walker) target(n *node) {
 
 // bind looks at a value that gets a name, or is taken apart by a pattern.
 func (w *walker) bind(target, n *node) {
-	if b := target.bind; target.op == opName && b != nil && b.constant() && b.init == n && w.hold(b, n) {
+	if b := target.bind; target.op == opName && b != nil && b.value() == n && w.hold(b, n) {
 		return
 	}
 	v := w.value(n)
 	if target.op == opName {
-		if b := target.bind; b != nil && b.constant() && b.init == n {
+		if b := target.bind; b != nil && b.value() == n {
 			w.name(b, v)
 		} else {
 			w.lost(v)
@@ -47,8 +47,7 @@ func (w *walker) bind(target, n *node) {
 
 // name remembers that a variable holds v, and nothing else.
 func (w *walker) name(b *binding, v abstractValue) {
-	b.work()
-	if b.worked.nature != v.nature || b.worked.name != v.name {
+	if known := evaluated(b).value; known.nature != v.nature || known.name != v.name {
 		w.lost(v)
 		return
 	}
@@ -65,7 +64,7 @@ func (w *walker) unpack(target *node, v abstractValue) {
 		w.lost(w.value(target.b))
 		w.unpack(target.a, v)
 	case opName:
-		if b := target.bind; b != nil && b.constant() && v.nature != other {
+		if b := target.bind; b != nil && b.value() != nil && v.nature != other {
 			w.name(b, v)
 		} else {
 			w.lost(v)
