@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
 
 // How a call is written.
 const (
@@ -31,10 +35,10 @@ type abstractValue struct {
 	nature nature
 	name   string // of the server or the tool
 	how    string
-	start  int      // where the reference begins
-	last   int      // where the last part of it begins: the name
-	from   *binding // the variable it was read from
-	call   string   // of bound: call, apply or bind
+	start  int                 // where the reference begins
+	last   int                 // where the last part of it begins: the name
+	from   *ecmascript.Binding // the variable it was read from
+	call   string              // of bound: call, apply or bind
 }
 
 // part returns what a member of a value is.
@@ -83,9 +87,9 @@ func inherited(name string) bool {
 }
 
 // free returns what a global name stands for.
-func free(n *node) abstractValue {
-	v := abstractValue{start: n.start, last: n.start, how: Member}
-	switch n.name {
+func free(n *ecmascript.Node) abstractValue {
+	v := abstractValue{start: n.Start, last: n.Start, how: Member}
+	switch n.Name {
 	case "codemode":
 		v.nature = codemode
 	case "globalThis":
@@ -97,13 +101,13 @@ func free(n *node) abstractValue {
 }
 
 // named returns what a name stands for.
-func named(n *node) abstractValue {
-	b := n.bind
+func named(n *ecmascript.Node) abstractValue {
+	b := n.Bind
 	if b == nil {
 		return free(n)
 	}
 	v := evaluated(b).value
-	v.start, v.last, v.from = n.start, n.start, b
+	v.start, v.last, v.from = n.Start, n.Start, b
 	if v.nature == tool || v.nature == bound {
 		if v.how != Destructured {
 			v.how = Alias
@@ -114,27 +118,27 @@ func named(n *node) abstractValue {
 
 // glance returns the abstract value of n, without reporting anything. It looks at
 // names and members only.
-func glance(n *node) abstractValue {
-	switch n.op {
-	case opName:
+func glance(n *ecmascript.Node) abstractValue {
+	switch n.Op {
+	case ecmascript.OpName:
 		return named(n)
-	case opAwait:
-		return glance(n.a)
-	case opMember:
-		return part(glance(n.a), n.name, spelling(n, Member), n.last)
-	case opIndex:
-		v := glance(n.a)
+	case ecmascript.OpAwait:
+		return glance(n.A)
+	case ecmascript.OpMember:
+		return part(glance(n.A), n.Name, spelling(n, Member), n.Last)
+	case ecmascript.OpIndex:
+		v := glance(n.A)
 		if v.nature != other {
-			if key, ok := constant(n.b); ok {
-				return part(v, key, spelling(n, Computed), n.last)
+			if key, ok := constant(n.B); ok {
+				return part(v, key, spelling(n, Computed), n.Last)
 			}
 		}
 	}
 	return abstractValue{}
 }
 
-func spelling(n *node, how string) string {
-	if n.is(flagPattern) {
+func spelling(n *ecmascript.Node, how string) string {
+	if n.Is(ecmascript.FlagPattern) {
 		return Destructured
 	}
 	return how

@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
 
 // enums bounds what the members of enums become. esbuild works them out and
 // puts the value in wherever one is used, so that forty lines of "b = a + a"
@@ -40,7 +44,7 @@ func (e *enums) member() {
 	e.text, e.refs, e.joins, e.name = 0, 0, 0, true
 }
 
-func (e *enums) token(t token, text string, depth int) {
+func (e *enums) token(t ecmascript.Token, text string, depth int) {
 	if len(e.open) == 0 {
 		return
 	}
@@ -48,18 +52,18 @@ func (e *enums) token(t token, text string, depth int) {
 		e.member()
 		return
 	}
-	switch t.kind {
-	case word, private:
+	switch t.Kind {
+	case ecmascript.WordToken, ecmascript.PrivateToken:
 		e.refs++
-	case str, tmpl, tmplHead, tmplMid, tmplTail:
+	case ecmascript.StringToken, ecmascript.TemplateToken, ecmascript.TemplateHead, ecmascript.TemplateMiddle, ecmascript.TemplateTail:
 		e.text += len(text)
-	case number:
+	case ecmascript.NumericToken:
 		e.text += 25 // as long as a number is printed
 	}
-	if text == "+" || t.kind == tmplHead {
+	if text == "+" || t.Kind == ecmascript.TemplateHead {
 		e.joins++
 	}
-	if e.name && (t.kind == word || t.kind == str) {
+	if e.name && (t.Kind == ecmascript.WordToken || t.Kind == ecmascript.StringToken) {
 		name := strings.Trim(text, `"'`)
 		e.odd = e.odd || strings.ContainsFunc(name, separates)
 		e.names[name] = true

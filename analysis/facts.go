@@ -1,9 +1,11 @@
 package analysis
 
+import "github.com/codemode-project/codemode/analysis/ecmascript"
+
 // facts are what the walker knows of a binding.
 type facts struct {
-	body     *node // the function it holds, if that is looked at where it is used: there is one use
-	reported bool  // a use of it was reported
+	body     *ecmascript.Node // the function it holds, if that is looked at where it is used: there is one use
+	reported bool             // a use of it was reported
 
 	asked  bool // value and text are known, or just being worked out
 	value  abstractValue
@@ -12,26 +14,26 @@ type facts struct {
 }
 
 // factsOf returns the facts of a binding.
-func factsOf(b *binding) *facts {
-	f, ok := b.facts.(*facts)
+func factsOf(b *ecmascript.Binding) *facts {
+	f, ok := b.Facts.(*facts)
 	if !ok {
 		f = &facts{}
-		b.facts = f
+		b.Facts = f
 	}
 	return f
 }
 
 // evaluated returns the facts of a binding with its value and text. A binding
 // that refers to itself holds nothing known.
-func evaluated(b *binding) *facts {
+func evaluated(b *ecmascript.Binding) *facts {
 	f := factsOf(b)
 	if f.asked {
 		return f
 	}
 	f.asked = true
-	if v := b.value(); v != nil {
+	if v := b.Value(); v != nil {
 		f.text, f.isText = constant(v)
-		f.isText = f.isText && v.op != opNumber // which is text only where it is a key
+		f.isText = f.isText && v.Op != ecmascript.OpNumber // which is text only where it is a key
 		f.value = glance(v)
 	}
 	return f

@@ -3,6 +3,8 @@ package analysis
 import (
 	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
 // maxLiteral and maxLiterals bound the JSON of one argument and of all. A
@@ -21,7 +23,7 @@ type writer struct {
 }
 
 // write appends the JSON of n, and says no if n is not a literal through and through.
-func (w *writer) write(n *node) bool {
+func (w *writer) write(n *ecmascript.Node) bool {
 	if w.depth++; w.depth > maxDepth || n == nil || len(w.b) > maxLiteral {
 		return false
 	}
@@ -30,45 +32,45 @@ func (w *writer) write(n *node) bool {
 		w.b = append(w.b, "null"...)
 		return true
 	}
-	if s, ok := constant(n); ok && n.op != opNumber {
+	if s, ok := constant(n); ok && n.Op != ecmascript.OpNumber {
 		w.string(s)
 		return true
 	}
-	switch n.op {
-	case opNumber:
-		f, ok := numeral(n.name)
-		w.b = append(w.b, numberJSON(f)...)
+	switch n.Op {
+	case ecmascript.OpNumber:
+		f, ok := ecmascript.ParseNumber(n.Name)
+		w.b = append(w.b, ecmascript.FormatNumber(f)...)
 		return ok
-	case opKeyword:
-		w.b = append(w.b, n.name...)
+	case ecmascript.OpKeyword:
+		w.b = append(w.b, n.Name...)
 		return true
-	case opUnary:
-		switch n.name {
+	case ecmascript.OpUnary:
+		switch n.Name {
 		case "-", "+":
-			if n.a.op == opNumber {
-				f, ok := numeral(n.a.name)
-				if n.name == "-" {
+			if n.A.Op == ecmascript.OpNumber {
+				f, ok := ecmascript.ParseNumber(n.A.Name)
+				if n.Name == "-" {
 					f = -f
 				}
-				w.b = append(w.b, numberJSON(f)...)
+				w.b = append(w.b, ecmascript.FormatNumber(f)...)
 				return ok
 			}
 		case "!": // esbuild prints true and false as !0 and !1
-			if n.a.op == opNumber {
-				f, ok := numeral(n.a.name)
+			if n.A.Op == ecmascript.OpNumber {
+				f, ok := ecmascript.ParseNumber(n.A.Name)
 				w.b = strconv.AppendBool(w.b, f == 0)
 				return ok
 			}
 		}
-	case opArray:
+	case ecmascript.OpArray:
 		return w.array(n)
-	case opObject:
+	case ecmascript.OpObject:
 		return w.object(n)
-	case opName:
-		if n.bind == nil {
+	case ecmascript.OpName:
+		if n.Bind == nil {
 			return false
 		}
-		if v := n.bind.value(); v != nil && (v.op != opObject && v.op != opArray || n.bind.whole()) {
+		if v := n.Bind.Value(); v != nil && (v.Op != ecmascript.OpObject && v.Op != ecmascript.OpArray || n.Bind.Whole()) {
 			return w.write(v)
 		}
 	}
@@ -96,15 +98,15 @@ func (w *writer) string(s string) {
 	w.b = append(w.b, '"')
 }
 
-func (w *writer) array(n *node) bool {
+func (w *writer) array(n *ecmascript.Node) bool {
 	w.b = append(w.b, '[')
-	for i, e := range n.list {
+	for i, e := range n.List {
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
 		if e == nil || undefined(e) {
 			w.b = append(w.b, "null"...)
-		} else if e.op == opSpread || !w.write(e) {
+		} else if e.Op == ecmascript.OpSpread || !w.write(e) {
 			return false
 		}
 	}

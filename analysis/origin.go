@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
 // An origin knows where the pieces of a program's JavaScript come from. The
@@ -47,8 +49,8 @@ func (o *origin) offset(at int) int {
 	if i < 0 {
 		return o.start
 	}
-	lex := lexer{src: o.code, pos: at}
-	token := lex.text(lex.next(true))
+	lex := ecmascript.Lexer{Src: o.code, Pos: at}
+	token := lex.Text(lex.Next(true))
 	from := o.sourceOffset(o.segments[i])
 	if exact {
 		for ; i < len(o.segments) && int(o.segments[i].line) == line && int(o.segments[i].column) == column; i++ {
@@ -99,21 +101,21 @@ func (o *origin) lookup(js string, line, column int) Position {
 // begins at one offset of what was submitted and whose last part, a name or
 // an index, begins at another.
 func (o *origin) reference(from, last int) int {
-	lex := lexer{src: o.whole.text, pos: last}
-	t := lex.next(true)
-	end := t.end
+	lex := ecmascript.Lexer{Src: o.whole.text, Pos: last}
+	t := lex.Next(true)
+	end := t.End
 	if last < from || o.whole.line(end) != o.whole.line(from) {
-		lex.pos = from
-		end = lex.next(true).end
+		lex.Pos = from
+		end = lex.Next(true).End
 	} else if before := strings.TrimRight(o.whole.text[:last], " \t"); last > from && strings.HasSuffix(before, "[") {
-		for depth := 0; t.kind != eof && t.kind != bad && !t.newline && depth >= 0; t = lex.next(false) {
-			switch lex.text(t) {
+		for depth := 0; t.Kind != ecmascript.EOF && t.Kind != ecmascript.InvalidToken && !t.Newline && depth >= 0; t = lex.Next(false) {
+			switch lex.Text(t) {
 			case "[", "(", "{":
 				depth++
 			case "]", ")", "}":
 				depth--
 			}
-			end = t.end
+			end = t.End
 		}
 	}
 	if o.whole.line(end) != o.whole.line(from) {

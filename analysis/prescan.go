@@ -1,11 +1,15 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
 
 // A prescanner takes the shape of a text.
 type prescanner struct {
 	shape
-	lex   lexer
+	lex   ecmascript.Lexer
 	fault *fault
 
 	stack  []frame
@@ -14,7 +18,7 @@ type prescanner struct {
 	braces int
 	angles []int // how deep the stack was at each open "<"
 
-	before, prev token
+	before, prev ecmascript.Token
 	prevText     string
 	prevEnds     answer // does the token before end an operand?
 	afterSemi    bool   // the token before was a semicolon
@@ -27,32 +31,32 @@ type prescanner struct {
 // prescan takes the shape of text, or says why it cannot be compiled at an
 // acceptable cost.
 func prescan(text string) (shape, *fault) {
-	s := &prescanner{lex: lexer{src: text}, stack: []frame{{block: true}}}
+	s := &prescanner{lex: ecmascript.Lexer{Src: text}, stack: []frame{{block: true}}}
 	s.unclosed = -1
-	s.lex.comment = s.comment
+	s.lex.Comment = s.comment
 	semi := false // there was a semicolon outside of all brackets
 	for s.fault == nil {
-		t := s.lex.next(s.prevEnds == no)
-		if t.kind == eof || t.kind == bad {
+		t := s.lex.Next(s.prevEnds == no)
+		if t.Kind == ecmascript.EOF || t.Kind == ecmascript.InvalidToken {
 			break // from a bad token esbuild gets no further either
 		}
 		if s.first == "" {
-			s.first = s.lex.text(t)
+			s.first = s.lex.Text(t)
 		}
-		if len(s.stack) == 1 && s.lex.text(t) == ";" {
+		if len(s.stack) == 1 && s.lex.Text(t) == ";" {
 			semi = true
 		} else {
 			s.many = s.many || semi
-			s.end = t.end
+			s.end = t.End
 		}
 		if !s.token(t) {
 			break
 		}
-		if s.prev.kind == tmplTail {
-			s.end = s.prev.end
+		if s.prev.Kind == ecmascript.TemplateTail {
+			s.end = s.prev.End
 		}
 	}
-	s.check(token{start: len(text), end: len(text)}) // for comments behind the last token
+	s.check(ecmascript.Token{Start: len(text), End: len(text)}) // for comments behind the last token
 	if n := len(s.stack); n > 1 {
 		s.unclosed = s.stack[n-1].at
 	}
@@ -64,14 +68,14 @@ func prescan(text string) (shape, *fault) {
 
 func (s *prescanner) top() *frame { return &s.stack[len(s.stack)-1] }
 
-func (s *prescanner) fail(t token, message, hint string) {
+func (s *prescanner) fail(t ecmascript.Token, message, hint string) {
 	if s.fault == nil {
-		s.fault = &fault{at: t.start, len: t.end - t.start, message: message, hint: hint}
+		s.fault = &fault{at: t.Start, len: t.End - t.Start, message: message, hint: hint}
 	}
 }
 
 // limit is fail for a text that may be right and is too much for esbuild.
-func (s *prescanner) limit(t token, message, hint string) {
+func (s *prescanner) limit(t ecmascript.Token, message, hint string) {
 	if s.fault == nil {
 		s.fail(t, message, hint)
 		s.fault.limit = true
@@ -79,24 +83,24 @@ func (s *prescanner) limit(t token, message, hint string) {
 }
 
 // token takes one token into account and says whether to go on.
-func (s *prescanner) token(t token) bool {
-	text := s.lex.text(t)
+func (s *prescanner) token(t ecmascript.Token) bool {
+	text := s.lex.Text(t)
 	s.tokens++
 	s.statement(t, text)
 	ok := true
-	switch f := s.top(); t.kind {
-	case word:
+	switch f := s.top(); t.Kind {
+	case ecmascript.WordToken:
 		s.word(t, text, f)
-	case punct:
+	case ecmascript.PunctuatorToken:
 		ok = s.punct(&t, text, f)
-	case regex:
+	case ecmascript.RegExpToken:
 		s.slash(t)
-	case tmplHead:
+	case ecmascript.TemplateHead:
 		s.push(t, frame{open: '$'})
-	case tmpl:
+	case ecmascript.TemplateToken:
 		f.link()
 	}
-	s.enums.token(t, s.lex.text(t), len(s.stack))
+	s.enums.token(t, s.lex.Text(t), len(s.stack))
 	s.angleWork += len(s.angles)
 	ends := s.ends(t, text)
 	s.before, s.prev, s.prevText, s.prevEnds = s.prev, t, text, ends
@@ -104,9 +108,9 @@ func (s *prescanner) token(t token) bool {
 	return ok
 }
 
-func (s *prescanner) check(t token) {
+func (s *prescanner) check(t ecmascript.Token) {
 	f := s.top()
-	if s.tokens*len(s.lex.src) > maxWork {
+	if s.tokens*len(s.lex.Src) > maxWork {
 		s.limit(t, "the program is too large to compile", "pass data as input, or split the program")
 	}
 	if s.below.expr+f.expr+f.stmt+len(s.stack) > maxDepth {
@@ -136,15 +140,15 @@ func (s *prescanner) check(t token) {
 // in the one before. Too late would refuse good texts and too early let bad
 // ones pass; so it waits for what cannot be anything else: an operand right
 // behind another.
-func (s *prescanner) statement(t token, text string) {
+func (s *prescanner) statement(t ecmascript.Token, text string) {
 	begins := s.afterSemi || s.prevEnds == yes
 	s.afterSemi = false
-	switch t.kind {
-	case word:
+	switch t.Kind {
+	case ecmascript.WordToken:
 		if goesOn(text) || s.prevText == "." || s.prevText == "?." {
 			return
 		}
-	case number, str, private:
+	case ecmascript.NumericToken, ecmascript.StringToken, ecmascript.PrivateToken:
 	default:
 		return
 	}
@@ -154,7 +158,7 @@ func (s *prescanner) statement(t token, text string) {
 	}
 }
 
-func (s *prescanner) word(t token, text string, f *frame) {
+func (s *prescanner) word(t ecmascript.Token, text string, f *frame) {
 	scopes := s.braces + s.below.arrows + f.arrows
 	s.scopeWork += scopes * scopes
 	if s.prevText == "." || s.prevText == "?." {
@@ -170,7 +174,7 @@ func (s *prescanner) word(t token, text string, f *frame) {
 	case "else", "for", "while", "do", "with":
 		f.stmt++
 	case "extends":
-		if s.lex.text(s.before) == "infer" {
+		if s.lex.Text(s.before) == "infer" {
 			f.retries++
 		}
 	case "case", "default":
@@ -179,13 +183,13 @@ func (s *prescanner) word(t token, text string, f *frame) {
 		}
 	case "import", "export":
 		if len(s.stack) == 1 {
-			s.modules = append(s.modules, t.start)
+			s.modules = append(s.modules, t.Start)
 		}
 	}
 }
 
 func (s *prescanner) comment(start, end int) {
-	c := s.lex.src[start:end]
+	c := s.lex.Src[start:end]
 	const mark = "sourceMappingURL"
 	for at := 0; ; at++ {
 		i := strings.Index(c[at:], mark)

@@ -3,6 +3,8 @@ package analysis
 import (
 	"fmt"
 	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
 // operator counts a left-associative operator as a link, any other as nesting.
@@ -14,24 +16,24 @@ func (f *frame) operator(left bool) {
 	}
 }
 
-func (s *prescanner) punct(t *token, text string, f *frame) bool {
-	prevWord := s.prev.kind == word && s.lex.text(s.before) != "." && s.lex.text(s.before) != "?."
+func (s *prescanner) punct(t *ecmascript.Token, text string, f *frame) bool {
+	prevWord := s.prev.Kind == ecmascript.WordToken && s.lex.Text(s.before) != "." && s.lex.Text(s.before) != "?."
 	if (text == "(" || text == ".") && prevWord && s.prevText == "import" && len(s.stack) == 1 {
 		s.modules = s.modules[:len(s.modules)-1] // import() and import.meta
 	}
 	switch text {
 	case "(":
-		header := prevWord && isHeader(s.prevText) || s.prevText == "await" && s.lex.text(s.before) == "for"
+		header := prevWord && isHeader(s.prevText) || s.prevText == "await" && s.lex.Text(s.before) == "for"
 		s.push(*t, frame{open: '(', header: header, list: s.prevEnds != no})
 	case "[":
 		s.push(*t, frame{open: '[', list: true})
 	case "{":
-		enum := prevWord && s.lex.text(s.before) == "enum"
-		block := !enum && (prevWord && opensBlock(s.prevText) || s.prev.kind != word && afterBlock(s.prevText))
-		s.push(*t, frame{open: '{', block: block, object: s.prev.kind == punct && beforeObject(s.prevText), list: !block, enum: enum})
+		enum := prevWord && s.lex.Text(s.before) == "enum"
+		block := !enum && (prevWord && opensBlock(s.prevText) || s.prev.Kind != ecmascript.WordToken && afterBlock(s.prevText))
+		s.push(*t, frame{open: '{', block: block, object: s.prev.Kind == ecmascript.PunctuatorToken && beforeObject(s.prevText), list: !block, enum: enum})
 		s.braces++
 		if enum {
-			s.enums.begin(t.start, len(s.stack))
+			s.enums.begin(t.Start, len(s.stack))
 		}
 	case ")", "]", "}":
 		return s.pop(t, text[0])
@@ -81,25 +83,25 @@ func (s *prescanner) punct(t *token, text string, f *frame) bool {
 		s.slash(*t)
 		fallthrough
 	default: // what remains cannot stand in a type
-		f.operator(s.prevEnds != no && !assigns(text))
+		f.operator(s.prevEnds != no && !ecmascript.RightAssociative(text))
 		s.angles = s.angles[:0]
 	}
 	return true
 }
 
-func (s *prescanner) push(t token, f frame) {
+func (s *prescanner) push(t ecmascript.Token, f frame) {
 	top := s.top()
 	s.below.expr += top.expr + top.stmt
 	s.below.arrows += top.arrows
 	s.below.retries += top.retries
-	f.at = t.start
+	f.at = t.Start
 	s.stack = append(s.stack, f)
 }
 
 // pop closes the innermost bracket. It says no if c closes another, where
 // esbuild stops too. A brace that closes a substitution turns t into the
 // piece of template behind it.
-func (s *prescanner) pop(t *token, c byte) bool {
+func (s *prescanner) pop(t *ecmascript.Token, c byte) bool {
 	f := *s.top()
 	if len(s.stack) == 1 || opener(c) != f.open && (c != '}' || f.open != '$') {
 		if len(s.stack) == 1 { // it could close what is put around the text
@@ -123,12 +125,12 @@ func (s *prescanner) pop(t *token, c byte) bool {
 			s.enums.finish()
 		}
 	case '$':
-		t.kind = s.lex.resumeTemplate()
-		t.end = s.lex.pos
-		if t.kind == bad {
+		t.Kind = s.lex.ResumeTemplate()
+		t.End = s.lex.Pos
+		if t.Kind == ecmascript.InvalidToken {
 			return false
 		}
-		if t.kind == tmplMid {
+		if t.Kind == ecmascript.TemplateMiddle {
 			s.push(*t, frame{open: '$'})
 		}
 	}
@@ -145,9 +147,9 @@ func (s *prescanner) dropAngles(n int) {
 }
 
 // ends says whether t ends an operand.
-func (s *prescanner) ends(t token, text string) answer {
-	switch t.kind {
-	case word:
+func (s *prescanner) ends(t ecmascript.Token, text string) answer {
+	switch t.Kind {
+	case ecmascript.WordToken:
 		switch {
 		case s.prevText == "." || s.prevText == "?.":
 			return yes
@@ -156,9 +158,9 @@ func (s *prescanner) ends(t token, text string) answer {
 		case isContextual(text):
 			return maybe
 		}
-	case tmplHead, tmplMid:
+	case ecmascript.TemplateHead, ecmascript.TemplateMiddle:
 		return no
-	case punct:
+	case ecmascript.PunctuatorToken:
 		switch text {
 		case ")":
 			if s.closed.header {
@@ -168,7 +170,7 @@ func (s *prescanner) ends(t token, text string) answer {
 		case ">", ">>", ">>>": // type arguments may end here
 			return maybe
 		case "++", "--", "!":
-			if t.newline {
+			if t.Newline {
 				return no
 			}
 			return s.prevEnds
@@ -183,18 +185,18 @@ func (s *prescanner) ends(t token, text string) answer {
 // begins a regular expression, and to take one for the other could hide half
 // a text from this prescan. Nearly always the token before tells. Where it does
 // not, both readings have to come to the same, or the text is refused.
-func (s *prescanner) slash(t token) {
-	brace := s.prev.kind == punct && s.prevText == "}" && !s.closed.object
-	if s.prevEnds == maybe || s.prevEnds == yes && (t.newline || brace) {
+func (s *prescanner) slash(t ecmascript.Token) {
+	brace := s.prev.Kind == ecmascript.PunctuatorToken && s.prevText == "}" && !s.closed.object
+	if s.prevEnds == maybe || s.prevEnds == yes && (t.Newline || brace) {
 		s.doubtful = true
 	}
 	if !s.doubtful {
 		return
 	}
-	lex := lexer{src: s.lex.src, pos: t.start}
-	r := lex.next(true)
-	if text := lex.text(r); r.kind == regex && !neutral(text[1:strings.LastIndexByte(text, '/')]) {
-		t.end = t.start + 1
+	lex := ecmascript.Lexer{Src: s.lex.Src, Pos: t.Start}
+	r := lex.Next(true)
+	if text := lex.Text(r); r.Kind == ecmascript.RegExpToken && !neutral(text[1:strings.LastIndexByte(text, '/')]) {
+		t.End = t.Start + 1
 		s.fail(t, "this slash may divide or begin a regular expression", "begin a new statement with a semicolon, or use new RegExp")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -26,17 +27,17 @@ func nothing() *Outline { return &Outline{Shown: json.RawMessage("null"), Unknow
 
 // outline returns what the text shows of argument i of a call that args does
 // not know.
-func (w *walker) outline(n *node, i int) *Outline {
-	if n.op == opTag || len(n.list) <= i || n.list[i] == nil || w.budget <= 0 {
+func (w *walker) outline(n *ecmascript.Node, i int) *Outline {
+	if n.Op == ecmascript.OpTag || len(n.List) <= i || n.List[i] == nil || w.budget <= 0 {
 		return nothing()
 	}
-	for _, e := range n.list[:i+1] {
-		if e != nil && e.op == opSpread {
+	for _, e := range n.List[:i+1] {
+		if e != nil && e.Op == ecmascript.OpSpread {
 			return nothing()
 		}
 	}
 	s := sketch{budget: &w.budget}
-	s.value(n.list[i], "", false)
+	s.value(n.List[i], "", false)
 	if len(s.out) > maxLiteral {
 		return nothing()
 	}
@@ -58,7 +59,7 @@ type sketch struct {
 
 // value appends the JSON of n, or null if n is not known. at is the pointer to
 // it. flat says that what n holds may have been changed inside.
-func (s *sketch) value(n *node, at string, flat bool) {
+func (s *sketch) value(n *ecmascript.Node, at string, flat bool) {
 	if s.literal(n, flat) {
 		return
 	}
@@ -66,7 +67,7 @@ func (s *sketch) value(n *node, at string, flat bool) {
 		s.depth++
 		defer func() { s.depth-- }()
 		switch o := object(n); {
-		case n.op == opObject && !flat:
+		case n.Op == ecmascript.OpObject && !flat:
 			if s.object(n, at, false) {
 				return
 			}
@@ -74,7 +75,7 @@ func (s *sketch) value(n *node, at string, flat bool) {
 			if s.object(o, at, true) {
 				return
 			}
-		case n.op == opArray && !flat && !slices.ContainsFunc(n.list, spread):
+		case n.Op == ecmascript.OpArray && !flat && !slices.ContainsFunc(n.List, spread):
 			s.array(n, at)
 			return
 		}
@@ -84,8 +85,8 @@ func (s *sketch) value(n *node, at string, flat bool) {
 }
 
 // literal appends the JSON of n if it is a literal through and through.
-func (s *sketch) literal(n *node, flat bool) bool {
-	if flat && n != nil && (n.op == opObject || n.op == opArray) || *s.budget <= 0 {
+func (s *sketch) literal(n *ecmascript.Node, flat bool) bool {
+	if flat && n != nil && (n.Op == ecmascript.OpObject || n.Op == ecmascript.OpArray) || *s.budget <= 0 {
 		return false
 	}
 	out := writer{depth: s.depth}
@@ -98,11 +99,11 @@ func (s *sketch) literal(n *node, flat bool) bool {
 	return false
 }
 
-func spread(n *node) bool { return n != nil && n.op == opSpread }
+func spread(n *ecmascript.Node) bool { return n != nil && n.Op == ecmascript.OpSpread }
 
-func (s *sketch) array(n *node, at string) {
+func (s *sketch) array(n *ecmascript.Node, at string) {
 	s.out = append(s.out, '[')
-	for i, e := range n.list {
+	for i, e := range n.List {
 		if i > 0 {
 			s.out = append(s.out, ',')
 		}
@@ -110,29 +111,29 @@ func (s *sketch) array(n *node, at string) {
 			s.out = append(s.out, "null"...)
 			continue
 		}
-		s.value(e, at+"/"+numberJSON(float64(i)), false)
+		s.value(e, at+"/"+ecmascript.FormatNumber(float64(i)), false)
 	}
 	s.out = append(s.out, ']')
 }
 
 // object writes the members that are known to be there. It says no, and has
 // written nothing, where even their names cannot be known.
-func (s *sketch) object(n *node, at string, flat bool) bool {
+func (s *sketch) object(n *ecmascript.Node, at string, flat bool) bool {
 	var names []string
-	values := make(map[string]*node, len(n.list)) // nil: any value
+	values := make(map[string]*ecmascript.Node, len(n.List)) // nil: any value
 	open := false
-	for _, p := range n.list {
+	for _, p := range n.List {
 		name, known := "", false
 		switch {
-		case p.op != opProperty:
-		case p.b != nil:
-			name, known = constant(p.b)
-		case p.is(flagOdd) || p.name == "__proto__" && !p.is(flagShort):
+		case p.Op != ecmascript.OpProperty:
+		case p.B != nil:
+			name, known = constant(p.B)
+		case p.Is(ecmascript.FlagOdd) || p.Name == "__proto__" && !p.Is(ecmascript.FlagShort):
 			return false
 		default:
-			name, known = p.name, true
+			name, known = p.Name, true
 		}
-		if known && name == "toJSON" && (p.is(flagMethod) || !(&sketch{budget: s.budget}).literal(p.a, false)) {
+		if known && name == "toJSON" && (p.Is(ecmascript.FlagMethod) || !(&sketch{budget: s.budget}).literal(p.A, false)) {
 			return false // the program says what is sent
 		}
 		if !known { // it may set any member anew
@@ -145,8 +146,8 @@ func (s *sketch) object(n *node, at string, flat bool) bool {
 		if _, ok := values[name]; !ok {
 			names = append(names, name)
 		}
-		values[name] = p.a
-		if p.is(flagMethod) {
+		values[name] = p.A
+		if p.Is(ecmascript.FlagMethod) {
 			values[name] = nil
 		}
 	}

@@ -1,29 +1,33 @@
 package analysis
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
 
 // value looks into an expression and returns its abstract value. The caller
 // decides what becomes of that.
-func (w *walker) value(n *node) abstractValue {
+func (w *walker) value(n *ecmascript.Node) abstractValue {
 	if n == nil {
 		return abstractValue{}
 	}
-	switch n.op {
-	case opName:
+	switch n.Op {
+	case ecmascript.OpName:
 		return named(n)
-	case opMember:
-		v := w.value(n.a)
-		if v.nature == other && n.name == "codemode" { // this.codemode
-			w.dynamic = append(w.dynamic, n.last)
+	case ecmascript.OpMember:
+		v := w.value(n.A)
+		if v.nature == other && n.Name == "codemode" { // this.codemode
+			w.dynamic = append(w.dynamic, n.Last)
 		}
-		return w.part(v, n.name, Member, n.last)
-	case opIndex:
+		return w.part(v, n.Name, Member, n.Last)
+	case ecmascript.OpIndex:
 		return w.index(n)
-	case opCall, opNew, opTag:
+	case ecmascript.OpCall, ecmascript.OpNew, ecmascript.OpTag:
 		return w.call(n)
-	case opAssign:
+	case ecmascript.OpAssign:
 		return w.assign(n)
-	case opFunc:
+	case ecmascript.OpFunc:
 		switch {
 		case w.holdDeclared(n): // until it is used
 		case n == w.moment.program:
@@ -31,80 +35,80 @@ func (w *walker) value(n *node) abstractValue {
 		default:
 			w.function(n, anytime)
 		}
-	case opClass:
-		w.value(n.b)
-		for _, m := range n.list {
-			if m.op == opBlock {
-				w.statements(m.list)
+	case ecmascript.OpClass:
+		w.value(n.B)
+		for _, m := range n.List {
+			if m.Op == ecmascript.OpBlock {
+				w.statements(m.List)
 				continue
 			}
-			w.value(m.b)
-			w.lost(w.value(m.a))
+			w.value(m.B)
+			w.lost(w.value(m.A))
 		}
-	case opObject:
-		for _, p := range n.list {
-			w.value(p.b)
-			w.lost(w.value(p.a))
+	case ecmascript.OpObject:
+		for _, p := range n.List {
+			w.value(p.B)
+			w.lost(w.value(p.A))
 		}
-	case opArray:
-		for _, e := range n.list {
+	case ecmascript.OpArray:
+		for _, e := range n.List {
 			w.lost(w.value(e))
 		}
-	case opSpread:
-		w.lost(w.value(n.a))
-	case opYield:
-		w.lost(w.value(n.a))
+	case ecmascript.OpSpread:
+		w.lost(w.value(n.A))
+	case ecmascript.OpYield:
+		w.lost(w.value(n.A))
 		w.moment.waits++
-	case opAwait:
-		w.moment.awaited = n.a
-		v := w.value(n.a)
+	case ecmascript.OpAwait:
+		w.moment.awaited = n.A
+		v := w.value(n.A)
 		w.moment.waits++
 		return v
-	case opCond:
-		w.value(n.a)
-		w.lost(w.value(n.b))
-		w.lost(w.value(n.c))
-	case opLogic:
-		a := w.value(n.a)
-		b := w.value(n.b)
-		if n.name != "&&" && a.nature != other {
+	case ecmascript.OpCond:
+		w.value(n.A)
+		w.lost(w.value(n.B))
+		w.lost(w.value(n.C))
+	case ecmascript.OpLogic:
+		a := w.value(n.A)
+		b := w.value(n.B)
+		if n.Name != "&&" && a.nature != other {
 			w.lost(b)
 			return a
 		}
 		return b
-	case opSequence:
+	case ecmascript.OpSequence:
 		var last abstractValue
-		for _, e := range n.list {
+		for _, e := range n.List {
 			last = w.value(e)
 		}
 		return last
-	case opImport:
-		if n.name != "" && w.meta == nil {
+	case ecmascript.OpImport:
+		if n.Name != "" && w.meta == nil {
 			w.meta = n
 		}
-		for _, e := range n.list {
+		for _, e := range n.List {
 			w.value(e)
 		}
-	case opTemplate:
-		for _, e := range n.list {
+	case ecmascript.OpTemplate:
+		for _, e := range n.List {
 			w.value(e)
 		}
-	case opUnary, opUpdate, opBinary:
-		w.value(n.a)
-		w.value(n.b)
-	case opVar, opBlock:
+	case ecmascript.OpUnary, ecmascript.OpUpdate, ecmascript.OpBinary:
+		w.value(n.A)
+		w.value(n.B)
+	case ecmascript.OpVar, ecmascript.OpBlock:
 		w.statement(n)
 	}
 	return abstractValue{}
 }
 
-func (w *walker) index(n *node) abstractValue {
-	v := w.value(n.a)
-	w.value(n.b)
-	key, ok := constant(n.b)
+func (w *walker) index(n *ecmascript.Node) abstractValue {
+	v := w.value(n.A)
+	w.value(n.B)
+	key, ok := constant(n.B)
 	switch {
 	case ok:
-		return w.part(v, key, Computed, n.last)
+		return w.part(v, key, Computed, n.Last)
 	case v.nature == codemode || v.nature == server || v.nature == global:
 		w.dynamic = append(w.dynamic, v.start)
 		w.used(v)
@@ -114,24 +118,24 @@ func (w *walker) index(n *node) abstractValue {
 	return abstractValue{}
 }
 
-func (w *walker) call(n *node) abstractValue {
+func (w *walker) call(n *ecmascript.Node) abstractValue {
 	how := called
 	if w.moment.awaited == n {
 		how = awaited
 	}
 	w.moment.awaited = nil
-	body := w.release(n.a)
+	body := w.release(n.A)
 	var v abstractValue
-	if body == nil && n.op == opCall && n.a.op == opFunc {
-		body = n.a
+	if body == nil && n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpFunc {
+		body = n.A
 	} else {
-		v = w.value(n.a)
+		v = w.value(n.A)
 	}
 	from := len(w.calls)
-	if (n.a.op == opMember && n.a.name == "constructor") && v.nature == other {
-		w.dynamic = append(w.dynamic, n.a.last) // of a function, it is Function
+	if (n.A.Op == ecmascript.OpMember && n.A.Name == "constructor") && v.nature == other {
+		w.dynamic = append(w.dynamic, n.A.Last) // of a function, it is Function
 	}
-	list := n.list
+	list := n.List
 	switch v.nature {
 	case tool, server:
 		w.found(v, v.how, w.args(n, 0), func() *Outline { return w.outline(n, 0) })
@@ -150,7 +154,7 @@ func (w *walker) call(n *node) abstractValue {
 		w.lost(v)
 	}
 	own := len(w.calls) > from // the call itself was found, and is made after its arguments are known
-	w.value(n.b)
+	w.value(n.B)
 	for i, e := range list {
 		w.argument(n, i, e)
 	}
@@ -164,7 +168,7 @@ func (w *walker) call(n *node) abstractValue {
 }
 
 // argument looks into an argument of a call.
-func (w *walker) argument(n *node, i int, e *node) {
+func (w *walker) argument(n *ecmascript.Node, i int, e *ecmascript.Node) {
 	if !forEach(n, i) || e == nil {
 		w.lost(w.value(e))
 		return
@@ -173,7 +177,7 @@ func (w *walker) argument(n *node, i int, e *node) {
 		w.function(f, callback)
 		return
 	}
-	if e.op == opFunc {
+	if e.Op == ecmascript.OpFunc {
 		w.function(e, callback)
 		return
 	}
@@ -185,20 +189,20 @@ func (w *walker) argument(n *node, i int, e *node) {
 }
 
 // args returns the JSON of argument i of a call if the text shows it.
-func (w *walker) args(n *node, i int) json.RawMessage {
-	if n.op == opTag {
+func (w *walker) args(n *ecmascript.Node, i int) json.RawMessage {
+	if n.Op == ecmascript.OpTag {
 		return nil
 	}
-	for j, e := range n.list {
-		if j <= i && e != nil && e.op == opSpread {
+	for j, e := range n.List {
+		if j <= i && e != nil && e.Op == ecmascript.OpSpread {
 			return nil
 		}
 	}
-	if len(n.list) <= i || undefined(n.list[i]) {
+	if len(n.List) <= i || undefined(n.List[i]) {
 		return json.RawMessage("null")
 	}
 	var out writer
-	ok := w.budget > 0 && out.write(n.list[i]) && len(out.b) <= maxLiteral
+	ok := w.budget > 0 && out.write(n.List[i]) && len(out.b) <= maxLiteral
 	w.budget -= len(out.b)
 	if !ok {
 		return nil

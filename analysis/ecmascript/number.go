@@ -1,4 +1,4 @@
-package analysis
+package ecmascript
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// numeral returns the value of a number literal.
-func numeral(s string) (float64, bool) {
+// ParseNumber returns the value of a number literal.
+func ParseNumber(s string) (float64, bool) {
 	if len(s) > 1 && s[0] == '0' && !isDigit(s[1]) && s[1] != '.' && s[1]|0x20 != 'e' {
 		n, err := strconv.ParseUint(s, 0, 64)
 		return float64(n), err == nil
@@ -16,17 +16,17 @@ func numeral(s string) (float64, bool) {
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-// numberKey returns the property that a number names.
-func numberKey(s string) string {
-	f, ok := numeral(s)
+// NumberKey returns the property that a number literal names.
+func NumberKey(s string) string {
+	f, ok := ParseNumber(s)
 	if !ok || math.IsInf(f, 0) {
 		return s
 	}
-	return numberJSON(f)
+	return FormatNumber(f)
 }
 
-// numberJSON returns a number as JSON.stringify prints it.
-func numberJSON(f float64) string {
+// FormatNumber returns a number as JSON.stringify prints it.
+func FormatNumber(f float64) string {
 	if f == 0 {
 		return "0" // also for -0
 	}
