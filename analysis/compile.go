@@ -36,8 +36,15 @@ func compile(name, text string) (*Program, []Problem) {
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
+	if p := c.program; len(p.JS)+len(p.origin.code)+len(p.origin.maps) > maxJS {
+		return c.giveUp(fault{limit: true, message: "the program becomes too large", hint: "use objects with constant members instead of enums"})
+	}
 	return c.program, nil
 }
+
+// maxJS bounds what becomes of a text, in bytes. The members of an enum stand in
+// the JavaScript wherever they are used.
+const maxJS = 2 << 20
 
 // giveUp is what becomes of a text that was not read, because of a limit.
 func giveUp(name, text string, limit fault) (*Program, []Problem) {

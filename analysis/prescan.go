@@ -13,10 +13,8 @@ type prescanner struct {
 	fault *fault
 
 	stack  []frame
-	below  frame // sums over all frames but the top
+	below  int   // nested operators and statements in all frames but the top
 	closed frame // the frame that was closed last
-	braces int
-	angles []int // how deep the stack was at each open "<"
 
 	before, prev ecmascript.Token
 	prevText     string
@@ -24,12 +22,10 @@ type prescanner struct {
 	afterSemi    bool   // the token before was a semicolon
 	doubtful     bool   // a slash was seen that may be two things
 
-	tokens, scopeWork, angleWork, decorators, legal int
-	enums                                           enums
+	tokens int
 }
 
-// prescan takes the shape of text, or says why it cannot be compiled at an
-// acceptable cost.
+// prescan takes the shape of text, or says why it is not compiled.
 func prescan(text string) (shape, *fault) {
 	s := &prescanner{lex: ecmascript.Lexer{Src: text}, stack: []frame{{block: true}}}
 	s.unclosed = -1
@@ -56,12 +52,8 @@ func prescan(text string) (shape, *fault) {
 			s.end = s.prev.End
 		}
 	}
-	s.check(ecmascript.Token{Start: len(text), End: len(text)}) // for comments behind the last token
 	if n := len(s.stack); n > 1 {
 		s.unclosed = s.stack[n-1].at
-	}
-	if s.fault == nil {
-		s.fault = s.enums.check(text, s.tokens)
 	}
 	return s.shape, s.fault
 }
@@ -100,8 +92,6 @@ func (s *prescanner) token(t ecmascript.Token) bool {
 	case ecmascript.TemplateToken:
 		f.link()
 	}
-	s.enums.token(t, s.lex.Text(t), len(s.stack))
-	s.angleWork += len(s.angles)
 	ends := s.ends(t, text)
 	s.before, s.prev, s.prevText, s.prevEnds = s.prev, t, text, ends
 	s.check(t)
@@ -113,26 +103,11 @@ func (s *prescanner) check(t ecmascript.Token) {
 	if s.tokens*len(s.lex.Src) > maxWork {
 		s.limit(t, "the program is too large to compile", "pass data as input, or split the program")
 	}
-	if s.below.expr+f.expr+f.stmt+len(s.stack) > maxDepth {
+	if s.below+f.expr+f.stmt+len(s.stack) > maxDepth {
 		s.limit(t, "nested too deeply", "split the program into functions, or pass data as input")
 	}
 	if f.chain > maxChain {
 		s.limit(t, "the expression is too long", "split it into several statements, or join an array")
-	}
-	if s.below.retries+f.retries > maxRetries {
-		s.limit(t, "too many conditional expressions and arrow functions inside each other", `use "if", or put parentheses around the arrow functions`)
-	}
-	if s.angleWork > maxAngleWork || len(s.angles) > maxAngles {
-		s.limit(t, `too many "<" that may begin type arguments`, "put parentheses around comparisons, or split the expression")
-	}
-	if s.scopeWork > maxScopeWork {
-		s.limit(t, "too many names in too many nested functions and blocks", "put functions beside each other")
-	}
-	if s.decorators > maxDecorators {
-		s.limit(t, "too many decorators", "")
-	}
-	if s.legal > maxLegal {
-		s.limit(t, "too many licence comments", "")
 	}
 }
 
@@ -154,13 +129,10 @@ func (s *prescanner) statement(t ecmascript.Token, text string) {
 	}
 	if begins {
 		s.top().newStatement()
-		s.dropAngles(len(s.stack))
 	}
 }
 
 func (s *prescanner) word(t ecmascript.Token, text string, f *frame) {
-	scopes := s.braces + s.below.arrows + f.arrows
-	s.scopeWork += scopes * scopes
 	if s.prevText == "." || s.prevText == "?." {
 		return
 	}
@@ -173,10 +145,6 @@ func (s *prescanner) word(t ecmascript.Token, text string, f *frame) {
 		}
 	case "else", "for", "while", "do", "with":
 		f.stmt++
-	case "extends":
-		if s.lex.Text(s.before) == "infer" {
-			f.retries++
-		}
 	case "case", "default":
 		if f.block && len(s.stack) > 1 {
 			f.newStatement()
@@ -198,8 +166,5 @@ func (s *prescanner) comment(start, end int) {
 		}
 		at += i
 		s.maps = append(s.maps, start+at)
-	}
-	if len(c) > 2 && c[2] == '!' || strings.Contains(c, "@license") || strings.Contains(c, "@preserve") {
-		s.legal++
 	}
 }

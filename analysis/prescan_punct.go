@@ -30,70 +30,36 @@ func (s *prescanner) punct(t *ecmascript.Token, text string, f *frame) bool {
 	case "{":
 		enum := prevWord && s.lex.Text(s.before) == "enum"
 		block := !enum && (prevWord && opensBlock(s.prevText) || s.prev.Kind != ecmascript.WordToken && afterBlock(s.prevText))
-		s.push(*t, frame{open: '{', block: block, object: s.prev.Kind == ecmascript.PunctuatorToken && beforeObject(s.prevText), list: !block, enum: enum})
-		s.braces++
-		if enum {
-			s.enums.begin(t.Start, len(s.stack))
-		}
+		s.push(*t, frame{open: '{', block: block, object: s.prev.Kind == ecmascript.PunctuatorToken && beforeObject(s.prevText), list: !block})
 	case ")", "]", "}":
 		return s.pop(t, text[0])
 	case ";":
-		f.newExpr()
-		f.chain = 0
+		f.expr, f.chain = 0, 0
 		s.afterSemi = true
-		s.dropAngles(len(s.stack))
 	case ",":
-		f.newExpr()
+		f.expr = 0
 		if f.list {
 			f.chain = 0
 		} else {
 			f.link()
 		}
-	case "=>":
+	case "=>", "?", ":":
 		f.expr++
-		f.arrows++
-		if f.typed {
-			f.retries++
-		}
-		f.typed = false
-	case "?":
-		f.expr++
-		f.asked = true
-	case ":":
-		f.expr++
-		f.typed = f.asked && s.prevText == ")"
-	case ".", "?.":
+	case ".", "?.", "<", ">", ">>", ">>>":
 		f.link()
-	case "<":
-		f.link()
-		s.angles = append(s.angles, len(s.stack))
-	case ">", ">>", ">>>":
-		f.link()
-		for n := len(text); n > 0 && len(s.angles) > 0 && s.angles[len(s.angles)-1] == len(s.stack); n-- {
-			s.angles = s.angles[:len(s.angles)-1]
-		}
-	case "@":
-		s.decorators++
-	case "+", "-", "|", "&":
-		f.operator(s.prevEnds != no)
-	case "=":
-		f.expr++
-	case "...":
+	case "@", "...":
 	case "/", "/=":
 		s.slash(*t)
 		fallthrough
-	default: // what remains cannot stand in a type
+	default:
 		f.operator(s.prevEnds != no && !ecmascript.RightAssociative(text))
-		s.angles = s.angles[:0]
 	}
 	return true
 }
 
 func (s *prescanner) push(t ecmascript.Token, f frame) {
 	top := s.top()
-	s.below.expr += top.expr + top.stmt
-	s.below.arrows += top.arrows
-	s.below.retries += top.retries
+	s.below += top.expr + top.stmt
 	f.at = t.Start
 	s.stack = append(s.stack, f)
 }
@@ -112,38 +78,17 @@ func (s *prescanner) pop(t *ecmascript.Token, c byte) bool {
 	s.closed = f
 	s.stack = s.stack[:len(s.stack)-1]
 	top := s.top()
-	s.below.expr -= top.expr + top.stmt
-	s.below.arrows -= top.arrows
-	s.below.retries -= top.retries
+	s.below -= top.expr + top.stmt
 	top.chain = max(top.chain, f.peak) // what was in the brackets is below what follows them
 	top.link()
-	s.dropAngles(len(s.stack) + 1)
-	switch f.open {
-	case '{':
-		s.braces--
-		if f.enum {
-			s.enums.finish()
-		}
-	case '$':
+	if f.open == '$' {
 		t.Kind = s.lex.ResumeTemplate()
 		t.End = s.lex.Pos
-		if t.Kind == ecmascript.InvalidToken {
-			return false
-		}
 		if t.Kind == ecmascript.TemplateMiddle {
 			s.push(*t, frame{open: '$'})
 		}
 	}
-	return true
-}
-
-// dropAngles forgets every "<" that was opened where the stack was at least n deep.
-func (s *prescanner) dropAngles(n int) {
-	i := len(s.angles)
-	for i > 0 && s.angles[i-1] >= n {
-		i--
-	}
-	s.angles = s.angles[:i]
+	return t.Kind != ecmascript.InvalidToken
 }
 
 // ends says whether t ends an operand.
