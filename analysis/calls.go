@@ -66,19 +66,18 @@ func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
 	}
 	for _, p := range w.pending {
 		if !factsOf(p.bind).reported {
-			w.found(p.abstractValue, Value, nil, nothing)
+			w.found(p.abstractValue, Value, nil, nothing())
 		}
 	}
 	return w
 }
 
-// found notes a call. outline is asked for what args does not know.
-func (w *walker) found(v abstractValue, how string, args json.RawMessage, outline func() *Outline) {
-	f := found{name: v.name, how: how, start: v.start, last: v.last, args: args, repeats: w.many > 0 || how == Value}
-	if args == nil {
-		f.outline = outline()
-	}
-	w.calls = append(w.calls, f)
+// found notes a call with its argument, of which either args or outline is known.
+func (w *walker) found(v abstractValue, how string, args json.RawMessage, outline *Outline) {
+	w.calls = append(w.calls, found{
+		name: v.name, how: how, start: v.start, last: v.last,
+		args: args, outline: outline, repeats: w.many > 0 || how == Value,
+	})
 	w.used(v)
 }
 
@@ -94,9 +93,9 @@ func (w *walker) lost(v abstractValue) {
 	case codemode, global, evaluator:
 		w.dynamic = append(w.dynamic, v.start)
 	case tool:
-		w.found(v, Value, nil, nothing)
+		w.found(v, Value, nil, nothing())
 	case server:
-		w.found(v, Value, nil, nothing) // a function of the host, or
+		w.found(v, Value, nil, nothing()) // a function of the host, or
 		w.dynamic = append(w.dynamic, v.start)
 	}
 	w.used(v)

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,52 +20,6 @@ func infinite(n *ecmascript.Node) bool {
 // undefined says whether n is the value that JSON leaves out.
 func undefined(n *ecmascript.Node) bool {
 	return n.Op == ecmascript.OpName && n.Bind == nil && n.Name == "undefined" || n.Op == ecmascript.OpUnary && n.Name == "void" && n.A.Op == ecmascript.OpNumber
-}
-
-// object writes the members in the order that JavaScript has them: whole
-// numbers by size, then the others as they came. The last of a name counts, at the
-// place of the first.
-func (w *writer) object(n *ecmascript.Node) bool {
-	var names []string
-	values := make(map[string]*ecmascript.Node, len(n.List))
-	for _, p := range n.List {
-		if p.Op != ecmascript.OpProperty || p.Is(ecmascript.FlagMethod|ecmascript.FlagOdd) {
-			return false
-		}
-		name := p.Name
-		if p.B != nil {
-			var ok bool
-			if name, ok = constant(p.B); !ok {
-				return false
-			}
-		}
-		if name == "__proto__" && p.B == nil && !p.Is(ecmascript.FlagShort) {
-			return false
-		}
-		if _, ok := values[name]; !ok {
-			names = append(names, name)
-		}
-		values[name] = p.A
-	}
-	slices.SortStableFunc(names, compareKeys)
-	w.b = append(w.b, '{')
-	first := true
-	for _, name := range names {
-		if undefined(values[name]) {
-			continue
-		}
-		if !first {
-			w.b = append(w.b, ',')
-		}
-		first = false
-		w.string(name)
-		w.b = append(w.b, ':')
-		if !w.write(values[name]) {
-			return false
-		}
-	}
-	w.b = append(w.b, '}')
-	return true
 }
 
 // compareKeys puts array indices first, by size.

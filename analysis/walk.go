@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"encoding/json"
-
 	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
@@ -138,14 +136,15 @@ func (w *walker) call(n *ecmascript.Node) abstractValue {
 	list := n.List
 	switch v.nature {
 	case tool, server:
-		w.found(v, v.how, w.args(n, 0), func() *Outline { return w.outline(n, 0) })
-	case bound:
-		var args json.RawMessage
-		outline := nothing
-		if v.call == "call" {
-			args, outline = w.args(n, 1), func() *Outline { return w.outline(n, 1) }
-		}
+		args, outline := w.shown(n, 0)
 		w.found(v, v.how, args, outline)
+	case bound:
+		if v.call == "call" {
+			args, outline := w.shown(n, 1)
+			w.found(v, v.how, args, outline)
+		} else {
+			w.found(v, v.how, nil, nothing())
+		}
 		if len(list) > 0 && list[0] != nil { // what will be this
 			w.value(list[0])
 			list = list[1:]
@@ -186,26 +185,4 @@ func (w *walker) argument(n *ecmascript.Node, i int, e *ecmascript.Node) {
 	if v.nature == tool && len(w.calls) > from {
 		w.made(from)
 	}
-}
-
-// args returns the JSON of argument i of a call if the text shows it.
-func (w *walker) args(n *ecmascript.Node, i int) json.RawMessage {
-	if n.Op == ecmascript.OpTag {
-		return nil
-	}
-	for j, e := range n.List {
-		if j <= i && e != nil && e.Op == ecmascript.OpSpread {
-			return nil
-		}
-	}
-	if len(n.List) <= i || undefined(n.List[i]) {
-		return json.RawMessage("null")
-	}
-	var out writer
-	ok := w.budget > 0 && out.write(n.List[i]) && len(out.b) <= maxLiteral
-	w.budget -= len(out.b)
-	if !ok {
-		return nil
-	}
-	return out.b
 }
