@@ -36,7 +36,7 @@ func compile(name, text string) (*Program, []Problem) {
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
-	if p := c.program; len(p.JS)+len(p.origin.code)+len(p.origin.maps) > maxJS {
+	if p := c.program; len(p.JS)+len(p.origin.Output.Code)+len(p.origin.Output.Maps) > maxJS {
 		return c.giveUp(fault{limit: true, message: "the program becomes too large", hint: "use objects with constant members instead of enums"})
 	}
 	return c.program, nil
@@ -78,7 +78,7 @@ func (c *compiler) unread() *Program {
 	return &Program{
 		JS: c.text, Unread: true,
 		Dynamic: []Position{c.whole.position(c.start)},
-		origin:  origin{start: c.start, whole: c.whole, same: true},
+		origin:  &origin{Start: c.start, whole: c.whole, Same: true},
 	}
 }
 
@@ -163,16 +163,16 @@ const (
 
 // finish makes the program of what esbuild printed.
 func (c *compiler) finish(out output, f form) {
-	p := &Program{origin: origin{output: out, start: c.start, whole: c.whole}}
-	if out.patched == "" {
-		p.origin.patched = c.text
+	p := &Program{origin: &origin{Output: out, Start: c.start, whole: c.whole}}
+	if out.Patched == "" {
+		p.origin.Output.Patched = c.text
 	}
-	p.JS = out.code
+	p.JS = out.Code
 	if f != asFile { // the function around the body goes, what esbuild put before it stays
-		at := strings.Index(out.code, header)
-		p.JS = out.code[:at] + out.code[at+len(header):strings.LastIndexByte(out.code, '}')]
-		p.origin.cut, p.origin.width = at, len(header)
-		p.origin.first = 1
+		at := strings.Index(out.Code, header)
+		p.JS = out.Code[:at] + out.Code[at+len(header):strings.LastIndexByte(out.Code, '}')]
+		p.origin.Cut, p.origin.Width = at, len(header)
+		p.origin.First = 1
 	}
 	c.program = p
 	tree, calls, err := ecmascript.Parse(p.JS)
@@ -227,7 +227,7 @@ func single(tree *ecmascript.Node) *ecmascript.Node {
 // unreturned returns where the last statement begins if it is an expression
 // whose value may have been meant as the program's.
 func (p *Program) unreturned(tree *ecmascript.Node) Position {
-	if len(tree.List) == 0 || p.origin.cut > 0 { // or else the statement may be esbuild's
+	if len(tree.List) == 0 || p.origin.Cut > 0 { // or else the statement may be esbuild's
 		return Position{}
 	}
 	last := tree.List[len(tree.List)-1]
@@ -239,7 +239,7 @@ func (p *Program) unreturned(tree *ecmascript.Node) Position {
 
 func (p *Program) surround(start, end int, before, after string) {
 	p.JS = p.JS[:start] + before + p.JS[start:end] + after + p.JS[end:]
-	p.origin.insert, p.origin.inserted = start, len(before)
+	p.origin.Insert, p.origin.Inserted = start, len(before)
 }
 
 // quiet says whether an expression is likely to be there for what it does.

@@ -146,7 +146,7 @@ func (c *compiler) topLevel() (*output, []fault) {
 			return nil, nil
 		}
 	}
-	if run, _ := bodyWrapper(); len(transform(run, out.code, false).errors) > 0 {
+	if run, _ := bodyWrapper(); len(transform(run, out.Code, false).errors) > 0 {
 		return nil, nil
 	}
 	return &out, nil
@@ -194,13 +194,13 @@ func (c *compiler) throwing(returns []api.Message) (output, bool) {
 	}
 	patched.WriteString(c.text[done:])
 	out := transform(wrapper{}, patched.String(), true)
-	if len(out.errors) > 0 || strings.Count(out.code, statement) != len(returns) {
+	if len(out.errors) > 0 || strings.Count(out.Code, statement) != len(returns) {
 		return output{}, false
 	}
 	// The length stays, and with it the source map.
 	space := func(n int) string { return keyword + strings.Repeat(" ", n-len(keyword)) }
-	out.code = strings.ReplaceAll(out.code, statement+",", space(len(statement)+1))
-	out.code = strings.ReplaceAll(out.code, statement, space(len(statement)))
-	out.patched, out.patches, out.patchLen = patched.String(), patches, len(statement)+1-len(keyword)
+	out.Code = strings.ReplaceAll(out.Code, statement+",", space(len(statement)+1))
+	out.Code = strings.ReplaceAll(out.Code, statement, space(len(statement)))
+	out.Patched, out.Patches, out.PatchLen = patched.String(), patches, len(statement)+1-len(keyword)
 	return out, true
 }
