@@ -27,7 +27,7 @@ var layers = map[string]struct {
 	// Leaves.
 	"guest/quickjs":      {}, // only the module
 	"sandbox":            {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
-	"analysis":           {ours: []string{"analysis/ecmascript", "internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
+	"analysis":           {ours: []string{"analysis/ecmascript", "internal/strictjson", "internal/visible"}, outside: []string{"github.com/evanw/esbuild"}},
 	"profiles":           {ours: []string{"call", "internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":            {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":       {ours: []string{"call", "catalog", "internal/replace"}},
