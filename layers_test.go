@@ -23,26 +23,27 @@ var layers = map[string]struct {
 	"call": {}, // the words of a call, which every package may import
 
 	// Leaves.
-	"guest/quickjs":      {}, // only the module
-	"sandbox":            {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
-	"analysis":           {ours: []string{"internal/strictjson"}, outside: []string{"github.com/evanw/esbuild"}},
-	"config":             {ours: []string{"call", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
-	"config/changes":     {ours: []string{"call", "config", "internal/replace", "internal/settings", "internal/strictjson", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}},
-	"config/importtable": {ours: []string{"call", "config", "internal/settings", "internal/strictjson", "internal/visible", "profiles"}},
-	"profiles":           {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible", "profiles/condition", "profiles/pattern"}},
-	"profiles/condition": {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"}, outside: []string{"golang.org/x/text"}},
-	"profiles/pattern":   {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
-	"catalog":            {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
-	"catalog/pins":       {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":           {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos", "upstream/builtin"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
-	"upstream/builtin":   {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
-	"approvals":          {ours: []string{"approvals/prompt", "call"}},
-	"approvals/prompt":   {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
-	"approvals/terminal": {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
-	"hostfns":            {ours: []string{"call", "internal/strictjson"}},
-	"store":              {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":              {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
-	"store/storetest":    {ours: []string{"internal/hostile", "store"}},
+	"guest/quickjs":       {}, // only the module
+	"sandbox":             {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
+	"analysis/ecmascript": {}, // tokens, syntax tree, scopes
+	"analysis":            {ours: []string{"analysis/ecmascript", "internal/strictjson", "internal/visible"}, outside: []string{"github.com/evanw/esbuild"}},
+	"config":              {ours: []string{"call", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
+	"config/changes":      {ours: []string{"call", "config", "internal/replace", "internal/settings", "internal/strictjson", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}},
+	"config/importtable":  {ours: []string{"call", "config", "internal/settings", "internal/strictjson", "internal/visible", "profiles"}},
+	"profiles":            {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible", "profiles/condition", "profiles/pattern"}},
+	"profiles/condition":  {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"}, outside: []string{"golang.org/x/text"}},
+	"profiles/pattern":    {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
+	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
+	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
+	"upstream":            {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos", "upstream/builtin"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
+	"approvals":           {ours: []string{"approvals/prompt", "call"}},
+	"approvals/prompt":    {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
+	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
+	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
+	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
+	"audit":               {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
+	"store/storetest":     {ours: []string{"internal/hostile", "store"}},
 
 	// What stands on them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible", "config"}},

@@ -64,7 +64,7 @@ type Program struct {
 	// JS is the text itself, and none of its calls are known.
 	Unread bool
 
-	origin origin
+	origin *origin
 }
 
 // A Call is a use of a tool that can be seen in the text.

@@ -77,11 +77,11 @@ func BenchmarkWhere(b *testing.B) {
 	}
 }
 
-func BenchmarkSurvey(b *testing.B) {
+func BenchmarkPrescan(b *testing.B) {
 	text := strings.Repeat(typical+"\n", 100)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		survey(text)
+		prescan(text)
 	}
 }
 

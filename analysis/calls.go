@@ -1,17 +1,21 @@
 package analysis
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
 
 // A walker finds the calls in a program.
 type walker struct {
 	calls   []found
 	dynamic []int
-	meta    *node // the first import.meta, or the like
-	budget  int   // for the JSON of arguments
+	meta    *ecmascript.Node // the first import.meta, or the like
+	budget  int              // for the JSON of arguments
 	pending []pending
 	many    int // loops and functions around what is looked at
 	moment  moment
-	held    []*binding // of functions that are looked at where they are used
+	held    []*ecmascript.Binding // of functions that are looked at where they are used
 }
 
 // A found call has positions in the JavaScript.
@@ -28,144 +32,150 @@ type found struct {
 
 // A pending tool was given a name, and is a value if nobody uses the name.
 type pending struct {
-	worth
-	bind *binding
+	abstractValue
+	bind *ecmascript.Binding
 }
 
-// search finds what a program calls.
-func search(body *node) *walker {
+// search finds what a program calls. calls are all its call expressions.
+func search(body *ecmascript.Node, calls []*ecmascript.Node) *walker {
 	w := &walker{budget: maxLiterals}
-	resolve(body)
-	if only := single(body); only != nil && only.op == opExpr {
-		if f := only.a; f.op == opFunc || f.op == opCall && f.a.op == opFunc {
+	for _, n := range calls {
+		if glance(n.A).nature == tool {
+			for _, e := range n.List {
+				ecmascript.MarkCopied(e) // before it goes to the tool
+			}
+		}
+	}
+	if only := single(body); only != nil && only.Op == ecmascript.OpExpr {
+		if f := only.A; f.Op == ecmascript.OpFunc || f.Op == ecmascript.OpCall && f.A.Op == ecmascript.OpFunc {
 			w.many-- // it is the program, and runs once
 			w.moment.awaited, w.moment.program = f, f
 		}
-		w.lost(w.value(only.a)) // its value is the program's
+		w.lost(w.value(only.A)) // its value is the program's
 	} else {
-		w.statements(body.list)
+		w.statements(body.List)
 	}
 	for len(w.held) > 0 { // nobody uses them, or only they themselves
 		b := w.held[0]
 		w.held = w.held[1:]
-		if n := b.body; n != nil {
-			b.body = nil
+		if f := factsOf(b); f.body != nil {
+			n := f.body
+			f.body = nil
 			w.function(n, anytime)
 		}
 	}
 	for _, p := range w.pending {
-		if !p.bind.reported {
-			w.found(p.worth, Value, nil, nothing)
+		if !factsOf(p.bind).reported {
+			w.found(p.abstractValue, Value, nil, nothing())
 		}
 	}
 	return w
 }
 
-// found notes a call. outline is asked for what args does not know.
-func (w *walker) found(v worth, how string, args json.RawMessage, outline func() *Outline) {
-	f := found{name: v.name, how: how, start: v.start, last: v.last, args: args, repeats: w.many > 0 || how == Value}
-	if args == nil {
-		f.outline = outline()
-	}
-	w.calls = append(w.calls, f)
+// found notes a call with its argument, of which either args or outline is known.
+func (w *walker) found(v abstractValue, how string, args json.RawMessage, outline *Outline) {
+	w.calls = append(w.calls, found{
+		name: v.name, how: how, start: v.start, last: v.last,
+		args: args, outline: outline, repeats: w.many > 0 || how == Value,
+	})
 	w.used(v)
 }
 
-func (w *walker) used(v worth) {
+func (w *walker) used(v abstractValue) {
 	if v.from != nil {
-		v.from.reported = true
+		factsOf(v.from).reported = true
 	}
 }
 
 // lost notices that a value goes where it cannot be followed.
-func (w *walker) lost(v worth) {
+func (w *walker) lost(v abstractValue) {
 	switch v.nature {
 	case codemode, global, evaluator:
 		w.dynamic = append(w.dynamic, v.start)
 	case tool:
-		w.found(v, Value, nil, nothing)
+		w.found(v, Value, nil, nothing())
 	case server:
-		w.found(v, Value, nil, nothing) // a function of the host, or
+		w.found(v, Value, nil, nothing()) // a function of the host, or
 		w.dynamic = append(w.dynamic, v.start)
 	}
 	w.used(v)
 }
 
-func (w *walker) statements(list []*node) {
+func (w *walker) statements(list []*ecmascript.Node) {
 	for _, n := range list {
 		w.statement(n)
 	}
 }
 
-func (w *walker) statement(n *node) {
+func (w *walker) statement(n *ecmascript.Node) {
 	if n == nil {
 		return
 	}
-	switch n.op {
-	case opExpr:
-		w.value(n.a)
-	case opVar:
-		for _, b := range n.list {
-			if b.b == nil {
-				w.defaults(b.a)
+	switch n.Op {
+	case ecmascript.OpExpr:
+		w.value(n.A)
+	case ecmascript.OpVar:
+		for _, b := range n.List {
+			if b.B == nil {
+				w.defaults(b.A)
 			} else {
-				w.bind(b.a, b.b)
+				w.bind(b.A, b.B)
 			}
 		}
-	case opBlock, opCase:
-		if n.a != nil {
-			w.value(n.a)
+	case ecmascript.OpBlock, ecmascript.OpCase:
+		if n.A != nil {
+			w.value(n.A)
 		}
-		w.statements(n.list)
-	case opIf:
-		w.value(n.a)
-		w.statement(n.b)
-		w.statement(n.c)
-	case opFor:
-		w.statement(n.a)
+		w.statements(n.List)
+	case ecmascript.OpIf:
+		w.value(n.A)
+		w.statement(n.B)
+		w.statement(n.C)
+	case ecmascript.OpFor:
+		w.statement(n.A)
 		w.loop(func() {
-			w.statement(n.b)
-			w.statement(n.c)
-			w.statement(n.d)
+			w.statement(n.B)
+			w.statement(n.C)
+			w.statement(n.D)
 		})
-	case opForIn:
-		if n.a.op == opVar {
-			w.defaults(n.a.list[0].a)
+	case ecmascript.OpForIn:
+		if n.A.Op == ecmascript.OpVar {
+			w.defaults(n.A.List[0].A)
 		} else {
-			w.defaults(n.a)
+			w.defaults(n.A)
 		}
-		w.lost(w.value(n.b))
+		w.lost(w.value(n.B))
 		w.loop(func() {
-			if n.is(flagAwait) {
+			if n.Is(ecmascript.FlagAwait) {
 				w.moment.waits++
 			}
-			w.statement(n.d)
+			w.statement(n.D)
 		})
-	case opLoop:
+	case ecmascript.OpLoop:
 		w.loop(func() {
-			v := w.value(n.a)
-			if n.name == "with" {
+			v := w.value(n.A)
+			if n.Name == "with" {
 				w.lost(v)
 			}
-			w.statement(n.d)
+			w.statement(n.D)
 		})
-	case opReturn, opThrow:
-		if n.a != nil {
-			w.moment.awaited = n.a
-			w.lost(w.value(n.a))
+	case ecmascript.OpReturn, ecmascript.OpThrow:
+		if n.A != nil {
+			w.moment.awaited = n.A
+			w.lost(w.value(n.A))
 		}
-	case opTry:
-		w.statement(n.a)
-		w.statement(n.b)
-		w.statement(n.c)
-	case opCatch:
-		w.defaults(n.a)
-		w.statement(n.b)
-	case opSwitch:
-		w.value(n.a)
-		w.statements(n.list)
-	case opLabel:
-		w.statement(n.a)
+	case ecmascript.OpTry:
+		w.statement(n.A)
+		w.statement(n.B)
+		w.statement(n.C)
+	case ecmascript.OpCatch:
+		w.defaults(n.A)
+		w.statement(n.B)
+	case ecmascript.OpSwitch:
+		w.value(n.A)
+		w.statements(n.List)
+	case ecmascript.OpLabel:
+		w.statement(n.A)
 	default:
 		w.value(n)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
 // Compile makes a [Program] of a text, or says what is wrong with it: if there
@@ -22,7 +24,7 @@ func Compile(name, text string) (*Program, []Problem) {
 func compile(name, text string) (*Program, []Problem) {
 	c := newCompiler(name, text)
 	var f *fault
-	if c.shape, f = survey(c.text); f != nil {
+	if c.shape, f = prescan(c.text); f != nil {
 		if f.limit {
 			return c.giveUp(*f)
 		}
@@ -34,8 +36,15 @@ func compile(name, text string) (*Program, []Problem) {
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
+	if p := c.program; len(p.JS)+len(p.origin.Output.Code)+len(p.origin.Output.Maps) > maxJS {
+		return c.giveUp(fault{limit: true, message: "the program becomes too large", hint: "use objects with constant members instead of enums"})
+	}
 	return c.program, nil
 }
+
+// maxJS bounds what becomes of a text, in bytes. The members of an enum stand in
+// the JavaScript wherever they are used.
+const maxJS = 2 << 20
 
 // giveUp is what becomes of a text that was not read, because of a limit.
 func giveUp(name, text string, limit fault) (*Program, []Problem) {
@@ -49,8 +58,8 @@ func newCompiler(name, text string) *compiler {
 
 // giveUp runs the text unread if it can only be the body of a function.
 func (c *compiler) giveUp(limit fault) (*Program, []Problem) {
-	l := lexer{src: c.text}
-	if first := l.next(true); begins[l.text(first)] {
+	l := ecmascript.Lexer{Src: c.text}
+	if first := l.Next(true); begins[l.Text(first)] {
 		return c.unread(), nil
 	}
 	return nil, []Problem{c.problem(limit)}
@@ -69,7 +78,7 @@ func (c *compiler) unread() *Program {
 	return &Program{
 		JS: c.text, Unread: true,
 		Dynamic: []Position{c.whole.position(c.start)},
-		origin:  origin{start: c.start, whole: c.whole, same: true},
+		origin:  &origin{Start: c.start, whole: c.whole, Same: true},
 	}
 }
 
@@ -154,26 +163,26 @@ const (
 
 // finish makes the program of what esbuild printed.
 func (c *compiler) finish(out output, f form) {
-	p := &Program{origin: origin{output: out, start: c.start, whole: c.whole}}
-	if out.patched == "" {
-		p.origin.patched = c.text
+	p := &Program{origin: &origin{Output: out, Start: c.start, whole: c.whole}}
+	if out.Patched == "" {
+		p.origin.Output.Patched = c.text
 	}
-	p.JS = out.code
+	p.JS = out.Code
 	if f != asFile { // the function around the body goes, what esbuild put before it stays
-		at := strings.Index(out.code, header)
-		p.JS = out.code[:at] + out.code[at+len(header):strings.LastIndexByte(out.code, '}')]
-		p.origin.cut, p.origin.width = at, len(header)
-		p.origin.first = 1
+		at := strings.Index(out.Code, header)
+		p.JS = out.Code[:at] + out.Code[at+len(header):strings.LastIndexByte(out.Code, '}')]
+		p.origin.Cut, p.origin.Width = at, len(header)
+		p.origin.First = 1
 	}
 	c.program = p
-	tree, err := parse(p.JS)
+	tree, calls, err := ecmascript.Parse(p.JS)
 	if err != nil {
 		p.Dynamic = []Position{c.whole.position(c.start)}
 		return
 	}
-	w := search(tree)
+	w := search(tree, calls)
 	if m := w.meta; m != nil {
-		c.report([]fault{{at: p.origin.offset(m.start) - c.start, len: len("import"), message: "there are no modules: import." + m.name + " cannot be used"}})
+		c.report([]fault{{at: p.origin.offset(m.Start) - c.start, len: len("import"), message: "there are no modules: import." + m.Name + " cannot be used"}})
 		return
 	}
 	p.list(w)
@@ -182,29 +191,29 @@ func (c *compiler) finish(out output, f form) {
 
 // result sees to what the program returns: the value of its only expression,
 // and if that is a function, the value of that.
-func (p *Program) result(tree *node, f form) {
+func (p *Program) result(tree *ecmascript.Node, f form) {
 	if f == asValue {
-		last := tree.list[len(tree.list)-1]
-		if last.a.op == opFunc {
-			p.surround(last.start+len("return"), last.end, "(", ")()")
+		last := tree.List[len(tree.List)-1]
+		if last.A.Op == ecmascript.OpFunc {
+			p.surround(last.Start+len("return"), last.End, "(", ")()")
 		}
 		return
 	}
 	switch only := single(tree); {
 	case only == nil:
 		p.Unreturned = p.unreturned(tree)
-	case only.op == opFunc || only.op == opExpr && only.a.op == opFunc:
-		p.surround(only.start, only.end, "return(", ")()")
-	case only.op == opExpr:
-		p.surround(only.start, only.end, "return(", ")")
+	case only.Op == ecmascript.OpFunc || only.Op == ecmascript.OpExpr && only.A.Op == ecmascript.OpFunc:
+		p.surround(only.Start, only.End, "return(", ")()")
+	case only.Op == ecmascript.OpExpr:
+		p.surround(only.Start, only.End, "return(", ")")
 	}
 }
 
 // single returns the only statement of a body, if there is no other.
-func single(tree *node) *node {
-	var only *node
-	for _, n := range tree.list {
-		if n.op == opEmpty {
+func single(tree *ecmascript.Node) *ecmascript.Node {
+	var only *ecmascript.Node
+	for _, n := range tree.List {
+		if n.Op == ecmascript.OpEmpty {
 			continue
 		}
 		if only != nil {
@@ -217,46 +226,46 @@ func single(tree *node) *node {
 
 // unreturned returns where the last statement begins if it is an expression
 // whose value may have been meant as the program's.
-func (p *Program) unreturned(tree *node) Position {
-	if len(tree.list) == 0 || p.origin.cut > 0 { // or else the statement may be esbuild's
+func (p *Program) unreturned(tree *ecmascript.Node) Position {
+	if len(tree.List) == 0 || p.origin.Cut > 0 { // or else the statement may be esbuild's
 		return Position{}
 	}
-	last := tree.list[len(tree.list)-1]
-	if last.op != opExpr || quiet(last.a) || slices.ContainsFunc(tree.list, returns) {
+	last := tree.List[len(tree.List)-1]
+	if last.Op != ecmascript.OpExpr || quiet(last.A) || slices.ContainsFunc(tree.List, returns) {
 		return Position{}
 	}
-	return p.origin.whole.position(p.origin.offset(last.start))
+	return p.origin.whole.position(p.origin.offset(last.Start))
 }
 
 func (p *Program) surround(start, end int, before, after string) {
 	p.JS = p.JS[:start] + before + p.JS[start:end] + after + p.JS[end:]
-	p.origin.insert, p.origin.inserted = start, len(before)
+	p.origin.Insert, p.origin.Inserted = start, len(before)
 }
 
 // quiet says whether an expression is likely to be there for what it does.
-func quiet(n *node) bool {
-	return n.op == opAssign || n.op == opUpdate ||
-		n.op == opCall && n.a.op == opMember && n.a.a.op == opName && n.a.a.name == "console"
+func quiet(n *ecmascript.Node) bool {
+	return n.Op == ecmascript.OpAssign || n.Op == ecmascript.OpUpdate ||
+		n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpMember && n.A.A.Op == ecmascript.OpName && n.A.A.Name == "console"
 }
 
 // returns says whether a statement may return a value from the function it is in.
-func returns(n *node) bool {
+func returns(n *ecmascript.Node) bool {
 	if n == nil {
 		return false
 	}
-	switch n.op {
-	case opReturn:
-		return n.a != nil
-	case opBlock, opCase, opSwitch:
-		return slices.ContainsFunc(n.list, returns)
-	case opIf, opTry:
-		return n.op == opIf && (returns(n.b) || returns(n.c)) || n.op == opTry && (returns(n.a) || returns(n.b) || returns(n.c))
-	case opCatch:
-		return returns(n.b)
-	case opLabel:
-		return returns(n.a)
-	case opFor, opForIn, opLoop:
-		return returns(n.d)
+	switch n.Op {
+	case ecmascript.OpReturn:
+		return n.A != nil
+	case ecmascript.OpBlock, ecmascript.OpCase, ecmascript.OpSwitch:
+		return slices.ContainsFunc(n.List, returns)
+	case ecmascript.OpIf, ecmascript.OpTry:
+		return n.Op == ecmascript.OpIf && (returns(n.B) || returns(n.C)) || n.Op == ecmascript.OpTry && (returns(n.A) || returns(n.B) || returns(n.C))
+	case ecmascript.OpCatch:
+		return returns(n.B)
+	case ecmascript.OpLabel:
+		return returns(n.A)
+	case ecmascript.OpFor, ecmascript.OpForIn, ecmascript.OpLoop:
+		return returns(n.D)
 	}
 	return false
 }

@@ -2,88 +2,24 @@ package analysis
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
-
-// numeral returns the value of a number literal.
-func numeral(s string) (float64, bool) {
-	if len(s) > 1 && s[0] == '0' && !isDigit(s[1]) && s[1] != '.' && s[1]|0x20 != 'e' {
-		n, err := strconv.ParseUint(s, 0, 64)
-		return float64(n), err == nil
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil || math.IsInf(f, 0)
-}
-
-// numberKey returns the property that a number names.
-func numberKey(s string) string {
-	f, ok := numeral(s)
-	if !ok || math.IsInf(f, 0) {
-		return s
-	}
-	return numberJSON(f)
-}
 
 // infinite says whether n is a number that JSON does not have. esbuild prints
 // a literal that is too large by its name.
-func infinite(n *node) bool {
-	if n.op == opUnary && n.name == "-" {
-		n = n.a
+func infinite(n *ecmascript.Node) bool {
+	if n.Op == ecmascript.OpUnary && n.Name == "-" {
+		n = n.A
 	}
-	return n.op == opName && n.bind == nil && (n.name == "Infinity" || n.name == "NaN")
+	return n.Op == ecmascript.OpName && n.Bind == nil && (n.Name == "Infinity" || n.Name == "NaN")
 }
 
 // undefined says whether n is the value that JSON leaves out.
-func undefined(n *node) bool {
-	return n.op == opName && n.bind == nil && n.name == "undefined" || n.op == opUnary && n.name == "void" && n.a.op == opNumber
-}
-
-// object writes the members in the order that JavaScript has them: whole
-// numbers by size, then the others as they came. The last of a name counts, at the
-// place of the first.
-func (w *writer) object(n *node) bool {
-	var names []string
-	values := make(map[string]*node, len(n.list))
-	for _, p := range n.list {
-		if p.op != opProperty || p.flags&(flagMethod|flagOdd) != 0 {
-			return false
-		}
-		name := p.name
-		if p.b != nil {
-			var ok bool
-			if name, ok = constant(p.b); !ok {
-				return false
-			}
-		}
-		if name == "__proto__" && p.b == nil && !p.is(flagShort) {
-			return false
-		}
-		if _, ok := values[name]; !ok {
-			names = append(names, name)
-		}
-		values[name] = p.a
-	}
-	slices.SortStableFunc(names, compareKeys)
-	w.b = append(w.b, '{')
-	first := true
-	for _, name := range names {
-		if undefined(values[name]) {
-			continue
-		}
-		if !first {
-			w.b = append(w.b, ',')
-		}
-		first = false
-		w.string(name)
-		w.b = append(w.b, ':')
-		if !w.write(values[name]) {
-			return false
-		}
-	}
-	w.b = append(w.b, '}')
-	return true
+func undefined(n *ecmascript.Node) bool {
+	return n.Op == ecmascript.OpName && n.Bind == nil && n.Name == "undefined" || n.Op == ecmascript.OpUnary && n.Name == "void" && n.A.Op == ecmascript.OpNumber
 }
 
 // compareKeys puts array indices first, by size.
@@ -108,42 +44,43 @@ func arrayIndex(s string) (int64, bool) {
 
 // constant returns the text that n is known to be: a string, a template, a
 // sum of them, a number as the key it makes, or a constant that is one of these.
-func constant(n *node) (string, bool) {
-	switch n.op {
-	case opString:
-		return n.name, !n.is(flagOdd)
-	case opNumber:
-		return numberKey(n.name), true
-	case opTemplate:
+func constant(n *ecmascript.Node) (string, bool) {
+	switch n.Op {
+	case ecmascript.OpString:
+		return n.Name, !n.Is(ecmascript.FlagOdd)
+	case ecmascript.OpNumber:
+		return ecmascript.NumberKey(n.Name), true
+	case ecmascript.OpTemplate:
 		var b strings.Builder
-		for _, e := range n.list {
+		for _, e := range n.List {
 			s, ok := constant(e)
-			if !ok || b.Len()+len(s) > maxConstant && len(n.list) > 1 {
+			if !ok || b.Len()+len(s) > maxConstant && len(n.List) > 1 {
 				return "", false
 			}
 			b.WriteString(s)
 		}
 		return b.String(), true
-	case opBinary:
-		if n.name == "+" && n.a.op != opNumber && n.b.op != opNumber {
-			a, aok := constant(n.a)
+	case ecmascript.OpBinary:
+		if n.Name == "+" && n.A.Op != ecmascript.OpNumber && n.B.Op != ecmascript.OpNumber {
+			a, aok := constant(n.A)
 			if !aok {
 				return "", false
 			}
-			b, bok := constant(n.b)
+			b, bok := constant(n.B)
 			return a + b, bok && len(a)+len(b) <= maxConstant
 		}
-	case opName:
-		if n.bind != nil {
-			return n.bind.text()
+	case ecmascript.OpName:
+		if n.Bind != nil {
+			f := evaluated(n.Bind)
+			return f.text, f.isText
 		}
-	case opMember:
-		if o := object(n.a); o != nil {
-			return member(o, n.name)
+	case ecmascript.OpMember:
+		if o := object(n.A); o != nil {
+			return member(o, n.Name)
 		}
-	case opIndex:
-		if o := object(n.a); o != nil {
-			if key, ok := constant(n.b); ok {
+	case ecmascript.OpIndex:
+		if o := object(n.A); o != nil {
+			if key, ok := constant(n.B); ok {
 				return member(o, key)
 			}
 		}
@@ -153,25 +90,28 @@ func constant(n *node) (string, bool) {
 
 // object returns the object literal that a name stands for, if nothing can
 // have changed it.
-func object(n *node) *node {
-	if n.op == opName && n.bind != nil && n.bind.constant() && n.bind.frozen() && n.bind.init != nil && n.bind.init.op == opObject {
-		return n.bind.init
+func object(n *ecmascript.Node) *ecmascript.Node {
+	if n.Op != ecmascript.OpName || n.Bind == nil || !n.Bind.Frozen() {
+		return nil
+	}
+	if v := n.Bind.Value(); v != nil && v.Op == ecmascript.OpObject {
+		return v
 	}
 	return nil
 }
 
 // member returns the text of a member of an object literal.
-func member(o *node, name string) (string, bool) {
-	var found *node
-	for _, p := range o.list {
-		if p.op != opProperty || p.b != nil || p.flags&flagMethod != 0 {
+func member(o *ecmascript.Node, name string) (string, bool) {
+	var found *ecmascript.Node
+	for _, p := range o.List {
+		if p.Op != ecmascript.OpProperty || p.B != nil || p.Is(ecmascript.FlagMethod) {
 			return "", false
 		}
-		if p.name == name {
-			found = p.a
+		if p.Name == name {
+			found = p.A
 		}
 	}
-	if found == nil || found.op != opString && found.op != opTemplate {
+	if found == nil || found.Op != ecmascript.OpString && found.Op != ecmascript.OpTemplate {
 		return "", false
 	}
 	return constant(found)

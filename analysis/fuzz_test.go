@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 	"github.com/codemode-project/codemode/internal/hostile"
 )
 
@@ -108,7 +109,7 @@ func checkCompile(t *testing.T, text string) {
 			t.Fatalf("%q\nbecame %q\nwhich is wrong: %s", text, p.JS, out.errors[0].Text)
 		}
 	}
-	if _, err := parse(p.JS); err != nil {
+	if _, _, err := ecmascript.Parse(p.JS); err != nil {
 		t.Fatalf("%q\nbecame %q\nwhich is %v", text, p.JS, err)
 	}
 	for _, c := range p.Calls {
@@ -138,11 +139,11 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		body, err := parse(text)
+		body, calls, err := ecmascript.Parse(text)
 		if err != nil {
 			return
 		}
-		w := search(body)
+		w := search(body, calls)
 		for _, c := range w.calls {
 			if c.start < 0 || c.start > len(text) || c.last < 0 || c.last > len(text) || c.args != nil && !json.Valid(c.args) {
 				t.Fatalf("%+v", c)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
 // takeModules takes imports and exports of types out of the text, and reports
@@ -42,27 +44,27 @@ func blank(b []byte) {
 // typesOnly returns how much of an import or export declaration to take away
 // so that no module is left, or 0 if it is about more than types.
 func typesOnly(s string) int {
-	l := lexer{src: s}
-	keyword := l.text(l.next(false))
-	t := l.next(false)
-	first := l.text(t)
+	l := ecmascript.Lexer{Src: s}
+	keyword := l.Text(l.Next(false))
+	t := l.Next(false)
+	first := l.Text(t)
 	if first == "type" {
 		after := l
-		second := after.next(false)
-		switch text := after.text(second); {
+		second := after.Next(false)
+		switch text := after.Text(second); {
 		case text == "{" || text == "*":
-			l.next(false)
+			l.Next(false)
 			if text == "{" {
 				names(&l)
 			}
 			return from(&l)
-		case second.kind != word || text == "from":
+		case second.Kind != ecmascript.WordToken || text == "from":
 			return 0
 		case keyword == "export":
 			return len(keyword) // what is left is a type
 		}
-		l.next(false)
-		if after := l; after.text(after.next(false)) == "=" { // import type A = require("a")
+		l.Next(false)
+		if after := l; after.Text(after.Next(false)) == "=" { // import type A = require("a")
 			return 0
 		}
 		return from(&l)
@@ -82,27 +84,27 @@ func typesOnly(s string) int {
 
 // names reads the list in braces behind an import or export; all says whether
 // each name is a type's, any whether there is one.
-func names(l *lexer) (all, any bool) {
+func names(l *ecmascript.Lexer) (all, any bool) {
 	all = true
 	for {
-		t := l.next(false)
-		switch text := l.text(t); {
-		case text == "}" || t.kind == eof || t.kind == bad:
+		t := l.Next(false)
+		switch text := l.Text(t); {
+		case text == "}" || t.Kind == ecmascript.EOF || t.Kind == ecmascript.InvalidToken:
 			return all, any
 		case text == ",":
 			continue
 		default:
 			any = true
 			after := *l
-			second := after.text(after.next(false))
+			second := after.Text(after.Next(false))
 			if text != "type" || second == "," || second == "}" || second == "as" {
 				all = false
 			}
 		}
 		for { // to the end of this name
 			after := *l
-			t := after.next(false)
-			if text := after.text(t); text == "," || text == "}" || t.kind == eof || t.kind == bad {
+			t := after.Next(false)
+			if text := after.Text(t); text == "," || text == "}" || t.Kind == ecmascript.EOF || t.Kind == ecmascript.InvalidToken {
 				break
 			}
 			*l = after
@@ -111,15 +113,15 @@ func names(l *lexer) (all, any bool) {
 }
 
 // from reads what may follow, `as name from "file"`, and returns where it ends.
-func from(l *lexer) int {
-	end := l.pos
+func from(l *ecmascript.Lexer) int {
+	end := l.Pos
 	const most = 6 // tokens
 	for range most {
-		t := l.next(false)
+		t := l.Next(false)
 		switch {
-		case t.kind == str:
-			return t.end
-		case t.kind == word && (l.text(t) == "from" || !t.newline), t.kind == punct && (l.text(t) == "," || l.text(t) == "*"):
+		case t.Kind == ecmascript.StringToken:
+			return t.End
+		case t.Kind == ecmascript.WordToken && (l.Text(t) == "from" || !t.Newline), t.Kind == ecmascript.PunctuatorToken && (l.Text(t) == "," || l.Text(t) == "*"):
 		default:
 			return end
 		}
@@ -144,7 +146,7 @@ func (c *compiler) topLevel() (*output, []fault) {
 			return nil, nil
 		}
 	}
-	if run, _ := bodyWrapper(); len(transform(run, out.code, false).errors) > 0 {
+	if run, _ := bodyWrapper(); len(transform(run, out.Code, false).errors) > 0 {
 		return nil, nil
 	}
 	return &out, nil
@@ -183,8 +185,8 @@ func (c *compiler) throwing(returns []api.Message) (output, bool) {
 		patches = append(patches, patched.Len())
 		done = at + len(keyword)
 		patched.WriteString(statement)
-		l := lexer{src: c.text, pos: done}
-		if t := l.next(true); t.kind == eof || t.newline || l.text(t) == ";" || l.text(t) == "}" {
+		l := ecmascript.Lexer{Src: c.text, Pos: done}
+		if t := l.Next(true); t.Kind == ecmascript.EOF || t.Newline || l.Text(t) == ";" || l.Text(t) == "}" {
 			patched.WriteByte(' ')
 		} else {
 			patched.WriteByte(',')
@@ -192,13 +194,13 @@ func (c *compiler) throwing(returns []api.Message) (output, bool) {
 	}
 	patched.WriteString(c.text[done:])
 	out := transform(wrapper{}, patched.String(), true)
-	if len(out.errors) > 0 || strings.Count(out.code, statement) != len(returns) {
+	if len(out.errors) > 0 || strings.Count(out.Code, statement) != len(returns) {
 		return output{}, false
 	}
 	// The length stays, and with it the source map.
 	space := func(n int) string { return keyword + strings.Repeat(" ", n-len(keyword)) }
-	out.code = strings.ReplaceAll(out.code, statement+",", space(len(statement)+1))
-	out.code = strings.ReplaceAll(out.code, statement, space(len(statement)))
-	out.patched, out.patches, out.patchLen = patched.String(), patches, len(statement)+1-len(keyword)
+	out.Code = strings.ReplaceAll(out.Code, statement+",", space(len(statement)+1))
+	out.Code = strings.ReplaceAll(out.Code, statement, space(len(statement)))
+	out.Patched, out.Patches, out.PatchLen = patched.String(), patches, len(statement)+1-len(keyword)
 	return out, true
 }

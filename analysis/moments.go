@@ -1,19 +1,21 @@
 package analysis
 
+import "github.com/codemode-project/codemode/analysis/ecmascript"
+
 // When calls are made, as far as the text shows: whether one that was not made yet may still come. A reader who sees
 // Promise.all(list.map(...)) knows that all of its calls are there at once, and of a loop that awaits each that more
 // may follow.
 
 // A moment is where a walker is in the course of the program.
 type moment struct {
-	stage   int   // the last one that was given away
-	again   int   // loops, and functions that are called for each of a list, around what is looked at
-	anytime int   // functions around it of which nobody knows when they are called, nor how often
-	inside  int   // functions around it that the program does not wait for
-	waits   int   // awaits before it, in the innermost functions that the program does not wait for
-	awaited *node // the call that the program waits for
-	program *node // the function that is the program, or its call
-	deep    int   // functions around it
+	stage   int              // the last one that was given away
+	again   int              // loops, and functions that are called for each of a list, around what is looked at
+	anytime int              // functions around it of which nobody knows when they are called, nor how often
+	inside  int              // functions around it that the program does not wait for
+	waits   int              // awaits before it, in the innermost functions that the program does not wait for
+	awaited *ecmascript.Node // the call that the program waits for
+	program *ecmascript.Node // the function that is the program, or its call
+	deep    int              // functions around it
 }
 
 // maxDeep bounds how deep functions that are looked at where they are used may nest.
@@ -74,7 +76,7 @@ func (w *walker) loop(body func()) {
 }
 
 // function looks into a function that runs at this moment, or at any time.
-func (w *walker) function(n *node, how running) {
+func (w *walker) function(n *ecmascript.Node, how running) {
 	m := &w.moment
 	before := *m
 	m.awaited = nil
@@ -94,14 +96,14 @@ func (w *walker) function(n *node, how running) {
 			m.again++
 		}
 	}
-	for _, p := range n.list {
+	for _, p := range n.List {
 		w.defaults(p)
 	}
-	if n.b.op == opBlock {
-		w.statements(n.b.list)
+	if n.B.Op == ecmascript.OpBlock {
+		w.statements(n.B.List)
 	} else {
-		m.awaited = n.b
-		w.lost(w.value(n.b))
+		m.awaited = n.B
+		w.lost(w.value(n.B))
 	}
 	w.many--
 	stage := m.stage
@@ -110,32 +112,33 @@ func (w *walker) function(n *node, how running) {
 }
 
 // holdDeclared is hold for a declaration.
-func (w *walker) holdDeclared(n *node) bool {
-	if !n.is(flagStmt) || n.a == nil || n.a.bind == nil {
+func (w *walker) holdDeclared(n *ecmascript.Node) bool {
+	if !n.Is(ecmascript.FlagStmt) || n.A == nil || n.A.Bind == nil {
 		return false
 	}
-	b := n.a.bind
-	return b.declared == 1 && b.writes == 0 && w.hold(b, n)
+	b := n.A.Bind
+	return b.Declared == 1 && b.Writes == 0 && w.hold(b, n)
 }
 
 // hold puts off looking into a function that has a name and is used in one place, until that place.
-func (w *walker) hold(b *binding, n *node) bool {
-	if b == nil || n.op != opFunc || !b.usedOnce() {
+func (w *walker) hold(b *ecmascript.Binding, n *ecmascript.Node) bool {
+	if b == nil || n.Op != ecmascript.OpFunc || !b.UsedOnce() {
 		return false
 	}
-	b.body = n
+	factsOf(b).body = n
 	w.held = append(w.held, b)
 	return true
 }
 
 // release gives the function that a name stands for, if it was held and this is the place.
-func (w *walker) release(n *node) *node {
-	if n == nil || n.op != opName || n.bind == nil || w.moment.deep > maxDeep {
+func (w *walker) release(n *ecmascript.Node) *ecmascript.Node {
+	if n == nil || n.Op != ecmascript.OpName || n.Bind == nil || w.moment.deep > maxDeep {
 		return nil
 	}
-	f := n.bind.body
-	n.bind.body = nil
-	return f
+	f := factsOf(n.Bind)
+	body := f.body
+	f.body = nil
+	return body
 }
 
 // eaches are the methods that call a function for each of a list before they return.
@@ -145,6 +148,6 @@ var eaches = map[string]bool{
 }
 
 // forEach reports whether argument i of a call is a function that it calls for each of a list.
-func forEach(n *node, i int) bool {
-	return n.op == opCall && n.a.op == opMember && (i == 0 && eaches[n.a.name] || i == 1 && n.a.name == "from")
+func forEach(n *ecmascript.Node, i int) bool {
+	return n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpMember && (i == 0 && eaches[n.A.Name] || i == 1 && n.A.Name == "from")
 }

@@ -5,20 +5,23 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 )
 
 // An origin knows where the pieces of a program's JavaScript come from. The
 // JavaScript differs from what esbuild printed in two places: the function
 // around the body was taken away, and something may have been put around its result.
 type origin struct {
-	output     // patched is what esbuild read, without a wrapper
-	start  int // where the program begins in what was submitted
-	whole  *index
+	// Workers send these as encoding/gob writes them.
+	Output           output // Patched is what esbuild read, without a wrapper
+	Start            int    // where the program begins in what was submitted
+	Cut, Width       int    // where Width bytes were taken away
+	Insert, Inserted int    // where bytes were put in after that
+	First            int    // the line of what esbuild read, from 0, that the program begins on
+	Same             bool   // esbuild read nothing: the JavaScript is what was submitted
 
-	cut, width       int  // where width bytes were taken away
-	insert, inserted int  // where bytes were put in after that
-	first            int  // the line of what esbuild read, from 0, that the program begins on
-	same             bool // esbuild read nothing: the JavaScript is what was submitted
+	whole *index // what was submitted
 
 	once     sync.Once
 	segments []segment
@@ -28,9 +31,9 @@ type origin struct {
 
 func (o *origin) prepare() {
 	o.once.Do(func() {
-		o.segments = decode(o.maps)
-		o.printed = newIndex(o.code)
-		o.read = newIndex(o.patched)
+		o.segments = decode(o.Output.Maps)
+		o.printed = newIndex(o.Output.Code)
+		o.read = newIndex(o.Output.Patched)
 	})
 }
 
@@ -38,38 +41,38 @@ func (o *origin) prepare() {
 // anything was put in, stands in what was submitted.
 func (o *origin) offset(at int) int {
 	o.prepare()
-	if at >= o.cut {
-		at += o.width
+	if at >= o.Cut {
+		at += o.Width
 	}
 	line := o.printed.line(at)
 	column := o.printed.unitsBefore(at) - o.printed.unitsBefore(o.printed.lines[line])
 	i, exact := find(o.segments, line, column)
 	if i < 0 {
-		return o.start
+		return o.Start
 	}
-	lex := lexer{src: o.code, pos: at}
-	token := lex.text(lex.next(true))
+	lex := ecmascript.Lexer{Src: o.Output.Code, Pos: at}
+	token := lex.Text(lex.Next(true))
 	from := o.sourceOffset(o.segments[i])
 	if exact {
 		for ; i < len(o.segments) && int(o.segments[i].line) == line && int(o.segments[i].column) == column; i++ {
-			if at := o.sourceOffset(o.segments[i]); strings.HasPrefix(o.patched[at:], token) {
+			if at := o.sourceOffset(o.segments[i]); strings.HasPrefix(o.Output.Patched[at:], token) {
 				from = at
 				break
 			}
 		}
-	} else if n := strings.Index(o.patched[from:min(len(o.patched), from+200)], token); n >= 0 && token != "" {
+	} else if n := strings.Index(o.Output.Patched[from:min(len(o.Output.Patched), from+200)], token); n >= 0 && token != "" {
 		from += n
 	}
-	return o.start + o.unpatch(from)
+	return o.Start + o.unpatch(from)
 }
 
 func (o *origin) sourceOffset(s segment) int {
-	return o.read.offset(int(s.sourceLine)-o.first, int(s.sourceColumn))
+	return o.read.offset(int(s.sourceLine)-o.First, int(s.sourceColumn))
 }
 
 func (o *origin) unpatch(at int) int {
-	n, _ := slices.BinarySearch(o.patches, at)
-	return max(at-n*o.patchLen, 0)
+	n, _ := slices.BinarySearch(o.Output.Patches, at)
+	return max(at-n*o.Output.PatchLen, 0)
 }
 
 // lookup finds a place of js that QuickJS names: lines and columns from 1, columns in bytes.
@@ -86,34 +89,34 @@ func (o *origin) lookup(js string, line, column int) Position {
 	for at > 0 && at < len(js) && !utf8.RuneStart(js[at]) {
 		at--
 	}
-	if o.same {
-		return o.whole.position(o.start + at)
+	if o.Same {
+		return o.whole.position(o.Start + at)
 	}
-	if at >= o.insert {
-		at = max(at-o.inserted, o.insert)
+	if at >= o.Insert {
+		at = max(at-o.Inserted, o.Insert)
 	}
-	return o.whole.position(o.offset(min(at, len(o.code)-o.width)))
+	return o.whole.position(o.offset(min(at, len(o.Output.Code)-o.Width)))
 }
 
 // reference returns how many code points of its line a reference takes that
 // begins at one offset of what was submitted and whose last part, a name or
 // an index, begins at another.
 func (o *origin) reference(from, last int) int {
-	lex := lexer{src: o.whole.text, pos: last}
-	t := lex.next(true)
-	end := t.end
+	lex := ecmascript.Lexer{Src: o.whole.text, Pos: last}
+	t := lex.Next(true)
+	end := t.End
 	if last < from || o.whole.line(end) != o.whole.line(from) {
-		lex.pos = from
-		end = lex.next(true).end
+		lex.Pos = from
+		end = lex.Next(true).End
 	} else if before := strings.TrimRight(o.whole.text[:last], " \t"); last > from && strings.HasSuffix(before, "[") {
-		for depth := 0; t.kind != eof && t.kind != bad && !t.newline && depth >= 0; t = lex.next(false) {
-			switch lex.text(t) {
+		for depth := 0; t.Kind != ecmascript.EOF && t.Kind != ecmascript.InvalidToken && !t.Newline && depth >= 0; t = lex.Next(false) {
+			switch lex.Text(t) {
 			case "[", "(", "{":
 				depth++
 			case "]", ")", "}":
 				depth--
 			}
-			end = t.end
+			end = t.End
 		}
 	}
 	if o.whole.line(end) != o.whole.line(from) {
@@ -124,7 +127,7 @@ func (o *origin) reference(from, last int) int {
 
 // list puts what was found into the program.
 func (p *Program) list(w *walker) {
-	o := &p.origin
+	o := p.origin
 	for _, f := range w.calls {
 		from := o.offset(f.start)
 		p.Calls = append(p.Calls, Call{

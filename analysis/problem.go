@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/evanw/esbuild/pkg/api"
 )
 
@@ -90,7 +91,7 @@ func (c *compiler) problem(f fault) Problem {
 		around = firstRunes(around, maxSource/2)
 		after = firstRunes(after, maxSource/2)
 	}
-	before, around, after = visible(before), visible(around), visible(after)
+	before, around, after = readable(before), readable(around), readable(after)
 	p.Source = strings.TrimRight(before+around+after, " \t")
 	p.caret, p.carets = utf8.RuneCountInString(before), utf8.RuneCountInString(around)
 	return p
@@ -117,8 +118,8 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-// visible writes out what cannot be seen.
-func visible(s string) string {
+// readable writes out what cannot be seen.
+func readable(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s
 	}
@@ -133,10 +134,8 @@ func visible(s string) string {
 	return b.String()
 }
 
-func hidden(r rune) bool {
-	return r != '\t' && r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) && r != ' ' || r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 ||
-		unicode.Is(unicode.Variation_Selector, r)
-}
+// hidden is the opposite of [visible.Rune], but for tabs, which stay: the line under the source has them too.
+func hidden(r rune) bool { return r != '\t' && !visible.Rune(r) }
 
 // faults returns what esbuild found wrong. The text begins on the given line of what it read.
 func (c *compiler) faults(out output, first int) []fault {
@@ -205,7 +204,7 @@ func (c *compiler) plain(f *fault) {
 		f.message = strings.TrimSuffix(lower(m), ":")
 		f.hint = c.advice(m)
 	}
-	f.message = visible(f.message)
+	f.message = readable(f.message)
 }
 
 func (c *compiler) unclosed() string {
@@ -242,7 +241,7 @@ func lower(s string) string {
 
 // note turns a note of esbuild's into a hint.
 func (c *compiler) note(n api.Note, x *index, first int) string {
-	text := strings.TrimRight(visible(n.Text), ":. ")
+	text := strings.TrimRight(readable(n.Text), ":. ")
 	text = strings.TrimSuffix(text, " here")
 	text = lower(text)
 	if n.Location != nil {

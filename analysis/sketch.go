@@ -3,7 +3,9 @@ package analysis
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
+	"github.com/codemode-project/codemode/analysis/ecmascript"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -24,85 +26,136 @@ type Outline struct {
 // nothing is the outline of an argument of which the text shows nothing.
 func nothing() *Outline { return &Outline{Shown: json.RawMessage("null"), Unknown: []string{""}} }
 
-// outline returns what the text shows of argument i of a call that args does
-// not know.
-func (w *walker) outline(n *node, i int) *Outline {
-	if n.op == opTag || len(n.list) <= i || n.list[i] == nil || w.budget <= 0 {
-		return nothing()
-	}
-	for _, e := range n.list[:i+1] {
-		if e != nil && e.op == opSpread {
-			return nothing()
-		}
-	}
-	s := sketch{budget: &w.budget}
-	s.value(n.list[i], "", false)
-	if len(s.out) > maxLiteral {
-		return nothing()
-	}
-	return &Outline{Shown: s.out, Unknown: s.unknown, Open: s.open}
-}
+// maxLiteral and maxLiterals bound the JSON of one argument and of all. A
+// constant that holds others twice, which hold others twice, and so on, is
+// short in the text and has no end as JSON.
+const (
+	maxLiteral  = 512 << 10
+	maxLiterals = 1 << 20
+	maxConstant = 4 << 10 // of a text that constants add up to
+)
 
-// maxPlaces is how many unknown places of one argument are told apart; with
-// more, nothing is known of it.
+// maxPlaces is how many unknown places of one argument are told apart.
 const maxPlaces = 200
 
-// A sketch writes literals as far as they are literals.
+// shown returns argument i of a call: as JSON if the text shows all of it, else as an outline.
+func (w *walker) shown(n *ecmascript.Node, i int) (json.RawMessage, *Outline) {
+	switch {
+	case n.Op == ecmascript.OpTag, slices.ContainsFunc(n.List[:min(i+1, len(n.List))], spread):
+		return nil, nothing()
+	case len(n.List) <= i || undefined(n.List[i]):
+		return json.RawMessage("null"), nil
+	case w.budget <= 0:
+		return nil, nothing()
+	}
+	var s sketch
+	s.value(n.List[i], "", false)
+	w.budget -= len(s.out)
+	switch {
+	case len(s.out) > maxLiteral:
+		return nil, nothing()
+	case s.exact():
+		return s.out, nil
+	}
+	return nil, &Outline{Shown: s.out, Unknown: s.unknown, Open: s.open}
+}
+
+// A sketch writes values as JSON.stringify does, as far as the text shows them.
 type sketch struct {
 	out     []byte
 	depth   int
 	unknown []string
 	open    []string
-	budget  *int
 }
+
+// exact reports whether all was shown.
+func (s *sketch) exact() bool { return len(s.unknown) == 0 && len(s.open) == 0 }
 
 // value appends the JSON of n, or null if n is not known. at is the pointer to
 // it. flat says that what n holds may have been changed inside.
-func (s *sketch) value(n *node, at string, flat bool) {
-	if s.literal(n, flat) {
-		return
+func (s *sketch) value(n *ecmascript.Node, at string, flat bool) {
+	s.depth++
+	defer func() { s.depth-- }()
+	if n == nil || s.depth > maxDepth || len(s.out) > maxLiteral || !s.scalar(n) && !s.compound(n, at, flat) {
+		s.out = append(s.out, "null"...)
+		s.unknown = append(s.unknown, at)
 	}
-	if n != nil && s.depth < maxDepth && len(s.unknown) < maxPlaces {
-		s.depth++
-		defer func() { s.depth-- }()
-		switch o := object(n); {
-		case n.op == opObject && !flat:
-			if s.object(n, at, false) {
-				return
-			}
-		case o != nil:
-			if s.object(o, at, true) {
-				return
-			}
-		case n.op == opArray && !flat && !slices.ContainsFunc(n.list, spread):
-			s.array(n, at)
-			return
-		}
-	}
-	s.out = append(s.out, "null"...)
-	s.unknown = append(s.unknown, at)
 }
 
-// literal appends the JSON of n if it is a literal through and through.
-func (s *sketch) literal(n *node, flat bool) bool {
-	if flat && n != nil && (n.op == opObject || n.op == opArray) || *s.budget <= 0 {
-		return false
+// scalar appends n if it is a text, a number, true, false or null.
+func (s *sketch) scalar(n *ecmascript.Node) bool {
+	if infinite(n) {
+		s.out = append(s.out, "null"...)
+		return true
 	}
-	out := writer{depth: s.depth}
-	ok := out.write(n)
-	*s.budget -= len(out.b)
-	if ok && len(s.out)+len(out.b) <= maxLiteral {
-		s.out = append(s.out, out.b...)
+	switch n.Op {
+	case ecmascript.OpNumber:
+		return s.number(n.Name, 1)
+	case ecmascript.OpKeyword:
+		s.out = append(s.out, n.Name...)
+		return true
+	case ecmascript.OpUnary:
+		if n.A.Op != ecmascript.OpNumber {
+			return false
+		}
+		switch n.Name {
+		case "+":
+			return s.number(n.A.Name, 1)
+		case "-":
+			return s.number(n.A.Name, -1)
+		case "!": // esbuild prints true and false as !0 and !1
+			f, ok := ecmascript.ParseNumber(n.A.Name)
+			if ok {
+				s.out = strconv.AppendBool(s.out, f == 0)
+			}
+			return ok
+		}
+	}
+	text, ok := constant(n)
+	if ok {
+		s.out = strictjson.AppendString(s.out, text)
+	}
+	return ok
+}
+
+func (s *sketch) number(literal string, sign float64) bool {
+	f, ok := ecmascript.ParseNumber(literal)
+	if ok {
+		s.out = append(s.out, ecmascript.FormatNumber(sign*f)...)
+	}
+	return ok
+}
+
+// compound appends n if it is an object, an array, or a name of something known.
+func (s *sketch) compound(n *ecmascript.Node, at string, flat bool) bool {
+	switch {
+	case n.Op == ecmascript.OpName && n.Bind != nil:
+		v := n.Bind.Value()
+		if v == nil {
+			return false
+		}
+		if v.Op != ecmascript.OpObject && v.Op != ecmascript.OpArray || n.Bind.Whole() {
+			s.value(v, at, false)
+			return true
+		}
+		o := object(n)
+		return o != nil && s.object(o, at, true)
+	case flat || len(s.unknown) >= maxPlaces:
+		return false
+	case n.Op == ecmascript.OpObject:
+		return s.object(n, at, false)
+	case n.Op == ecmascript.OpArray && !slices.ContainsFunc(n.List, spread):
+		s.array(n, at)
 		return true
 	}
 	return false
 }
 
-func spread(n *node) bool { return n != nil && n.op == opSpread }
+func spread(n *ecmascript.Node) bool { return n != nil && n.Op == ecmascript.OpSpread }
 
-func (s *sketch) array(n *node, at string) {
+func (s *sketch) array(n *ecmascript.Node, at string) {
 	s.out = append(s.out, '[')
-	for i, e := range n.list {
+	for i, e := range n.List {
 		if i > 0 {
 			s.out = append(s.out, ',')
 		}
@@ -110,29 +163,31 @@ func (s *sketch) array(n *node, at string) {
 			s.out = append(s.out, "null"...)
 			continue
 		}
-		s.value(e, at+"/"+numberJSON(float64(i)), false)
+		s.value(e, at+"/"+ecmascript.FormatNumber(float64(i)), false)
 	}
 	s.out = append(s.out, ']')
 }
 
-// object writes the members that are known to be there. It says no, and has
-// written nothing, where even their names cannot be known.
-func (s *sketch) object(n *node, at string, flat bool) bool {
+// object writes the members that are known to be there, in the order that
+// JavaScript has them: whole numbers by size, then the others as they came. The
+// last of a name counts, at the place of the first. It says no, and has written
+// nothing, where even their names cannot be known.
+func (s *sketch) object(n *ecmascript.Node, at string, flat bool) bool {
 	var names []string
-	values := make(map[string]*node, len(n.list)) // nil: any value
+	values := make(map[string]*ecmascript.Node, len(n.List)) // nil: any value
 	open := false
-	for _, p := range n.list {
+	for _, p := range n.List {
 		name, known := "", false
 		switch {
-		case p.op != opProperty:
-		case p.b != nil:
-			name, known = constant(p.b)
-		case p.is(flagOdd) || p.name == "__proto__" && !p.is(flagShort):
+		case p.Op != ecmascript.OpProperty:
+		case p.B != nil:
+			name, known = constant(p.B)
+		case p.Is(ecmascript.FlagOdd) || p.Name == "__proto__" && !p.Is(ecmascript.FlagShort):
 			return false
 		default:
-			name, known = p.name, true
+			name, known = p.Name, true
 		}
-		if known && name == "toJSON" && (p.is(flagMethod) || !(&sketch{budget: s.budget}).literal(p.a, false)) {
+		if known && name == "toJSON" && (p.Is(ecmascript.FlagMethod) || !new(sketch).scalar(p.A)) {
 			return false // the program says what is sent
 		}
 		if !known { // it may set any member anew
@@ -145,8 +200,8 @@ func (s *sketch) object(n *node, at string, flat bool) bool {
 		if _, ok := values[name]; !ok {
 			names = append(names, name)
 		}
-		values[name] = p.a
-		if p.is(flagMethod) {
+		values[name] = p.A
+		if p.Is(ecmascript.FlagMethod) {
 			values[name] = nil
 		}
 	}
@@ -165,9 +220,7 @@ func (s *sketch) object(n *node, at string, flat bool) bool {
 			s.out = append(s.out, ',')
 		}
 		first = false
-		key := writer{}
-		key.string(name)
-		s.out = append(append(s.out, key.b...), ':')
+		s.out = append(strictjson.AppendString(s.out, name), ':')
 		s.value(v, strictjson.AppendToken(at, name), flat)
 	}
 	s.out = append(s.out, '}')

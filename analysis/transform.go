@@ -27,13 +27,13 @@ const header = "async function __program(){"
 
 // An output is what esbuild made of a text.
 type output struct {
-	code   string
-	maps   string // the mappings of the source map
+	Code   string
+	Maps   string // the mappings of the source map
 	errors []api.Message
 
-	patched  string // what esbuild read, if it was not the program
-	patches  []int  // where patchLen bytes more are in it, each
-	patchLen int
+	Patched  string // what esbuild read, if it was not the program
+	Patches  []int  // where PatchLen bytes more are in it, each
+	PatchLen int
 }
 
 // transform has esbuild turn text into JavaScript that QuickJS-ng knows: all
@@ -54,7 +54,7 @@ func transform(w wrapper, text string, maps bool) output {
 		o.SourcesContent = api.SourcesContentExclude
 	}
 	r := api.Transform(w.before+text+w.after, o)
-	return output{code: string(r.Code), maps: mappings(r.Map), errors: r.Errors}
+	return output{Code: string(r.Code), Maps: mappings(r.Map), errors: r.Errors}
 }
 
 // mappings takes the one field of a source map that is needed out of it. Its

@@ -1,29 +1,31 @@
 package analysis
 
-import "encoding/json"
+import (
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
 
-// value looks into an expression and returns what it is worth; what becomes
-// of that is for the caller to see to.
-func (w *walker) value(n *node) worth {
+// value looks into an expression and returns its abstract value. The caller
+// decides what becomes of that.
+func (w *walker) value(n *ecmascript.Node) abstractValue {
 	if n == nil {
-		return worth{}
+		return abstractValue{}
 	}
-	switch n.op {
-	case opName:
+	switch n.Op {
+	case ecmascript.OpName:
 		return named(n)
-	case opMember:
-		v := w.value(n.a)
-		if v.nature == other && n.name == "codemode" { // this.codemode
-			w.dynamic = append(w.dynamic, n.last)
+	case ecmascript.OpMember:
+		v := w.value(n.A)
+		if v.nature == other && n.Name == "codemode" { // this.codemode
+			w.dynamic = append(w.dynamic, n.Last)
 		}
-		return w.part(v, n.name, Member, n.last)
-	case opIndex:
+		return w.part(v, n.Name, Member, n.Last)
+	case ecmascript.OpIndex:
 		return w.index(n)
-	case opCall, opNew, opTag:
+	case ecmascript.OpCall, ecmascript.OpNew, ecmascript.OpTag:
 		return w.call(n)
-	case opAssign:
+	case ecmascript.OpAssign:
 		return w.assign(n)
-	case opFunc:
+	case ecmascript.OpFunc:
 		switch {
 		case w.holdDeclared(n): // until it is used
 		case n == w.moment.program:
@@ -31,117 +33,118 @@ func (w *walker) value(n *node) worth {
 		default:
 			w.function(n, anytime)
 		}
-	case opClass:
-		w.value(n.b)
-		for _, m := range n.list {
-			if m.op == opBlock {
-				w.statements(m.list)
+	case ecmascript.OpClass:
+		w.value(n.B)
+		for _, m := range n.List {
+			if m.Op == ecmascript.OpBlock {
+				w.statements(m.List)
 				continue
 			}
-			w.value(m.b)
-			w.lost(w.value(m.a))
+			w.value(m.B)
+			w.lost(w.value(m.A))
 		}
-	case opObject:
-		for _, p := range n.list {
-			w.value(p.b)
-			w.lost(w.value(p.a))
+	case ecmascript.OpObject:
+		for _, p := range n.List {
+			w.value(p.B)
+			w.lost(w.value(p.A))
 		}
-	case opArray:
-		for _, e := range n.list {
+	case ecmascript.OpArray:
+		for _, e := range n.List {
 			w.lost(w.value(e))
 		}
-	case opSpread:
-		w.lost(w.value(n.a))
-	case opYield:
-		w.lost(w.value(n.a))
+	case ecmascript.OpSpread:
+		w.lost(w.value(n.A))
+	case ecmascript.OpYield:
+		w.lost(w.value(n.A))
 		w.moment.waits++
-	case opAwait:
-		w.moment.awaited = n.a
-		v := w.value(n.a)
+	case ecmascript.OpAwait:
+		w.moment.awaited = n.A
+		v := w.value(n.A)
 		w.moment.waits++
 		return v
-	case opCond:
-		w.value(n.a)
-		w.lost(w.value(n.b))
-		w.lost(w.value(n.c))
-	case opLogic:
-		a := w.value(n.a)
-		b := w.value(n.b)
-		if n.name != "&&" && a.nature != other {
+	case ecmascript.OpCond:
+		w.value(n.A)
+		w.lost(w.value(n.B))
+		w.lost(w.value(n.C))
+	case ecmascript.OpLogic:
+		a := w.value(n.A)
+		b := w.value(n.B)
+		if n.Name != "&&" && a.nature != other {
 			w.lost(b)
 			return a
 		}
 		return b
-	case opSequence:
-		var last worth
-		for _, e := range n.list {
+	case ecmascript.OpSequence:
+		var last abstractValue
+		for _, e := range n.List {
 			last = w.value(e)
 		}
 		return last
-	case opImport:
-		if n.name != "" && w.meta == nil {
+	case ecmascript.OpImport:
+		if n.Name != "" && w.meta == nil {
 			w.meta = n
 		}
-		for _, e := range n.list {
+		for _, e := range n.List {
 			w.value(e)
 		}
-	case opTemplate:
-		for _, e := range n.list {
+	case ecmascript.OpTemplate:
+		for _, e := range n.List {
 			w.value(e)
 		}
-	case opUnary, opUpdate, opBinary:
-		w.value(n.a)
-		w.value(n.b)
-	case opVar, opBlock:
+	case ecmascript.OpUnary, ecmascript.OpUpdate, ecmascript.OpBinary:
+		w.value(n.A)
+		w.value(n.B)
+	case ecmascript.OpVar, ecmascript.OpBlock:
 		w.statement(n)
 	}
-	return worth{}
+	return abstractValue{}
 }
 
-func (w *walker) index(n *node) worth {
-	v := w.value(n.a)
-	w.value(n.b)
-	key, ok := constant(n.b)
+func (w *walker) index(n *ecmascript.Node) abstractValue {
+	v := w.value(n.A)
+	w.value(n.B)
+	key, ok := constant(n.B)
 	switch {
 	case ok:
-		return w.part(v, key, Computed, n.last)
+		return w.part(v, key, Computed, n.Last)
 	case v.nature == codemode || v.nature == server || v.nature == global:
 		w.dynamic = append(w.dynamic, v.start)
 		w.used(v)
 	case v.nature == tool:
 		w.lost(v)
 	}
-	return worth{}
+	return abstractValue{}
 }
 
-func (w *walker) call(n *node) worth {
+func (w *walker) call(n *ecmascript.Node) abstractValue {
 	how := called
 	if w.moment.awaited == n {
 		how = awaited
 	}
 	w.moment.awaited = nil
-	body := w.release(n.a)
-	var v worth
-	if body == nil && n.op == opCall && n.a.op == opFunc {
-		body = n.a
+	body := w.release(n.A)
+	var v abstractValue
+	if body == nil && n.Op == ecmascript.OpCall && n.A.Op == ecmascript.OpFunc {
+		body = n.A
 	} else {
-		v = w.value(n.a)
+		v = w.value(n.A)
 	}
 	from := len(w.calls)
-	if (n.a.op == opMember && n.a.name == "constructor") && v.nature == other {
-		w.dynamic = append(w.dynamic, n.a.last) // of a function, it is Function
+	if (n.A.Op == ecmascript.OpMember && n.A.Name == "constructor") && v.nature == other {
+		w.dynamic = append(w.dynamic, n.A.Last) // of a function, it is Function
 	}
-	list := n.list
+	list := n.List
 	switch v.nature {
 	case tool, server:
-		w.found(v, v.how, w.args(n, 0), func() *Outline { return w.outline(n, 0) })
-	case bound:
-		var args json.RawMessage
-		outline := nothing
-		if v.call == "call" {
-			args, outline = w.args(n, 1), func() *Outline { return w.outline(n, 1) }
-		}
+		args, outline := w.shown(n, 0)
 		w.found(v, v.how, args, outline)
+	case bound:
+		if v.call == "call" {
+			args, outline := w.shown(n, 1)
+			w.found(v, v.how, args, outline)
+		} else {
+			w.found(v, v.how, nil, nothing())
+		}
 		if len(list) > 0 && list[0] != nil { // what will be this
 			w.value(list[0])
 			list = list[1:]
@@ -150,7 +153,7 @@ func (w *walker) call(n *node) worth {
 		w.lost(v)
 	}
 	own := len(w.calls) > from // the call itself was found, and is made after its arguments are known
-	w.value(n.b)
+	w.value(n.B)
 	for i, e := range list {
 		w.argument(n, i, e)
 	}
@@ -160,11 +163,11 @@ func (w *walker) call(n *node) worth {
 	if own && w.calls[from].how != Value {
 		w.made(from)
 	}
-	return worth{}
+	return abstractValue{}
 }
 
 // argument looks into an argument of a call.
-func (w *walker) argument(n *node, i int, e *node) {
+func (w *walker) argument(n *ecmascript.Node, i int, e *ecmascript.Node) {
 	if !forEach(n, i) || e == nil {
 		w.lost(w.value(e))
 		return
@@ -173,7 +176,7 @@ func (w *walker) argument(n *node, i int, e *node) {
 		w.function(f, callback)
 		return
 	}
-	if e.op == opFunc {
+	if e.Op == ecmascript.OpFunc {
 		w.function(e, callback)
 		return
 	}
@@ -182,26 +185,4 @@ func (w *walker) argument(n *node, i int, e *node) {
 	if v.nature == tool && len(w.calls) > from {
 		w.made(from)
 	}
-}
-
-// args returns the JSON of argument i of a call if the text shows it.
-func (w *walker) args(n *node, i int) json.RawMessage {
-	if n.op == opTag {
-		return nil
-	}
-	for j, e := range n.list {
-		if j <= i && e != nil && e.op == opSpread {
-			return nil
-		}
-	}
-	if len(n.list) <= i || undefined(n.list[i]) {
-		return json.RawMessage("null")
-	}
-	var out writer
-	ok := w.budget > 0 && out.write(n.list[i]) && len(out.b) <= maxLiteral
-	w.budget -= len(out.b)
-	if !ok {
-		return nil
-	}
-	return out.b
 }

@@ -1,41 +1,43 @@
 package analysis
 
-func (w *walker) assign(n *node) worth {
+import "github.com/codemode-project/codemode/analysis/ecmascript"
+
+func (w *walker) assign(n *ecmascript.Node) abstractValue {
 	switch {
-	case n.name != "=":
-		w.value(n.a)
-		w.lost(w.value(n.b))
-	case n.a.op == opName || n.a.op == opObject || n.a.op == opArray:
-		w.bind(n.a, n.b)
+	case n.Name != "=":
+		w.value(n.A)
+		w.lost(w.value(n.B))
+	case n.A.Op == ecmascript.OpName || n.A.Op == ecmascript.OpObject || n.A.Op == ecmascript.OpArray:
+		w.bind(n.A, n.B)
 	default:
-		w.target(n.a)
-		w.lost(w.value(n.b))
+		w.target(n.A)
+		w.lost(w.value(n.B))
 	}
-	return worth{}
+	return abstractValue{}
 }
 
 // target looks into the expression that is assigned to. Replacing a tool is no
 // way to call one.
-func (w *walker) target(n *node) {
-	switch n.op {
-	case opMember:
-		w.value(n.a)
-	case opIndex:
-		w.value(n.a)
-		w.value(n.b)
+func (w *walker) target(n *ecmascript.Node) {
+	switch n.Op {
+	case ecmascript.OpMember:
+		w.value(n.A)
+	case ecmascript.OpIndex:
+		w.value(n.A)
+		w.value(n.B)
 	default:
 		w.value(n)
 	}
 }
 
 // bind looks at a value that gets a name, or is taken apart by a pattern.
-func (w *walker) bind(target, n *node) {
-	if b := target.bind; target.op == opName && b != nil && b.constant() && b.init == n && w.hold(b, n) {
+func (w *walker) bind(target, n *ecmascript.Node) {
+	if b := target.Bind; target.Op == ecmascript.OpName && b != nil && b.Value() == n && w.hold(b, n) {
 		return
 	}
 	v := w.value(n)
-	if target.op == opName {
-		if b := target.bind; b != nil && b.constant() && b.init == n {
+	if target.Op == ecmascript.OpName {
+		if b := target.Bind; b != nil && b.Value() == n {
 			w.name(b, v)
 		} else {
 			w.lost(v)
@@ -46,9 +48,8 @@ func (w *walker) bind(target, n *node) {
 }
 
 // name remembers that a variable holds v, and nothing else.
-func (w *walker) name(b *binding, v worth) {
-	b.work()
-	if b.worked.nature != v.nature || b.worked.name != v.name {
+func (w *walker) name(b *ecmascript.Binding, v abstractValue) {
+	if known := evaluated(b).value; known.nature != v.nature || known.name != v.name {
 		w.lost(v)
 		return
 	}
@@ -59,40 +60,40 @@ func (w *walker) name(b *binding, v worth) {
 }
 
 // unpack follows a value into a pattern.
-func (w *walker) unpack(target *node, v worth) {
-	switch target.op {
-	case opAssign:
-		w.lost(w.value(target.b))
-		w.unpack(target.a, v)
-	case opName:
-		if b := target.bind; b != nil && b.constant() && v.nature != other {
+func (w *walker) unpack(target *ecmascript.Node, v abstractValue) {
+	switch target.Op {
+	case ecmascript.OpAssign:
+		w.lost(w.value(target.B))
+		w.unpack(target.A, v)
+	case ecmascript.OpName:
+		if b := target.Bind; b != nil && b.Value() != nil && v.nature != other {
 			w.name(b, v)
 		} else {
 			w.lost(v)
 		}
-	case opObject:
+	case ecmascript.OpObject:
 		w.used(v)
-		for _, p := range target.list {
-			if p.op == opSpread {
+		for _, p := range target.List {
+			if p.Op == ecmascript.OpSpread {
 				w.lost(v)
-				w.defaults(p.a)
+				w.defaults(p.A)
 				continue
 			}
-			key, ok := p.name, true
-			if p.b != nil {
-				w.value(p.b)
-				key, ok = constant(p.b)
+			key, ok := p.Name, true
+			if p.B != nil {
+				w.value(p.B)
+				key, ok = constant(p.B)
 			}
 			if !ok {
 				w.lost(v)
-				w.defaults(p.a)
+				w.defaults(p.A)
 				continue
 			}
-			m := part(v, key, Destructured, p.start)
-			m.start = p.start
-			w.unpack(p.a, m)
+			m := part(v, key, Destructured, p.Start)
+			m.start = p.Start
+			w.unpack(p.A, m)
 		}
-	case opArray:
+	case ecmascript.OpArray:
 		w.lost(v)
 		w.defaults(target)
 	default:
@@ -102,22 +103,22 @@ func (w *walker) unpack(target *node, v worth) {
 }
 
 // defaults looks into a pattern whose value is not known.
-func (w *walker) defaults(target *node) {
+func (w *walker) defaults(target *ecmascript.Node) {
 	if target == nil {
 		return
 	}
-	switch target.op {
-	case opName:
-	case opAssign:
-		w.lost(w.value(target.b))
-		w.defaults(target.a)
-	case opSpread:
-		w.defaults(target.a)
-	case opProperty:
-		w.value(target.b)
-		w.defaults(target.a)
-	case opArray, opObject:
-		for _, e := range target.list {
+	switch target.Op {
+	case ecmascript.OpName:
+	case ecmascript.OpAssign:
+		w.lost(w.value(target.B))
+		w.defaults(target.A)
+	case ecmascript.OpSpread:
+		w.defaults(target.A)
+	case ecmascript.OpProperty:
+		w.value(target.B)
+		w.defaults(target.A)
+	case ecmascript.OpArray, ecmascript.OpObject:
+		for _, e := range target.List {
 			w.defaults(e)
 		}
 	default:

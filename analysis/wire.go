@@ -6,64 +6,32 @@ package analysis
 type request struct{ Name, Text string }
 
 type reply struct {
-	Problems []wireProblem
-	Program  *wireProgram // nil with problems
-	Last     bool         // the process answers nothing more
-}
-
-type wireProblem struct {
-	Problem       Problem
-	Caret, Carets int
-}
-
-type wireProgram struct {
-	JS         string
-	Calls      []Call
-	Dynamic    []Position
-	Unreturned Position
-	Unread     bool
-
-	Code, Maps, Patched                        string
-	Patches                                    []int
-	PatchLen                                   int
-	Start, Cut, Width, Insert, Inserted, First int
-	Same                                       bool
+	Problems []Problem
+	Carets   [][2]int // of the problems
+	Program  *Program // nil with problems
+	Origin   *origin  // of the program
+	Last     bool     // the process answers nothing more
 }
 
 func replyOf(p *Program, problems []Problem) *reply {
-	a := &reply{}
+	a := &reply{Problems: problems, Program: p}
 	for _, problem := range problems {
-		a.Problems = append(a.Problems, wireProblem{problem, problem.caret, problem.carets})
+		a.Carets = append(a.Carets, [2]int{problem.caret, problem.carets})
 	}
-	if p == nil {
-		return a
-	}
-	o := &p.origin
-	a.Program = &wireProgram{
-		JS: p.JS, Calls: p.Calls, Dynamic: p.Dynamic, Unreturned: p.Unreturned, Unread: p.Unread,
-		Code: o.code, Maps: o.maps, Patched: o.patched, Patches: o.patches, PatchLen: o.patchLen,
-		Start: o.start, Cut: o.cut, Width: o.width, Insert: o.insert, Inserted: o.inserted, First: o.first, Same: o.same,
+	if p != nil {
+		a.Origin = p.origin
 	}
 	return a
 }
 
-// of makes what [Compile] returns of an answer about text.
+// of makes what [Compile] returns of a reply about text.
 func (a *reply) of(text string) (*Program, []Problem) {
-	var problems []Problem
-	for _, w := range a.Problems {
-		w.Problem.caret, w.Problem.carets = w.Caret, w.Carets
-		problems = append(problems, w.Problem)
+	for i, c := range a.Carets {
+		a.Problems[i].caret, a.Problems[i].carets = c[0], c[1]
 	}
-	w := a.Program
-	if w == nil {
-		return nil, problems
+	if a.Program != nil {
+		a.Program.origin = a.Origin
+		a.Origin.whole = newIndex(text)
 	}
-	return &Program{
-		JS: w.JS, Calls: w.Calls, Dynamic: w.Dynamic, Unreturned: w.Unreturned, Unread: w.Unread,
-		origin: origin{
-			output: output{code: w.Code, maps: w.Maps, patched: w.Patched, patches: w.Patches, patchLen: w.PatchLen},
-			start:  w.Start, whole: newIndex(text), cut: w.Cut, width: w.Width, insert: w.Insert, inserted: w.Inserted,
-			first: w.First, same: w.Same,
-		},
-	}, problems
+	return a.Program, a.Problems
 }

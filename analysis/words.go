@@ -70,17 +70,6 @@ func beforeObject(op string) bool {
 	return false
 }
 
-// assigns says whether an operator groups to the right.
-func assigns(op string) bool {
-	switch op {
-	case "**":
-		return true
-	case "==", "===", "!=", "!==", "<=", ">=":
-		return false
-	}
-	return strings.HasSuffix(op, "=")
-}
-
 func opener(c byte) byte {
 	switch c {
 	case ')':

@@ -21,8 +21,6 @@ const (
 	maxMemory = 96 << 20
 	// maxStack is the largest stack, in bytes. Go ends a process that needs more.
 	maxStack = 32 << 20
-	// maxJS bounds what is sent back, in bytes.
-	maxJS = 8 << 20
 	// maxData is what the system lets a worker have, in bytes, where maxMemory came too late.
 	maxData = 4 * maxMemory
 	// watchEvery is how often a worker looks at what it has used.
@@ -61,9 +59,6 @@ func Work(in io.Reader, out io.Writer) error {
 		w.begin()
 		a := replyOf(compile(q.Name, q.Text))
 		w.end()
-		if p := a.Program; p != nil && len(p.JS)+len(p.Code)+len(p.Maps) > maxJS {
-			os.Exit(exitMemory)
-		}
 		a.Last = processorTime() > maxLife
 		if err := encoder.Encode(a); err != nil {
 			return errors.Join(errors.New("answering"), err)

@@ -268,5 +268,5 @@ func (l *lastWords) Write(b []byte) (int, error) {
 
 func (l *lastWords) line() string {
 	first, _, _ := strings.Cut(strings.TrimSpace(l.String()), "\n")
-	return visible(first)
+	return readable(first)
 }

@@ -1,4 +1,4 @@
-package analysis
+package ecmascript
 
 import (
 	"strings"
@@ -6,99 +6,103 @@ import (
 	"unicode/utf8"
 )
 
-func (l *lexer) quoted(quote byte) kind {
-	for i := l.pos + 1; i < len(l.src); i++ {
-		switch l.src[i] {
+func (l *Lexer) quoted(quote byte) Kind {
+	for i := l.Pos + 1; i < len(l.Src); i++ {
+		switch l.Src[i] {
 		case quote:
-			l.pos = i + 1
-			return str
+			l.Pos = i + 1
+			return StringToken
 		case '\\':
-			if i++; i+1 < len(l.src) && l.src[i] == '\r' && l.src[i+1] == '\n' {
+			if i++; i+1 < len(l.Src) && l.Src[i] == '\r' && l.Src[i+1] == '\n' {
 				i++
 			}
 		case '\n', '\r':
-			l.pos = i
-			return bad
+			l.Pos = i
+			return InvalidToken
 		}
 	}
-	l.pos = len(l.src)
-	return bad
+	l.Pos = len(l.Src)
+	return InvalidToken
 }
 
 // template reads template text up to its end or to the next substitution,
 // from behind the backtick or the brace that l.pos has passed.
-func (l *lexer) template(end, more kind) kind {
-	for i := l.pos; i < len(l.src); i++ {
-		switch l.src[i] {
+func (l *Lexer) template(end, more Kind) Kind {
+	for i := l.Pos; i < len(l.Src); i++ {
+		switch l.Src[i] {
 		case '`':
-			l.pos = i + 1
+			l.Pos = i + 1
 			return end
 		case '\\':
 			i++
 		case '$':
-			if i+1 < len(l.src) && l.src[i+1] == '{' {
-				l.pos = i + 2
+			if i+1 < len(l.Src) && l.Src[i+1] == '{' {
+				l.Pos = i + 2
 				return more
 			}
 		}
 	}
-	l.pos = len(l.src)
-	return bad
+	l.Pos = len(l.Src)
+	return InvalidToken
 }
 
-func (l *lexer) number() kind {
-	hex := l.src[l.pos] == '0' && (l.at(1)|0x20 == 'x' || l.at(1)|0x20 == 'b' || l.at(1)|0x20 == 'o')
+// ResumeTemplate reads the part of a template behind a substitution, from behind its closing brace, which is the token
+// before.
+func (l *Lexer) ResumeTemplate() Kind { return l.template(TemplateTail, TemplateMiddle) }
+
+func (l *Lexer) number() {
+	hex := l.Src[l.Pos] == '0' && (l.at(1)|0x20 == 'x' || l.at(1)|0x20 == 'b' || l.at(1)|0x20 == 'o')
 	dot := hex
-	for i := l.pos; ; i++ {
+	for i := l.Pos; ; i++ {
 		var c byte
-		if i < len(l.src) {
-			c = l.src[i]
+		if i < len(l.Src) {
+			c = l.Src[i]
 		}
 		switch {
 		case isDigit(c), c == '_':
 		case c == '.' && !dot:
 			dot = true
-		case c == 'n' && !hex, c == 'n' && i > l.pos+1:
-			l.pos = i + 1
-			return bigint
-		case !hex && (c == '+' || c == '-') && i > l.pos && l.src[i-1]|0x20 == 'e':
+		case c == 'n' && !hex, c == 'n' && i > l.Pos+1:
+			l.Pos = i + 1
+			return
+		case !hex && (c == '+' || c == '-') && i > l.Pos && l.Src[i-1]|0x20 == 'e':
 		case 'a' <= c|0x20 && c|0x20 <= 'z':
 			dot = dot || c|0x20 == 'e'
 		default:
-			l.pos = i
-			return number
+			l.Pos = i
+			return
 		}
 	}
 }
 
 // word passes an identifier name and says whether there was one.
-func (l *lexer) word() bool {
-	start := l.pos
-	for l.pos < len(l.src) {
-		c := l.src[l.pos]
+func (l *Lexer) word() bool {
+	start := l.Pos
+	for l.Pos < len(l.Src) {
+		c := l.Src[l.Pos]
 		switch {
 		case isWord(c):
-			l.pos++
+			l.Pos++
 		case c == '\\' && l.at(1) == 'u':
-			l.pos += 2
+			l.Pos += 2
 			if l.at(0) == '{' {
-				n := strings.IndexByte(l.src[l.pos:min(len(l.src), l.pos+12)], '}')
+				n := strings.IndexByte(l.Src[l.Pos:min(len(l.Src), l.Pos+12)], '}')
 				if n < 0 {
-					return l.pos > start
+					return l.Pos > start
 				}
-				l.pos += n + 1
+				l.Pos += n + 1
 			}
 		case c >= utf8.RuneSelf:
-			r, n := utf8.DecodeRuneInString(l.src[l.pos:])
+			r, n := utf8.DecodeRuneInString(l.Src[l.Pos:])
 			if isSpace(r) {
-				return l.pos > start
+				return l.Pos > start
 			}
-			l.pos += n
+			l.Pos += n
 		default:
-			return l.pos > start
+			return l.Pos > start
 		}
 	}
-	return l.pos > start
+	return l.Pos > start
 }
 
 // regexLen returns the length of the regular expression that s begins with,
@@ -184,6 +188,17 @@ func punctLen(s string) int {
 		return n
 	}
 	return 0
+}
+
+// RightAssociative reports whether an operator groups to the right: ** and the assignments.
+func RightAssociative(op string) bool {
+	switch op {
+	case "**":
+		return true
+	case "==", "===", "!=", "!==", "<=", ">=":
+		return false
+	}
+	return strings.HasSuffix(op, "=")
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -1,4 +1,4 @@
-package analysis
+package ecmascript
 
 import (
 	"strings"
@@ -25,15 +25,15 @@ func TestTokens(t *testing.T) {
 		{"a\u00a0\ufeff\u2003b\u2028c", "a b c"},
 		{"a / b /= c", "a / b /= c"},
 	} {
-		l := lexer{src: test.text}
+		l := Lexer{Src: test.text}
 		var got []string
 		for {
-			tok := l.next(false)
-			if tok.kind == eof {
+			tok := l.Next(false)
+			if tok.Kind == EOF {
 				break
 			}
-			if got = append(got, l.text(tok)); tok.kind == bad {
-				t.Errorf("%q: %q is bad", test.text, l.text(tok))
+			if got = append(got, l.Text(tok)); tok.Kind == InvalidToken {
+				t.Errorf("%q: %q is bad", test.text, l.Text(tok))
 			}
 		}
 		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
@@ -51,25 +51,25 @@ func TestRegularExpressionTokens(t *testing.T) {
 		{`/[\]/]/.b`, `/[\]/]/`},
 		{"/=/", "/=/"},
 	} {
-		l := lexer{src: test.text}
-		if tok := l.next(true); tok.kind != regex || l.text(tok) != test.want {
-			t.Errorf("%s: got %q of kind %d", test.text, l.text(tok), tok.kind)
+		l := Lexer{Src: test.text}
+		if tok := l.Next(true); tok.Kind != RegExpToken || l.Text(tok) != test.want {
+			t.Errorf("%s: got %q of kind %d", test.text, l.Text(tok), tok.Kind)
 		}
 	}
 }
 
 func TestBadTokens(t *testing.T) {
 	for _, text := range []string{`"a`, "'a\nb'", "`a", "/*a", "/a", "/[/", "/a\n/", "#", "# a", "\\", "\x00"} {
-		l := lexer{src: text}
-		tok := l.next(true)
+		l := Lexer{Src: text}
+		tok := l.Next(true)
 		for range text {
-			if tok.kind == bad || tok.kind == eof {
+			if tok.Kind == InvalidToken || tok.Kind == EOF {
 				break
 			}
-			tok = l.next(true)
+			tok = l.Next(true)
 		}
-		if tok.kind != bad {
-			t.Errorf("%q: got kind %d", text, tok.kind)
+		if tok.Kind != InvalidToken {
+			t.Errorf("%q: got kind %d", text, tok.Kind)
 		}
 	}
 }

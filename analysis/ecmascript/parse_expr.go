@@ -1,66 +1,66 @@
-package analysis
+package ecmascript
 
 // expression reads an expression with commas. noIn is for the head of a for
 // statement, where "in" is no operator.
-func (p *parser) expression(noIn bool) *node {
+func (p *parser) expression(noIn bool) *Node {
 	n := p.assignment(noIn)
 	if !p.at(",") {
 		return n
 	}
-	s := &node{op: opSequence, start: n.start, list: []*node{n}}
+	s := &Node{Op: OpSequence, Start: n.Start, List: []*Node{n}}
 	for p.accept(",") {
-		s.list = append(s.list, p.assignment(noIn))
+		s.List = append(s.List, p.assignment(noIn))
 	}
 	return p.done(s)
 }
 
-func (p *parser) assignment(noIn bool) *node {
+func (p *parser) assignment(noIn bool) *Node {
 	p.enter()
 	defer p.leave()
 	if p.generator && p.at("yield") {
 		return p.yield(noIn)
 	}
-	start := p.tok.start
+	start := p.tok.Start
 	if p.at("async") { // async x => ...
 		l := p.lex
-		x, arrow := l.next(false), l.next(false)
-		if x.kind == word && l.text(arrow) == "=>" {
+		x, arrow := l.Next(false), l.Next(false)
+		if x.Kind == WordToken && l.Text(arrow) == "=>" {
 			p.next()
-			return p.arrow(start, []*node{p.name()}, true, noIn)
+			return p.arrow(start, []*Node{p.name()}, true, noIn)
 		}
 	}
 	n := p.conditional(noIn)
 	switch {
 	case p.at("=>"):
-		return p.arrow(start, []*node{n}, false, noIn)
-	case p.tok.kind == punct && (p.text() == "=" || assigns(p.text()) && p.text() != "**"):
-		a := &node{op: opAssign, start: start, name: p.text(), a: n}
+		return p.arrow(start, []*Node{n}, false, noIn)
+	case p.tok.Kind == PunctuatorToken && (p.text() == "=" || RightAssociative(p.text()) && p.text() != "**"):
+		a := &Node{Op: OpAssign, Start: start, Name: p.text(), A: n}
 		p.next()
-		a.b = p.assignment(noIn)
+		a.B = p.assignment(noIn)
 		return p.done(a)
 	}
 	return n
 }
 
-func (p *parser) yield(noIn bool) *node {
-	n := &node{op: opYield, start: p.tok.start}
+func (p *parser) yield(noIn bool) *Node {
+	n := &Node{Op: OpYield, Start: p.tok.Start}
 	p.next()
 	p.accept("*")
-	if p.tok.kind != eof && !p.tok.newline {
+	if p.tok.Kind != EOF && !p.tok.Newline {
 		switch p.text() {
 		case ")", "]", "}", ",", ";", ":", "in", "of":
 		default:
-			n.a = p.assignment(noIn)
+			n.A = p.assignment(noIn)
 		}
 	}
 	return p.done(n)
 }
 
 // arrow reads a function from its arrow on.
-func (p *parser) arrow(start int, params []*node, async, noIn bool) *node {
-	n := &node{op: opFunc, flags: flagArrow, start: start, list: params}
+func (p *parser) arrow(start int, params []*Node, async, noIn bool) *Node {
+	n := &Node{Op: OpFunc, Start: start, List: params}
 	p.expect("=>")
-	n.b = p.inFunction(async, false, func() *node {
+	n.B = p.inFunction(async, false, func() *Node {
 		if p.at("{") {
 			return p.block()
 		}
@@ -69,7 +69,7 @@ func (p *parser) arrow(start int, params []*node, async, noIn bool) *node {
 	return p.done(n)
 }
 
-func (p *parser) inFunction(async, generator bool, read func() *node) *node {
+func (p *parser) inFunction(async, generator bool, read func() *Node) *Node {
 	a, g := p.async, p.generator
 	p.async, p.generator = async, generator
 	n := read()
@@ -77,14 +77,14 @@ func (p *parser) inFunction(async, generator bool, read func() *node) *node {
 	return n
 }
 
-func (p *parser) conditional(noIn bool) *node {
+func (p *parser) conditional(noIn bool) *Node {
 	n := p.binary(0, noIn)
 	if !p.accept("?") {
 		return n
 	}
-	c := &node{op: opCond, start: n.start, a: n, b: p.assignment(false)}
+	c := &Node{Op: OpCond, Start: n.Start, A: n, B: p.assignment(false)}
 	p.expect(":")
-	c.c = p.assignment(noIn)
+	c.C = p.assignment(noIn)
 	return p.done(c)
 }
 
@@ -116,11 +116,11 @@ func precedence(op string) int {
 	return 0
 }
 
-func (p *parser) binary(level int, noIn bool) *node {
+func (p *parser) binary(level int, noIn bool) *Node {
 	p.enter()
 	defer p.leave()
 	n := p.unary()
-	for links := 0; p.tok.kind == punct || p.tok.kind == word; links++ {
+	for links := 0; p.tok.Kind == PunctuatorToken || p.tok.Kind == WordToken; links++ {
 		if links > maxParse {
 			p.fail()
 		}
@@ -130,64 +130,63 @@ func (p *parser) binary(level int, noIn bool) *node {
 			break
 		}
 		p.next()
-		b := &node{op: opBinary, start: n.start, name: op, a: n}
+		b := &Node{Op: OpBinary, Start: n.Start, Name: op, A: n}
 		if prec <= 2 {
-			b.op = opLogic
+			b.Op = OpLogic
 		}
 		if op == "**" {
-			b.b = p.binary(prec-1, noIn)
+			b.B = p.binary(prec-1, noIn)
 		} else {
-			b.b = p.binary(prec, noIn)
+			b.B = p.binary(prec, noIn)
 		}
 		n = p.done(b)
 	}
 	return n
 }
 
-func (p *parser) unary() *node {
+func (p *parser) unary() *Node {
 	p.enter()
 	defer p.leave()
-	n := &node{op: opUnary, start: p.tok.start, name: p.text()}
+	n := &Node{Op: OpUnary, Start: p.tok.Start, Name: p.text()}
 	switch {
-	case p.tok.kind != punct && p.tok.kind != word:
+	case p.tok.Kind != PunctuatorToken && p.tok.Kind != WordToken:
 	case p.at("!"), p.at("~"), p.at("+"), p.at("-"), p.at("typeof"), p.at("void"), p.at("delete"):
 		p.next()
-		n.a = p.unary()
+		n.A = p.unary()
 		return p.done(n)
 	case p.at("++"), p.at("--"):
 		p.next()
-		n.op, n.a = opUpdate, p.unary()
+		n.Op, n.A = OpUpdate, p.unary()
 		return p.done(n)
 	case p.async && p.at("await"):
 		p.next()
-		n.op, n.a = opAwait, p.unary()
+		n.Op, n.A = OpAwait, p.unary()
 		return p.done(n)
 	}
 	x := p.suffixed()
-	if (p.at("++") || p.at("--")) && !p.tok.newline {
+	if (p.at("++") || p.at("--")) && !p.tok.Newline {
 		p.next()
-		n.op, n.a = opUpdate, x
+		n.Op, n.A = OpUpdate, x
 		return p.done(n)
 	}
 	return x
 }
 
 // suffixed reads an operand and the members, calls and templates behind it.
-func (p *parser) suffixed() *node {
+func (p *parser) suffixed() *Node {
 	p.enter()
 	defer p.leave()
 	async := p.at("async")
 	n := p.operand()
 	for range maxParse {
-		s := &node{start: n.start, a: n}
+		s := &Node{Start: n.Start, A: n}
 		switch {
-		case p.tok.kind == tmpl || p.tok.kind == tmplHead:
-			s.op, s.b = opTag, p.template()
-		case p.tok.kind != punct:
+		case p.tok.Kind == TemplateToken || p.tok.Kind == TemplateHead:
+			s.Op, s.B = OpTag, p.template()
+		case p.tok.Kind != PunctuatorToken:
 			return n
 		case p.at("."), p.at("?."):
 			if p.accept("?.") {
-				s.flags = flagOptional
 				if p.at("(") || p.at("[") {
 					p.suffix(s)
 					break
@@ -195,15 +194,15 @@ func (p *parser) suffixed() *node {
 			} else {
 				p.next()
 			}
-			if p.tok.kind != word && p.tok.kind != private {
+			if p.tok.Kind != WordToken && p.tok.Kind != PrivateToken {
 				p.fail()
 			}
-			s.op, s.name, s.last = opMember, p.text(), p.tok.start
+			s.Op, s.Name, s.Last = OpMember, p.text(), p.tok.Start
 			p.next()
 		case p.at("("), p.at("["):
 			p.suffix(s)
-			if async && n.op == opName && p.at("=>") {
-				return p.arrow(n.start, s.list, true, false)
+			if async && n.Op == OpName && p.at("=>") {
+				return p.arrow(n.Start, s.List, true, false)
 			}
 		default:
 			return n
@@ -215,13 +214,13 @@ func (p *parser) suffixed() *node {
 }
 
 // suffix reads a call's arguments or an index into n.
-func (p *parser) suffix(n *node) {
+func (p *parser) suffix(n *Node) {
 	if p.at("(") {
-		n.op, n.list = opCall, p.items("(", ")")
+		n.Op, n.List = OpCall, p.items("(", ")")
 		return
 	}
 	p.next()
-	n.op, n.last = opIndex, p.tok.start
-	n.b = p.expression(false)
+	n.Op, n.Last = OpIndex, p.tok.Start
+	n.B = p.expression(false)
 	p.expect("]")
 }

@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
 
 // How a call is written.
 const (
@@ -26,20 +30,20 @@ const (
 	evaluator        // eval, Function: what turns text into code
 )
 
-// A worth is what is known of an expression's value.
-type worth struct {
+// An abstractValue is what is known of the value of an expression.
+type abstractValue struct {
 	nature nature
 	name   string // of the server or the tool
 	how    string
-	start  int      // where the reference begins
-	last   int      // where the last part of it begins: the name
-	from   *binding // the variable it was read from
-	call   string   // of bound: call, apply or bind
+	start  int                 // where the reference begins
+	last   int                 // where the last part of it begins: the name
+	from   *ecmascript.Binding // the variable it was read from
+	call   string              // of bound: call, apply or bind
 }
 
 // part returns what a member of a value is.
-func part(v worth, name string, how string, last int) worth {
-	p := worth{start: v.start, last: last, how: how, from: v.from}
+func part(v abstractValue, name string, how string, last int) abstractValue {
+	p := abstractValue{start: v.start, last: last, how: how, from: v.from}
 	switch v.nature {
 	case codemode:
 		switch {
@@ -83,9 +87,9 @@ func inherited(name string) bool {
 }
 
 // free returns what a global name stands for.
-func free(n *node) worth {
-	v := worth{start: n.start, last: n.start, how: Member}
-	switch n.name {
+func free(n *ecmascript.Node) abstractValue {
+	v := abstractValue{start: n.Start, last: n.Start, how: Member}
+	switch n.Name {
 	case "codemode":
 		v.nature = codemode
 	case "globalThis":
@@ -97,14 +101,13 @@ func free(n *node) worth {
 }
 
 // named returns what a name stands for.
-func named(n *node) worth {
-	b := n.bind
+func named(n *ecmascript.Node) abstractValue {
+	b := n.Bind
 	if b == nil {
 		return free(n)
 	}
-	b.work()
-	v := b.worked
-	v.start, v.last, v.from = n.start, n.start, b
+	v := evaluated(b).value
+	v.start, v.last, v.from = n.Start, n.Start, b
 	if v.nature == tool || v.nature == bound {
 		if v.how != Destructured {
 			v.how = Alias
@@ -113,29 +116,29 @@ func named(n *node) worth {
 	return v
 }
 
-// glance returns what n is worth, without reporting anything. It looks at
+// glance returns the abstract value of n, without reporting anything. It looks at
 // names and members only.
-func glance(n *node) worth {
-	switch n.op {
-	case opName:
+func glance(n *ecmascript.Node) abstractValue {
+	switch n.Op {
+	case ecmascript.OpName:
 		return named(n)
-	case opAwait:
-		return glance(n.a)
-	case opMember:
-		return part(glance(n.a), n.name, spelling(n, Member), n.last)
-	case opIndex:
-		v := glance(n.a)
+	case ecmascript.OpAwait:
+		return glance(n.A)
+	case ecmascript.OpMember:
+		return part(glance(n.A), n.Name, spelling(n, Member), n.Last)
+	case ecmascript.OpIndex:
+		v := glance(n.A)
 		if v.nature != other {
-			if key, ok := constant(n.b); ok {
-				return part(v, key, spelling(n, Computed), n.last)
+			if key, ok := constant(n.B); ok {
+				return part(v, key, spelling(n, Computed), n.Last)
 			}
 		}
 	}
-	return worth{}
+	return abstractValue{}
 }
 
-func spelling(n *node, how string) string {
-	if n.is(flagPattern) {
+func spelling(n *ecmascript.Node, how string) string {
+	if n.Is(ecmascript.FlagPattern) {
 		return Destructured
 	}
 	return how
@@ -143,7 +146,7 @@ func spelling(n *node, how string) string {
 
 // part is the member of a value that is used; a tool whose member is no way to
 // call it is out of sight.
-func (w *walker) part(v worth, name, how string, last int) worth {
+func (w *walker) part(v abstractValue, name, how string, last int) abstractValue {
 	p := part(v, name, how, last)
 	if v.nature == tool && p.nature == other {
 		w.lost(v)

@@ -1,12 +1,12 @@
-package analysis
+package ecmascript
 
 import "errors"
 
 // A parser reads JavaScript as esbuild prints it. It trusts its input to be
 // valid and only wants to understand it: it accepts much that is no JavaScript.
 type parser struct {
-	lex   lexer
-	tok   token
+	lex   Lexer
+	tok   Token
 	end   int // of the token before
 	depth int
 
@@ -14,45 +14,46 @@ type parser struct {
 }
 
 // maxParse bounds the recursion of the parser and of all who walk its tree. It
-// is above what maxDepth and maxChain let through.
+// is above what the prescan of package analysis lets through.
 const maxParse = 8000
 
 var errUnread = errors.New("not understood") // what the parser panics with
 
-// parse reads the body of an async function. What it does not understand gives an error.
-func parse(src string) (body *node, err error) {
-	p := &parser{lex: lexer{src: src}, async: true}
+// Parse reads the body of an async function and resolves the names in it. calls are its calls and tagged templates. It
+// fails where it does not understand src.
+func Parse(src string) (body *Node, calls []*Node, err error) {
+	p := &parser{lex: Lexer{Src: src}, async: true}
 	defer func() {
 		if r := recover(); r != nil {
 			if r != errUnread {
 				panic(r)
 			}
-			body, err = nil, errUnread
+			body, calls, err = nil, nil, errUnread
 		}
 	}()
 	p.next()
-	body = &node{op: opBlock}
-	for p.tok.kind != eof {
-		body.list = append(body.list, p.statement())
+	body = &Node{Op: OpBlock}
+	for p.tok.Kind != EOF {
+		body.List = append(body.List, p.statement())
 	}
-	body.end = len(src)
-	return body, nil
+	body.End = len(src)
+	return body, resolve(body), nil
 }
 
 func (p *parser) fail() { panic(errUnread) }
 
 func (p *parser) next() {
-	p.end = p.tok.end
-	p.tok = p.lex.next(false)
-	if p.tok.kind == bad {
+	p.end = p.tok.End
+	p.tok = p.lex.Next(false)
+	if p.tok.Kind == InvalidToken {
 		p.fail()
 	}
 }
 
-func (p *parser) text() string { return p.lex.text(p.tok) }
+func (p *parser) text() string { return p.lex.Text(p.tok) }
 
 func (p *parser) at(s string) bool {
-	return (p.tok.kind == punct || p.tok.kind == word) && p.text() == s
+	return (p.tok.Kind == PunctuatorToken || p.tok.Kind == WordToken) && p.text() == s
 }
 
 func (p *parser) accept(s string) bool {
@@ -78,60 +79,60 @@ func (p *parser) enter() {
 func (p *parser) leave() { p.depth-- }
 
 // done ends n at the token before.
-func (p *parser) done(n *node) *node {
-	n.end = p.end
+func (p *parser) done(n *Node) *Node {
+	n.End = p.end
 	return n
 }
 
 // peek returns the token behind the current one.
-func (p *parser) peek() token {
+func (p *parser) peek() Token {
 	l := p.lex
-	return l.next(false)
+	return l.Next(false)
 }
 
 func (p *parser) semicolon() {
-	if !p.accept(";") && !p.at("}") && p.tok.kind != eof && !p.tok.newline {
+	if !p.accept(";") && !p.at("}") && p.tok.Kind != EOF && !p.tok.Newline {
 		p.fail()
 	}
 }
 
-func (p *parser) block() *node {
-	n := &node{op: opBlock, start: p.tok.start}
+func (p *parser) block() *Node {
+	n := &Node{Op: OpBlock, Start: p.tok.Start}
 	p.expect("{")
 	for !p.at("}") {
-		n.list = append(n.list, p.statement())
+		n.List = append(n.List, p.statement())
 	}
 	p.next()
 	return p.done(n)
 }
 
-func (p *parser) statement() *node {
+func (p *parser) statement() *Node {
 	p.enter()
 	defer p.leave()
-	n := &node{start: p.tok.start}
-	if p.tok.kind == punct {
+	n := &Node{Start: p.tok.Start}
+	if p.tok.Kind == PunctuatorToken {
 		switch p.text() {
 		case "{":
 			return p.block()
 		case ";":
 			p.next()
-			n.op = opEmpty
+			n.Op = OpEmpty
 			return p.done(n)
 		}
 	}
-	if p.tok.kind == word && p.keyword(n) {
+	if p.tok.Kind == WordToken && p.keyword(n) {
 		return p.done(n)
 	}
-	if p.tok.kind == word && p.peekIs(":") {
+	if p.tok.Kind == WordToken && p.peekIs(":") {
 		p.next()
 		p.next()
-		n.op, n.a = opLabel, p.statement()
+		n.Op, n.A = OpLabel, p.statement()
 		return p.done(n)
 	}
-	n.op, n.a = opExpr, p.expression(false)
+	n.Op, n.A = OpExpr, p.expression(false)
 	p.done(n)
 	p.semicolon()
 	return n
 }
 
-func (p *parser) peekIs(s string) bool { return p.lex.text(p.peek()) == s }
+func (p *parser) peekIs(s string) bool { return p.lex.Text(p.peek()) == s }

@@ -1,4 +1,4 @@
-package analysis
+package ecmascript
 
 import (
 	"strconv"

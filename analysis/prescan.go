@@ -1,0 +1,170 @@
+package analysis
+
+import (
+	"strings"
+
+	"github.com/codemode-project/codemode/analysis/ecmascript"
+)
+
+// A prescanner takes the shape of a text.
+type prescanner struct {
+	shape
+	lex   ecmascript.Lexer
+	fault *fault
+
+	stack  []frame
+	below  int   // nested operators and statements in all frames but the top
+	closed frame // the frame that was closed last
+
+	before, prev ecmascript.Token
+	prevText     string
+	prevEnds     answer // does the token before end an operand?
+	afterSemi    bool   // the token before was a semicolon
+	doubtful     bool   // a slash was seen that may be two things
+
+	tokens int
+}
+
+// prescan takes the shape of text, or says why it is not compiled.
+func prescan(text string) (shape, *fault) {
+	s := &prescanner{lex: ecmascript.Lexer{Src: text}, stack: []frame{{block: true}}}
+	s.unclosed = -1
+	s.lex.Comment = s.comment
+	semi := false // there was a semicolon outside of all brackets
+	for s.fault == nil {
+		t := s.lex.Next(s.prevEnds == no)
+		if t.Kind == ecmascript.EOF || t.Kind == ecmascript.InvalidToken {
+			break // from a bad token esbuild gets no further either
+		}
+		if s.first == "" {
+			s.first = s.lex.Text(t)
+		}
+		if len(s.stack) == 1 && s.lex.Text(t) == ";" {
+			semi = true
+		} else {
+			s.many = s.many || semi
+			s.end = t.End
+		}
+		if !s.token(t) {
+			break
+		}
+		if s.prev.Kind == ecmascript.TemplateTail {
+			s.end = s.prev.End
+		}
+	}
+	if n := len(s.stack); n > 1 {
+		s.unclosed = s.stack[n-1].at
+	}
+	return s.shape, s.fault
+}
+
+func (s *prescanner) top() *frame { return &s.stack[len(s.stack)-1] }
+
+func (s *prescanner) fail(t ecmascript.Token, message, hint string) {
+	if s.fault == nil {
+		s.fault = &fault{at: t.Start, len: t.End - t.Start, message: message, hint: hint}
+	}
+}
+
+// limit is fail for a text that may be right and is too much for esbuild.
+func (s *prescanner) limit(t ecmascript.Token, message, hint string) {
+	if s.fault == nil {
+		s.fail(t, message, hint)
+		s.fault.limit = true
+	}
+}
+
+// token takes one token into account and says whether to go on.
+func (s *prescanner) token(t ecmascript.Token) bool {
+	text := s.lex.Text(t)
+	s.tokens++
+	s.statement(t, text)
+	ok := true
+	switch f := s.top(); t.Kind {
+	case ecmascript.WordToken:
+		s.word(t, text, f)
+	case ecmascript.PunctuatorToken:
+		ok = s.punct(&t, text, f)
+	case ecmascript.RegExpToken:
+		s.slash(t)
+	case ecmascript.TemplateHead:
+		s.push(t, frame{open: '$'})
+	case ecmascript.TemplateToken:
+		f.link()
+	}
+	ends := s.ends(t, text)
+	s.before, s.prev, s.prevText, s.prevEnds = s.prev, t, text, ends
+	s.check(t)
+	return ok
+}
+
+func (s *prescanner) check(t ecmascript.Token) {
+	f := s.top()
+	if s.tokens*len(s.lex.Src) > maxWork {
+		s.limit(t, "the program is too large to compile", "pass data as input, or split the program")
+	}
+	if s.below+f.expr+f.stmt+len(s.stack) > maxDepth {
+		s.limit(t, "nested too deeply", "split the program into functions, or pass data as input")
+	}
+	if f.chain > maxChain {
+		s.limit(t, "the expression is too long", "split it into several statements, or join an array")
+	}
+}
+
+// statement notices that a new statement begins, and forgets what was nested
+// in the one before. Too late would refuse good texts and too early let bad
+// ones pass; so it waits for what cannot be anything else: an operand right
+// behind another.
+func (s *prescanner) statement(t ecmascript.Token, text string) {
+	begins := s.afterSemi || s.prevEnds == yes
+	s.afterSemi = false
+	switch t.Kind {
+	case ecmascript.WordToken:
+		if goesOn(text) || s.prevText == "." || s.prevText == "?." {
+			return
+		}
+	case ecmascript.NumericToken, ecmascript.StringToken, ecmascript.PrivateToken:
+	default:
+		return
+	}
+	if begins {
+		s.top().newStatement()
+	}
+}
+
+func (s *prescanner) word(t ecmascript.Token, text string, f *frame) {
+	if s.prevText == "." || s.prevText == "?." {
+		return
+	}
+	switch text {
+	case "typeof", "void", "delete", "await", "yield", "new", "throw", "class", "function", "async", "keyof":
+		f.expr++
+	case "if":
+		if s.prevText != "else" {
+			f.stmt++
+		}
+	case "else", "for", "while", "do", "with":
+		f.stmt++
+	case "case", "default":
+		if f.block && len(s.stack) > 1 {
+			f.newStatement()
+		}
+	case "import", "export":
+		if len(s.stack) == 1 {
+			s.modules = append(s.modules, t.Start)
+		}
+	}
+}
+
+func (s *prescanner) comment(start, end int) {
+	c := s.lex.Src[start:end]
+	const mark = "sourceMappingURL"
+	for at := 0; ; at++ {
+		i := strings.Index(c[at:], mark)
+		if i < 0 {
+			break
+		}
+		at += i
+		s.maps = append(s.maps, start+at)
+	}
+}
