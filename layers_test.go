@@ -29,14 +29,14 @@ var layers = map[string]struct {
 	"profiles":           {ours: []string{"call", "internal/replace", "internal/typos", "internal/visible"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "github.com/fsnotify/fsnotify", "golang.org/x/text"}},
 	"catalog":            {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":       {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":           {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos", "upstream/builtin"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":           {ours: []string{"internal/address", "internal/replace", "internal/secrets", "internal/typos", "upstream/builtin"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin":   {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
 	"approvals":          {ours: []string{"approvals/prompt", "call"}},
-	"approvals/prompt":   {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
+	"approvals/prompt":   {ours: []string{"call", "internal/secrets", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
 	"approvals/terminal": {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":            {ours: []string{"call", "internal/strictjson"}},
 	"store":              {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":              {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
+	"audit":              {ours: []string{"internal/secrets", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
 	"store/storetest":    {ours: []string{"internal/hostile", "store"}},
 
 	// What stands on them.
