@@ -37,13 +37,16 @@ var layers = map[string]struct {
 	"hostfns":            {ours: []string{"call", "internal/strictjson"}},
 	"store":              {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
 	"audit":              {ours: []string{"internal/secrets", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
+	"audit/otlp":         {ours: []string{"audit", "internal/address"}},
+	"audit/report":       {ours: []string{"audit", "internal/visible", "store"}},
 	"store/storetest":    {ours: []string{"internal/hostile", "store"}},
 
 	// What stands on them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible"}},
 
-	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible"}},
-	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "profiles", "store", "upstream"}},
+	"registry": {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible"}},
+	"recorder": {ours: []string{"approvals", "approvals/prompt", "audit", "audit/otlp", "call", "hostfns", "inforce", "profiles", "store",
+		"upstream"}},
 	"preflight": {ours: []string{"analysis", "call", "catalog", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible"}},
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "call", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible"}},
@@ -52,7 +55,7 @@ var layers = map[string]struct {
 	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "guest/quickjs", "internal/fair", "internal/protect", "internal/replace", "sandbox", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible"}},
 	"server":       {ours: []string{".", "analysis", "asking", "inforce", "preflight", "registry", "profiles", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
 	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "audit/report", "store", "internal/visible", "internal/address"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -50,7 +51,7 @@ func TestSafeCells(t *testing.T) {
 		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@x": "'@x", " =x": "' =x", "\t=x": `\t=x`, "\r\n=x": `\r\n=x`, "＝x": "'＝x",
 		"|calc": "'|calc", "x=1": "x=1", "": "", "ordinary": "ordinary", "\nx": `\nx`, "\ufeff=x": `\u{feff}=x`, "\x1b]0;x\a": `\u{1b}]0;x\u{7}`,
 	} {
-		if got := safeCell(in); got != want {
+		if got := visible.Cell(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -111,36 +112,6 @@ func TestFlood(t *testing.T) {
 	}
 	if len(all) > 100 || count["limit"] != 10_000 || count["denied"] != 1 || tools != 10_000-floodWhole {
 		t.Errorf("%d entries count %v, %d by tools", len(all), count, tools)
-	}
-}
-
-func TestSummary(t *testing.T) {
-	r, end := memory(t, nil)
-	answer := func(rule, state, how string, seconds int) {
-		check(t, r.Add(t.Context(), Entry{Kind: Approval, State: state, Profile: "p", Rules: []Rule{{ID: rule, At: "f:1"}},
-			DecidedBy: &DecidedBy{How: how, LatencyMS: int64(seconds) * 1000}}))
-	}
-	for i := range 40 {
-		answer("always", Allowed, "person", i)
-		state := Allowed
-		if i == 7 {
-			state = "elicitation_declined"
-		}
-		answer("mostly", state, "person", 2)
-	}
-	answer("nobody", "no_approver", "none", 0)
-	db, err := r.DB(t.Context())
-	check(t, err)
-	check(t, r.Flush(t.Context()))
-	s, err := Summarise(t.Context(), db, store.Query{})
-	check(t, err)
-	end()
-	got := ""
-	for _, f := range s.Rules {
-		got += fmt.Sprintf("%s %d/%d/%d/%d %.1f %v; ", f.Rule, f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, f.AlwaysYes)
-	}
-	if want := "always 40/40/0/0 19.5 true; mostly 40/39/1/0 2.0 false; nobody 1/0/0/1 0.0 false; "; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

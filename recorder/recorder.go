@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/audit/otlp"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
@@ -31,8 +32,8 @@ type Recorder struct {
 	rules   *inforce.Rules
 	To      hostfns.Recorder // what calls are recorded with; the recorder itself, unless there is no record of package audit
 	ends    audit.Ends
-	record  *audit.Record // nil without a directory for it
-	otlp    *audit.OTLP   // nil without a collector
+	record  *audit.Record  // nil without a directory for it
+	otlp    *otlp.Exporter // nil without a collector
 	place   Place
 	Key     *audit.Key // nil without a record
 	given   []byte     // what the configuration said about the store when it was opened
@@ -72,7 +73,7 @@ func (k *Recorder) Open(dir string, cfg *profiles.Config, env func(string) (stri
 	place.Store.Log, place.Store.SealKey = k.log, key.Derive(sealPurpose)
 	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(k.log), Log: k.log}
 	if place.Collector != "" {
-		k.otlp = audit.NewOTLP(place.Collector, nil, &http.Client{}, k.log)
+		k.otlp = otlp.New(place.Collector, nil, &http.Client{}, k.log)
 		o.Export = k.otlp.Emit
 	}
 	k.record = audit.New(o)
