@@ -73,8 +73,7 @@ type DB struct {
 	held   map[any]func() // what lets go of connections that are kept, by who keeps them
 }
 
-// Open opens a database, and creates or migrates what is not there yet. An older version of an SQLite
-// file is copied beside it first; a newer version than this program knows is refused.
+// Open opens a database, and makes the tables if there are none. One whose tables are of another version is refused.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if (o.Path == "") == (o.URL == "") {
 		return nil, errors.New("store: one of Path and URL says which database to use")

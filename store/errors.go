@@ -56,6 +56,7 @@ const (
 	reasonUnopened    = "the file of the record cannot be opened"
 	reasonUnreachable = "the database of the record cannot be reached"
 	reasonStalled     = "the record did not answer in time"
+	reasonLayout      = "the database of the record was written by another version of codemode"
 	reasonOther       = "the record cannot be written"
 )
 

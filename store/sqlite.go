@@ -137,8 +137,8 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 			return fail(err)
 		}
 	}
-	m := migrator{folder: "sqlite", version: userVersion, set: setUserVersion, before: d.backup(pool), readOnly: o.ReadOnly || !create}
-	if err := m.run(ctx, pool); err != nil {
+	tables := schema{file: "sqlite.sql", version: userVersion, set: setUserVersion, readOnly: !create}
+	if err := tables.ensure(ctx, pool); err != nil {
 		return fail(err)
 	}
 	id, err := readMeta(ctx, pool)
@@ -255,20 +255,6 @@ func userVersion(ctx context.Context, q querier) (n int, err error) {
 func setUserVersion(ctx context.Context, tx *sql.Tx, n int) error {
 	_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", n))
 	return err
-}
-
-// backup copies the database of an older version.
-func (d *DB) backup(pool *sql.DB) func(context.Context, int) error {
-	return func(ctx context.Context, from int) error {
-		to := fmt.Sprintf("%s.v%d", d.file.path, from)
-		if _, err := os.Stat(to); err == nil {
-			return nil // made by an attempt that did not finish
-		}
-		if _, err := pool.ExecContext(ctx, "VACUUM INTO $1", to+".part"); err != nil {
-			return err
-		}
-		return errors.Join(os.Chmod(to+".part", 0o600), os.Rename(to+".part", to))
-	}
 }
 
 // checkFile looks, before each use, whether what is open is what lies there; anew says that it has to be opened
