@@ -46,11 +46,7 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 	if err != nil {
 		return 0, err
 	}
-	signed, err := db.Checkpoints(ctx)
-	if err != nil {
-		return 0, err
-	}
-	ends, err := db.Left(ctx) // no checkpoint covers more
+	ends, err := db.Ends(ctx) // no checkpoint covers more
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +54,7 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 	for _, chain := range chains {
 		of := q
 		of.Chain, of.Newest, of.Limit = chain, false, 0
-		at := slices.IndexFunc(ends, func(h store.Head) bool { return h.Chain == chain })
+		at := slices.IndexFunc(ends, func(e store.End) bool { return e.Chain == chain })
 		err = db.Rows(ctx, of, func(r *store.Row) error {
 			if at >= 0 && r.Seq > ends[at].Seq {
 				return nil
@@ -69,7 +65,7 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 			return x.n, err
 		}
 	}
-	return x.n, x.close(db.ID(), signed, key, now)
+	return x.n, x.close(db.ID(), ends, key, now)
 }
 
 // An exporter writes one file.
@@ -201,7 +197,7 @@ func (x *exporter) line(line []byte) error {
 }
 
 // close ends the file.
-func (x *exporter) close(database string, chains map[int64]store.Signed, key *Key, now time.Time) error {
+func (x *exporter) close(database string, ends []store.End, key *Key, now time.Time) error {
 	end := exportEnd{Database: database, Time: micro(now), Rows: x.n, Digest: "sha256:" + hex.EncodeToString(x.digest.Sum(nil)), Filter: x.filter}
 	if x.filter != "" {
 		end.Places = x.places.String()
@@ -211,9 +207,9 @@ func (x *exporter) close(database string, chains map[int64]store.Signed, key *Ke
 	if t.Export, err = key.signNote(end.text()); err != nil {
 		return err
 	}
-	for _, n := range sortedKeys(chains) {
-		if chains[n].Note != "" {
-			t.Checkpoints = append(t.Checkpoints, chains[n].Note)
+	for _, e := range ends {
+		if e.Note != "" {
+			t.Checkpoints = append(t.Checkpoints, e.Note)
 		}
 	}
 	line := t.line()

@@ -533,7 +533,7 @@ func (w *writer) ensure(ctx context.Context) error {
 	}
 	if w.chain == nil {
 		key := w.r.options.Key
-		chain, err := w.db.ClaimFit(ctx, key.fits(w.db.ID()))
+		chain, err := w.db.Claim(ctx, key.fits(w.db.ID()))
 		if err != nil {
 			return err
 		}

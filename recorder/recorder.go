@@ -210,15 +210,16 @@ func (k *Recorder) Clean(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		c, err := db.Clean(ctx, k.place.Keep)
+		removed, err := db.Clean(ctx, k.place.Keep)
 		if err != nil {
 			k.log.Warn("what ended long ago could not be removed from the store", "error", err)
 		}
-		if c.Any() {
-			data, _ := json.Marshal(map[string]any{ // numbers always can be
-				"approvals": c.Approvals, "grants": c.Grants, "parked": c.Parked, "overlays": c.Overlays,
-				"outcomes": c.Outcomes, "keys": c.Keys, "keep": k.place.Keep.String(),
-			})
+		said, any := map[string]any{"keep": k.place.Keep.String()}, false
+		for table, n := range removed {
+			said[table], any = n, any || n > 0
+		}
+		if any {
+			data, _ := json.Marshal(said) // numbers always can be
 			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned", Detail: "what ended long ago was removed from the store", Data: data})
 		}
 	}

@@ -118,6 +118,6 @@ func (d *DB) listenOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.watch.tell(Table(n.Payload))
+		d.watch.tell(n.Payload)
 	}
 }

@@ -78,7 +78,7 @@ func refusal(at int) error {
 	var way string
 	switch {
 	case at == 0:
-		return &Error{reason: reasonLayout, Err: errors.New("it has no tables: codemode serve makes them")}
+		return &failure{reason: reasonLayout, Err: errors.New("it has no tables: codemode serve makes them")}
 	case at < layout:
 		way = "export the record with the codemode that wrote it (codemode audit export), then move the database " +
 			"away or name another one"
@@ -86,5 +86,5 @@ func refusal(at int) error {
 		way = "use the newer codemode that wrote it, or name another database"
 	}
 	err := fmt.Errorf("its tables are of version %d, and this codemode needs version %d: %s", at, layout, way)
-	return &Error{reason: reasonLayout, Err: err}
+	return &failure{reason: reasonLayout, Err: err}
 }

@@ -64,7 +64,7 @@ func refused(t *testing.T, o store.Options, version int, way, name string) {
 			t.Errorf("the error does not say %q: %v", want, err)
 		}
 	}
-	reason, ok := errors.AsType[*store.Error](err)
+	reason, ok := errors.AsType[reasoned](err)
 	if !ok || strings.Contains(reason.Reason(), name) || !strings.Contains(reason.Reason(), "another version") {
 		t.Errorf("the reason is %v", reason)
 	}
@@ -85,4 +85,10 @@ func TestNothingIsMadeForReaders(t *testing.T) {
 	if d, err := store.Open(t.Context(), store.Options{Path: path, ReadOnly: true}); err == nil || !strings.Contains(err.Error(), "no tables") {
 		t.Errorf("it was opened: %v, %v", d, err)
 	}
+}
+
+// reasoned is an error with a reason without names of files and hosts.
+type reasoned interface {
+	error
+	Reason() string
 }
