@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -37,7 +38,7 @@ func TestTheTableOfCallsHasARowForEachCall(t *testing.T) {
 	}
 	defer db.Close()
 	var b bytes.Buffer
-	n, err := audit.ExportCalls(t.Context(), &b, db, store.Query{})
+	n, err := report.Calls(t.Context(), &b, db, store.Query{})
 	if err != nil || n != 4 {
 		t.Fatalf("%d calls, %v", n, err)
 	}

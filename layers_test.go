@@ -35,21 +35,25 @@ var layers = map[string]struct {
 	"profiles/pattern":    {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
 	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":            {ours: []string{"internal/address", "internal/encoded", "internal/replace", "internal/typos", "upstream/builtin"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":            {ours: []string{"internal/address", "internal/replace", "internal/typos", "upstream/builtin", "internal/secrets"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
 	"approvals":           {ours: []string{"approvals/prompt", "call"}},
-	"approvals/prompt":    {ours: []string{"call", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
+	"approvals/prompt":    {ours: []string{"call", "internal/strictjson", "internal/secrets"}, outside: []string{"golang.org/x/text"}},
 	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
 	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":               {ours: []string{"internal/encoded", "internal/strictjson", "internal/visible", "store", "internal/address"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
+	"audit":               {ours: []string{"internal/strictjson", "internal/visible", "store", "internal/address", "internal/secrets"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
 	"store/storetest":     {ours: []string{"internal/hostile", "store"}},
+
+	"audit/otlp": {ours: []string{"audit", "internal/address"}},
+
+	"audit/report": {ours: []string{"audit", "internal/visible", "store"}},
 
 	// What stands on them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible", "config"}},
 
 	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible", "config"}},
-	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config"}},
+	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
 	"preflight": {ours: []string{"analysis", "call", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible", "config"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible"}},
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
@@ -58,7 +62,7 @@ var layers = map[string]struct {
 	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "internal/protect", "internal/replace", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible", "config"}},
 	"server":       {ours: []string{".", "asking", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
 	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable", "audit/report"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

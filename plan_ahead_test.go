@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/store"
 )
@@ -236,7 +236,7 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	summary, err := audit.Summarise(t.Context(), db, store.Query{})
+	summary, err := report.Summarise(t.Context(), db, store.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 		t.Errorf("plans %v, rules that asked %+v", summary.Plans, summary.Rules)
 	}
 	var csv strings.Builder
-	if n, err := audit.ExportCalls(t.Context(), &csv, db, store.Query{}); err != nil || n != 4 {
+	if n, err := report.Calls(t.Context(), &csv, db, store.Query{}); err != nil || n != 4 {
 		t.Errorf("%d calls, %v:\n%s", n, err, csv.String())
 	}
 }

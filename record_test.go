@@ -428,7 +428,7 @@ func TestStoreConfiguration(t *testing.T) {
 			continue
 		}
 		p, err := recorder.PlaceOf("/s", cfg, func(name string) (string, bool) { return "pw", name == "PW" })
-		sync := map[store.Sync]string{store.Full: "full", store.Normal: "normal"}[p.Store.Sync]
+		sync := map[bool]string{false: "full", true: "normal"}[p.Store.Relaxed]
 		got := strings.TrimSpace(fmt.Sprint(p.Store.Path, p.Store.URL, " ", sync, " ", p.Key, " ", p.Checkpoints))
 		if err != nil {
 			got = "error: " + err.Error()

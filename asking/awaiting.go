@@ -132,7 +132,7 @@ func (w *awaiting) ids() []string {
 }
 
 // tell tells those who wait for a question what became of it, if something has.
-func (w *awaiting) tell(id string, all map[string]store.AnswerTo) {
+func (w *awaiting) tell(id string, all map[string]*store.Approval) {
 	a, there := all[id]
 	var is reply
 	switch {
@@ -140,7 +140,7 @@ func (w *awaiting) tell(id string, all map[string]store.AnswerTo) {
 		is.err = fmt.Errorf("question %s: %w", id, store.ErrNotFound)
 	case a.Validated != nil:
 		is.yes, is.answer = *a.Validated, a.Answer
-	case a.Withdrawn:
+	case !a.Withdrawn.IsZero():
 		is.err = approvals.ErrTaken
 	default:
 		return

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestAddressesWithSecretsAreNotLogged sends checkpoints and entries to addresses that have a secret in every part, in
+// TestAddressesWithSecretsAreNotLogged sends checkpoints to addresses that have a secret in every part, in
 // every way that fails.
 func TestAddressesWithSecretsAreNotLogged(t *testing.T) {
 	const canary = "c4n4ry"
@@ -38,15 +37,7 @@ func TestAddressesWithSecretsAreNotLogged(t *testing.T) {
 		check(t, err)
 		p := &publishing{key: key, to: []Publisher{WebhookPublisher(address, &http.Client{})}, log: logger}
 		p.publish("a checkpoint")
-		o := &OTLP{url: address, client: &http.Client{}, log: logger}
-		ctx, cancel := context.WithTimeout(t.Context(), publishWait)
-		if _, err := o.postOnce(ctx, []byte("{}")); err == nil {
-			t.Errorf("%s: it was sent", address)
-		} else {
-			logger.Warn("entries could not be sent", "error", err)
-		}
-		cancel()
-		if text := log.String(); strings.Contains(text, canary) || strings.Count(text, "error=") != 2 {
+		if text := log.String(); strings.Contains(text, canary) || strings.Count(text, "error=") != 1 {
 			t.Errorf("%s is logged as\n%s", address, text)
 		}
 	}

@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
@@ -48,11 +46,7 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 	if err != nil {
 		return 0, err
 	}
-	signed, err := db.Checkpoints(ctx)
-	if err != nil {
-		return 0, err
-	}
-	ends, err := db.Left(ctx) // no checkpoint covers more
+	ends, err := db.Ends(ctx) // no checkpoint covers more
 	if err != nil {
 		return 0, err
 	}
@@ -60,7 +54,7 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 	for _, chain := range chains {
 		of := q
 		of.Chain, of.Newest, of.Limit = chain, false, 0
-		at := slices.IndexFunc(ends, func(h store.Head) bool { return h.Chain == chain })
+		at := slices.IndexFunc(ends, func(e store.End) bool { return e.Chain == chain })
 		err = db.Rows(ctx, of, func(r *store.Row) error {
 			if at >= 0 && r.Seq > ends[at].Seq {
 				return nil
@@ -71,7 +65,7 @@ func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, 
 			return x.n, err
 		}
 	}
-	return x.n, x.close(db.ID(), signed, key, now)
+	return x.n, x.close(db.ID(), ends, key, now)
 }
 
 // An exporter writes one file.
@@ -203,7 +197,7 @@ func (x *exporter) line(line []byte) error {
 }
 
 // close ends the file.
-func (x *exporter) close(database string, chains map[int64]store.Signed, key *Key, now time.Time) error {
+func (x *exporter) close(database string, ends []store.End, key *Key, now time.Time) error {
 	end := exportEnd{Database: database, Time: micro(now), Rows: x.n, Digest: "sha256:" + hex.EncodeToString(x.digest.Sum(nil)), Filter: x.filter}
 	if x.filter != "" {
 		end.Places = x.places.String()
@@ -213,9 +207,9 @@ func (x *exporter) close(database string, chains map[int64]store.Signed, key *Ke
 	if t.Export, err = key.signNote(end.text()); err != nil {
 		return err
 	}
-	for _, n := range sortedKeys(chains) {
-		if chains[n].Note != "" {
-			t.Checkpoints = append(t.Checkpoints, chains[n].Note)
+	for _, e := range ends {
+		if e.Note != "" {
+			t.Checkpoints = append(t.Checkpoints, e.Note)
 		}
 	}
 	line := t.line()
@@ -315,68 +309,10 @@ func (e *Entry) cells(line []byte) []string {
 		if i >= len(cells)-jsonCells {
 			c = visible.JSON(c)
 		}
-		cells[i] = safeCell(c)
+		cells[i] = visible.Cell(c)
 	}
 	return cells
 }
 
 // jsonCells is how many of the last columns hold JSON.
 const jsonCells = 3
-
-// cellJSON gives back the canonical JSON of which [visible.JSON] made a cell.
-func cellJSON(cell string) string {
-	if !strings.Contains(cell, `\u`) {
-		return cell
-	}
-	var b strings.Builder
-	for i := 0; i < len(cell); {
-		if cell[i] != '\\' || i+1 == len(cell) {
-			b.WriteByte(cell[i])
-			i++
-			continue
-		}
-		r, n := escapedRune(cell[i:])
-		if utf16.IsSurrogate(r) {
-			low, more := escapedRune(cell[i+n:])
-			r = utf16.DecodeRune(r, low)
-			n += more
-		}
-		if r < 0x7f || r == utf8.RuneError { // canonical JSON has these escapes itself
-			b.WriteString(cell[i : i+2])
-			i += 2
-			continue
-		}
-		b.WriteRune(r)
-		i += n
-	}
-	return b.String()
-}
-
-// escapedRune reads the \uXXXX at the beginning of s; 0 if there is none.
-func escapedRune(s string) (rune, int) {
-	if len(s) < 6 || s[:2] != `\u` {
-		return 0, 0
-	}
-	n, err := strconv.ParseUint(s[2:6], 16, 16)
-	if err != nil {
-		return 0, 0
-	}
-	return rune(n), 6
-}
-
-// safeCell makes a text visible, see [visible.Line], and keeps spreadsheets from taking it for a formula: those begin with one of a
-// few characters, in some programs behind blanks too. They are kept apart by an apostrophe, which such programs do not show.
-func safeCell(s string) string {
-	s = visible.Line(s)
-	if trimmed := strings.TrimLeft(s, " "); trimmed != "" && strings.ContainsAny(firstRune(trimmed), "=+-@＝＋－＠|%") {
-		return "'" + s
-	}
-	return s
-}
-
-func firstRune(s string) string {
-	for _, r := range s {
-		return string(r)
-	}
-	return ""
-}

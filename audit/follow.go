@@ -15,12 +15,12 @@ const followEvery = 250 * time.Millisecond
 // Follow calls f for each entry that fits q and is written from now on, until ctx ends or f fails. Entries of
 // several writers come in the order of their times, as far as they come together.
 func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) error) error {
-	heads, err := db.Heads(ctx)
+	ends, err := db.Ends(ctx)
 	if err != nil {
 		return err
 	}
 	seen := map[int64]int64{}
-	for _, h := range heads {
+	for _, h := range ends {
 		seen[h.Chain] = h.Seq
 	}
 	for {
@@ -29,7 +29,7 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) err
 			return nil
 		case <-time.After(followEvery):
 		}
-		heads, err := db.Heads(ctx)
+		ends, err := db.Ends(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -37,7 +37,7 @@ func Follow(ctx context.Context, db *store.DB, q store.Query, f func(*Entry) err
 			continue // the database may come back, and what was missed is read then
 		}
 		var fresh []*Entry
-		for _, h := range heads {
+		for _, h := range ends {
 			if h.Seq == seen[h.Chain] {
 				continue
 			}

@@ -5,12 +5,26 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Redaction says what is secret beside what looks so itself.
+type Redaction = secrets.Rules
+
+// The sizes beyond which the record keeps less than the whole, beside those of values. The digests are of the whole,
+// always.
+const (
+	maxProgram = 65_536  // bytes of a program's text
+	maxDetail  = 2_000   // characters of a sentence
+	maxKept    = 1 << 20 // bytes of a value that is looked at at all
+	maxDepth   = 200     // of a value; arguments have a lower limit of their own
 )
 
 // prepare makes an entry fit for the store: digests in place of values, secrets masked.
 func (r *Record) prepare(e Entry) *Entry {
-	d := r.options.redactor(e.Profile)
+	d := secrets.NewRedactor(r.options.redaction(e.Profile), r.options.known())
+	sentence := func(s string) string { return secrets.Cut(d.Text(s), maxDetail) }
 	e.V, e.Chain, e.Seq, e.Prev, e.Hash = version, 0, 0, "", ""
 	if e.Time.IsZero() {
 		e.Time = r.options.Now()
@@ -19,26 +33,26 @@ func (r *Record) prepare(e Entry) *Entry {
 	e.MS = math.Round(e.MS*1000) / 1000
 	// Values first: what is a secret in them is one in every sentence about them.
 	if e.Args != nil {
-		d.run = r.learned.add(e.Run, nil)
+		d.Run = r.learned.Add(e.Run, nil)
 		e.Args = r.arguments(*e.Args, d)
 	}
 	var value strictjson.Value
 	var result json.RawMessage
 	if e.Result != nil && e.Result.Raw != nil {
 		value = strict(e.Result.Raw)
-		result, _ = d.json(value) // finds secrets, which below are masked in all of it
+		result, _ = d.JSON(value) // finds secrets, which below are masked in all of it
 	}
-	d.run = r.learned.add(e.Run, d.found)
+	d.Run = r.learned.Add(e.Run, d.Found)
 	// Names are chosen by programs and clients too, so secrets are looked for in them as well.
 	for _, s := range []*string{&e.Run, &e.Principal, &e.Client, &e.Session, &e.Role, &e.Script, &e.Profile, &e.Server, &e.Tool, &e.Reason, &e.Detail} {
-		*s = d.sentence(*s)
+		*s = sentence(*s)
 	}
 	if e.Result != nil {
 		res := *e.Result
 		if res.Raw != nil {
 			res.Bytes, res.Digest = len(res.Raw), r.options.Key.Digest(res.Raw)
-			if res.Redacted = result; d.run != nil {
-				res.Redacted, _ = d.json(value)
+			if res.Redacted = result; d.Run != nil {
+				res.Redacted, _ = d.JSON(value)
 			}
 		}
 		e.Result = &res
@@ -46,35 +60,35 @@ func (r *Record) prepare(e Entry) *Entry {
 	if e.Program != nil {
 		p := *e.Program
 		p.Bytes, p.Digest = len(p.Text), hashText(sha256.Sum256([]byte(p.Text)))
-		p.Name, p.Text = d.sentence(p.Name), d.text(p.Text)
+		p.Name, p.Text = sentence(p.Name), d.Text(p.Text)
 		if p.DigestOnly {
 			p.Text = ""
 		}
-		p.Text = cut(p.Text, maxProgram)
+		p.Text = secrets.Cut(p.Text, maxProgram)
 		e.Program = &p
 	}
 	if e.DecidedBy != nil {
 		by := *e.DecidedBy
-		by.Principal = d.sentence(by.Principal)
+		by.Principal = sentence(by.Principal)
 		e.DecidedBy = &by
 	}
 	if e.Data != nil {
-		e.Data, _ = d.json(strict(e.Data))
+		e.Data, _ = d.JSON(strict(e.Data))
 	}
 	if e.Tools != nil {
 		tools := make(map[string]int, len(e.Tools))
 		for name, n := range e.Tools {
-			tools[d.sentence(name)] += n
+			tools[sentence(name)] += n
 		}
 		e.Tools = tools
 	}
 	if e.Kind == Run && e.State != Running && e.State != Parked {
-		r.learned.forget(e.Run)
+		r.learned.Forget(e.Run)
 	}
 	return &e
 }
 
-func (r *Record) arguments(a Args, d *redactor) *Args {
+func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 	// The four are mostly the same bytes.
 	var of json.RawMessage
 	var as string
@@ -94,11 +108,21 @@ func (r *Record) arguments(a Args, d *redactor) *Args {
 	for _, raw := range []json.RawMessage{a.RawExecuted, a.RawAuthorised, a.RawProposed} {
 		if raw != nil {
 			whole := false
-			if a.Redacted, whole = d.json(strict(raw)); !whole {
+			if a.Redacted, whole = d.JSON(strict(raw)); !whole {
 				a.Bytes = len(raw)
 			}
 			break
 		}
 	}
 	return &a
+}
+
+// strict reads a value of an entry; it is missing if it is too large, or if readers could differ about it: such a
+// value has a digest of its bytes and nothing else.
+func strict(raw json.RawMessage) strictjson.Value {
+	if len(raw) == 0 || len(raw) > maxKept {
+		return strictjson.Value{}
+	}
+	v, _ := strictjson.Parse(raw, strictjson.Options{MaxDepth: maxDepth, AllowHugeNumbers: true})
+	return v
 }

@@ -269,21 +269,17 @@ func (p *publishing) guard(ctx context.Context, db *store.DB) error {
 		if len(latest) == 0 {
 			continue
 		}
-		left, err := db.Left(ctx)
+		all, err := db.Ends(ctx)
 		if err != nil {
 			return err
 		}
-		ends := map[int64]int64{}
-		for _, h := range left {
-			ends[h.Chain] = h.Seq
-		}
-		signed, err := db.Checkpoints(ctx)
-		if err != nil {
-			return err
+		ends := map[int64]store.End{}
+		for _, e := range all {
+			ends[e.Chain] = e
 		}
 		for _, c := range latest {
-			now, err := parseCheckpoint(signed[c.Chain].Note)
-			if ends[c.Chain] >= c.Size && !(err == nil && now.Size == c.Size && now.Root != c.Root) {
+			now, err := parseCheckpoint(ends[c.Chain].Note)
+			if ends[c.Chain].Seq >= c.Size && !(err == nil && now.Size == c.Size && now.Root != c.Root) {
 				continue
 			}
 			return &GoneError{"entries of the record are gone",

@@ -343,7 +343,7 @@ func (f *exported) table(ctx context.Context, r io.Reader) error {
 		}
 		want := csvHeader
 		if f.line > 1 {
-			last := cellJSON(cells[len(cells)-1])
+			last := visible.ParseJSON(cells[len(cells)-1])
 			if e := f.object([]byte(last)); e != nil {
 				want = e.cells([]byte(last))
 			} else if f.closed {

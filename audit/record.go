@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -87,7 +87,7 @@ type Record struct {
 	options recordOptions
 	log     *slog.Logger
 	flood   flood
-	learned learned
+	learned secrets.Learned
 
 	ctx    context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
@@ -122,7 +122,6 @@ func New(o Options) *Record {
 	r := &Record{options: recordOptions{Options: o}, log: o.Log, left: map[string]int{}, ended: make(chan struct{}), wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.flood.runs = map[string]*floodRun{}
-	r.learned.runs = map[string]*learnedRun{}
 	r.pub = newPublishing(o)
 	r.writer.r = r
 	go r.writer.run()
@@ -132,11 +131,9 @@ func New(o Options) *Record {
 // recordOptions keep what is worked out once of Options.
 type recordOptions struct {
 	Options
-	mu       sync.Mutex
-	secrets  []string
-	replacer *strings.Replacer
-	names    *memo[string] // for these secrets
-	judged   memo[bool]
+	mu      sync.Mutex
+	secrets []string
+	values  *secrets.Values
 }
 
 func (o *recordOptions) redaction(profile string) Redaction {
@@ -146,26 +143,18 @@ func (o *recordOptions) redaction(profile string) Redaction {
 	return o.Redact(profile)
 }
 
-// redactor masks what is secret under a profile now.
-func (o *recordOptions) redactor(profile string) *redactor {
-	known, names := o.known()
-	d := newRedactor(o.redaction(profile), known)
-	d.names, d.judged = names, &o.judged
-	return d
-}
-
-// known gives what replaces the secrets of now, and a memo of what became of names by that.
-func (o *recordOptions) known() (*strings.Replacer, *memo[string]) {
-	var now []string
-	if o.Secrets != nil {
-		now = o.Secrets()
+// known gives the secrets of now.
+func (o *recordOptions) known() *secrets.Values {
+	if o.Secrets == nil {
+		return nil
 	}
+	now := o.Secrets()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.names == nil || len(now) != len(o.secrets) || len(now) > 0 && &now[0] != &o.secrets[0] {
-		o.secrets, o.replacer, o.names = now, knownSecrets(append([]string(nil), now...)), &memo[string]{}
+	if len(now) != len(o.secrets) || len(now) > 0 && &now[0] != &o.secrets[0] {
+		o.secrets, o.values = now, secrets.Known(now, secrets.Mask)
 	}
-	return o.replacer, o.names
+	return o.values
 }
 
 // Write keeps an entry and returns when it is on the disk. An error means that what the entry

@@ -14,60 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
 )
-
-func TestRedaction(t *testing.T) {
-	d := newRedactor(Redaction{Keys: []string{"iban"}, Pointers: []string{"/headers/*", "/rows/*/x"}}, knownSecrets([]string{"s3cr3t-of-the-config", "short"}))
-	for _, row := range []struct{ in, want string }{
-		{`{"password":"hunter2","user":"anna"}`, `{"password":"[redacted]","user":"anna"}`},
-		{`{"api_key":1234567,"API-Key":"x","apiKey":true}`, `{"API-Key":"[redacted]","apiKey":"[redacted]","api_key":"[redacted]"}`},
-		{`{"a":{"b":[{"Authorization":"Bearer abc"}]}}`, `{"a":{"b":[{"Authorization":"[redacted]"}]}}`},
-		{`{"token":null,"secret":"","tokens":["a",["b"]],"credentials":{"id":"x","n":1}}`, `{"credentials":{"id":"[redacted]","n":"[redacted]"},"secret":"","token":null,"tokens":["[redacted]",["[redacted]"]]}`},
-		{`{"IBAN":"DE00"}`, `{"IBAN":"[redacted]"}`},
-		{`{"headers":{"X-Odd":"v"},"rows":[{"x":1,"y":2}]}`, `{"headers":{"X-Odd":"[redacted]"},"rows":[{"x":"[redacted]","y":2}]}`},
-		{`{"note":"use s3cr3t-of-the-config here"}`, `{"note":"use [redacted] here"}`},
-		{`{"s3cr3t-of-the-config":1}`, `{"[redacted]":1}`},
-		{`{"note":"s3cr3t-of-the-config in base64 czNjcjN0LW9mLXRoZS1jb25maWc="}`, `{"note":"[redacted] in base64 [redacted]"}`},
-		{`"curl -H 'Authorization: Bearer eyJhbGciOi.eyJzdWIi.sig' https://u:p4ssw0rd@example.com/"`, `"curl -H 'Authorization: [redacted]' https://[redacted]@example.com/"`},
-		{`"https://example.com/?token=abcdef&page=2"`, `"https://example.com/?token=[redacted]&page=2"`},
-		{`"ghp_abcdefghij0123456789 and AKIAABCDEFGHIJKLMNOP"`, `"[redacted] and [redacted]"`},
-		{`"-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----\nrest"`, `"[redacted]\nrest"`},
-		{`{"path":"/home/x/token/file","url":"https://example.com/a"}`, `{"path":"/home/x/token/file","url":"https://example.com/a"}`},
-		{`{"a":"short"}`, `{"a":"short"}`}, // too short to be looked for everywhere
-	} {
-		got, whole := d.json(strict(json.RawMessage(row.in)))
-		if string(got) != row.want || !whole {
-			t.Errorf("%s\n got %s\nwant %s", row.in, got, row.want)
-		}
-	}
-	long, whole := d.json(strict(json.RawMessage(`{"a":"` + strings.Repeat("x", 5000) + `"}`)))
-	if whole || len(long) > 3000 || !strings.Contains(string(long), "3000 bytes more") {
-		t.Errorf("a long text: %d bytes, whole %v", len(long), whole)
-	}
-	if huge, whole := d.json(strict(json.RawMessage(`[` + strings.Repeat(`"`+strings.Repeat("y", 1000)+`",`, 100) + `1]`))); whole || huge != nil {
-		t.Errorf("a large value: %d bytes", len(huge))
-	}
-}
-
-// Of an object of many keys that are secrets themselves, those that are kept can be told apart.
-func TestKeysThatMaskingMakesEqual(t *testing.T) {
-	var b strings.Builder
-	b.WriteString(`{"[redacted] 2":1`)
-	for i := range 25_000 {
-		fmt.Fprintf(&b, `,"sk-%015d":1`, i)
-	}
-	for _, in := range []string{b.String() + "}", `{"secret":` + b.String() + "}}"} {
-		out, whole := newRedactor(Redaction{}, nil).json(strict(json.RawMessage(in)))
-		kept := strict(out)
-		if inner, ok := kept.Member("secret"); ok {
-			kept = inner
-		}
-		if _, ok := kept.Member("…"); whole || !ok || kept.Len() != maxItems+1 {
-			t.Errorf("%d members are kept in %.200s", kept.Len(), out)
-		}
-	}
-}
 
 // What readers could differ about has a digest in the record, and is not there in part.
 func TestValuesThatAreNotStrictJSON(t *testing.T) {
@@ -102,7 +51,7 @@ func TestSafeCells(t *testing.T) {
 		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@x": "'@x", " =x": "' =x", "\t=x": `\t=x`, "\r\n=x": `\r\n=x`, "＝x": "'＝x",
 		"|calc": "'|calc", "x=1": "x=1", "": "", "ordinary": "ordinary", "\nx": `\nx`, "\ufeff=x": `\u{feff}=x`, "\x1b]0;x\a": `\u{1b}]0;x\u{7}`,
 	} {
-		if got := safeCell(in); got != want {
+		if got := visible.Cell(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -163,36 +112,6 @@ func TestFlood(t *testing.T) {
 	}
 	if len(all) > 100 || count["limit"] != 10_000 || count["denied"] != 1 || tools != 10_000-floodWhole {
 		t.Errorf("%d entries count %v, %d by tools", len(all), count, tools)
-	}
-}
-
-func TestSummary(t *testing.T) {
-	r, end := memory(t, nil)
-	answer := func(rule, state, how string, seconds int) {
-		check(t, r.Add(t.Context(), Entry{Kind: Approval, State: state, Profile: "p", Rules: []Rule{{ID: rule, At: "f:1"}},
-			DecidedBy: &DecidedBy{How: how, LatencyMS: int64(seconds) * 1000}}))
-	}
-	for i := range 40 {
-		answer("always", Allowed, "person", i)
-		state := Allowed
-		if i == 7 {
-			state = "elicitation_declined"
-		}
-		answer("mostly", state, "person", 2)
-	}
-	answer("nobody", "no_approver", "none", 0)
-	db, err := r.DB(t.Context())
-	check(t, err)
-	check(t, r.Flush(t.Context()))
-	s, err := Summarise(t.Context(), db, store.Query{})
-	check(t, err)
-	end()
-	got := ""
-	for _, f := range s.Rules {
-		got += fmt.Sprintf("%s %d/%d/%d/%d %.1f %v; ", f.Rule, f.Asks, f.Approved, f.Refused, f.Unanswered, f.MedianSeconds, f.AlwaysYes)
-	}
-	if want := "always 40/40/0/0 19.5 true; mostly 40/39/1/0 2.0 false; nobody 1/0/0/1 0.0 false; "; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

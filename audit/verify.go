@@ -145,14 +145,14 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		}
 	}
 	// A chain may have been begun meanwhile.
-	now, err := db.Left(ctx)
+	now, err := db.Ends(ctx)
 	if err != nil {
 		return failed(Problem{}, err)
 	}
 	chains = slices.DeleteFunc(chains, func(n int64) bool {
-		of := func(h store.Head) bool { return h.Chain == n && h.Seq > 0 }
+		of := func(e store.End) bool { return e.Chain == n && e.Seq > 0 }
 		return slices.ContainsFunc(now, of) &&
-			!slices.ContainsFunc(left, func(e store.End) bool { return of(e.Head) || e.Chain == n && e.Note != "" })
+			!slices.ContainsFunc(left, func(e store.End) bool { return of(e) || e.Chain == n && e.Note != "" })
 	})
 	slices.Sort(chains)
 	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
@@ -194,11 +194,11 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 		if behind == 0 {
 			continue
 		}
-		now, err := db.Left(ctx)
+		now, err := db.Ends(ctx)
 		if err != nil {
 			return failed(Problem{}, err)
 		}
-		if !slices.ContainsFunc(now, func(n store.Head) bool { return n.Chain == chain && n.Seq >= behind }) {
+		if !slices.ContainsFunc(now, func(e store.End) bool { return e.Chain == chain && e.Seq >= behind }) {
 			v.report(Problem{Source: name, Chain: chain, Seq: h.Seq + 1, What: "it was added behind the end at which the writer left the chain"})
 		}
 	}

@@ -71,7 +71,7 @@ func (w *writer) run() {
 	w.end()
 }
 
-// start opens the database. It has all the time that a migration takes; calls are refused meanwhile.
+// start opens the database. It has all the time that making the tables takes; calls are refused meanwhile.
 func (w *writer) start() {
 	defer w.begin()()
 	if err := w.ensure(w.r.ctx); err != nil {
@@ -533,7 +533,7 @@ func (w *writer) ensure(ctx context.Context) error {
 	}
 	if w.chain == nil {
 		key := w.r.options.Key
-		chain, err := w.db.ClaimFit(ctx, key.fits(w.db.ID()))
+		chain, err := w.db.Claim(ctx, key.fits(w.db.ID()))
 		if err != nil {
 			return err
 		}

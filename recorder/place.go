@@ -120,7 +120,7 @@ func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (P
 	switch {
 	case c.Durability == "" || c.Durability == "full":
 	case c.Durability == "normal" && c.URL == "":
-		p.Store.Sync = store.Normal
+		p.Store.Relaxed = true
 	case c.Durability == "normal":
 		fail("durability", "durability is the server's own business with PostgreSQL")
 	default:

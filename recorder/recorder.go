@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/audit/otlp"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
@@ -32,8 +33,8 @@ type Recorder struct {
 	rules   *inforce.Rules
 	To      hostfns.Recorder // what calls are recorded with; the recorder itself, unless there is no record of package audit
 	ends    audit.Ends
-	record  *audit.Record // nil without a directory for it
-	otlp    *audit.OTLP   // nil without a collector
+	record  *audit.Record  // nil without a directory for it
+	otlp    *otlp.Exporter // nil without a collector
 	place   Place
 	Key     *audit.Key // nil without a record
 	given   []byte     // what the configuration said about the store when it was opened
@@ -73,7 +74,7 @@ func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string
 	place.Store.Log, place.Store.SealKey = k.log, key.Derive(sealPurpose)
 	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(k.log), Log: k.log}
 	if place.Collector != "" {
-		k.otlp = audit.NewOTLP(place.Collector, nil, &http.Client{}, k.log)
+		k.otlp = otlp.New(place.Collector, nil, &http.Client{}, k.log)
 		o.Export = k.otlp.Emit
 	}
 	k.record = audit.New(o)
@@ -210,15 +211,16 @@ func (k *Recorder) Clean(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		c, err := db.Clean(ctx, k.place.Keep)
+		removed, err := db.Clean(ctx, k.place.Keep)
 		if err != nil {
 			k.log.Warn("what ended long ago could not be removed from the store", "error", err)
 		}
-		if c.Any() {
-			data, _ := json.Marshal(map[string]any{ // numbers always can be
-				"approvals": c.Approvals, "grants": c.Grants, "parked": c.Parked, "overlays": c.Overlays,
-				"outcomes": c.Outcomes, "keys": c.Keys, "keep": k.place.Keep.String(),
-			})
+		said, any := map[string]any{"keep": k.place.Keep.String()}, false
+		for table, n := range removed {
+			said[table], any = n, any || n > 0
+		}
+		if any {
+			data, _ := json.Marshal(said) // numbers always can be
 			_ = k.record.Add(ctx, audit.Entry{Kind: audit.Notice, State: "cleaned", Detail: "what ended long ago was removed from the store", Data: data})
 		}
 	}

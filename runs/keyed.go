@@ -175,7 +175,7 @@ func (e *Executor) enroll(
 func (x *execution) follow(row *store.ParkedRun) {
 	x.e.life.Background(func() {
 		select {
-		case <-row.Lost():
+		case <-row.Lost:
 			x.goElsewhere()
 		case <-x.calls.Done():
 		}
@@ -188,7 +188,7 @@ func (x *execution) bindName(ctx context.Context, db *store.DB) {
 		return
 	}
 	run := x.resp.Run
-	err := db.Bind(ctx, &store.Key{ID: keyID(x.request.Principal, run), Request: x.request.digest(), Run: run})
+	err := db.Enroll(ctx, &store.Key{ID: keyID(x.request.Principal, run), Request: x.request.digest(), Run: run}, nil)
 	if err != nil && !errors.Is(err, store.ErrTaken) { // it was given up before
 		x.e.log.Warn("the client of a run cannot come back for it by its name", "run", run, "error", err)
 	}

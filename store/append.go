@@ -183,7 +183,7 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	case err != nil:
 		return err
 	case written != c.head:
-		return &Error{reason: reasonReplaced, Err: fmt.Errorf("chain %d ends at entry %d in it and at entry %d in this process", c.head.Chain, written.Seq, c.head.Seq)}
+		return &failure{reason: reasonReplaced, Err: fmt.Errorf("chain %d ends at entry %d in it and at entry %d in this process", c.head.Chain, written.Seq, c.head.Seq)}
 	}
 	return nil
 }

@@ -65,8 +65,8 @@ func (d *DB) answered(id, digest string, yes bool, by string, answer json.RawMes
 	return []any{d.boolean(yes), d.seal.closeText(answer, Approvals, id, "answer"), by, d.now(), id, digest}
 }
 
-// AnswerInstead answers a question with another one: a no to it, and a yes to other, which is a call with other arguments. All
-// of it happens or nothing. The errors are those of [DB.Answer] and [DB.Propose].
+// AnswerInstead answers a question with another one: a no to it, and a yes to other, which is a call with other
+// arguments. All of it happens or nothing. The errors are those of [DB.Answer] and [DB.Propose].
 func (d *DB) AnswerInstead(ctx context.Context, id, digest, by string, no json.RawMessage, other *Approval, yes json.RawMessage) error {
 	defer d.changed(Approvals)
 	err := d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error {
@@ -125,19 +125,13 @@ func (d *DB) Approval(ctx context.Context, id string) (*Approval, error) {
 	return all[0], nil
 }
 
-// An AnswerTo is what became of a question so far.
-type AnswerTo struct {
-	Validated *bool           // nil until a person answers
-	Answer    json.RawMessage // what they said
-	Withdrawn bool            // the question was closed without an answer
-}
-
 // answersAtOnce is how many questions one statement reads: databases limit the parameters of one.
 const answersAtOnce = 500
 
-// Answers tells what became of some questions, by ID. It leaves out questions that are not there.
-func (d *DB) Answers(ctx context.Context, ids []string) (map[string]AnswerTo, error) {
-	all := make(map[string]AnswerTo, len(ids))
+// Answers tells what became of some questions, by ID: Validated, Answer and Withdrawn, and nothing else of them. It
+// leaves out questions that are not there.
+func (d *DB) Answers(ctx context.Context, ids []string) (map[string]*Approval, error) {
+	all := make(map[string]*Approval, len(ids))
 	for some := range slices.Chunk(ids, answersAtOnce) {
 		places, args := make([]string, len(some)), make([]any, len(some))
 		for i, id := range some {
@@ -150,7 +144,10 @@ func (d *DB) Answers(ctx context.Context, ids []string) (map[string]AnswerTo, er
 			if err := scan(&id, &validated, &answer, &withdrawn); err != nil {
 				return err
 			}
-			a := AnswerTo{Withdrawn: withdrawn.Valid}
+			a := &Approval{ID: id}
+			if withdrawn.Valid {
+				a.Withdrawn = fromMicro(withdrawn.Int64)
+			}
 			if validated.Valid {
 				a.Validated = &validated.Bool
 			}

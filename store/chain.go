@@ -36,9 +36,9 @@ type Row struct {
 	Body       string
 }
 
-// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. Tail shows of the end
-// itself, which may be behind that, that its writer wrote it. None of them means anything to this package. All are zero for a chain
-// that was never signed.
+// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. Tail
+// shows of the end itself, which may be behind that, that its writer wrote it. None of them means anything to this
+// package. All are zero for a chain that was never signed.
 type Signed struct {
 	Note string
 	Tree []byte
@@ -51,17 +51,13 @@ type End struct {
 	Signed
 }
 
-// A Signer is told of the rows of each append before it, and gives what goes to the disk with them. Without a note the checkpoint and
-// the hashes stay what they are. It must not use the database.
-type Signer func(rows []Row) (*Signed, error)
-
 // A Chain is the right to append to one chain of the record. It belongs to one goroutine at a time.
 type Chain struct {
 	db     *DB
 	head   Head
-	sign   Signer   // nil signs nothing
-	signed Signed   // when it was claimed
-	lock   *os.File // SQLite: held by the process; nil for PostgreSQL
+	sign   func(rows []Row) (*Signed, error) // nil signs nothing
+	signed Signed                            // when it was claimed
+	lock   *os.File                          // SQLite: held by the process; nil for PostgreSQL
 
 	// PostgreSQL: the owner, as the database knows it. It changes after an append that got no answer and that
 	// the database may perform yet, see [Chain.fence].
@@ -95,13 +91,11 @@ const (
 	maxChains = 1000
 )
 
-// Claim takes a chain that nobody writes to, or begins one. Nothing signs it.
-func (d *DB) Claim(ctx context.Context) (*Chain, error) {
-	return d.ClaimFit(ctx, func(Head, Signed) error { return nil })
-}
-
-// ClaimFit is Claim, but leaves a chain as it is for which fit gives an error, and takes another one.
-func (d *DB) ClaimFit(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
+// Claim takes a chain that nobody writes to and for which fit gives no error, or begins one. Without fit each fits.
+func (d *DB) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
+	if fit == nil {
+		fit = func(Head, Signed) error { return nil }
+	}
 	if d.file == nil {
 		return d.claimPostgres(ctx, fit)
 	}
@@ -290,8 +284,9 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 // Signed is what the chain was signed with when it was claimed.
 func (c *Chain) Signed() Signed { return c.signed }
 
-// SignWith has all later appends signed.
-func (c *Chain) SignWith(sign Signer) { c.sign = sign }
+// SignWith has all later appends signed: sign is told of the rows of each before it, and gives what goes to the disk
+// with them. Without a note the checkpoint and the hashes stay what they are. sign must not use the database.
+func (c *Chain) SignWith(sign func(rows []Row) (*Signed, error)) { c.sign = sign }
 
 // Seal puts the checkpoint of the end on the disk without an append.
 func (c *Chain) Seal(ctx context.Context, s Signed) error {

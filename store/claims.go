@@ -256,7 +256,7 @@ func (d *DB) lookAfterClaims(ctx context.Context) {
 
 func (d *DB) lookAtClaims(ctx context.Context, mine []string) error {
 	if !d.silent.Load() && d.Fleet() {
-		for _, table := range []Table{Parked, Seats} {
+		for _, table := range []string{Parked, Seats} {
 			beat := `UPDATE ` + string(table) + ` SET beats = beats + 1 WHERE claim = ANY($1)`
 			if _, err := d.exec(ctx, beat, mine); err != nil {
 				return err

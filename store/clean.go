@@ -5,40 +5,23 @@ import (
 	"time"
 )
 
-// Cleaned counts what [DB.Clean] removed.
-type Cleaned struct {
-	Approvals, Grants, Parked, Overlays, Outcomes, Keys int64
-}
-
-// Any reports whether anything was removed.
-func (c Cleaned) Any() bool { return c != Cleaned{} }
-
-// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago, and keys that
-// have expired. The record is never cleaned; what was removed belongs into it, which is the caller's part.
-func (d *DB) Clean(ctx context.Context, keep time.Duration) (c Cleaned, err error) {
-	before := d.now() - keep.Microseconds()
-	for _, t := range []struct {
-		table Table
-		query string
-		n     *int64
-	}{
-		{Approvals, `DELETE FROM approvals WHERE expires < $1`, &c.Approvals},
-		{Grants, `DELETE FROM grants WHERE expires < $1`, &c.Grants},
-		{Parked, `DELETE FROM parked WHERE expires < $1`, &c.Parked},
-		{Overlays, `DELETE FROM overlays WHERE expires < $1`, &c.Overlays},
-		{Outcomes, `DELETE FROM outcomes WHERE expires < $1`, &c.Outcomes},
-		{Keys, `DELETE FROM keys WHERE expires < $1`, &c.Keys},
-	} {
-		end := before
-		if t.table == Keys {
+// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago, and keys
+// that have expired, and returns how many of each, by their tables. The record is never cleaned; what was removed
+// belongs into it, which is the caller's part.
+func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]int64, err error) {
+	removed = map[string]int64{}
+	for _, table := range []string{Approvals, grantsTable, Parked, overlaysTable, Outcomes, keysTable} {
+		end := d.now() - keep.Microseconds()
+		if table == keysTable {
 			end = d.now()
 		}
-		if *t.n, err = d.exec(ctx, t.query, end); err != nil {
-			return c, err
+		n, err := d.exec(ctx, `DELETE FROM `+table+` WHERE expires < $1`, end)
+		if err != nil {
+			return removed, err
 		}
-		if *t.n > 0 {
-			d.changed(t.table)
+		if removed[table] = n; n > 0 {
+			d.changed(table)
 		}
 	}
-	return c, d.cleanSeats(ctx)
+	return removed, d.cleanSeats(ctx)
 }

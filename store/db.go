@@ -11,16 +11,6 @@ import (
 	"time"
 )
 
-// Sync says what an acknowledgement promises.
-type Sync int
-
-const (
-	// Full: acknowledged rows survive the death of the process, of the operating system, and a power cut.
-	Full Sync = iota
-	// Normal: acknowledged rows survive the death of the process; a power cut may take the last few. SQLite only.
-	Normal
-)
-
 // Options say which database to use. One of Path and URL is required.
 type Options struct {
 	Path string // of the SQLite file; its folder has to exist
@@ -31,22 +21,25 @@ type Options struct {
 	// ReadOnly allows queries and nothing else; the database must exist and be of this version.
 	ReadOnly bool
 
-	Sync Sync
+	// Relaxed lets a power cut take the last few rows that were acknowledged; without it they survive that too, and
+	// with it the death of the process. SQLite only.
+	Relaxed bool
 	// Wait is how long a database that another process has locked is waited for; zero is DefaultWait.
 	Wait time.Duration
 
-	// SealKey, of 32 bytes, encrypts what questions, answers, parked runs and outcomes hold of arguments and results. Processes
-	// that share the database share it. nil keeps them in clear.
+	// SealKey, of 32 bytes, encrypts what questions, answers, parked runs and outcomes hold of arguments and results.
+	// Processes that share the database share it. nil keeps them in clear.
 	SealKey []byte
 
 	Now func() time.Time // nil is time.Now
 	Log *slog.Logger     // nil discards
 }
 
-// DefaultWait is how long a locked database is waited for.
-const DefaultWait = 5 * time.Second
+// defaultWait is how long a locked database is waited for.
+const defaultWait = 5 * time.Second
 
-// A DB is a database that is open. Its methods may be called from many goroutines.
+// A DB is a database that is open. Its methods may be called from many goroutines. Errors that say why it cannot be
+// used at the moment have a method Reason() string, which names no files, hosts or users.
 type DB struct {
 	options Options
 	file    *file // nil for PostgreSQL
@@ -73,14 +66,13 @@ type DB struct {
 	held   map[any]func() // what lets go of connections that are kept, by who keeps them
 }
 
-// Open opens a database, and creates or migrates what is not there yet. An older version of an SQLite
-// file is copied beside it first; a newer version than this program knows is refused.
+// Open opens a database, and makes the tables if there are none. One whose tables are of another version is refused.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if (o.Path == "") == (o.URL == "") {
 		return nil, errors.New("store: one of Path and URL says which database to use")
 	}
 	if o.Wait <= 0 {
-		o.Wait = DefaultWait
+		o.Wait = defaultWait
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -184,7 +176,7 @@ func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 		d.gate.RLock()
 		if d.closed {
 			d.gate.RUnlock()
-			return nil, nil, ErrClosed
+			return nil, nil, errClosed
 		}
 		anew := false
 		if d.file != nil {
@@ -202,11 +194,11 @@ func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, &Error{reason: reasonOther, Err: errors.New("the file of the record is replaced again and again")}
+	return nil, nil, &failure{reason: reasonOther, Err: errors.New("the file of the record is replaced again and again")}
 }
 
-// write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them win and
-// all others try again after a while, and of many some would never have their turn.
+// write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them
+// win and all others try again after a while, and of many some would never have their turn.
 func (d *DB) write(ctx context.Context) (done func(), err error) {
 	if d.file == nil {
 		return func() {}, nil

@@ -36,7 +36,7 @@ func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 	}
 	// Some of many: the chains are in order nearly, which saves sorting all there is. A little more than the limit of
 	// each has those that come a little late.
-	left, err := d.Left(ctx)
+	left, err := d.Ends(ctx)
 	if err != nil {
 		return err
 	}
@@ -158,21 +158,6 @@ func scanRow(scan func(...any) error) (*Row, error) {
 	}
 	copy(r.Hash[:], hash)
 	return &r, explain(err)
-}
-
-// Heads gives the end of each chain, as its last entry says.
-func (d *DB) Heads(ctx context.Context) ([]Head, error) {
-	var heads []Head
-	err := d.each(ctx, func(scan func(...any) error) error {
-		var h Head
-		var hash []byte
-		err := scan(&h.Chain, &h.Seq, &hash)
-		copy(h.Hash[:], hash)
-		heads = append(heads, h)
-		return err
-	}, `SELECT e.chain, e.seq, e.hash FROM chains c JOIN entries e
-		ON e.chain = c.number AND e.seq = (SELECT max(seq) FROM entries WHERE chain = c.number) ORDER BY e.chain`)
-	return heads, err
 }
 
 // Abandoned looks for chains whose writer died while calls were open, and calls settle with the

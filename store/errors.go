@@ -13,24 +13,24 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// An Error says why the database cannot be used at the moment. Most causes go away by themselves or
+// A failure says why the database cannot be used at the moment. Most causes go away by themselves or
 // with a person's help, so the next attempt may succeed.
-type Error struct {
+type failure struct {
 	reason string // without names of files and hosts
 	Err    error
 }
 
 // Reason is a sentence without names of files, hosts or users.
-func (e *Error) Reason() string { return e.reason }
+func (e *failure) Reason() string { return e.reason }
 
-func (e *Error) Error() string {
+func (e *failure) Error() string {
 	if e.Err == nil {
 		return e.reason
 	}
 	return fmt.Sprintf("%s: %v", e.reason, e.Err)
 }
 
-func (e *Error) Unwrap() error { return e.Err }
+func (e *failure) Unwrap() error { return e.Err }
 
 var (
 	// ErrNotFound is the error for a row that is not there, or not any more.
@@ -40,8 +40,8 @@ var (
 	// ErrFenced is the error of a [Chain] that another process writes to, or whose end is not the
 	// one it wrote. It stays; claim another chain.
 	ErrFenced = errors.New("the chain is not this writer's any more")
-	// ErrClosed is the error of a [DB] that was closed.
-	ErrClosed = errors.New("the store is closed")
+	// errClosed is the error of a [DB] that was closed.
+	errClosed = errors.New("the store is closed")
 )
 
 // The reasons that are recognised.
@@ -56,6 +56,7 @@ const (
 	reasonUnopened    = "the file of the record cannot be opened"
 	reasonUnreachable = "the database of the record cannot be reached"
 	reasonStalled     = "the record did not answer in time"
+	reasonLayout      = "the database of the record was written by another version of codemode"
 	reasonOther       = "the record cannot be written"
 )
 
@@ -64,11 +65,11 @@ func explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*Error](err); ok || errors.Is(err, ErrFenced) || errors.Is(err, ErrClosed) ||
+	if _, ok := errors.AsType[*failure](err); ok || errors.Is(err, ErrFenced) || errors.Is(err, errClosed) ||
 		errors.Is(err, ErrNotFound) || errors.Is(err, ErrTaken) {
 		return err
 	}
-	return &Error{reason: reason(err), Err: err}
+	return &failure{reason: reason(err), Err: err}
 }
 
 func reason(err error) string {

@@ -23,7 +23,7 @@ type Grant struct {
 
 // Give keeps a grant.
 func (d *DB) Give(ctx context.Context, g *Grant) error {
-	defer d.changed(Grants)
+	defer d.changed(grantsTable)
 	var uses any
 	if g.UsesLeft != nil {
 		uses = *g.UsesLeft
@@ -36,14 +36,14 @@ func (d *DB) Give(ctx context.Context, g *Grant) error {
 
 // Spend uses a grant once. [ErrTaken] says that it is used up, over or revoked, or is none.
 func (d *DB) Spend(ctx context.Context, id string) error {
-	defer d.changed(Grants)
+	defer d.changed(grantsTable)
 	return d.once(ctx, `UPDATE grants SET uses_left = uses_left - 1 WHERE id = $1 AND revoked_at IS NULL AND expires > $2
 		AND (uses_left IS NULL OR uses_left > 0)`, id, d.now())
 }
 
 // Revoke ends a grant for the next call. [ErrTaken] says that it was revoked before, or is none.
 func (d *DB) Revoke(ctx context.Context, id string) error {
-	defer d.changed(Grants)
+	defer d.changed(grantsTable)
 	return d.once(ctx, `UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, d.now(), id)
 }
 

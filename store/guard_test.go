@@ -16,7 +16,7 @@ import (
 func filled(t *testing.T, o store.Options) *store.DB {
 	t.Helper()
 	d := open(t, o)
-	c, err := d.Claim(t.Context())
+	c, err := d.Claim(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,35 +7,8 @@ import (
 	"strings"
 )
 
-// Left gives, for each chain, the end at which its writer left it. It is no part of the record: the record
-// may be compared with it.
-func (d *DB) Left(ctx context.Context) ([]Head, error) {
-	var heads []Head
-	err := d.each(ctx, func(scan func(...any) error) error {
-		var h Head
-		var hash []byte
-		err := scan(&h.Chain, &h.Seq, &hash)
-		copy(h.Hash[:], hash)
-		heads = append(heads, h)
-		return explain(err)
-	}, `SELECT number, seq, hash FROM chains ORDER BY number`)
-	return heads, err
-}
-
-// Checkpoints gives, for each chain that has entries or had some, the signed end that was written with its last entry.
-func (d *DB) Checkpoints(ctx context.Context) (map[int64]Signed, error) {
-	all := map[int64]Signed{}
-	err := d.each(ctx, func(scan func(...any) error) error {
-		var n int64
-		var s Signed
-		err := scan(&n, &s.Note, &s.Tree)
-		all[n] = s
-		return explain(err)
-	}, `SELECT number, checkpoint, tree FROM chains`)
-	return all, err
-}
-
-// Ends gives the end of each chain together with what it is signed with.
+// Ends gives, for each chain that has entries or had some, the end at which its writer left it, together with what it
+// is signed with. It is no part of the record: the record may be compared with it.
 func (d *DB) Ends(ctx context.Context) ([]End, error) {
 	var all []End
 	err := d.each(ctx, func(scan func(...any) error) error {

@@ -15,8 +15,12 @@ type Key struct {
 
 // Enroll keeps the key of a run that is about to begin in this process, and the run, as one that goes on here: when
 // the process dies, the run is one of [DB.Orphans]. All of it happens or nothing. [ErrTaken] says that the key names
-// another run. Claim, Phase and Round of the run are set as they are now.
+// another run, or the run has one. Claim, Phase and Round of the run are set as they are now. Without p the run is
+// under way already, and the key alone is kept.
 func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
+	if p == nil {
+		return d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error { return d.bind(ctx, tx, k) })
+	}
 	defer d.changed(Parked)
 	claim, lost, err := d.claims.hold(p.Holder)
 	if err != nil {
@@ -37,14 +41,8 @@ func (d *DB) Enroll(ctx context.Context, k *Key, p *ParkedRun) error {
 		return err
 	}
 	d.claims.settle(claim, true)
-	p.Claim, p.Phase, p.Round, p.lost = claim, Going, 1, lost
+	p.Claim, p.Phase, p.Round, p.Lost = claim, Going, 1, lost
 	return nil
-}
-
-// Bind keeps a key for a run that is under way without one. [ErrTaken] says that the key names another run, or the
-// run has one.
-func (d *DB) Bind(ctx context.Context, k *Key) error {
-	return d.transact(ctx, answerWait, func(ctx context.Context, tx *sql.Tx) error { return d.bind(ctx, tx, k) })
 }
 
 func (d *DB) bind(ctx context.Context, tx *sql.Tx, k *Key) error {

@@ -24,8 +24,8 @@ type Outcome struct {
 
 // How many outcomes of one principal are kept, and how many bytes they have together. The oldest make way.
 const (
-	MaxOutcomes     = 1000
-	MaxOutcomeBytes = 64 << 20
+	maxOutcomes     = 1000
+	maxOutcomeBytes = 64 << 20
 )
 
 // Finish keeps the outcome of a run and drops what was parked of it, both or neither. p is the run as it was claimed; nil
@@ -66,7 +66,7 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 
 // makeRoom drops the oldest outcomes of a principal, of which there are too many with a new one. The new one stays.
 func makeRoom(ctx context.Context, tx *sql.Tx, o *Outcome) error {
-	where, args := `principal = $4`, []any{MaxOutcomes, MaxOutcomeBytes, o.Run, o.Principal}
+	where, args := `principal = $4`, []any{maxOutcomes, maxOutcomeBytes, o.Run, o.Principal}
 	if o.Shared {
 		where, args = `TRUE`, args[:3]
 	}

@@ -18,7 +18,7 @@ type Overlay struct {
 
 // PutOverlay keeps an overlay; one of the same id is replaced.
 func (d *DB) PutOverlay(ctx context.Context, o *Overlay) error {
-	defer d.changed(Overlays)
+	defer d.changed(overlaysTable)
 	_, err := d.exec(ctx, `INSERT INTO overlays (id, holder, body, created, expires) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, body = excluded.body, expires = excluded.expires`,
 		o.ID, o.Holder, string(o.Body), d.now(), o.Expires.UnixMicro())
@@ -27,7 +27,7 @@ func (d *DB) PutOverlay(ctx context.Context, o *Overlay) error {
 
 // DropOverlay ends an overlay.
 func (d *DB) DropOverlay(ctx context.Context, id string) error {
-	defer d.changed(Overlays)
+	defer d.changed(overlaysTable)
 	_, err := d.exec(ctx, `DELETE FROM overlays WHERE id = $1`, id)
 	return err
 }

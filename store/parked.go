@@ -14,20 +14,16 @@ const (
 	Waiting Phase = iota // anybody may claim it
 	Claimed              // a process has it and has not touched it yet
 	Going                // it goes on in a process, and never in another one
-	Over                 // nobody can go on with it; a process is writing its end
+	over                 // nobody can go on with it; a process is writing its end
 )
-
-func (p Phase) String() string {
-	return [...]string{"waiting", "claimed", "going on", "over"}[p]
-}
 
 // A ParkedRun waits for a person and holds no thread: it can go on in any process that has the same guest.
 //
-// It goes on at most once, whatever dies when. [DB.Unpark] claims it, which is provisional: when the process that has it
-// dies, another may claim it anew, a second later with SQLite and ten with PostgreSQL. [DB.Begin] hands out the image, and
-// after it nobody else ever gets that one: it is one statement, so of a process that wakes up late and one that took over,
-// one is told [ErrTaken]. A run that waits again is parked again with its claim, which begins a new round. What began in
-// a process that died is over: see [DB.Orphans].
+// It goes on at most once, whatever dies when. [DB.Unpark] claims it, which is provisional: when the process that has
+// it dies, another may claim it anew, a second later with SQLite and ten with PostgreSQL. [DB.Begin] hands out the
+// image, and after it nobody else ever gets that one: it is one statement, so of a process that wakes up late and one
+// that took over, one is told [ErrTaken]. A run that waits again is parked again with its claim, which begins a new
+// round. What began in a process that died is over: see [DB.Orphans].
 type ParkedRun struct {
 	Run       string
 	Principal string
@@ -38,8 +34,13 @@ type ParkedRun struct {
 	Created   time.Time       // when it was parked, this round
 	Expires   time.Time
 
-	// Holder, of a run that is being parked, is the process that keeps it to itself while it lives; "" lets any process go on.
+	// Holder, of a run that is being parked, is the process that keeps it to itself while it lives; "" lets any
+	// process go on.
 	Holder string
+
+	// Lost is closed when another process has the run now, or nobody: what this one does with it no longer counts. It never
+	// is for a run that this process has not claimed.
+	Lost <-chan struct{}
 
 	Claim string // of who has it: a name and a number that is used once; "" while it waits
 	Phase Phase
@@ -48,16 +49,11 @@ type ParkedRun struct {
 	beats  int64
 	sealed string // State, as it is stored
 	unsure bool   // whether it began
-	lost   <-chan struct{}
 }
 
-// Lost is closed when another process has the run now, or nobody: what this one does with it no longer counts. It never is
-// for a run that this process has not claimed.
-func (p *ParkedRun) Lost() <-chan struct{} { return p.lost }
-
-// Park keeps a run. One that was parked before is parked again by who went on with it: its Claim has to be the one that it
-// began with, else the error is [ErrTaken]. Claim, Phase and Round are set as they are now. After any other error it is not
-// known whether it is parked, so it must not go on here.
+// Park keeps a run. One that was parked before is parked again by who went on with it: its Claim has to be the one
+// that it began with, else the error is [ErrTaken]. Claim, Phase and Round are set as they are now. After any other
+// error it is not known whether it is parked, so it must not go on here.
 func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	state := d.seal.closeText(p.State, Parked, p.Run, "state")
@@ -88,12 +84,12 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	}
 	d.claims.drop(p.Claim)
 	d.claims.settle(claim, true)
-	p.Claim, p.Phase, p.Round, p.lost = claim, phase, round, lost
+	p.Claim, p.Phase, p.Round, p.Lost = claim, phase, round, lost
 	return nil
 }
 
-// Unpark claims a run for this process, to go on with it. [ErrTaken] is for all others, and for a run whose time is over.
-// Nothing may be done with it before [DB.Begin].
+// Unpark claims a run for this process, to go on with it. [ErrTaken] is for all others, and for a run whose time is
+// over. Nothing may be done with it before [DB.Begin].
 func (d *DB) Unpark(ctx context.Context, run, by string) (*ParkedRun, error) {
 	return d.take(ctx, run, by, Claimed, func(p *ParkedRun) bool {
 		return d.now() < p.Expires.UnixMicro() && (p.Phase == Waiting || p.Phase == Claimed && d.claims.dead(p.Claim))
@@ -123,12 +119,12 @@ func (d *DB) take(ctx context.Context, run, by string, phase Phase, may func(*Pa
 		return nil, err
 	}
 	d.claims.settle(claim, true)
-	p.Claim, p.Phase, p.lost = claim, phase, lost
+	p.Claim, p.Phase, p.Lost = claim, phase, lost
 	return p, nil
 }
 
-// Begin hands out the image of a claimed run. Of all that ever claim this round of the run, one is not told [ErrTaken]. After
-// any other error nothing may be done with the run but to call Begin again.
+// Begin hands out the image of a claimed run. Of all that ever claim this round of the run, one is not told
+// [ErrTaken]. After any other error nothing may be done with the run but to call Begin again.
 func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	if p.Claim == "" || p.Phase != Claimed {
@@ -139,7 +135,8 @@ func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 		p.unsure = !errors.Is(err, ErrTaken)
 		return err
 	}
-	// The claim is one that nobody else has, so what began with it began here, also when the answer of the last attempt got lost.
+	// The claim is one that nobody else has, so what began with it began here, also when the answer of the last
+	// attempt got lost.
 	p.unsure = true
 	image, n := []byte(nil), 0
 	err = d.each(ctx, func(scan func(...any) error) error {
@@ -170,13 +167,6 @@ func (d *DB) GiveBack(ctx context.Context, p *ParkedRun) error {
 	return nil
 }
 
-// Forget drops a run, in whatever phase. See [DB.Finish] for one that has an outcome.
-func (d *DB) Forget(ctx context.Context, run string) error {
-	defer d.changed(Parked)
-	_, err := d.exec(ctx, `DELETE FROM parked WHERE run = $1`, run)
-	return err
-}
-
 // ParkedRun gives one run without its image.
 func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
 	all, err := d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run)
@@ -189,8 +179,8 @@ func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
 	return all[0], nil
 }
 
-// ParkedRuns lists the runs that can be claimed now, oldest first, without their images: those that wait, and those whose
-// claimer died. Who watches [Parked] hears of a death too.
+// ParkedRuns lists the runs that can be claimed now, oldest first, without their images: those that wait, and those
+// whose claimer died. Who watches [Parked] hears of a death too.
 func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
 	claimable := func(p *ParkedRun) bool { return p.Phase == Waiting || d.claims.dead(p.Claim) }
 	return d.parked(ctx, claimable, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
@@ -226,7 +216,7 @@ func (d *DB) orphan(p *ParkedRun) bool {
 
 // Reap takes an orphan, to write its end and to [DB.Finish] it. [ErrTaken] is for all but one.
 func (d *DB) Reap(ctx context.Context, run, by string) (*ParkedRun, error) {
-	return d.take(ctx, run, by, Over, d.orphan)
+	return d.take(ctx, run, by, over, d.orphan)
 }
 
 // parked reads runs, and decrypts those that are kept.

@@ -19,8 +19,8 @@ const (
 	connectWait = 5 * time.Second
 	// relisten is how long a broken subscription waits before it connects again.
 	relisten = time.Second
-	// migrationLock is the number of the lock under which replicas that start together migrate one after the other.
-	migrationLock = 0x636f6465
+	// schemaLock is the number of the lock under which replicas that start together make the tables one after the other.
+	schemaLock = 0x636f6465
 )
 
 // openPostgres connects. A database that cannot be reached is an error now; later it is one of each use.
@@ -52,14 +52,14 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	pool.SetMaxOpenConns(poolConns)
 	pool.SetMaxIdleConns(poolConns)
 	pool.SetConnMaxIdleTime(time.Minute)
-	m := migrator{folder: "postgres", version: schemaVersion, set: setSchemaVersion, readOnly: d.options.ReadOnly,
-		lock: fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, migrationLock)}
-	if err = m.run(ctx, pool); err == nil {
+	tables := schema{file: "postgres.sql", version: schemaVersion, set: setSchemaVersion, readOnly: d.options.ReadOnly,
+		lock: fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, schemaLock)}
+	if err = tables.ensure(ctx, pool); err == nil {
 		d.id, err = readMeta(ctx, pool)
 	}
 	if err != nil {
 		pool.Close()
-		return fmt.Errorf("opening the database of %s: %w", config.Host, address.Hide(err))
+		return fmt.Errorf("opening the database %s of %s: %w", config.Database, config.Host, address.Hide(err))
 	}
 	d.pool = pool
 	return nil
@@ -118,6 +118,6 @@ func (d *DB) listenOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.watch.tell(Table(n.Payload))
+		d.watch.tell(n.Payload)
 	}
 }

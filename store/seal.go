@@ -30,12 +30,12 @@ func newSeal(key []byte) (seal, error) {
 	return seal{aead}, nil
 }
 
-func place(table Table, row, column string) []byte {
+func place(table string, row, column string) []byte {
 	return fmt.Appendf(nil, "%s/%d/%s/%s", table, len(row), row, column)
 }
 
 // close encrypts bytes.
-func (s seal) close(data []byte, table Table, row, column string) []byte {
+func (s seal) close(data []byte, table string, row, column string) []byte {
 	if s.aead == nil {
 		return data
 	}
@@ -44,7 +44,7 @@ func (s seal) close(data []byte, table Table, row, column string) []byte {
 
 var errSealed = errors.New("a row of the store was not written with the key of this process, or was changed")
 
-func (s seal) open(data []byte, table Table, row, column string) ([]byte, error) {
+func (s seal) open(data []byte, table string, row, column string) ([]byte, error) {
 	if s.aead == nil {
 		if strings.HasPrefix(string(data[:min(len(data), len(sealPrefix))]), sealPrefix) {
 			return nil, fmt.Errorf("%s %s: %w", table, row, errSealed)
@@ -63,14 +63,14 @@ func (s seal) open(data []byte, table Table, row, column string) ([]byte, error)
 }
 
 // closeText is close for a column of text; what is empty stays so.
-func (s seal) closeText(data []byte, table Table, row, column string) string {
+func (s seal) closeText(data []byte, table string, row, column string) string {
 	if s.aead == nil || len(data) == 0 {
 		return string(data)
 	}
 	return sealPrefix + base64.RawStdEncoding.EncodeToString(s.close(data, table, row, column)[len(sealPrefix):])
 }
 
-func (s seal) openText(text string, table Table, row, column string) ([]byte, error) {
+func (s seal) openText(text string, table string, row, column string) ([]byte, error) {
 	if text == "" {
 		return nil, nil
 	}

@@ -62,7 +62,7 @@ func (f *file) dsn(readOnly, create bool, o Options) string {
 	q.Set("_txlock", "immediate")
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Wait.Milliseconds()))
 	synchronous := "full"
-	if o.Sync == Normal {
+	if o.Relaxed {
 		synchronous = "normal"
 	}
 	for _, p := range []string{
@@ -137,8 +137,8 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 			return fail(err)
 		}
 	}
-	m := migrator{folder: "sqlite", version: userVersion, set: setUserVersion, before: d.backup(pool), readOnly: o.ReadOnly || !create}
-	if err := m.run(ctx, pool); err != nil {
+	tables := schema{file: "sqlite.sql", version: userVersion, set: setUserVersion, readOnly: !create}
+	if err := tables.ensure(ctx, pool); err != nil {
 		return fail(err)
 	}
 	id, err := readMeta(ctx, pool)
@@ -154,11 +154,11 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 		return fail(err)
 	}
 	if d.id != "" && d.id != id {
-		return fail(&Error{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s now and was %s", f.path, id, d.id)})
+		return fail(&failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s now and was %s", f.path, id, d.id)})
 	}
 	after, err := os.Stat(f.path)
 	if err != nil || !os.SameFile(before, after) {
-		return fail(errors.Join(err, &Error{reason: reasonReplaced}))
+		return fail(errors.Join(err, &failure{reason: reasonReplaced}))
 	}
 	f.close()
 	if f.raw, err = os.Open(f.path); err != nil {
@@ -179,7 +179,7 @@ func (d *DB) connect(ctx context.Context, create bool) (*sql.DB, error) {
 func (d *DB) settleLog(ctx context.Context, pool *sql.DB, id string) error {
 	alone, err := d.idWithoutLog(ctx)
 	if err == nil && alone != id {
-		return &Error{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s, and the log beside it is that of %s", d.file.path, alone, id)}
+		return &failure{reason: reasonReplaced, Err: fmt.Errorf("%s is the database %s, and the log beside it is that of %s", d.file.path, alone, id)}
 	}
 	if err != nil { // it is new, and all in the log
 		_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
@@ -257,20 +257,6 @@ func setUserVersion(ctx context.Context, tx *sql.Tx, n int) error {
 	return err
 }
 
-// backup copies the database of an older version.
-func (d *DB) backup(pool *sql.DB) func(context.Context, int) error {
-	return func(ctx context.Context, from int) error {
-		to := fmt.Sprintf("%s.v%d", d.file.path, from)
-		if _, err := os.Stat(to); err == nil {
-			return nil // made by an attempt that did not finish
-		}
-		if _, err := pool.ExecContext(ctx, "VACUUM INTO $1", to+".part"); err != nil {
-			return err
-		}
-		return errors.Join(os.Chmod(to+".part", 0o600), os.Rename(to+".part", to))
-	}
-}
-
 // checkFile looks, before each use, whether what is open is what lies there; anew says that it has to be opened
 // anew. The caller holds the gate for reading.
 func (d *DB) checkFile() (anew bool, err error) {
@@ -278,11 +264,11 @@ func (d *DB) checkFile() (anew bool, err error) {
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, &Error{reason: reasonDeleted, Err: fmt.Errorf("%s is gone: put it back, or stop codemode and move what is left of it away", f.path)}
+		return false, &failure{reason: reasonDeleted, Err: fmt.Errorf("%s is gone: put it back, or stop codemode and move what is left of it away", f.path)}
 	case err != nil:
 		return false, err
 	case info.Mode().Perm()&0o200 == 0 && !d.options.ReadOnly:
-		return false, &Error{reason: reasonReadOnly, Err: fmt.Errorf("%s may not be written (mode %v)", f.path, info.Mode().Perm())}
+		return false, &failure{reason: reasonReadOnly, Err: fmt.Errorf("%s may not be written (mode %v)", f.path, info.Mode().Perm())}
 	case d.pool == nil || !os.SameFile(info, f.info):
 		return true, nil
 	case d.options.ReadOnly:
@@ -294,7 +280,7 @@ func (d *DB) checkFile() (anew bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.damaged != nil {
-		return false, &Error{reason: reasonDamaged, Err: f.damaged}
+		return false, &failure{reason: reasonDamaged, Err: f.damaged}
 	}
 	switch wal, err := os.Stat(f.path + "-wal"); {
 	case err == nil && f.wal == nil:
@@ -320,10 +306,10 @@ const sqliteMagic = "SQLite format 3\x00"
 func (f *file) checkHeader() error {
 	var head [len(sqliteMagic) + 2]byte
 	if _, err := f.raw.ReadAt(head[:], 0); err != nil {
-		return &Error{reason: reasonDamaged, Err: fmt.Errorf("reading the beginning of %s: %w", f.path, err)}
+		return &failure{reason: reasonDamaged, Err: fmt.Errorf("reading the beginning of %s: %w", f.path, err)}
 	}
 	if string(head[:len(sqliteMagic)]) != sqliteMagic || int(head[16])<<8|int(head[17]) != f.pageSize {
-		return &Error{reason: reasonDamaged, Err: fmt.Errorf("the beginning of %s was overwritten", f.path)}
+		return &failure{reason: reasonDamaged, Err: fmt.Errorf("the beginning of %s was overwritten", f.path)}
 	}
 	return nil
 }
@@ -341,7 +327,7 @@ func (d *DB) reopen(ctx context.Context) error {
 	d.gate.Lock()
 	defer d.gate.Unlock()
 	if d.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if info, err := os.Stat(d.file.path); err == nil && d.pool != nil && os.SameFile(info, d.file.info) {
 		if wal, err := os.Stat(d.file.path + "-wal"); err == nil && d.file.wal != nil && os.SameFile(wal, d.file.wal) {
@@ -376,7 +362,7 @@ func (d *DB) inspectOther(ctx context.Context) error {
 		return err
 	}
 	if id != d.id {
-		return &Error{reason: reasonReplaced, Err: fmt.Errorf("it is the database %s now and was %s", id, d.id)}
+		return &failure{reason: reasonReplaced, Err: fmt.Errorf("it is the database %s now and was %s", id, d.id)}
 	}
 	pool, err := sql.Open("sqlite", d.file.dsn(true, false, d.options))
 	if err != nil {
@@ -388,7 +374,7 @@ func (d *DB) inspectOther(ctx context.Context) error {
 		return err
 	}
 	if text != "ok" {
-		return &Error{reason: reasonReplaced, Err: fmt.Errorf("it does not fit the write-ahead log beside it: %s", text)}
+		return &failure{reason: reasonReplaced, Err: fmt.Errorf("it does not fit the write-ahead log beside it: %s", text)}
 	}
 	return nil
 }
@@ -403,9 +389,9 @@ func (d *DB) idWithoutLog(ctx context.Context) (string, error) {
 	return readMeta(ctx, pool)
 }
 
-// Harden makes what was acknowledged so far survive a power cut too, where [Normal] does not promise that.
+// Harden makes what was acknowledged so far survive a power cut too, where [Options.Relaxed] does not promise that.
 func (d *DB) Harden(ctx context.Context) error {
-	if d.file == nil || d.options.Sync == Full {
+	if d.file == nil || !d.options.Relaxed {
 		return nil
 	}
 	_, err := d.exec(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // which syncs the log, and then the file

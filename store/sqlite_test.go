@@ -54,7 +54,7 @@ func TestManyOpenANewFileAtTheSameMoment(t *testing.T) {
 // What was known of a batch that was not written is forgotten with it.
 func TestARunIsFoundAfterAFault(t *testing.T) {
 	d := open(t, store.Options{Path: filepath.Join(t.TempDir(), "codemode.db")})
-	c, err := d.Claim(t.Context())
+	c, err := d.Claim(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

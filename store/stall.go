@@ -18,7 +18,7 @@ const (
 )
 
 // errStalled refuses what the database takes too long for.
-var errStalled = &Error{reason: reasonStalled}
+var errStalled = &failure{reason: reasonStalled}
 
 // A stall begins when the database has answered nothing for [answerWait], whatever it was asked. While it lasts every
 // use fails at once, so that who makes several waits once, and one goroutine asks whether it is over. A row that
@@ -53,7 +53,7 @@ func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.over:
-		return nil, ErrClosed
+		return nil, errClosed
 	case s.now:
 		return nil, errStalled
 	case s.uses == nil:
@@ -93,9 +93,9 @@ func (u *use) end(err error) error {
 		u.db.heard()
 	case cause == errStalled:
 		u.db.unheard(u.begun)
-		return &Error{reason: reasonStalled, Err: err}
-	case errors.Is(cause, ErrClosed):
-		return ErrClosed
+		return &failure{reason: reasonStalled, Err: err}
+	case errors.Is(cause, errClosed):
+		return errClosed
 	}
 	return explain(err)
 }
@@ -168,6 +168,6 @@ func (s *stall) close() {
 	defer s.mu.Unlock()
 	s.over = true
 	if s.cut != nil {
-		s.cut(ErrClosed)
+		s.cut(errClosed)
 	}
 }

@@ -27,7 +27,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 }
 
 func silent(err error) bool {
-	known, ok := errors.AsType[*store.Error](err)
+	known, ok := errors.AsType[reasoned](err)
 	return ok && known.Reason() == "the record did not answer in time"
 }
 
@@ -74,7 +74,7 @@ func TestADatabaseThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 func TestALateAppendIsVoid(t *testing.T) {
 	server := pgtest.Start(t)
 	d := open(t, store.Options{URL: server.URL("late")})
-	c, err := d.Claim(t.Context())
+	c, err := d.Claim(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,17 +8,15 @@ import (
 	"time"
 )
 
-// A Table names what changed.
-type Table string
-
 const (
-	Approvals Table = "approvals"
-	Grants    Table = "grants"
-	Parked    Table = "parked"
-	Overlays  Table = "overlays"
-	Outcomes  Table = "outcomes"
-	Seats     Table = "seats"
-	Keys      Table = "keys" // is not watched
+	Approvals = "approvals"
+	Parked    = "parked"
+	Outcomes  = "outcomes"
+	Seats     = "seats"
+
+	grantsTable   = "grants"
+	overlaysTable = "overlays"
+	keysTable     = "keys" // is not watched
 )
 
 // pollEvery is how often changes that other processes made in an SQLite file are looked for.
@@ -28,7 +26,7 @@ const pollEvery = 200 * time.Millisecond
 // any number of changes, and none is lost.
 type watchers struct {
 	mu     sync.Mutex
-	all    map[chan struct{}][]Table
+	all    map[chan struct{}][]string
 	first  chan struct{} // receives when somebody begins to watch
 	closed bool
 }
@@ -44,7 +42,7 @@ func (w *watchers) began() <-chan struct{} {
 
 // Watch returns a channel that receives after each change of one of the tables, by whatever process,
 // and once at the start of a connection; it is closed with the DB. stop ends it.
-func (d *DB) Watch(tables ...Table) (changed <-chan struct{}, stop func()) {
+func (d *DB) Watch(tables ...string) (changed <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	w := &d.watch
 	w.mu.Lock()
@@ -54,7 +52,7 @@ func (d *DB) Watch(tables ...Table) (changed <-chan struct{}, stop func()) {
 		return ch, func() {}
 	}
 	if w.all == nil {
-		w.all = map[chan struct{}][]Table{}
+		w.all = map[chan struct{}][]string{}
 	}
 	w.all[ch] = tables
 	select {
@@ -72,7 +70,7 @@ func (d *DB) Watch(tables ...Table) (changed <-chan struct{}, stop func()) {
 }
 
 // tell wakes those that watch t; "" wakes all.
-func (w *watchers) tell(t Table) {
+func (w *watchers) tell(t string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ch, tables := range w.all {
@@ -89,7 +87,7 @@ func (w *watchers) tell(t Table) {
 }
 
 // watches reports whether somebody watches t.
-func (w *watchers) watches(t Table) bool {
+func (w *watchers) watches(t string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, tables := range w.all {
@@ -117,7 +115,7 @@ func (w *watchers) close() {
 }
 
 // changed tells those who watch in this process at once; other processes find out by themselves.
-func (d *DB) changed(t Table) {
+func (d *DB) changed(t string) {
 	if d.file != nil {
 		d.watch.tell(t)
 	}

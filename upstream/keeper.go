@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/secrets"
 )
 
 const (
@@ -30,8 +31,8 @@ type keeper struct {
 	log     *slog.Logger
 	told    func(tools []Tool, instructions string)
 
-	secrets, keys, keyForms []string          // of the server's configuration; see [Server.secrets]
-	keyFinder               *strings.Replacer // changes a text that has one of keyForms in it
+	secrets, keys []string        // of the server's configuration; see [Server.secrets]
+	known         *secrets.Values // the keys
 
 	stop  context.CancelFunc // these two are the manager's, under its lock
 	begun bool
@@ -64,8 +65,7 @@ func newKeeper(s Server, h *host, log *slog.Logger) *keeper {
 		state: Stopped, since: time.Now(), moved: make(chan struct{}),
 	}
 	k.secrets, k.keys = s.secrets()
-	k.keyForms = inEveryForm(k.keys)
-	k.keyFinder = finder(k.keyForms)
+	k.known = secrets.Known(k.keys, mask)
 	switch {
 	case s.Disabled:
 		k.state = Disabled

@@ -1,23 +1,13 @@
 package upstream
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/codemode-project/codemode/internal/encoded"
+	"github.com/codemode-project/codemode/internal/secrets"
 )
-
-// secretName is what people call variables that hold a secret.
-var secretName = regexp.MustCompile(`(?i)token|key|secret|passw|pwd|auth|credential|cookie|dsn`)
-
-// bearsSecret reports whether what goes by that name is a secret; an author is none.
-func bearsSecret(name string) bool {
-	return secretName.MatchString(strings.ReplaceAll(strings.ToLower(name), "author", "")) || strings.EqualFold(name, "Authorization")
-}
 
 // How long a value must be to be looked for. Shorter ones than secretMin are in
 // every other word; and what is taken out of a result, which is somebody's
@@ -42,15 +32,15 @@ func (s *Server) secrets() (all, keys []string) {
 		}
 	}
 	for name, value := range s.Env {
-		if bearsSecret(name) {
+		if secrets.IsVariable(name) {
 			add(value, true)
 		}
 	}
 	for name, values := range s.Headers {
 		for _, v := range values {
-			add(v, bearsSecret(name))
+			add(v, secrets.IsVariable(name))
 			if _, token, ok := strings.Cut(v, " "); ok { // behind Bearer or Basic
-				add(token, bearsSecret(name))
+				add(token, secrets.IsVariable(name))
 			}
 		}
 	}
@@ -71,8 +61,8 @@ func (s *Server) secrets() (all, keys []string) {
 		}
 		for name, values := range u.Query() {
 			for _, v := range values {
-				add(v, bearsSecret(name))
-				add(url.QueryEscape(v), bearsSecret(name))
+				add(v, secrets.IsVariable(name))
+				add(url.QueryEscape(v), secrets.IsVariable(name))
 			}
 		}
 	}
@@ -85,29 +75,12 @@ func (s *Server) Secrets() []string {
 	return all
 }
 
-// without returns the text with the values taken out in whatever form they
-// travel, the longest first, so that none is left in part.
-func without(text string, values []string) string {
-	values = inEveryForm(values)
-	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	for _, v := range values {
-		if v != "" {
-			text = strings.ReplaceAll(text, v, "[secret]")
-		}
-	}
-	return text
-}
-
-func inEveryForm(values []string) (all []string) {
-	for _, v := range values {
-		all = append(all, encoded.Forms(v)...)
-	}
-	return all
-}
+// mask stands for a secret in a text.
+const mask = "[secret]"
 
 // masked returns the text without the server's secrets and without our login.
 func (k *keeper) masked(text string) string {
-	return without(text, slices.Concat(k.secrets, k.account.secrets()))
+	return secrets.Known(slices.Concat(k.secrets, k.account.secrets()), mask).Hide(text)
 }
 
 // mask returns err, or one with another text if its own has such a secret in it.
@@ -121,14 +94,13 @@ func (k *keeper) maskResult(r *Result) {
 	if r == nil {
 		return
 	}
-	logins := k.account.secrets()
-	find := k.keyFinder
-	if len(logins) > 0 {
-		find = finder(slices.Concat(k.keyForms, inEveryForm(logins)))
+	known := k.known
+	if logins := k.account.secrets(); len(logins) > 0 {
+		known = secrets.Known(slices.Concat(k.keys, logins), mask)
 	}
 	clean := func(raw json.RawMessage) json.RawMessage {
-		if text := string(raw); find.Replace(text) != text {
-			return json.RawMessage(without(text, slices.Concat(k.keys, logins)))
+		if text := known.Hide(string(raw)); text != string(raw) {
+			return json.RawMessage(text)
 		}
 		return raw
 	}
@@ -136,15 +108,6 @@ func (k *keeper) maskResult(r *Result) {
 	for id, block := range r.Blocks {
 		r.Blocks[id] = clean(block)
 	}
-}
-
-// finder looks for all the texts at once: a result can be long, and a secret has a dozen forms.
-func finder(forms []string) *strings.Replacer {
-	var pairs []string
-	for _, v := range forms {
-		pairs = append(pairs, v, "\x00")
-	}
-	return strings.NewReplacer(pairs...)
 }
 
 // A maskedError is an error without the secrets that its text had.
@@ -156,11 +119,11 @@ type maskedError struct {
 func (e *maskedError) Error() string { return e.text }
 func (e *maskedError) Unwrap() error { return e.err }
 
-func masked(err error, secrets []string) error {
+func masked(err error, values []string) error {
 	if err == nil {
 		return nil
 	}
-	if text := without(err.Error(), secrets); text != err.Error() {
+	if text := secrets.Known(values, mask).Hide(err.Error()); text != err.Error() {
 		return &maskedError{text, err}
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -25,33 +26,33 @@ func (p *printer) arguments(raw json.RawMessage, indent int) {
 		p.say(fmt.Sprintf(" (not strict JSON, %d bytes) ", len(raw)))
 		p.text(characters(string(raw)), nil)
 	case v.Kind() == strictjson.Object && v.Len() > 0:
-		p.members(v, 0, indent, open)
+		p.members(v, p.masker.Root(), 0, indent)
 	default:
 		p.put(" ")
-		p.value(v, 0, indent, open)
+		p.value(v, p.masker.Root(), 0, indent)
 	}
 }
 
-func (p *printer) value(v strictjson.Value, depth, indent int, s secrecy) {
+func (p *printer) value(v strictjson.Value, at secrets.Place, depth, indent int) {
 	switch v.Kind() {
 	case strictjson.Object, strictjson.Array:
-		p.container(v, depth, indent, s)
+		p.container(v, at, depth, indent)
 	case strictjson.String:
-		p.text(characters(v.Text()), p.masker.in(v.Text(), s))
-		p.source()
+		p.text(characters(v.Text()), p.masker.in(v.Text(), at.Level))
+		p.source(at)
 	default:
-		p.literal(v, s)
-		p.source()
+		p.literal(v, at.Level)
+		p.source(at)
 	}
 }
 
-// source says where the value at p.path comes from.
-func (p *printer) source() {
+// source says where the value at a place comes from.
+func (p *printer) source(at secrets.Place) {
 	if p.sources == nil {
 		return
 	}
 	pointer := ""
-	for _, step := range p.path {
+	for _, step := range at.Path {
 		pointer = strictjson.AppendToken(pointer, step)
 	}
 	if remark := p.sources[pointer]; remark != "" {
@@ -61,7 +62,7 @@ func (p *printer) source() {
 }
 
 // container writes an object or array: in the same line if it is short and plain, else one entry a line.
-func (p *printer) container(v strictjson.Value, depth, indent int, s secrecy) {
+func (p *printer) container(v strictjson.Value, at secrets.Place, depth, indent int) {
 	opening, closing, kind := "[", "]", "array"
 	if v.Kind() == strictjson.Object {
 		opening, closing, kind = "{", "}", "object"
@@ -74,18 +75,18 @@ func (p *printer) container(v strictjson.Value, depth, indent int, s secrecy) {
 		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, Count(v.Len(), "entry", "entries"), len(v.Source())))
 	case p.oneLine && v.Len() <= p.items, !p.oneLine && p.column+2*len(v.Source()) < p.width && p.simple(v.Source()):
 		p.put(opening)
-		first, named := true, p.named(v)
-		for step, value := range children(v) {
+		first := true
+		for place, value := range p.masker.Children(v, at) {
 			if !first {
 				p.put(", ")
 			}
 			first = false
-			p.entry(step, value, depth+1, indent, named, s)
+			p.entry(value, place, depth+1, indent)
 		}
 		p.put(closing)
 	default:
 		p.put(opening)
-		p.members(v, depth+1, indent, s)
+		p.members(v, at, depth+1, indent)
 		p.newline(indent)
 		p.put(closing)
 	}
@@ -99,18 +100,17 @@ func (p *printer) simple(source string) bool {
 }
 
 // members writes the entries of a container, those in the middle left out if there are too many.
-func (p *printer) members(v strictjson.Value, depth, indent int, s secrecy) {
-	named := p.named(v)
+func (p *printer) members(v strictjson.Value, at secrets.Place, depth, indent int) {
 	n := v.Len()
 	head, tail := n, 0
 	if n > p.items {
 		head, tail = p.items-p.items/3, p.items/3
 	}
 	i := 0
-	for step, value := range children(v) {
+	for place, value := range p.masker.Children(v, at) {
 		if i < head || i >= n-tail {
 			p.newline(indent + 2)
-			p.entry(step, value, depth, indent+2, named, s)
+			p.entry(value, place, depth, indent+2)
 		} else if i == head {
 			p.newline(indent + 2)
 			p.cut = true
@@ -120,33 +120,12 @@ func (p *printer) members(v strictjson.Value, depth, indent int, s secrecy) {
 	}
 }
 
-// named reports whether a member of v says that its sibling "value" is a secret.
-func (p *printer) named(v strictjson.Value) bool {
-	for _, name := range []string{"name", "key", "header"} {
-		if said, ok := v.Member(name); ok && len(said.Source()) < 100 && p.masker.key(said.Text()) != open {
-			return true
-		}
-	}
-	return false
-}
-
-// within is the secrecy of what stands under key in something of secrecy s.
-func (p *printer) within(s secrecy, key string, named bool) secrecy {
-	if named && key == "value" {
-		s = max(s, token)
-	}
-	return max(s, p.masker.key(key))
-}
-
-func (p *printer) entry(step string, value strictjson.Value, depth, indent int, named bool, s secrecy) {
+func (p *printer) entry(value strictjson.Value, at secrets.Place, depth, indent int) {
 	if value.KeyEnd() > 0 {
-		p.key(characters(step))
+		p.key(characters(at.Step))
 		p.put(": ")
-		s = p.within(s, step, named)
 	}
-	p.path = append(p.path, step)
-	p.value(value, depth, indent, max(s, p.masker.pointer(p.path)))
-	p.path = p.path[:len(p.path)-1]
+	p.value(value, at, depth, indent)
 }
 
 // key writes a key, without quotes if it is a plain word.
@@ -169,10 +148,10 @@ func (p *printer) key(cs []rune) {
 }
 
 // literal writes a number as it was written, or true, false, null.
-func (p *printer) literal(v strictjson.Value, sec secrecy) {
+func (p *printer) literal(v strictjson.Value, level secrets.Level) {
 	s := v.Source()
 	switch digits := len(s); {
-	case v.Kind() == strictjson.Number && sec == phrase && !p.masker.reveal:
+	case v.Kind() == strictjson.Number && level == secrets.Phrase && !p.masker.reveal:
 		p.masked++
 		p.say(fmt.Sprintf("(hidden: a number, %d characters)", digits))
 	case digits > p.limits.text:

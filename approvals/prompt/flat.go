@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -16,42 +17,38 @@ import (
 
 // A leaf is a value that stands by itself: a text, a number, an array of nothing but such, or an empty container.
 type leaf struct {
-	label string   // the pointer as it is shown; at the top of an object the key alone
-	id    string   // the pointer whole
-	path  []string // the same, for masking and for sources
+	label string // the pointer as it is shown; at the top of an object the key alone
+	id    string // the pointer whole
+	at    secrets.Place
 	value strictjson.Value
-	s     secrecy
 }
 
 // flat lists the values of an object or array in the order in which they stand there.
 func (p *printer) flat(v strictjson.Value) []leaf {
 	var all []leaf
-	var walk func(v strictjson.Value, at leaf)
-	walk = func(v strictjson.Value, at leaf) {
-		at.s = max(at.s, p.masker.pointer(at.path))
-		if v.Kind() != strictjson.Object && !nests(v) || len(at.path) > 0 && v.Len() == 0 {
-			at.value = v
-			all = append(all, at)
+	var walk func(of leaf)
+	walk = func(of leaf) {
+		v, depth := of.value, len(of.at.Path)
+		if v.Kind() != strictjson.Object && !nests(v) || depth > 0 && v.Len() == 0 {
+			all = append(all, of)
 			return
 		}
-		named := p.named(v)
-		for step, value := range children(v) {
-			in := leaf{label: step, id: at.id + "/" + step, s: at.s}
+		for place, value := range p.masker.Children(v, of.at) {
+			in := leaf{label: place.Step, id: of.id + "/" + place.Step, at: place, value: value}
 			if value.KeyEnd() > 0 {
-				in.label, in.id, in.s = p.keyText(step), at.id+"/"+strconv.Quote(step), p.within(in.s, step, named)
+				in.label, in.id = p.keyText(place.Step), of.id+"/"+strconv.Quote(place.Step)
 			}
-			switch len(at.path) {
+			switch depth {
 			case 0:
 			case 1:
-				in.label = "/" + at.label + "/" + in.label
+				in.label = "/" + of.label + "/" + in.label
 			default:
-				in.label = at.label + "/" + in.label
+				in.label = of.label + "/" + in.label
 			}
-			in.path = append(slices.Clip(at.path), step)
-			walk(value, in)
+			walk(in)
 		}
 	}
-	walk(v, leaf{})
+	walk(leaf{at: p.masker.Root(), value: v})
 	return all
 }
 
@@ -78,9 +75,7 @@ func (p *printer) leaf(l leaf, indent int) {
 	if l.label != "" {
 		p.put(l.label + ": ")
 	}
-	p.path = l.path
-	p.value(l.value, 0, indent, l.s)
-	p.path = nil
+	p.value(l.value, l.at, 0, indent)
 }
 
 // inline writes values in one line, at most so many and only as long as there is room up to a column.
@@ -122,7 +117,7 @@ func (p *printer) fits(all []leaf) bool {
 	room := p.width - p.column
 	for _, l := range all {
 		room -= utf8.RuneCountInString(l.label) + len(l.value.Source()) + len(l.value.Source())/8 + len(": , ")
-		if strings.Contains(l.value.Source(), `\`) || l.s != open {
+		if strings.Contains(l.value.Source(), `\`) || l.at.Level != secrets.Open {
 			return false
 		}
 	}

@@ -98,7 +98,7 @@ func Shown(args json.RawMessage, d Display) string {
 	if err != nil {
 		return fmt.Sprintf("(not strict JSON, %d bytes)", len(args))
 	}
-	p.value(v, 0, 0, open)
+	p.value(v, p.masker.Root(), 0, 0)
 	return p.b.String()
 }
 

@@ -94,8 +94,3 @@ func valueAt(args strictjson.Value, pointer string) (string, error) {
 	}
 	return string(b), nil
 }
-
-// matches reports whether a path is one that a pattern means, in which * is any step.
-func matches(pattern, path []string) bool {
-	return slices.EqualFunc(pattern, path, func(p, step string) bool { return p == "*" || p == step })
-}

@@ -125,21 +125,6 @@ func TestASecretAcrossACut(t *testing.T) {
 	}
 }
 
-func TestKeyPatterns(t *testing.T) {
-	tests := []struct {
-		pattern, key string
-		want         bool
-	}{
-		{"token", "token", true}, {"token", "tokens", false}, {"*token*", "mytokens", true}, {"*token", "mytoken", true}, {"*token", "tokens", false},
-		{"token*", "tokens", true}, {"*", "", true}, {"a*b*c", "aXbYc", true}, {"a*b*c", "acb", false}, {"a*a", "a", false}, {"**", "x", true},
-	}
-	for _, test := range tests {
-		if got := glob(test.pattern, test.key); got != test.want {
-			t.Errorf("glob(%q, %q) = %v", test.pattern, test.key, got)
-		}
-	}
-}
-
 func TestMixedAlphabets(t *testing.T) {
 	tests := []struct{ text, word, alphabets string }{
 		{"plain words", "", ""},

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/codemode-project/codemode/internal/secrets"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
@@ -318,7 +319,7 @@ func (q *question) lines() {
 			pointer, _ := Shorten(v.Pointer)
 			q.put(pointer + " ")
 			value, _ := parseArgs([]byte(v.JSON)) // see PlanGrants
-			q.value(value, 0, margin+6, open)
+			q.value(value, secrets.Place{}, 0, margin+6)
 		}
 		for _, f := range g.Envelope.Free {
 			q.newline(margin + 6)

@@ -29,7 +29,6 @@ type printer struct {
 	b      strings.Builder
 	column int
 	indent int
-	path   []string
 
 	sources map[string]string // remarks about where values come from, by pointer
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/internal/visible"
 
 	"github.com/codemode-project/codemode/config"
@@ -275,7 +276,7 @@ Nothing in it is signed.`,
 		if format == "calls" {
 			n := 0
 			err := writeFile(out, forScreen(s.out), func(w io.Writer) (err error) {
-				n, err = audit.ExportCalls(ctx, w, db, q)
+				n, err = report.Calls(ctx, w, db, q)
 				return err
 			})
 			if err == nil && out != "" {
@@ -336,7 +337,7 @@ func newAuditReport(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sum, err := audit.Summarise(ctx, db, q)
+		sum, err := report.Summarise(ctx, db, q)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/audit/report"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -237,7 +238,7 @@ func source(b *strings.Builder, text string) {
 	}
 }
 
-func summaryText(s *audit.Summary) string {
+func summaryText(s *report.Summary) string {
 	var b strings.Builder
 	visible.Fprintf(&b, "%d entries, %d runs\n", s.Entries, s.Runs)
 	counts := func(title string, m map[string]int) {

@@ -144,8 +144,8 @@ func printRun(s streams, r *codemode.Response, err error) {
 	fmt.Fprint(s.err, visible.Text(r.Notes(err)))
 }
 
-// A report is a run for programs (--json).
-type report struct {
+// A runReport is a run for programs (--json).
+type runReport struct {
 	Run     string              `json:"run"`
 	Outcome string              `json:"outcome"` // finished, not started, or why it ended
 	Value   json.RawMessage     `json:"value,omitempty"`
@@ -169,8 +169,8 @@ type reportUsage struct {
 	Memory int64   `json:"memoryBytes"`
 }
 
-func newReport(r *codemode.Response, err error) report {
-	out := report{
+func newReport(r *codemode.Response, err error) runReport {
+	out := runReport{
 		Run: r.Run, Outcome: r.Outcome(err), Value: r.Value, Console: r.Console, Calls: r.CallsJSON(),
 		Usage: reportUsage{CPU: ms(r.Usage.CPU), Wall: ms(r.Usage.Wall), Memory: r.Usage.Memory},
 	}

@@ -106,7 +106,7 @@ func resumedOnce(t *testing.T, open opener) {
 		t.Fatalf("resumed %d times, as %+v", wins.Load(), run)
 	}
 	claimable(t, d)
-	must(t, d.Forget(t.Context(), "r_1"))
+	must(t, d.Finish(t.Context(), got.Load(), &store.Outcome{Run: "r_1", Expires: time.Now().Add(time.Hour)}))
 	cannotUnpark(t, d, "a run that is over")
 }
 
@@ -332,13 +332,13 @@ func bounded(t *testing.T, open opener) {
 		return all
 	}
 	finish("bert", `{}`, false)
-	for range store.MaxOutcomes + 3 {
+	for range maxOutcomes + 3 {
 		finish("anna", `{}`, false)
 	}
-	if all := left("anna"); len(all) != store.MaxOutcomes || all[0].Run != "r_5" {
+	if all := left("anna"); len(all) != maxOutcomes || all[0].Run != "r_5" {
 		t.Fatalf("%d outcomes of anna are left, the oldest is %s", len(all), all[0].Run)
 	}
-	large := `"` + strings.Repeat("x", store.MaxOutcomeBytes/3) + `"`
+	large := `"` + strings.Repeat("x", maxOutcomeBytes/3) + `"`
 	for range 4 {
 		finish("anna", large, false)
 	}
@@ -380,7 +380,7 @@ func fetched(t *testing.T, open opener) {
 	}
 	c, err := d.Clean(t.Context(), time.Minute)
 	must(t, err)
-	if c != (store.Cleaned{Outcomes: 1}) {
+	if c[store.Outcomes] != 1 {
 		t.Fatalf("cleaned %+v", c)
 	}
 }
@@ -585,14 +585,17 @@ func keyed(t *testing.T, open opener, silence func(*store.DB)) {
 	is(t, err, store.ErrNotFound)
 	again, err := begin(other, "r_again")
 	must(t, err)
-	must(t, other.Bind(t.Context(), &store.Key{ID: "another", Run: "r_unkeyed"}))
-	is(t, other.Bind(t.Context(), &store.Key{ID: "another", Run: "r_more"}), store.ErrTaken)
+	must(t, other.Enroll(t.Context(), &store.Key{ID: "another", Run: "r_unkeyed"}, nil))
+	is(t, other.Enroll(t.Context(), &store.Key{ID: "another", Run: "r_more"}, nil), store.ErrTaken)
 
 	must(t, other.Finish(t.Context(), again, outcome(again)))
 	at.forward(2 * time.Hour)
 	c, err := other.Clean(t.Context(), time.Minute)
 	must(t, err)
-	if c != (store.Cleaned{Outcomes: 2, Keys: 1}) {
+	if c[store.Outcomes] != 2 || c["keys"] != 1 {
 		t.Errorf("cleaned %+v, want the key of what has ended, and not that of a run that goes on", c)
 	}
 }
+
+// maxOutcomes and maxOutcomeBytes are the bounds of the store.
+const maxOutcomes, maxOutcomeBytes = 1000, 64 << 20

@@ -1,8 +1,7 @@
-package audit
+package secrets
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -14,22 +13,23 @@ const (
 	learnedLongest = 4096
 )
 
-// learned remembers what was masked for its key in a run, because programs carry values on: what
-// was "token" in a result is the program's own value in the next moment, without a key.
-type learned struct {
+// Learned remembers what was masked for its key in a run, because programs carry values on: what was "token" in a
+// result is the program's own value in the next moment, without a key. Its methods may be called from many
+// goroutines.
+type Learned struct {
 	mu   sync.Mutex
 	runs map[string]*learnedRun
 }
 
 type learnedRun struct {
 	values   []string
-	replacer *strings.Replacer
+	replacer *Values
 }
 
-// add notes values and gives what masks all of the run.
-func (l *learned) add(run string, values []string) *strings.Replacer {
+// Add notes values of a run and returns all of the run.
+func (l *Learned) Add(run string, values []string) *Values {
 	if run == "" {
-		return knownSecrets(values)
+		return Known(values, Mask)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +39,10 @@ func (l *learned) add(run string, values []string) *strings.Replacer {
 			return nil
 		}
 		if len(l.runs) >= learnedRuns {
-			return knownSecrets(values)
+			return Known(values, Mask)
+		}
+		if l.runs == nil {
+			l.runs = map[string]*learnedRun{}
 		}
 		r = &learnedRun{}
 		l.runs[run] = r
@@ -51,13 +54,13 @@ func (l *learned) add(run string, values []string) *strings.Replacer {
 		}
 	}
 	if changed {
-		r.replacer = knownSecrets(slices.Clone(r.values))
+		r.replacer = Known(r.values, Mask)
 	}
 	return r.replacer
 }
 
-// forget ends a run.
-func (l *learned) forget(run string) {
+// Forget ends a run.
+func (l *Learned) Forget(run string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.runs, run)

@@ -1,4 +1,4 @@
-package encoded
+package secrets
 
 import (
 	"encoding/base64"
@@ -26,7 +26,7 @@ func TestForms(t *testing.T) {
 		}
 		for _, text := range carried {
 			found := false
-			for _, form := range Forms(secret) {
+			for _, form := range forms(secret) {
 				found = found || strings.Contains(text, form)
 			}
 			if !found {

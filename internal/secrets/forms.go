@@ -1,20 +1,59 @@
-// Package encoded knows the forms in which a value travels: whoever takes a secret out of a text has to look for all of them.
-package encoded
+package secrets
 
 import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 )
+
+// Values are secrets that are known, wherever they stand.
+type Values struct{ replacer *strings.Replacer }
+
+// shortestValue is how long a value has to be to be looked for: shorter ones are in half of all texts.
+const shortestValue = 6
+
+// Known returns values, in the forms in which they usually travel, and what stands for them in texts. It is nil if
+// none is long enough.
+func Known(values []string, mask string) *Values {
+	var pairs []string
+	seen := map[string]bool{}
+	values = slices.Clone(values)
+	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) }) // of two that overlap the longer
+	for _, v := range values {
+		if len(v) < shortestValue {
+			continue
+		}
+		for _, form := range forms(v) {
+			if !seen[form] {
+				seen[form] = true
+				pairs = append(pairs, form, mask)
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	return &Values{strings.NewReplacer(pairs...)}
+}
+
+// Hide masks the values in a text.
+func (v *Values) Hide(text string) string {
+	if v == nil {
+		return text
+	}
+	return v.replacer.Replace(text)
+}
 
 // shortest is how long a part of a base64 text has to be to say by itself what it is part of.
 const shortest = 8
 
-// Forms returns a value, the whole before its parts, as it is and as it stands in JSON, in the path and the query of a URL, in hexadecimal digits, and in
-// base64 of both alphabets, also of a longer text of which it is a part. What is cut in pieces it cannot find.
-func Forms(value string) []string {
+// forms returns a value, the whole before its parts, as it is and as it stands in JSON, in the path and the query of
+// a URL, in hexadecimal digits, and in base64 of both alphabets, also of a longer text of which it is a part. What is
+// cut in pieces it cannot find.
+func forms(value string) []string {
 	var all []string
 	seen := map[string]bool{"": true}
 	add := func(form string) {
@@ -48,8 +87,8 @@ func Forms(value string) []string {
 	return all
 }
 
-// inside is what of the base64 of a text depends on the value alone, which stands in it behind a number of bytes that leaves
-// the remainder before when it is divided by three.
+// inside is what of the base64 of a text depends on the value alone, which stands in it behind a number of bytes that
+// leaves the remainder before when it is divided by three.
 func inside(e *base64.Encoding, value string, before int) string {
 	text := e.EncodeToString(append(make([]byte, before), value...))
 	first := [...]int{0, 2, 3}[before] // digits that depend on what is before

@@ -1,13 +1,18 @@
-package audit
+package otlp
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/store"
 )
 
 func TestOTLP(t *testing.T) {
@@ -23,13 +28,13 @@ func TestOTLP(t *testing.T) {
 			return
 		}
 		raw, _ := io.ReadAll(r.Body)
-		var got otlpLogs
+		var got logs
 		if err := json.Unmarshal(raw, &got); err != nil || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("X-Tenant") != "t" {
 			t.Errorf("%v %s", err, raw)
 			return
 		}
 		for _, record := range got.ResourceLogs[0].ScopeLogs[0].LogRecords {
-			var e Entry
+			var e audit.Entry
 			if err := json.Unmarshal([]byte(*record.Body.String), &e); err != nil || e.Hash == "" {
 				t.Errorf("the body is no entry: %s", *record.Body.String)
 			}
@@ -37,11 +42,26 @@ func TestOTLP(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	o := NewOTLP(server.URL, map[string]string{"X-Tenant": "t"}, server.Client(), slog.New(slog.DiscardHandler))
-	r, end := memory(t, func(options *Options) { options.Export = o.Emit })
-	check(t, r.Add(t.Context(), Entry{Kind: Call, State: Running, Run: "r_1", Call: 1, Tool: "fs__read"}))
-	check(t, r.Add(t.Context(), Entry{Kind: Call, State: Unknown, Run: "r_1", Call: 1, Tool: "fs__read", MS: 2.5}))
-	end()
+	o := New(server.URL, map[string]string{"X-Tenant": "t"}, server.Client(), slog.New(slog.DiscardHandler))
+	key, err := audit.NewKey(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "codemode.db")
+	r := audit.New(audit.Options{Key: key, Export: o.Emit, Open: func(ctx context.Context) (*store.DB, error) {
+		return store.Open(ctx, store.Options{Path: path})
+	}})
+	for _, e := range []audit.Entry{
+		{Kind: audit.Call, State: audit.Running, Run: "r_1", Call: 1, Tool: "fs__read"},
+		{Kind: audit.Call, State: audit.Unknown, Run: "r_1", Call: 1, Tool: "fs__read", MS: 2.5},
+	} {
+		if err := r.Add(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	o.Close(t.Context())
 	mu.Lock()
 	defer mu.Unlock()

@@ -13,7 +13,10 @@ CREATE TABLE chains (
   hash      bytea  NOT NULL,
   open_from bigint NOT NULL, -- no call before this entry is still open
   owner     text   NOT NULL DEFAULT '',
-  beat      timestamptz NOT NULL DEFAULT now()
+  beat      timestamptz NOT NULL DEFAULT now(),
+  checkpoint text  NOT NULL DEFAULT '', -- the signed checkpoint of the chain as it ends
+  tree      bytea  NOT NULL DEFAULT '', -- the hashes that the Merkle root of the next one is made of, 32 bytes each
+  tail      bytea  NOT NULL DEFAULT ''  -- shows that somebody with the key of the record wrote the end
 );
 
 -- The record. body is canonical JSON, hash its SHA-256; the other columns repeat what body says, for queries.
@@ -60,6 +63,12 @@ CREATE TABLE approvals (
   answered_by text    NOT NULL DEFAULT '',
   answered_at bigint,
   used_at     bigint,
+  kind        text    NOT NULL DEFAULT '',
+  client      text    NOT NULL DEFAULT '',
+  session     text    NOT NULL DEFAULT '',
+  role        text    NOT NULL DEFAULT '',
+  withdrawn   bigint, -- closed without an answer
+  CHECK (withdrawn IS NULL OR validated IS NULL),
   CHECK (used_at IS NULL OR validated),
   CHECK ((validated IS NULL) = (answered_at IS NULL))
 );
@@ -84,6 +93,16 @@ BEGIN
 END $$;
 
 CREATE TRIGGER approvals_guard BEFORE UPDATE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_guard();
+
+CREATE FUNCTION approvals_withdrawn() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.withdrawn IS NOT NULL THEN
+    RAISE EXCEPTION 'the question is withdrawn';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE TRIGGER approvals_withdrawn BEFORE UPDATE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_withdrawn();
 
 CREATE TABLE grants (
   id         text   PRIMARY KEY,
@@ -111,7 +130,9 @@ END $$;
 
 CREATE TRIGGER grants_guard BEFORE UPDATE ON grants FOR EACH ROW EXECUTE FUNCTION grants_guard();
 
--- Runs that wait for a person and hold no thread. claim names who resumes one; nobody else may then.
+-- Runs that wait for a person and hold no thread. claim names who resumes one; nobody else may then. A run waits
+-- (phase 0), is claimed by a process that has not touched it yet (1), goes on in it (2), or is over and being ended
+-- (3). round counts how often it was parked, beats the signs of life of the process that has it.
 CREATE TABLE parked (
   run       text   PRIMARY KEY,
   principal text   NOT NULL,
@@ -121,12 +142,25 @@ CREATE TABLE parked (
   image     bytea  NOT NULL,
   created   bigint NOT NULL,
   expires   bigint NOT NULL,
-  claim     text   NOT NULL DEFAULT ''
+  claim     text   NOT NULL DEFAULT '',
+  phase     int    NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 3),
+  round     bigint NOT NULL DEFAULT 1,
+  beats     bigint NOT NULL DEFAULT 0
 );
 
+-- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE FUNCTION parked_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF OLD.claim <> '' AND NEW.claim <> OLD.claim THEN
+  IF NOT (
+    (NEW.phase = OLD.phase AND NEW.claim = OLD.claim AND NEW.round = OLD.round AND NEW.image = OLD.image
+      AND NEW.state = OLD.state)
+    OR (OLD.phase = 0 AND NEW.phase IN (1, 3) AND NEW.claim <> '' AND NEW.round = OLD.round)
+    OR (OLD.phase = 1 AND NEW.phase IN (1, 3) AND NEW.claim <> '' AND NEW.round = OLD.round)
+    OR (OLD.phase = 1 AND NEW.phase = 0 AND NEW.claim = '' AND NEW.round = OLD.round)
+    OR (OLD.phase = 1 AND NEW.phase = 2 AND NEW.claim = OLD.claim AND NEW.round = OLD.round)
+    OR (OLD.phase = 2 AND NEW.phase IN (0, 1) AND NEW.round = OLD.round + 1 AND (NEW.phase = 1) = (NEW.claim <> ''))
+    OR (OLD.phase IN (2, 3) AND NEW.phase = 3 AND NEW.claim <> '' AND NEW.round = OLD.round))
+  THEN
     RAISE EXCEPTION 'the parked run is taken';
   END IF;
   RETURN NEW;
@@ -144,7 +178,40 @@ CREATE TABLE overlays (
 
 CREATE INDEX overlays_holder ON overlays (holder);
 
--- Every replica hears of every change.
+-- How a run ended, for a client that comes back.
+CREATE TABLE outcomes (
+  run       text   PRIMARY KEY,
+  principal text   NOT NULL,
+  state     text   NOT NULL,
+  body      bytea  NOT NULL,
+  created   bigint NOT NULL,
+  expires   bigint NOT NULL
+);
+
+CREATE FUNCTION outcomes_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'how a run ended does not change'; END $$;
+
+CREATE TRIGGER outcomes_fixed BEFORE UPDATE ON outcomes FOR EACH ROW EXECUTE FUNCTION outcomes_guard();
+
+-- Where people sit who answer questions: a row for each, until they leave or their process ends. beats are its signs
+-- of life.
+CREATE TABLE seats (
+  claim   text   PRIMARY KEY,
+  channel text   NOT NULL,
+  created bigint NOT NULL,
+  beats   bigint NOT NULL DEFAULT 0
+);
+
+-- The idempotency keys of requests: each names the run that its request began. A key expires some time after its run
+-- ended.
+CREATE TABLE keys (
+  key     text   PRIMARY KEY, -- digest of whose key it is, and of the key
+  request text   NOT NULL,    -- digest of the request
+  run     text   NOT NULL UNIQUE,
+  expires bigint              -- NULL until the run has ended
+);
+
+-- Every replica hears of every change; signs of life are none.
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('codemode', TG_TABLE_NAME);
@@ -153,5 +220,8 @@ END $$;
 
 CREATE TRIGGER approvals_tell AFTER INSERT OR UPDATE OR DELETE ON approvals FOR EACH STATEMENT EXECUTE FUNCTION tell();
 CREATE TRIGGER grants_tell    AFTER INSERT OR UPDATE OR DELETE ON grants    FOR EACH STATEMENT EXECUTE FUNCTION tell();
-CREATE TRIGGER parked_tell    AFTER INSERT OR UPDATE OR DELETE ON parked    FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER parked_tell    AFTER INSERT OR UPDATE OF phase OR DELETE ON parked
+  FOR EACH STATEMENT EXECUTE FUNCTION tell();
 CREATE TRIGGER overlays_tell  AFTER INSERT OR UPDATE OR DELETE ON overlays  FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER outcomes_tell  AFTER INSERT OR DELETE ON outcomes  FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER seats_tell     AFTER INSERT OR DELETE ON seats     FOR EACH STATEMENT EXECUTE FUNCTION tell();

@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"cmp"
@@ -10,9 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/store"
 )
+
+const timeFormat = "2006-01-02T15:04:05.000000Z"
 
 var callsHeader = []string{
 	"run", "call", "principal", "client", "profile", "server", "tool", "verdict", "risk", "rule", "decided by", "channel", "approver",
@@ -21,17 +24,17 @@ var callsHeader = []string{
 
 // A callRow is what the entries of one call say together.
 type callRow struct {
-	first     *Entry // says what was called, by whom
-	decision  *Entry // that it is refused, or sent
-	end       *Entry // how it ended
+	first     *audit.Entry // says what was called, by whom
+	decision  *audit.Entry // that it is refused, or sent
+	end       *audit.Entry // how it ended
 	asked     time.Time
 	started   time.Time
 	completed time.Time
 }
 
-// ExportCalls writes the calls that the entries which fit q are about as CSV: a row for each, as soon as all of it was read, and
-// those without an end last. It returns how many there are. Unlike a file of [Export] it proves nothing.
-func ExportCalls(ctx context.Context, w io.Writer, db *store.DB, q store.Query) (n int, err error) {
+// Calls writes the calls that the entries which fit q are about as CSV: a row for each, as soon as all of it was
+// read, and those without an end last. It returns how many there are. It proves nothing.
+func Calls(ctx context.Context, w io.Writer, db *store.DB, q store.Query) (n int, err error) {
 	out := csv.NewWriter(w)
 	if err := out.Write(callsHeader); err != nil {
 		return 0, err
@@ -46,8 +49,8 @@ func ExportCalls(ctx context.Context, w io.Writer, db *store.DB, q store.Query) 
 		n++
 		return out.Write(r.cells())
 	}
-	err = Entries(ctx, db, q, func(e *Entry) error {
-		if e.Kind != Call || e.Tool == ahead && e.Server == "" {
+	err = audit.Entries(ctx, db, q, func(e *audit.Entry) error {
+		if e.Kind != audit.Call || e.Tool == ahead && e.Server == "" {
 			return nil
 		}
 		of := id{e.Run, e.Call}
@@ -82,20 +85,21 @@ func ExportCalls(ctx context.Context, w io.Writer, db *store.DB, q store.Query) 
 	return n, out.Error()
 }
 
-func (r *callRow) add(e *Entry) {
+func (r *callRow) add(e *audit.Entry) {
 	switch e.State {
-	case Pending:
+	case audit.Pending:
 		r.asked = e.Time
-	case Running:
+	case audit.Running:
 		r.decision, r.started = e, e.Time
-	case Refused:
+	case audit.Refused:
 		r.decision, r.end, r.completed = e, e, e.Time
 	default:
 		r.end, r.completed = e, e.Time
 	}
 }
 
-// complete reports whether nothing is missing. The entries of a call may be of two chains, one for each process it was in.
+// complete reports whether nothing is missing. The entries of a call may be of two chains, one for each process it
+// was in.
 func (r *callRow) complete() bool { return r.decision != nil && r.end != nil }
 
 func (r *callRow) cells() []string {
@@ -103,7 +107,7 @@ func (r *callRow) cells() []string {
 	end := cmp.Or(r.end, decision)
 	by, rule, args, result, state := decision.DecidedBy, "", "", "", end.State
 	if by == nil {
-		by = &DecidedBy{}
+		by = &audit.DecidedBy{}
 	}
 	if len(decision.Rules) > 0 {
 		rule = strings.TrimSpace(decision.Rules[0].ID + " " + decision.Rules[0].At)
@@ -139,7 +143,7 @@ func (r *callRow) cells() []string {
 		if slices.Contains([]string{"arguments", "result"}, callsHeader[i]) {
 			c = visible.JSON(c)
 		}
-		cells[i] = safeCell(c)
+		cells[i] = visible.Cell(c)
 	}
 	return cells
 }

@@ -1,4 +1,5 @@
-package audit
+// Package otlp sends the entries of a record to an OpenTelemetry collector.
+package otlp
 
 import (
 	"bytes"
@@ -12,18 +13,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/address"
 )
 
-// An OTLP sends entries as events to an OpenTelemetry collector, over HTTP in the protocol's JSON form. It is a copy
-// for people to look at: what the collector does not take is dropped and counted, and holds nothing up.
-type OTLP struct {
+// An Exporter sends entries as events to an OpenTelemetry collector, over HTTP in the protocol's JSON form. It is a
+// copy for people to look at: what the collector does not take is dropped and counted, and holds nothing up.
+type Exporter struct {
 	url     string
 	headers map[string]string
 	client  *http.Client
 	log     *slog.Logger
 
-	queue chan *Entry
+	queue chan *audit.Entry
 	done  chan struct{}
 	stop  context.CancelFunc
 
@@ -33,24 +35,27 @@ type OTLP struct {
 }
 
 const (
-	otlpQueue = 8192
-	otlpBatch = 512
-	otlpEvery = time.Second
-	otlpWait  = 10 * time.Second
-	// otlpTries is how often a batch is sent that a collector has no time for.
-	otlpTries = 4
+	maxQueue  = 8192
+	maxBatch  = 512
+	sendEvery = time.Second
+	sendWait  = 10 * time.Second
+	// maxTries is how often a batch is sent that a collector has no time for.
+	maxTries = 4
 )
 
-// NewOTLP sends to the URL of a collector's logs, such as http://localhost:4318/v1/logs.
-func NewOTLP(url string, headers map[string]string, client *http.Client, log *slog.Logger) *OTLP {
+// New returns an Exporter that sends to the URL of a collector's logs, such as http://localhost:4318/v1/logs.
+func New(url string, headers map[string]string, client *http.Client, log *slog.Logger) *Exporter {
 	ctx, stop := context.WithCancel(context.Background())
-	o := &OTLP{url: url, headers: headers, client: client, log: log, queue: make(chan *Entry, otlpQueue), done: make(chan struct{}), stop: stop}
+	o := &Exporter{
+		url: url, headers: headers, client: client, log: log, stop: stop,
+		queue: make(chan *audit.Entry, maxQueue), done: make(chan struct{}),
+	}
 	go o.run(ctx)
 	return o
 }
 
-// Emit takes an entry along; it is for [Options.Export].
-func (o *OTLP) Emit(e *Entry) {
+// Emit takes an entry along; it is for [audit.Options.Export].
+func (o *Exporter) Emit(e *audit.Entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -64,7 +69,7 @@ func (o *OTLP) Emit(e *Entry) {
 }
 
 // Close sends what is left until ctx ends.
-func (o *OTLP) Close(ctx context.Context) {
+func (o *Exporter) Close(ctx context.Context) {
 	o.mu.Lock()
 	first := !o.closed
 	o.closed = true
@@ -76,10 +81,10 @@ func (o *OTLP) Close(ctx context.Context) {
 	<-o.done
 }
 
-func (o *OTLP) run(ctx context.Context) {
+func (o *Exporter) run(ctx context.Context) {
 	defer close(o.done)
-	var batch []*Entry
-	tick := time.NewTicker(otlpEvery)
+	var batch []*audit.Entry
+	tick := time.NewTicker(sendEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -88,7 +93,7 @@ func (o *OTLP) run(ctx context.Context) {
 				o.send(ctx, batch)
 				return
 			}
-			if batch = append(batch, e); len(batch) < otlpBatch {
+			if batch = append(batch, e); len(batch) < maxBatch {
 				continue
 			}
 		case <-tick.C:
@@ -98,7 +103,7 @@ func (o *OTLP) run(ctx context.Context) {
 	}
 }
 
-func (o *OTLP) send(ctx context.Context, batch []*Entry) {
+func (o *Exporter) send(ctx context.Context, batch []*audit.Entry) {
 	o.mu.Lock()
 	dropped := o.dropped
 	o.dropped = 0
@@ -109,7 +114,7 @@ func (o *OTLP) send(ctx context.Context, batch []*Entry) {
 	if len(batch) == 0 {
 		return
 	}
-	body, err := json.Marshal(otlpRequest(batch, time.Now()))
+	body, err := json.Marshal(requestOf(batch, time.Now()))
 	if err == nil {
 		err = o.post(ctx, body)
 	}
@@ -118,10 +123,10 @@ func (o *OTLP) send(ctx context.Context, batch []*Entry) {
 	}
 }
 
-func (o *OTLP) post(ctx context.Context, body []byte) error {
+func (o *Exporter) post(ctx context.Context, body []byte) error {
 	for try := 1; ; try++ {
 		again, err := o.postOnce(ctx, body)
-		if err == nil || !again || try == otlpTries {
+		if err == nil || !again || try == maxTries {
 			return err
 		}
 		select {
@@ -132,8 +137,8 @@ func (o *OTLP) post(ctx context.Context, body []byte) error {
 	}
 }
 
-func (o *OTLP) postOnce(ctx context.Context, body []byte) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, otlpWait)
+func (o *Exporter) postOnce(ctx context.Context, body []byte) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url, bytes.NewReader(body))
 	if err != nil {
@@ -161,54 +166,54 @@ func (o *OTLP) postOnce(ctx context.Context, body []byte) (again bool, err error
 
 // The request of the protocol, as far as it is used.
 type (
-	otlpLogs struct {
-		ResourceLogs []otlpResource `json:"resourceLogs"`
+	logs struct {
+		ResourceLogs []resource `json:"resourceLogs"`
 	}
-	otlpResource struct {
-		Resource  otlpAttributes `json:"resource"`
-		ScopeLogs []otlpScope    `json:"scopeLogs"`
+	resource struct {
+		Resource  attributes `json:"resource"`
+		ScopeLogs []scope    `json:"scopeLogs"`
 	}
-	otlpAttributes struct {
-		Attributes []otlpAttribute `json:"attributes"`
+	attributes struct {
+		Attributes []attribute `json:"attributes"`
 	}
-	otlpScope struct {
-		Scope      otlpName     `json:"scope"`
-		LogRecords []otlpRecord `json:"logRecords"`
+	scope struct {
+		Scope      name     `json:"scope"`
+		LogRecords []record `json:"logRecords"`
 	}
-	otlpName struct {
+	name struct {
 		Name string `json:"name"`
 	}
-	otlpRecord struct {
-		Time       string          `json:"timeUnixNano"`
-		Observed   string          `json:"observedTimeUnixNano"`
-		Severity   int             `json:"severityNumber"`
-		Text       string          `json:"severityText"`
-		EventName  string          `json:"eventName"`
-		Body       otlpValue       `json:"body"`
-		Attributes []otlpAttribute `json:"attributes"`
+	record struct {
+		Time       string      `json:"timeUnixNano"`
+		Observed   string      `json:"observedTimeUnixNano"`
+		Severity   int         `json:"severityNumber"`
+		Text       string      `json:"severityText"`
+		EventName  string      `json:"eventName"`
+		Body       value       `json:"body"`
+		Attributes []attribute `json:"attributes"`
 	}
-	otlpAttribute struct {
-		Key   string    `json:"key"`
-		Value otlpValue `json:"value"`
+	attribute struct {
+		Key   string `json:"key"`
+		Value value  `json:"value"`
 	}
-	otlpValue struct {
+	value struct {
 		String *string  `json:"stringValue,omitempty"`
 		Int    *string  `json:"intValue,omitempty"` // 64 bits are text in the JSON form
 		Double *float64 `json:"doubleValue,omitempty"`
 	}
 )
 
-func otlpText(key, s string) otlpAttribute { return otlpAttribute{key, otlpValue{String: &s}} }
+func textOf(key, s string) attribute { return attribute{key, value{String: &s}} }
 
-func otlpRequest(batch []*Entry, now time.Time) otlpLogs {
-	records := make([]otlpRecord, len(batch))
+func requestOf(batch []*audit.Entry, now time.Time) logs {
+	records := make([]record, len(batch))
 	for i, e := range batch {
 		line := string(e.Line())
-		r := otlpRecord{
+		r := record{
 			Time: strconv.FormatInt(e.Time.UnixNano(), 10), Observed: strconv.FormatInt(now.UnixNano(), 10),
-			Severity: 9, Text: "INFO", EventName: "codemode." + e.Kind, Body: otlpValue{String: &line},
+			Severity: 9, Text: "INFO", EventName: "codemode." + e.Kind, Body: value{String: &line},
 		}
-		if e.State == Refused || e.State == Failed || e.State == Unknown {
+		if e.State == audit.Refused || e.State == audit.Failed || e.State == audit.Unknown {
 			r.Severity, r.Text = 13, "WARN"
 		}
 		for _, a := range []struct{ key, value string }{
@@ -216,27 +221,27 @@ func otlpRequest(batch []*Entry, now time.Time) otlpLogs {
 			{"codemode.risk", e.Risk}, {"codemode.reason", e.Reason}, {"gen_ai.tool.name", e.Tool}, {"enduser.id", e.Principal}, {"codemode.client", e.Client},
 		} {
 			if a.value != "" {
-				r.Attributes = append(r.Attributes, otlpText(a.key, a.value))
+				r.Attributes = append(r.Attributes, textOf(a.key, a.value))
 			}
 		}
 		if e.DecidedBy != nil {
-			r.Attributes = append(r.Attributes, otlpText("codemode.decided_by", e.DecidedBy.How))
+			r.Attributes = append(r.Attributes, textOf("codemode.decided_by", e.DecidedBy.How))
 		}
 		for _, n := range []struct {
 			key   string
 			value int64
 		}{{"codemode.chain", e.Chain}, {"codemode.seq", e.Seq}, {"codemode.call", int64(e.Call)}} {
 			if text := strconv.FormatInt(n.value, 10); n.value != 0 {
-				r.Attributes = append(r.Attributes, otlpAttribute{n.key, otlpValue{Int: &text}})
+				r.Attributes = append(r.Attributes, attribute{n.key, value{Int: &text}})
 			}
 		}
 		if e.MS != 0 {
-			r.Attributes = append(r.Attributes, otlpAttribute{"codemode.duration_ms", otlpValue{Double: &e.MS}})
+			r.Attributes = append(r.Attributes, attribute{"codemode.duration_ms", value{Double: &e.MS}})
 		}
 		records[i] = r
 	}
-	return otlpLogs{[]otlpResource{{
-		Resource:  otlpAttributes{[]otlpAttribute{otlpText("service.name", "codemode")}},
-		ScopeLogs: []otlpScope{{Scope: otlpName{"github.com/codemode-project/codemode/audit"}, LogRecords: records}},
+	return logs{[]resource{{
+		Resource:  attributes{[]attribute{textOf("service.name", "codemode")}},
+		ScopeLogs: []scope{{Scope: name{"github.com/codemode-project/codemode/audit"}, LogRecords: records}},
 	}}}
 }

@@ -1,4 +1,6 @@
-package audit
+// Package report gives tables for people of a record: what happened how often, and a row for each call. Unlike the
+// files of [audit.Export] they prove nothing.
+package report
 
 import (
 	"cmp"
@@ -6,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -35,7 +38,8 @@ type Summary struct {
 	Refused map[string]int `json:"refused"` // by reason
 	Rules   []*Friction    `json:"rules"`   // those that asked most first
 
-	// Questions are what programs asked in their own words, by how that ended. They approve nothing, so no rule counts them.
+	// Questions are what programs asked in their own words, by how that ended. They approve nothing, so no rule
+	// counts them.
 	Questions map[string]int `json:"questions,omitempty"`
 	// Plans are what people were asked to allow before a program ran, by how that ended. No rule asked.
 	Plans map[string]int `json:"plans,omitempty"`
@@ -57,21 +61,21 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 		Calls: map[string]int{}, Refused: map[string]int{}, Questions: map[string]int{}, Plans: map[string]int{},
 	}
 	rules := map[[2]string]*Friction{}
-	err := Entries(ctx, db, q, func(e *Entry) error {
+	err := audit.Entries(ctx, db, q, func(e *audit.Entry) error {
 		s.Entries++
 		switch {
-		case e.Kind == Run && e.State == Running:
+		case e.Kind == audit.Run && e.State == audit.Running:
 			s.Runs++
-		case e.Kind == Call && e.State == Refused:
+		case e.Kind == audit.Call && e.State == audit.Refused:
 			s.Refused[e.Reason] += max(1, e.Count)
-		case e.Kind == Call && e.State != Running && e.State != Pending:
+		case e.Kind == audit.Call && e.State != audit.Running && e.State != audit.Pending:
 			s.Calls[e.State]++
-		case e.Kind == Approval && e.Tool == inquiry && e.Server == "":
+		case e.Kind == audit.Approval && e.Tool == inquiry && e.Server == "":
 			s.Questions[e.State]++
-		case e.Kind == Approval && e.Tool == ahead && e.Server == "":
+		case e.Kind == audit.Approval && e.Tool == ahead && e.Server == "":
 			s.Plans[e.State]++
-		case e.Kind == Approval && e.State != late:
-			rule := Rule{}
+		case e.Kind == audit.Approval && e.State != late:
+			rule := audit.Rule{}
 			if len(e.Rules) > 0 {
 				rule = e.Rules[0]
 			}
@@ -94,11 +98,11 @@ func Summarise(ctx context.Context, db *store.DB, q store.Query) (*Summary, erro
 	return s, err
 }
 
-func (f *Friction) count(e *Entry) {
+func (f *Friction) count(e *audit.Entry) {
 	f.Asks++
 	person := e.DecidedBy != nil && e.DecidedBy.How == "person"
 	switch {
-	case person && e.State == Allowed:
+	case person && e.State == audit.Allowed:
 		f.Approved++
 	case person:
 		f.Refused++

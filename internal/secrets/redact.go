@@ -1,0 +1,200 @@
+package secrets
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Mask stands for what is secret in what is stored.
+const Mask = "[redacted]"
+
+// The sizes beyond which a Redactor keeps less than the whole.
+const (
+	maxString   = 2_000  // characters of one string
+	maxItems    = 200    // members of one list or object
+	maxRedacted = 16_000 // bytes of one redacted value
+)
+
+// A Redactor writes what may be stored of values and texts. It is for one goroutine.
+type Redactor struct {
+	Run   *Values  // values that the program has shown to be secret
+	Found []string // texts that were masked for their places
+
+	find  *Finder
+	known *Values
+	short bool // something was left out
+}
+
+// NewRedactor returns a Redactor that also masks known values.
+func NewRedactor(r Rules, known *Values) *Redactor {
+	return &Redactor{find: New(r, Strict), known: known}
+}
+
+// Text masks secrets in a text.
+func (d *Redactor) Text(s string) string {
+	s = d.Run.Hide(d.known.Hide(s))
+	spans := d.find.Spans(s, Open)
+	if len(spans) == 0 {
+		return s
+	}
+	var b strings.Builder
+	last := 0
+	for _, span := range spans {
+		b.WriteString(s[last:span.From])
+		b.WriteString(Mask)
+		last = span.To
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// JSON gives a value as it may be stored, in canonical form; nil if it is missing or too large. whole says that
+// nothing but secrets is left out.
+func (d *Redactor) JSON(v strictjson.Value) (redacted json.RawMessage, whole bool) {
+	if v.Kind() == strictjson.Missing {
+		return nil, false
+	}
+	d.short = false
+	redacted = d.append(make([]byte, 0, v.End()-v.Offset()+64), v, d.find.Root())
+	if len(redacted) > maxRedacted {
+		return nil, false
+	}
+	return redacted, !d.short
+}
+
+// append writes a value. A secret value leaves that it is there: null and emptiness are none.
+func (d *Redactor) append(b []byte, v strictjson.Value, at Place) []byte {
+	secret := at.Level > Open
+	switch kind := v.Kind(); {
+	case kind == strictjson.Object:
+		return d.object(b, v, at)
+	case kind == strictjson.Array:
+		return d.array(b, v, at)
+	case kind == strictjson.Null, secret && kind == strictjson.String && v.Text() == "":
+	case secret:
+		d.findIn(v.Text())
+		return strictjson.AppendString(b, Mask)
+	case kind == strictjson.String:
+		if s := d.cut(d.Text(v.Text())); s != v.Text() {
+			return strictjson.AppendString(b, s)
+		}
+	}
+	return v.AppendCanonical(b)
+}
+
+func (d *Redactor) array(b []byte, v strictjson.Value, at Place) []byte {
+	b = append(b, '[')
+	i := 0
+	for place, e := range d.find.Children(v, at) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if i == maxItems {
+			d.short = true
+			b = strictjson.AppendString(b, fmt.Sprintf("… %d more", v.Len()-i))
+			break
+		}
+		b = d.append(b, e, place)
+		i++
+	}
+	return append(b, ']')
+}
+
+// A member is one of an object that is kept.
+type member struct {
+	key   string           // masked
+	value strictjson.Value // missing if it stands for the members that are left out
+	at    Place
+}
+
+func (d *Redactor) object(b []byte, v strictjson.Value, at Place) []byte {
+	members, changed := make([]member, 0, min(v.Len(), maxItems+1)), false
+	for place, value := range d.find.Children(v, at) {
+		if len(members) == maxItems {
+			d.short, changed = true, true
+			members = append(members, member{key: "…"})
+			break
+		}
+		m := member{d.cut(d.Text(place.Step)), value, place}
+		members, changed = append(members, m), changed || m.key != place.Step
+	}
+	if changed {
+		unique(members)
+	}
+	slices.SortFunc(members, func(a, b member) int { return strictjson.CompareKeys(a.key, b.key) })
+	b = append(b, '{')
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strictjson.AppendString(b, m.key), ':')
+		if m.value.Kind() == strictjson.Missing {
+			b = strictjson.AppendString(b, fmt.Sprintf("%d more", v.Len()-maxItems))
+			continue
+		}
+		b = d.append(b, m.value, m.at)
+	}
+	return append(b, '}')
+}
+
+// unique keeps apart the keys that masking has made equal.
+func unique(members []member) {
+	seen := make(map[string]int, len(members)) // by key, the last number that was tried for it
+	for i := range members {
+		m := &members[i]
+		for key := m.key; seen[m.key] > 0; {
+			seen[key]++
+			m.key = fmt.Sprintf("%s %d", key, seen[key])
+		}
+		seen[m.key] = 1
+	}
+}
+
+// findIn notes a secret, and the parts of it that are secrets themselves: what is behind Bearer, or one of several
+// cookies.
+func (d *Redactor) findIn(secret string) {
+	if secret == Mask {
+		return
+	}
+	d.note(secret)
+	for word := range strings.FieldsSeq(secret) {
+		if len(word) >= longSecret {
+			d.note(strings.TrimRight(word, ";,"))
+		}
+	}
+}
+
+// longSecret is how long a part of a secret has to be to be one itself.
+const longSecret = 12
+
+func (d *Redactor) note(s string) {
+	if len(s) >= shortestValue && len(s) <= learnedLongest && len(d.Found) < learnedMost {
+		d.Found = append(d.Found, s)
+	}
+}
+
+func (d *Redactor) cut(s string) string {
+	if short := Cut(s, maxString); short != s {
+		d.short = true
+		return short
+	}
+	return s
+}
+
+// Cut keeps the beginning of a text, as many characters, and says how much it left out.
+func Cut(s string, most int) string {
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	at := 0
+	for range most {
+		_, n := utf8.DecodeRuneInString(s[at:])
+		at += n
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", s[:at], len(s)-at)
+}

@@ -1,0 +1,203 @@
+// Package secrets finds secrets in JSON values and in texts, and masks them. It has one table of the names of
+// secrets, one of the shapes of texts that are secrets, and one walk through a value; [Strictness] says how much of
+// them applies.
+package secrets
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Strictness says which mistake is worse: to show a secret, or to hide something else.
+type Strictness int
+
+const (
+	// Mild is for what a person decides by. What the person has to read to judge a call, such as paths, URLs and
+	// shell text, is never masked, so that nothing can be hidden in a would-be secret.
+	Mild Strictness = iota
+	// Strict is for what is stored. It may leave out more than it has to.
+	Strict
+)
+
+// Rules say what is secret beside what looks so itself.
+type Rules struct {
+	Keys     []string // patterns of keys whose values are masked; * is any characters
+	Pointers []string // JSON Pointers of values that are masked; a segment * is any key or index
+	NoDetect bool     // leave in clear what looks like a token unless its key says so
+}
+
+// Level says how much of a value its place lets us mask.
+type Level int
+
+const (
+	Open   Level = iota // only what looks like a secret itself
+	Token               // a value without spaces, or one behind "Bearer"
+	Phrase              // several plain words, or a number, too
+)
+
+// names are the keys whose values are secrets, without case, hyphens and underscores, or words within them, with the
+// level that they have for [Mild]. For [Strict] each has the highest.
+var names = []struct {
+	name   string
+	within bool // any key that has it in it
+	mild   Level
+}{
+	{"token", true, Token}, {"secret", true, Token}, {"password", true, Phrase}, {"passwd", false, Phrase}, {"pwd", false, Phrase},
+	{"passphrase", false, Phrase}, {"passphrase", true, Open}, {"authorization", true, Token}, {"apikey", true, Token},
+	{"accesskey", true, Token}, {"privatekey", true, Token}, {"credential", true, Token}, {"cookie", false, Token},
+	{"setcookie", false, Token}, {"cookie", true, Open}, {"bearer", false, Token}, {"sessionid", false, Open},
+	{"signature", true, Open}, {"pin", false, Open}, {"otp", false, Open}, {"cvv", false, Open}, {"cvc", false, Open},
+}
+
+// variables are the words in names of variables of the environment and of headers, more of which hold secrets.
+var variables = []string{"token", "key", "secret", "passw", "pwd", "auth", "credential", "cookie", "dsn"}
+
+// IsVariable reports whether a variable or a header of that name holds a secret; an author is none.
+func IsVariable(name string) bool {
+	name = strings.NewReplacer("authorization", "auth", "author", "").Replace(fold(name))
+	return slices.ContainsFunc(variables, func(word string) bool { return strings.Contains(name, word) })
+}
+
+var folder = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
+
+func fold(key string) string { return strings.ToLower(folder.Replace(key)) }
+
+// like matches * with any characters.
+func like(pattern, s string) bool {
+	first, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return s == pattern
+	}
+	if !strings.HasPrefix(s, first) {
+		return false
+	}
+	s = s[len(first):]
+	for {
+		part, more, star := strings.Cut(rest, "*")
+		if !star {
+			return strings.HasSuffix(s, part)
+		}
+		i := strings.Index(s, part)
+		if i < 0 {
+			return false
+		}
+		s, rest = s[i+len(part):], more
+	}
+}
+
+// A Finder finds what is secret. It does not change.
+type Finder struct {
+	strictness Strictness
+	keys       []string
+	pointers   [][]string // tokens; * is any
+	detect     bool
+}
+
+// New returns a Finder.
+func New(r Rules, s Strictness) *Finder {
+	f := &Finder{strictness: s, detect: !r.NoDetect}
+	for _, k := range r.Keys {
+		f.keys = append(f.keys, fold(k))
+	}
+	for _, p := range r.Pointers {
+		path, err := strictjson.Tokens(p)
+		switch {
+		case err == nil:
+			f.pointers = append(f.pointers, path)
+		case s == Strict: // the configuration refuses it; here it means everything
+			f.pointers = append(f.pointers, nil)
+		}
+	}
+	return f
+}
+
+// Key returns the level of the values of a key.
+func (f *Finder) Key(key string) Level {
+	key = fold(key)
+	level := Open
+	for _, n := range names {
+		if f.strictness == Mild && n.mild <= level || key != n.name && !(n.within && strings.Contains(key, n.name)) {
+			continue
+		}
+		if level = n.mild; f.strictness == Strict {
+			return Phrase
+		}
+	}
+	if level == Open && slices.ContainsFunc(f.keys, func(p string) bool { return like(p, key) }) {
+		return Token
+	}
+	return level
+}
+
+// A Place is where a value stands, as far as that tells what is secret in it.
+type Place struct {
+	Level Level
+	Step  string   // its key, or its index
+	Path  []string // the steps to it
+}
+
+// Root is the place of a whole value.
+func (f *Finder) Root() Place { return f.place(Place{}) }
+
+func (f *Finder) place(p Place) Place {
+	if slices.ContainsFunc(f.pointers, func(pattern []string) bool { return fits(pattern, p.Path) }) {
+		p.Level = Phrase
+	}
+	return p
+}
+
+func fits(pattern, path []string) bool {
+	return slices.EqualFunc(pattern, path, func(p, step string) bool { return p == "*" || p == step })
+}
+
+// Children returns the members of an object or the elements of an array, each with its place. The places that a
+// strict Finder without pointers gives have no path, and those of elements no step.
+func (f *Finder) Children(v strictjson.Value, at Place) iter.Seq2[Place, strictjson.Value] {
+	paths := f.strictness == Mild || len(f.pointers) > 0
+	below := func(step string, level Level) Place {
+		p := Place{Level: max(at.Level, level), Step: step}
+		if !paths {
+			return p
+		}
+		p.Path = append(slices.Clip(at.Path), step)
+		return f.place(p)
+	}
+	return func(yield func(Place, strictjson.Value) bool) {
+		named := f.named(v)
+		for key, member := range v.Members() {
+			level := f.Key(key)
+			if named && key == "value" {
+				level = max(level, Token)
+			}
+			if !yield(below(key, level), member) {
+				return
+			}
+		}
+		for i, element := range v.Elements() {
+			step := ""
+			if paths {
+				step = strconv.Itoa(i)
+			}
+			if !yield(below(step, Open), element) {
+				return
+			}
+		}
+	}
+}
+
+// named reports whether a member of an object says that its sibling "value" is a secret.
+func (f *Finder) named(v strictjson.Value) bool {
+	if _, ok := v.Member("value"); !ok {
+		return false
+	}
+	for _, name := range []string{"name", "key", "header"} {
+		if said, ok := v.Member(name); ok && len(said.Source()) < 100 && f.Key(said.Text()) != Open {
+			return true
+		}
+	}
+	return false
+}

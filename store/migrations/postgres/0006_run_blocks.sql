@@ -1,2 +1,0 @@
--- Nothing: PostgreSQL keeps its index of the runs. The numbers of both databases go together.
-SELECT 1;
