@@ -188,3 +188,20 @@ func (p *Profile) grants(u *ruling, d *Decision) {
 		d.Remember.Scopes = slices.DeleteFunc(d.Remember.Scopes, func(s string) bool { return s == "time" || s == "session" })
 	}
 }
+
+// RaisedTo gives what may have led to a verdict for which no rule is named: the record does not
+// keep what tools said of themselves, nor what a run had read.
+func (p *Profile) RaisedTo(verdict Verdict) (all []Reason) {
+	over := []*Profile{p}
+	for _, l := range p.layers {
+		over = append(over, l.Profile)
+	}
+	for _, q := range over {
+		for _, name := range raisers {
+			if to, ok := q.raise[name]; ok && to == verdict {
+				all = append(all, Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: condition.Unknown.String()})
+			}
+		}
+	}
+	return all
+}

@@ -156,7 +156,7 @@ type sample struct {
 	at   string
 	tool string
 	args json.RawMessage
-	past *profiles.PastCall
+	past *changes.PastCall
 }
 
 func readSamples(calls, record string) ([]sample, error) {
@@ -189,11 +189,11 @@ func readSamples(calls, record string) ([]sample, error) {
 // compare says how a call is decided otherwise, "" if it is not.
 func (x *sample) compare(p *pair) string {
 	if x.past != nil {
-		old, new := p.old.Replay(*x.past), p.new.Replay(*x.past)
+		old, new := changes.Replay(p.old, *x.past), changes.Replay(p.new, *x.past)
 		if slices.Equal(old.Verdicts, new.Verdicts) {
 			return ""
 		}
-		return fmt.Sprintf("~ %s  %s: %s -> %s", x.at, x.tool, profiles.VerdictsText(old.Verdicts), profiles.VerdictsText(new.Verdicts))
+		return fmt.Sprintf("~ %s  %s: %s -> %s", x.at, x.tool, changes.VerdictsText(old.Verdicts), changes.VerdictsText(new.Verdicts))
 	}
 	old, new := p.old.Decide(p.oldCfg.Call(x.tool, x.args)), p.new.Decide(p.newCfg.Call(x.tool, x.args))
 	if old.Verdict == new.Verdict {
@@ -202,7 +202,7 @@ func (x *sample) compare(p *pair) string {
 	return fmt.Sprintf("~ %s  %s %s: %s -> %s (%s)", x.at, x.tool, x.args, old.Verdict, new.Verdict, because(new.Reasons[0]))
 }
 
-func readRecord(path string) ([]profiles.PastCall, error) {
+func readRecord(path string) ([]changes.PastCall, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage(err)
@@ -255,8 +255,8 @@ type replayedJSON struct {
 	Why  string   `json:"why"`
 }
 
-func replay(s streams, cfg *config.Config, past []profiles.PastCall, profile, record string, asJSON bool) error {
-	var all []profiles.Replayed
+func replay(s streams, cfg *config.Config, past []changes.PastCall, profile, record string, asJSON bool) error {
+	var all []changes.Replayed
 	shown := []replayedJSON{}
 	gone := map[string]int{} // profiles to how many calls were made under them
 	for _, c := range past {
@@ -272,13 +272,13 @@ func replay(s streams, cfg *config.Config, past []profiles.PastCall, profile, re
 			gone[name]++
 			continue
 		}
-		r := p.Replay(c)
+		r := changes.Replay(p, c)
 		all = append(all, r)
 		if !r.Certain() || r.Changed() {
 			shown = append(shown, toReplayedJSON(&r))
 		}
 	}
-	summary := profiles.Summarise(all)
+	summary := changes.Summarise(all)
 	if asJSON {
 		return printed(s, map[string]any{"calls": shown, "summary": summary, "gone": gone})
 	}
@@ -296,7 +296,7 @@ func replay(s streams, cfg *config.Config, past []profiles.PastCall, profile, re
 	return nil
 }
 
-func toReplayedJSON(r *profiles.Replayed) replayedJSON {
+func toReplayedJSON(r *changes.Replayed) replayedJSON {
 	j := replayedJSON{Line: r.Line, Tool: r.Tool, Was: r.Verdict.String()}
 	for _, v := range r.Verdicts {
 		j.Now = append(j.Now, v.String())

@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 
 	"github.com/codemode-project/codemode/config/changes"
-	"github.com/codemode-project/codemode/profiles"
+
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -28,7 +28,7 @@ var recentWords = fmt.Sprintf("%d days", recentDays)
 // recentCalls reads the calls of the last days, the oldest first, from a record.
 func recentCalls(
 	now time.Time, entries func(q store.Query, f func(*audit.Entry) error) error,
-) ([]profiles.PastCall, error) {
+) ([]changes.PastCall, error) {
 	var lines [][]byte
 	q := store.Query{
 		Kinds: []string{audit.Call}, Since: now.AddDate(0, 0, -recentDays), Newest: true, Limit: recentEntries,
@@ -44,7 +44,7 @@ func recentCalls(
 }
 
 // recent are the recent calls of the record that the flags name.
-func (r *reading) recent(ctx context.Context) ([]profiles.PastCall, error) {
+func (r *reading) recent(ctx context.Context) ([]changes.PastCall, error) {
 	place, err := r.place()
 	if err != nil {
 		return nil, err

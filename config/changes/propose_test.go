@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/codemode-project/codemode/profiles"
 )
 
 var proposed = Proposal{
@@ -239,8 +237,8 @@ func TestWhatTheRecordDoesNotSay(t *testing.T) {
 		t.Error("a person who declined has not refused")
 	}
 	trusted := parse(t, inProfile(`"unmatched": "ask", "allowlist": [{"tool": "time__*", "annotations": {"readOnlyHint": true}}]`)).Profile("p")
-	r := trusted.Replay(past(t, `{"run":"r","call":1,"tool":"time__now","server":"time","verdict":"allow","rule":"time__*","args":{"redacted":{}}}`)[0])
-	if profiles.VerdictsText(r.Verdicts) != "ask or allow" || !contains(r.Depends[0].Text, "the tool's annotations") {
-		t.Errorf("annotations of a trusted server are not in the record: %s, %v", profiles.VerdictsText(r.Verdicts), r.Depends)
+	r := Replay(trusted, past(t, `{"run":"r","call":1,"tool":"time__now","server":"time","verdict":"allow","rule":"time__*","args":{"redacted":{}}}`)[0])
+	if VerdictsText(r.Verdicts) != "ask or allow" || !contains(r.Depends[0].Text, "the tool's annotations") {
+		t.Errorf("annotations of a trusted server are not in the record: %s, %v", VerdictsText(r.Verdicts), r.Depends)
 	}
 }

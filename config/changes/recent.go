@@ -33,7 +33,7 @@ type Shift struct {
 
 // EffectOf says what a proposal would have changed in past calls. The errors are those of [ProposeInFiles]: what would
 // be refused has no effect.
-func EffectOf(p Proposal, f config.Files, past []profiles.PastCall) (*Effect, error) {
+func EffectOf(p Proposal, f config.Files, past []PastCall) (*Effect, error) {
 	data, err := config.ReadFile(f.User)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func EffectOf(p Proposal, f config.Files, past []profiles.PastCall) (*Effect, er
 }
 
 func (p Proposal) effect(
-	file string, data []byte, load func([]byte) (*config.Config, error), past []profiles.PastCall,
+	file string, data []byte, load func([]byte) (*config.Config, error), past []PastCall,
 ) (*Effect, error) {
 	made, err := p.in(file, data, load)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p Proposal) effect(
 			continue
 		}
 		e.Calls++
-		before, after := was.Replay(c), is.Replay(c)
+		before, after := Replay(was, c), Replay(is, c)
 		switch {
 		case slices.Equal(before.Verdicts, after.Verdicts):
 		case pattern.Match(c.Tool) && (p.Args == nil || len(c.Masked) == 0 && sameJSON(p.Args, c.Args)):
@@ -150,6 +150,6 @@ func (s *Shift) text() string {
 	if s.Refused > 0 {
 		count += fmt.Sprintf(", %d refused by a person", s.Refused)
 	}
-	was, is := strings.ToUpper(profiles.VerdictsText(s.Was)), strings.ToUpper(profiles.VerdictsText(s.Is))
+	was, is := strings.ToUpper(VerdictsText(s.Was)), strings.ToUpper(VerdictsText(s.Is))
 	return fmt.Sprintf("%s -> %s: %s%s%s (%s)", was, is, s.Tool, args, under, count)
 }

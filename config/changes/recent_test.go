@@ -13,14 +13,14 @@ import (
 
 // What a proposal would change in other calls of the record is said, decided under the rules before and after.
 func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
-	made := func(tool, args string, verdict profiles.Verdict, refused bool) profiles.PastCall {
-		c := profiles.PastCall{Server: strings.SplitN(tool, "__", 2)[0], Tool: tool, Profile: "p", Verdict: verdict, Asked: verdict == profiles.Ask, Refused: refused}
+	made := func(tool, args string, verdict profiles.Verdict, refused bool) PastCall {
+		c := PastCall{Server: strings.SplitN(tool, "__", 2)[0], Tool: tool, Profile: "p", Verdict: verdict, Asked: verdict == profiles.Ask, Refused: refused}
 		if args != "" {
 			c.Args = json.RawMessage(args)
 		}
 		return c
 	}
-	record := []profiles.PastCall{
+	record := []PastCall{
 		made("fs__write", `{"path":"a"}`, profiles.Ask, false), made("fs__write", `{ "path": "a" }`, profiles.Ask, false), made("fs__write", `{"path":"b"}`, profiles.Ask, true),
 		made("fs__write", `{"path":"c"}`, profiles.Ask, false), made("fs__read", `{}`, profiles.Ask, false), made("git__log", `{}`, profiles.Allow, false), made("fs__write", "", profiles.Ask, false),
 		{Tool: "fs__write", Profile: "gone", Verdict: profiles.Ask},

@@ -21,8 +21,8 @@ const maxLine = 8 << 20
 // ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode
 // writes and exports them, alone or as a list with one on each line. Entries of one call, which are told by its run and number, make
 // one; what is no call is passed over.
-func ReadRecord(r io.Reader) ([]profiles.PastCall, error) {
-	var calls []profiles.PastCall
+func ReadRecord(r io.Reader) ([]PastCall, error) {
+	var calls []PastCall
 	known := map[string]int{}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -59,7 +59,7 @@ func ReadRecord(r io.Reader) ([]profiles.PastCall, error) {
 }
 
 // join takes in what a later entry of the same call adds.
-func join(c *profiles.PastCall, later profiles.PastCall) {
+func join(c *PastCall, later PastCall) {
 	if c.Args == nil {
 		c.Args, c.Masked = later.Args, later.Masked
 	}
@@ -102,13 +102,13 @@ func parseEntry(line string) (e entry, err error) {
 	return e, nil
 }
 
-func (e *entry) call() (c profiles.PastCall, ok bool) {
+func (e *entry) call() (c PastCall, ok bool) {
 	verdict, ok := map[string]profiles.Verdict{"deny": profiles.Deny, "ask": profiles.Ask, "allow": profiles.Allow}[e.Verdict]
 	question := (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" // of a program, or about one: no call
 	if !ok || e.Tool == "" || question {
 		return c, false
 	}
-	c = profiles.PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict, Rule: e.Rule}
+	c = PastCall{Run: e.Run, Call: e.Call, Time: e.Time, Server: e.Server, Tool: e.Tool, Profile: e.Profile, Verdict: verdict, Rule: e.Rule}
 	if len(e.Rules) > 0 {
 		c.Rule = e.Rules[0].ID
 	}

@@ -21,7 +21,7 @@ const pastRecord = `
 {"kind":"running","run":"r_3","call":2,"profile":"p","server":"fs","tool":"fs__read","verdict":"allow","decidedBy":"rule","args":"sha256:cc"}
 `
 
-func past(t testing.TB, record string) []profiles.PastCall {
+func past(t testing.TB, record string) []PastCall {
 	t.Helper()
 	calls, err := ReadRecord(strings.NewReader(record))
 	must(t, err)
@@ -53,17 +53,17 @@ func TestReadRecord(t *testing.T) {
 
 // TestH3TighteningOneRuleListsTheCallsItChanges is POLICY.md H3 and N7.
 func TestH3TighteningOneRuleListsTheCallsItChanges(t *testing.T) {
-	replayed := func(p *profiles.Profile) (changed string, s profiles.ReplaySummary) {
-		var all []profiles.Replayed
+	replayed := func(p *profiles.Profile) (changed string, s ReplaySummary) {
+		var all []Replayed
 		var lines []string
 		for _, c := range past(t, pastRecord) {
-			r := p.Replay(c)
+			r := Replay(p, c)
 			all = append(all, r)
 			if r.Changed() || !r.Certain() {
-				lines = append(lines, fmt.Sprintf("%d %s", r.Line, profiles.VerdictsText(r.Verdicts)))
+				lines = append(lines, fmt.Sprintf("%d %s", r.Line, VerdictsText(r.Verdicts)))
 			}
 		}
-		return strings.Join(lines, ", "), profiles.Summarise(all)
+		return strings.Join(lines, ", "), Summarise(all)
 	}
 	then := `"allowlist": ["git__*", "fs__read"], "asklist": ["git__push", "fs__write"]`
 	if got, s := replayed(profile(t, then)); got != "" || s.Same != 6 {
@@ -100,15 +100,15 @@ func TestReplayDoesNotGuess(t *testing.T) {
 		{`"verdict":"deny"`, `"denylist": ["fs__*"], "raise": {"tainted": "deny"}`, "deny"},
 	} {
 		calls := past(t, `{"kind":"call","run":"r","call":1,"server":"fs","tool":"fs__rm","args":{"redacted":{}},`+row.entry+`}`)
-		r := profile(t, row.rules).Replay(calls[0])
-		if got := profiles.VerdictsText(r.Verdicts); got != row.want || r.Certain() != (len(r.Depends) == 0) {
+		r := Replay(profile(t, row.rules), calls[0])
+		if got := VerdictsText(r.Verdicts); got != row.want || r.Certain() != (len(r.Depends) == 0) {
 			t.Errorf("%s under %s: got %s, depending on %v, want %s", row.entry, row.rules, got, r.Depends, row.want)
 		}
 	}
 	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"p": {"allowlist": ["fs__*"]}, "f": {"raise": {"openWorldHint": "ask"}}}}}`)
 	calls := past(t, `{"kind":"call","run":"r","call":1,"server":"fs","tool":"fs__rm","verdict":"ask"}`)
-	if r := c.Profile("p").Replay(calls[0]); profiles.VerdictsText(r.Verdicts) != "ask or allow" {
-		t.Errorf("raised by the floor: got %s", profiles.VerdictsText(r.Verdicts))
+	if r := Replay(c.Profile("p"), calls[0]); VerdictsText(r.Verdicts) != "ask or allow" {
+		t.Errorf("raised by the floor: got %s", VerdictsText(r.Verdicts))
 	}
 }
 
@@ -186,32 +186,39 @@ func TestReplayFindsTheTool(t *testing.T) {
 		`{"tool":"my_fs__w","verdict":"allow"}`:                  "allow",
 		`{"tool":"fs__a__b","verdict":"allow"}`:                  "ask",
 	} {
-		if r := p.Replay(past(t, line)[0]); profiles.VerdictsText(r.Verdicts) != want {
-			t.Errorf("%s: got %s, want %s", line, profiles.VerdictsText(r.Verdicts), want)
+		if r := Replay(p, past(t, line)[0]); VerdictsText(r.Verdicts) != want {
+			t.Errorf("%s: got %s, want %s", line, VerdictsText(r.Verdicts), want)
 		}
 	}
 }
 
 func TestSummariesCount(t *testing.T) {
-	was := func(was profiles.Verdict, refused bool, now ...profiles.Verdict) profiles.Replayed {
-		return profiles.Replayed{PastCall: profiles.PastCall{Verdict: was, Refused: refused}, Verdicts: now}
+	was := func(was profiles.Verdict, refused bool, now ...profiles.Verdict) Replayed {
+		return Replayed{PastCall: PastCall{Verdict: was, Refused: refused}, Verdicts: now}
 	}
 	for _, row := range []struct {
-		all  []profiles.Replayed
+		all  []Replayed
 		want string
 	}{
 		{nil, "0 calls: 0 as before, 0 otherwise (0 stricter, 0 looser)."},
-		{[]profiles.Replayed{was(profiles.Allow, false, profiles.Allow), was(profiles.Ask, true, profiles.Ask), was(profiles.Ask, true, profiles.Deny, profiles.Ask)}, "3 calls: 2 as before, 0 otherwise (0 stricter, 0 looser), 1 cannot be told."},
-		{[]profiles.Replayed{was(profiles.Allow, false, profiles.Deny), was(profiles.Allow, false, profiles.Ask), was(profiles.Deny, false, profiles.Ask)}, "3 calls: 0 as before, 3 otherwise (2 stricter, 1 looser)."},
-		{[]profiles.Replayed{was(profiles.Deny, false, profiles.Allow)}, "1 calls: 0 as before, 1 otherwise (0 stricter, 1 looser)."},
-		{[]profiles.Replayed{was(profiles.Ask, true, profiles.Allow), was(profiles.Ask, false, profiles.Allow)}, "2 calls: 0 as before, 2 otherwise (0 stricter, 2 looser).\nIt would have saved 2 questions, and allowed 1 calls that a person refused."},
+		{[]Replayed{was(profiles.Allow, false, profiles.Allow), was(profiles.Ask, true, profiles.Ask), was(profiles.Ask, true, profiles.Deny, profiles.Ask)}, "3 calls: 2 as before, 0 otherwise (0 stricter, 0 looser), 1 cannot be told."},
+		{[]Replayed{was(profiles.Allow, false, profiles.Deny), was(profiles.Allow, false, profiles.Ask), was(profiles.Deny, false, profiles.Ask)}, "3 calls: 0 as before, 3 otherwise (2 stricter, 1 looser)."},
+		{[]Replayed{was(profiles.Deny, false, profiles.Allow)}, "1 calls: 0 as before, 1 otherwise (0 stricter, 1 looser)."},
+		{[]Replayed{was(profiles.Ask, true, profiles.Allow), was(profiles.Ask, false, profiles.Allow)}, "2 calls: 0 as before, 2 otherwise (0 stricter, 2 looser).\nIt would have saved 2 questions, and allowed 1 calls that a person refused."},
 	} {
-		if got := profiles.Summarise(row.all).String(); got != row.want {
+		if got := Summarise(row.all).String(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)
 		}
 	}
 	unsure := was(profiles.Ask, false, profiles.Deny, profiles.Ask)
 	if unsure.Changed() {
 		t.Error("what cannot be told counts as changed")
+	}
+}
+
+func TestASummaryOfStricterRules(t *testing.T) {
+	summary := Summarise([]Replayed{{PastCall: PastCall{Verdict: profiles.Ask}, Verdicts: []profiles.Verdict{profiles.Deny}}})
+	if summary.SavedQuestions != 0 || summary.Stricter != 1 {
+		t.Errorf("asked then and denied now: %+v", summary)
 	}
 }

@@ -1,4 +1,4 @@
-package profiles
+package changes
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/call"
-	"github.com/codemode-project/codemode/profiles/condition"
+	"github.com/codemode-project/codemode/profiles"
 )
 
 // A PastCall is a call as the record has it, as far as it can be decided again.
@@ -24,10 +24,10 @@ type PastCall struct {
 	Args    json.RawMessage
 	Masked  []string // JSON Pointers to what is not kept in clear
 	Profile string
-	Verdict Verdict // then
-	Rule    string  // that decided; "" = none did, or the record does not say which
-	Refused bool    // a person said no
-	Asked   bool    // a person answered
+	Verdict profiles.Verdict // then
+	Rule    string           // that decided; "" = none did, or the record does not say which
+	Refused bool             // a person said no
+	Asked   bool             // a person answered
 }
 
 // A Replayed is a past call as a profile would decide it now.
@@ -35,9 +35,9 @@ type Replayed struct {
 	PastCall
 	// Verdicts are those it may get, the strictest first. One is certain; several mean that
 	// it depends on what the record does not keep.
-	Verdicts []Verdict
-	Decision Decision // on what is known
-	Depends  []Reason // the rules that it depends on
+	Verdicts []profiles.Verdict
+	Decision profiles.Decision // on what is known
+	Depends  []profiles.Reason // the rules that it depends on
 }
 
 // Certain reports whether the record keeps enough to tell the verdict.
@@ -48,40 +48,23 @@ func (r *Replayed) Changed() bool { return r.Certain() && r.Verdicts[0] != r.Ver
 
 // Replay decides a past call again. Limits and what depends on the run are left out: each
 // call is decided as the first of its run.
-func (p *Profile) Replay(past PastCall) Replayed {
+func Replay(p *profiles.Profile, past PastCall) Replayed {
 	server, tool, _ := strings.Cut(past.Tool, "__")
 	if past.Server != "" {
 		server = past.Server
 		tool = strings.TrimPrefix(past.Tool, call.Part(server)+"__")
 	}
-	c := Call{Server: server, Tool: tool, Name: past.Tool, Args: past.Args, Time: past.Time}
-	gaps := Gaps{Unknown: past.Masked, Hints: true}
+	c := profiles.Call{Server: server, Tool: tool, Name: past.Tool, Args: past.Args, Time: past.Time}
+	gaps := profiles.Gaps{Unknown: past.Masked, Hints: true}
 	if past.Args == nil {
 		gaps.Unknown = []string{""}
 	}
 	f := p.Foresee(c, gaps)
-	if raised := p.raisedTo(past.Verdict); past.Rule == "" && len(raised) > 0 && past.Verdict < slices.Max(f.Verdicts) {
+	if raised := p.RaisedTo(past.Verdict); past.Rule == "" && len(raised) > 0 && past.Verdict < slices.Max(f.Verdicts) {
 		f.Verdicts = slices.Compact(slices.Sorted(slices.Values(append(f.Verdicts, past.Verdict))))
 		f.Depends = append(f.Depends, raised...)
 	}
 	return Replayed{PastCall: past, Verdicts: f.Verdicts, Decision: f.Decision, Depends: f.Depends}
-}
-
-// raisedTo gives what may have led to a verdict for which no rule is named: the record does not
-// keep what tools said of themselves, nor what a run had read.
-func (p *Profile) raisedTo(verdict Verdict) (all []Reason) {
-	over := []*Profile{p}
-	for _, l := range p.layers {
-		over = append(over, l.Profile)
-	}
-	for _, q := range over {
-		for _, name := range raisers {
-			if to, ok := q.raise[name]; ok && to == verdict {
-				all = append(all, Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: condition.Unknown.String()})
-			}
-		}
-	}
-	return all
 }
 
 // A ReplaySummary counts what would be different.
@@ -111,7 +94,7 @@ func Summarise(all []Replayed) ReplaySummary {
 			s.Looser++
 		}
 		s.Changed++
-		if r.Verdict == Ask && r.Verdicts[0] == Allow {
+		if r.Verdict == profiles.Ask && r.Verdicts[0] == profiles.Allow {
 			if s.SavedQuestions++; r.Refused {
 				s.AllowedRefused++
 			}
@@ -132,7 +115,7 @@ func (s ReplaySummary) String() string {
 }
 
 // VerdictsText words the verdicts that a call may get.
-func VerdictsText(all []Verdict) string {
+func VerdictsText(all []profiles.Verdict) string {
 	words := make([]string, len(all))
 	for i, v := range all {
 		words[i] = v.String()
