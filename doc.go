@@ -27,8 +27,13 @@
 //
 // Package call has the words of one tool call that all packages share.
 //
-// Package profiles reads what a person allows, and decides calls. A decision
-// depends on the profile and the call alone, and gives its reasons.
+// Package profiles holds what a person allows, and decides calls. A decision
+// depends on the profile and the call alone, and gives its reasons. Package
+// profiles/condition judges arguments, and profiles/pattern matches names.
+//
+// Package config reads and follows configuration files and makes profiles of
+// them. config/changes says what a change of the rules would do, and
+// config/importtable turns tables of other gates into rules.
 //
 // Package catalog knows the tools of this moment: names, schemas, TypeScript
 // declarations and search. Names that two tools would share belong to neither.
