@@ -31,7 +31,7 @@ var layers = map[string]struct {
 	"catalog/pins":       {ours: []string{"call", "catalog", "internal/replace"}},
 	"upstream":           {ours: []string{"internal/address", "internal/replace", "internal/secrets", "internal/typos", "upstream/builtin"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin":   {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
-	"approvals":          {ours: []string{"approvals/prompt", "call"}},
+	"approvals":          {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
 	"approvals/prompt":   {ours: []string{"call", "internal/secrets", "internal/strictjson"}, outside: []string{"golang.org/x/text"}},
 	"approvals/terminal": {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":            {ours: []string{"call", "internal/strictjson"}},
@@ -48,7 +48,7 @@ var layers = map[string]struct {
 	"recorder": {ours: []string{"approvals", "approvals/prompt", "audit", "audit/otlp", "call", "hostfns", "inforce", "profiles", "store",
 		"upstream"}},
 	"preflight": {ours: []string{"analysis", "call", "catalog", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible"}},
-	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible"}},
+	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/strictjson", "internal/visible"}},
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "call", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible"}},
 
 	// What wires them.
