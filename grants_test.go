@@ -30,7 +30,7 @@ func TestKeepers(t *testing.T) {
 				Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForTime, prompt.ForCount}, Pointers: []string{"/path"}},
 			}
 			draft := func(scope prompt.Scope, uses int) *prompt.Grant {
-				g, err := prompt.Draft(r, scope, 0, time.Now())
+				g, err := r.Draft(prompt.Wish{Scope: scope}, time.Now())
 				if err != nil {
 					t.Fatal(err)
 				}

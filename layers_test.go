@@ -37,7 +37,7 @@ var layers = map[string]struct {
 	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
 	"upstream":            {ours: []string{"internal/address", "internal/replace", "internal/typos", "upstream/builtin", "internal/secrets"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
-	"approvals":           {ours: []string{"approvals/prompt", "call"}},
+	"approvals":           {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
 	"approvals/prompt":    {ours: []string{"call", "internal/strictjson", "internal/secrets"}, outside: []string{"golang.org/x/text"}},
 	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
@@ -55,7 +55,7 @@ var layers = map[string]struct {
 	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible", "config"}},
 	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
 	"preflight": {ours: []string{"analysis", "call", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible", "config"}},
-	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible"}},
+	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible", "internal/strictjson"}},
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
 
 	// What wires them.

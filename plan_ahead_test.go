@@ -214,11 +214,11 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 	used := 0
 	for _, entry := range readRecord(t, dir) {
 		switch {
-		case entry.Tool == prompt.PlanTool && entry.State == "pending":
+		case entry.Tool == "plan" && entry.State == "pending":
 			if entry.Args == nil || !strings.Contains(string(entry.Args.Redacted), "log.md") {
 				t.Errorf("what was asked is not in the record: %+v", entry.Args)
 			}
-		case entry.Tool == prompt.PlanTool:
+		case entry.Tool == "plan":
 			if grant = entry.DecidedBy.Grant; entry.State != "allowed" || entry.DecidedBy.How != "person" || entry.DecidedBy.Scope != "plan" || !strings.HasPrefix(entry.ToolDefinition, "sha256:") {
 				t.Errorf("got %+v, %+v", entry, entry.DecidedBy)
 			}

@@ -206,7 +206,7 @@ func (f *formPerson) AskAll(ctx context.Context, calls []*prompt.Request) ([]pro
 	f.mu.Lock()
 	dice := rand.New(rand.NewPCG(f.dice.Uint64(), 0))
 	f.mu.Unlock()
-	_, schema := prompt.FormAll(calls, prompt.OneOf)
+	_, schema := prompt.Form(calls, "2025-11-25")
 	f.s.think(ctx, dice)
 	if d := (draw{dice}); d.chance(15) && !f.s.eager.Load() || d.chance(10) { // somebody else may answer
 		<-ctx.Done()
@@ -216,7 +216,7 @@ func (f *formPerson) AskAll(ctx context.Context, calls []*prompt.Request) ([]pro
 		return nil, context.Cause(ctx)
 	}
 	action, content := f.fillIn(draw{dice}, schema)
-	results := prompt.ReadFormAll(calls, action, content)
+	results := prompt.ReadForm(calls, action, content)
 	yes, no := false, false
 	for i, x := range results {
 		if x.Err != nil {

@@ -19,14 +19,14 @@ const (
 	CodeNoApprover  = "no_approver"             // channels were tried, none brought a person's clear answer
 	CodeTimeout     = "timeout"                 // the question was open until its time was over
 	CodeCanceled    = "canceled"                // the question was closed without an answer, or the run ended
-	CodeTooMany     = "too_many_asks"           // the run has asked as often as its channels can carry
+	codeTooMany     = "too_many_asks"           // the run has asked as often as its channels can carry
 	CodeInvalid     = "invalid_decision"        // an approver decided something that is no decision
 )
 
 // What decided, in Answer.How.
 const (
 	ByPerson   = "person"
-	ByFallback = "fallback"
+	byFallback = "fallback"
 	ByNobody   = "none"
 )
 
@@ -62,22 +62,22 @@ type Try struct {
 type Outcome string
 
 const (
-	Yes         Outcome = "said yes"
-	No          Outcome = "said no"
+	saidYes     Outcome = "said yes"
+	saidNo      Outcome = "said no"
 	TooFastYes  Outcome = "said yes faster than a person can read"
 	TooFastNo   Outcome = "said no faster than a person can read"
 	TooFastShut Outcome = "closed the question faster than a person can read"
-	Shut        Outcome = "closed the question without an answer"
-	Unclear     Outcome = "gave no clear answer"
-	Invalid     Outcome = "gave a decision that is none"
-	Absent      Outcome = "has nobody there"
+	shut        Outcome = "closed the question without an answer"
+	unclear     Outcome = "gave no clear answer"
+	invalid     Outcome = "gave a decision that is none"
+	absent      Outcome = "has nobody there"
 	Empty       Outcome = "has nobody there yet"
 	Unable      Outcome = "cannot ask"
-	TooWeak     Outcome = "is no proof enough for a call of critical risk"
-	Expired     Outcome = "had no answer in its time"
-	Spent       Outcome = "has carried as many questions of this run as it can"
-	Own         Outcome = "does not show that somebody else answers than who asked"
-	Failed      Outcome = "failed"
+	tooWeak     Outcome = "is no proof enough for a call of critical risk"
+	expired     Outcome = "had no answer in its time"
+	spent       Outcome = "has carried as many questions of this run as it can"
+	own         Outcome = "does not show that somebody else answers than who asked"
+	failed      Outcome = "failed"
 )
 
 // judge is the one place that says what a reply amounts to.
@@ -89,35 +89,35 @@ func judge(got reply, minHuman time.Duration) Outcome {
 	}
 	switch err := got.err; {
 	case errors.Is(err, ErrTooMany):
-		return Spent
+		return spent
 	case errors.Is(err, ErrCannotAsk):
 		return Unable
 	case errors.Is(err, ErrNoPerson):
-		return Absent
+		return absent
 	case errors.Is(err, prompt.ErrDismissed) && tooFastNo:
 		return TooFastShut
 	case errors.Is(err, prompt.ErrDismissed), errors.Is(err, context.Canceled): // by a person, or with the connection
-		return Shut
-	case errors.Is(err, ErrInvalid):
-		return Invalid
+		return shut
+	case errors.Is(err, errInvalid):
+		return invalid
 	case errors.Is(err, prompt.ErrUnclear):
-		return Unclear
+		return unclear
 	case errors.Is(err, context.DeadlineExceeded):
-		return Expired
+		return expired
 	case err != nil:
-		return Failed
+		return failed
 	}
 	switch {
 	case got.Decision == prompt.AllowOnce && tooFast:
 		return TooFastYes
 	case got.Decision == prompt.AllowOnce:
-		return Yes
+		return saidYes
 	case got.Decision == prompt.Refuse && tooFastNo:
 		return TooFastNo
 	case got.Decision == prompt.Refuse:
-		return No
+		return saidNo
 	}
-	return Unclear
+	return unclear
 }
 
 func declined(got reply) Answer {
@@ -149,20 +149,20 @@ func nobody(tried []Try, r *prompt.Request, fallback bool) Answer {
 	only := func(os ...Outcome) bool {
 		return !slices.ContainsFunc(tried, func(t Try) bool { return !slices.Contains(os, t.Outcome) })
 	}
-	if fallback && !r.Firm && !r.Risk.Grave() && only(Absent, Empty, Unable) {
-		return Answer{Allowed: true, How: ByFallback}
+	if fallback && !r.Firm && !r.Risk.Grave() && only(absent, Empty, Unable) {
+		return Answer{Allowed: true, How: byFallback}
 	}
 	a := Answer{How: ByNobody}
 	switch {
-	case has(Invalid):
+	case has(invalid):
 		a.Code, a.Detail = CodeInvalid, "what was decided about this call is neither a refusal nor an approval, which is a no"
-	case has(Shut):
+	case has(shut):
 		a.Code, a.Detail = CodeCanceled, "the question about this call was closed without an answer"
-	case has(Expired):
+	case has(expired):
 		a.Code, a.Detail = CodeTimeout, "this call needs a person's approval and nobody answered in time"
-	case has(Spent) && only(Spent, Absent, Empty, Unable, TooWeak):
-		a.Code, a.Detail = CodeTooMany, "this run has asked people as often as this client can carry; ask for less, or for several calls at once"
-	case has(TooWeak):
+	case has(spent) && only(spent, absent, Empty, Unable, tooWeak):
+		a.Code, a.Detail = codeTooMany, "this run has asked people as often as this client can carry; ask for less, or for several calls at once"
+	case has(tooWeak):
 		a.Code, a.Detail = CodeNoApprover, "a call of critical risk is approved only where it is known who answers, on the page for people or the terminal of codemode run, and nobody approved it there: "+summary(tried)
 	case only(Unable):
 		a.Code, a.Detail = CodeUnsupported, "this call needs a person's approval and there is no means of asking one here"
@@ -184,7 +184,7 @@ func unanswered(a *Answer) string {
 		return "nobody answered in time"
 	case CodeCanceled:
 		return "the question was closed without an answer"
-	case CodeTooMany:
+	case codeTooMany:
 		return "this run has asked people as often as this client can carry"
 	case CodeUnsupported:
 		return "there is no means of asking a person here"

@@ -8,8 +8,8 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// ErrInvalid says that an approver's decision is none that there is. It is a no.
-var ErrInvalid = errors.New("the decision is neither a refusal nor an approval")
+// errInvalid says that an approver's decision is none that there is. It is a no.
+var errInvalid = errors.New("the decision is neither a refusal nor an approval")
 
 // Approver makes a channel of a function that decides about calls: a chat bot, a ticket system, a test. It may refuse, with a reason
 // for the program, allow, or allow with other arguments; any other decision is ErrInvalid, and a no. Whoever writes decide answers
@@ -35,7 +35,7 @@ func (a approver) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, err
 		return prompt.Reply{}, err
 	}
 	if reply.Decision != prompt.Refuse && reply.Decision != prompt.AllowOnce {
-		return prompt.Reply{}, fmt.Errorf("%w: %d", ErrInvalid, reply.Decision)
+		return prompt.Reply{}, fmt.Errorf("%w: %d", errInvalid, reply.Decision)
 	}
 	reply.Typed = true
 	return reply, nil

@@ -28,7 +28,7 @@ func TestApprovers(t *testing.T) {
 		{"refuse with a reason", prompt.Reply{Reason: "on Monday"}, nil, CodeDeclined, "on Monday", ""},
 		{"a decision that is none", prompt.Reply{Decision: 7}, nil, CodeInvalid, "", ""},
 		{"a decision below zero", prompt.Reply{Decision: -1}, nil, CodeInvalid, "", ""},
-		{"an invalid one, said so", prompt.Reply{Decision: prompt.AllowOnce}, ErrInvalid, CodeInvalid, "", ""},
+		{"an invalid one, said so", prompt.Reply{Decision: prompt.AllowOnce}, errInvalid, CodeInvalid, "", ""},
 		{"an error", prompt.Reply{Decision: prompt.AllowOnce}, errors.New("the chat is down"), CodeNoApprover, "", ""},
 		{"nobody there", prompt.Reply{Decision: prompt.AllowOnce}, ErrNoPerson, CodeNoApprover, "", ""},
 	}

@@ -177,7 +177,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 	again := a.start.Before(copied.Expires)
 	if again {
 		a.expires = copied.Expires
-		a.digest, a.failed = copied.Binding(a.expires).Digest()
+		a.digest, a.failed = copied.Bind(a.expires)
 		again = a.digest == copied.Digest // else it is another question by now
 	}
 	if again && !copied.Time.IsZero() {
@@ -192,7 +192,7 @@ func (d *Desk) open(ctx, writing context.Context, r *prompt.Request, channels []
 	}
 	if !again {
 		a.expires = a.start.Add(maxTurns*o.Timeout + useWithin).UTC().Truncate(time.Microsecond) // as stores keep times
-		if a.digest, a.failed = copied.Binding(a.expires).Digest(); a.failed == nil {
+		if a.digest, a.failed = copied.Bind(a.expires); a.failed == nil {
 			copied.Digest, copied.Expires = a.digest, a.expires
 			d.mine(copied.ID, true) // before others can see it
 			a.failed = d.propose(writing, &copied, channels, o)
@@ -343,10 +343,10 @@ func (a *ask) leftBehind(got reply) bool {
 	}
 	ctx := context.Background()
 	switch a.judge(&got) {
-	case Yes:
+	case saidYes:
 		_, err := a.allow(ctx, got)
 		return err == nil
-	case No:
+	case saidNo:
 		return a.keep(ctx, a.request.ID, a.digest, false, got, "") == nil
 	}
 	return false
@@ -443,9 +443,9 @@ func (a *ask) wait(ctx context.Context) Answer {
 			a.waiting--
 			delete(away, got.n)
 			switch outcome := a.note(&got); {
-			case outcome == No:
+			case outcome == saidNo:
 				return a.refuse(ctx, got)
-			case outcome != Yes:
+			case outcome != saidYes:
 				got.settled()
 			case ctx.Err() != nil:
 				got.settled()
@@ -483,7 +483,7 @@ func (a *ask) wait(ctx context.Context) Answer {
 	}
 	answer := nobody(a.tried, a.request, a.options.Fallback && !a.inquires())
 	if answer.Allowed {
-		if err := a.desk.store().Answer(ctx, a.request.ID, a.digest, true, ByFallback, json.RawMessage(`{}`)); err != nil {
+		if err := a.desk.store().Answer(ctx, a.request.ID, a.digest, true, byFallback, json.RawMessage(`{}`)); err != nil {
 			return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "the answer could not be kept: " + said(err)}
 		}
 		answer.Ticket = &Ticket{id: a.request.ID, digest: a.digest, args: a.request.Args, expires: a.expires}
@@ -501,9 +501,9 @@ func (a *ask) contradicted() (reply, bool) {
 				return reply{}, false
 			}
 			switch a.note(&got) {
-			case No:
+			case saidNo:
 				return got, true
-			case Yes:
+			case saidYes:
 				a.late(got)
 			}
 			got.settled()
@@ -527,12 +527,12 @@ func (a *ask) note(got *reply) Outcome {
 // judge says what a reply comes to. Of a yes that is none, it sets the error.
 func (a *ask) judge(got *reply) Outcome {
 	outcome := judge(*got, a.options.MinHuman)
-	if a.options.OtherOnly && (outcome == Yes || outcome == No) && (got.By == "" || got.By == a.request.Principal) {
-		outcome = Own
+	if a.options.OtherOnly && (outcome == saidYes || outcome == saidNo) && (got.By == "" || got.By == a.request.Principal) {
+		outcome = own
 	}
-	if outcome == Yes {
+	if outcome == saidYes {
 		if got.err = a.unwanted(got); got.err != nil {
-			outcome = Unclear
+			outcome = unclear
 		}
 	}
 	return outcome
@@ -634,7 +634,7 @@ func (a *ask) allow(ctx context.Context, got reply) (Answer, error) {
 	}
 	other := *a.request
 	other.ID, other.Args = newID(), compact.Bytes()
-	digest, err := other.Binding(a.expires).Digest()
+	digest, err := other.Bind(a.expires)
 	if err != nil {
 		return answer, err
 	}

@@ -100,7 +100,7 @@ func (full) Answer(context.Context, string, string, bool, string, json.RawMessag
 // A yes that cannot be kept is none; a no stands all the same.
 func TestWhatCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := Desk{Store: full{NewStore(time.Now)}}
+		d := Desk{Store: full{newStore(time.Now)}}
 		if a := d.Ask(t.Context(), write("/a"), []Channel{yes(time.Second)}, Options{}); a.Allowed || a.Code != CodeNoApprover || a.Ticket != nil {
 			t.Errorf("a yes: %+v", a)
 		}
@@ -295,7 +295,7 @@ func schedule(t *testing.T, seed uint64) (executions int, refused map[string]int
 	people := rand.New(rand.NewPCG(seed, 100)) // used under mu
 	var mu sync.Mutex
 	yes, answers, late := map[string]int{}, 0, 0
-	store := NewStore(time.Now)
+	store := newStore(time.Now)
 	tell := func(LateAnswer) { mu.Lock(); late++; mu.Unlock() }
 	desk := &Desk{Store: store, Late: tell}
 	var calls []*prompt.Request
@@ -346,7 +346,7 @@ func schedule(t *testing.T, seed uint64) (executions int, refused map[string]int
 		case 5:
 			r.Run, r.Principal = "r2", "local:ben"
 		case 6: // a restart that forgets
-			at = &Desk{Store: NewStore(time.Now)}
+			at = &Desk{Store: newStore(time.Now)}
 		case 7: // a restart, or another process, that does not
 			at = &Desk{Store: store}
 		case 8:

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Channel is a way to reach a person. Ask shows r, waits for an answer and returns it. It returns early when ctx ends, whose
-// [context.Cause] says why in words fit to show. It may be called for several requests at once, and must not change r.
+// A Channel is a way to reach a person. Ask shows r, waits for an answer and returns it. It returns early when ctx
+// ends, whose [context.Cause] says why in words fit to show. It may be called for several requests at once, and must
+// not change r.
 //
 // An error means that this channel has no answer; it is never taken for a no of a person. Some errors say more:
 // [ErrNoPerson], [ErrCannotAsk], [ErrDismissed], [ErrUnclear].
@@ -27,8 +27,8 @@ type Strong interface {
 	Strong() bool
 }
 
-// A Gatherer is a Channel that shows several calls at once, as one form with a decision for each. It returns a result for each
-// call, in their order. Other channels are asked about each call by itself.
+// A Gatherer is a Channel that shows several calls at once, as one form with a decision for each. It returns a result
+// for each call, in their order. Other channels are asked about each call by itself.
 type Gatherer interface {
 	Channel
 	AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error)
@@ -65,14 +65,15 @@ var (
 	ErrTooMany = errors.New("it has carried as many questions as it can")
 	// ErrNoPerson says that nobody is there to be asked over this channel.
 	ErrNoPerson = errors.New("nobody is there")
-	// ErrCannotAsk says that the channel has no means of asking, such as a client without elicitation. It is an ErrNoPerson.
+	// ErrCannotAsk says that the channel has no means of asking, such as a client without elicitation. It is an
+	// ErrNoPerson.
 	ErrCannotAsk = fmt.Errorf("it cannot ask: %w", ErrNoPerson)
 )
 
 type pauseKey struct{}
 
-// Waiting tells the Desk that the question waits for its turn in a channel that shows one at a time. The time limit of the
-// ask stands still until the returned function is called, which says that the question is being shown.
+// Waiting tells the Desk that the question waits for its turn in a channel that shows one at a time. The time limit
+// of the ask stands still until the returned function is called, which says that the question is being shown.
 func Waiting(ctx context.Context) (shown func()) {
 	if pause, ok := ctx.Value(pauseKey{}).(func() func()); ok {
 		return pause()
@@ -82,9 +83,9 @@ func Waiting(ctx context.Context) (shown func()) {
 
 type presenceKey struct{}
 
-// Away tells the Desk that nobody is there to see the question now, though somebody may come: the ask ends when that is so for
-// every channel that has not answered. The returned function says that somebody has come.
-func Away(ctx context.Context) (back func()) {
+// away tells the Desk that nobody is there to see the question now, though somebody may come: the ask ends when that
+// is so for every channel that has not answered. The returned function says that somebody has come.
+func away(ctx context.Context) (back func()) {
 	if away, ok := ctx.Value(presenceKey{}).(func() func()); ok {
 		return away()
 	}
@@ -93,8 +94,8 @@ func Away(ctx context.Context) (back func()) {
 
 type answeredKey struct{}
 
-// Answered hands over the answer to call i of an AskAll before those to the others: it takes effect at once. What AskAll
-// returns for that call does not count any more. It is called from the goroutine of AskAll.
+// Answered hands over the answer to call i of an AskAll before those to the others: it takes effect at once. What
+// AskAll returns for that call does not count any more. It is called from the goroutine of AskAll.
 func Answered(ctx context.Context, i int, r prompt.Result) {
 	if answered, ok := ctx.Value(answeredKey{}).(func(int, prompt.Result)); ok {
 		answered(i, r)
@@ -103,57 +104,6 @@ func Answered(ctx context.Context, i int, r prompt.Result) {
 
 // MaxRounds is how often a call of a tool may be answered with a question in MCP 2026-07-28 before clients give up.
 const MaxRounds = 9
-
-// AtMost is c for a run of whose questions it can carry only so many rounds: afterwards it answers [ErrTooMany].
-func AtMost(c Channel, rounds int) Channel {
-	l := &limited{Channel: c}
-	l.left.Store(int64(rounds))
-	return l
-}
-
-type limited struct {
-	Channel
-	left atomic.Int64
-}
-
-func (l *limited) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	if l.left.Add(-1) < 0 {
-		return prompt.Reply{}, ErrTooMany
-	}
-	return l.Channel.Ask(ctx, r)
-}
-
-func (l *limited) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
-	if g, ok := l.Channel.(Gatherer); ok {
-		if l.left.Add(-1) < 0 {
-			return nil, ErrTooMany
-		}
-		return g.AskAll(ctx, calls)
-	}
-	return askEach(ctx, l, calls), nil
-}
-
-func (l *limited) Strong() bool {
-	s, ok := l.Channel.(Strong)
-	return ok && s.Strong()
-}
-
-func (l *limited) Edits() bool { return mayEdit(l.Channel) }
-
-func (l *limited) Inquires() bool {
-	i, ok := l.Channel.(Inquirer)
-	return ok && i.Inquires()
-}
-
-// askEach asks about calls one by one.
-func askEach(ctx context.Context, c Channel, calls []*prompt.Request) []prompt.Result {
-	var all []prompt.Result
-	for _, r := range calls {
-		reply, err := askOver(ctx, c, r)
-		all = append(all, prompt.Result{Reply: reply, Err: err})
-	}
-	return all
-}
 
 func askAllOver(ctx context.Context, c Gatherer, calls []*prompt.Request) (got []prompt.Result, err error) {
 	defer func() {
@@ -198,7 +148,7 @@ func nameOf(c Channel) (name string) {
 
 // mayAnswer reports whether a yes of c could count.
 func mayAnswer(c Channel, risk call.Risk) (ok bool) {
-	if prompt.FormSuffices(risk) {
+	if risk.FormSuffices() {
 		return true
 	}
 	defer func() {

@@ -65,7 +65,7 @@ type Desk struct {
 func (d *Desk) store() Store {
 	d.once.Do(func() {
 		if d.Store == nil {
-			d.Store = NewStore(time.Now)
+			d.Store = newStore(time.Now)
 		}
 	})
 	return d.Store
@@ -131,7 +131,7 @@ func (d *Desk) AskAll(ctx context.Context, calls []*prompt.Request, channels []C
 			switch {
 			case a.failed != nil || a.refused:
 			case !mayAnswer(c, a.request.Risk):
-				a.tried = append(a.tried, Try{Channel: name, Outcome: TooWeak})
+				a.tried = append(a.tried, Try{Channel: name, Outcome: tooWeak})
 			case !mayCarry(c, a.request):
 				a.tried = append(a.tried, Try{Channel: name, Outcome: Unable})
 			default:
@@ -186,6 +186,6 @@ type Ticket struct {
 
 // fits reports whether t is about r as it is now.
 func (t *Ticket) fits(r *prompt.Request) bool {
-	d, err := r.Binding(t.expires).Digest()
+	d, err := r.Bind(t.expires)
 	return err == nil && d == t.digest && bytes.Equal(r.Args, t.args)
 }

@@ -83,15 +83,15 @@ func TestAsk(t *testing.T) {
 		{"the first answer wins, a no", []Channel{yes(2 * time.Second), no(time.Second)}, Options{}, call.Medium, false, ByPerson, CodeDeclined},
 
 		{"no channel at all", nil, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
-		{"no channel at all, fallback", nil, allow, call.Medium, true, ByFallback, ""},
+		{"no channel at all, fallback", nil, allow, call.Medium, true, byFallback, ""},
 		{"a client without elicitation", []Channel{says(ErrCannotAsk)}, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
-		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, call.Medium, true, ByFallback, ""},
-		{"fallback for an unstated risk", []Channel{says(ErrCannotAsk)}, allow, "", true, ByFallback, ""},
+		{"a client without elicitation, fallback", []Channel{says(ErrCannotAsk)}, allow, call.Medium, true, byFallback, ""},
+		{"fallback for an unstated risk", []Channel{says(ErrCannotAsk)}, allow, "", true, byFallback, ""},
 		{"no fallback for high", []Channel{says(ErrCannotAsk)}, allow, call.High, false, ByNobody, CodeUnsupported},
 		{"no fallback for critical", nil, allow, call.Critical, false, ByNobody, CodeUnsupported},
 		{"no fallback for a risk nobody knows", nil, allow, "lwo", false, ByNobody, CodeUnsupported},
 		{"an empty room", []Channel{says(ErrNoPerson)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
-		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, call.Medium, true, ByFallback, ""},
+		{"an empty room, fallback", []Channel{says(ErrNoPerson)}, allow, call.Medium, true, byFallback, ""},
 		{"an empty room beside a client that cannot ask", []Channel{says(ErrCannotAsk), says(ErrNoPerson)}, Options{}, call.Medium, false, ByNobody, CodeNoApprover},
 		{"a wrapped error is still that error", []Channel{says(fmt.Errorf("over stdio: %w", ErrCannotAsk))}, Options{}, call.Medium, false, ByNobody, CodeUnsupported},
 
@@ -366,7 +366,7 @@ func TestTriedTellsEveryChannel(t *testing.T) {
 				t.Errorf("%q is not escaped", try.Error)
 			}
 		}
-		if got["b"] != TooFastNo || got["c"] != Unable || got[`x\u{1B}`] != Failed || len(got) != 3 {
+		if got["b"] != TooFastNo || got["c"] != Unable || got[`x\u{1B}`] != failed || len(got) != 3 {
 			t.Errorf("got %v", got)
 		}
 	})

@@ -67,8 +67,8 @@ func ExampleText() {
 func ExampleReadForm() {
 	r := &prompt.Request{Name: "mail__send", Risk: call.Medium}
 	for _, content := range []map[string]any{{"decision": "allow_once"}, {"decision": true}, {}} {
-		reply, err := prompt.ReadForm(r, "accept", content)
-		fmt.Println(reply.Decision == prompt.AllowOnce, err)
+		got := prompt.ReadForm([]*prompt.Request{r}, "accept", content)[0]
+		fmt.Println(got.Reply.Decision == prompt.AllowOnce, got.Err)
 	}
 	// Output:
 	// true <nil>

@@ -13,7 +13,7 @@ import (
 
 func give(t *testing.T, k GrantStore, r *prompt.Request, scope prompt.Scope, now time.Time) *prompt.Grant {
 	t.Helper()
-	g, err := prompt.Draft(r, scope, 0, now)
+	g, err := r.Draft(prompt.Wish{Scope: scope}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,21 +100,21 @@ func TestE3GrantsEnd(t *testing.T) {
 
 	lengths := []struct {
 		length, max time.Duration
-		err         error
+		given       bool
 	}{
-		{8 * time.Hour, 0, nil}, {8*time.Hour + 1, 0, prompt.ErrTooLong}, {9 * time.Hour, 0, prompt.ErrTooLong}, {9 * time.Hour, 10 * time.Hour, nil},
-		{time.Hour, 30 * time.Minute, prompt.ErrTooLong}, {prompt.HardMax, 1000 * time.Hour, nil}, {prompt.HardMax + 1, 1000 * time.Hour, prompt.ErrTooLong}, {-1, 0, prompt.ErrTooLong},
+		{8 * time.Hour, 0, true}, {8*time.Hour + 1, 0, false}, {9 * time.Hour, 0, false}, {9 * time.Hour, 10 * time.Hour, true},
+		{time.Hour, 30 * time.Minute, false}, {prompt.HardMax, 1000 * time.Hour, true}, {prompt.HardMax + 1, 1000 * time.Hour, false}, {-1, 0, false},
 	}
 	for _, test := range lengths {
 		r := write("/a")
 		r.Terms.Max = test.max
-		g, err := prompt.Draft(r, prompt.ForTime, test.length, someday)
-		if !errors.Is(err, test.err) || err == nil && !g.Expires.Equal(someday.Add(test.length)) {
+		g, err := r.Draft(prompt.Wish{Scope: prompt.ForTime, Length: test.length}, someday)
+		if (err == nil) != test.given || err == nil && !g.Expires.Equal(someday.Add(test.length)) {
 			t.Errorf("%v of %v: got %+v, %v", test.length, test.max, g, err)
 		}
 	}
 	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForCount, prompt.ForTime, prompt.ForSession} {
-		g, err := prompt.Draft(write("/a"), scope, 0, someday)
+		g, err := write("/a").Draft(prompt.Wish{Scope: scope}, someday)
 		if err != nil || g.Expires.IsZero() || g.Expires.Sub(someday) > 8*time.Hour {
 			t.Errorf("%s: ends %v, %v", scope, g.Expires, err)
 		}
@@ -158,13 +158,14 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 
 // E7: a grant for a count serves that many calls, and none outside of what was shown.
 func TestE7GrantsForACount(t *testing.T) {
+	const countUses = 10 // what is offered
 	k := NewGrantStore(func() time.Time { return someday })
 	give(t, k, write("/a"), prompt.ForCount, someday)
-	for i := range prompt.CountUses + 1 {
+	for i := range countUses + 1 {
 		if granted(t, k, write("/b"), someday) {
 			t.Fatal("a call outside of what was shown")
 		}
-		if got := granted(t, k, write("/a"), someday); got != (i < prompt.CountUses) {
+		if got := granted(t, k, write("/a"), someday); got != (i < countUses) {
 			t.Errorf("call %d: %v", i+1, got)
 		}
 	}
@@ -190,10 +191,9 @@ func TestN2PlansAreGrantsForARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `  1. Allow fs.write with /path "/data/a" and any /content for this run, at most 2 times
-  2. Allow fs.write with any /list/0 and any /options for this run, at most 1 time
-`
-	if got := prompt.PlanText(grants); got != want {
+	want := `Allow fs.write with /path "/data/a" and any /content for this run, at most 2 times
+Allow fs.write with any /list/0 and any /options for this run, at most 1 time`
+	if got := grants[0].Text() + "\n" + grants[1].Text(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	fits := []struct {

@@ -114,7 +114,7 @@ func (k *memoryGrants) All(_ context.Context, principal string) ([]*prompt.Grant
 
 // Granted answers the question about r from what people have allowed before, and uses the grant once. No grant is no error.
 func Granted(ctx context.Context, k GrantStore, r *prompt.Request, now time.Time) (*prompt.Grant, error) {
-	if r.Firm || !prompt.FormSuffices(r.Risk) {
+	if r.Firm || !r.Risk.FormSuffices() {
 		return nil, nil
 	}
 	grants, err := k.For(ctx, r.Key())

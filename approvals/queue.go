@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // A Queue is a channel to people who see what waits and answer in any order, from where they have taken a seat: a second
@@ -110,7 +111,7 @@ func (q *Queue) Ask(ctx context.Context, r *prompt.Request) (got prompt.Reply, e
 				back = nil
 			}
 		case back == nil && coming == nil && !came:
-			back = Away(ctx)
+			back = away(ctx)
 		}
 		select {
 		case <-coming:
@@ -401,8 +402,8 @@ func (s *Seat) mayAllow(r *prompt.Request, code string, reply *prompt.Reply) err
 		if r.Edit == nil {
 			return errors.New("the profile does not let people change the arguments")
 		}
-		if _, err := prompt.Canonical(reply.Args); err != nil {
-			return err
+		if _, err := strictjson.Parse(reply.Args, strictjson.Options{}); err != nil {
+			return fmt.Errorf("the arguments have no canonical form: %w", err)
 		}
 		return r.Edit(reply.Args)
 	}

@@ -119,17 +119,37 @@ func (p *pick) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error)
 	}
 }
 
+// A limited channel carries so many rounds.
+type limited struct {
+	Channel
+	left int
+}
+
+func (l *limited) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	if l.left--; l.left < 0 {
+		return prompt.Reply{}, ErrTooMany
+	}
+	return l.Channel.Ask(ctx, r)
+}
+
+func (l *limited) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+	if l.left--; l.left < 0 {
+		return nil, ErrTooMany
+	}
+	return l.Channel.(Gatherer).AskAll(ctx, calls)
+}
+
 // C3: a channel that carries nine rounds carries no tenth, and the program is told which it is.
 func TestC3NineRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Desk
-		channel := AtMost(yes(time.Second), MaxRounds)
+		var channel Channel = &limited{yes(time.Second), MaxRounds}
 		for i := range 12 {
 			a := d.Ask(t.Context(), &prompt.Request{Name: "s__t"}, []Channel{channel}, Options{Fallback: true})
 			if a.Allowed != (i < 9) {
 				t.Errorf("question %d: %+v", i+1, a)
 			}
-			if i >= 9 && (a.Code != CodeTooMany || !strings.Contains(a.Detail, "several calls at once")) {
+			if i >= 9 && (a.Code != codeTooMany || !strings.Contains(a.Detail, "several calls at once")) {
 				t.Errorf("question %d: %+v", i+1, a)
 			}
 		}
@@ -139,7 +159,7 @@ func TestC3NineRounds(t *testing.T) {
 		}
 
 		form := &gathering{fake: fake{name: "a", after: time.Second}, answers: []prompt.Result{{Reply: prompt.Reply{Decision: prompt.AllowOnce}}, {Reply: prompt.Reply{Decision: prompt.AllowOnce}}}}
-		channel = AtMost(form, 1)
+		channel = &limited{form, 1}
 		for i := range 2 {
 			for _, a := range d.AskAll(t.Context(), issues(2), []Channel{channel}, Options{}) {
 				if a.Allowed != (i == 0) {
@@ -160,7 +180,7 @@ func TestC6AChannelWhereNobodyIs(t *testing.T) {
 			t.Errorf("nobody at all: %+v after %v", a, time.Since(start))
 		}
 		a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Minute}}, Options{Fallback: true})
-		if !a.Allowed || a.How != ByFallback {
+		if !a.Allowed || a.How != byFallback {
 			t.Errorf("nobody at all, with a fallback: %+v", a)
 		}
 		a = d.Ask(t.Context(), &prompt.Request{}, []Channel{&door{opens: time.Second}, says(ErrCannotAsk)}, Options{})
@@ -188,7 +208,7 @@ type door struct{ opens time.Duration }
 func (*door) Name() string { return "door" }
 
 func (d *door) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-	back := Away(ctx)
+	back := away(ctx)
 	select {
 	case <-time.After(d.opens):
 		back()

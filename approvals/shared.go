@@ -168,13 +168,13 @@ func (a *ask) elsewhere(ctx context.Context, got reply) (answer Answer) {
 			answer.Took = max(0, given.Sub(a.asked)) // clocks of two machines may differ
 		}
 	}()
-	a.tried = append(a.tried, Try{Channel: got.name, Outcome: No, Took: time.Since(a.start)})
+	a.tried = append(a.tried, Try{Channel: got.name, Outcome: saidNo, Took: time.Since(a.start)})
 	if got.Decision != prompt.AllowOnce {
 		a.shut()
 		a.afterYeses(ctx)
 		return declined(got)
 	}
-	a.tried[len(a.tried)-1].Outcome = Yes
+	a.tried[len(a.tried)-1].Outcome = saidYes
 	fail := func(err error) Answer {
 		return Answer{How: ByNobody, Code: CodeNoApprover, Detail: "a person's yes could not be read: " + said(err)}
 	}

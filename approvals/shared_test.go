@@ -100,7 +100,7 @@ func TestWhatNobodyAnsweredIsWithdrawn(t *testing.T) {
 		{"nobody is there whom a question of another process could be put to", says(ErrNoPerson), Options{Borrowed: true}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &shared{Store: NewStore(time.Now)}
+			store := &shared{Store: newStore(time.Now)}
 			d := Desk{Store: store}
 			d.Ask(t.Context(), request(call.Medium), []Channel{row.channel}, row.options)
 			if store.withdrawn != row.want {
@@ -127,7 +127,7 @@ func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			late := 0
-			d := Desk{Store: &shared{Store: NewStore(time.Now), atTheEnd: &row.given}, Late: func(LateAnswer) { late++ }}
+			d := Desk{Store: &shared{Store: newStore(time.Now), atTheEnd: &row.given}, Late: func(LateAnswer) { late++ }}
 			ctx, cancel := context.WithCancel(t.Context())
 			if row.gone {
 				time.AfterFunc(ms/2, cancel)
@@ -148,7 +148,7 @@ func TestAnAnswerInTheMomentOfTheTimeOutCounts(t *testing.T) {
 func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nobody answers
-	d := &Desk{Store: &shared{Store: NewStore(time.Now)}}
+	d := &Desk{Store: &shared{Store: newStore(time.Now)}}
 	own := d.open(t.Context(), t.Context(), request(call.Medium), nil, Options{Timeout: time.Minute})
 	again := d.open(t.Context(), t.Context(), own.request, nil, Options{Timeout: time.Minute, Borrowed: true})
 	if again.request.ID != own.request.ID {
@@ -175,7 +175,7 @@ func TestAQuestionThatIsPutAgainStaysOneOfThisProcess(t *testing.T) {
 
 // A yes with other arguments is kept in one step: no process can die between the no to what was asked and the yes to the other.
 func TestAYesWithOtherArgumentsIsKeptInOneStep(t *testing.T) {
-	store := &shared{Store: NewStore(time.Now)}
+	store := &shared{Store: newStore(time.Now)}
 	d := Desk{Store: store}
 	r := request(call.Medium)
 	r.Edit = func(json.RawMessage) error { return nil }
@@ -216,7 +216,7 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 		for _, when := range []time.Duration{-1, 0, 1} { // before the process leaves, with it, and after
 			synctest.Test(t, func(t *testing.T) {
 				late := 0
-				store := &shared{Store: NewStore(time.Now), refuses: row.over}
+				store := &shared{Store: newStore(time.Now), refuses: row.over}
 				d := Desk{Store: store, Late: func(LateAnswer) { late++ }}
 				ctx, leave := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { leave(ErrLeaving) })
@@ -236,7 +236,7 @@ func TestAnAnswerInTheMomentOfLeavingIsLeftBehind(t *testing.T) {
 // A no that a person gives while others of the form are still on their way is kept, also if this process leaves meanwhile.
 func TestANoIsKeptAlthoughTheProcessLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &shared{Store: NewStore(time.Now)}
+		store := &shared{Store: newStore(time.Now)}
 		ctx, leave := context.WithCancelCause(t.Context())
 		a := (&Desk{Store: store}).open(ctx, ctx, request(call.Medium), nil, Options{Timeout: time.Minute})
 		leave(ErrLeaving)

@@ -60,8 +60,8 @@ type SharedStore interface {
 	Watch(ctx context.Context) (changed <-chan struct{}, stop func(), err error)
 }
 
-// NewStore returns a Store in memory: what it holds ends with the process, and every question with it.
-func NewStore(now func() time.Time) Store { return &memoryStore{now: now, open: map[string]*page{}} }
+// newStore returns a Store in memory: what it holds ends with the process, and every question with it.
+func newStore(now func() time.Time) Store { return &memoryStore{now: now, open: map[string]*page{}} }
 
 type memoryStore struct {
 	now func() time.Time

@@ -44,7 +44,7 @@ type Prompter struct {
 	turn      chan struct{}    // holds an element while a question of the run is open; nil lets all be open at once
 	channels  []approvals.Channel
 	preview   prompt.Preview
-	Trace     *prompt.Trace
+	Trace     *Trace
 	Claim     func(ctx context.Context, calls []int) error // see [execution.claim]
 	Leaving   func() bool                                  // see [execution.leaving]
 	mu        sync.Mutex                                   // guards before
@@ -107,7 +107,7 @@ type Client struct {
 // newAsker asks for one run, or, without a program, one question.
 func (w *People) Prompter(r *Client, p *inforce.Policy, program *analysis.Program) *Prompter {
 	a := &Prompter{
-		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Name, caller: r.Caller, turn: make(chan struct{}, 1), Trace: &prompt.Trace{},
+		people: w, policy: p, principal: r.Principal, session: r.Session, client: r.Name, caller: r.Caller, turn: make(chan struct{}, 1), Trace: &Trace{},
 		channels: append(slices.Clone(r.Channels), w.Channels...),
 	}
 	if program == nil { // a question without a run

@@ -44,6 +44,9 @@ func (r Risk) Compare(other Risk) int { return cmp.Compare(r.rank(), other.rank(
 // to this very call allows it.
 func (r Risk) Grave() bool { return r.Compare(Medium) > 0 }
 
+// FormSuffices reports whether a form, which any program can send back, may approve a call of this risk.
+func (r Risk) FormSuffices() bool { return r.Compare(High) <= 0 }
+
 func (r Risk) rank() int {
 	switch r {
 	case "":

@@ -463,7 +463,7 @@ func TestW16OtherPeople(t *testing.T) {
 	})
 	history(w)
 	answers := w.ask(call())
-	g, err := prompt.Draft(call(), prompt.ForTime, 0, time.Now())
+	g, err := call().Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

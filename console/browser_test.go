@@ -395,7 +395,7 @@ func TestAPersonInABrowser(t *testing.T) {
 	b.shot("keys")
 
 	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForTime} {
-		g, err := prompt.Draft(call(), scope, 0, time.Now())
+		g, err := call().Draft(prompt.Wish{Scope: scope}, time.Now())
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}

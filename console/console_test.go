@@ -196,7 +196,7 @@ func TestN2APlanIsAllowedWithAGroup(t *testing.T) {
 	v := w.login(anna)
 	plan := func(r *prompt.Request) *prompt.Grant {
 		return &prompt.Grant{ID: "g_1", Scope: prompt.ForRun, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest, Rule: r.Rule, Server: r.Server,
-			Name: r.Name, Definition: r.Definition, Coverage: prompt.CoverEnvelope, Envelope: &prompt.Envelope{Free: []string{"/title"}}, Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+			Name: r.Name, Definition: r.Definition, Coverage: "envelope", Envelope: &prompt.Envelope{Free: []string{"/title"}}, Uses: 7, Created: time.Now(), Expires: time.Now().Add(time.Hour)}
 	}
 	calls := []*prompt.Request{call(), call(func(r *prompt.Request) { r.Call = 2 })}
 	for _, r := range calls {
@@ -457,7 +457,7 @@ func (errBadTitle) Error() string { return "/title: a bad title" }
 func TestE4Grants(t *testing.T) {
 	w := newWorld(t)
 	v := w.login(anna)
-	g, err := prompt.Draft(call(), prompt.ForTime, 0, time.Now())
+	g, err := call().Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

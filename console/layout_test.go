@@ -112,7 +112,7 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 		r.Args = json.RawMessage(`{"amount":{"value":"12000.00","currency":"EUR"},"to":"Acme Ltd \u202e","note":"` + strings.Repeat("all of this has to be read. ", 70) + `"}`)
 	}))
 	for _, scope := range []prompt.Scope{prompt.ForRun, prompt.ForTime} {
-		g, err := prompt.Draft(call(), scope, 0, time.Now())
+		g, err := call().Draft(prompt.Wish{Scope: scope}, time.Now())
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}

@@ -135,7 +135,7 @@ func TestTheServerAnswersAsTheOpenAPIFileSays(t *testing.T) {
 	a := v.pending()[0]
 	post(in+"answer/propose", "/api/answer/propose", fmt.Sprintf(`{"id": %q, "digest": %q, "decision": "allow", "propose": "any"}`, a.ID, a.Digest))
 	answer(`"decision": "allow", "scope": "time", "length": "10m", "uses": 3, "wait": "1ms"`)
-	g, err := prompt.Draft(call(), prompt.ForTime, 0, time.Now())
+	g, err := call().Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
 	if err == nil {
 		err = w.grants.Give(t.Context(), g)
 	}

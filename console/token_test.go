@@ -272,7 +272,7 @@ func TestATokenSeesTheRecordOfItsPrincipal(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := of(principal)
-		g, err := prompt.Draft(r, prompt.ForTime, 0, r.Time)
+		g, err := r.Draft(prompt.Wish{Scope: prompt.ForTime}, r.Time)
 		if err == nil {
 			err = w.grants.Give(t.Context(), g)
 		}

@@ -33,7 +33,7 @@ func (e *elicitation) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply,
 
 // AskAll puts one form about several calls.
 func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
-	message, schema := prompt.FormAll(calls, prompt.StyleFor(e.request.ProtocolVersion()))
+	message, schema := prompt.Form(calls, e.request.ProtocolVersion())
 	f := &form{
 		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema},
 		about:  calls[0].Name, run: calls[0].Run, within: e.server.askTimeout(calls[0].Profile),
@@ -46,7 +46,7 @@ func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]pr
 	}
 	begun := time.Now()
 	f.late = func(r *mcp.ElicitResult) {
-		for i, result := range prompt.ReadFormAll(calls, r.Action, r.Content) {
+		for i, result := range prompt.ReadForm(calls, r.Action, r.Content) {
 			if result.Err == nil {
 				e.server.evaluator.LateAnswer(approvals.LateAnswer{Request: calls[i], Channel: e.Name(), Reply: result.Reply, Took: time.Since(begun)})
 			}
@@ -56,7 +56,7 @@ func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]pr
 	if err != nil {
 		return nil, err
 	}
-	return prompt.ReadFormAll(calls, got.Action, got.Content), nil
+	return prompt.ReadForm(calls, got.Action, got.Content), nil
 }
 
 // askTimeout is how long a question of a profile's run may be open, as far as the profile says.

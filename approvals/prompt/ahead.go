@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// PlanTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no
+// planTool is the name of a question that lets people allow the calls of a program before it runs. It belongs to no
 // server.
-const PlanTool = "plan"
+const planTool = "plan"
 
 // Foretell makes r, which says for whom and under what a program is to run, the question that lets people allow plan
 // before it does. program is the digest of its text. The lines of the plan are for r.Run, as they are for a question
@@ -36,7 +36,7 @@ func (r *Request) Foretell(program string, plan []*Grant) error {
 	if err != nil {
 		return err
 	}
-	r.Name, r.Tool, r.Definition, r.Args, r.Plan, r.Ahead = PlanTool, PlanTool, program, args, plan, true
+	r.Name, r.Tool, r.Definition, r.Args, r.Plan, r.Ahead = planTool, planTool, program, args, plan, true
 	return nil
 }
 
@@ -44,7 +44,7 @@ func (r *Request) Foretell(program string, plan []*Grant) error {
 // before. It covers no call by itself; [Grant.For] gives what does.
 func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 	if !r.Ahead || r.Principal == "" && r.Session == "" {
-		return nil, fmt.Errorf("%w: nobody knows for whom the program is run", ErrNotOffered)
+		return nil, fmt.Errorf("%w: nobody knows for whom the program is run", errNotOffered)
 	}
 	g, err := draftPlan(r, now)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Request) DraftAhead(until, now time.Time) (*Grant, error) {
 
 // For are the grants for a run of the program that g was given for ahead, in session; none if g is no such grant.
 func (g *Grant) For(run, session string) []*Grant {
-	if g.Scope != ForPlan || g.Name != PlanTool || g.Run != "" || g.Session != "" && g.Session != session || run == "" {
+	if g.Scope != ForPlan || g.Name != planTool || g.Run != "" || g.Session != "" && g.Session != session || run == "" {
 		return nil
 	}
 	all := g.All()
@@ -75,7 +75,7 @@ func (g *Grant) For(run, session string) []*Grant {
 // AheadKey is the Key of grants for a program that were given ahead.
 func AheadKey(principal, profile, profileDigest, program string) string {
 	r := Request{
-		Principal: principal, Profile: profile, ProfileDigest: profileDigest, Name: PlanTool, Definition: program,
+		Principal: principal, Profile: profile, ProfileDigest: profileDigest, Name: planTool, Definition: program,
 	}
 	return r.Key()
 }

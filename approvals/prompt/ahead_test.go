@@ -71,7 +71,7 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	}
 	nobody := foretold(t, "")
 	nobody.Session = ""
-	if _, err := nobody.DraftAhead(now.Add(time.Minute), now); !errors.Is(err, ErrNotOffered) {
+	if _, err := nobody.DraftAhead(now.Add(time.Minute), now); !errors.Is(err, errNotOffered) {
 		t.Errorf("nobody's: %v", err)
 	}
 
@@ -80,8 +80,8 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 	if err := other.Foretell(other.Definition, append(other.Plan, other.Plan[0])); err != nil {
 		t.Fatal(err)
 	}
-	a, err1 := r.Binding(now).Digest()
-	b, err2 := other.Binding(now).Digest()
+	a, err1 := r.Bind(now)
+	b, err2 := other.Bind(now)
 	if a == b || err1 != nil || err2 != nil {
 		t.Errorf("two plans have one digest: %v, %v", err1, err2)
 	}
@@ -92,7 +92,7 @@ func TestN2APlanAllowedAheadIsForOneRun(t *testing.T) {
 			t.Errorf("%s:\n%s", where, shown.Text)
 		}
 	}
-	if _, schema := Form(r, OneOf); strings.Contains(string(schema), "allow_plan") || !strings.Contains(string(schema), `"const":"allow_once","title":"Allow these calls in one run of the program"`) {
+	if _, schema := formOfOne(r, oneOf); strings.Contains(string(schema), "allow_plan") || !strings.Contains(string(schema), `"const":"allow_once","title":"Allow these calls in one run of the program"`) {
 		t.Errorf("form: %s", schema)
 	}
 }

@@ -72,7 +72,7 @@ func (p *printer) container(v strictjson.Value, at secrets.Place, depth, indent 
 		p.put(opening + closing)
 	case depth >= p.depth:
 		p.cut = true
-		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, Count(v.Len(), "entry", "entries"), len(v.Source())))
+		p.say(fmt.Sprintf("(%s hidden: %s, %d bytes)", kind, counted(v.Len(), "entry", "entries"), len(v.Source())))
 	case p.oneLine && v.Len() <= p.items, !p.oneLine && p.column+2*len(v.Source()) < p.width && p.simple(v.Source()):
 		p.put(opening)
 		first := true
@@ -114,7 +114,7 @@ func (p *printer) members(v strictjson.Value, at secrets.Place, depth, indent in
 		} else if i == head {
 			p.newline(indent + 2)
 			p.cut = true
-			p.say(fmt.Sprintf("(%s hidden)", Count(n-head-tail, "entry", "entries")))
+			p.say(fmt.Sprintf("(%s hidden)", counted(n-head-tail, "entry", "entries")))
 		}
 		i++
 	}

@@ -15,9 +15,9 @@ import (
 // bindingVersion changes whenever digests are made of something else.
 const bindingVersion = 2
 
-// A Binding is everything that a yes is a yes to. If any of it is another by the time the call is made, the yes is no longer
-// about that call.
-type Binding struct {
+// A binding is everything that a yes is a yes to. If any of it is another by the time the call is made, the yes is no
+// longer about that call.
+type binding struct {
 	Profile        string
 	ProfileDigest  string
 	Server         string
@@ -30,9 +30,10 @@ type Binding struct {
 	Expires        time.Time
 }
 
-// Digest is the SHA-256 of the canonical JSON of b. Arguments that have no such form cannot be bound, and so not approved.
-func (b *Binding) Digest() (string, error) {
-	args, err := Canonical(b.Args)
+// digest is the SHA-256 of the canonical JSON of b. Arguments that have no such form cannot be bound, and so not
+// approved.
+func (b *binding) digest() (string, error) {
+	args, err := canonical(b.Args)
 	if err != nil {
 		return "", err
 	}
@@ -55,10 +56,12 @@ func (b *Binding) Digest() (string, error) {
 	return "sha256:" + hex.EncodeToString(digest(to)), nil
 }
 
-// binding is what a yes to r is about, if it is given before expires.
-func (r *Request) Binding(expires time.Time) *Binding {
-	return &Binding{
+// Bind returns the digest of everything that a yes to r is about, if it is given before expires. Arguments on which
+// JSON readers differ have none and cannot be approved.
+func (r *Request) Bind(expires time.Time) (string, error) {
+	b := &binding{
 		Profile: r.Profile, ProfileDigest: r.ProfileDigest, Server: cmp.Or(r.ServerID, r.Server), ToolDefinition: r.Definition, Tool: r.Tool,
 		Args: r.Args, Principal: r.Principal, Run: r.Run, Seq: r.Call, Expires: expires,
 	}
+	return b.digest()
 }

@@ -14,8 +14,8 @@ func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
 	for _, args := range refusedArgs {
 		r := request(call.Medium)
 		r.Args, r.Run = json.RawMessage(`{"a":1}`), "r_1"
-		r.Terms = Terms{Scopes: []Scope{ForRun}, Args: CoverAny}
-		g, err := Draft(r, ForRun, 0, time.Now())
+		r.Terms = Terms{Scopes: []Scope{ForRun}, Args: coverAny}
+		g, err := r.Draft(Wish{Scope: ForRun}, time.Now())
 		if err != nil || !g.Covers(r, time.Now()) {
 			t.Fatalf("%v, %v", g, err)
 		}
@@ -23,9 +23,9 @@ func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
 		if g.Covers(r, time.Now()) {
 			t.Errorf("a grant for any arguments covers %q", args)
 		}
-		for _, coverage := range []Coverage{CoverExact, CoverRule, CoverAny} {
+		for _, coverage := range []Coverage{coverExact, coverRule, coverAny} {
 			r.Terms.Args, r.Terms.Pointers = coverage, []string{"/a"}
-			if g, err := Draft(r, ForRun, 0, time.Now()); err == nil {
+			if g, err := r.Draft(Wish{Scope: ForRun}, time.Now()); err == nil {
 				t.Errorf("%s: a yes to %q is remembered: %+v", coverage, args, g)
 			}
 		}
@@ -34,12 +34,6 @@ func TestRefusedArgumentsAreCoveredByNothing(t *testing.T) {
 		}
 		if (&Envelope{Free: []string{""}}).holds(r.Args) {
 			t.Errorf("a plan with any arguments holds %q", args)
-		}
-		var trace Trace
-		trace.Written(r.Args)
-		trace.Answered(1, "s__t", r.Args)
-		if from := trace.Sources(r.Args); from != nil {
-			t.Errorf("%q come from %v", args, from)
 		}
 		for _, shown := range []string{Text(r, RenderOptions{}), Summary(r), Shown(r.Args, Display{}), Rows([]*Request{r, r})[0]} {
 			if checkInert(t, shown); !strings.Contains(shown, "(not strict JSON, ") {

@@ -3,7 +3,7 @@
 // A [Request] is one call that needs a yes, or with an [Inquiry] a question of the program itself. [Render] shows it as
 // text, [FormAll] as an elicitation, and [ReadFormAll] reads what a client made of that form:
 //
-//	message, schema := prompt.Form(r, prompt.StyleFor("2025-11-25"))
+//	message, schema := prompt.Form([]*prompt.Request{r}, "2025-11-25")
 //	reply, err := prompt.ReadForm(r, action, content)
 //
 // What is shown comes from the bytes that will be sent, escaped and never stripped, and says when it is not all. Only the

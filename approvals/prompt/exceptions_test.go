@@ -69,12 +69,12 @@ func TestAFormOfManyCallsTakesExceptions(t *testing.T) {
 		{"a form with a decision for each call has no such field", issues(3), content{"same_for_all": yes, "refuse": "2"}, "???"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			if got := verdicts(ReadFormAll(row.calls, "accept", row.content)); got != row.want {
+			if got := verdicts(ReadForm(row.calls, "accept", row.content)); got != row.want {
 				t.Errorf("got %s, want %s", got, row.want)
 			}
 		})
 	}
-	for _, style := range []FormStyle{EnumNames, OneOf} {
+	for _, style := range []formStyle{enumNames, oneOf} {
 		message, s := schemaOf(t, mixed, style)
 		if want := []string{"same_for_all", "decision_1", "decision_2", "refuse", "reason"}; !slices.Equal(s.order, want) {
 			t.Errorf("fields %v, want %v", s.order, want)
@@ -89,7 +89,7 @@ func TestAFormOfManyCallsTakesExceptions(t *testing.T) {
 		}
 	}
 	// The words are about what was refused, and whoever answers so has looked.
-	got := ReadFormAll(twelve, "accept", content{"decision_1": yes, "refuse": "3", "reason": "not this one"})
+	got := ReadForm(twelve, "accept", content{"decision_1": yes, "refuse": "3", "reason": "not this one"})
 	if got[2].Reply.Reason != "not this one" || !got[2].Reply.Typed || got[0].Reply.Reason != "" {
 		t.Errorf("the refused call %+v, an allowed one %+v", got[2], got[0])
 	}
@@ -105,7 +105,7 @@ func TestHighRiskIsAllowedTogetherOnlyAsShown(t *testing.T) {
 		return calls
 	}
 	calls := high(100)
-	message, s := schemaOf(t, calls, OneOf)
+	message, s := schemaOf(t, calls, oneOf)
 	for i := range calls {
 		if !strings.Contains(message, fmt.Sprintf(`end%d"`, i)) {
 			t.Errorf("the end of call %d is not in the message:\n%s", i+1, message)
@@ -114,14 +114,14 @@ func TestHighRiskIsAllowedTogetherOnlyAsShown(t *testing.T) {
 	if len(s.Properties["decision_1"].OneOf) != 2 {
 		t.Errorf("no yes is offered: %+v", s.Properties["decision_1"])
 	}
-	if got := verdicts(ReadFormAll(calls, "accept", map[string]any{"decision_1": "allow_once", "refuse": "2"})); got != "ynyyyyyyyyyy" {
+	if got := verdicts(ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once", "refuse": "2"})); got != "ynyyyyyyyyyy" {
 		t.Errorf("got %s", got)
 	}
 	calls = high(20_000)
-	if _, s := schemaOf(t, calls, OneOf); len(s.Properties["decision_1"].OneOf) != 1 || slices.Contains(s.order, "refuse") {
+	if _, s := schemaOf(t, calls, oneOf); len(s.Properties["decision_1"].OneOf) != 1 || slices.Contains(s.order, "refuse") {
 		t.Errorf("a yes is offered: %+v", s.Properties)
 	}
-	if got := verdicts(ReadFormAll(calls, "accept", map[string]any{"decision_1": "allow_once", "refuse": "2"})); strings.Contains(got, "y") {
+	if got := verdicts(ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once", "refuse": "2"})); strings.Contains(got, "y") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -153,12 +153,12 @@ func TestAFormOfManySimilarCallsOffersThePlan(t *testing.T) {
 		call.Args, call.Call = fmt.Appendf(nil, `{"path":"/data/%d"}`, i), i+1
 		calls = append(calls, &call)
 	}
-	message, s := schemaOf(t, calls, OneOf)
+	message, s := schemaOf(t, calls, oneOf)
 	offered := s.Properties["decision_1"].OneOf
 	if len(offered) != 3 || offered[2].Const != "allow_plan" || !strings.Contains(message, "You can allow these calls with it") {
 		t.Fatalf("got %+v\n%s", offered, message)
 	}
-	for i, x := range ReadFormAll(calls, "accept", map[string]any{"decision_1": "allow_plan", "refuse": "2"}) {
+	for i, x := range ReadForm(calls, "accept", map[string]any{"decision_1": "allow_plan", "refuse": "2"}) {
 		if no := x.Reply.Decision == Refuse; x.Err != nil || no != (i == 1) || !no && x.Reply.Scope != ForPlan || no && x.Reply.Scope != "" {
 			t.Errorf("call %d: %+v", i+1, x)
 		}

@@ -107,7 +107,7 @@ func (p *printer) leaves(all []leaf, most, indent int) {
 		case i == head:
 			p.newline(indent)
 			p.cut = true
-			p.say(fmt.Sprintf("(%s hidden)", Count(len(all)-head-tail, "value", "values")))
+			p.say(fmt.Sprintf("(%s hidden)", counted(len(all)-head-tail, "value", "values")))
 		}
 	}
 }
@@ -146,26 +146,6 @@ func (p *printer) common(calls []*Request) (same []leaf, rest [][]leaf) {
 		rest[i] = slices.DeleteFunc(rest[i], everywhere)
 	}
 	return same, rest
-}
-
-// Batches says which of calls a person may answer together: those of one run that need no code. The others stand alone.
-func Batches(calls []*Request) [][]int {
-	var all [][]int
-	place := map[string]int{}
-	for i, r := range calls {
-		if alone := r.Risk.Grave() || r.Inquiry != nil || r.Run == ""; alone {
-			all = append(all, []int{i})
-			continue
-		}
-		at, ok := place[r.Run]
-		if !ok {
-			at = len(all)
-			place[r.Run] = at
-			all = append(all, nil)
-		}
-		all[at] = append(all[at], i)
-	}
-	return all
 }
 
 // What of a call a row of a list shows, and a summary of one.

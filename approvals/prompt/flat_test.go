@@ -111,21 +111,12 @@ func TestCallsKeepTheirNumbers(t *testing.T) {
 	if rows := Rows(calls[2:]); !strings.HasPrefix(rows[0], "call 3, code 0002: ") {
 		t.Errorf("got %q", rows)
 	}
-	if _, s := schemaOf(t, calls[2:], OneOf); s.Properties["decision_1"].Title != "Call 3: github.close_issue, code 0002" {
+	if _, s := schemaOf(t, calls[2:], oneOf); s.Properties["decision_1"].Title != "Call 3: github.close_issue, code 0002" {
 		t.Errorf("got %+v", s.Properties)
 	}
 	calls[3].Run = "another"
 	if rows := Rows(calls[2:]); !strings.HasPrefix(rows[0], "call 1, ") || !strings.HasPrefix(rows[1], "call 2, ") {
 		t.Errorf("calls of two runs: %q", rows)
-	}
-}
-
-// Batches are those of one run; what needs a code, and a question of a program, stands alone.
-func TestWhatIsAnsweredTogether(t *testing.T) {
-	calls := append(issues(3), &Request{Run: "r1", Risk: call.High}, &Request{Run: "r2"},
-		&Request{Run: "r1", Inquiry: &Inquiry{}}, &Request{}, &Request{}, &Request{Run: "r1"})
-	if got, want := fmt.Sprint(Batches(calls)), "[[0 1 2 8] [3] [4] [5] [6] [7]]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -7,24 +7,22 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/codemode-project/codemode/call"
 )
 
-// A FormStyle is the way in which a form gives titles to the values of a choice.
-type FormStyle int
+// A formStyle is the way in which a form gives titles to the values of a choice.
+type formStyle int
 
 const (
-	EnumNames FormStyle = iota // enum and enumNames, known since MCP 2025-06-18
-	OneOf                      // oneOf with const and title, since 2025-11-25
+	enumNames formStyle = iota // enum and enumNames, known since MCP 2025-06-18
+	oneOf                      // oneOf with const and title, since 2025-11-25
 )
 
-// StyleFor returns the style for a protocol version such as "2025-11-25". An unknown one gets the older style.
-func StyleFor(protocol string) FormStyle {
+// styleFor returns the style for a protocol version such as "2025-11-25". An unknown one gets the older style.
+func styleFor(protocol string) formStyle {
 	if len(protocol) == len("2025-11-25") && protocol >= "2025-11-25" {
-		return OneOf
+		return oneOf
 	}
-	return EnumNames
+	return enumNames
 }
 
 // A choice is a value of a decision.
@@ -40,12 +38,12 @@ const (
 	planValue  = scopeValue + string(ForPlan)
 )
 
-// choices are what a form offers about calls that share a decision. A refusal comes first, so that a client that takes the first
-// value of a list for its default refuses. An approval is left out where it would not count.
+// choices are what a form offers about calls that share a decision. A refusal comes first, so that a client that
+// takes the first value of a list for its default refuses. An approval is left out where it would not count.
 func choices(calls []*Request, shown []Rendering) []choice {
 	offered := []choice{{denyValue, "Refuse"}}
 	for i, r := range calls {
-		if r.Inquiry != nil || !FormSuffices(r.Risk) || r.Risk.Grave() && !shown[i].Complete {
+		if r.Inquiry != nil || !r.Risk.FormSuffices() || r.Risk.Grave() && !shown[i].Complete {
 			return offered
 		}
 	}
@@ -69,18 +67,15 @@ func Offers(r *Request, now time.Time) []*Grant {
 		if scope == Once {
 			continue
 		}
-		if g, err := Draft(r, scope, 0, now); err == nil {
+		if g, err := r.Draft(Wish{Scope: scope}, now); err == nil {
 			all = append(all, g)
 		}
 	}
-	if g, err := Draft(r, ForPlan, 0, now); err == nil {
+	if g, err := r.Draft(Wish{Scope: ForPlan}, now); err == nil {
 		all = append(all, g)
 	}
 	return all
 }
-
-// formSuffices reports whether a form, which any program can send back, may approve a call of this risk.
-func FormSuffices(risk call.Risk) bool { return risk.Compare(call.High) <= 0 }
 
 type property struct {
 	Type      string   `json:"type"`
@@ -96,9 +91,9 @@ type anyOf struct {
 	AnyOf []choice `json:"anyOf"`
 }
 
-func (p *property) offer(all []choice, style FormStyle) {
+func (p *property) offer(all []choice, style formStyle) {
 	for _, c := range all {
-		if style == OneOf {
+		if style == oneOf {
 			p.OneOf = append(p.OneOf, c)
 		} else {
 			p.Enum, p.EnumNames = append(p.Enum, c.Const), append(p.EnumNames, c.Title)
@@ -192,16 +187,15 @@ func (f *field) title(calls []*Request) string {
 	return title
 }
 
-// Form is r as an elicitation: a message, and the schema of a form whose decision is required and has no default. This pairs
-// with ReadForm.
-func Form(r *Request, style FormStyle) (message string, schema json.RawMessage) {
-	return FormAll([]*Request{r}, style)
+// Form is a round of calls as one elicitation for a client of a protocol version such as "2025-11-25": a message, and
+// the schema of a form. The decision on a call is required and has no default. Several calls have a decision each,
+// decision_1 and so on, and one that is the same for all. More than MaxDecisions share decisions, and a text names
+// those of them to refuse. This pairs with ReadForm.
+func Form(calls []*Request, protocol string) (message string, schema json.RawMessage) {
+	return formOf(calls, styleFor(protocol))
 }
 
-// FormAll is a round of calls as one elicitation. Several calls have a decision each, decision_1 and so on, and one that is the
-// same for all. More than MaxDecisions share decisions, and a text names those of them to refuse. This pairs with
-// ReadFormAll.
-func FormAll(calls []*Request, style FormStyle) (message string, schema json.RawMessage) {
+func formOf(calls []*Request, style formStyle) (message string, schema json.RawMessage) {
 	if len(calls) == 1 && calls[0].Inquiry != nil {
 		return inquiryForm(calls[0], style)
 	}
@@ -255,7 +249,7 @@ func (f *field) remark(calls []*Request) string {
 		what += " " + numbered(calls).names(f.calls)
 	}
 	for _, c := range f.calls {
-		if len(f.offered) == 1 && !FormSuffices(calls[c].Risk) {
+		if len(f.offered) == 1 && !calls[c].Risk.FormSuffices() {
 			return "\n" + what + ": a call of this risk is approved on a terminal or another channel that knows who answers.\n"
 		}
 	}
@@ -265,17 +259,11 @@ func (f *field) remark(calls []*Request) string {
 	return ""
 }
 
-// ReadForm reads what a client made of the Form of r. Only the action accept with the exact value of a choice that was offered,
-// and nothing that was not asked for is a yes. The action decline and the value deny are a no; cancel is ErrDismissed;
-// everything else is ErrUnclear.
-func ReadForm(r *Request, action string, content map[string]any) (Reply, error) {
-	got := ReadFormAll([]*Request{r}, action, content)[0]
-	return got.Reply, got.Err
-}
-
-// ReadFormAll reads what a client made of FormAll, like ReadForm, with a result for each call. Where a decision, the
-// one for all and the list of calls to refuse differ, the refusal counts.
-func ReadFormAll(calls []*Request, action string, content map[string]any) []Result {
+// ReadForm reads what a client made of a Form, with a result for each call. Only the action accept with the exact
+// value of a choice that was offered, and nothing that was not asked for is a yes. The action decline and the value
+// deny are a no; cancel is ErrDismissed; everything else is ErrUnclear. Where a decision, the one for all and the
+// list of calls to refuse differ, the refusal counts.
+func ReadForm(calls []*Request, action string, content map[string]any) []Result {
 	if len(calls) == 1 && calls[0].Inquiry != nil {
 		return []Result{readInquiry(calls[0], action, content)}
 	}

@@ -23,20 +23,20 @@ func TestForm(t *testing.T) {
 	tests := []struct {
 		why     string
 		request *Request
-		style   FormStyle
+		style   formStyle
 		want    string
 	}{
-		{"a protocol of 2025-06-18", request(call.Medium), StyleFor("2025-06-18"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
-		{"a protocol of 2025-11-25", request(call.Medium), StyleFor("2025-11-25"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
-		{"a protocol of 2026-07-28", request(call.High), StyleFor("2026-07-28"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
-		{"an unknown protocol", request(call.Low), StyleFor("draft"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
-		{"critical cannot be approved by form", request(call.Critical), OneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
-		{"nor can a risk that nobody knows", request("hgih"), EnumNames, `"enum":["deny"],"enumNames":["Refuse"]`},
-		{"high needs everything shown", large, OneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
+		{"a protocol of 2025-06-18", request(call.Medium), styleFor("2025-06-18"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
+		{"a protocol of 2025-11-25", request(call.Medium), styleFor("2025-11-25"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
+		{"a protocol of 2026-07-28", request(call.High), styleFor("2026-07-28"), `"oneOf":[{"const":"deny","title":"Refuse"},{"const":"allow_once","title":"Allow this call"}]`},
+		{"an unknown protocol", request(call.Low), styleFor("draft"), `"enum":["deny","allow_once"],"enumNames":["Refuse","Allow this call"]`},
+		{"critical cannot be approved by form", request(call.Critical), oneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
+		{"nor can a risk that nobody knows", request("hgih"), enumNames, `"enum":["deny"],"enumNames":["Refuse"]`},
+		{"high needs everything shown", large, oneOf, `"oneOf":[{"const":"deny","title":"Refuse"}]`},
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
-			message, schema := Form(test.request, test.style)
+			message, schema := formOfOne(test.request, test.style)
 			if diff := cmp.Diff(begins+test.want+ends, string(schema)); diff != "" {
 				t.Errorf("schema (-want +got):\n%s", diff)
 			}
@@ -123,7 +123,7 @@ func TestReadForm(t *testing.T) {
 	}
 	for _, test := range rows {
 		for _, risk := range []call.Risk{call.Low, call.Medium, call.High} {
-			reply, err := ReadForm(request(risk), test.action, test.content)
+			reply, err := readFormOfOne(request(risk), test.action, test.content)
 			got := unclear
 			switch {
 			case err == nil && reply.Decision == AllowOnce:
@@ -142,7 +142,7 @@ func TestReadForm(t *testing.T) {
 				t.Errorf("%s, risk %s: got %s (%v), want %s", test.why, risk, got, err, test.want)
 			}
 		}
-		if reply, _ := ReadForm(request(call.Critical), test.action, test.content); reply.Decision == AllowOnce {
+		if reply, _ := readFormOfOne(request(call.Critical), test.action, test.content); reply.Decision == AllowOnce {
 			t.Errorf("%s: approves a critical call", test.why)
 		}
 	}
@@ -152,19 +152,19 @@ func TestAHighRiskIsNotApprovedUnseen(t *testing.T) {
 	r := request(call.High)
 	yes := map[string]any{"decision": "allow_once"}
 	r.Args = json.RawMessage(`{"script":"` + strings.Repeat("x", 4000) + `"}`)
-	if reply, err := ReadForm(r, "accept", yes); reply.Decision != AllowOnce {
+	if reply, err := readFormOfOne(r, "accept", yes); reply.Decision != AllowOnce {
 		t.Errorf("4,000 characters fit: got %v", err)
 	}
 	r.Args = json.RawMessage(`{"script":"` + strings.Repeat("x", 40000) + `"}`)
-	if _, err := ReadForm(r, "accept", yes); !errors.Is(err, ErrUnclear) {
+	if _, err := readFormOfOne(r, "accept", yes); !errors.Is(err, ErrUnclear) {
 		t.Errorf("40,000 characters do not fit: got %v", err)
 	}
 	r.Args = json.RawMessage(`{"password":"` + strings.Repeat("x", 4000) + `"}`)
-	if _, err := ReadForm(r, "accept", yes); !errors.Is(err, ErrUnclear) {
+	if _, err := readFormOfOne(r, "accept", yes); !errors.Is(err, ErrUnclear) {
 		t.Errorf("no password has 4,000 characters: got %v", err)
 	}
 	r.Risk = call.Medium
-	if reply, err := ReadForm(r, "accept", yes); reply.Decision != AllowOnce {
+	if reply, err := readFormOfOne(r, "accept", yes); reply.Decision != AllowOnce {
 		t.Errorf("a medium risk does not ask for everything: got %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestWordsStandAtTheCallsThatWereRefused(t *testing.T) {
 		"one that is unclear": {map[string]any{"decision_1": "allow_once", "decision_2": "perhaps", "decision_3": "deny", "reason": "wrong issue"}, []string{"", "", "wrong issue"}},
 	} {
 		var got []string
-		for _, r := range ReadFormAll(calls, "accept", test.content) {
+		for _, r := range ReadForm(calls, "accept", test.content) {
 			got = append(got, r.Reply.Reason)
 		}
 		if !slices.Equal(got, test.want) {

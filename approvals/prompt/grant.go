@@ -28,8 +28,8 @@ const (
 const (
 	// RunUses is how often a grant for a run can be used.
 	RunUses = 50
-	// CountUses is how many calls are offered to be allowed at once.
-	CountUses = 10
+	// countUses is how many calls are offered to be allowed at once.
+	countUses = 10
 	// HardMax is the longest that any grant lasts, whatever a profile says. What should hold longer is a rule.
 	HardMax = 7 * 24 * time.Hour
 
@@ -49,10 +49,10 @@ type Terms struct {
 type Coverage string
 
 const (
-	CoverExact    Coverage = "exact"    // the same, all of them
-	CoverRule     Coverage = "rule"     // the same at the pointers that the asking rule names
-	CoverAny      Coverage = "any"      // whatever they are
-	CoverEnvelope Coverage = "envelope" // as an approved plan says
+	coverExact    Coverage = "exact"    // the same, all of them
+	coverRule     Coverage = "rule"     // the same at the pointers that the asking rule names
+	coverAny      Coverage = "any"      // whatever they are
+	coverEnvelope Coverage = "envelope" // as an approved plan says
 )
 
 // A Grant is a yes that is remembered. It turns a question about a call that it covers into a yes, and never anything else:
@@ -103,9 +103,9 @@ type Value struct {
 
 // Why a grant cannot be given.
 var (
-	ErrNotOffered = errors.New("the profile does not offer to remember this answer")
-	ErrTooLong    = errors.New("it would last longer than the profile lets it")
-	ErrTooMuch    = errors.New("it would be good for more calls than people may allow at once")
+	errNotOffered = errors.New("the profile does not offer to remember this answer")
+	errTooLong    = errors.New("it would last longer than the profile lets it")
+	errTooMuch    = errors.New("it would be good for more calls than people may allow at once")
 )
 
 // A Wish is a grant as a person asks for it. A Length and Uses of 0 are those that are offered.
@@ -113,11 +113,6 @@ type Wish struct {
 	Scope  Scope
 	Length time.Duration
 	Uses   int
-}
-
-// Draft makes the grant that scope stands for, given with a yes to r at that moment; see [Request.Draft].
-func Draft(r *Request, scope Scope, length time.Duration, now time.Time) (*Grant, error) {
-	return r.Draft(Wish{Scope: scope, Length: length}, now)
 }
 
 // ReadLimits reads how far a person wants a grant to go: for so many calls, for so long, or both, as in "5", "15m" and "5 15m".
@@ -153,16 +148,16 @@ func (t *Terms) Longest() time.Duration { return min(cmp.Or(t.Max, defaultMaxGra
 func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
 	scope, length := w.Scope, w.Length
 	if r.Ahead {
-		return nil, fmt.Errorf("%w: it is good for one run as it is", ErrNotOffered)
+		return nil, fmt.Errorf("%w: it is good for one run as it is", errNotOffered)
 	}
 	if scope == ForPlan {
 		if length != 0 || w.Uses != 0 {
-			return nil, fmt.Errorf("%w: a plan is allowed as it was shown", ErrNotOffered)
+			return nil, fmt.Errorf("%w: a plan is allowed as it was shown", errNotOffered)
 		}
 		return draftPlan(r, now)
 	}
 	if !slices.Contains(r.Terms.Scopes, scope) || !rememberable(r) {
-		return nil, ErrNotOffered
+		return nil, errNotOffered
 	}
 	g := &Grant{
 		ID: "g_" + strings.ToLower(rand.Text()), Scope: scope,
@@ -170,30 +165,30 @@ func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
 		Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now,
 	}
 	if w.Uses < 0 || w.Uses > scope.MostUses() {
-		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", ErrTooMuch, w.Uses, scope.MostUses())
+		return nil, fmt.Errorf("%w: for %d calls, and %d is the most", errTooMuch, w.Uses, scope.MostUses())
 	}
 	longest := r.Terms.Longest()
 	switch scope {
 	case ForRun, ForCount:
 		if r.Run == "" {
-			return nil, fmt.Errorf("%w: the call belongs to no run", ErrNotOffered)
+			return nil, fmt.Errorf("%w: the call belongs to no run", errNotOffered)
 		}
 		g.Run, g.Uses, length = r.Run, RunUses, cmp.Or(length, longest)
 		if scope == ForCount {
-			g.Uses = CountUses
+			g.Uses = countUses
 		}
 	case ForTime, ForSession:
 		if r.Risk.Grave() {
-			return nil, fmt.Errorf("%w: a high risk is not answered for longer than the run", ErrNotOffered)
+			return nil, fmt.Errorf("%w: a high risk is not answered for longer than the run", errNotOffered)
 		}
 		if r.Principal == "" && r.Session == "" {
-			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", ErrNotOffered)
+			return nil, fmt.Errorf("%w: nobody knows for whom the call is made", errNotOffered)
 		}
 		if scope == ForSession {
 			g.Session, length = r.Session, cmp.Or(length, longest)
 		}
 	default:
-		return nil, ErrNotOffered
+		return nil, errNotOffered
 	}
 	if length == 0 {
 		if length = r.Terms.Default; length == 0 {
@@ -201,7 +196,7 @@ func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
 		}
 	}
 	if length < 0 || length > longest {
-		return nil, fmt.Errorf("%w: %v, and %v is the most", ErrTooLong, length, longest)
+		return nil, fmt.Errorf("%w: %v, and %v is the most", errTooLong, length, longest)
 	}
 	g.Uses, g.Expires = cmp.Or(w.Uses, g.Uses), now.Add(length)
 	return g, g.cover(r)
@@ -211,21 +206,21 @@ func (r *Request) Draft(w Wish, now time.Time) (*Grant, error) {
 func (g *Grant) cover(r *Request) error {
 	g.Coverage = r.Terms.Args
 	if g.Coverage == "" {
-		g.Coverage = CoverRule
+		g.Coverage = coverRule
 	}
 	inRun := g.Scope == ForRun || g.Scope == ForCount
 	switch {
-	case r.Risk.Grave(), g.Coverage == CoverRule && len(r.Terms.Pointers) == 0 && !inRun:
-		g.Coverage = CoverExact
-	case g.Coverage == CoverRule && len(r.Terms.Pointers) == 0:
-		g.Coverage = CoverAny // of the tool, as the button says
+	case r.Risk.Grave(), g.Coverage == coverRule && len(r.Terms.Pointers) == 0 && !inRun:
+		g.Coverage = coverExact
+	case g.Coverage == coverRule && len(r.Terms.Pointers) == 0:
+		g.Coverage = coverAny // of the tool, as the button says
 	}
 	var err error
 	switch g.Coverage {
-	case CoverExact:
+	case coverExact:
 		g.Shown = strings.TrimSpace(strings.TrimPrefix(Summary(r), Heading(r)))
 		g.Digest, err = argsDigest(r.Args)
-	case CoverRule:
+	case coverRule:
 		args, err := parseArgs(r.Args)
 		if err != nil {
 			return err
@@ -237,16 +232,16 @@ func (g *Grant) cover(r *Request) error {
 			}
 			g.Values = append(g.Values, Value{p, v})
 		}
-	case CoverAny:
+	case coverAny:
 	default:
-		err = fmt.Errorf("%w: unknown coverage %s", ErrNotOffered, Quote(string(g.Coverage)))
+		err = fmt.Errorf("%w: unknown coverage %s", errNotOffered, Quote(string(g.Coverage)))
 	}
 	return err
 }
 
 // rememberable reports whether an answer to r can be remembered, and given by memory, at all.
 func rememberable(r *Request) bool {
-	if _, err := parseArgs(r.Args); err != nil || r.Firm || !FormSuffices(r.Risk) {
+	if _, err := parseArgs(r.Args); err != nil || r.Firm || !r.Risk.FormSuffices() {
 		return false
 	}
 	call := *r
@@ -291,18 +286,18 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 		return false
 	}
 	switch g.Coverage {
-	case CoverExact:
+	case coverExact:
 		d, err := argsDigest(r.Args)
 		return err == nil && d == g.Digest
-	case CoverRule:
+	case coverRule:
 		args, err := parseArgs(r.Args)
 		return err == nil && len(g.Values) > 0 && !r.Risk.Grave() && !slices.ContainsFunc(g.Values, func(v Value) bool {
 			now, err := valueAt(args, v.Pointer)
 			return err != nil || now != v.JSON
 		})
-	case CoverAny:
+	case coverAny:
 		return !r.Risk.Grave()
-	case CoverEnvelope:
+	case coverEnvelope:
 		return g.Envelope != nil && !r.Risk.Grave() && g.Envelope.holds(r.Args)
 	}
 	return false
@@ -310,7 +305,7 @@ func (g *Grant) Covers(r *Request, now time.Time) bool {
 
 // Allows says in one line which calls g allows, for lists. For how many and until when is said by its fields.
 func (g *Grant) Allows() string {
-	if g.Scope == ForPlan && g.Name == PlanTool {
+	if g.Scope == ForPlan && g.Name == planTool {
 		return g.aheadText()
 	}
 	if g.Scope == ForPlan {
@@ -342,9 +337,9 @@ func (g *Grant) Text() string {
 	fmt.Fprintf(&b, "Allow %s with %s", Heading(&Request{Name: g.Name}), g.arguments())
 	switch g.Scope {
 	case ForRun:
-		fmt.Fprintf(&b, " for this run, at most %s", Count(g.Uses, "time", "times"))
+		fmt.Fprintf(&b, " for this run, at most %s", counted(g.Uses, "time", "times"))
 	case ForCount:
-		fmt.Fprintf(&b, " for this and the next %s of this run", Count(g.Uses, "call", "calls"))
+		fmt.Fprintf(&b, " for this and the next %s of this run", counted(g.Uses, "call", "calls"))
 	case ForTime, ForSession:
 		if g.Scope == ForSession && g.Session != "" {
 			b.WriteString(" in this session, at most")
@@ -353,7 +348,7 @@ func (g *Grant) Text() string {
 		}
 		b.WriteString(" " + lasting(g.Expires.Sub(g.Created)))
 		if g.Uses > 0 {
-			b.WriteString(", at most " + Count(g.Uses, "time", "times"))
+			b.WriteString(", at most " + counted(g.Uses, "time", "times"))
 		}
 	}
 	return b.String()
@@ -364,9 +359,9 @@ const maxShownValue = 40
 
 func (g *Grant) arguments() string {
 	switch g.Coverage {
-	case CoverExact:
+	case coverExact:
 		return "exactly these arguments"
-	case CoverRule:
+	case coverRule:
 		var parts []string
 		for _, v := range g.Values {
 			pointer, _ := Shorten(v.Pointer)
@@ -380,7 +375,7 @@ func (g *Grant) arguments() string {
 			}
 		}
 		return strings.Join(parts, " and ") + ", other arguments as they come,"
-	case CoverEnvelope:
+	case coverEnvelope:
 		return g.Envelope.text()
 	}
 	return "any arguments"
@@ -400,7 +395,7 @@ func lasting(d time.Duration) string {
 
 // argsDigest is the digest of arguments by what they say.
 func argsDigest(args json.RawMessage) (string, error) {
-	form, err := Canonical(args)
+	form, err := canonical(args)
 	if err != nil {
 		return "", err
 	}

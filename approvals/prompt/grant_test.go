@@ -16,7 +16,7 @@ import (
 // A clock that jumps revives no grant: it ends by whichever clock says so first.
 func TestA25GrantsEndByEitherClock(t *testing.T) {
 	start := time.Now()
-	g, err := Draft(write("/a"), ForTime, 0, start)
+	g, err := write("/a").Draft(Wish{Scope: ForTime}, start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +50,11 @@ func TestD3Offers(t *testing.T) {
 		}, `
 			Allow fs.write with any arguments for this run, at most 50 times
 			Allow fs.write with exactly these arguments for 5m`},
-		{"any, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = CoverAny, []Scope{ForTime} }, `
+		{"any, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = coverAny, []Scope{ForTime} }, `
 			Allow fs.write with any arguments for 5m`},
-		{"exactly, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = CoverExact, []Scope{ForRun} }, `
+		{"exactly, as the profile says", func(r *Request) { r.Terms.Args, r.Terms.Scopes = coverExact, []Scope{ForRun} }, `
 			Allow fs.write with exactly these arguments for this run, at most 50 times`},
-		{"a high risk: in the run, and exactly", func(r *Request) { r.Risk, r.Terms.Args = call.High, CoverAny }, `
+		{"a high risk: in the run, and exactly", func(r *Request) { r.Risk, r.Terms.Args = call.High, coverAny }, `
 			Allow fs.write with exactly these arguments for this run, at most 50 times
 			Allow fs.write with exactly these arguments for this and the next 10 calls of this run`},
 		{"a pointer at nothing", func(r *Request) { r.Terms.Pointers, r.Terms.Scopes = []string{"/mode"}, []Scope{ForRun} }, `
@@ -89,7 +89,7 @@ func TestD3Offers(t *testing.T) {
 			if got.String() != test.want {
 				t.Errorf("got %s\nwant %s", got.String(), test.want)
 			}
-			_, s := schemaOf(t, []*Request{r}, OneOf)
+			_, s := schemaOf(t, []*Request{r}, oneOf)
 			if got, most := len(s.Properties["decision"].OneOf), 2+len(Offers(r, someday)); got > most || got < most-1 {
 				t.Errorf("the form offers %d values", got)
 			}
@@ -119,7 +119,7 @@ func TestE6GrantsNeverLoosenMore(t *testing.T) {
 	given, used := 0, 0
 	for range 10000 {
 		from, scope := random(), Scope(pickOne("run", "count", "time", "session", "once", "always", ""))
-		g, err := Draft(from, scope, 0, someday)
+		g, err := from.Draft(Wish{Scope: scope}, someday)
 		if err != nil {
 			continue
 		}
@@ -195,16 +195,16 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			r := planned(t)
 			change(r)
-			if _, err := Draft(r, ForPlan, 0, time.Now()); !errors.Is(err, ErrNotOffered) {
+			if _, err := r.Draft(Wish{Scope: ForPlan}, time.Now()); !errors.Is(err, errNotOffered) {
 				t.Errorf("got %v", err)
 			}
-			if _, schema := Form(r, OneOf); strings.Contains(string(schema), "plan") {
+			if _, schema := formOfOne(r, oneOf); strings.Contains(string(schema), "plan") {
 				t.Errorf("got %s", schema)
 			}
 			if text := Text(r, RenderOptions{}); strings.Contains(text, "at most 50 times") {
 				t.Errorf("a plan is shown that cannot be allowed:\n%s", text)
 			}
-			if got, err := ReadForm(r, "accept", map[string]any{"decision": "allow_plan"}); err == nil && got.Decision == AllowOnce {
+			if got, err := readFormOfOne(r, "accept", map[string]any{"decision": "allow_plan"}); err == nil && got.Decision == AllowOnce {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -215,11 +215,11 @@ func TestN2PlansThatAreNotOffered(t *testing.T) {
 		"many values":            {Free: slices.Repeat([]string{"/x"}, 25)},
 		"a long name of a value": {Free: []string{"/" + strings.Repeat("x", 200)}},
 	} {
-		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", 0, time.Now()); !errors.Is(err, ErrNotOffered) {
+		if _, err := PlanGrants([]PlannedCall{{Call: line, Envelope: e, Count: 1}}, "r7", 0, time.Now()); !errors.Is(err, errNotOffered) {
 			t.Errorf("%s: got %v", why, err)
 		}
 	}
-	if _, err := Draft(planned(t), ForPlan, 0, time.Now().Add(9*time.Hour)); !errors.Is(err, ErrNotOffered) {
+	if _, err := planned(t).Draft(Wish{Scope: ForPlan}, time.Now().Add(9*time.Hour)); !errors.Is(err, errNotOffered) {
 		t.Errorf("a plan that is over: %v", err)
 	}
 }
@@ -237,17 +237,17 @@ func TestAPersonChoosesTheNumberAndTheEnd(t *testing.T) {
 	}{
 		{Wish{Scope: ForRun}, RunUses, time.Hour, nil},
 		{Wish{Scope: ForRun, Uses: 3, Length: 2 * time.Minute}, 3, 2 * time.Minute, nil},
-		{Wish{Scope: ForCount}, CountUses, time.Hour, nil},
+		{Wish{Scope: ForCount}, countUses, time.Hour, nil},
 		{Wish{Scope: ForCount, Uses: 36}, 36, time.Hour, nil},
 		{Wish{Scope: ForTime}, 0, time.Minute, nil},
 		{Wish{Scope: ForTime, Uses: 2, Length: 30 * time.Minute}, 2, 30 * time.Minute, nil},
 		{Wish{Scope: ForSession, Length: time.Minute}, 0, time.Minute, nil},
-		{Wish{Scope: ForCount, Uses: RunUses + 1}, 0, 0, ErrTooMuch},
-		{Wish{Scope: ForTime, Uses: -1}, 0, 0, ErrTooMuch},
-		{Wish{Scope: ForTime, Length: time.Hour + 1}, 0, 0, ErrTooLong},
-		{Wish{Scope: ForRun, Length: time.Hour + 1}, 0, 0, ErrTooLong},
-		{Wish{Scope: ForSession, Length: -1}, 0, 0, ErrTooLong},
-		{Wish{Scope: Once, Uses: 1}, 0, 0, ErrNotOffered},
+		{Wish{Scope: ForCount, Uses: RunUses + 1}, 0, 0, errTooMuch},
+		{Wish{Scope: ForTime, Uses: -1}, 0, 0, errTooMuch},
+		{Wish{Scope: ForTime, Length: time.Hour + 1}, 0, 0, errTooLong},
+		{Wish{Scope: ForRun, Length: time.Hour + 1}, 0, 0, errTooLong},
+		{Wish{Scope: ForSession, Length: -1}, 0, 0, errTooLong},
+		{Wish{Scope: Once, Uses: 1}, 0, 0, errNotOffered},
 	} {
 		g, err := r.Draft(test.wish, someday)
 		switch {
@@ -268,10 +268,10 @@ func TestAGrantSaysWhatItAllows(t *testing.T) {
 	r := write("/a")
 	r.Args = json.RawMessage(`{"path":"/a","content":"` + strings.Repeat("x", 100) + `","mode":{"flags":["w"]}}`)
 	for coverage, want := range map[Coverage]string{
-		CoverExact: `exactly path: "/a", content: "xxxx`, CoverRule: `/path "/a", other arguments as they come`, CoverAny: "any arguments",
+		coverExact: `exactly path: "/a", content: "xxxx`, coverRule: `/path "/a", other arguments as they come`, coverAny: "any arguments",
 	} {
 		r.Terms.Args = coverage
-		g, err := Draft(r, ForTime, 0, someday)
+		g, err := r.Draft(Wish{Scope: ForTime}, someday)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,8 +280,8 @@ func TestAGrantSaysWhatItAllows(t *testing.T) {
 		}
 	}
 	r.Args = json.RawMessage(`{"path":"/` + strings.Repeat("a", 60) + `/the-end"}`)
-	r.Terms.Args = CoverRule
-	g, err := Draft(r, ForTime, 0, someday)
+	r.Terms.Args = coverRule
+	g, err := r.Draft(Wish{Scope: ForTime}, someday)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func Shorten(name string) (string, bool) {
 		hidden -= us[to].n
 	}
 	us[to].raw = us[to].raw && !unicode.Is(unicode.M, us[to].r) // it would sit on the space
-	return fmt.Sprintf("%s (%s hidden) %s", join(us[:from]), Count(hidden, "character", "characters"), join(us[to:])), true
+	return fmt.Sprintf("%s (%s hidden) %s", join(us[:from]), counted(hidden, "character", "characters"), join(us[to:])), true
 }
 
 func join(us []unit) string {

@@ -19,7 +19,7 @@ func optionValue(i int) string { return fmt.Sprintf("option_%d", i+1) }
 func optionField(i int) string { return fmt.Sprintf("%s_%d", answerField, i+1) }
 
 // fields are those of the form for q.
-func (q *Inquiry) fields(style FormStyle) (fields properties, required []string) {
+func (q *Inquiry) fields(style formStyle) (fields properties, required []string) {
 	var offered []choice
 	for i, o := range q.Options {
 		label, _ := shortened(o.Label, maxLabel)
@@ -34,7 +34,7 @@ func (q *Inquiry) fields(style FormStyle) (fields properties, required []string)
 		if !q.TakesText() {
 			required = append(required, answerField)
 		}
-	case style == OneOf:
+	case style == oneOf:
 		fields = append(fields, namedProperty{answersField, property{Type: "array", Title: "Your answers", Items: &anyOf{offered}}})
 		if !q.TakesText() {
 			required = append(required, answersField)
@@ -55,7 +55,7 @@ func (q *Inquiry) fields(style FormStyle) (fields properties, required []string)
 }
 
 // inquiryForm is the question of r as an elicitation. This pairs with readInquiry.
-func inquiryForm(r *Request, style FormStyle) (message string, schema json.RawMessage) {
+func inquiryForm(r *Request, style formStyle) (message string, schema json.RawMessage) {
 	s := formSchema{Type: "object"}
 	s.Properties, s.Required = r.Inquiry.fields(style)
 	schema, err := json.Marshal(s)

@@ -47,7 +47,7 @@ func TestInquiryForms(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			got, err := ReadForm(tt.request, tt.action, tt.content)
+			got, err := readFormOfOne(tt.request, tt.action, tt.content)
 			if !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
 				t.Fatalf("got %v, want %v", err, tt.err)
 			}
@@ -66,23 +66,23 @@ func TestInquirySchemas(t *testing.T) {
 	tests := []struct {
 		why     string
 		request *Request
-		style   FormStyle
+		style   formStyle
 		want    string
 	}{
-		{"one", inquiry(false, false, "a", "b"), OneOf,
+		{"one", inquiry(false, false, "a", "b"), oneOf,
 			`{"type":"object","required":["answer"],"properties":{"answer":{"type":"string","title":"Your answer","oneOf":[{"const":"option_1","title":"\"a\""},{"const":"option_2","title":"\"b\""}]}}}`},
-		{"one, as older clients know it", inquiry(false, false, "a"), EnumNames,
+		{"one, as older clients know it", inquiry(false, false, "a"), enumNames,
 			`{"type":"object","required":["answer"],"properties":{"answer":{"type":"string","title":"Your answer","enum":["option_1"],"enumNames":["\"a\""]}}}`},
-		{"some", inquiry(true, true, "a"), OneOf,
+		{"some", inquiry(true, true, "a"), oneOf,
 			`{"type":"object","properties":{"answers":{"type":"array","title":"Your answers","items":{"anyOf":[{"const":"option_1","title":"\"a\""}]}},"text":{"type":"string","title":"In your own words","maxLength":4000}}}`},
-		{"some, as older clients know it", inquiry(true, false, "a"), EnumNames,
+		{"some, as older clients know it", inquiry(true, false, "a"), enumNames,
 			`{"type":"object","properties":{"answer_1":{"type":"boolean","title":"\"a\""}}}`},
-		{"words", inquiry(false, false), OneOf,
+		{"words", inquiry(false, false), oneOf,
 			`{"type":"object","required":["text"],"properties":{"text":{"type":"string","title":"Your answer","maxLength":4000}}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			if _, schema := Form(tt.request, tt.style); string(schema) != tt.want {
+			if _, schema := formOfOne(tt.request, tt.style); string(schema) != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", schema, tt.want)
 			}
 		})

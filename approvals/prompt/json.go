@@ -19,7 +19,7 @@ func parseArgs(raw []byte) (strictjson.Value, error) {
 }
 
 // canonical is the form of arguments that digests are made of.
-func Canonical(raw []byte) ([]byte, error) {
+func canonical(raw []byte) ([]byte, error) {
 	v, err := parseArgs(raw)
 	if err != nil {
 		return nil, fmt.Errorf("the arguments have no canonical form: %w", err)

@@ -94,32 +94,32 @@ func PlanGrants(plan []PlannedCall, run string, length time.Duration, now time.T
 	var grants []*Grant
 	for _, line := range plan {
 		r := *line.Call
-		r.Args, r.Run, r.Terms.Args = nil, run, CoverAny
+		r.Args, r.Run, r.Terms.Args = nil, run, coverAny
 		switch {
 		case run == "" || line.Count <= 0:
-			return nil, fmt.Errorf("%s: %w: there is no run or no call", Heading(&r), ErrNotOffered)
+			return nil, fmt.Errorf("%s: %w: there is no run or no call", Heading(&r), errNotOffered)
 		case r.Risk.Grave():
-			return nil, fmt.Errorf("%s: %w: what is of high risk has to be seen whole, each time", Heading(&r), ErrNotOffered)
+			return nil, fmt.Errorf("%s: %w: what is of high risk has to be seen whole, each time", Heading(&r), errNotOffered)
 		case !line.Envelope.short() || !rememberable(line.Call):
-			return nil, fmt.Errorf("%s: %w: it cannot be shown whole", Heading(&r), ErrNotOffered)
+			return nil, fmt.Errorf("%s: %w: it cannot be shown whole", Heading(&r), errNotOffered)
 		}
 		for _, v := range line.Envelope.Fixed {
-			if form, err := Canonical([]byte(v.JSON)); err != nil || string(form) != v.JSON {
+			if form, err := canonical([]byte(v.JSON)); err != nil || string(form) != v.JSON {
 				return nil, fmt.Errorf("%s: the value planned at %s is not canonical JSON", Heading(&r), Quote(v.Pointer))
 			}
 		}
-		g, err := Draft(&r, ForRun, 0, now)
+		g, err := r.Draft(Wish{Scope: ForRun}, now)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", Heading(&r), err)
 		}
 		if length > 0 {
 			if now.Add(length).After(g.Expires) {
-				return nil, fmt.Errorf("%s: %w", Heading(&r), ErrTooLong)
+				return nil, fmt.Errorf("%s: %w", Heading(&r), errTooLong)
 			}
 			g.Expires = now.Add(length)
 		}
 		envelope := line.Envelope
-		g.Coverage, g.Digest, g.Values, g.Envelope = CoverEnvelope, "", nil, &envelope
+		g.Coverage, g.Digest, g.Values, g.Envelope = coverEnvelope, "", nil, &envelope
 		g.Uses, g.Further = line.Count, line.Further
 		if line.At > 0 {
 			g.At = []int{line.At}
@@ -140,7 +140,7 @@ const (
 // the objects at open may have members beside those shown. Both are JSON Pointers; "" is all of it.
 func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 	var e Envelope
-	form, err := Canonical(shown) // its order makes sketches comparable
+	form, err := canonical(shown) // its order makes sketches comparable
 	if err != nil {
 		return e, err
 	}
@@ -170,8 +170,8 @@ func Sketch(shown json.RawMessage, unknown, open []string) (Envelope, error) {
 	return e, nil
 }
 
-// Equal reports whether two envelopes hold the same arguments, as far as they are written in the same way.
-func (e *Envelope) Equal(other *Envelope) bool {
+// equal reports whether two envelopes hold the same arguments, as far as they are written in the same way.
+func (e *Envelope) equal(other *Envelope) bool {
 	return slices.Equal(e.Fixed, other.Fixed) && slices.Equal(e.Free, other.Free)
 }
 
@@ -198,15 +198,15 @@ func (e *Envelope) short() bool {
 // draftPlan makes the grant that holds those of a plan.
 func draftPlan(r *Request, now time.Time) (*Grant, error) {
 	if len(r.Plan) == 0 || len(r.Plan) > MaxPlan || r.Run == "" || r.Risk.Grave() || !rememberable(r) {
-		return nil, ErrNotOffered
+		return nil, errNotOffered
 	}
 	g := &Grant{
 		ID: "g_" + strings.ToLower(rand.Text()), Scope: ForPlan, Principal: r.Principal, Run: r.Run, Profile: r.Profile, ProfileDigest: r.ProfileDigest,
 		Rule: r.Rule, Server: r.Server, ServerID: r.ServerID, Name: r.Name, Definition: r.Definition, Created: now, Lines: r.Plan,
 	}
 	for _, line := range r.Plan {
-		if line.Run != r.Run || line.Principal != r.Principal || line.Coverage != CoverEnvelope || !now.Before(line.Expires) {
-			return nil, ErrNotOffered
+		if line.Run != r.Run || line.Principal != r.Principal || line.Coverage != coverEnvelope || !now.Before(line.Expires) {
+			return nil, errNotOffered
 		}
 		if g.Expires.IsZero() || line.Expires.Before(g.Expires) {
 			g.Expires = line.Expires
@@ -220,7 +220,7 @@ func PlanOf(calls []*Request) *Grant {
 	var plan *Grant
 	for _, r := range calls {
 		var err error
-		if plan, err = Draft(r, ForPlan, 0, time.Now()); err != nil {
+		if plan, err = r.Draft(Wish{Scope: ForPlan}, time.Now()); err != nil {
 			return nil
 		}
 	}
@@ -259,7 +259,7 @@ func (g *Grant) planned() string {
 		}
 	}
 	if n > 0 {
-		parts = append(parts, Count(n, "more call", "more calls"))
+		parts = append(parts, counted(n, "more call", "more calls"))
 	}
 	if len(at) > 0 && !elsewhere {
 		slices.Sort(at)
@@ -286,7 +286,7 @@ func (g *Grant) Times() string {
 // Same reports whether two lines of a plan are about the same calls.
 func (g *Grant) Same(other *Grant) bool {
 	return g.Key() == other.Key() && g.Run == other.Run &&
-		g.Envelope != nil && other.Envelope != nil && g.Envelope.Equal(other.Envelope)
+		g.Envelope != nil && other.Envelope != nil && g.Envelope.equal(other.Envelope)
 }
 
 // Add has a line of a plan stand for another one's calls as well.
@@ -334,13 +334,4 @@ func (q *question) lines() {
 			q.put(" no arguments")
 		}
 	}
-}
-
-// PlanText is a plan as a person is asked to approve it, one line each.
-func PlanText(grants []*Grant) string {
-	var b strings.Builder
-	for i, g := range grants {
-		fmt.Fprintf(&b, "%3d. %s\n", i+1, g.Text())
-	}
-	return b.String()
 }

@@ -85,7 +85,7 @@ func (p *printer) say(remark string) {
 	p.put(remark)
 }
 
-func Count(n int, one, many string) string {
+func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -61,3 +61,12 @@ func checkInert(t *testing.T, shown string) {
 		}
 	}
 }
+
+func formOfOne(r *Request, style formStyle) (message string, schema json.RawMessage) {
+	return formOf([]*Request{r}, style)
+}
+
+func readFormOfOne(r *Request, action string, content map[string]any) (Reply, error) {
+	got := ReadForm([]*Request{r}, action, content)[0]
+	return got.Reply, got.Err
+}

@@ -141,10 +141,10 @@ func (q *question) risk() {
 func (q *question) lookTwice() {
 	var notes []string
 	if q.cut {
-		notes = append(notes, fmt.Sprintf("not everything is shown: the arguments have %s, sha256 %x", Count(q.total, "byte", "bytes"), digest(q.sum)[:8]))
+		notes = append(notes, fmt.Sprintf("not everything is shown: the arguments have %s, sha256 %x", counted(q.total, "byte", "bytes"), digest(q.sum)[:8]))
 	}
 	if q.masked > 0 {
-		notes = append(notes, Count(q.masked, "value looks like a secret and is hidden", "values look like secrets and are hidden"))
+		notes = append(notes, counted(q.masked, "value looks like a secret and is hidden", "values look like secrets and are hidden"))
 	}
 	for _, name := range []struct{ what, name string }{{"server", q.request.Server}, {"tool", q.request.Tool}} {
 		if foreign(name.name) {
@@ -162,7 +162,7 @@ func (q *question) lookTwice() {
 			n += q.odd[k]
 			kinds = append(kinds, fmt.Sprintf("%s: %d", k, q.odd[k]))
 		}
-		notes = append(notes, fmt.Sprintf(`%s, written as \u{...} (%s)`, Count(n, "character does not show as itself", "characters do not show as themselves"), strings.Join(kinds, ", ")))
+		notes = append(notes, fmt.Sprintf(`%s, written as \u{...} (%s)`, counted(n, "character does not show as itself", "characters do not show as themselves"), strings.Join(kinds, ", ")))
 	}
 	if q.rtl {
 		notes = append(notes, "there are letters that run from right to left; what stands next to them may appear in another order")

@@ -46,7 +46,7 @@ type Request struct {
 	// with a yes to this call. They are shown whole.
 	Plan []*Grant
 	// Ahead says that r is no call: a person may allow Plan before the program runs, for one run of it. Name is
-	// PlanTool, Args are what the plan says, for the Binding and the record, and Definition is the digest of the
+	// planTool, Args are what the plan says, for the Binding and the record, and Definition is the digest of the
 	// program.
 	Ahead bool
 	Code  string // short random code that ties the question to its answer, see NewCode

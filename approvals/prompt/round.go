@@ -12,23 +12,23 @@ import (
 
 // A round is what is put to a person at once: the calls of one moment. They are called by their numbers in the run. Similar ones are shown as one table, and if there are many they share one decision.
 
-// MaxDecisions is how many decisions one form asks for.
-const MaxDecisions = 10
+// maxDecisions is how many decisions one form asks for.
+const maxDecisions = 10
 
 // decisions says which calls a form decides together.
 func decisions(calls []*Request) [][]int {
 	var all [][]int
-	if len(calls) <= MaxDecisions {
+	if len(calls) <= maxDecisions {
 		for i := range calls {
 			all = append(all, []int{i})
 		}
 		return all
 	}
 	all = blocks(calls)
-	if len(all) > MaxDecisions { // what is left over shares the last one
-		rest := slices.Concat(all[MaxDecisions-1:]...)
+	if len(all) > maxDecisions { // what is left over shares the last one
+		rest := slices.Concat(all[maxDecisions-1:]...)
 		slices.Sort(rest)
-		all = append(all[:MaxDecisions-1], rest)
+		all = append(all[:maxDecisions-1], rest)
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func renderAll(calls []*Request, o RenderOptions) (whole Rendering, each []Rende
 	each = make([]Rendering, len(calls))
 	whole.Complete = true
 	var b strings.Builder
-	fmt.Fprintf(&b, "A program asks to make %s. Nothing happens before you answer.", Count(len(calls), "call", "calls"))
+	fmt.Fprintf(&b, "A program asks to make %s. Nothing happens before you answer.", counted(len(calls), "call", "calls"))
 	for _, block := range blocks(calls) {
 		part := renderBlock(calls, block, o)
 		b.WriteString(part.Text)

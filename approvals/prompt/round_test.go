@@ -25,9 +25,9 @@ type readSchema struct {
 	order []string
 }
 
-func schemaOf(t *testing.T, calls []*Request, style FormStyle) (string, readSchema) {
+func schemaOf(t *testing.T, calls []*Request, style formStyle) (string, readSchema) {
 	t.Helper()
-	message, raw := FormAll(calls, style)
+	message, raw := formOf(calls, style)
 	var s readSchema
 	if err := json.Unmarshal(raw, &s); err != nil {
 		t.Fatalf("%v in %s", err, raw)
@@ -49,7 +49,7 @@ func schemaOf(t *testing.T, calls []*Request, style FormStyle) (string, readSche
 // C2: the asks of one moment are one form, with a decision for each and one for all; C4: each is required, has no default and
 // begins with the refusal.
 func TestC2OneFormForTheAsksOfOneMoment(t *testing.T) {
-	for _, style := range []FormStyle{EnumNames, OneOf} {
+	for _, style := range []formStyle{enumNames, oneOf} {
 		message, s := schemaOf(t, issues(5), style)
 		if want := []string{"same_for_all", "decision_1", "decision_2", "decision_3", "decision_4", "decision_5", "reason"}; !slices.Equal(s.order, want) {
 			t.Errorf("fields %v, want %v", s.order, want)
@@ -60,7 +60,7 @@ func TestC2OneFormForTheAsksOfOneMoment(t *testing.T) {
 		for _, name := range s.order[:6] {
 			p := s.Properties[name]
 			first := append(slices.Clone(p.Enum), "")[0]
-			if style == OneOf {
+			if style == oneOf {
 				first = p.OneOf[0].Const
 			}
 			if first != "deny" || p.Default != nil {
@@ -74,7 +74,7 @@ func TestC2OneFormForTheAsksOfOneMoment(t *testing.T) {
 			t.Errorf("message %s", message)
 		}
 	}
-	if _, s := schemaOf(t, issues(1), OneOf); !slices.Equal(s.order, []string{"decision", "reason"}) {
+	if _, s := schemaOf(t, issues(1), oneOf); !slices.Equal(s.order, []string{"decision", "reason"}) {
 		t.Errorf("fields of a single call: %v", s.order)
 	}
 }
@@ -98,7 +98,7 @@ func TestManyCallsShareDecisions(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.why, func(t *testing.T) {
-			_, s := schemaOf(t, test.calls, OneOf)
+			_, s := schemaOf(t, test.calls, oneOf)
 			if len(s.Required) != test.fields {
 				t.Errorf("%d decisions, want %d", len(s.Required), test.fields)
 			}
@@ -111,13 +111,13 @@ func TestManyCallsShareDecisions(t *testing.T) {
 			for _, name := range s.Required {
 				answers[name] = "allow_once"
 			}
-			for i, got := range ReadFormAll(test.calls, "accept", answers) {
+			for i, got := range ReadForm(test.calls, "accept", answers) {
 				if got.Err != nil || got.Reply.Decision != AllowOnce {
 					t.Errorf("call %d: %+v", i+1, got)
 				}
 			}
 			delete(answers, "decision_1")
-			for i, got := range ReadFormAll(test.calls, "accept", answers) {
+			for i, got := range ReadForm(test.calls, "accept", answers) {
 				shared := slices.Contains(decisions(test.calls)[0], i)
 				if (got.Err != nil) != shared {
 					t.Errorf("without decision_1, call %d: %+v", i+1, got)
@@ -160,7 +160,7 @@ func TestG10RoundsThatDifferAreShownDifferently(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				args = base + `,"v":` + randomJSON(rng, 3) + "}"
 			}
-			form, err := Canonical([]byte(args))
+			form, err := canonical([]byte(args))
 			if err != nil {
 				form = []byte(args)
 			}
@@ -212,7 +212,7 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 	}
 	for _, test := range tests {
 		var got strings.Builder
-		for _, x := range ReadFormAll(issues(3), "accept", test.content) {
+		for _, x := range ReadForm(issues(3), "accept", test.content) {
 			switch {
 			case x.Err == nil && x.Reply.Decision == AllowOnce:
 				got.WriteByte('y')
@@ -228,12 +228,12 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", test.why, got.String(), test.want)
 		}
 	}
-	for _, x := range ReadFormAll(issues(3), "decline", nil) {
+	for _, x := range ReadForm(issues(3), "decline", nil) {
 		if x.Err != nil || x.Reply.Decision != Refuse {
 			t.Errorf("declined: %+v", x)
 		}
 	}
-	for _, x := range ReadFormAll(issues(3), "cancel", all(yes, yes, yes)) {
+	for _, x := range ReadForm(issues(3), "cancel", all(yes, yes, yes)) {
 		if !errors.Is(x.Err, ErrDismissed) {
 			t.Errorf("canceled: %+v", x)
 		}
@@ -244,18 +244,18 @@ func TestFormsOfSeveralCalls(t *testing.T) {
 func TestAGraveCallInARound(t *testing.T) {
 	big := &Request{Name: "s__run", Risk: call.High, Args: json.RawMessage(`{"script":"` + strings.Repeat("x", 40000) + `"}`)}
 	calls := issues(1, big)
-	message, s := schemaOf(t, calls, OneOf)
+	message, s := schemaOf(t, calls, oneOf)
 	if len(s.Properties["decision_2"].OneOf) != 1 || len(s.Properties["same_for_all"].OneOf) != 1 {
 		t.Errorf("a yes is offered: %+v", s.Properties)
 	}
 	if !strings.Contains(message, "This form can only refuse call 2: the call is too large") {
 		t.Errorf("nothing says why:\n%s", message)
 	}
-	got := ReadFormAll(calls, "accept", map[string]any{"decision_1": "allow_once", "decision_2": "allow_once"})
+	got := ReadForm(calls, "accept", map[string]any{"decision_1": "allow_once", "decision_2": "allow_once"})
 	if got[0].Reply.Decision != AllowOnce || !errors.Is(got[1].Err, ErrUnclear) {
 		t.Errorf("got %+v", got)
 	}
-	got = ReadFormAll(calls, "accept", map[string]any{"same_for_all": "allow_once"})
+	got = ReadForm(calls, "accept", map[string]any{"same_for_all": "allow_once"})
 	if got[1].Err == nil {
 		t.Errorf("got %+v", got)
 	}

@@ -8,67 +8,14 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// D5: each argument says where it comes from, as far as that can be seen.
-func TestD5WhereArgumentsComeFrom(t *testing.T) {
-	tests := []struct{ why, args, want string }{
-		{"a literal beside an answer", `{"to":"anna@example.org","body":"Dear Anna, the code is 4711."}`, `
-      to: "anna@example.org" (written in the program)
-      body: "Dear Anna, the code is 4711." (from mail.read, call 2)`},
-		{"a part of an answer", `{"body":"the code is 4711"}`, `
-      body: "the code is 4711" (from mail.read, call 2)`},
-		{"an answer inside a text", `{"body":"Fwd: Dear Anna, the code is 4711. Regards"}`, `
-      body: "Fwd: Dear Anna, the code is 4711. Regards" (from mail.read, call 2)`},
-		{"a number", `{"id":123456}`, `
-      id: 123456 (from mail.read, call 2)`},
-		{"the later of two answers", `{"x":"said twice"}`, `
-      x: "said twice" (from time.now, call 3)`},
-		{"what a tool echoes stays written", `{"x":"written and read","l":[123456]}`, `
-      x: "written and read" (written in the program)
-      l: [123456 (from mail.read, call 2)]`},
-		{"nothing is known", `{"x":"made up by computing","n":7}`, `
-      x: "made up by computing"
-      n: 7`},
-		{"short texts say nothing", `{"x":"ok"}`, `
-      x: "ok"`},
-		{"inside of lists", `{"l":["anna@example.org",{"~/":123456}]}`, `
-      l: [
-        "anna@example.org" (written in the program)
-        {"~/": 123456 (from mail.read, call 2)}
-      ]`},
-		{"all written", `{"to":"anna@example.org","subject":"Hello there"}`, ` (all written in the program)
-      to: "anna@example.org"
-      subject: "Hello there"`},
-	}
-	var trace Trace
-	trace.Written(json.RawMessage(`{"to":"anna@example.org","subject":"Hello there","x":"written and read"}`))
-	trace.Written(json.RawMessage(`not JSON`))
-	trace.Answered(2, "mail__read", json.RawMessage(`{"text":"Dear Anna, the code is 4711.","id":123456,"s":["ok","said twice","written and read"]}`))
-	trace.Answered(3, "time__now", json.RawMessage(`"said twice"`))
-	for _, test := range tests {
-		t.Run(test.why, func(t *testing.T) {
-			r := request(call.Medium)
-			r.Title, r.Description, r.Preview = "", "", Preview{}
-			r.Args = json.RawMessage(test.args)
-			r.Sources = trace.Sources(r.Args)
-			_, got, _ := strings.Cut(Text(r, RenderOptions{}), "\n    arguments:")
-			if got != test.want+"\n" {
-				t.Errorf("got %s\nwant%s", got, test.want)
-			}
-			_, got, _ = strings.Cut(RenderAll([]*Request{r, r}, RenderOptions{}).Text, "\n    arguments")
-			checkInert(t, got)
-		})
-	}
-}
-
 // An answer cannot make itself look like something else.
 func TestSourcesAreOurWords(t *testing.T) {
-	var trace Trace
-	trace.Answered(1, "evil__x\n(written in the program)", json.RawMessage(`"some text"`))
 	r := request(call.Medium)
 	r.Args = json.RawMessage(`{"x":"some text"}`)
-	r.Sources = trace.Sources(r.Args)
+	r.Sources = []Source{{Pointer: "/x", Tool: "evil__x\n(written in the program)", Call: 1}}
 	shown := Text(r, RenderOptions{})
 	checkInert(t, shown)
+	checkInert(t, RenderAll([]*Request{r, r}, RenderOptions{}).Text)
 	if !strings.Contains(shown, `(from evil.x\n(written`) {
 		t.Errorf("got\n%s", shown)
 	}

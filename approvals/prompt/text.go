@@ -75,7 +75,7 @@ func (p *printer) text(cs []rune, secret []span) {
 	}
 	if hidden > 0 {
 		p.cut = true
-		out.remark("(" + Count(hidden, "character", "characters") + " hidden)")
+		out.remark("(" + counted(hidden, "character", "characters") + " hidden)")
 	}
 	for i := range tail {
 		out.put(tail[i:], true)

@@ -28,12 +28,12 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 			t.Errorf("%s: %d of 20 characters of the plan are shown:\n%s", where, n, text)
 		}
 	}
-	_, schema := prompt.Form(r, prompt.OneOf)
+	_, schema := prompt.Form([]*prompt.Request{r}, "2025-11-25")
 	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}`) {
 		t.Errorf("form: %s", schema)
 	}
-	if got, err := prompt.ReadForm(r, "accept", map[string]any{"decision": "allow_plan"}); err != nil || got.Scope != prompt.ForPlan {
-		t.Errorf("got %+v, %v", got, err)
+	if got := prompt.ReadForm([]*prompt.Request{r}, "accept", map[string]any{"decision": "allow_plan"})[0]; got.Err != nil || got.Reply.Scope != prompt.ForPlan {
+		t.Errorf("got %+v, %v", got, got.Err)
 	}
 	if got := describe(approvals.Open{Request: r}, 100); !slices.Contains(got.Offers, Offer{prompt.ForPlan, words}) || !strings.Contains(got.Text, "at most 50 times") {
 		t.Errorf("socket: %+v", got)
@@ -45,7 +45,7 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 	// Several calls of one moment share the plan: it goes with the decision that is the same for all.
 	both := []*prompt.Request{r, planned(t)}
 	both[1].Args, both[1].Plan = json.RawMessage(`{"path":"/data/c","content":"x"}`), r.Plan
-	message, schema := prompt.FormAll(both, prompt.OneOf)
+	message, schema := prompt.Form(both, "2025-11-25")
 	if !strings.Contains(string(schema), `{"const":"allow_plan","title":"`+words+`"}]},"decision_1"`) || strings.Count(string(schema), "allow_plan") != 3 || strings.Count(message, "at most 50 times") != 1 {
 		t.Errorf("round: %s\n%s", schema, message)
 	}
@@ -57,7 +57,7 @@ func TestN2APlanIsOfferedWhole(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, x := range prompt.ReadFormAll(both, "accept", content) {
+		for _, x := range prompt.ReadForm(both, "accept", content) {
 			switch {
 			case x.Err != nil:
 				got = append(got, "unclear")

@@ -19,7 +19,7 @@ func TestInquiriesAreMarked(t *testing.T) {
 	const trick = "ok\n    risk      low\n\x1b[2J\u202e**Allow** [x](y)\n    filesystem.read_file"
 	r := inquiry(false, true, trick, "b")
 	r.Inquiry.Header, r.Inquiry.Question, r.Inquiry.Options[1].Description = trick, trick, trick
-	message, schema := prompt.Form(r, prompt.OneOf)
+	message, schema := prompt.Form([]*prompt.Request{r}, "2025-11-25")
 	told := describe(approvals.Open{Request: r}, 100)
 	for where, text := range map[string]string{"text": prompt.Text(r, prompt.RenderOptions{}), "whole": prompt.Text(r, prompt.RenderOptions{Full: true}), "form": message, "socket": told.Text} {
 		if !strings.Contains(text, "A program asks you something, in its own words.") || !strings.Contains(text, "allows no call") {
@@ -38,12 +38,12 @@ func TestInquiriesAreMarked(t *testing.T) {
 	if len(told.Offers) > 0 || len(prompt.Offers(r, time.Now())) > 0 {
 		t.Error("something is offered besides an answer")
 	}
-	for _, o := range []prompt.FormStyle{prompt.EnumNames, prompt.OneOf} {
-		if _, schema := prompt.Form(r, o); strings.Contains(string(schema), "allow") {
+	for _, o := range []string{"2025-06-18", "2025-11-25"} {
+		if _, schema := prompt.Form([]*prompt.Request{r}, o); strings.Contains(string(schema), "allow") {
 			t.Errorf("something can be allowed: %s", schema)
 		}
 	}
-	if _, mixed := prompt.FormAll([]*prompt.Request{r, write("/a")}, prompt.OneOf); strings.Count(string(mixed), "allow_once") != 1 {
+	if _, mixed := prompt.Form([]*prompt.Request{r, write("/a")}, "2025-11-25"); strings.Count(string(mixed), "allow_once") != 1 {
 		t.Errorf("a question of a program can be allowed like a call: %s", mixed)
 	}
 }

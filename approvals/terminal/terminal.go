@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -299,7 +300,7 @@ func (t *terminal) pages(ctx context.Context, text string, below int) (no *promp
 		if lines = lines[room:]; len(lines) == 0 {
 			return nil, nil
 		}
-		word, rest, err := t.typed(ctx, fmt.Sprintf("Type Enter for the next of %s, no to refuse: ", prompt.Count(len(lines), "more line", "more lines")))
+		word, rest, err := t.typed(ctx, fmt.Sprintf("Type Enter for the next of %s, no to refuse: ", more(len(lines))))
 		switch {
 		case err != nil:
 			return nil, err
@@ -364,4 +365,11 @@ func (t *terminal) print(s string) error {
 		return fmt.Errorf("writing the question: %w", err)
 	}
 	return nil
+}
+
+func more(lines int) string {
+	if lines == 1 {
+		return "1 more line"
+	}
+	return strconv.Itoa(lines) + " more lines"
 }

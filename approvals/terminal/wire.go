@@ -117,7 +117,7 @@ func describeAll(open []approvals.Open, width int) (calls []Asked, batches []Bat
 	for _, o := range open {
 		calls, requests = append(calls, describe(o, width)), append(requests, o.Request)
 	}
-	for _, those := range prompt.Batches(requests) {
+	for _, those := range byRun(requests) {
 		if len(those) == 1 {
 			continue
 		}
@@ -135,4 +135,24 @@ func describeAll(open []approvals.Open, width int) (calls []Asked, batches []Bat
 		batches = append(batches, b)
 	}
 	return calls, batches
+}
+
+// byRun says which of calls a person may answer together: those of one run that need no code. The others stand alone.
+func byRun(calls []*prompt.Request) [][]int {
+	var all [][]int
+	place := map[string]int{}
+	for i, r := range calls {
+		if alone := r.Risk.Grave() || r.Inquiry != nil || r.Run == ""; alone {
+			all = append(all, []int{i})
+			continue
+		}
+		at, ok := place[r.Run]
+		if !ok {
+			at = len(all)
+			place[r.Run] = at
+			all = append(all, nil)
+		}
+		all[at] = append(all[at], i)
+	}
+	return all
 }

@@ -40,10 +40,10 @@ func TestE4GrantsAreListedAndRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := prompt.Draft(&prompt.Request{
+	g, err := (&prompt.Request{
 		Name: "fs__write", Principal: "local:anna", Risk: call.Medium, Args: json.RawMessage(`{"path":"/a"}`),
 		Terms: prompt.Terms{Scopes: []prompt.Scope{prompt.ForTime}, Pointers: []string{"/path"}},
-	}, prompt.ForTime, 0, time.Now())
+	}).Draft(prompt.Wish{Scope: prompt.ForTime}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

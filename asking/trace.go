@@ -1,0 +1,150 @@
+package asking
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+const (
+	// leastTrace is the shortest text, in characters, whose appearance in an answer means something.
+	leastTrace = 4
+	// mostTraced bounds what a Trace remembers of the answers of a run, in bytes; beyond, what is older stays.
+	mostTraced = 4 << 20
+	// mostTexts is how many texts are looked for inside of arguments, and mostLooked in how many texts of the
+	// arguments that is done, each of at most longestLooked bytes: a program must not make it take long.
+	mostTexts, mostLooked, longestLooked = 500, 64, 16 << 10
+)
+
+// A Trace remembers what a program was answered and what is written in its text, to say where the arguments of its
+// calls come from. It compares texts and numbers and does not follow the program: what a program has changed beyond
+// recognition, it does not recognise. The zero value is empty; a Trace may be used by many goroutines.
+type Trace struct {
+	mu      sync.Mutex
+	written map[string]bool // texts and numbers, as canonical JSON
+	texts   []traced
+	exact   map[string]prompt.Source
+	size    int
+}
+
+type traced struct {
+	text string
+	prompt.Source
+}
+
+// Written notes a value that stands in the text of the program.
+func (t *Trace) Written(value json.RawMessage) {
+	v, err := parse(value)
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.written == nil {
+		t.written = map[string]bool{}
+	}
+	leaves(v, "", func(_ string, v strictjson.Value) { t.written[string(v.AppendCanonical(nil))] = true })
+}
+
+// Answered notes what a call was answered.
+func (t *Trace) Answered(call int, tool string, value json.RawMessage) {
+	v, err := parse(value)
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.exact == nil {
+		t.exact = map[string]prompt.Source{}
+	}
+	from := prompt.Source{Tool: tool, Call: call}
+	leaves(v, "", func(_ string, v strictjson.Value) {
+		if t.size += len(v.Source()); t.size > mostTraced {
+			return
+		}
+		form := string(v.AppendCanonical(nil))
+		switch v.Kind() {
+		case strictjson.Number:
+			if len(form) >= leastTrace {
+				t.exact[form] = from
+			}
+		case strictjson.String:
+			if utf8.RuneCountInString(v.Text()) < leastTrace {
+				return
+			}
+			t.exact[form] = from
+			if t.texts = append(t.texts, traced{v.Text(), from}); len(t.texts) > mostTexts {
+				t.texts = t.texts[1:]
+			}
+		}
+	})
+}
+
+// Sources says where the arguments of a call come from. A value that is written in the text of the program stays so
+// though an answer had it too: it is what the program's author could see.
+func (t *Trace) Sources(args json.RawMessage) []prompt.Source {
+	v, err := parse(args)
+	if err != nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []prompt.Source
+	looked := 0
+	leaves(v, "", func(pointer string, v strictjson.Value) {
+		form := v.AppendCanonical(nil)
+		s, ok := prompt.Source{}, t.written[string(form)]
+		if !ok {
+			s, ok = t.exact[string(form)]
+		}
+		if looked++; !ok && v.Kind() == strictjson.String && looked <= mostLooked && len(v.Source()) <= longestLooked {
+			s, ok = t.within(v.Text())
+		}
+		if s.Pointer = pointer; ok {
+			all = append(all, s)
+		}
+	})
+	return all
+}
+
+// within looks for a text that an answer had a part of, or that is a part of an answer: the latest such answer.
+func (t *Trace) within(text string) (prompt.Source, bool) {
+	if utf8.RuneCountInString(text) < leastTrace {
+		return prompt.Source{}, false
+	}
+	for i := len(t.texts) - 1; i >= 0; i-- {
+		if x := t.texts[i]; strings.Contains(x.text, text) || utf8.RuneCountInString(x.text) > leastTrace && strings.Contains(text, x.text) {
+			return x.Source, true
+		}
+	}
+	return prompt.Source{}, false
+}
+
+// parse reads the arguments or the answer of a call; no bytes are null.
+func parse(raw json.RawMessage) (strictjson.Value, error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("null")
+	}
+	return strictjson.Parse(raw, strictjson.Options{})
+}
+
+// leaves calls f for everything in v that holds nothing else, with its pointer.
+func leaves(v strictjson.Value, at string, f func(pointer string, v strictjson.Value)) {
+	switch v.Kind() {
+	case strictjson.Object:
+		for name, member := range v.Members() {
+			leaves(member, strictjson.AppendToken(at, name), f)
+		}
+	case strictjson.Array:
+		for i, element := range v.Elements() {
+			leaves(element, strictjson.AppendToken(at, strconv.Itoa(i)), f)
+		}
+	default:
+		f(at, v)
+	}
+}
