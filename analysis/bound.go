@@ -52,7 +52,7 @@ func count(text string) counts {
 	for i := 0; i < len(text); i++ {
 		b := text[i]
 		switch {
-		case b >= 0x80 || b == '_' || b == '$' || 'a' <= b|0x20 && b|0x20 <= 'z':
+		case b >= 0x80 || isLetter(b):
 			if !inWord || inNumber { // digits may end where a letter begins
 				c.tokens++
 			}
@@ -97,7 +97,7 @@ func count(text string) counts {
 	}
 	// "a ? (b) : c => d", and "infer T extends", which may be written with escapes.
 	c.retries = min(asked, arrows) + min(strings.Count(text, "infer")+strings.Count(text, `\u`), strings.Count(text, "extends"))
-	c.enum = strings.Contains(text, "enum")
+	c.enum = hasWord(text, "enum")
 	return c
 }
 
@@ -119,10 +119,27 @@ func (c counts) nanoseconds() int {
 }
 
 // copied is how much is copied, in bytes, when strings are added up. The members of enums are put
-// in where their names are, so each sum may double them.
+// in where their names are: each sum may double them, and of any two tokens one may be such a name.
 func (c counts) copied(size int) int {
-	if c.enum && c.joins > 0 {
-		return size << min(c.joins, 20)
+	if c.enum {
+		return size << min(c.joins, 20) * max(c.tokens/2, 1)
 	}
 	return size * c.joins
 }
+
+// hasWord reports whether a keyword may stand in text.
+func hasWord(text, keyword string) bool {
+	for {
+		before, after, found := strings.Cut(text, keyword)
+		if !found {
+			return false
+		}
+		if (before == "" || !isLetter(before[len(before)-1])) && (after == "" || !isLetter(after[0])) {
+			return true
+		}
+		text = after
+	}
+}
+
+// isLetter reports whether b is an ASCII letter, "_" or "$".
+func isLetter(b byte) bool { return b == '_' || b == '$' || 'a' <= b|0x20 && b|0x20 <= 'z' }
