@@ -32,9 +32,10 @@ type asked struct {
 }
 
 const (
-	// gatherMost is how long a question waits at most for others of its moment: a
-	// program that computes on meanwhile holds no question up for longer.
+	// gatherMost is how long a question waits at most for a program that computes on.
 	gatherMost = 2 * time.Second
+	// gatherDeciding is how long it waits at most for other calls of the program, made but not decided yet.
+	gatherDeciding = 10 * time.Second
 	// gatherStep is how often it is looked whether others are coming.
 	gatherStep = 5 * time.Millisecond
 	// gatherQuiet is how long nothing may have come where nobody knows what the program does.
@@ -119,7 +120,8 @@ func (r *Run) crashed(round []*asked, cause any) {
 	r.close(round, true)
 }
 
-// gather waits while further questions of the same moment may come.
+// gather waits while further questions of the same moment may come. It counts looks and no time: where the whole machine
+// stood still, neither the program nor the decisions had any.
 func (r *Run) gather() {
 	r.mu.Lock()
 	if len(r.waiting) == 0 {
@@ -129,7 +131,7 @@ func (r *Run) gather() {
 	first := r.waiting[0]
 	r.mu.Unlock()
 	last, since := 0, time.Now()
-	for start := time.Now(); time.Since(start) < gatherMost; {
+	for computing, deciding := 0, 0; computing < int(gatherMost/gatherStep) && deciding < int(gatherDeciding/gatherStep); {
 		calls, waiting := 0, false
 		if first.progress != nil {
 			calls, waiting = first.progress()
@@ -139,6 +141,11 @@ func (r *Run) gather() {
 		r.mu.Unlock()
 		if n != last || coming > 0 {
 			last, since = n, time.Now()
+		}
+		if coming > 0 {
+			deciding++
+		} else {
+			computing++
 		}
 		switch {
 		case waiting && coming == 0 && (invoked >= calls || time.Since(since) >= 4*gatherQuiet):

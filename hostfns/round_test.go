@@ -113,6 +113,38 @@ func TestC2RoundsOfQuestions(t *testing.T) {
 }
 
 // A question waits for what the program is about to ask as well, however slowly that comes, and not for ever.
+func TestQuestionsWaitForDecisions(t *testing.T) {
+	for hangs, rounds := range map[time.Duration]int{5 * time.Second: 1, 30 * time.Second: 2} {
+		t.Run("deciding takes "+hangs.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				var calls atomic.Int32
+				w.decide = func(tool *Tool, args json.RawMessage) call.Decision {
+					if calls.Add(1) > 1 {
+						time.Sleep(hangs)
+					}
+					return verdict(call.Ask)(tool, args)
+				}
+				f := &form{answer: func(*Question) Answer { return yes }}
+				r := w.ask(f)
+				var wg sync.WaitGroup
+				for i := range 5 {
+					wg.Go(func() {
+						progress := func() (int, bool) { return 5, true }
+						if _, err := r.Call(t.Context(), Invocation{ID: i + 1, Name: "fs__write", Args: json.RawMessage(fmt.Sprint(i)), Progress: progress}); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				if len(f.rounds) != rounds {
+					t.Errorf("rounds %v, wanted %d", f.rounds, rounds)
+				}
+			})
+		})
+	}
+}
+
 func TestQuestionsWaitForTheProgram(t *testing.T) {
 	tests := []struct {
 		why    string

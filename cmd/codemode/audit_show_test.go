@@ -43,6 +43,9 @@ func (a answers) Ask(ctx context.Context, _ *prompt.Request) (prompt.Reply, erro
 	}
 }
 
+// noticeable is a wait that is told: one of less than a millisecond is not.
+const noticeable = 50 * time.Millisecond
+
 // A shown run is one whose text of "codemode audit show" is in testdata/audit-show.
 type shown struct {
 	name, code, profile string
@@ -51,9 +54,9 @@ type shown struct {
 
 var shownRuns = []shown{
 	{name: "edited", code: `return await codemode.up__send({to: "everybody", text: "hello"})`,
-		person: answers{Reply: prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}}},
+		person: answers{Reply: prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna", Args: json.RawMessage(`{"to":"bert","text":"hello"}`)}, after: noticeable}},
 	{name: "refused", code: `await codemode.up__read({}); await codemode.up__send({to: "bert", password: "hunter2hunter2"})`,
-		person: answers{Reply: prompt.Reply{Decision: prompt.Refuse, By: "local:anna", Reason: "not on a Sunday"}}},
+		person: answers{Reply: prompt.Reply{Decision: prompt.Refuse, By: "local:anna", Reason: "not on a Sunday"}, after: noticeable}},
 	{name: "not checked", code: `return 1`, profile: "checked"},
 	{name: "parked and resumed", code: `const first = await codemode.up__read({}); const sent = await codemode.up__send({to: "bert", first}); return [first, sent]`,
 		person: answers{Reply: prompt.Reply{Decision: prompt.AllowOnce, By: "local:anna"}, after: 2500 * time.Millisecond}},
