@@ -30,11 +30,13 @@ type effects struct {
 	done   map[string]int
 	began  chan string   // gets what calls of wait began
 	finish chan struct{} // closed, or sent to, ends calls of wait
+	left   chan struct{} // gets one for each request that codemode gives up
 	takes  time.Duration // of each call of do
 }
 
 func newEffects(t *testing.T, takes time.Duration) *effects {
-	u := &effects{done: map[string]int{}, began: make(chan string, 100), finish: make(chan struct{}), takes: takes}
+	u := &effects{done: map[string]int{}, began: make(chan string, 100), finish: make(chan struct{}),
+		left: make(chan struct{}, 100), takes: takes}
 	s := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	for _, name := range []string{"do", "wait", "ask"} {
 		do := func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -54,7 +56,10 @@ func newEffects(t *testing.T, takes time.Duration) *effects {
 	}
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer context.AfterFunc(r.Context(), func() { u.left <- struct{}{} })()
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(u.end)
 	u.url = server.URL
@@ -399,6 +404,7 @@ func TestACallWithAKeyGoesOnWithoutItsClient(t *testing.T) {
 					t.Fatalf("it has its answer already: %+v", got)
 				}
 				if key == "" {
+					<-up.left // so the run has ended, and no answer lets it go on
 					up.end()
 					s.end() // what it did is recorded by then
 					up.once(t, 1)
