@@ -62,7 +62,7 @@ func leaves(t *testing.T, e *codemode.Evaluator, runs int) map[string]string {
 		})
 	}
 	all := parked(t, e, runs)
-	e.Drain(t.Context())
+	e.Runs().Drain(t.Context())
 	over.Wait()
 	return all
 }
@@ -93,7 +93,7 @@ func TestAProcessThatStopsTakesUpNoRuns(t *testing.T) {
 	answering.Go(func() { answer(ctx, t, q, "") }) // at its page, which is open yet
 	defer answering.Wait()
 	defer stop()
-	db, err := stops.Store(t.Context())
+	db, err := stops.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestARunSurvivesAProcessThatStopsWhileItTakesItUp(t *testing.T) {
 	watched.hash = sync.OnceFunc(func() { close(takes); <-goesOn })
 	stops, _ := newReplica(t, dir, second)
 	<-takes
-	stops.Drain(t.Context())
+	stops.Runs().Drain(t.Context())
 	closed := make(chan error, 1)
 	go func() { closed <- stops.Close(context.WithoutCancel(t.Context())) }()
 	eventually(t, "the process stops", func() bool {
@@ -163,7 +163,7 @@ func TestARunSurvivesAProcessThatStopsWhileItTakesItUp(t *testing.T) {
 // endsOf is what the record says of the end of a run.
 func endsOf(t *testing.T, e *codemode.Evaluator, run string) (ends []string) {
 	t.Helper()
-	db, err := e.Store(t.Context())
+	db, err := e.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 		over <- err
 	}()
 	run := parked(t, first, 1)["local:0"]
-	first.Drain(t.Context())
+	first.Runs().Drain(t.Context())
 	if err := <-over; !errors.Is(err, approvals.ErrLeaving) {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	ctx, stop := context.WithCancel(t.Context())
 	var answering sync.WaitGroup
 	answering.Go(func() { answer(ctx, t, q, "") })
-	db, err := dies.Store(t.Context())
+	db, err := dies.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func tellsWhatItDid(t *testing.T, wasRecorded bool) {
 	recorded := ""
 	if wasRecorded { // as its process writes it, right before it keeps the result
 		recorded = "it was done with"
-		if err := dies.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+		if err := dies.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
 			Reason: "threw", Detail: recorded}); err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func callsThatWaitAreClosed(t *testing.T, ask string) {
 	_, with := withEngine(t)
 	first, _ := newReplica(t, dir, with)
 	run := leaves(t, first, 1)["local:0"]
-	db, err := first.Store(t.Context())
+	db, err := first.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func answersCall(t *testing.T, q *approvals.Queue, call int, reply prompt.Reply)
 // lastOf is what the record says of each call of a run at last.
 func lastOf(t *testing.T, e *codemode.Evaluator, run string) map[int]string {
 	t.Helper()
-	db, err := e.Store(t.Context())
+	db, err := e.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 			}
 			answers, q := newReplica(t, dir, with, func(o *codemode.Options) { o.GoOn = false })
 			stop := people(q, refuse)
-			db, err := answers.Store(t.Context())
+			db, err := answers.Record().DB(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -428,7 +428,7 @@ func TestAnswersWhileNobodyHasTheRunAndTheRulesChange(t *testing.T) {
 			if !strings.Contains(got.Text, test.want) || test.refuses && len(up.times()) != 1 {
 				t.Errorf("the upstream did %v, and the client was told\n%s", up.times(), got.Text)
 			}
-			if db, err = next.Store(t.Context()); err != nil {
+			if db, err = next.Record().DB(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			late := 0
@@ -466,7 +466,7 @@ func TestANoCountsMoreThanAGrant(t *testing.T) {
 	answersCall(t, q, 2, prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun})
 	up.until(t, "second")
 	run := parked(t, first, 1)["local:0"]
-	first.Drain(t.Context())
+	first.Runs().Drain(t.Context())
 	if err := <-ended1; !errors.Is(err, approvals.ErrLeaving) {
 		t.Errorf("its client is told %v, want that it goes on elsewhere", err)
 	}
@@ -501,7 +501,7 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 	// The second call keeps the run from being parked.
 	go dies.Eval(t.Context(), codemode.Request{Principal: "local:0", Code: `
 		await Promise.all([codemode.up__second({n: 1}), codemode.up__first({n: 2, how: "hold"})]);`})
-	db, err := dies.Store(t.Context())
+	db, err := dies.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -528,7 +528,7 @@ func TestQuestionsEndWithARunThatIsLost(t *testing.T) {
 	_ = dies.Close(context.WithoutCancel(t.Context())) // of course it complains
 	next, _ := newReplica(t, dir, with)
 	defer next.Close(context.WithoutCancel(t.Context()))
-	if db, err = next.Store(t.Context()); err != nil {
+	if db, err = next.Record().DB(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the end of the question", func() bool {
@@ -554,14 +554,14 @@ func TestARunThatHasEndedDoesNotGoOn(t *testing.T) {
 	_, with := withEngine(t)
 	first, q := newReplica(t, dir, with)
 	run := leaves(t, first, 1)["local:0"]
-	if err := first.RecordEntry(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
+	if err := first.Record().Write(t.Context(), audit.Entry{Kind: audit.Run, Run: run, State: audit.Failed,
 		Reason: "canceled", Detail: "its client left"}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var answering sync.WaitGroup
 	answering.Go(func() { answer(ctx, t, q, "") })
-	db, err := first.Store(t.Context())
+	db, err := first.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/codemode-project/codemode/internal/hostile"
 	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // agreements is how many random calls explain, check and the running Gate are compared on.
@@ -226,7 +227,7 @@ func agree(t *testing.T, d draw, e *codemode.Evaluator, cfg *config.Config, stat
 	tainted, certain, made := false, true, map[string]int{} // certain: no call before depends on what only the running program knows
 	for i, c := range calls {
 		key := c.tool.full() + c.args
-		known, ok := codemode.SeenTool(state, cfg, c.tool.server, c.tool.name)
+		known, ok := registry.SeenTool(state, cfg, c.tool.server, c.tool.name)
 		if !ok {
 			t.Fatalf("%s was never seen", c.tool.full())
 		}

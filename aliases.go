@@ -2,25 +2,15 @@ package codemode
 
 import "github.com/codemode-project/codemode/runs"
 
-// What package runs calls by these names.
+// A Request is one program to run, and a Response what its run leaves behind. They are those of package runs.
 type (
 	Request  = runs.Request
 	Response = runs.Response
-	Ended    = runs.Ended
-	Engine   = runs.Engine
-	CallJSON = runs.CallJSON
 )
 
-// Errors of [Evaluator.Eval] and [Evaluator.Rejoin].
+// Errors of [Evaluator.Eval], and of those who come back for a run.
 var (
-	ErrClosed    = runs.ErrClosed
-	ErrNoRun     = runs.ErrNoRun
-	ErrKeyReused = runs.ErrKeyReused
-)
-
-const (
-	// MaxIdempotencyKey is how long [Request.IdempotencyKey] may be, in bytes.
-	MaxIdempotencyKey = runs.MaxIdempotencyKey
-	// DefaultTextBytes is how long the text of a response may be.
-	DefaultTextBytes = runs.DefaultTextBytes
+	ErrNoRun     = runs.ErrNoRun     // there is no such run, or its result is not kept any more
+	ErrClosed    = runs.ErrClosed    // the Evaluator has been closed
+	ErrKeyReused = runs.ErrKeyReused // another request has the same idempotency key
 )

@@ -102,7 +102,7 @@ func TestAskUserIsRecordedAndAllowsNothing(t *testing.T) {
 		t.Errorf("shown:\n%s", p.asked[0])
 	}
 	var kept []string
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Tool == hostfns.AskUser {
 			kept = append(kept, strings.Join([]string{entry.Kind, entry.DecidedBy, entry.Channel, entry.By, entry.Reason, string(entry.Shown), string(entry.Result)}, " "))
 		}
@@ -223,19 +223,19 @@ func TestAskUserWithoutAProgram(t *testing.T) {
 	e := open(t, fmt.Sprintf(asks, `, "limits": {"asksPerMinute": 1}`))
 	p := &respondent{answer: answers(prompt.Reply{Decision: prompt.AllowOnce, Text: "here"})}
 	r := codemode.Request{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{p}}
-	got, err := e.AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`))
+	got, err := e.Runs().AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`))
 	if err != nil || got.Action != asking.ActionAccept || got.Text != "here" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := e.AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err == nil || !strings.Contains(err.Error(), "questions within a minute") {
+	if got, err := e.Runs().AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err == nil || !strings.Contains(err.Error(), "questions within a minute") {
 		t.Errorf("over the limit: %+v, %v", got, err)
 	}
 	r.Principal = "local:bob"
-	if _, err := e.AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err != nil {
+	if _, err := e.Runs().AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err != nil {
 		t.Errorf("somebody else's limit: %v", err)
 	}
 	r.Profile = "none"
-	if _, err := e.AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err == nil {
+	if _, err := e.Runs().AskUser(t.Context(), r, json.RawMessage(`{"question":"Where?"}`)); err == nil {
 		t.Error("a profile that there is not")
 	}
 }

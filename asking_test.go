@@ -100,7 +100,7 @@ func TestC2PromiseAllIsOneForm(t *testing.T) {
 				t.Errorf("%d forms: %v", len(d.forms), d.forms)
 			}
 			kinds := map[string]int{}
-			for _, entry := range e.Journal().Entries() {
+			for _, entry := range e.Record().Journal().Entries() {
 				kinds[entry.Kind]++
 			}
 			if kinds["running"] != n-1 || kinds["refused"] != 1 {
@@ -201,12 +201,12 @@ func TestGrantsInAProgram(t *testing.T) {
 			if strings.Join(got, " ") != test.want || len(d.forms) != test.forms {
 				t.Errorf("got %v in %d forms, want %s in %d", got, len(d.forms), test.want, test.forms)
 			}
-			for _, g := range must(e.Grants().All(ctx, "")) {
+			for _, g := range must(e.People().Grants.All(ctx, "")) {
 				if g.Run != "" {
 					t.Errorf("%s outlives the run", g.Text())
 				}
 			}
-			for _, entry := range e.Journal().Entries() {
+			for _, entry := range e.Record().Journal().Entries() {
 				if entry.Kind == "running" && entry.DecidedBy != "person" && entry.DecidedBy != "grant" {
 					t.Errorf("decided by %s", entry.DecidedBy)
 				}
@@ -237,8 +237,8 @@ func TestGrantsOutliveARunAndEnd(t *testing.T) {
 	if asked("anna") != 1 || asked("anna") != 0 || asked("ben") != 1 {
 		t.Error("a grant serves another principal, or not its own")
 	}
-	for _, g := range must(e.Grants().All(t.Context(), "anna")) {
-		if err := e.Grants().Revoke(t.Context(), g.ID); err != nil {
+	for _, g := range must(e.People().Grants.All(t.Context(), "anna")) {
+		if err := e.People().Grants.Revoke(t.Context(), g.ID); err != nil {
 			t.Error(err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestC13EditedArguments(t *testing.T) {
 			if got[0] != test.want {
 				t.Errorf("got %v, want %s", got, test.want)
 			}
-			for _, entry := range e.Journal().Entries() {
+			for _, entry := range e.Record().Journal().Entries() {
 				if entry.Kind != "running" {
 					continue
 				}
@@ -352,7 +352,7 @@ func TestC11LateAnswersAreRecorded(t *testing.T) {
 	<-d.over
 	close(d.said)
 	late := func() (found bool) {
-		for _, entry := range e.Journal().Entries() {
+		for _, entry := range e.Record().Journal().Entries() {
 			if entry.Kind == "running" || entry.Kind == "outcome" {
 				t.Fatalf("it ran: %+v", entry)
 			}
@@ -408,7 +408,7 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 		t.Errorf("the server did (-want +got):\n%s", diff)
 	}
 	record := map[int][]string{}
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Call > 0 && entry.Kind != hostfns.KindAsked && entry.Kind != hostfns.KindAnswer {
 			record[entry.Call] = append(record[entry.Call], strings.TrimSpace(entry.Kind+" "+entry.Outcome+entry.Reason))
 		}

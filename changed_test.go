@@ -171,7 +171,7 @@ func TestA14ChangedDefinitions(t *testing.T) {
 		t.Fatalf("at first: %s", got)
 	}
 	s.define("read", "reads mail.")
-	eventually(t, "the changed tool", func() bool { return len(e.Pins().Changes()) == 1 })
+	eventually(t, "the changed tool", func() bool { return len(e.Rules().Pins.Changes()) == 1 })
 	if got := verdicts(t, e, says(yes, nil), both); got != "read ask, other allow" {
 		t.Errorf("after the change: %s", got)
 	}
@@ -187,20 +187,20 @@ func TestA14ChangedDefinitions(t *testing.T) {
 	if got := verdicts(t, e, says(yes, nil), both); got != "read ask, other allow" {
 		t.Errorf("in a later process: %s", got)
 	}
-	changed := e.Pins().Changes()
+	changed := e.Rules().Pins.Changes()
 	if len(changed) != 1 || changed[0].Name != "s__read" || strings.Join(changed[0].Diff, "\n") != "- /description: \"reads mail\"\n+ /description: \"reads mail.\"" {
 		t.Fatalf("changed: %+v", changed)
 	}
-	if err := e.Pins().Accept("s__read", "another digest"); err == nil {
+	if err := e.Rules().Pins.Accept("s__read", "another digest"); err == nil {
 		t.Error("a definition that nobody saw was accepted")
 	}
-	if err := e.Pins().Accept("s__none", changed[0].Digest); err == nil {
+	if err := e.Rules().Pins.Accept("s__none", changed[0].Digest); err == nil {
 		t.Error("a tool that does not exist was accepted")
 	}
-	if err := e.Pins().Accept("s__read", changed[0].Digest); err != nil {
+	if err := e.Rules().Pins.Accept("s__read", changed[0].Digest); err != nil {
 		t.Fatal(err)
 	}
-	if got := verdicts(t, e, says(yes, nil), both); got != "read allow, other allow" || len(e.Pins().Changes()) != 0 {
+	if got := verdicts(t, e, says(yes, nil), both); got != "read allow, other allow" || len(e.Rules().Pins.Changes()) != 0 {
 		t.Errorf("once it is accepted: %s", got)
 	}
 	e.Close(t.Context())
@@ -223,9 +223,9 @@ func TestA14DefinitionChangesDuringARun(t *testing.T) {
 		if first {
 			first = false
 			s.define("read", "reads mail and more")
-			eventually(t, "the changed tool", func() bool { return len(e.Pins().Changes()) == 1 })
+			eventually(t, "the changed tool", func() bool { return len(e.Rules().Pins.Changes()) == 1 })
 			s.define("read", "reads mail")
-			eventually(t, "the tool as it was", func() bool { return len(e.Pins().Changes()) == 0 })
+			eventually(t, "the tool as it was", func() bool { return len(e.Rules().Pins.Changes()) == 0 })
 		}
 		return answer(ctx, r)
 	}
@@ -254,17 +254,17 @@ func TestA14AcceptedElsewhere(t *testing.T) {
 		t.Fatal(got)
 	}
 	s.define("read", "reads mail, and more")
-	eventually(t, "the changed tool", func() bool { return len(running.Pins().Changes()) == 1 })
+	eventually(t, "the changed tool", func() bool { return len(running.Rules().Pins.Changes()) == 1 })
 	if got := verdicts(t, running, says(yes, nil), call); got != "read ask" {
 		t.Fatal(got)
 	}
 	person := start()
-	person.WaitReady(t.Context(), 10*time.Second)
-	changed := person.Pins().Changes()
+	person.Tools().Ready(t.Context(), 10*time.Second)
+	changed := person.Rules().Pins.Changes()
 	if len(changed) != 1 {
 		t.Fatalf("changed: %+v", changed)
 	}
-	if err := person.Pins().Accept("s__read", changed[0].Digest); err != nil {
+	if err := person.Rules().Pins.Accept("s__read", changed[0].Digest); err != nil {
 		t.Fatal(err)
 	}
 	if got := verdicts(t, running, says(yes, nil), call); got != "read allow" {
@@ -289,7 +289,7 @@ func TestFallbackDoesNotUndoWhatRaisesACall(t *testing.T) {
 		}
 	}
 	s.define("read", "reads mail.")
-	eventually(t, "the changed tool", func() bool { return len(e.Pins().Changes()) == 1 })
+	eventually(t, "the changed tool", func() bool { return len(e.Rules().Pins.Changes()) == 1 })
 	if r, err := eval(t, e, "p", refused("codemode.s__read({})")); err != nil || !strings.Contains(string(r.Value), "no_approver") {
 		t.Errorf("a changed tool: %s %v", r.Value, err)
 	}

@@ -209,7 +209,7 @@ func TestS44RunsNeedTheToken(t *testing.T) {
 			}
 		}
 	}
-	if n := len(e.Journal().Entries()); n != 8 { // four runs that called, two entries each
+	if n := len(e.Record().Journal().Entries()); n != 8 { // four runs that called, two entries each
 		t.Errorf("%d entries: something was called by a run that was refused", n)
 	}
 }
@@ -286,7 +286,7 @@ return out`)
 		t.Errorf("denials (-want +got):\n%s", diff)
 	}
 	entries := 0
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Tool == "filesystem__delete_file" && entry.Kind == hostfns.KindRefused && entry.Rule == "no-deletion" && entry.Reason == "denied" {
 			entries++
 		} else if entry.Tool != "time__now" {
@@ -314,7 +314,7 @@ return [...texts, String(reads)]`)
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	digests := map[string]int{}
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		digests[entry.Args]++
 	}
 	if len(digests) != 1 {
@@ -379,7 +379,7 @@ func TestS45OverlaysNarrow(t *testing.T) {
 	anna, berta := codemode.Request{Principal: inforce.Fingerprint("token of anna")}, codemode.Request{Principal: inforce.Fingerprint("token of berta")}
 	overlay := func(text string) {
 		t.Helper()
-		if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [` + text + `]}}`)); err != nil {
+		if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [` + text + `]}}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -394,7 +394,7 @@ func TestS45OverlaysNarrow(t *testing.T) {
 	if !strings.Contains(plan.Text(), "overlay contractor") {
 		t.Errorf("the overlay is not named:\n%s", plan.Text())
 	}
-	last := e.Journal().Entries()[len(e.Journal().Entries())-3:]
+	last := e.Record().Journal().Entries()[len(e.Record().Journal().Entries())-3:]
 	if !slices.ContainsFunc(last, func(entry hostfns.Entry) bool {
 		return entry.Layer == "overlay contractor" && entry.Principal == anna.Principal
 	}) {
@@ -416,12 +416,12 @@ func TestS45OverlaysNarrow(t *testing.T) {
 	if got := verdict(codemode.Request{Session: "s1"}); got != "allow" {
 		t.Errorf("an overlay whose time is over: %s", got)
 	}
-	if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "x", "session": "s1", "denylst": []}]}}`)); err == nil || !strings.Contains(err.Error(), "denylist") {
+	if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "x", "session": "s1", "denylst": []}]}}`)); err == nil || !strings.Contains(err.Error(), "denylist") {
 		t.Errorf("a broken overlay: %v", err)
 	} else if problems, ok := errors.AsType[config.Problems](err); !ok || problems[0].Line != 1 {
 		t.Errorf("a broken overlay: %T", err)
 	}
-	if err := e.SetOverlays([]byte(`{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`)); err == nil {
+	if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}}}`)); err == nil {
 		t.Error("a profile was taken from a file of overlays")
 	}
 	overlay(``)
@@ -436,7 +436,7 @@ func TestOverlayReachesARunningProgram(t *testing.T) {
 	p := says(yes, nil)
 	answer := p.answer
 	p.answer = func(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
-		if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "stop", "session": "s1", "denylist": ["*"]}]}}`)); err != nil {
+		if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "stop", "session": "s1", "denylist": ["*"]}]}}`)); err != nil {
 			t.Error(err)
 		}
 		return answer(ctx, r)
@@ -453,7 +453,7 @@ return out.join(" ")`})
 
 func TestS46SessionsOfRoles(t *testing.T) {
 	e := open(t, rules)
-	if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}]}}`)); err != nil {
+	if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "interns", "role": "intern", "denylist": ["filesystem__*"]}]}}`)); err != nil {
 		t.Fatal(err)
 	}
 	read := refused(`codemode.filesystem__read_text_file({path: "a.md"})`)
@@ -465,7 +465,7 @@ func TestS46SessionsOfRoles(t *testing.T) {
 		}
 		return string(response.Calls[0].State), nil
 	}
-	s, err := e.NewSession("intern", 10*time.Minute)
+	s, err := e.Rules().NewSession(t.Context(), "intern", 10*time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +479,7 @@ func TestS46SessionsOfRoles(t *testing.T) {
 	if got, err := run(codemode.Request{Session: s.ID, Role: "admin"}); got != "refused" {
 		t.Errorf("by saying to be more: %s %v", got, err)
 	}
-	entries := e.Journal().Entries()
+	entries := e.Record().Journal().Entries()
 	if last := entries[len(entries)-1]; last.Role != "admin" || last.Session != s.ID {
 		t.Errorf("entry %+v", last)
 	}
@@ -488,16 +488,16 @@ func TestS46SessionsOfRoles(t *testing.T) {
 			t.Errorf("session %s: %v", id, err)
 		}
 	}
-	if err := e.EndSession(s.ID); err != nil {
+	if err := e.Rules().EndSession(t.Context(), s.ID); err != nil {
 		t.Error(err)
 	}
 	if _, err := run(codemode.Request{Session: s.ID}); !errors.Is(err, inforce.ErrSessionOver) {
 		t.Errorf("a session that was ended: %v", err)
 	}
-	if _, err := e.NewSession("intern", 25*time.Hour); err == nil {
+	if _, err := e.Rules().NewSession(t.Context(), "intern", 25*time.Hour); err == nil {
 		t.Error("a session longer than a day")
 	}
-	if _, err := e.NewSession("", time.Hour); err == nil {
+	if _, err := e.Rules().NewSession(t.Context(), "", time.Hour); err == nil {
 		t.Error("a session for no role")
 	}
 }
@@ -517,7 +517,7 @@ func TestS46SessionsCountInEveryProcess(t *testing.T) {
 		}
 		return string(r.Calls[0].State), nil
 	}
-	s, err := page.NewSession("intern", time.Hour)
+	s, err := page.Rules().NewSession(t.Context(), "intern", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -546,7 +546,7 @@ func TestS46SessionsCountInEveryProcess(t *testing.T) {
 	if _, err := run(elsewhere, s.ID); !errors.Is(err, inforce.ErrSessionOver) {
 		t.Errorf("with another store: %v", err)
 	}
-	if err := before.EndSession(s.ID); err != nil {
+	if err := before.Rules().EndSession(t.Context(), s.ID); err != nil {
 		t.Error(err)
 	}
 	for _, e := range []*codemode.Evaluator{page, before, after} {
@@ -564,7 +564,7 @@ func TestS46SessionsEnd(t *testing.T) {
 		}
 		defer e.Close(context.Background())
 		for _, life := range []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour} {
-			s, err := e.NewSession("r", life)
+			s, err := e.Rules().NewSession(t.Context(), "r", life)
 			if err != nil || !s.Expires.Equal(time.Now().Add(life)) {
 				t.Fatalf("%v: %+v %v", life, s, err)
 			}
@@ -642,14 +642,14 @@ func TestOverlaysAreKept(t *testing.T) {
 	}
 	const stop = `{"evaluation": {"overlays": [{"id": "stop", "session": "s", "denylist": ["*"]}]}}`
 	for range 2 { // the same ones again replace themselves
-		if err := e.SetOverlays([]byte(stop)); err != nil {
+		if err := e.Loader().SetOverlays([]byte(stop)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := verdict(e); got != "deny" || len(e.Overlays()) != 1 {
-		t.Errorf("at once: %s, %+v", got, e.Overlays())
+	if got := verdict(e); got != "deny" || len(e.Config().Overlays()) != 1 {
+		t.Errorf("at once: %s, %+v", got, e.Config().Overlays())
 	}
-	if err := e.SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "x"}]}}`)); err == nil {
+	if err := e.Loader().SetOverlays([]byte(`{"evaluation": {"overlays": [{"id": "x"}]}}`)); err == nil {
 		t.Error("a broken file was taken")
 	}
 	if data, err := os.ReadFile(overlays); err != nil || string(data) != stop {
@@ -660,7 +660,7 @@ func TestOverlaysAreKept(t *testing.T) {
 	if got := verdict(e); got != "deny" {
 		t.Errorf("in the next process: %s", got)
 	}
-	if err := e.SetOverlays([]byte(`{}`)); err != nil {
+	if err := e.Loader().SetOverlays([]byte(`{}`)); err != nil {
 		t.Fatal(err)
 	}
 	if got := verdict(e); got != "allow" {

@@ -5,23 +5,23 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/asking"
-	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/catalog/pins"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/inforce/loader"
+	"github.com/codemode-project/codemode/internal/protect"
+	"github.com/codemode-project/codemode/owntools"
 	"github.com/codemode-project/codemode/preflight"
-
-	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/runs"
-	"github.com/codemode-project/codemode/store"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -43,7 +43,8 @@ type Options struct {
 	// the configuration. A directory that contains one of [Powers], or lies in one, is refused.
 	Root string
 	// Protected are more files that the built-in filesystem keeps away from.
-	Protected Protected
+	// The key is a path, the value says what is there. What is below a folder is protected too.
+	Protected map[string]string
 	// Env looks up the variables that a configuration refers to, such as
 	// os.LookupEnv; nil knows none.
 	Env func(name string) (string, bool)
@@ -61,7 +62,7 @@ type Options struct {
 	PreflightSecret string
 	// Engine runs the programs; nil makes one for this Evaluator alone.
 	// An Engine that is given is not closed with the Evaluator.
-	Engine Engine
+	Engine runs.Engine
 	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
 	// Then no text that is submitted can take more of the machine than a worker may. Nil reads programs in this
 	// process, as far as they are within the bound of [analysis.Compile]; what is beyond runs unread, or not at all.
@@ -76,7 +77,7 @@ type Options struct {
 	Channels []approvals.Channel
 
 	// Recorder keeps the record of calls; what it cannot keep does not happen.
-	// Nil keeps the latest entries in memory, see [Evaluator.Journal], or in RecordDir.
+	// Nil keeps the latest entries in memory, see [recorder.Recorder.Journal], or in RecordDir.
 	Recorder hostfns.Recorder
 	// RecordDir is where the record is kept, with everything else that is stored, unless the configuration
 	// has another place for it; see [PlaceRecord]. Only its owner may be able to write there. "" keeps no record but Recorder's.
@@ -89,6 +90,22 @@ type Options struct {
 	Version string // how upstreams are told who we are; "" is "dev"
 }
 
+// Powers lists the files and folders that give power over an Evaluator with these options and that configuration; see
+// [loader.Powers].
+func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
+	return loader.Powers(o.loading(), cfg)
+}
+
+// loading are the options of the loader.
+func (o *Options) loading() loader.Options {
+	files := o.Files
+	files.User = cmp.Or(o.ConfigPath, files.User)
+	return loader.Options{
+		Files: files, Config: o.Config, Env: o.Env, Log: o.Log, Root: o.Root, Protected: o.Protected,
+		StateDir: o.StateDir, RecordDir: o.RecordDir, CacheDir: o.CacheDir,
+	}
+}
+
 // An Evaluator runs programs against the tools and profiles of each moment.
 // Its methods may be called from many goroutines.
 type Evaluator struct {
@@ -98,7 +115,7 @@ type Evaluator struct {
 	life     *runs.Lifetime
 	news     news // of changes of the configuration and of the tools
 	rules    *inforce.Rules
-	loader   *loader
+	loader   *loader.Loader
 	tools    *registry.Registry
 	people   *asking.People
 	record   *recorder.Recorder
@@ -107,9 +124,8 @@ type Evaluator struct {
 	runs     *runs.Executor
 }
 
-// New reads the configuration and makes an Evaluator of it. Upstreams are
-// started by the first call that needs them. The error of a configuration that
-// must not be used is [config.Problems].
+// New reads the configuration and makes an Evaluator of it. The first call that needs an upstream
+// starts it. The error of a configuration that must not be used is [config.Problems].
 func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -121,43 +137,25 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	if !ok {
 		secret = ""
 	}
-	if err := cmp.Or(preflight.CheckSecret("Options.PreflightSecret", o.PreflightSecret), preflight.CheckSecret(preflight.SecretVariable, secret)); err != nil {
+	err := cmp.Or(preflight.CheckSecret("Options.PreflightSecret", o.PreflightSecret),
+		preflight.CheckSecret(preflight.SecretVariable, secret))
+	if err != nil {
 		return nil, err
-	}
-	e := &Evaluator{
-		options: o, log: o.Log, life: runs.NewLifetime(ctx),
-		programs: preflight.NewPrograms(),
-	}
-	if len(o.Worker) > 0 {
-		e.programs.Reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
-		e.life.Background(e.programs.Reader.Workers.Start)
 	}
 	accepted, err := pins.Open(o.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	e.rules = inforce.NewRules(o.Log, accepted)
-	e.tools = registry.New(o.Log, e.rules, loginsIn(o.StateDir), o.Version, e.news.publish)
-	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir)
-	e.people = &asking.People{
-		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
-		Desk:   &approvals.Desk{Late: e.record.Late},
-		Grants: &asking.Grants{Memory: approvals.NewGrantStore(time.Now), Runs: map[string]bool{}, Sessions: map[string]bool{}},
+	e := &Evaluator{options: o, log: o.Log, life: runs.NewLifetime(ctx), programs: preflight.NewPrograms()}
+	if len(o.Worker) > 0 {
+		e.programs.Reader.Workers = analysis.NewWorkers(o.Log, o.Worker...)
+		e.life.Background(e.programs.Reader.Workers.Start)
 	}
-	e.checker = &preflight.Checker{Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(cmp.Or(o.PreflightSecret, secret))}
-	e.runs = runs.New(runs.Options{
-		Engine: o.Engine, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
-		Log: o.Log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
-		Checker: e.checker, Programs: e.programs,
-	})
-	e.loader = &loader{
-		options: o, log: o.Log, rules: e.rules, ctx: e.life.Ctx, use: e.use, note: e.record.Policy, changed: e.news.publish,
-		roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
-	}
-	if err := e.loader.configure(); err != nil {
+	e.wire(accepted, cmp.Or(o.PreflightSecret, secret))
+	if err := e.loader.Start(); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
-	e.runs.Fit(e.loader.capacity)
+	e.runs.Fit(e.loader.Capacity())
 	if o.Recorder == nil && o.RecordDir != "" {
 		if err := e.keep(); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
@@ -166,18 +164,55 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	return e, nil
 }
 
+// wire makes the parts, each from those that it needs.
+func (e *Evaluator) wire(accepted *pins.Pins, secret string) {
+	o := &e.options
+	e.rules = inforce.NewRules(o.Log, accepted)
+	logins := "" // the folder of the tokens of upstreams; "" keeps none
+	if o.StateDir != "" {
+		logins = filepath.Join(o.StateDir, "logins")
+	}
+	e.tools = registry.New(o.Log, e.rules, logins, o.Version, e.news.publish)
+	e.record = recorder.New(o.Log, e.rules, o.Recorder, o.RecordDir)
+	e.people = &asking.People{
+		Log: o.Log, Rules: e.rules, Tools: e.tools, Record: e.record, Channels: o.Channels,
+		Desk: &approvals.Desk{Late: e.record.Late},
+		Grants: &asking.Grants{
+			Memory: approvals.NewGrantStore(time.Now), Runs: map[string]bool{}, Sessions: map[string]bool{},
+		},
+	}
+	e.checker = &preflight.Checker{
+		Rules: e.rules, Tools: e.tools, Programs: e.programs, Tokens: preflight.NewTokens(secret),
+	}
+	e.runs = runs.New(runs.Options{
+		Engine: o.Engine, CacheDir: o.CacheDir, GuestMemory: o.GuestMemory,
+		Log: o.Log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
+		Checker: e.checker, Programs: e.programs,
+	})
+	loading := o.loading()
+	loading.Rules, loading.Note, loading.Changed = e.rules, e.record.Policy, e.news.publish
+	loading.Use = func(servers []upstream.Server) {
+		e.record.Learn(servers)
+		e.tools.Manager.Set(servers)
+	}
+	e.loader = loader.New(e.life.Ctx, loading)
+}
+
 // keep opens the record, and lets the parts keep what outlives the process in its database.
 func (e *Evaluator) keep() error {
-	e.loader.mu.Lock() // the file is watched already
-	defer e.loader.mu.Unlock()
-	cfg, k := e.rules.Config(), e.record
-	if err := k.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
+	err := e.loader.Hold(func(cfg *config.Config) error { // the files are watched already
+		if err := e.record.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
+			return err
+		}
+		e.people.Grants.Stored, e.rules.Sessions.Store = e.record.DB, e.record.DB
+		e.people.Desk.Store = asking.NewQuestionStore(e.record.DB)
+		e.record.Policy(e.life.Ctx, "loaded", cfg, nil)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	e.people.Grants.Stored, e.rules.Sessions.Store = k.DB, k.DB
-	e.people.Desk.Store = asking.NewQuestionStore(k.DB)
-	k.Policy(e.life.Ctx, "loaded", cfg, nil)
-	e.life.Background(func() { k.Clean(e.life.Ctx) })
+	e.life.Background(func() { e.record.Clean(e.life.Ctx) })
 	for _, c := range e.options.Channels {
 		if q, ok := c.(*approvals.Queue); ok {
 			e.life.Background(func() { q.Follow(e.life.Ctx, e.people.Desk, e.people.CheckFar) })
@@ -189,30 +224,39 @@ func (e *Evaluator) keep() error {
 	return nil
 }
 
-// Store gives the database of the record, for what else has to outlive the process. It is open until Close.
-// An Evaluator without RecordDir has none.
-func (e *Evaluator) Store(ctx context.Context) (*store.DB, error) { return e.record.DB(ctx) }
-
-// RecordAccess writes that somebody was let in or turned away. state is "admitted" or why not; detail must hold
-// no credential.
-func (e *Evaluator) RecordAccess(ctx context.Context, principal, client, state, detail string) {
-	e.record.Access(ctx, principal, client, state, detail)
+// Eval runs a program. The Response is never nil, and its Text tells what came of the program, whatever the error:
+// [analysis.Problems] say why it was not started, a [*sandbox.Error] how it ended. With any other error no run began, and
+// Response.Run is "".
+func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
+	if err := e.life.Enter(); err != nil {
+		return &Response{}, err
+	}
+	defer e.life.Running.Done()
+	response, err := e.runs.Eval(ctx, r)
+	if response == nil {
+		response = &Response{}
+	}
+	return response, err
 }
 
-// RecordEntry writes an entry of another part, such as the console: grants, answers, changes of overlays.
-// It returns when the entry is on the disk, so that what it announces can be left undone.
-func (e *Evaluator) RecordEntry(ctx context.Context, entry audit.Entry) error {
-	return e.record.Write(ctx, entry)
+// Check says what a program would do under a profile.
+func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, error) {
+	if err := e.life.Enter(); err != nil {
+		return nil, err
+	}
+	defer e.life.Running.Done()
+	policy, saved, err := runs.Prepare(e.life.Ctx, e.rules, &r)
+	if err != nil {
+		return nil, err
+	}
+	return e.checker.Check(ctx, runs.SubmissionOf(&r), policy, saved)
 }
 
-// Capacity is what the configuration says now that the process has for all principals together. The Evaluator goes by what it said
-// when it was made.
-func (e *Evaluator) Capacity() config.Capacity { return capacityOf(e.rules.Config()) }
-
-// use makes the servers of a configuration those that are connected to.
-func (e *Evaluator) use(servers []upstream.Server) {
-	e.record.Learn(servers)
-	e.tools.Manager.Set(servers)
+// Gate begins a run of tools that the embedding program executes itself, see package owntools.
+func (e *Evaluator) Gate(o owntools.Options) (*owntools.Gate, error) {
+	return owntools.New(owntools.Parts{
+		Log: e.log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
+	}, o)
 }
 
 // Warm starts the upstreams and prepares the sandbox without waiting for
@@ -226,17 +270,17 @@ func (e *Evaluator) Warm() {
 	})
 }
 
+// Subscribe has f called after each change of the configuration or of the
+// tools, until cancel is called. Calls of f may overlap and must not wait.
+func (e *Evaluator) Subscribe(f func()) (cancel func()) { return e.news.subscribe(f) }
+
 // Close cancels what runs, waits for it until ctx ends, and stops the
 // upstreams: their processes are dead when it returns. It may be called twice.
 func (e *Evaluator) Close(ctx context.Context) error {
 	if !e.life.End() {
 		return nil
 	}
-	var errs []error
-	if e.loader != nil {
-		errs = append(errs, e.loader.close())
-	}
-	errs = append(errs, e.life.Wait(ctx))
+	errs := []error{e.loader.Close(), e.life.Wait(ctx)}
 	// Children have to be dead even when the time for a quiet end is over.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
@@ -246,15 +290,8 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	if e.programs.Reader.Workers != nil {
 		errs = append(errs, e.programs.Reader.Workers.Close())
 	}
-	if e.loader != nil {
-		errs = append(errs, e.loader.closeFolders())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.loader.CloseFolders())...)
 }
 
 // stopUpstreams is how long Close gives upstream processes to end.
 const stopUpstreams = 15 * time.Second
-
-// Subscribe has f called after each change of the configuration or of the
-// tools, until cancel is called. Calls of f may overlap and must not wait.
-func (e *Evaluator) Subscribe(f func()) (cancel func()) { return e.news.subscribe(f) }

@@ -22,6 +22,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/testwait"
@@ -336,11 +337,11 @@ func TestDeniedToolsCannotBeDiscovered(t *testing.T) {
 	if got := value[string](t, e, "safe", `return await codemode.get_tools()`); !strings.Contains(got, "now") || strings.Contains(got, "write_file") {
 		t.Errorf("declarations under safe:\n%s", got)
 	}
-	tools, err := e.Tools(t.Context(), codemode.Query{Profiles: []string{"safe"}})
+	tools, err := e.Discovery().Search(t.Context(), discovery.Query{Profiles: []string{"safe"}})
 	if err != nil || len(tools) != 2 {
 		t.Errorf("tools under safe: %v, %v; want the two of time", tools, err)
 	}
-	if _, err := e.Declarations(t.Context(), []string{"filesystem__write_file"}, codemode.Query{Profiles: []string{"safe"}}); err == nil {
+	if _, err := e.Discovery().Declarations(t.Context(), []string{"filesystem__write_file"}, discovery.Query{Profiles: []string{"safe"}}); err == nil {
 		t.Error("a hidden tool was declared")
 	}
 }
@@ -396,7 +397,7 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 
 	// A broken file changes nothing and says where it is broken.
 	write(strings.Replace(tightened, `"asklist"`, `"asklst"`, 1))
-	if !testwait.Holds(func() bool { return e.Stale() != nil }) {
+	if !testwait.Holds(func() bool { return e.Rules().Now().Stale != nil }) {
 		t.Fatal("the broken file was not noticed")
 	}
 	if got := value[refusal](t, e, "supervised", refused(`codemode.time__now({})`)); got.Reason != "denied" {
@@ -406,7 +407,7 @@ func TestProfileChangesInsideARunningProgram(t *testing.T) {
 		t.Errorf("the log does not name the place and the way out:\n%s", text)
 	}
 	write(original)
-	if !testwait.Holds(func() bool { return e.Stale() == nil }) {
+	if !testwait.Holds(func() bool { return e.Rules().Now().Stale == nil }) {
 		t.Fatal("the mended file was not noticed")
 	}
 }
@@ -463,7 +464,7 @@ func TestRecordOfACall(t *testing.T) {
 	e := open(t, original)
 	r, _ := eval(t, e, "safe", `await codemode.time__now({}); await codemode.filesystem__read_text_file({path: "a.md"})`)
 	var got []string
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Run != r.Run || entry.Profile != "safe" || entry.ProfileDigest == "" {
 			t.Errorf("entry %+v", entry)
 		}
@@ -492,7 +493,7 @@ func TestWhatCannotBeRecordedDoesNotHappen(t *testing.T) {
 	if got.Name != "ToolCallDeniedError" || got.Reason != "denied" {
 		t.Errorf("got %+v", got)
 	}
-	if e.Journal() != nil {
+	if e.Record().Journal() != nil {
 		t.Error("there is a journal beside the recorder")
 	}
 }
@@ -577,7 +578,7 @@ func TestTextIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := r.Text(nil)
-	if len(text) > codemode.DefaultTextBytes {
+	if len(text) > inforce.DefaultTextBytes {
 		t.Errorf("the text has %d bytes", len(text))
 	}
 	first, _, _ := strings.Cut(text, "\n")

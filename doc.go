@@ -53,11 +53,16 @@
 // Package hostfns holds what a program may call and the one Gate that each
 // call passes. It declares what it needs of the others as small interfaces.
 //
-// Package inforce knows which configuration holds now and binds runs to its
-// profiles; registry joins the catalogue and the connections; recorder makes
-// entries of what happens; preflight says what a program would do; asking puts
-// the questions of a run; runs runs programs over guests and processes.
+// Package inforce knows which configuration is in force and binds runs to its
+// profiles, and inforce/loader reads the files and puts them in force. Package
+// registry joins the catalogue and the connections; recorder makes entries of
+// what happens; preflight says what a program would do; asking puts the
+// questions of a run; runs runs programs over guests and processes.
 //
-// This package wires them into an Evaluator. Package server is an MCP server
+// Package discovery tells clients which tools there are and what the rules say
+// about them. Package owntools puts tools of a Go program's own behind the Gate.
+//
+// This package wires the parts into an Evaluator and has a door to each, such as
+// [Evaluator.Runs] and [Evaluator.Record]. Package server is an MCP server
 // around an Evaluator, and cmd/codemode the command line around both.
 package codemode

@@ -26,6 +26,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 	"github.com/codemode-project/codemode/internal/pgtest"
 	"github.com/codemode-project/codemode/internal/testwait"
+	"github.com/codemode-project/codemode/runs"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -186,7 +187,7 @@ func TestReplica(t *testing.T) {
 // parked waits until runs are kept in the database, and returns them by who they are for.
 func parked(t *testing.T, e *codemode.Evaluator, want int) map[string]string {
 	t.Helper()
-	db, err := e.Store(t.Context())
+	db, err := e.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,10 +232,10 @@ func answer(ctx context.Context, t *testing.T, q *approvals.Queue, not string) {
 	}
 }
 
-func ended(t *testing.T, e *codemode.Evaluator, run string) *codemode.Ended {
+func ended(t *testing.T, e *codemode.Evaluator, run string) *runs.Ended {
 	t.Helper()
 	for range testwait.Polls(longWait) {
-		if o, err := e.Ended(t.Context(), run, ""); err == nil {
+		if o, err := e.Runs().Ended(t.Context(), run, ""); err == nil {
 			return o
 		}
 	}
@@ -286,7 +287,7 @@ func TestRunsOutliveTheirProcess(t *testing.T) {
 			if len(did) != 4+4+1 {
 				t.Errorf("%d calls were made, want four of each run that was approved and the first of the other: %v", len(did), did)
 			}
-			db, err := me.Store(t.Context())
+			db, err := me.Record().DB(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

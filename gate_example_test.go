@@ -10,6 +10,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/owntools"
 )
 
 // A Go program puts its own tools behind the same gate that programs pass: rules, a person, the record.
@@ -44,7 +45,7 @@ func ExampleEvaluator_Gate() {
 		}
 		return prompt.Reply{Decision: prompt.Refuse, Reason: "not while I am away"}, nil
 	})
-	g, err := e.Gate(codemode.GateOptions{Profile: "careful", Channels: []approvals.Channel{person}})
+	g, err := e.Gate(owntools.Options{Profile: "careful", Channels: []approvals.Channel{person}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -55,14 +56,14 @@ func ExampleEvaluator_Gate() {
 		fmt.Println("executed with", string(args))
 		return json.RawMessage(`"done"`), nil
 	}
-	for _, call := range []codemode.ToolCall{
+	for _, call := range []owntools.Call{
 		{Server: "mail", Tool: "list"},
 		{Server: "mail", Tool: "send", Args: json.RawMessage(`{"to":"anna","text":"see you at 8","password":"hunter2hunter2"}`)},
 		{Server: "mail", Tool: "delete_all"},
 		{Server: "mail", Tool: "forward", Args: json.RawMessage(`{"to":"bob"}`)},
 	} {
 		out, err := g.Execute(ctx, call, execute)
-		var denied *codemode.DeniedError
+		var denied *owntools.DeniedError
 		switch {
 		case errors.As(err, &denied):
 			fmt.Println("not executed:", denied.Reason)

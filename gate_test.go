@@ -17,6 +17,7 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/owntools"
 )
 
 const gateRules = `{"evaluation": {"profiles": {"p": {
@@ -61,7 +62,7 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 		{"other arguments that a rule denies", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce, Args: json.RawMessage(`{"path":"/etc/x"}`)}, nil)}, "", "no_approver", nil},
 		{"refused", "pay", pay, []approvals.Channel{decides(prompt.Reply{}, nil)}, "", "elicitation_declined", nil},
 		{"refused with a reason", "pay", pay, []approvals.Channel{decides(prompt.Reply{Reason: "too much"}, nil)}, "", "elicitation_declined", nil},
-		{"an invalid decision", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: 3}, nil)}, "", "invalid_decision", codemode.ErrInvalidDecision},
+		{"an invalid decision", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: 3}, nil)}, "", "invalid_decision", owntools.ErrInvalidDecision},
 		{"an approver that fails", "pay", pay, []approvals.Channel{decides(prompt.Reply{Decision: prompt.AllowOnce}, errors.New("the chat is down"))}, "", "no_approver", nil},
 		{"nobody to ask", "pay", pay, nil, "", "no_approver", nil},
 		{"arguments that are read in two ways", "balance", `{"a":1,"a":2}`, nil, "", "bad_arguments", nil},
@@ -70,17 +71,17 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
 			e := open(t, fmt.Sprintf(gateRules, ""))
-			g, err := e.Gate(codemode.GateOptions{Profile: "p", Channels: tt.people, Principal: "local:anna"})
+			g, err := e.Gate(owntools.Options{Profile: "p", Channels: tt.people, Principal: "local:anna"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer g.Close()
 			x := &executor{}
-			out, err := g.Execute(t.Context(), codemode.ToolCall{Server: "bank", Tool: tt.tool, Args: json.RawMessage(tt.args)}, x.do)
+			out, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: tt.tool, Args: json.RawMessage(tt.args)}, x.do)
 			if got := strings.Join(x.args, " "); got != tt.ran {
 				t.Errorf("executed with %q, want %q", got, tt.ran)
 			}
-			var denied *codemode.DeniedError
+			var denied *owntools.DeniedError
 			switch {
 			case tt.reason == "":
 				if err != nil || string(out) != `"paid"` {
@@ -88,15 +89,15 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 				}
 			case !errors.As(err, &denied) || denied.Reason != tt.reason || denied.Tool != "bank__"+tt.tool:
 				t.Errorf("got %v, want %s", err, tt.reason)
-			case errors.Is(err, codemode.ErrInvalidDecision) != (tt.is != nil):
+			case errors.Is(err, owntools.ErrInvalidDecision) != (tt.is != nil):
 				t.Errorf("invalid decision: %v", err)
 			}
-			for _, entry := range e.Journal().Entries() {
+			for _, entry := range e.Record().Journal().Entries() {
 				if entry.Run != g.Run() || entry.Principal != "local:anna" {
 					t.Errorf("recorded as %s of %q", entry.Run, entry.Principal)
 				}
 			}
-			if n := len(e.Journal().Entries()); n == 0 {
+			if n := len(e.Record().Journal().Entries()); n == 0 {
 				t.Error("nothing was recorded")
 			}
 		})
@@ -106,11 +107,11 @@ func TestGateOfOnesOwnTools(t *testing.T) {
 // S3.1: it is the same way that calls of programs take: what is refused is remembered, the third refusal ends the run, grants end
 // with it, and what cannot be recorded does not happen.
 func TestGateIsTheOneOfPrograms(t *testing.T) {
-	call := func(n int) codemode.ToolCall {
-		return codemode.ToolCall{Server: "bank", Tool: "pay", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
+	call := func(n int) owntools.Call {
+		return owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
 	}
 	reason := func(err error) string {
-		var denied *codemode.DeniedError
+		var denied *owntools.DeniedError
 		if errors.As(err, &denied) {
 			return denied.Reason
 		}
@@ -122,7 +123,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 		asked++
 		return prompt.Reply{}, nil
 	})
-	g, err := e.Gate(codemode.GateOptions{Profile: "p", Channels: []approvals.Channel{person}})
+	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 	}
 
 	remembers := decides(prompt.Reply{Decision: prompt.AllowOnce, Scope: prompt.ForRun}, nil)
-	g, err = e.Gate(codemode.GateOptions{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{remembers}})
+	g, err = e.Gate(owntools.Options{Profile: "p", Principal: "local:anna", Channels: []approvals.Channel{remembers}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,12 +151,12 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if grants, err := e.Grants().All(t.Context(), ""); err != nil || len(grants) != 1 {
+	if grants, err := e.People().Grants.All(t.Context(), ""); err != nil || len(grants) != 1 {
 		t.Errorf("grants: %v, %v", grants, err)
 	}
 	g.Close()
 	g.Close()
-	if grants, err := e.Grants().All(t.Context(), ""); err != nil || len(grants) != 0 {
+	if grants, err := e.People().Grants.All(t.Context(), ""); err != nil || len(grants) != 0 {
 		t.Errorf("grants after the run: %v, %v", grants, err)
 	}
 	if _, err := g.Execute(t.Context(), call(1), x.do); reason(err) != "canceled" {
@@ -164,12 +165,12 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 
 	x = &executor{}
 	unrecorded := open(t, fmt.Sprintf(gateRules, ""), func(o *codemode.Options) { o.Recorder = full{} })
-	g, err = unrecorded.Gate(codemode.GateOptions{Profile: "p"})
+	g, err = unrecorded.Gate(owntools.Options{Profile: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if _, err := g.Execute(t.Context(), codemode.ToolCall{Server: "bank", Tool: "balance"}, x.do); reason(err) != "denied" || len(x.args) > 0 {
+	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "balance"}, x.do); reason(err) != "denied" || len(x.args) > 0 {
 		t.Errorf("without a record: %v, %v", err, x.args)
 	}
 }
@@ -177,7 +178,7 @@ func TestGateIsTheOneOfPrograms(t *testing.T) {
 // S3.1: what the executor says comes back as it is, and is on record.
 func TestGateErrorsOfTheExecutor(t *testing.T) {
 	e := open(t, fmt.Sprintf(gateRules, ""))
-	g, err := e.Gate(codemode.GateOptions{Profile: "p", Tools: []codemode.GateTool{{
+	g, err := e.Gate(owntools.Options{Profile: "p", Tools: []owntools.Tool{{
 		Server: "bank", Tool: "balance", Input: json.RawMessage(`{"type":"object","properties":{"account":{"type":"string"}},"required":["account"]}`),
 	}}})
 	if err != nil {
@@ -188,12 +189,12 @@ func TestGateErrorsOfTheExecutor(t *testing.T) {
 	fails := func(context.Context, json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("asking: %w", broken)
 	}
-	call := codemode.ToolCall{Server: "bank", Tool: "balance", Args: json.RawMessage(`{"account":"1"}`)}
+	call := owntools.Call{Server: "bank", Tool: "balance", Args: json.RawMessage(`{"account":"1"}`)}
 	if _, err := g.Execute(t.Context(), call, fails); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	var outcome string
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Kind == hostfns.KindOutcome {
 			outcome = entry.Outcome + " " + entry.Detail
 		}
@@ -211,7 +212,7 @@ func TestGateErrorsOfTheExecutor(t *testing.T) {
 	if _, err := g.Execute(t.Context(), call, panics); err == nil {
 		t.Error("a crash is no error")
 	}
-	if _, err := e.Gate(codemode.GateOptions{Profile: "none"}); err == nil {
+	if _, err := e.Gate(owntools.Options{Profile: "none"}); err == nil {
 		t.Error("a profile that there is not")
 	}
 }
@@ -230,7 +231,7 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 		}
 		return prompt.Reply{}, nil
 	})
-	g, err := e.Gate(codemode.GateOptions{Profile: "p", Channels: []approvals.Channel{person}, Tools: []codemode.GateTool{{
+	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}, Tools: []owntools.Tool{{
 		Server: "bank", Tool: "pay", Title: "Pay", Display: prompt.Display{Keys: []string{"pin"}, String: 40},
 	}}})
 	if err != nil {
@@ -238,7 +239,7 @@ func TestGateShowsAndLogsNoSecrets(t *testing.T) {
 	}
 	defer g.Close()
 	args := `{"to":"anna","pin":"4711-4712","api_key":"0123456789abcdef","note":"` + strings.Repeat("n", 400) + `"}`
-	if _, err := g.Execute(t.Context(), codemode.ToolCall{Server: "bank", Tool: "pay", Args: json.RawMessage(args)}, (&executor{}).do); err == nil {
+	if _, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(args)}, (&executor{}).do); err == nil {
 		t.Error("it was refused")
 	}
 	for where, text := range map[string]string{"the question": shown, "the log": log.String()} {
@@ -262,7 +263,7 @@ func TestGateFromManyGoroutines(t *testing.T) {
 		}
 		return prompt.Reply{Decision: prompt.AllowOnce}, nil
 	})
-	g, err := e.Gate(codemode.GateOptions{Profile: "p", Channels: []approvals.Channel{person}})
+	g, err := e.Gate(owntools.Options{Profile: "p", Channels: []approvals.Channel{person}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestGateFromManyGoroutines(t *testing.T) {
 	for n := range 40 {
 		wg.Go(func() {
 			args := fmt.Sprintf(`{"n":%d}`, n)
-			out, err := g.Execute(t.Context(), codemode.ToolCall{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
+			out, err := g.Execute(t.Context(), owntools.Call{Server: "bank", Tool: "pay", Args: json.RawMessage(args)},
 				func(_ context.Context, got json.RawMessage) (json.RawMessage, error) { return got, nil })
 			if refused := n%10 == 7; refused != (err != nil) || !refused && string(out) != args {
 				t.Errorf("call %d: %s, %v", n, out, err)

@@ -105,8 +105,8 @@ func TestGrantsForATimeOutliveTheProcess(t *testing.T) {
 	if asked(first) != 1 || asked(first) != 0 || asked(second) != 0 {
 		t.Error("what was allowed for a time is asked again")
 	}
-	for _, g := range must(second.Grants().All(t.Context(), "anna")) {
-		if err := second.Grants().Revoke(t.Context(), g.ID); err != nil {
+	for _, g := range must(second.People().Grants.All(t.Context(), "anna")) {
+		if err := second.People().Grants.Revoke(t.Context(), g.ID); err != nil {
 			t.Error(err)
 		}
 	}

@@ -198,7 +198,7 @@ func TestARetryFindsARunThatWasPutAway(t *testing.T) {
 			} else {
 				answered <- told{&codemode.Response{Run: run}, nil}
 			}
-			first.Drain(t.Context())
+			first.Runs().Drain(t.Context())
 			for range 2 {
 				got, comeBack := <-answered, fmt.Sprintf("with the idempotency key %q", cmp.Or(key, run))
 				if got.Run != run || got.err != nil && !strings.Contains(got.Text(got.err), comeBack) {
@@ -235,7 +235,7 @@ func TestARetryAfterTwoKillsIsToldTheSame(t *testing.T) {
 	dir := fleetFolder(t, up, `"codemode.db"`)
 	me, _ := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
 	defer me.Close(context.WithoutCancel(t.Context()))
-	db, err := me.Store(t.Context())
+	db, err := me.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

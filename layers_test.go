@@ -13,16 +13,15 @@ import (
 	"testing"
 )
 
-// layers is the import table: what a folder may import besides the standard
-// library. Of this module leaves import small internal packages only, and each outside module
-// comes in through the folders that are named here and no others.
+// layers is the import table, and the drawing of the house: what a folder may import besides the standard library. Packages
+// import others of their group and of the groups above it. An outside module comes in through the folders that are named here and no others.
 var layers = map[string]struct {
 	ours    []string
 	outside []string
 }{
 	"call": {}, // the words of a call, which every package may import
 
-	// Leaves.
+	// The parts, each with one subject.
 	"guest/quickjs":       {}, // only the module
 	"sandbox":             {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis/ecmascript": {}, // tokens, syntax tree, scopes
@@ -49,20 +48,25 @@ var layers = map[string]struct {
 
 	"audit/report": {ours: []string{"audit", "internal/visible", "store"}},
 
-	// What stands on them.
+	// What joins them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible", "config"}},
 
-	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible", "config"}},
+	"registry":  {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "inforce", "profiles", "upstream", "internal/visible", "config"}},
 	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
 	"preflight": {ours: []string{"analysis", "call", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible", "config"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible", "internal/strictjson"}},
 	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
 
+	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own tools.
+	"inforce/loader": {ours: []string{"catalog", "catalog/pins", "config", "inforce", "internal/protect", "internal/replace", "recorder", "upstream", "upstream/builtin"}},
+	"discovery":      {ours: []string{"call", "catalog", "config", "hostfns", "inforce", "internal/visible", "profiles", "registry", "upstream"}},
+	"owntools":       {ours: []string{"approvals", "approvals/prompt", "asking", "call", "catalog", "hostfns", "inforce", "profiles", "recorder", "registry", "runs"}},
+
 	// What wires them.
-	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "internal/protect", "internal/replace", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible", "config"}},
-	"server":       {ours: []string{".", "asking", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
+	".":            {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs", "upstream"}},
+	"server":       {ours: []string{".", "asking", "catalog", "discovery", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
 	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "asking", "call", "inforce", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable", "audit/report"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"cmd/codemode": {ours: []string{".", "asking", "call", "catalog", "discovery", "inforce", "inforce/loader", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable", "audit/report"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -16,6 +16,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // A server's mark on a tool, in its _meta or its annotations, has a person asked; one that says no changes nothing.
@@ -68,7 +69,7 @@ func TestAServersMarkAsksAPerson(t *testing.T) {
 			for i, c := range check(t, e, "p", code).Calls {
 				predicted = append(predicted, strings.TrimPrefix(c.Tool, "s__")+" "+c.Verdict)
 				name := fmt.Sprintf("t%d", i)
-				seen, ok := codemode.SeenTool(state, cfg, "s", name)
+				seen, ok := registry.SeenTool(state, cfg, "s", name)
 				if !ok {
 					t.Fatalf("%s was not seen in %s", name, filepath.Base(state))
 				}

@@ -43,7 +43,7 @@ func TestAParkedRunGoesOnInItsProcess(t *testing.T) {
 	if err != nil || string(r.Value) != `"1 2 3 4"` || len(r.Console) != 1 {
 		t.Fatalf("got %s, %v, console %v", r.Value, err, r.Console)
 	}
-	db, err := e.Store(t.Context())
+	db, err := e.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAParkedRunGoesOnInItsProcess(t *testing.T) {
 	if err := audit.Entries(t.Context(), db, store.Query{Run: r.Run, States: []string{audit.Parked}}, func(*audit.Entry) error { parked++; return nil }); err != nil || parked == 0 {
 		t.Errorf("it is recorded %d times that the run was parked (%v)", parked, err)
 	}
-	if o, err := e.Ended(t.Context(), r.Run, ""); err != nil || !strings.Contains(o.Text, "1 2 3 4") {
+	if o, err := e.Runs().Ended(t.Context(), r.Run, ""); err != nil || !strings.Contains(o.Text, "1 2 3 4") {
 		t.Errorf("kept for its client is %+v, %v", o, err)
 	}
 }
@@ -92,7 +92,7 @@ func TestRunsOutliveRestarts(t *testing.T) {
 		over <- err
 	}()
 	run := parked(t, first, 1)["local:1"]
-	first.Drain(t.Context())
+	first.Runs().Drain(t.Context())
 	if err := <-over; !errors.Is(err, approvals.ErrLeaving) {
 		t.Errorf("its client is told %v, want that it goes on elsewhere", err)
 	}
@@ -125,7 +125,7 @@ func TestRunsOutliveRestarts(t *testing.T) {
 		}
 	}
 	parked(t, second, 1)
-	second.Drain(t.Context())
+	second.Runs().Drain(t.Context())
 	seat.Leave()
 	if err := second.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestQuestionsStayOpenWhenAProcessLeaves(t *testing.T) {
 		})
 	}
 	parked(t, first, runs)
-	first.Drain(t.Context())
+	first.Runs().Drain(t.Context())
 	over.Wait()
 	seat.Leave()
 	if err := first.Close(t.Context()); err != nil {
@@ -171,7 +171,7 @@ func TestQuestionsStayOpenWhenAProcessLeaves(t *testing.T) {
 	}
 	second, _ := newReplica(t, dir, func(o *codemode.Options) { o.GoOn = false })
 	defer second.Close(context.WithoutCancel(t.Context()))
-	db, err := second.Store(t.Context())
+	db, err := second.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,14 +195,14 @@ func TestAClientComesBackToAnotherProcess(t *testing.T) {
 		}
 		principal := fmt.Sprint("local:", i)
 		ctx, cancel := context.WithTimeout(t.Context(), longWait)
-		if _, err := me.Rejoin(ctx, runs[principal], codemode.Request{Principal: "local:mallory", Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
+		if _, err := me.Runs().Rejoin(ctx, runs[principal], codemode.Request{Principal: "local:mallory", Channels: []approvals.Channel{anna}}); !errors.Is(err, codemode.ErrNoRun) {
 			t.Errorf("a stranger's run: %v, want that there is none", err)
 		}
-		r, err := me.Rejoin(ctx, runs[principal], codemode.Request{Principal: principal, Channels: []approvals.Channel{anna}})
+		r, err := me.Runs().Rejoin(ctx, runs[principal], codemode.Request{Principal: principal, Channels: []approvals.Channel{anna}})
 		if err != nil || !strings.Contains(r.Text(err), "1 2 3 4") {
 			t.Errorf("run %d: got %v, %v", i, r, err)
 		}
-		again, err := me.Rejoin(ctx, runs[principal], codemode.Request{Principal: principal})
+		again, err := me.Runs().Rejoin(ctx, runs[principal], codemode.Request{Principal: principal})
 		if err != nil || again.Text(nil) != r.Text(nil) {
 			t.Errorf("run %d, asked for again: got %v, %v", i, again, err)
 		}
@@ -237,7 +237,7 @@ func TestProcessesAreKilledAtAnyMoment(t *testing.T) {
 	answering.Go(func() { answer(ctx, t, q, "") })
 	defer answering.Wait()
 	defer stop()
-	db, err := e.Store(t.Context())
+	db, err := e.Record().DB(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 	for life := range 3 {
 		e, q := newReplica(t, dir)
 		seat := q.Sit("local:nobody")
-		db, err := e.Store(t.Context())
+		db, err := e.Record().DB(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 		if anna, bert := size("anna"), size("bert"); anna != min(int64(life+1)*each, 8) || bert != 1 {
 			t.Errorf("in life %d there are %d runs of anna and %d of bert", life, anna, bert)
 		}
-		e.Drain(t.Context())
+		e.Runs().Drain(t.Context())
 		running.Wait()
 		if life == 0 {
 			rows, err := db.ParkedRuns(t.Context())
@@ -343,7 +343,7 @@ func TestWaitingRunsAreBoundedOverRestarts(t *testing.T) {
 			}
 		}
 		if life > 0 {
-			if o, err := e.Ended(t.Context(), oldest, "anna"); err != nil || !strings.Contains(o.Text, "too_many_waiting") {
+			if o, err := e.Runs().Ended(t.Context(), oldest, "anna"); err != nil || !strings.Contains(o.Text, "too_many_waiting") {
 				t.Errorf("the oldest run ended so: %+v, %v", o, err)
 			}
 		}

@@ -30,14 +30,14 @@ const aheadProgram = `
 // ahead asks people about a program before it runs.
 func ahead(t *testing.T, e *codemode.Evaluator, principal, code string, channels ...approvals.Channel) *preflight.PlanAnswer {
 	t.Helper()
-	answer, err := e.AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: channels, Principal: principal})
+	answer, err := e.Runs().AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: channels, Principal: principal})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return answer
 }
 
-func runs(t *testing.T, e *codemode.Evaluator, principal, code string, channels ...approvals.Channel) string {
+func evaluates(t *testing.T, e *codemode.Evaluator, principal, code string, channels ...approvals.Channel) string {
 	t.Helper()
 	r, err := e.Eval(t.Context(), codemode.Request{Profile: "p", Code: code, Channels: channels, Principal: principal})
 	if err != nil {
@@ -68,11 +68,11 @@ func TestN2APlanIsAllowedBeforeTheRun(t *testing.T) {
 					t.Errorf("%q is not in the question:\n%s", part, before.texts[0])
 				}
 			}
-			if left, err := e.Grants().All(t.Context(), "local:anna"); err != nil || len(left) != 1 || !strings.Contains(left[0].Allows(), "filesystem.write_file") {
+			if left, err := e.People().Grants.All(t.Context(), "local:anna"); err != nil || len(left) != 1 || !strings.Contains(left[0].Allows(), "filesystem.write_file") {
 				t.Errorf("grants: %v, %v", left, err)
 			}
 			d := &desk{answer: refuse}
-			if got := runs(t, e, "local:anna", aheadProgram, d); got != "a ok, log ok, log ok, c elicitation_declined" {
+			if got := evaluates(t, e, "local:anna", aheadProgram, d); got != "a ok, log ok, log ok, c elicitation_declined" {
 				t.Errorf("got %s", got)
 			}
 			if want := [][]string{{`write_file{"path":"c.md","content":"3"}`}}; !cmp.Equal(want, d.forms) {
@@ -81,11 +81,11 @@ func TestN2APlanIsAllowedBeforeTheRun(t *testing.T) {
 			if len(d.texts) > 0 && strings.Contains(d.texts[0], "You can allow these calls with it") {
 				t.Errorf("the plan is offered again:\n%s", d.texts[0])
 			}
-			if left, err := e.Grants().All(t.Context(), ""); err != nil || len(left) != 0 {
+			if left, err := e.People().Grants.All(t.Context(), ""); err != nil || len(left) != 0 {
 				t.Errorf("what was granted outlives the run: %v, %v", left, err)
 			}
 			again := &desk{answer: allow}
-			if runs(t, e, "local:anna", aheadProgram, again); len(again.forms) != 4 {
+			if evaluates(t, e, "local:anna", aheadProgram, again); len(again.forms) != 4 {
 				t.Errorf("in the next run people are asked about %v", again.forms)
 			}
 		})
@@ -98,11 +98,11 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 		"another program": func(*testing.T, *codemode.Evaluator) (string, string) { return "local:anna", aheadProgram + " " },
 		"somebody else":   func(*testing.T, *codemode.Evaluator) (string, string) { return "local:ben", aheadProgram },
 		"revoked": func(t *testing.T, e *codemode.Evaluator) (string, string) {
-			all, err := e.Grants().All(t.Context(), "local:anna")
+			all, err := e.People().Grants.All(t.Context(), "local:anna")
 			if err != nil || len(all) != 1 {
 				t.Fatalf("%v, %v", all, err)
 			}
-			if err := e.Grants().Revoke(t.Context(), all[0].ID); err != nil {
+			if err := e.People().Grants.Revoke(t.Context(), all[0].ID); err != nil {
 				t.Fatal(err)
 			}
 			return "local:anna", aheadProgram
@@ -115,7 +115,7 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 			}
 			principal, code := change(t, e)
 			d := &desk{answer: allow}
-			if runs(t, e, principal, code, d); len(d.forms) != 4 {
+			if evaluates(t, e, principal, code, d); len(d.forms) != 4 {
 				t.Errorf("asked about %v", d.forms)
 			}
 		})
@@ -150,7 +150,7 @@ func TestN2APlanIsForOneProgramOfOnePrincipal(t *testing.T) {
 			<-changed
 		}
 		d := &desk{answer: allow}
-		if runs(t, e, "local:anna", aheadProgram, d); len(d.forms) != 4 {
+		if evaluates(t, e, "local:anna", aheadProgram, d); len(d.forms) != 4 {
 			t.Errorf("asked about %v", d.forms)
 		}
 	})
@@ -164,7 +164,7 @@ func TestN2APlanThatIsRefusedChangesNothing(t *testing.T) {
 		t.Errorf("got %+v: %s", answer, answer.Text())
 	}
 	d := &desk{answer: allow}
-	if runs(t, e, "local:anna", aheadProgram, d); len(d.forms) != 4 {
+	if evaluates(t, e, "local:anna", aheadProgram, d); len(d.forms) != 4 {
 		t.Errorf("asked about %v", d.forms)
 	}
 }
@@ -196,7 +196,7 @@ func TestN2WhenNobodyIsAskedAboutAPlan(t *testing.T) {
 		})
 	}
 	e := open(t, fmt.Sprintf(remembersRuns, ""))
-	if answer, err := e.AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: "return (", Principal: "local:anna"}); err == nil {
+	if answer, err := e.Runs().AllowPlan(t.Context(), codemode.Request{Profile: "p", Code: "return (", Principal: "local:anna"}); err == nil {
 		t.Errorf("a program that cannot run: %+v", answer)
 	}
 }
@@ -206,7 +206,7 @@ func TestN2APlanIsOnRecord(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, fmt.Sprintf(remembersRuns, ""), recorded(dir))
 	ahead(t, e, "local:anna", aheadProgram, &desk{answer: allow})
-	runs(t, e, "local:anna", aheadProgram, &desk{answer: refuse})
+	evaluates(t, e, "local:anna", aheadProgram, &desk{answer: refuse})
 	if err := e.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

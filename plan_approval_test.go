@@ -66,7 +66,7 @@ func TestN2PlanApproval(t *testing.T) {
 	}
 	how := map[string]int{}
 	var plan string
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Kind == "running" {
 			how[entry.DecidedBy]++
 			if entry.Scope == string(prompt.ForPlan) {
@@ -79,7 +79,7 @@ func TestN2PlanApproval(t *testing.T) {
 	if !cmp.Equal(how, map[string]int{"person": 1, "grant": 5}) {
 		t.Errorf("decided by %v", how)
 	}
-	if left, err := e.Grants().All(t.Context(), ""); err != nil || len(left) != 0 {
+	if left, err := e.People().Grants.All(t.Context(), ""); err != nil || len(left) != 0 {
 		t.Errorf("unused grants outlive the run: %v, %v", left, err)
 	}
 }

@@ -30,7 +30,7 @@ func TestB3WhatWasDecidedIsWhatIsSent(t *testing.T) {
 			if text := fmt.Sprint(got); !strings.Contains(text, "alpha") || strings.Contains(text, "beta") {
 				t.Fatalf("got %s, want the note a.md", text)
 			}
-			entries := e.Journal().Entries()
+			entries := e.Record().Journal().Entries()
 			sum := sha256.Sum256([]byte(`{"path":"a.md"}`))
 			if last := entries[len(entries)-1]; last.Args != "sha256:"+hex.EncodeToString(sum[:]) || last.Outcome != "ok" {
 				t.Errorf("the record has %+v", last)
@@ -62,7 +62,7 @@ func TestB4OneGateForEveryRoute(t *testing.T) {
 		}
 	}
 	refused := 0
-	for _, entry := range e.Journal().Entries() {
+	for _, entry := range e.Record().Journal().Entries() {
 		if entry.Kind == hostfns.KindRefused && entry.Reason == "denied" && entry.Rule == "filesystem__delete_file" {
 			refused++
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/inforce/loader"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -55,7 +56,7 @@ func (h house) options(root string) codemode.Options {
 	return codemode.Options{
 		Files: config.Files{User: h.at("config/codemode.json"), Overlays: h.at("config/overlays.json"), Trust: h.at("trust/projects.json")},
 		Root:  root, StateDir: h.at("state"), CacheDir: cacheDir(), Env: os.LookupEnv,
-		Protected: codemode.Protected{h.at("project/.codemode.json"): codemode.ProjectPlace},
+		Protected: map[string]string{h.at("project/.codemode.json"): loader.ProjectPlace},
 	}
 }
 
@@ -191,8 +192,8 @@ func TestReloadDoesNotOpenWhatGivesPower(t *testing.T) {
 			h.write("config/codemode.json", `{"builtin": {"filesystem": {"root": "../desk"}}}`)
 			e := h.start("")
 			h.write("config/codemode.json", strings.ReplaceAll(config, "DIR", filepath.ToSlash(h.dir)))
-			testwait.Holds(func() bool { return e.Stale() != nil })
-			if err := e.Stale(); err == nil || !strings.Contains(err.Error(), "the root of the built-in filesystem is refused") {
+			testwait.Holds(func() bool { return e.Rules().Now().Stale != nil })
+			if err := e.Rules().Now().Stale; err == nil || !strings.Contains(err.Error(), "the root of the built-in filesystem is refused") {
 				t.Fatalf("got %v", err)
 			}
 			works(t, e, `write_file({path: "fine.txt", content: "x"})`)

@@ -44,7 +44,7 @@ func TestDecidedWithoutARule(t *testing.T) {
 	eval(attempts(false, "a.md"))
 	eval(`await codemode.s__read({})`)
 	s.define("read", "reads mail and sends it on")
-	eventually(t, "the changed tool", func() bool { return len(e.Pins().Changes()) == 1 })
+	eventually(t, "the changed tool", func() bool { return len(e.Rules().Pins.Changes()) == 1 })
 	eval(`await codemode.s__read({}).catch(() => 0)`)
 	eval(`await codemode.s__read({}).catch(() => 0)`, says(yes, nil))
 	if err := e.Close(t.Context()); err != nil {

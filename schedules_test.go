@@ -350,7 +350,7 @@ func (s *schedule) write(change func(p *scheduledPolicy)) {
 	}
 	known := func(r *replica) bool {
 		if now.broken {
-			return r.e.Stale() != nil
+			return r.e.Rules().Now().Stale != nil
 		}
 		return r.e.Config().Profile(fmt.Sprintf("v%d", now.version)) != nil
 	}
@@ -387,7 +387,7 @@ type replica struct {
 type recordFor struct{ e *codemode.Evaluator }
 
 func (r recordFor) Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
-	db, err := r.e.Store(ctx)
+	db, err := r.e.Record().DB(ctx)
 	if err != nil {
 		return err
 	}
@@ -406,7 +406,7 @@ func (s *schedule) newReplica(goOn bool) (*replica, error) {
 	web, typists := approvals.NewStrongQueue(console.ChannelName), approvals.NewQueue("terminal")
 	web.May, typists.May = mayFor, mayFor
 	r := &replica{}
-	typists.Outcome = func(ctx context.Context, asked *prompt.Request) string { return r.e.Became(ctx, asked) }
+	typists.Outcome = func(ctx context.Context, asked *prompt.Request) string { return r.e.Record().Became(ctx, asked) }
 	var err error
 	if r.e, err = codemode.New(s.ctx, codemode.Options{
 		ConfigPath: filepath.Join(s.dir, "codemode.json"), RecordDir: s.dir, Engine: s.engine, GoOn: goOn,
@@ -419,7 +419,7 @@ func (s *schedule) newReplica(goOn bool) (*replica, error) {
 			bool) {
 			return nil, person == operator
 		},
-		Record: recordFor{r.e}, Grants: r.e.Grants(), Note: r.e.RecordEntry,
+		Record: recordFor{r.e}, Grants: r.e.People().Grants, Note: r.e.Record().Write,
 	})
 	if err != nil {
 		return nil, err
@@ -472,7 +472,7 @@ func (s *schedule) take() *replica {
 
 // terminate is what SIGTERM does.
 func (s *schedule) terminate(r *replica) {
-	r.e.Drain(s.ctx)
+	r.e.Runs().Drain(s.ctx)
 	r.page.Close()
 	r.listener.Close()
 	if err := r.e.Close(s.ctx); err != nil {
@@ -483,7 +483,7 @@ func (s *schedule) terminate(r *replica) {
 // kill is what SIGKILL does: from now on nothing that the process does reaches the database, and what it tells reaches
 // nobody.
 func (s *schedule) kill(r *replica) {
-	db, err := r.e.Store(s.ctx)
+	db, err := r.e.Record().DB(s.ctx)
 	if err != nil {
 		s.wrong("the store of a process: %v", err)
 		return
@@ -558,7 +558,7 @@ func (s *schedule) sweep() {
 	if r == nil {
 		return
 	}
-	db, err := r.e.Store(s.ctx)
+	db, err := r.e.Record().DB(s.ctx)
 	if err != nil {
 		s.wrong("the store: %v", err)
 		return
@@ -572,7 +572,7 @@ func (s *schedule) sweep() {
 	}
 	for r := s.take(); r != nil; r = s.take() {
 		s.until("a process writes to the record", func() bool { // after it has looked at its chain
-			return r.e.RecordEntry(s.ctx, audit.Entry{Kind: audit.Notice, State: "swept"}) == nil
+			return r.e.Record().Write(s.ctx, audit.Entry{Kind: audit.Notice, State: "swept"}) == nil
 		})
 		s.closing.Go(func() { s.terminate(r) })
 	}
@@ -665,7 +665,7 @@ func (s *schedule) awaitParked() {
 	if r == nil || s.dice.IntN(2) == 0 {
 		return
 	}
-	db, err := r.e.Store(s.ctx)
+	db, err := r.e.Record().DB(s.ctx)
 	if err != nil {
 		s.wrong("the store: %v", err)
 		return
@@ -683,12 +683,12 @@ func (s *schedule) revoke() {
 	if r == nil {
 		return
 	}
-	all, err := r.e.Grants().All(s.ctx, "")
+	all, err := r.e.People().Grants.All(s.ctx, "")
 	if err != nil {
 		s.wrong("reading grants: %v", err)
 	}
 	for _, g := range all {
-		if r.e.Grants().Revoke(s.ctx, g.ID) == nil {
+		if r.e.People().Grants.Revoke(s.ctx, g.ID) == nil {
 			s.count("grant: revoked")
 		}
 	}
@@ -719,7 +719,7 @@ func (s *schedule) settle() {
 	if r == nil {
 		return
 	}
-	db, err := r.e.Store(s.ctx)
+	db, err := r.e.Record().DB(s.ctx)
 	if err != nil {
 		s.wrong("the store: %v", err)
 		return
@@ -764,7 +764,7 @@ func (s *schedule) visit(c *client) {
 			})
 		} else {
 			s.count("client: came back")
-			resp, err = r.e.Rejoin(ctx, c.run, codemode.Request{Principal: c.principal, Channels: channels})
+			resp, err = r.e.Runs().Rejoin(ctx, c.run, codemode.Request{Principal: c.principal, Channels: channels})
 		}
 		s.note("client %d: %v", c.n, err)
 		lost := r.dead.Load() || ctx.Err() != nil

@@ -98,7 +98,7 @@ func (s *schedule) check() {
 		s.wrong("looking at what is left: %v", err)
 		return
 	}
-	db, err := r.e.Store(s.ctx)
+	db, err := r.e.Record().DB(s.ctx)
 	if err != nil {
 		s.wrong("the store: %v", err)
 		return
@@ -651,7 +651,7 @@ func (s *schedule) toldIn(run *recordedRun, text, who string) map[int]toldCall {
 // kept holds what is kept of runs for clients that come back against the record.
 func (s *schedule) kept(r *replica, runs map[string]*recordedRun) {
 	for _, run := range runs {
-		ended, err := r.e.Ended(s.ctx, run.id, "")
+		ended, err := r.e.Runs().Ended(s.ctx, run.id, "")
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}

@@ -111,7 +111,7 @@ func TestS49SavedPrograms(t *testing.T) {
 	}
 
 	var names []string
-	for _, s := range e.Scripts(t.Context()) {
+	for _, s := range e.Rules().SavedScripts(t.Context()) {
 		names = append(names, s.Name+": "+s.Description)
 	}
 	if diff := cmp.Diff([]string{"busy.ts: ", "checked.ts: ", "day.ts: Says what day it is.", "free.ts: ", "team/list.ts: "}, names); diff != "" {
@@ -146,7 +146,7 @@ func TestS49SavedPrograms(t *testing.T) {
 	if r, err := e.Eval(t.Context(), codemode.Request{Script: "checked.ts", Preflight: plan.Token}); err != nil || string(r.Value) != "1" {
 		t.Errorf("a saved program that was checked: %v", err)
 	}
-	entries := e.Journal().Entries()
+	entries := e.Record().Journal().Entries()
 	if entries[0].Script != "day.ts" {
 		t.Errorf("the record does not name the saved program: %+v", entries[0])
 	}

@@ -52,7 +52,7 @@ func TestAnUntrustedProjectHidesNothing(t *testing.T) {
 			if shown := prompt.Shown(p.asked[0].Args, p.asked[0].Display); !strings.Contains(shown, secret) || strings.Contains(shown, "hidden.") {
 				t.Errorf("the person sees %s", shown)
 			}
-			db, err := e.Store(t.Context())
+			db, err := e.Record().DB(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -145,7 +145,7 @@ func TestReadingResourcesIsDecidedAbout(t *testing.T) {
 	if got := value[string](t, e, "", `return (await `+read+`).text`); got != "the text of lib://a.txt" {
 		t.Errorf("the text is %q", got)
 	}
-	if entries := e.Journal().Entries(); len(entries) == 0 || entries[len(entries)-1].Tool != "my_lib__read_resource" {
+	if entries := e.Record().Journal().Entries(); len(entries) == 0 || entries[len(entries)-1].Tool != "my_lib__read_resource" {
 		t.Errorf("the reading was not recorded: %+v", entries)
 	}
 	for call, want := range map[string]string{

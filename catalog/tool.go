@@ -10,20 +10,22 @@ import (
 
 // A Tool is one tool of one upstream. It must not change once it is in a [Catalog].
 type Tool struct {
-	Server string // the upstream's name in our configuration
-	Raw    string // the tool's name as the upstream spells it
-	Name   string // the canonical name, set by [Catalog.Replace]
+	Name   string `json:"name"`   // the canonical name, set by [Catalog.Replace]
+	Server string `json:"server"` // the upstream's name in our configuration
+	Raw    string `json:"tool"`   // the tool's name as the upstream spells it
 
-	Title       string // these two are the upstream's words, and claims only
-	Description string
+	Title       string `json:"title,omitempty"` // these two are the upstream's words, and claims only
+	Description string `json:"description,omitempty"`
 
-	Input       json.RawMessage // JSON Schema of the arguments; nil or unusable accepts any object
-	Output      json.RawMessage // JSON Schema of the result; nil if the upstream says nothing
-	Annotations json.RawMessage // the upstream's hints, an object; nil if there are none
+	// Input and Output are JSON Schemas of the arguments and of the result. A nil or unusable Input accepts any object;
+	// a nil Output means that the upstream says nothing. Annotations are the upstream's hints, an object; nil if there are none.
+	Input       json.RawMessage `json:"inputSchema,omitempty"`
+	Output      json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
 
 	// Digest identifies the definition: it changes when anything above that the
 	// upstream controls changes. [Catalog.Replace] sets it.
-	Digest string
+	Digest string `json:"-"`
 
 	compiled *jsonschema.Schema // what Validate needs, set by Replace
 	declared *declared          // what Declarations needs, set by Replace

@@ -110,7 +110,7 @@ type Checker struct {
 	Tools    *registry.Registry
 	Programs *Programs
 	Tokens   *Tokens
-	Page     atomic.Pointer[string] // where the rules are changed, see SetRulesPage; nil: nowhere here
+	page     atomic.Pointer[string] // see SetPage; nil: there is none
 }
 
 // A Submission is a program that is checked, or that comes with the token of a check.
@@ -125,7 +125,7 @@ type Submission struct {
 func (c *Checker) Check(ctx context.Context, r *Submission, policy *inforce.Policy, saved *inforce.SavedProgram) (*Plan, error) {
 	plan := &Plan{Profile: cmp.Or(r.Profile, policy.ProfileName()), Script: r.Script, Program: inforce.ProgramHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
 	if err := c.Rules.Now().Stale; err != nil {
-		plan.Stale = StaleText(err)
+		plan.Stale = staleText(err)
 	}
 	profile := policy.Profile()
 	plan.Required = profile != nil && profile.RequirePreflight()

@@ -337,7 +337,7 @@ func (c *Checker) adminLink(r *Submission, profile *profiles.Profile, refused []
 		return ""
 	}
 	admin := cfg.AdminURL
-	if page := c.Page.Load(); admin == "" && page != nil {
+	if page := c.page.Load(); admin == "" && page != nil {
 		admin = *page
 	}
 	if admin != "" {
@@ -371,9 +371,9 @@ func UnreturnedHint(at analysis.Position) string {
 	return fmt.Sprintf("line %d: the value of the last statement is not returned; write return in front of it if it is the result", at.Line)
 }
 
-// StaleText says that the file is broken, with the first place; the folders
+// staleText says that the file is broken, with the first place; the folders
 // around the file are not the caller's business.
-func StaleText(err error) string {
+func staleText(err error) string {
 	problem := "it cannot be used"
 	if problems, ok := errors.AsType[config.Problems](err); ok && len(problems) > 0 {
 		problem = problems[0].Position.Short() + ": " + problems[0].Message

@@ -43,3 +43,9 @@ func (j *Journal) Entries() []hostfns.Entry {
 	defer j.mu.Unlock()
 	return append(slices.Clone(j.entries[j.next:]), j.entries[:j.next]...)
 }
+
+// Journal is the record in memory; nil if calls are recorded elsewhere.
+func (k *Recorder) Journal() *Journal {
+	j, _ := k.To.(*Journal)
+	return j
+}

@@ -313,6 +313,8 @@ func (e *Executor) guestHash() string {
 	return ""
 }
 
+// Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that
+// there is no such run of that principal.
 func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, error) {
 	db, err := e.record.DB(ctx)
 	if err != nil {

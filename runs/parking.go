@@ -365,6 +365,11 @@ func (x *execution) leave() bool {
 	return false
 }
 
+// Drain has the runs that wait for nothing but people go on in another process, or in this one after a restart: their
+// questions stay open. Without a database there is no other place, and they end with the Evaluator. From then on each run that
+// comes to wait is left to others too, and no run of another process is taken up; runs that compute or wait for an upstream
+// go on. Drain returns when those that wait are put away, or ctx ends. It is called before the Evaluator's Close, and before
+// the connections of clients are closed.
 func (e *Executor) Drain(ctx context.Context) {
 	e.mu.Lock()
 	if !e.draining() {

@@ -25,14 +25,21 @@ var errKept = errors.New("the run failed")
 // togetherWait is how long questions of one moment take to be written at most, as a rule.
 const togetherWait = 100 * time.Millisecond
 
+// Rejoin is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
+// the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
+// caller count. The error is [ErrNoRun] where there is nothing to come back for.
 func (e *Executor) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
+	ctx, leave, err := e.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	db, err := e.record.DB(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRun, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.life.Ctx, func() { cancel(context.Cause(e.life.Ctx)) })()
 	changed, stop := db.Watch(store.Approvals, store.Parked, store.Outcomes)
 	defer stop()
 	var questions sync.WaitGroup

@@ -36,7 +36,7 @@ func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *s
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Answerers{evaluator: e, env: env, access: newAccessLog(e.RecordAccess), log: log}
+	return &Answerers{evaluator: e, env: env, access: newAccessLog(e.Record().Access), log: log}
 }
 
 // Admit finds out whose token it is that a request brings, or says with which status the request is refused, and why.

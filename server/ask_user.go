@@ -58,7 +58,7 @@ func (s *Server) askUser(ctx context.Context, c *conversation) *mcp.CallToolResu
 	if err != nil {
 		return failed(err)
 	}
-	answer, err := s.evaluator.AskUser(ctx, r, question)
+	answer, err := s.evaluator.Runs().AskUser(ctx, r, question)
 	if err != nil {
 		return failed(fmt.Errorf("nobody was asked: %w", err))
 	}
@@ -78,7 +78,7 @@ func (s *Server) people(req *mcp.CallToolRequest) string {
 	if canAsk(req) {
 		ways = append(ways, "by forms of this client")
 	}
-	for _, p := range s.evaluator.People() {
+	for _, p := range s.evaluator.People().Present() {
 		switch p.Present {
 		case 0:
 			ways = append(ways, fmt.Sprintf("over %s (nobody is there now)", p.Channel))

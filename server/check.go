@@ -49,7 +49,7 @@ func (s *Server) checkAndAsk(ctx context.Context, c *conversation) *mcp.CallTool
 		return failed(err)
 	}
 	if plan.Allowed {
-		if plan.Asked, err = s.evaluator.AllowPlan(ctx, r); err != nil {
+		if plan.Asked, err = s.evaluator.Runs().AllowPlan(ctx, r); err != nil {
 			return failed(err)
 		}
 	}

@@ -107,9 +107,9 @@ func listed(t testing.TB, config string, tools int) int {
 			t.Errorf("closing: %v", err)
 		}
 	}()
-	e.WaitReady(t.Context(), time.Minute)
+	e.Tools().Ready(t.Context(), time.Minute)
 	known := 0
-	for _, v := range e.Servers([]string{""}) {
+	for _, v := range e.Discovery().Servers([]string{""}) {
 		known += v.Tools
 	}
 	if known != tools {

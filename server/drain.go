@@ -57,7 +57,7 @@ func (w *work) drain() <-chan struct{} {
 // told what it did. It is called once, before Close.
 func (h *HTTP) Drain(ctx context.Context) {
 	idle := h.server.work.drain()
-	h.server.evaluator.Drain(ctx)
+	h.server.evaluator.Runs().Drain(ctx)
 	select {
 	case <-idle:
 		return

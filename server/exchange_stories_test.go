@@ -144,7 +144,7 @@ func TestC11LateAnswersOverRoundTrips(t *testing.T) {
 		}
 	}
 	late := func() (n int) {
-		for _, e := range h.evaluator.Journal().Entries() {
+		for _, e := range h.evaluator.Record().Journal().Entries() {
 			if e.Kind == "late_answer" {
 				n++
 			}

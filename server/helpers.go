@@ -8,7 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, a argumen
 	if strings.TrimSpace(query) == "" {
 		q.Limit = 0
 	}
-	found, err := s.evaluator.Tools(ctx, q)
+	found, err := s.evaluator.Discovery().Search(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -56,8 +57,8 @@ func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, a argumen
 const declaredBytes = 5 << 10
 
 // foundText declares the best matches of a search, as many as there is room for, and names the others.
-func foundText(found []codemode.Tool) string {
-	text, left := codemode.Brief(found, declaredBytes)
+func foundText(found []*catalog.Tool) string {
+	text, left := catalog.Brief(found, declaredBytes)
 	var b strings.Builder
 	b.WriteString(text)
 	if len(left) > 0 {
@@ -70,8 +71,8 @@ func foundText(found []codemode.Tool) string {
 }
 
 // allText declares all tools, if there is room for them, or else names them, server by server.
-func allText(all []codemode.Tool) string {
-	if text, left := codemode.Brief(all, declaredBytes); len(left) == 0 {
+func allText(all []*catalog.Tool) string {
+	if text, left := catalog.Brief(all, declaredBytes); len(left) == 0 {
 		return text
 	}
 	var b strings.Builder
@@ -93,7 +94,7 @@ func allText(all []codemode.Tool) string {
 }
 
 // summary is the first sentence or so of what an upstream says about its tool.
-func summary(t codemode.Tool) string {
+func summary(t *catalog.Tool) string {
 	text := t.Description
 	if text == "" {
 		text = t.Title
@@ -110,15 +111,15 @@ func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments)
 	if err != nil {
 		return "", err
 	}
-	text, err := s.evaluator.Declarations(ctx, names, s.query(req, "", 0))
+	text, err := s.evaluator.Discovery().Declarations(ctx, names, s.query(req, "", 0))
 	if err != nil {
 		return "", err
 	}
 	if text == "" {
 		return "no tools", nil
 	}
-	if len(text) > codemode.DefaultTextBytes {
-		cut := strings.LastIndexByte(text[:codemode.DefaultTextBytes-200], '\n') + 1
+	if len(text) > inforce.DefaultTextBytes {
+		cut := strings.LastIndexByte(text[:inforce.DefaultTextBytes-200], '\n') + 1
 		text = fmt.Sprintf("%s// cut: %d more bytes; ask for fewer tools\n", text[:cut], len(text)-cut)
 	}
 	return text, nil

@@ -51,7 +51,7 @@ const maxBody = 4 << 20
 
 // HTTP makes a handler for [Path]. An error is one of the configuration. End it with Close.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
-	capacity := s.evaluator.Capacity()
+	capacity := s.evaluator.Loader().Capacity()
 	shares := newShares(capacity.Sessions, capacity.Requests)
 	h := &HTTP{server: s, options: o, shares: shares, visits: newVisits(s, shares), connections: newConnections(shares.connections)}
 	config, err := h.read()
@@ -336,7 +336,7 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*vi
 			h.refuse(w, r, v.principal, http.StatusBadRequest, "wrong_session", roleHeader+" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
 			return nil, false
 		}
-		if _, err := h.server.evaluator.MadeSession(r.Context(), v.role); err != nil {
+		if _, err := h.server.evaluator.Rules().Session(r.Context(), v.role); err != nil {
 			h.refuse(w, r, v.principal, http.StatusForbidden, "wrong_session", err.Error())
 			return nil, false
 		}

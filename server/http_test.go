@@ -357,7 +357,7 @@ func TestAnOverlayFindsATokenByFingerprintAndByName(t *testing.T) {
 		h.variables = map[string]string{"ANNA": annasToken, "CARL": carlsToken}
 		url := h.listen()
 		h.write(fmt.Sprintf(config, test.principal))
-		eventually(t, "the overlay", func() bool { return len(h.evaluator.Overlays()) == 1 })
+		eventually(t, "the overlay", func() bool { return len(h.evaluator.Config().Overlays()) == 1 })
 		for _, version := range []string{"2025-11-25", "2026-07-28"} {
 			for _, token := range []string{annasToken, carlsToken} {
 				c := h.connectHTTPAs(url, token, version)

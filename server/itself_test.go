@@ -19,11 +19,11 @@ func TestCodemodeIsNoServerOfItself(t *testing.T) {
 	address := h.listen()
 	h.write(fmt.Sprintf(`{"mcpServers": {"me": {"url": %q}, "old": {"url": %q, "type": "sse"}}}`, address, address))
 	known := func(name string) bool {
-		return slices.ContainsFunc(h.evaluator.Status(), func(st upstream.Status) bool { return st.Name == name })
+		return slices.ContainsFunc(h.evaluator.Tools().Manager.Status(), func(st upstream.Status) bool { return st.Name == name })
 	}
 	eventually(t, "the servers are known", func() bool { return known("me") && known("old") })
-	h.evaluator.WaitReady(t.Context(), 20*time.Second)
-	for _, st := range h.evaluator.Status() {
+	h.evaluator.Tools().Ready(t.Context(), 20*time.Second)
+	for _, st := range h.evaluator.Tools().Manager.Status() {
 		switch st.Name {
 		case "me":
 			if st.State == upstream.Ready || !strings.Contains(st.Error, "this server is codemode, and so is its client") {

@@ -27,7 +27,7 @@ func TestWhatAModelSeesDoesNotChangeWhenServersConnect(t *testing.T) {
 	h := open(t, `{"mcpServers": {"broken": {"command": "no-such-command-anywhere"}}, "evaluation": {"profiles": {"safe": {"allowlist": ["time__*"]}}}}`, server.Options{})
 	c := h.connect(nil, "")
 	first := c.listing()
-	h.evaluator.WaitReady(t.Context(), 30e9)
+	h.evaluator.Tools().Ready(t.Context(), 30e9)
 	if now := c.listing(); now != first {
 		t.Errorf("first\n%s\nthen\n%s", first, now)
 	}
@@ -90,7 +90,7 @@ func TestASearchWithoutWordsNamesAllTools(t *testing.T) {
 		t.Errorf("the description of search_tools says something else:\n%s", list)
 	}
 	text, _ := c.call("search_tools", nil)
-	for _, tool := range h.evaluator.ToolInfos() {
+	for _, tool := range h.evaluator.Tools().ToolInfos() {
 		if !strings.Contains(text, tool.Server+"__"+tool.Tool) {
 			t.Errorf("%s of %s is missing from\n%s", tool.Tool, tool.Server, text)
 		}

@@ -41,7 +41,7 @@ func (s *Server) scriptRunner() *mcp.Tool {
 		Name: scriptTool, Title: title, InputSchema: scriptSchema,
 		Description: "Runs a program that a person saved and allowed, by its name and with its input. search_tools lists the saved programs with what they take. " + resultForm,
 		Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
-		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": codemode.DefaultTextBytes},
+		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
 	}
 }
 
@@ -67,10 +67,11 @@ func (s *Server) runScript(ctx context.Context, c *conversation) *mcp.CallToolRe
 // placeScript says under which profile a saved program runs for a visitor: the one that its rule names, or else the visitor's
 // own. It is not run under another one, also if its rule changes meanwhile.
 func (s *Server) placeScript(v *visitor, r *codemode.Request) error {
-	script, err := s.evaluator.Script(r.Script)
+	saved, err := s.evaluator.Rules().Script(r.Script)
 	if err != nil {
 		return err
 	}
+	script := saved.Script
 	r.Bound = true
 	if profile, ok := s.profileOf(v, script); ok {
 		r.Profile = profile
@@ -105,7 +106,7 @@ func (s *Server) savedPrograms(ctx context.Context, v *visitor, query string) st
 	words := strings.Fields(strings.ToLower(query))
 	var b strings.Builder
 	shown, more := 0, 0
-	for _, script := range s.evaluator.Scripts(ctx) {
+	for _, script := range s.evaluator.Rules().SavedScripts(ctx) {
 		if _, ok := s.profileOf(v, script); !ok {
 			continue // it could not be run here
 		}

@@ -95,7 +95,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		o.Version = "dev"
 	}
 	s := &Server{
-		evaluator: e, options: o, log: o.Log, access: newAccessLog(e.RecordAccess),
+		evaluator: e, options: o, log: o.Log, access: newAccessLog(e.Record().Access),
 		tools: map[string]string{}, retired: map[string]bool{}, local: map[*mcp.ServerSession]bool{},
 	}
 	s.exchanges = newExchanges(s, o.StateKey, o.Adopt)

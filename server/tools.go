@@ -13,6 +13,7 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/preflight"
 )
 
@@ -66,7 +67,7 @@ func (s *Server) offer() {
 	if s.closed {
 		return
 	}
-	if text := s.evaluator.PreflightWarning(); text != "" && !s.warned {
+	if text := s.evaluator.Checker().SecretWarning(); text != "" && !s.warned {
 		s.warned = true
 		s.log.Warn(text)
 	}
@@ -170,7 +171,7 @@ func (s *Server) runner(name, profile string) *mcp.Tool {
 		Name: name, Title: title, Description: s.describe(nil, profile), InputSchema: schema,
 		// What a program does is up to its profile; the hints promise nothing.
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
-		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": codemode.DefaultTextBytes},
+		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/inforce"
 )
 
@@ -38,8 +39,8 @@ func (s *Server) request(req *mcp.CallToolRequest, args arguments) (codemode.Req
 }
 
 // query selects tools for who makes a call, by the same knowledge of who that is.
-func (s *Server) query(req *mcp.CallToolRequest, text string, limit int) codemode.Query {
-	return codemode.Query{
+func (s *Server) query(req *mcp.CallToolRequest, text string, limit int) discovery.Query {
+	return discovery.Query{
 		Profiles: s.offered(visitorOf(req)), Principal: s.principal(req), Fingerprint: fingerprint(req), Session: s.session(req), Text: text, Limit: limit,
 	}
 }

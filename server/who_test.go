@@ -28,7 +28,7 @@ const internsRead = `{"evaluation": {"profiles": {"p": {}}, "overlays": [{"id": 
 func TestS46ASessionForARoleByHeader(t *testing.T) {
 	h := open(t, internsRead, server.Options{})
 	url := h.listen()
-	made, err := h.evaluator.NewSession("intern", time.Hour)
+	made, err := h.evaluator.Rules().NewSession(t.Context(), "intern", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestS46ASessionForARoleByHeader(t *testing.T) {
 			t.Errorf("%s: status %d, want %d with %q: %s", name, status, test.status, test.says, body)
 		}
 	}
-	if err := h.evaluator.EndSession(made.ID); err != nil {
+	if err := h.evaluator.Rules().EndSession(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
 	if status, body, _ := (knock{body: call, header: map[string]string{"Mcp-Session-Id": session, "Codemode-Session": made.ID, "Mcp-Protocol-Version": "2025-11-25"}}).send(t, url); status != http.StatusForbidden {

@@ -51,7 +51,7 @@ func (s *Server) describe(v *visitor, profile string) string {
 	}
 	if first := slices.Index(listed, profile); first > 0 {
 		text := fmt.Sprintf("Under the profile %q: as %s, with other rules. %s%s", bound, evalName(listed[0]), check, s.servers(300, mine))
-		if limits := s.evaluator.Limits(profile); limits != s.evaluator.Limits(listed[0]) {
+		if limits := s.evaluator.Discovery().Limits(profile); limits != s.evaluator.Discovery().Limits(listed[0]) {
 			text += " Limits: " + limits + "."
 		}
 		return text
@@ -61,7 +61,7 @@ func (s *Server) describe(v *visitor, profile string) string {
 		head = fmt.Sprintf("Runs a program that calls tools, under the profile %q: calls may be denied, or wait for a person's approval. ", bound)
 	}
 	head += check
-	rest := "\n" + howTo + "- Limits: " + s.evaluator.Limits(profile) + ".\n" + resultForm + example
+	rest := "\n" + howTo + "- Limits: " + s.evaluator.Discovery().Limits(profile) + ".\n" + resultForm + example
 	return head + s.servers(min(maxWords-len(head)-len(rest), serverWords), mine) + rest
 }
 
@@ -94,7 +94,7 @@ func (s *Server) listed(v *visitor) []string {
 func (s *Server) overview(req *mcp.CallToolRequest, of []string) string {
 	var b strings.Builder
 	v := visitorOf(req)
-	if note := s.evaluator.Note(); note != "" {
+	if note := s.evaluator.Checker().Note(); note != "" {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
 	if names := s.needCheck(v); len(names) > 0 {
@@ -103,7 +103,7 @@ func (s *Server) overview(req *mcp.CallToolRequest, of []string) string {
 	for i, profile := range s.listed(v) {
 		q := s.query(req, "", 0)
 		q.Profiles = []string{profile}
-		rules, err := s.evaluator.Rules(q, of)
+		rules, err := s.evaluator.Discovery().Overview(q, of)
 		if err != nil || len(rules) == 0 {
 			continue
 		}
@@ -122,7 +122,7 @@ func (s *Server) overview(req *mcp.CallToolRequest, of []string) string {
 	}
 	b.WriteString(strings.TrimLeft(s.people(req), "\n"))
 	failed := 0
-	for _, server := range s.evaluator.Servers(s.offered(v)) {
+	for _, server := range s.evaluator.Discovery().Servers(s.offered(v)) {
 		if server.State != upstream.Failed {
 			continue
 		}
@@ -176,7 +176,7 @@ func evalName(profile string) string {
 
 // servers names the servers that programs of these profiles could use, in at most room bytes.
 func (s *Server) servers(room int, profiles []string) string {
-	names := s.evaluator.Reachable(profiles)
+	names := s.evaluator.Discovery().Reachable(profiles)
 	if len(names) == 0 {
 		return "There are no servers."
 	}

@@ -63,7 +63,7 @@ func check(ctx context.Context, s streams, set *setting, r codemode.Request, asJ
 		if in, ok := s.in.(*os.File); ok && isTerminal(in) {
 			r.Channels = []approvals.Channel{terminal.New(in, s.err, terminalOptions(s.err))}
 		}
-		plan.Asked, err = e.AllowPlan(ctx, r)
+		plan.Asked, err = e.Runs().AllowPlan(ctx, r)
 	}
 	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
 		return startError(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/inforce/loader"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -146,7 +147,7 @@ func (s *setting) files() (config.Files, error) {
 	}
 	f := config.Files{
 		User: own, Managed: managedFile(), Project: s.projectFile(own), Trust: trustStore(),
-		Environment: config.ReadEnvironment(os.Environ()), Servers: codemode.CheckServers(os.LookupEnv),
+		Environment: config.ReadEnvironment(os.Environ()), Servers: loader.CheckServers(os.LookupEnv),
 	}
 	if own != "" {
 		f.Overlays = filepath.Join(filepath.Dir(own), "overlays.json")
@@ -189,8 +190,8 @@ func (s *setting) projectFile(user string) string {
 
 // protected lists the configuration files that this or another codemode of this user reads, or would if they were there:
 // a program that could make one would rule the next start.
-func (s *setting) protected() codemode.Protected {
-	p := codemode.Protected{managedPath: "the managed configuration"}
+func (s *setting) protected() map[string]string {
+	p := map[string]string{managedPath: "the managed configuration"}
 	add := func(path, what string) {
 		if path != "" {
 			p[path] = what
@@ -204,7 +205,7 @@ func (s *setting) protected() codemode.Protected {
 		}
 	}
 	if s.project != "none" {
-		add(cmp.Or(s.project, projectName), codemode.ProjectPlace)
+		add(cmp.Or(s.project, projectName), loader.ProjectPlace)
 	}
 	for _, find := range []func() (string, error){stateDir, usualStateDir} {
 		if dir, err := find(); err == nil {
@@ -339,7 +340,7 @@ func (s *setting) open(ctx context.Context, log *slog.Logger) (*codemode.Evaluat
 		s.summoner.follow(e)
 	}
 	if s.profile != "" && e.Config().Profile(s.profile) == nil {
-		err := &inforce.UnknownProfileError{Name: s.profile, Names: e.Profiles()}
+		err := &inforce.UnknownProfileError{Name: s.profile, Names: e.Config().Names()}
 		return nil, usage(errors.Join(err, closeEvaluator(ctx, e)))
 	}
 	return e, nil

@@ -150,7 +150,7 @@ func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, 
 	}
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
-		Record: recordOf{e}, Grants: e.Grants(), Rules: &rulesOf{e, set}, Note: e.RecordEntry,
+		Record: recordOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set}, Note: e.Record().Write,
 		Idle: p.config.idle, Life: p.config.life, Log: log,
 		Bearer: p.answerers(e, log).Admit, Vouched: p.config.vouched,
 	})
@@ -158,7 +158,7 @@ func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, 
 		return err
 	}
 	p.console = c
-	e.SetRulesPage(origins[0] + path + "/rules")
+	e.Checker().SetPage(origins[0] + path + "/rules")
 	return nil
 }
 
@@ -276,7 +276,7 @@ func (p *people) announce(log *slog.Logger) {
 type recordOf struct{ e *codemode.Evaluator }
 
 func (r recordOf) Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error {
-	db, err := r.e.Store(ctx)
+	db, err := r.e.Record().DB(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type rulesOf struct {
 const emptyOverlays = "{\"evaluation\": {\"overlays\": []}}\n"
 
 func (r *rulesOf) Files() (list []console.RuleFile, stale string) {
-	if err := r.e.Stale(); err != nil {
+	if err := r.e.Rules().Now().Stale; err != nil {
 		stale = err.Error()
 	}
 	files, err := r.set.files()
@@ -101,7 +101,7 @@ func (r *rulesOf) Save(_ context.Context, path, digest string, text []byte) erro
 	case now != digest:
 		return errors.New("the file was changed meanwhile; load the page again, and look at what is there now")
 	case path == files.Overlays:
-		return r.e.SetOverlays(text)
+		return r.e.Loader().SetOverlays(text)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -153,6 +153,6 @@ func (r *rulesOf) Propose(_ context.Context, p console.Proposal) (string, error)
 }
 
 func (r *rulesOf) NewSession(role string, life time.Duration) (id string, expires time.Time, err error) {
-	made, err := r.e.NewSession(role, life)
+	made, err := r.e.Rules().NewSession(context.Background(), role, life)
 	return made.ID, made.Expires, err
 }

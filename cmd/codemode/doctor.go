@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/preflight"
 )
@@ -135,8 +137,8 @@ func examine(ctx context.Context, s streams, set *setting, people *approvalsChec
 // servers starts every server and says how it is.
 func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
 	start := time.Now()
-	e.WaitReady(ctx, toolsWait)
-	for _, st := range e.Status() {
+	e.Tools().Ready(ctx, toolsWait)
+	for _, st := range e.Tools().Manager.Status() {
 		hint := "codemode tools shows what it printed"
 		switch {
 		case st.State == "disabled":
@@ -160,8 +162,8 @@ func (d *diagnosis) servers(ctx context.Context, e *codemode.Evaluator) {
 			d.warn("server", st.Name, "", "%s", note)
 		}
 	}
-	for _, text := range e.Withheld() {
-		d.warn("server", "names", "", "%s", text)
+	for _, collision := range e.Tools().Catalog.Withheld() {
+		d.warn("server", "names", "", "%s", collision.Error())
 	}
 }
 
@@ -189,22 +191,22 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 			d.warn("profile", name, `add rules, or leave it out of "expose"`, "it allows everything, and a model may choose it")
 		}
 	}
-	all, err := e.Tools(ctx, codemode.Query{Profiles: append([]string{""}, cfg.All()...)})
+	all, err := e.Discovery().Search(ctx, discovery.Query{Profiles: append([]string{""}, cfg.All()...)})
 	if err != nil {
 		return
 	}
-	known := e.Status()
+	known := e.Tools().Manager.Status()
 	for _, name := range cfg.All() {
 		dead := 0
 		for _, rule := range cfg.Profile(name).Rules() {
-			if rule.Profile != name || slices.ContainsFunc(all, func(t codemode.Tool) bool { return rule.Matches(t.Server, t.Raw) }) {
+			if rule.Profile != name || slices.ContainsFunc(all, func(t *catalog.Tool) bool { return rule.Matches(t.Server, t.Raw) }) {
 				continue
 			}
 			dead++
 			d.warn("profile", name, "check the spelling, or remove it", "%s:%d: no tool that is connected now fits %s in the %s",
 				base(rule.Pos.File), rule.Pos.Line, strings.Join(rule.Patterns, ", "), rule.List)
 		}
-		if tools, err := e.Tools(ctx, codemode.Query{Profiles: []string{name}}); err == nil && dead == 0 {
+		if tools, err := e.Discovery().Search(ctx, discovery.Query{Profiles: []string{name}}); err == nil && dead == 0 {
 			d.ok("profile", name, "%s of %d can be called or asked for", count(len(tools), "tool"), toolCount(known))
 		}
 	}

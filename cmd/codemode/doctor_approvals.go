@@ -51,7 +51,7 @@ func (d *diagnosis) ask(ctx context.Context, e *codemode.Evaluator, c *approvals
 			d.awaitResponder(ctx, e)
 		}
 		asking.Go(func() {
-			got, err := e.Probe(ctx, channel, principal(), c.wait)
+			got, err := e.People().Probe(ctx, channel, principal(), c.wait)
 			mu.Lock()
 			defer mu.Unlock()
 			d.answered(channel, got, err, c.wait)
@@ -63,7 +63,7 @@ func (d *diagnosis) ask(ctx context.Context, e *codemode.Evaluator, c *approvals
 // awaitResponder gives running responders the time to connect.
 func (d *diagnosis) awaitResponder(ctx context.Context, e *codemode.Evaluator) {
 	for end := time.Now().Add(respondersWait); ctx.Err() == nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		for _, p := range e.People() {
+		for _, p := range e.People().Present() {
 			if p.Channel == responderChannel && p.Present > 0 {
 				return
 			}
@@ -139,7 +139,7 @@ func (d *diagnosis) elicitation(ctx context.Context, e *codemode.Evaluator, used
 		return
 	}
 	const hint = `to test it, write in the client: "use ask_user to ask me whether I see this". The result says whether a person answered`
-	db, err := e.Store(ctx)
+	db, err := e.Record().DB(ctx)
 	if err != nil {
 		d.warn("approvals", "elicitation", hint, "only a client can show forms, and there is no record of what came back")
 		return

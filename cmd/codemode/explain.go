@@ -15,12 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
 )
 
 // explaining holds the flags of explain: what a call may be besides tool and arguments.
@@ -116,7 +116,7 @@ func (x *explaining) learn(ctx context.Context, s streams, cfg *config.Config, c
 		return ""
 	}
 	if dir, err := x.set.stateFolder(); err == nil {
-		if seen, ok := codemode.SeenTool(dir, cfg, c.Server, c.Tool); ok {
+		if seen, ok := registry.SeenTool(dir, cfg, c.Server, c.Tool); ok {
 			c.Annotations = seen.Annotations
 			return ""
 		}
@@ -130,14 +130,14 @@ func (x *explaining) learn(ctx context.Context, s streams, cfg *config.Config, c
 		return err.Error()
 	}
 	defer closeEvaluator(ctx, e)
-	e.WaitReady(ctx, learnWait)
-	for _, t := range e.ToolInfos() {
+	e.Tools().Ready(ctx, learnWait)
+	for _, t := range e.Tools().ToolInfos() {
 		if call.Name(t.Server, t.Tool) == c.Name {
 			c.Annotations = t.Annotations
 			return ""
 		}
 	}
-	for _, status := range e.Status() {
+	for _, status := range e.Tools().Manager.Status() {
 		if status.Name == c.Server && status.Error != "" {
 			return status.Error
 		}

@@ -68,12 +68,12 @@ func login(ctx context.Context, s streams, set *setting, server string, noBrowse
 			err = &exitError{code: exitInternal, err: closing}
 		}
 	}()
-	if !knows(e.Status(), server) {
-		return usage(fmt.Errorf("there is no server %q in the configuration; there are: %s", server, names(e.Status())))
+	if !knows(e.Tools().Manager.Status(), server) {
+		return usage(fmt.Errorf("there is no server %q in the configuration; there are: %s", server, names(e.Tools().Manager.Status())))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("%v are over", loginWait))
 	defer cancel()
-	err = e.Login(ctx, server, upstream.LoginOptions{
+	err = e.Tools().Manager.Login(ctx, server, upstream.LoginOptions{
 		Open: func(address string) {
 			visible.Fprintf(s.err, "To log in at %s open this address:\n\n", server)
 			fmt.Fprintln(s.out, visible.Line(address))
@@ -100,7 +100,7 @@ func logout(ctx context.Context, s streams, set *setting, server string) error {
 	if err != nil {
 		return err
 	}
-	found, err := e.Logout(server)
+	found, err := e.Tools().Manager.Logout(server)
 	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
 		return &exitError{code: exitInternal, err: fmt.Errorf("logging out: %w", err)}
 	}

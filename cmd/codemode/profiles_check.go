@@ -124,14 +124,14 @@ func liveTools(ctx context.Context, s streams, set *setting) ([]config.ToolInfo,
 	if err != nil {
 		return nil, err
 	}
-	e.WaitReady(ctx, toolsWait)
+	e.Tools().Ready(ctx, toolsWait)
 	var failed []error
-	for _, st := range e.Status() {
+	for _, st := range e.Tools().Manager.Status() {
 		if st.Error != "" {
 			failed = append(failed, fmt.Errorf("the server %q is %s: %s; --tools takes its tools from a file", st.Name, st.State, st.Error))
 		}
 	}
-	tools := e.ToolInfos()
+	tools := e.Tools().ToolInfos()
 	if err := errors.Join(append(failed, closeEvaluator(ctx, e))...); err != nil {
 		return nil, &exitError{code: exitInternal, err: err}
 	}

@@ -42,9 +42,9 @@ func review(ctx context.Context, s streams, set *setting, accept []string, asJSO
 	if err != nil {
 		return err
 	}
-	e.WaitReady(ctx, toolsWait)
+	e.Tools().Ready(ctx, toolsWait)
 	accepted, err := acceptTools(e, accept)
-	left := e.Pins().Changes()
+	left := e.Rules().Pins.Changes()
 	if closing := closeEvaluator(ctx, e); closing != nil && err == nil {
 		err = &exitError{code: exitInternal, err: closing}
 	}
@@ -68,10 +68,10 @@ func acceptTools(e *codemode.Evaluator, accept []string) (accepted []string, err
 			return accepted, usage(fmt.Errorf("--accept %s: write NAME=DIGEST, as codemode review prints it", text))
 		}
 		found := false
-		for _, t := range e.Pins().Changes() {
+		for _, t := range e.Rules().Pins.Changes() {
 			if t.Name == name && strings.HasPrefix(t.Digest, digest) {
 				found = true
-				if err := e.Pins().Accept(name, t.Digest); err != nil {
+				if err := e.Rules().Pins.Accept(name, t.Digest); err != nil {
 					return accepted, &exitError{code: exitInternal, err: err}
 				}
 			}

@@ -146,13 +146,13 @@ func printRun(s streams, r *codemode.Response, err error) {
 
 // A runReport is a run for programs (--json).
 type runReport struct {
-	Run     string              `json:"run"`
-	Outcome string              `json:"outcome"` // finished, not started, or why it ended
-	Value   json.RawMessage     `json:"value,omitempty"`
-	Error   *reportError        `json:"error,omitempty"`
-	Console []sandbox.Line      `json:"console"`
-	Calls   []codemode.CallJSON `json:"calls"`
-	Usage   reportUsage         `json:"usage"`
+	Run     string          `json:"run"`
+	Outcome string          `json:"outcome"` // finished, not started, or why it ended
+	Value   json.RawMessage `json:"value,omitempty"`
+	Error   *reportError    `json:"error,omitempty"`
+	Console []sandbox.Line  `json:"console"`
+	Calls   any             `json:"calls"` // see [codemode.Response.CallsJSON]
+	Usage   reportUsage     `json:"usage"`
 }
 
 type reportError struct {

@@ -106,7 +106,7 @@ func serve(
 	}
 	srv := server.New(e, server.Options{
 		Profile: set.profile, Principal: principal(), Session: session, Local: true, Version: version().Version, Log: log,
-		StateKey: e.DeriveKey("seal requestState"), Adopt: rejoin(e),
+		StateKey: e.Record().DeriveKey("seal requestState"), Adopt: rejoin(e),
 	})
 	defer srv.Close()
 	if listen.address != "" {
@@ -138,7 +138,7 @@ const sessionVariable = "CODEMODE_SESSION"
 func sessionHolds(ctx context.Context, e *codemode.Evaluator, session string, overHTTP bool) error {
 	switch {
 	case inforce.IsMadeSession(session):
-		if _, err := e.MadeSession(ctx, session); err != nil {
+		if _, err := e.Rules().Session(ctx, session); err != nil {
 			return usage(fmt.Errorf("--session or %s: %w", sessionVariable, err))
 		}
 	case session != "" && overHTTP:
@@ -150,7 +150,7 @@ func sessionHolds(ctx context.Context, e *codemode.Evaluator, session string, ov
 // rejoin lets a client on 2026-07-28 come back for a run that began in another process, or in this one before it was started anew.
 func rejoin(e *codemode.Evaluator) server.Adopter {
 	return func(ctx context.Context, run string, _ []string, r codemode.Request) (*codemode.Response, error) {
-		response, err := e.Rejoin(ctx, run, r)
+		response, err := e.Runs().Rejoin(ctx, run, r)
 		if errors.Is(err, codemode.ErrNoRun) {
 			err = fmt.Errorf("%w: %w", server.ErrNotHere, err)
 		}
@@ -162,7 +162,7 @@ func rejoin(e *codemode.Evaluator) server.Adopter {
 func putAway(ctx context.Context, e *codemode.Evaluator) {
 	ctx, cancel := context.WithTimeout(ctx, drainWait)
 	defer cancel()
-	e.Drain(ctx)
+	e.Runs().Drain(ctx)
 }
 
 // stopWait is how long running programs have when a command ends.

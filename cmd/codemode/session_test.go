@@ -23,7 +23,7 @@ func TestS46ServeInASessionForARole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer page.Close(t.Context())
-	made, err := page.NewSession("intern", time.Hour)
+	made, err := page.Rules().NewSession(t.Context(), "intern", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

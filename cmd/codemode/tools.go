@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
 )
@@ -43,8 +44,8 @@ TypeScript, or with --json their schemas.`,
 }
 
 type toolList struct {
-	Servers []serverJSON    `json:"servers"`
-	Tools   []codemode.Tool `json:"tools"`
+	Servers []serverJSON   `json:"servers"`
+	Tools   []catalog.Tool `json:"tools"`
 }
 
 type serverJSON struct {
@@ -66,13 +67,13 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 	if err != nil {
 		return err
 	}
-	e.WaitReady(ctx, toolsWait)
-	q := codemode.Query{Profiles: []string{set.profile}, Text: query}
+	e.Tools().Ready(ctx, toolsWait)
+	q := discovery.Query{Profiles: []string{set.profile}, Text: query}
 	if query != "" {
 		q.Limit = toolsFound
 	}
 	list := toolList{Servers: []serverJSON{}}
-	status := e.Status()
+	status := e.Tools().Manager.Status()
 	for _, st := range status {
 		list.Servers = append(list.Servers, serverJSON{
 			Name: st.Name, State: string(st.State), Tools: st.Tools, Stale: st.Stale, Transport: string(st.Transport),
@@ -81,18 +82,22 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 		})
 	}
 	var text string
-	list.Tools, err = e.Tools(ctx, q)
+	found, err := e.Discovery().Search(ctx, q)
 	if err == nil && declarations {
-		text, err = e.Declarations(ctx, nil, q)
+		text, err = e.Discovery().Declarations(ctx, nil, q)
 	}
 	if err = errors.Join(err, closeEvaluator(ctx, e)); err != nil {
 		return startError(err)
 	}
 	switch {
 	case asJSON:
+		list.Tools = make([]catalog.Tool, 0, len(found))
+		for _, t := range found {
+			list.Tools = append(list.Tools, *t)
+		}
 		if !declarations {
 			for i := range list.Tools {
-				list.Tools[i].InputSchema, list.Tools[i].OutputSchema, list.Tools[i].Annotations = nil, nil, nil
+				list.Tools[i].Input, list.Tools[i].Output, list.Tools[i].Annotations = nil, nil, nil
 			}
 		}
 		if err := printJSON(s.out, list); err != nil {
@@ -101,13 +106,13 @@ func tools(ctx context.Context, s streams, set *setting, query string, declarati
 	case declarations:
 		fmt.Fprint(s.out, visible.Text(text))
 	default:
-		printTools(s, status, list.Tools, query)
+		printTools(s, status, found, query)
 	}
 	return nil
 }
 
 // printTools prints how the servers are, and the tools.
-func printTools(s streams, status []upstream.Status, found []codemode.Tool, query string) {
+func printTools(s streams, status []upstream.Status, found []*catalog.Tool, query string) {
 	if query == "" {
 		printServers(s, status)
 		fmt.Fprintln(s.out)

@@ -1,4 +1,4 @@
-package codemode
+package loader
 
 import (
 	"fmt"
@@ -15,20 +15,18 @@ import (
 // configuration, from the next call of every run on. The error of data that
 // must not be used is [config.Problems], and then nothing has changed. They
 // are written to Options.Files.Overlays, or, if that names no file, forgotten with the process.
-func (e *Evaluator) SetOverlays(data []byte) error { return e.loader.setOverlays(data) }
-
-func (l *loader) setOverlays(data []byte) error {
+func (l *Loader) SetOverlays(data []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := l.replaceOverlays(data)
 	if err == nil {
-		l.changed()
+		l.options.Changed()
 	}
 	return err
 }
 
-func (l *loader) replaceOverlays(data []byte) error {
-	files := l.files()
+func (l *Loader) replaceOverlays(data []byte) error {
+	files := l.options.Files
 	if files.Overlays == "" {
 		before := l.overlays
 		l.overlays = data
@@ -66,18 +64,9 @@ func (l *loader) replaceOverlays(data []byte) error {
 }
 
 // narrowed is the configuration with overlays that are in no file.
-func (l *loader) narrowed(cfg *config.Config) (*config.Config, error) {
+func (l *Loader) narrowed(cfg *config.Config) (*config.Config, error) {
 	if cfg == nil || len(l.overlays) == 0 {
 		return cfg, nil
 	}
 	return cfg.With(config.Source{File: "overlays", Data: l.overlays, Standing: config.Narrowing})
-}
-
-// Overlays lists the overlays of the configuration and of people's tools, most
-// specific first, also those whose time is over.
-func (e *Evaluator) Overlays() []config.Overlay {
-	if cfg := e.rules.Config(); cfg != nil {
-		return cfg.Overlays()
-	}
-	return nil
 }

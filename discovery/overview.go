@@ -1,6 +1,7 @@
-package codemode
+package discovery
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,15 +22,15 @@ import (
 
 // Reachable names the configured upstreams that programs of these profiles could use, as far as the rules show. It waits for
 // none, and does not change when one is ready or fails: descriptions made of it are the same until the configuration changes.
-func (e *Evaluator) Reachable(names []string) []string {
+func (d *Directory) Reachable(names []string) []string {
 	var within []*profiles.Profile
 	for _, name := range names {
-		if p, err := e.rules.Bind(name, config.Subject{}); err == nil && p.Profile() != nil {
+		if p, err := d.Rules.Bind(name, config.Subject{}); err == nil && p.Profile() != nil {
 			within = append(within, p.Profile())
 		}
 	}
 	var servers []string
-	for _, s := range e.tools.Manager.Status() {
+	for _, s := range d.Tools.Manager.Status() {
 		if s.State != upstream.Disabled && slices.ContainsFunc(within, func(p *profiles.Profile) bool { return p.Reaches(s.Name) }) {
 			servers = append(servers, s.Name)
 		}
@@ -38,14 +39,14 @@ func (e *Evaluator) Reachable(names []string) []string {
 }
 
 // Limits says in a line what a program may take under a profile of the configuration; "" is the one of the base tool.
-func (e *Evaluator) Limits(profile string) string {
+func (d *Directory) Limits(profile string) string {
 	var p *profiles.Profile
-	if bound, err := e.rules.Bind(profile, config.Subject{}); err == nil {
+	if bound, err := d.Rules.Bind(profile, config.Subject{}); err == nil {
 		p = bound.Profile()
 	}
-	l, reply := e.rules.Limits(p)
+	l, reply := d.Rules.Limits(p)
 	return fmt.Sprintf("%s in all without the time of people, %s of them computing; %d calls, %d at once, %s each; answer %s",
-		brief(l.Wall), brief(l.CPU), l.Calls, l.InFlight, brief(e.rules.CallTimeout(p)), size(reply))
+		brief(l.Wall), brief(l.CPU), l.Calls, l.InFlight, brief(d.Rules.CallTimeout(p)), size(reply))
 }
 
 // brief writes a duration without its zeros: 1m, 90s.
@@ -75,16 +76,16 @@ type ServerRules struct {
 	Denied  int      // whatever the arguments
 }
 
-// Rules says what the rules of the query's first profile say about the tools of these upstreams, or of all if there are none.
-func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
+// Overview says what the rules of the query's first profile say about the tools of these upstreams, or of all if there are none.
+func (d *Directory) Overview(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
 	}
-	subject, err := e.rules.Subject(e.life.Ctx, &inforce.Wish{Principal: q.Principal, Session: q.Session, Fingerprint: q.Fingerprint})
+	subject, err := d.subject(context.Background(), q) // the rules bound how long a session is looked up
 	if err != nil {
 		return nil, err
 	}
-	policy, err := e.rules.Bind(q.Profiles[0], subject)
+	policy, err := d.Rules.Bind(q.Profiles[0], subject)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 	}
 	of := map[string]*ServerRules{}
 	var all []*ServerRules
-	for _, t := range e.tools.Catalog.Tools() {
+	for _, t := range d.Tools.Catalog.Tools() {
 		if len(servers) > 0 && !slices.Contains(servers, t.Server) {
 			continue
 		}
@@ -102,7 +103,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 			of[t.Server] = &ServerRules{Server: t.Server}
 			all = append(all, of[t.Server])
 		}
-		of[t.Server].add(t, e.foresee(policy, profile, t))
+		of[t.Server].add(t, d.foresee(policy, profile, t))
 	}
 	slices.SortFunc(all, func(a, b *ServerRules) int { return strings.Compare(a.Server, b.Server) })
 	var out []ServerRules
@@ -115,8 +116,8 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 }
 
 // foresee gives the verdicts that calls of a tool may get, whatever their arguments.
-func (e *Evaluator) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
-	c := policy.Call(e.tools.Describe(t), nil, hostfns.Counters{})
+func (d *Directory) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
+	c := policy.Call(d.Tools.Describe(t), nil, hostfns.Counters{})
 	if !profile.Visible(c) {
 		return []call.Verdict{call.Deny}
 	}

@@ -1,4 +1,13 @@
-package codemode
+// Package owntools puts tools of a Go program's own behind the rules, the people and the record of an Evaluator. The Go
+// program executes the calls itself; a [Gate] says whether and with which arguments:
+//
+//	g, err := e.Gate(owntools.Options{Profile: "careful", Channels: people})
+//	defer g.Close()
+//	out, err := g.Execute(ctx, owntools.Call{Server: "mail", Tool: "send", Args: args}, send)
+//
+// A call passes the same [hostfns.Gate] as the calls of programs: the profile of that moment decides it, a person is asked
+// if the profile says so, it is decided again, recorded, and only then executed, with the arguments that were decided on.
+package owntools
 
 import (
 	"cmp"
@@ -12,33 +21,36 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/recorder"
+	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/runs"
 )
 
-// A Gate puts tools of a Go program's own behind the rules, the people and the
-// record of an [Evaluator], whoever executes them. It is made by [Evaluator.Gate],
-// stands for one run, and may be used by many goroutines:
-//
-//	g, err := e.Gate(codemode.GateOptions{Profile: "careful", Channels: people})
-//	defer g.Close()
-//	out, err := g.Execute(ctx, codemode.ToolCall{Server: "mail", Tool: "send", Args: args}, send)
-//
-// Every call takes the way of a program's calls, through the same [hostfns.Gate]:
-// it is decided by the profile of that moment, put to a person if the profile says
-// so, decided again, recorded, and only then executed, with the arguments that were
-// decided on.
+// Parts are those of an Evaluator that a [Gate] uses. All are required.
+type Parts struct {
+	Log    *slog.Logger
+	Life   *runs.Lifetime
+	Rules  *inforce.Rules
+	Tools  *registry.Registry
+	People *asking.People
+	Record *recorder.Recorder
+}
+
+// A Gate decides, asks about and records calls of one run. Many goroutines may use it. [New] makes it.
 type Gate struct {
-	e       *Evaluator
+	parts   Parts
 	run     *hostfns.Run
 	id      string
 	tools   *catalog.Catalog
 	display map[string]prompt.Display
 	calls   atomic.Int64
-	sending sync.Map // of *ownCall, by number: the calls that are on their way
+	sending sync.Map // of *pendingCall, by number: the calls that are on their way
 
 	ctx    context.Context // of the run; ends with too many refusals, and with Close
 	cancel context.CancelCauseFunc
@@ -46,20 +58,20 @@ type Gate struct {
 	done   []hostfns.Report
 }
 
-// GateOptions say for whom a Gate is and who decides. The zero value is for the
+// Options say for whom a Gate is and who decides. The zero value is for the
 // profile of the base tool, and reaches nobody but the Evaluator's own channels.
-type GateOptions struct {
+type Options struct {
 	Profile  string
 	Channels []approvals.Channel // see [approvals.Approver] for one that is a function
 	// Tools describes tools, for people and for the rules; calls of others are let
 	// to the rules all the same.
-	Tools []GateTool
+	Tools []Tool
 
 	Principal, Session, Client, Role string // for the record and for grants
 }
 
-// A GateTool describes a tool. Its arguments are held against Input, where there is one.
-type GateTool struct {
+// A Tool describes one tool. Its arguments are held against Input, where there is one.
+type Tool struct {
 	Server, Tool       string
 	Title, Description string
 	Input              json.RawMessage // JSON Schema
@@ -68,8 +80,8 @@ type GateTool struct {
 	Display prompt.Display
 }
 
-// A ToolCall is one use of a tool. Rules know it as server__tool.
-type ToolCall struct {
+// A Call is one use of a tool. Rules know it as server__tool.
+type Call struct {
 	Server, Tool string
 	Args         json.RawMessage // an object; nothing is {}
 }
@@ -98,25 +110,25 @@ func (e *DeniedError) Is(target error) bool {
 	return target == ErrInvalidDecision && e.Reason == approvals.CodeInvalid
 }
 
-// Gate begins a run of tools of one's own.
-func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
-	r := Request{Profile: o.Profile, Channels: o.Channels, Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role}
-	policy, _, err := runs.Prepare(e.life.Ctx, e.rules, &r)
+// New begins a run.
+func New(parts Parts, o Options) (*Gate, error) {
+	r := runs.Request{Profile: o.Profile, Channels: o.Channels, Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role}
+	policy, _, err := runs.Prepare(parts.Life.Ctx, parts.Rules, &r)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{e: e, id: hostfns.NewRunID(), tools: catalog.New(), display: map[string]prompt.Display{}}
+	g := &Gate{parts: parts, id: hostfns.NewRunID(), tools: catalog.New(), display: map[string]prompt.Display{}}
 	if err := g.describe(o.Tools); err != nil {
 		return nil, err
 	}
-	g.ctx, g.cancel = context.WithCancelCause(e.life.Ctx)
-	asking := e.people.Prompter(runs.ClientOf(&r), policy, nil)
-	asking.Display = g.display
-	limits, _ := e.rules.Limits(policy.Profile())
-	passage := hostfns.NewGate(hostfns.Deps{Tools: ownTools{}, Recorder: e.record.To, Sender: ownSender{g}, Log: e.log})
+	g.ctx, g.cancel = context.WithCancelCause(parts.Life.Ctx)
+	prompter := parts.People.Prompter(runs.ClientOf(&r), policy, nil)
+	prompter.Display = g.display
+	limits, _ := parts.Rules.Limits(policy.Profile())
+	passage := hostfns.NewGate(hostfns.Deps{Tools: noTools{}, Recorder: parts.Record.To, Sender: sender{g}, Log: parts.Log})
 	g.run = passage.Run(hostfns.RunInfo{
 		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
-		Policy: policy, Asker: asking, CallTimeout: e.rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
+		Policy: policy, Asker: prompter, CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: runs.DefaultRefusals}).Refusals {
 				g.cancel(runs.ErrRefusals)
@@ -127,7 +139,7 @@ func (e *Evaluator) Gate(o GateOptions) (*Gate, error) {
 }
 
 // describe takes in what is known of tools.
-func (g *Gate) describe(tools []GateTool) error {
+func (g *Gate) describe(tools []Tool) error {
 	of := map[string][]catalog.Tool{}
 	for _, t := range tools {
 		of[t.Server] = append(of[t.Server], catalog.Tool{
@@ -149,14 +161,14 @@ func (g *Gate) Run() string { return g.id }
 // Execute has do make a call, if it may be made, and returns what do does. An
 // error is [*DeniedError] if the call was refused, [*hostfns.ArgumentError] if its
 // arguments do not fit the tool, else that of do.
-func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage, error) {
+func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, error) {
 	if do == nil {
-		panic("codemode: Execute needs a function that makes the call")
+		panic("owntools: Execute needs a function that makes the call")
 	}
-	if err := g.e.life.Enter(); err != nil {
+	if err := g.parts.Life.Enter(); err != nil {
 		return nil, err
 	}
-	defer g.e.life.Running.Done()
+	defer g.parts.Life.Running.Done()
 	name := call.Name(tc.Server, tc.Tool)
 	if cause := context.Cause(g.ctx); cause != nil {
 		return nil, g.over(name, cause)
@@ -167,7 +179,7 @@ func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })()
-	c, n := &ownCall{do: do}, int(g.calls.Add(1))
+	c, n := &pendingCall{do: do}, int(g.calls.Add(1))
 	g.sending.Store(n, c)
 	defer g.sending.Delete(n)
 	value, err := g.run.Call(ctx, hostfns.Invocation{ID: n, Name: name, Args: tc.Args, Tool: g.tool(&tc, name)})
@@ -184,7 +196,7 @@ func (g *Gate) Execute(ctx context.Context, tc ToolCall, do Do) (json.RawMessage
 	switch x.Class {
 	case hostfns.ToolCallDenied:
 		denied := &DeniedError{Tool: name, Reason: text("reason"), Detail: text("detail"), Rule: text("rule")}
-		g.e.log.Info("a call was refused", "run", g.id, "tool", name, "arguments", slog.StringValue(prompt.Shown(tc.Args, g.display[name])), "reason", denied.Reason)
+		g.parts.Log.Info("a call was refused", "run", g.id, "tool", name, "arguments", slog.StringValue(prompt.Shown(tc.Args, g.display[name])), "reason", denied.Reason)
 		return nil, denied
 	case hostfns.InvalidArguments:
 		return nil, &hostfns.ArgumentError{Path: text("path"), Expected: text("expected"), Got: text("got")}
@@ -204,48 +216,48 @@ func (g *Gate) over(name string, cause error) error {
 // calls that were made. It may be called twice.
 func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
-		g.cancel(ErrClosed)
+		g.cancel(runs.ErrClosed)
 		g.done = g.run.End()
-		if err := g.e.people.Grants.EndRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
-			g.e.log.Error("what was granted for a run could not be taken back", "run", g.id, "error", err)
+		if err := g.parts.People.Grants.EndRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
+			g.parts.Log.Error("what was granted for a run could not be taken back", "run", g.id, "error", err)
 		}
 	})
 	return g.done
 }
 
 // tool is what is known of the tool of a call.
-func (g *Gate) tool(tc *ToolCall, name string) *hostfns.Tool {
+func (g *Gate) tool(tc *Call, name string) *hostfns.Tool {
 	if t, err := g.tools.Find(name); err == nil {
-		return g.e.tools.Describe(t)
+		return g.parts.Tools.Describe(t)
 	}
 	return &hostfns.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }
 
-// An ownCall is one Execute on its way through the Gate.
-type ownCall struct {
+// A pendingCall is one Execute on its way through the Gate.
+type pendingCall struct {
 	do  Do
 	err error // of do
 }
 
-// ownTools has no tools: each call of a Gate brings its own.
-type ownTools struct{}
+// noTools has no tools: each call of a Gate brings its pending.
+type noTools struct{}
 
-func (ownTools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
+func (noTools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
 	return nil, &hostfns.NotFoundError{Name: name}
 }
 
-// An ownSender has the calls of a Gate made.
-type ownSender struct{ g *Gate }
+// A sender has the calls of a Gate made.
+type sender struct{ g *Gate }
 
-func (s ownSender) Send(ctx context.Context, sending *hostfns.Sending) (*hostfns.Reply, error) {
+func (s sender) Send(ctx context.Context, sending *hostfns.Sending) (*hostfns.Reply, error) {
 	c, _ := s.g.sending.Load(sending.Call)
-	own, ok := c.(*ownCall)
+	pending, ok := c.(*pendingCall)
 	if !ok {
 		return nil, &hostfns.SendError{Message: "nobody makes this call"}
 	}
-	value, err := own.do(ctx, sending.Args)
+	value, err := pending.do(ctx, sending.Args)
 	if err != nil {
-		own.err = err
+		pending.err = err
 		return nil, &hostfns.ToolFailure{Message: err.Error()}
 	}
 	return &hostfns.Reply{Value: value}, nil

@@ -1,4 +1,4 @@
-package codemode
+package loader
 
 import (
 	"cmp"
@@ -34,7 +34,6 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 		}
 	}
 	add(o.Files.Managed, "the managed configuration")
-	add(o.ConfigPath, "the configuration")
 	add(o.Files.User, "the user's configuration")
 	add(o.Files.Project, "the project's configuration")
 	add(o.Files.Overlays, "the file of overlays")
@@ -45,7 +44,9 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	if self, err := os.Executable(); err == nil {
 		add(self, "the program codemode itself")
 	}
-	places = append(places, o.Protected.places()...)
+	for _, path := range slices.Sorted(maps.Keys(o.Protected)) {
+		tree(path, o.Protected[path])
+	}
 	if cfg == nil {
 		return places, nil
 	}
@@ -162,28 +163,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Protected are files and folders that give power beside those that an Evaluator knows of by itself, by path; the value
-// says what is there, such as "the user's configuration". The built-in filesystem keeps away from them and from what is
-// in them.
-type Protected map[string]string
-
-func (p Protected) places() []protect.Place {
-	var places []protect.Place
-	for _, path := range slices.Sorted(maps.Keys(p)) {
-		places = append(places, protect.Place{Path: path, What: p[path], Tree: true})
-	}
-	return places
-}
-
-// optionsInForce are the options with all files that are named in them.
-func (l *loader) optionsInForce() Options {
-	o := l.options
-	o.Files = l.files()
-	return o
-}
-
 // judgeRoot refuses a root of the built-in filesystem that would give programs power, and one that cannot be judged.
-func (l *loader) judgeRoot(root string, cfg *config.Config) error {
+func (l *Loader) judgeRoot(root string, cfg *config.Config) error {
 	marks, err := l.marks(cfg)
 	if err == nil {
 		err = marks.Judge(root)
@@ -209,8 +190,8 @@ func hintFor(p *protect.PowerError) string {
 // ProjectPlace is what [Options.Protected] calls a project's file that would be read if it were there.
 const ProjectPlace = "where a project's configuration is looked up"
 
-func (l *loader) marks(cfg *config.Config) (*protect.Marks, error) {
-	places, err := Powers(l.optionsInForce(), cfg)
+func (l *Loader) marks(cfg *config.Config) (*protect.Marks, error) {
+	places, err := Powers(l.options, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +200,7 @@ func (l *loader) marks(cfg *config.Config) (*protect.Marks, error) {
 
 // guard judges what the built-in filesystem meets, by what is in force at that moment: a file that gives power may have
 // been made, linked or mounted below the root since the root was judged.
-func (l *loader) guard() (func(fs.FileInfo) error, error) {
+func (l *Loader) guard() (func(fs.FileInfo) error, error) {
 	marks, err := l.marks(l.rules.Config())
 	if err != nil {
 		l.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",

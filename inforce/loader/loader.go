@@ -1,8 +1,12 @@
-package codemode
+// Package loader puts configuration files in force. It reads them, follows their changes, starts what they name, and makes
+// an [inforce.State] of each good version. A broken version is reported, and the last good one stays in force.
+//
+// [Powers] lists the files and folders that give power over this process. A program must not reach them, so the root of
+// the built-in filesystem is judged by that list.
+package loader
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,15 +25,34 @@ import (
 	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
-// A loader reads the configuration, watches its files, and puts it in force.
-type loader struct {
+// Options say what is loaded and who hears of it.
+type Options struct {
+	Files  config.Files                     // all of them are read and watched
+	Config *config.Config                   // holds where Files names none; nil allows nothing
+	Env    func(name string) (string, bool) // looks up the variables that a configuration refers to
+	Log    *slog.Logger
+
+	Root      string            // of the built-in filesystem; "" leaves it to the configuration
+	Protected map[string]string // more places that give power: path to what is there
+
+	// The folders of the state, of the record and of compiled code; "" where there is none.
+	StateDir, RecordDir, CacheDir string
+
+	Rules *inforce.Rules
+	// Use makes these servers the ones that are connected to.
+	Use func([]upstream.Server)
+	// Note puts into the record which rules are in force.
+	Note func(ctx context.Context, state string, cfg *config.Config, problem error)
+	// Changed is called after each change.
+	Changed func()
+}
+
+// A Loader reads the configuration, watches its files, and puts it in force.
+type Loader struct {
 	options Options
 	log     *slog.Logger
 	rules   *inforce.Rules
-	ctx     context.Context                                                            // ends when the Evaluator closes
-	use     func([]upstream.Server)                                                    // makes them the servers that are connected to
-	note    func(ctx context.Context, state string, cfg *config.Config, problem error) // puts into the record which rules are in force
-	changed func()                                                                     // is called after each change
+	ctx     context.Context // ends when the Evaluator closes
 
 	mu       sync.Mutex           // one change at a time; guards the rest
 	base     *config.Config       // without the overlays from people's tools
@@ -38,6 +61,16 @@ type loader struct {
 	watcher  *config.Watcher      // nil without a file
 	roots    map[string]*openRoot // directories of the built-in filesystem, by path
 	saved    map[string]*os.Root  // folders of saved programs, by path
+}
+
+// New makes a Loader that has loaded nothing. It follows files until ctx ends.
+func New(ctx context.Context, o Options) *Loader {
+	if o.Files.Servers == nil {
+		o.Files.Servers = CheckServers(o.Env)
+	}
+	return &Loader{
+		options: o, log: o.Log, rules: o.Rules, ctx: ctx, roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
+	}
 }
 
 // openRoot keeps a directory and the server made for it, so that a reload that
@@ -55,16 +88,26 @@ func capacityOf(cfg *config.Config) config.Capacity {
 	return config.Capacity{}
 }
 
-// close ends the watching. Directories stay open for as long as servers may use them.
-func (l *loader) close() error {
+// Hold keeps the configuration in force as it is while f runs.
+func (l *Loader) Hold(f func(*config.Config) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return f(l.rules.Config())
+}
+
+// Capacity is what the process has for all principals together, as the configuration said it at the start.
+func (l *Loader) Capacity() config.Capacity { return l.capacity }
+
+// Close ends the watching. Directories stay open for as long as servers may use them.
+func (l *Loader) Close() error {
 	if l.watcher == nil {
 		return nil
 	}
 	return l.watcher.Close()
 }
 
-// closeFolders closes the directories of the built-in filesystem and of saved programs.
-func (l *loader) closeFolders() error {
+// CloseFolders closes the directories of the built-in filesystem and of saved programs.
+func (l *Loader) CloseFolders() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var errs []error
@@ -77,11 +120,12 @@ func (l *loader) closeFolders() error {
 	return errors.Join(errs...)
 }
 
-// configure loads the configuration for the first time and starts watching it.
-func (l *loader) configure() error {
+// Start loads the configuration for the first time and starts watching it. The error of a configuration that must not be
+// used is [config.Problems].
+func (l *Loader) Start() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	files := l.files()
+	files := l.options.Files
 	cfg := l.options.Config
 	if !files.None() {
 		var err error
@@ -104,20 +148,10 @@ func (l *loader) configure() error {
 	return nil
 }
 
-// files are the configuration files that were named.
-func (l *loader) files() config.Files {
-	files := l.options.Files
-	files.User = cmp.Or(l.options.ConfigPath, files.User)
-	if files.Servers == nil {
-		files.Servers = CheckServers(l.options.Env)
-	}
-	return files
-}
-
 // reload takes a new version of the file. A version that must not be used
 // changes nothing but the status. With both a configuration and an error it is
 // the project's file alone that is not used as it is now.
-func (l *loader) reload(cfg *config.Config, err error) {
+func (l *Loader) reload(cfg *config.Config, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if cfg != nil {
@@ -132,7 +166,7 @@ func (l *loader) reload(cfg *config.Config, err error) {
 			message = "the changed project file is not used; its last good version holds, with the other files as they are"
 		}
 		l.log.Error(message, "problem", err) // which names the file
-		l.note(l.ctx, "rejected", nil, err)
+		l.options.Note(l.ctx, "rejected", nil, err)
 	}
 	if cfg == nil {
 		return
@@ -141,13 +175,13 @@ func (l *loader) reload(cfg *config.Config, err error) {
 		l.log.Warn(`the key "capacity" was changed; what it said before holds until codemode is started again`)
 	}
 	l.log.Info("the configuration was reloaded", "file", cfg.Path, "profiles", cfg.Names())
-	l.note(l.ctx, "changed", cfg, nil)
-	l.changed()
+	l.options.Note(l.ctx, "changed", cfg, nil)
+	l.options.Changed()
 }
 
 // apply makes cfg, with the overlays from people's tools, what holds. On an
 // error nothing has changed. The caller holds mu.
-func (l *loader) apply(base *config.Config) error {
+func (l *Loader) apply(base *config.Config) error {
 	cfg, err := l.narrowed(base)
 	if err != nil {
 		return err
@@ -180,13 +214,28 @@ func (l *loader) apply(base *config.Config) error {
 	l.base = base
 	// Rules first: a server that the new rules let in must not be reachable under the old ones.
 	l.rules.Replace(s)
-	l.use(servers)
+	l.options.Use(servers)
 	return nil
+}
+
+// CheckServers is for [config.Files]: it finds what is wrong with the servers of a file where the variables are those
+// of env, such as os.LookupEnv.
+func CheckServers(env func(string) (string, bool)) config.ServerCheck {
+	return func(name string, raw json.RawMessage) (wrong, doubts []config.ServerProblem) {
+		problems := func(all []upstream.Mistake) (list []config.ServerProblem) {
+			for _, m := range all {
+				list = append(list, config.ServerProblem(m))
+			}
+			return list
+		}
+		mistakes, odd := upstream.CheckServer(name, raw, env)
+		return problems(mistakes), problems(odd)
+	}
 }
 
 // servers lists the upstreams of cfg: the configured ones, and the built-in
 // ones whose names are not taken.
-func (l *loader) servers(cfg *config.Config) ([]upstream.Server, error) {
+func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 	if cfg == nil {
 		return nil, nil
 	}
@@ -200,7 +249,7 @@ func (l *loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 			continue
 		}
 		for _, w := range warnings {
-			if l.files().None() { // else they are among those of the files
+			if l.options.Files.None() { // else they are among those of the files
 				l.log.Warn("configuration", "at", s.Pos.String(), "server", s.Name, "problem", w)
 			}
 		}
@@ -235,7 +284,7 @@ func (l *loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 }
 
 // filesRoot is the directory of the built-in filesystem; "" if there is none.
-func (l *loader) filesRoot(cfg *config.Config) (string, error) {
+func (l *Loader) filesRoot(cfg *config.Config) (string, error) {
 	if slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == "filesystem" }) {
 		return "", nil // that one takes its place
 	}
@@ -297,7 +346,7 @@ func strict(raw json.RawMessage, v any) error {
 
 // filesystem returns the built-in server for a directory; the same directory
 // gives the same server. The caller holds mu.
-func (l *loader) filesystem(path string) (upstream.Server, error) {
+func (l *Loader) filesystem(path string) (upstream.Server, error) {
 	if open := l.roots[path]; open != nil {
 		return open.server, nil
 	}
@@ -311,8 +360,8 @@ func (l *loader) filesystem(path string) (upstream.Server, error) {
 
 // savedPrograms opens the folder of saved programs that cfg names; the same
 // folder stays open. Symbolic links that lead out of it do not work: that is what
-// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [loader.judgeRoot] to see.
-func (l *loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
+// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [Loader.judgeRoot] to see.
+func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 	if cfg == nil || cfg.Scripts == nil {
 		return nil, nil
 	}

@@ -1,19 +1,17 @@
-package codemode
+package registry
 
 import (
 	"encoding/json"
 
 	"github.com/codemode-project/codemode/catalog/pins"
-
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/registry"
 )
 
 // ToolInfos describes the tools of this moment for [config.Config.Lint], sorted by name.
-func (e *Evaluator) ToolInfos() []config.ToolInfo {
+func (g *Registry) ToolInfos() []config.ToolInfo {
 	var infos []config.ToolInfo
-	for _, t := range e.tools.Catalog.Tools() {
-		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: registry.Annotations(t)})
+	for _, t := range g.Catalog.Tools() {
+		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: Annotations(t)})
 	}
 	return infos
 }
@@ -37,6 +35,3 @@ func SeenTool(stateDir string, cfg *config.Config, server, tool string) (config.
 	}
 	return config.ToolInfo{}, false
 }
-
-// Pins knows which tools are not defined as they were when they were accepted, and accepts them.
-func (e *Evaluator) Pins() *pins.Pins { return e.rules.Pins }

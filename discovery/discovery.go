@@ -1,0 +1,133 @@
+// Package discovery tells clients, before they write a program, which servers and tools there are, how tools are declared,
+// and what the rules say about them. What a profile hides does not exist here either.
+//
+//	found, err := d.Search(ctx, discovery.Query{Profiles: []string{"safe"}, Text: "read file", Limit: 20})
+//	text, left := catalog.Brief(found, 5<<10) // TypeScript of as many as fit
+//
+// Programs search with codemode.search_tools, which is part of package hostfns.
+package discovery
+
+import (
+	"context"
+	"slices"
+
+	"github.com/codemode-project/codemode/catalog"
+	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/registry"
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// A Directory knows the tools and servers that clients may see. Its methods may be called from many goroutines.
+type Directory struct {
+	Rules *inforce.Rules
+	Tools *registry.Registry
+}
+
+// A Query selects tools.
+type Query struct {
+	// Profiles leaves out what none of them would let through, whatever the
+	// arguments. "" among them is the base tool. None at all selects nothing.
+	Profiles []string
+	// Principal, Fingerprint and Session are who asks, as in a request: what overlays hide from them is left out too.
+	Principal, Fingerprint, Session string
+	Text                            string // words to search for; "" lists by name
+	Limit                           int    // zero is all
+}
+
+// Search returns the tools that fit, best first. It waits a while for servers that start.
+func (d *Directory) Search(ctx context.Context, q Query) ([]*catalog.Tool, error) {
+	visible, err := d.visible(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	d.Tools.Ready(ctx, registry.CheckWait)
+	var found []*catalog.Tool
+	for _, m := range d.Tools.Catalog.Search(q.Text, q.Limit, visible) {
+		found = append(found, m.Tool)
+	}
+	return found, nil
+}
+
+// subject is who asks, as overlays know them.
+func (d *Directory) subject(ctx context.Context, q Query) (config.Subject, error) {
+	return d.Rules.Subject(ctx, &inforce.Wish{Principal: q.Principal, Fingerprint: q.Fingerprint, Session: q.Session})
+}
+
+// visible accepts what at least one of the profiles might let through.
+func (d *Directory) visible(ctx context.Context, q Query) (func(*catalog.Tool) bool, error) {
+	subject, err := d.subject(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var policies []*inforce.Policy
+	for _, name := range q.Profiles {
+		p, err := d.Rules.Bind(name, subject)
+		if err != nil {
+			return nil, err
+		}
+		policies = append(policies, p)
+	}
+	return func(t *catalog.Tool) bool {
+		return slices.ContainsFunc(policies, func(p *inforce.Policy) bool { return !p.Hidden(d.Tools.Describe(t)) })
+	}, nil
+}
+
+// Declarations describes tools in TypeScript: those of the given names, which may be names of servers, or, if
+// there are no names, those that q selects. A name that q hides is a
+// [*hostfns.NotFoundError] like one that does not exist.
+func (d *Directory) Declarations(ctx context.Context, names []string, q Query) (string, error) {
+	found, err := d.Search(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	if len(names) > 0 {
+		var chosen []*catalog.Tool
+		for _, name := range names {
+			before := len(chosen)
+			for _, t := range found {
+				if t.Name == name || t.Server == name {
+					chosen = append(chosen, t)
+				}
+			}
+			if len(chosen) == before {
+				return "", d.missing(name, found)
+			}
+		}
+		found = chosen
+	}
+	return catalog.Declarations(found), nil
+}
+
+// missing is the error for a name that is hidden or does not exist. It does not tell which, and suggests only visible names.
+func (d *Directory) missing(name string, visible []*catalog.Tool) error {
+	_, err := d.Tools.Catalog.Find(name)
+	if err == nil {
+		return &hostfns.NotFoundError{Name: name}
+	}
+	missing, ok := d.Tools.Missing(name, err).(*hostfns.NotFoundError)
+	if ok {
+		missing.Nearest = slices.DeleteFunc(slices.Clone(missing.Nearest), func(near string) bool {
+			return !slices.ContainsFunc(visible, func(t *catalog.Tool) bool { return t.Name == near })
+		})
+		return missing
+	}
+	return err
+}
+
+// Servers describes the upstreams that programs of these profiles can use, without waiting for any. One that has not yet said
+// what it offers is among them; one with nothing for these profiles is not.
+func (d *Directory) Servers(profiles []string) []upstream.Status {
+	visible, err := d.visible(context.Background(), Query{Profiles: profiles}) // nothing is looked up without a session
+	if err != nil {
+		return nil // a profile that is gone shows nothing
+	}
+	has := map[string]bool{}
+	for _, t := range d.Tools.Catalog.Tools() {
+		has[t.Server] = has[t.Server] || visible(t)
+	}
+	return slices.DeleteFunc(d.Tools.Manager.Status(), func(st upstream.Status) bool {
+		return st.State == upstream.Disabled || d.Tools.IsListed(st.Name) && !has[st.Name]
+	})
+}
