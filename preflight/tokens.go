@@ -12,9 +12,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/codemode-project/codemode/inforce"
-	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // BaseTool is the tool that runs programs under the default profile.
@@ -203,49 +200,6 @@ func (e *Error) Error() string {
 	}
 	b.WriteString("Reply to paste: \"Programs are checked here before they run. I check this one first and then run it; there is nothing for you to do.\"")
 	return b.String()
-}
-
-// token signs that a program was checked under the policy as it is now.
-func (c *Checker) token(code string, p *inforce.Policy, now time.Time) (token string, expires time.Time) {
-	// Whole seconds: that is what a token can say.
-	issued := now.Truncate(time.Second)
-	expires = issued.Add(c.Rules.PreflightLife())
-	return c.Tokens.sign(checked{
-		Version: preflightVersion, Issued: issued.Unix(), Expires: expires.Unix(),
-		Program: inforce.ProgramHash(code), Profile: p.ProfileName(), Digest: p.Digest(),
-	}), expires
-}
-
-// CheckedBefore refuses a run whose profile requires a check and that comes
-// without the token of one. A profile that has changed since is another one:
-// what the check said about it is no longer so.
-func (c *Checker) CheckedBefore(r *Submission, p *inforce.Policy) error {
-	profile := p.Profile()
-	if profile == nil || !profile.RequirePreflight() {
-		return nil
-	}
-	said, refusal := c.Tokens.read(r.Token, p.Now())
-	switch {
-	case refusal != nil:
-	case said.Program != inforce.ProgramHash(r.Code):
-		refusal = &Error{Code: OtherProgram, Detail: "the pre-flight token is for another program; a program that is changed, if only by a space, is another one"}
-	case said.Profile != profile.Name():
-		refusal = &Error{Code: OtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(said.Profile), profileWords(profile.Name()))}
-	case said.Digest != p.Digest():
-		refusal = &Error{Code: ProfileChanged, Detail: "the rules of the profile have changed since the program was checked"}
-	default:
-		return nil
-	}
-	refusal.Profile, refusal.Script, refusal.Tool, refusal.Life = profile.Name(), r.Script, r.Tool, c.Rules.PreflightLife()
-	refusal.Link = c.adminLink(r, profile, nil)
-	return refusal
-}
-
-func profileWords(name string) string {
-	if name == "" {
-		return "no profile"
-	}
-	return fmt.Sprintf("the profile %s", visible.Short(name, 40))
 }
 
 // short leaves out of a duration what is nothing: 10m and not 10m0s.

@@ -25,28 +25,6 @@ import (
 	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
-// Options say what is loaded and who hears of it.
-type Options struct {
-	Files  config.Files                     // all of them are read and watched
-	Config *config.Config                   // holds where Files names none; nil allows nothing
-	Env    func(name string) (string, bool) // looks up the variables that a configuration refers to
-	Log    *slog.Logger
-
-	Root      string            // of the built-in filesystem; "" leaves it to the configuration
-	Protected map[string]string // more places that give power: path to what is there
-
-	// The folders of the state, of the record and of compiled code; "" where there is none.
-	StateDir, RecordDir, CacheDir string
-
-	Rules *inforce.Rules
-	// Use makes these servers the ones that are connected to.
-	Use func([]upstream.Server)
-	// Note puts into the record which rules are in force.
-	Note func(ctx context.Context, state string, cfg *config.Config, problem error)
-	// Changed is called after each change.
-	Changed func()
-}
-
 // A Loader reads the configuration, watches its files, and puts it in force.
 type Loader struct {
 	options Options
@@ -218,19 +196,12 @@ func (l *Loader) apply(base *config.Config) error {
 	return nil
 }
 
-// CheckServers is for [config.Files]: it finds what is wrong with the servers of a file where the variables are those
-// of env, such as os.LookupEnv.
-func CheckServers(env func(string) (string, bool)) config.ServerCheck {
-	return func(name string, raw json.RawMessage) (wrong, doubts []config.ServerProblem) {
-		problems := func(all []upstream.Mistake) (list []config.ServerProblem) {
-			for _, m := range all {
-				list = append(list, config.ServerProblem(m))
-			}
-			return list
-		}
-		mistakes, odd := upstream.CheckServer(name, raw, env)
-		return problems(mistakes), problems(odd)
+// narrowed is the configuration with overlays that are in no file.
+func (l *Loader) narrowed(cfg *config.Config) (*config.Config, error) {
+	if cfg == nil || len(l.overlays) == 0 {
+		return cfg, nil
 	}
+	return cfg.With(config.Source{File: "overlays", Data: l.overlays, Standing: config.Narrowing})
 }
 
 // servers lists the upstreams of cfg: the configured ones, and the built-in
@@ -271,7 +242,7 @@ func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 		return nil, err
 	}
 	if root != "" {
-		if err := l.judgeRoot(root, cfg); err != nil {
+		if err := l.options.judgeRoot(root, cfg); err != nil {
 			return nil, err
 		}
 		server, err := l.filesystem(root)
@@ -354,13 +325,13 @@ func (l *Loader) filesystem(path string) (upstream.Server, error) {
 	if err != nil {
 		return upstream.Server{}, fmt.Errorf("the root of the built-in filesystem: %w", err)
 	}
-	l.roots[path] = &openRoot{root: root, server: upstream.BuiltIn(builtin.Filesystem(root, l.guard))}
+	l.roots[path] = &openRoot{root: root, server: upstream.BuiltIn(builtin.Filesystem(root, l.options.guard))}
 	return l.roots[path].server, nil
 }
 
 // savedPrograms opens the folder of saved programs that cfg names; the same
 // folder stays open. Symbolic links that lead out of it do not work: that is what
-// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [Loader.judgeRoot] to see.
+// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [Options.judgeRoot] to see.
 func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 	if cfg == nil || cfg.Scripts == nil {
 		return nil, nil
@@ -385,14 +356,6 @@ func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 		l.saved[folder] = root
 	}
 	return l.saved[folder], nil
-}
-
-// beside reads a path as the configuration file has it: relative to that file.
-func beside(config, name string) string {
-	if filepath.IsAbs(name) || config == "" {
-		return name
-	}
-	return filepath.Join(filepath.Dir(config), name)
 }
 
 // canonical is the one path of a folder, without symbolic links.

@@ -62,11 +62,3 @@ func (l *Loader) replaceOverlays(data []byte) error {
 	}
 	return l.apply(cfg)
 }
-
-// narrowed is the configuration with overlays that are in no file.
-func (l *Loader) narrowed(cfg *config.Config) (*config.Config, error) {
-	if cfg == nil || len(l.overlays) == 0 {
-		return cfg, nil
-	}
-	return cfg.With(config.Source{File: "overlays", Data: l.overlays, Standing: config.Narrowing})
-}

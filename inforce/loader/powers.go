@@ -164,8 +164,8 @@ func exists(path string) bool {
 }
 
 // judgeRoot refuses a root of the built-in filesystem that would give programs power, and one that cannot be judged.
-func (l *Loader) judgeRoot(root string, cfg *config.Config) error {
-	marks, err := l.marks(cfg)
+func (o *Options) judgeRoot(root string, cfg *config.Config) error {
+	marks, err := o.marks(cfg)
 	if err == nil {
 		err = marks.Judge(root)
 	}
@@ -190,8 +190,8 @@ func hintFor(p *protect.PowerError) string {
 // ProjectPlace is what [Options.Protected] calls a project's file that would be read if it were there.
 const ProjectPlace = "where a project's configuration is looked up"
 
-func (l *Loader) marks(cfg *config.Config) (*protect.Marks, error) {
-	places, err := Powers(l.options, cfg)
+func (o *Options) marks(cfg *config.Config) (*protect.Marks, error) {
+	places, err := Powers(*o, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +200,10 @@ func (l *Loader) marks(cfg *config.Config) (*protect.Marks, error) {
 
 // guard judges what the built-in filesystem meets, by what is in force at that moment: a file that gives power may have
 // been made, linked or mounted below the root since the root was judged.
-func (l *Loader) guard() (func(fs.FileInfo) error, error) {
-	marks, err := l.marks(l.rules.Config())
+func (o *Options) guard() (func(fs.FileInfo) error, error) {
+	marks, err := o.marks(o.Rules.Config())
 	if err != nil {
-		l.log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
+		o.Log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
 			"problem", err.Error())
 		return nil, errors.New("the files are closed to programs: codemode cannot tell which of them give power over it; " +
 			"a person finds more in its log")
@@ -213,7 +213,7 @@ func (l *Loader) guard() (func(fs.FileInfo) error, error) {
 		if !ok {
 			return nil
 		}
-		l.log.Error("a program was kept from what gives power over codemode, and is below the root of the built-in filesystem",
+		o.Log.Error("a program was kept from what gives power over codemode, and is below the root of the built-in filesystem",
 			"met", info.Name(), "what", f.What, "at", f.Path, "how", f.Relation)
 		return fmt.Errorf("it leads to %s, which no program may touch", f.What)
 	}, nil

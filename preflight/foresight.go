@@ -1,0 +1,263 @@
+package preflight
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/hostfns"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/visible"
+	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/registry"
+)
+
+// Foresight decides calls that have not been made yet, in the order of the text.
+type Foresight struct {
+	tools    *registry.Registry
+	policy   *inforce.Policy
+	Now      context.Context // has ended: upstreams were waited for, and are not again
+	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
+	Counters hostfns.Counters
+	seen     map[string]int // how often a call stands in the text, by tool and arguments
+
+	reads string // of the text's calls the first whose server is not trusted, "" if none is; then a call that may be made later is tainted
+	blind bool   // some calls cannot be seen, and may be of any server
+	gets  bool   // a call of a trusted server comes before
+
+	mayAsk  int  // calls before that are perhaps asked about, beside those that are counted
+	mayRead bool // a call before is perhaps made, and its server is not trusted
+
+	shown map[string]bool // tools that the text calls with arguments it shows whole
+}
+
+// checkTime is how long the schemas of one program's calls are worked at: they are strangers', and there may be a
+// thousand calls.
+const checkTime = 20 * time.Second
+
+func NewForesight(ctx context.Context, tools *registry.Registry, p *inforce.Policy) (f *Foresight, done func()) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
+	return &Foresight{tools: tools, policy: p, Now: now, checking: checking, seen: map[string]int{}}, done
+}
+
+// Look finds out what the calls of a program may read.
+func (f *Foresight) Look(p *analysis.Program) {
+	f.blind, f.shown = len(p.Dynamic) > 0, map[string]bool{}
+	for _, c := range p.Calls {
+		name := c.Name
+		if c.Name == hostfns.ReadResource {
+			if read, ok := ResourceCall(c); ok {
+				name = read.Name
+			}
+		}
+		if w, ok := writtenCall(c); ok && len(w.Unknown) == 0 {
+			f.shown[w.Tool] = true
+		}
+		if t, err := f.tools.Find(f.Now, name); err == nil && !t.Trusted {
+			f.reads = cmp.Or(f.reads, t.Name)
+		}
+	}
+}
+
+// Tainted says whether what an untrusted server answered may have reached a call, and whether it may just as well not have. It
+// pairs with the Gate, which knows the arguments.
+func (f *Foresight) Tainted(c analysis.Call) (may, mayNot bool) {
+	w, ok := writtenCall(c)
+	switch {
+	case ok && len(w.Unknown) == 0:
+		return false, true
+	case f.Counters.Tainted:
+		// A value of a trusted server is none of an untrusted one, and the arguments may turn out to be those of another call in the text.
+		return true, ok && f.gets || f.shown[w.Tool]
+	}
+	return f.blind || f.mayRead || c.Repeats && f.reads != "", true
+}
+
+func (f *Foresight) Call(c analysis.Call) PlannedCall {
+	planned := PlannedCall{Tool: c.Name, Line: c.Line, Column: c.Column, How: c.How, Args: c.Args}
+	if o := c.Outline; o != nil {
+		planned.Args, planned.Unknown, planned.Open = o.Shown, o.Unknown, o.Open
+	}
+	if bytes.Equal(planned.Args, []byte("null")) {
+		planned.Args = nil
+		if c.Outline == nil {
+			planned.Args = json.RawMessage("{}") // as the Gate takes a call without arguments
+		}
+	}
+	t, err := f.tools.Find(f.Now, c.Name)
+	if err != nil {
+		planned.Verdict, planned.Problem = VerdictUnknownTool, err.Error()
+		if missing, ok := errors.AsType[*hostfns.NotFoundError](err); ok {
+			planned.Nearest = f.visible(missing.Nearest)
+			shown := *missing
+			shown.Nearest = planned.Nearest
+			planned.Problem = shown.Error()
+		}
+		return planned
+	}
+	f.decide(&planned, t, c)
+	if planned.Verdict != call.Deny.String() {
+		planned.Problem = f.misfit(t, &planned)
+	}
+	f.count(&planned, t)
+	return planned
+}
+
+// visible leaves out the names of tools that the profile hides.
+func (f *Foresight) visible(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		t, err := f.tools.Find(f.Now, name)
+		return err != nil || f.policy.Hidden(t)
+	})
+}
+
+func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) {
+	n := f.Counters
+	may, mayNot := f.Tainted(seen)
+	if n.Tainted = !mayNot; n.Tainted {
+		n.Taint = "its arguments are not all written in the program, and the run has read what a server that is not trusted answered"
+	}
+	if len(c.Unknown)+len(c.Open) == 0 {
+		n.Repeat = f.seen[c.Tool+string(c.Args)]
+	}
+	d := f.policy.Decide(t, c.Args, n)
+	lead := d.Lead()
+	c.Verdict, c.Risk, c.Reason = d.Verdict.String(), string(d.Risk), d.Detail()
+	c.Rule, c.At, c.Layer = lead.Rule, lead.Pos.Short(), lead.Layer
+	profile := f.policy.Profile()
+	if profile == nil {
+		return
+	}
+	forecast := profile.Foresee(f.policy.Call(t, c.Args, n), profiles.Gaps{Unknown: c.Unknown, Open: c.Open})
+	if len(forecast.Decision.Reasons) > 0 {
+		c.pos = forecast.Decision.Reasons[0].Pos
+	}
+	gaps := profiles.Gaps{Unknown: c.Unknown, Open: c.Open}
+	if may && mayNot {
+		n.Tainted = true
+		either(&forecast, profile.Foresee(f.policy.Call(t, c.Args, n), gaps),
+			call.Reason{List: "raise", Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
+	}
+	if f.mayAsk > 0 {
+		n.Asks += f.mayAsk
+		either(&forecast, profile.Foresee(f.policy.Call(t, c.Args, n), gaps),
+			call.Reason{List: "limits", Text: "it depends on how many questions the run has asked before"})
+	}
+	if len(forecast.Verdicts) < 2 {
+		c.Reason = reasons(forecast.Decision)
+		return
+	}
+	c.Verdict, c.Risk, c.Rule, c.At, c.Layer, c.Reason = VerdictDepends, "", "", "", "", ""
+	for _, v := range forecast.Verdicts {
+		c.Verdicts = append(c.Verdicts, v.String())
+	}
+	for _, r := range forecast.Depends {
+		c.Depends = append(c.Depends, r.String())
+	}
+}
+
+// either adds what a call may get under other circumstances, and what it depends on then.
+func either(forecast *profiles.Forecast, other profiles.Forecast, on call.Reason) {
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(forecast.Verdicts, other.Verdicts))))
+	if len(all) > len(forecast.Verdicts) {
+		forecast.Depends = append(forecast.Depends, on)
+	}
+	forecast.Verdicts = all
+}
+
+// reasons puts what speaks for a decision into one line; the rule that decided
+// stands beside it.
+func reasons(d call.Decision) string {
+	var texts []string
+	for i, r := range d.Reasons {
+		text := r.Text
+		if i > 0 {
+			text = r.String()
+		}
+		if text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// misfit says what is wrong with the arguments, whatever the unknown ones turn out to be.
+func (f *Foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
+	known, err := f.tools.Catalog.Find(t.Name)
+	if err != nil || c.Args == nil {
+		return ""
+	}
+	if err := registry.ArgumentError(known.ValidateKnown(f.checking, c.Args, c.Unknown, c.Open)); err != nil {
+		return "the arguments do not fit: " + err.Error()
+	}
+	return ""
+}
+
+// count goes on as if the call had been made.
+func (f *Foresight) count(c *PlannedCall, t *hostfns.Tool) {
+	f.Counters.Calls++
+	f.seen[c.Tool+string(c.Args)]++
+	if c.Refused() {
+		return
+	}
+	if c.Verdict == call.Ask.String() {
+		f.Counters.Asks++
+	}
+	if slices.Contains(c.Verdicts, call.Ask.String()) {
+		f.mayAsk++
+	}
+	switch {
+	case t.Trusted:
+	case slices.Contains(c.Verdicts, call.Deny.String()):
+		f.mayRead = true
+	default:
+		f.Counters.Tainted = true
+	}
+	f.gets = f.gets || t.Trusted
+}
+
+// foresee adds what is known of a call of a host function: most have nothing to decide.
+func (f *Foresight) foresee(plan *Plan, c analysis.Call) {
+	switch {
+	case c.Host && c.How == analysis.Value:
+		f.handedOn(plan, c)
+	case !HostFunctions[c.Name]:
+		f.plan(plan, c)
+	case c.Name == hostfns.ReadResource:
+		if read, ok := ResourceCall(c); ok {
+			plan.Calls = append(plan.Calls, f.Call(read))
+		} else {
+			plan.Dynamic = append(plan.Dynamic, analysis.Position{Line: c.Line, Column: c.Column})
+		}
+	}
+}
+
+// handedOn looks at a server's tools, or a function of the host, that the program uses as a value. Neither is a call.
+// The place is among the dynamic ones, which is right unless the function decides nothing.
+func (f *Foresight) handedOn(plan *Plan, c analysis.Call) {
+	if server, _ := f.tools.ServerOf(c.Name + "__"); server.Name != "" || !HostFunctions[c.Name] || c.Name == hostfns.ReadResource {
+		return
+	}
+	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })
+}
+
+// plan adds a call of a tool. A tool that the program only holds may never be called, so it is no error that there is none.
+func (f *Foresight) plan(plan *Plan, c analysis.Call) {
+	planned := f.Call(c)
+	if c.How != analysis.Value || planned.Verdict != VerdictUnknownTool {
+		plan.Calls = append(plan.Calls, planned)
+		return
+	}
+	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s", c.Line, visible.Short(c.Name, 80), visible.Short(planned.Problem, sentenceRunes))
+	plan.Warnings = append(plan.Warnings, warning)
+}

@@ -1,0 +1,195 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/analysis"
+	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/internal/visible"
+)
+
+// Text renders a plan for whoever sent the program.
+func (p *Plan) Text() string {
+	var b strings.Builder
+	if p.Stale != "" {
+		visible.Fprintf(&b, "Note: %s\n\n", p.Stale)
+	}
+	if len(p.Problems) > 0 {
+		fmt.Fprintf(&b, "This program cannot run.\n%s\n", analysis.Problems(p.Problems).Error())
+		return b.String()
+	}
+	p.writeCalls(&b)
+	list := func(title string, lines []string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n%s\n", title)
+		}
+		for i, line := range lines {
+			if i == planLines {
+				fmt.Fprintf(&b, "  - (%d more)\n", len(lines)-i)
+				break
+			}
+			visible.Fprintf(&b, "  - %s\n", line)
+		}
+	}
+	list("Warnings:", p.Warnings)
+	list("What to change in the program:", p.Suggestions)
+	list("What the person who looks after the rules could change:", p.Requests)
+	if p.Link != "" {
+		visible.Fprintf(&b, "  Link for that person: %s\n", p.Link)
+	}
+	if p.Reply != "" {
+		visible.Fprintf(&b, "\nReply to paste:\n  %s\n", p.Reply)
+	}
+	p.writeToken(&b)
+	if p.Asked != nil {
+		b.WriteString(p.Asked.Text())
+	}
+	return b.String()
+}
+
+// planLines is how much of a list is shown.
+const planLines = 100
+
+func (p *Plan) writeCalls(b *strings.Builder) {
+	what := "This program"
+	if p.Script != "" {
+		what = fmt.Sprintf("The saved program %s", visible.Short(p.Script, 200))
+	}
+	under := "without a profile"
+	if p.Profile != "" {
+		under = "under the profile " + p.Profile
+	}
+	switch {
+	case len(p.Calls) == 0 && len(p.Dynamic) == 0:
+		visible.Fprintf(b, "%s runs %s. No call can be seen in it.\n", what, under)
+	case len(p.Calls) > 0:
+		visible.Fprintf(b, "%s runs %s: %s. Calls seen in its text (each is decided again when it is made):\n", what, under, p.outcome())
+	default:
+		visible.Fprintf(b, "%s runs %s.\n", what, under)
+	}
+	for i, c := range p.Calls {
+		if i == planLines {
+			fmt.Fprintf(b, "  (%d more)\n", len(p.Calls)-i)
+			break
+		}
+		visible.Fprintf(b, "  %d:%d %s: %s\n", c.Line, c.Column, visible.Short(c.Tool, 80), c.summary())
+	}
+	for i, d := range p.Dynamic {
+		if i == planLines {
+			fmt.Fprintf(b, "  (%d more)\n", len(p.Dynamic)-i)
+			break
+		}
+		fmt.Fprintf(b, "  %d:%d a call whose name only the running program knows; it is decided when it is made\n", d.Line, d.Column)
+	}
+}
+
+// outcome is the verdict on all calls in a few words.
+func (p *Plan) outcome() string {
+	asked := 0
+	for i := range p.Calls {
+		if !p.Calls[i].Refused() && p.Calls[i].Verdict == call.Ask.String() {
+			asked++
+		}
+	}
+	if n := p.Denied(); n > 0 {
+		return fmt.Sprintf("%d of %s would not get through", n, count(len(p.Calls)))
+	}
+	if asked > 0 {
+		return fmt.Sprintf("nothing that can be seen would be refused, and a person would be asked about %s", count(asked))
+	}
+	if slices.ContainsFunc(p.Calls, func(c PlannedCall) bool { return c.Verdict == VerdictDepends }) || len(p.Dynamic) > 0 {
+		return "nothing that can be seen would be refused, but not all can be seen"
+	}
+	return "nothing would be refused"
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 call"
+	}
+	return fmt.Sprintf("%d calls", n)
+}
+
+func (c *PlannedCall) summary() string {
+	text := c.Verdict
+	if c.Verdict == VerdictDepends {
+		text = alternatives(c.Verdicts)
+		for i, d := range c.Depends {
+			if i == 3 {
+				text += fmt.Sprintf("; and on %d more rules", len(c.Depends)-i)
+				break
+			}
+			text += "; " + visible.Short(d, sentenceRunes)
+		}
+	}
+	if c.Risk != "" && c.Verdict == call.Ask.String() {
+		text += ", risk " + c.Risk
+	}
+	if c.How == analysis.Value && c.Verdict != call.Allow.String() {
+		text += ", if it is called"
+	}
+	if source := c.source(); source != "" {
+		text += " (" + source + ")"
+	}
+	if c.Reason != "" && c.Verdict != call.Allow.String() && !strings.HasPrefix(c.Reason, "the profile ") { // that goes without saying
+		text += ": " + visible.Short(c.Reason, sentenceRunes)
+	}
+	if c.Problem != "" {
+		text += ". " + sentence(visible.Short(c.Problem, sentenceRunes))
+	}
+	if unknown := c.dynamic(); unknown != "" && c.Verdict != VerdictUnknownTool && c.Verdict != VerdictDepends {
+		text += ". " + unknown
+	}
+	return text
+}
+
+// dynamic says which arguments the text does not show.
+func (c *PlannedCall) dynamic() string {
+	if len(c.Unknown)+len(c.Open) == 0 {
+		return ""
+	}
+	if slices.Contains(c.Unknown, "") {
+		return "Its arguments are not known before it runs"
+	}
+	var parts []string
+	if len(c.Unknown) > 0 {
+		parts = append(parts, strings.Join(c.Unknown, ", "))
+	}
+	for _, at := range c.Open {
+		parts = append(parts, "other members of "+cmp.Or(at, "the argument"))
+	}
+	return visible.Short("Not known before it runs: "+strings.Join(parts, "; "), sentenceRunes)
+}
+
+// writeToken says what to do with the token.
+func (p *Plan) writeToken(b *strings.Builder) {
+	if p.Token == "" || p.tool == "" {
+		return
+	}
+	need := "Pre-flight token"
+	if p.Required {
+		need = "Pre-flight token, without which the program is not started"
+	}
+	fmt.Fprintf(b, "\n%s (give it to %s as preflight, with this very program; it counts until %s, while the rules stay as they are):\n%s\n",
+		need, p.tool, p.Expires.UTC().Format(time.TimeOnly+" UTC"), p.Token)
+}
+
+// sentence begins with a capital letter.
+func sentence(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// alternatives joins words as a sentence does that leaves open which.
+func alternatives(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
