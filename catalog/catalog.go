@@ -120,33 +120,33 @@ func newListing(server string, tools []Tool) *listing {
 	room := jsonschema.NewRoom()
 	for _, t := range tools {
 		t.Server, t.Name = server, call.Name(server, t.Raw)
-		t.Digest = t.digest()
-		t.compiled, t.declared, t.outputs, t.learned = new(jsonschema.Schema), new(declared), new(outputs), new(learned)
+		t.Digest = t.Definition()
+		t.declared, t.learned = new(declared), new(learned)
 		if t.Raw == "" {
 			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",
 				Message: fmt.Sprintf("server %q lists a tool without a name; it is withheld", server)})
 			continue
 		}
-		if c := t.schemaWithin(room); c.Note != "" {
-			effect := "arguments are checked against the rest of it"
-			if c.Root == nil {
-				effect = "any object is accepted as arguments"
-			}
-			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
-				Message: fmt.Sprintf("%s: its input schema cannot be used as it is: %s; %s", t.Name, c.Note, effect)})
-		}
-		if c := t.outputSchema(room); c.Note != "" {
-			effect := "results are checked against the rest of it"
-			if c.Root == nil {
-				effect = "results are not checked"
-			}
-			l.problems = append(l.problems, Problem{Server: server, Tool: t.Raw, Code: "bad_schema",
-				Message: fmt.Sprintf("%s: its output schema cannot be used as it is: %s; %s", t.Name, c.Note, effect)})
-		}
+		t.input, t.output = jsonschema.Compile(t.Input, room), jsonschema.Compile(t.Output, room)
+		l.check(&t, "input", t.input, "arguments are checked against the rest of it", "any object is accepted as arguments")
+		l.check(&t, "output", t.output, "results are checked against the rest of it", "results are not checked")
 		l.tools = append(l.tools, &t)
 	}
 	l.index = newIndex(server, l.tools)
 	return l
+}
+
+// check notes what of a schema cannot be used, and what follows from it.
+func (l *listing) check(t *Tool, which string, schema *jsonschema.Schema, inPart, notAtAll string) {
+	if schema.Note == "" {
+		return
+	}
+	effect := inPart
+	if schema.Root == nil {
+		effect = notAtAll
+	}
+	l.problems = append(l.problems, Problem{Server: t.Server, Tool: t.Raw, Code: "bad_schema",
+		Message: fmt.Sprintf("%s: its %s schema cannot be used as it is: %s; %s", t.Name, which, schema.Note, effect)})
 }
 
 // keep takes over what was learned of the tools that have not changed.

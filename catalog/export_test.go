@@ -1,17 +1,25 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
 // Check checks any value, not only an object, against a schema.
 func Check(schema, value json.RawMessage, draft7 bool) error {
-	c := jsonschema.Schema{Draft7: draft7}
-	c.Compile(schema, jsonschema.NewRoom())
+	if rest, ok := bytes.CutPrefix(schema, []byte("{")); ok && draft7 { // a version of the schema's own comes later, and counts
+		comma := ","
+		if bytes.HasPrefix(bytes.TrimSpace(rest), []byte("}")) {
+			comma = ""
+		}
+		schema = slices.Concat([]byte(`{"$schema": "http://json-schema.org/draft-07/schema#"`+comma), rest)
+	}
+	c := jsonschema.Compile(schema, jsonschema.NewRoom())
 	if string(schema) == "false" {
 		return errors.New("false")
 	}
@@ -19,7 +27,7 @@ func Check(schema, value json.RawMessage, draft7 bool) error {
 	if err != nil {
 		return err
 	}
-	m, err := jsonschema.NewChecker(context.Background(), &c, len(value)).Run(context.Background(), v)
+	m, err := jsonschema.NewChecker(context.Background(), c, len(value)).Run(context.Background(), v)
 	if m != nil {
 		return &ArgumentError{Path: m.At.Pointer(), Want: m.Want(), Got: m.Got()}
 	}

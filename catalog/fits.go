@@ -14,8 +14,8 @@ import (
 // used, in whole or in part, or takes too long, or that ctx has ended. Where a part of a tool's schema, which is a
 // stranger's, then says nothing, here nothing fits.
 func Fits(ctx context.Context, schema, value json.RawMessage) error {
-	c := new(jsonschema.Schema)
-	if c.Compile(schema, jsonschema.NewRoom()); c.Note != "" {
+	c := jsonschema.Compile(schema, jsonschema.NewRoom())
+	if c.Note != "" {
 		return fmt.Errorf("the schema cannot be used: %s", c.Note)
 	}
 	v, err := jsonschema.Decode(value)

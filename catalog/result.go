@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
@@ -19,7 +18,7 @@ func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) e
 	if len(t.Output) == 0 {
 		return nil
 	}
-	schema := t.outputSchema(jsonschema.NewRoom())
+	schema := compiled(t.output, t.Output)
 	if schema.Root == nil {
 		return nil
 	}
@@ -56,19 +55,4 @@ func (e *ResultError) Error() string {
 		at = e.Path
 	}
 	return fmt.Sprintf("%s: %s: expected %s, got %s", e.Tool, at, e.Want, e.Got)
-}
-
-// outputs holds what ValidateResult needs, made when a result is first checked.
-type outputs struct {
-	once sync.Once
-	jsonschema.Schema
-}
-
-func (t *Tool) outputSchema(room *int) *jsonschema.Schema {
-	o := t.outputs
-	if o == nil { // a Tool that never was in a catalogue
-		o = new(outputs)
-	}
-	o.once.Do(func() { o.Compile(t.Output, room) })
-	return &o.Schema
 }

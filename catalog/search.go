@@ -59,8 +59,9 @@ const weightWhole = 0.5
 // each is ranked by itself, and their results take turns, so that none crowds the others out.
 // Scores are those of the part that found the tool.
 func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Match {
-	parts := slices.DeleteFunc(strings.FieldsFunc(query[:min(len(query), queryMax)], func(r rune) bool { return strings.ContainsRune(",;\n", r) }),
-		func(part string) bool { return strings.TrimSpace(part) == "" })
+	query = query[:min(len(query), queryMax)]
+	parts := strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(",;\n", r) })
+	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" })
 	if len(parts) < 2 {
 		return c.searchOne(query, limit, visible)
 	}
@@ -109,9 +110,6 @@ func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) [
 			}
 		}
 		return out
-	}
-	if len(query) > queryMax {
-		query = query[:queryMax]
 	}
 	r := s.rank(query)
 	heap.Init(r) // only the first few are wanted in order, as a rule

@@ -27,16 +27,16 @@ type Tool struct {
 	// upstream controls changes. [Catalog.Replace] sets it.
 	Digest string `json:"-"`
 
-	compiled *jsonschema.Schema // what Validate needs, set by Replace
-	declared *declared          // what Declarations needs, set by Replace
-	outputs  *outputs           // what ValidateResult needs, set by Replace
-	learned  *learned           // what is known of results without a schema, set by Replace
+	// [Catalog.Replace] sets these: the compiled schemas, what Declarations needs, and what is known of results without a schema.
+	input, output *jsonschema.Schema
+	declared      *declared
+	learned       *learned
 }
 
-// digest is the SHA-256, in hexadecimal, of the canonical JSON of what the
+// Definition is the Digest that the tool gets once it is in a [Catalog]: the SHA-256, in hexadecimal, of the canonical JSON of what the
 // upstream says about the tool: keys sorted, no white space, so that a server
 // that merely prints the same definition differently keeps its digest.
-func (t *Tool) digest() string {
+func (t *Tool) Definition() string {
 	b, err := json.Marshal(map[string]any{
 		"name": t.Raw, "title": t.Title, "description": t.Description,
 		"inputSchema": sorted(t.Input), "outputSchema": sorted(t.Output), "annotations": sorted(t.Annotations),

@@ -10,16 +10,12 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-func (t *Tool) schema() *jsonschema.Schema { return t.schemaWithin(jsonschema.NewRoom()) }
-
-// schemaWithin is schema with what the patterns of a whole list may take.
-func (t *Tool) schemaWithin(room *int) *jsonschema.Schema {
-	c := t.compiled
-	if c == nil { // a Tool that never was in a catalogue
-		c = new(jsonschema.Schema)
+// compiled gives a schema of a tool. Only a Tool that never was in a catalogue has it compiled here.
+func compiled(known *jsonschema.Schema, raw json.RawMessage) *jsonschema.Schema {
+	if known == nil {
+		known = jsonschema.Compile(raw, jsonschema.NewRoom())
 	}
-	c.Once.Do(func() { c.Compile(t.Input, room) })
-	return c
+	return known
 }
 
 // ValidateKnown checks arguments of which only a part is known yet: those that
@@ -63,7 +59,7 @@ func (t *Tool) validate(ctx context.Context, args json.RawMessage, g jsonschema.
 	if at := jsonschema.DoubleKey(args); at != nil {
 		return wrong(at.Pointer(), "each key once", "the same key again")
 	}
-	c := jsonschema.NewChecker(ctx, t.schema(), len(args))
+	c := jsonschema.NewChecker(ctx, compiled(t.input, t.Input), len(args))
 	c.Gaps = g
 	m, err := c.Run(ctx, v)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -275,7 +276,9 @@ func Identity(name string, entry json.RawMessage) string {
 func difference(before, after json.RawMessage) []string {
 	was, is := flat(before), flat(after)
 	var lines []string
-	for _, place := range merged(was, is) {
+	places := maps.Clone(was)
+	maps.Copy(places, is)
+	for _, place := range slices.Sorted(maps.Keys(places)) {
 		a, inA := was[place]
 		b, inB := is[place]
 		if inA && inB && a == b {
@@ -289,20 +292,6 @@ func difference(before, after json.RawMessage) []string {
 		}
 	}
 	return lines
-}
-
-func merged(a, b map[string]string) []string {
-	var places []string
-	for p := range a {
-		places = append(places, p)
-	}
-	for p := range b {
-		if _, ok := a[p]; !ok {
-			places = append(places, p)
-		}
-	}
-	slices.Sort(places)
-	return places
 }
 
 // flat lists the plain values of JSON by their places.

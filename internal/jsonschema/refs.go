@@ -1,10 +1,10 @@
 package jsonschema
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -141,8 +141,8 @@ func Pointed(root any, pointer string) (any, bool) {
 				return nil, false
 			}
 		case []any:
-			i, err := arrayIndex(part)
-			if err != nil || i >= len(v) {
+			i, err := strconv.ParseUint(part, 10, 31)
+			if err != nil || int(i) >= len(v) {
 				return nil, false
 			}
 			at = v[i]
@@ -155,20 +155,4 @@ func Pointed(root any, pointer string) (any, bool) {
 		return at, true
 	}
 	return nil, false
-}
-
-var errNoIndex = errors.New("no array index")
-
-func arrayIndex(s string) (int, error) {
-	n := 0
-	for _, r := range s {
-		if r < '0' || r > '9' || n > 1e6 {
-			return 0, errNoIndex
-		}
-		n = n*10 + int(r-'0')
-	}
-	if s == "" {
-		return 0, errNoIndex
-	}
-	return n, nil
 }

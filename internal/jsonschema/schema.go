@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // What a schema from a stranger may cost. Real ones stay far below.
@@ -17,10 +16,8 @@ const (
 	notesMax    = 8 // of what cannot be used of one schema
 )
 
-// A compiled is a tool's input schema, ready to be checked against. Nothing in
-// it changes once it is made.
+// A Schema is compiled, ready to check values against. Nothing in it changes once it is made.
 type Schema struct {
-	Once     sync.Once
 	Root     any                 // the schema as plain JSON; nil accepts any object
 	Draft7   bool                // else 2020-12
 	tracks   bool                // it has an "unevaluated" keyword somewhere
@@ -32,7 +29,13 @@ type Schema struct {
 // Compile reads a schema of draft-07 or 2020-12. It loads nothing from
 // elsewhere. What of a schema cannot be used is noted and left out; the rest counts. room is how many
 // instructions its patterns may still take, and is lowered by those that they do.
-func (c *Schema) Compile(raw json.RawMessage, room *int) {
+func Compile(raw json.RawMessage, room *int) *Schema {
+	c := new(Schema)
+	c.compile(raw, room)
+	return c
+}
+
+func (c *Schema) compile(raw json.RawMessage, room *int) {
 	if len(raw) == 0 {
 		return
 	}
@@ -137,7 +140,7 @@ func deep(v any, levels int) bool {
 func MustMarshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("catalog: encoding decoded JSON: " + err.Error())
+		panic("jsonschema: encoding decoded JSON: " + err.Error())
 	}
 	return b
 }
