@@ -167,7 +167,7 @@ func (s *shape) typed() string {
 	if s.kinds["null"] {
 		union = append(union, "null")
 	}
-	return tsdecl.Join(tsdecl.Compact(union), " | ")
+	return strings.Join(tsdecl.Compact(union), " | ")
 }
 
 func (s *shape) object() string {

@@ -1,5 +1,5 @@
-// Package discovery tells clients, before they write a program, which servers and tools there are, how tools are declared,
-// and what the rules say about them. What a profile hides does not exist here either.
+// Package discovery tells clients, before they write a program, which servers and tools there are, how tools are
+// declared, and what the rules say about them. It shows nothing that the profile hides.
 //
 //	found, err := d.Search(ctx, discovery.Query{Profiles: []string{"safe"}, Text: "read file", Limit: 20})
 //	text, left := catalog.Brief(found, 5<<10) // TypeScript of as many as fit
@@ -27,10 +27,10 @@ type Directory struct {
 
 // A Query selects tools.
 type Query struct {
-	// Profiles leaves out what none of them would let through, whatever the
-	// arguments. "" among them is the base tool. None at all selects nothing.
+	// Profiles selects the tools that at least one of them may allow, for some arguments.
+	// "" among them is the base tool. None at all selects nothing.
 	Profiles []string
-	// Principal, Fingerprint and Session are who asks, as in a request: what overlays hide from them is left out too.
+	// Principal, Fingerprint and Session are those of the caller, as in a request. Overlays may hide tools from them.
 	Principal, Fingerprint, Session string
 	Text                            string // words to search for; "" lists by name
 	Limit                           int    // zero is all
@@ -74,9 +74,9 @@ func (d *Directory) visible(ctx context.Context, q Query) (func(*catalog.Tool) b
 	}, nil
 }
 
-// Declarations describes tools in TypeScript: those of the given names, which may be names of servers, or, if
-// there are no names, those that q selects. A name that q hides is a
-// [*hostfns.NotFoundError] like one that does not exist.
+// Declarations describes tools in TypeScript: those with the given names, which may be names of servers, or, if
+// there are no names, those that q selects. A name that q hides gives a [*hostfns.NotFoundError], like one that does
+// not exist.
 func (d *Directory) Declarations(ctx context.Context, names []string, q Query) (string, error) {
 	found, err := d.Search(ctx, q)
 	if err != nil {
@@ -100,7 +100,8 @@ func (d *Directory) Declarations(ctx context.Context, names []string, q Query) (
 	return catalog.Declarations(found), nil
 }
 
-// missing is the error for a name that is hidden or does not exist. It does not tell which, and suggests only visible names.
+// missing is the error for a name that is hidden or does not exist. It does not tell which, and suggests only visible
+// names.
 func (d *Directory) missing(name string, visible []*catalog.Tool) error {
 	_, err := d.Tools.Catalog.Find(name)
 	if err == nil {
@@ -116,12 +117,12 @@ func (d *Directory) missing(name string, visible []*catalog.Tool) error {
 	return err
 }
 
-// Servers describes the upstreams that programs of these profiles can use, without waiting for any. One that has not yet said
-// what it offers is among them; one with nothing for these profiles is not.
+// Servers describes the upstreams that programs of these profiles can use, without waiting for any. It includes servers
+// that have not listed their tools yet, and leaves out those with no tool for these profiles.
 func (d *Directory) Servers(profiles []string) []upstream.Status {
-	visible, err := d.visible(context.Background(), Query{Profiles: profiles}) // nothing is looked up without a session
+	visible, err := d.visible(context.Background(), Query{Profiles: profiles}) // without a session it does not wait
 	if err != nil {
-		return nil // a profile that is gone shows nothing
+		return nil // a profile was removed
 	}
 	has := map[string]bool{}
 	for _, t := range d.Tools.Catalog.Tools() {

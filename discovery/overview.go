@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
@@ -17,11 +16,11 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// What a model is told before its first program: which servers there are, what the rules say about their tools, and what a
-// program may take.
+// What a model needs before its first program: which servers there are, what the rules say about their tools, and the
+// limits of a program.
 
-// Reachable names the configured upstreams that programs of these profiles could use, as far as the rules show. It waits for
-// none, and does not change when one is ready or fails: descriptions made of it are the same until the configuration changes.
+// Reachable names the configured upstreams that the rules of these profiles can reach. It waits for none, and does not
+// change when one becomes ready or fails, so that the descriptions of tools change with the configuration only.
 func (d *Directory) Reachable(names []string) []string {
 	var within []*profiles.Profile
 	for _, name := range names {
@@ -31,33 +30,25 @@ func (d *Directory) Reachable(names []string) []string {
 	}
 	var servers []string
 	for _, s := range d.Tools.Manager.Status() {
-		if s.State != upstream.Disabled && slices.ContainsFunc(within, func(p *profiles.Profile) bool { return p.Reaches(s.Name) }) {
+		reaches := func(p *profiles.Profile) bool { return p.Reaches(s.Name) }
+		if s.State != upstream.Disabled && slices.ContainsFunc(within, reaches) {
 			servers = append(servers, s.Name)
 		}
 	}
 	return servers
 }
 
-// Limits says in a line what a program may take under a profile of the configuration; "" is the one of the base tool.
+// Limits gives the limits of a program under a profile in one line; "" is the profile of the base tool.
 func (d *Directory) Limits(profile string) string {
 	var p *profiles.Profile
 	if bound, err := d.Rules.Bind(profile, config.Subject{}); err == nil {
 		p = bound.Profile()
 	}
 	l, reply := d.Rules.Limits(p)
-	return fmt.Sprintf("%s in all without the time of people, %s of them computing; %d calls, %d at once, %s each; answer %s",
-		brief(l.Wall), brief(l.CPU), l.Calls, l.InFlight, brief(d.Rules.CallTimeout(p)), size(reply))
-}
-
-// brief writes a duration without its zeros: 1m, 90s.
-func brief(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
+	wall, cpu, each := visible.Duration(l.Wall), visible.Duration(l.CPU), visible.Duration(d.Rules.CallTimeout(p))
+	return fmt.Sprintf(
+		"%s in all without the time of people, %s of them computing; %d calls, %d at once, %s each; answer %s",
+		wall, cpu, l.Calls, l.InFlight, each, size(reply))
 }
 
 func size(bytes int) string {
@@ -67,16 +58,17 @@ func size(bytes int) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// ServerRules are what the rules of a profile say about the tools of one upstream, as they are now.
+// ServerRules are the verdicts of a profile about the tools of one upstream, as they are now.
 type ServerRules struct {
 	Server  string
 	Allowed int
-	Asked   []string // tools about which a person is asked, as the server spells them
-	Depends []string // tools for which it depends on the arguments
-	Denied  int      // whatever the arguments
+	Asked   []string // tools that always ask a person, as the server spells them
+	Depends []string // tools whose verdict depends on the arguments
+	Denied  int      // tools that are denied whatever the arguments are
 }
 
-// Overview says what the rules of the query's first profile say about the tools of these upstreams, or of all if there are none.
+// Overview gives the verdicts of the query's first profile about the tools of these upstreams, or of all if servers is
+// empty.
 func (d *Directory) Overview(q Query, servers []string) ([]ServerRules, error) {
 	if len(q.Profiles) == 0 {
 		return nil, nil
@@ -115,7 +107,7 @@ func (d *Directory) Overview(q Query, servers []string) ([]ServerRules, error) {
 	return out, nil
 }
 
-// foresee gives the verdicts that calls of a tool may get, whatever their arguments.
+// foresee gives the verdicts that calls of a tool may get, depending on their arguments.
 func (d *Directory) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
 	c := policy.Call(d.Tools.Describe(t), nil, hostfns.Counters{})
 	if !profile.Visible(c) {
@@ -141,7 +133,7 @@ func (p *ServerRules) add(t *catalog.Tool, verdicts []call.Verdict) {
 	}
 }
 
-// sentenceRunes is how much of a line about a server is shown.
+// sentenceRunes bounds the names in a line about a server.
 const sentenceRunes = 300
 
 // namedTools is how many tools of one server are named.
@@ -164,7 +156,8 @@ func (p ServerRules) String() string {
 		case len(names) == all && all > 1:
 			number(all, what)
 		case len(names) > namedTools:
-			parts = append(parts, fmt.Sprintf("%d %s: %s and others", len(names), what, visible.Short(strings.Join(names[:namedTools], ", "), sentenceRunes)))
+			some := visible.Short(strings.Join(names[:namedTools], ", "), sentenceRunes)
+			parts = append(parts, fmt.Sprintf("%d %s: %s and others", len(names), what, some))
 		case len(names) > 0:
 			parts = append(parts, what+": "+visible.Short(strings.Join(names, ", "), sentenceRunes))
 		}

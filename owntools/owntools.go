@@ -5,8 +5,9 @@
 //	defer g.Close()
 //	out, err := g.Execute(ctx, owntools.Call{Server: "mail", Tool: "send", Args: args}, send)
 //
-// A call passes the same [hostfns.Gate] as the calls of programs: the profile of that moment decides it, a person is asked
-// if the profile says so, it is decided again, recorded, and only then executed, with the arguments that were decided on.
+// A call passes the same [hostfns.Gate] as the calls of programs: the profile of that moment decides it, a person is
+// asked if the profile says so, it is decided again, recorded, and only then executed, with the arguments that were
+// decided on.
 package owntools
 
 import (

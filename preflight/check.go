@@ -17,10 +17,10 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// maxPlanned is how many calls one check looks at.
+// maxPlanned is how many calls one check decides.
 const maxPlanned = 1000
 
-// A Checker says what programs would do, and gives and reads the tokens that say that it did.
+// A Checker says what programs would do. It signs a token for each program that it checked, and verifies such tokens.
 type Checker struct {
 	Rules    *inforce.Rules
 	Tools    *registry.Registry
@@ -37,9 +37,14 @@ type Submission struct {
 	Local bool   // the caller sits at this machine: links may name its files
 }
 
-// Check says what a program would do under a policy.
-func (c *Checker) Check(ctx context.Context, r *Submission, policy *inforce.Policy, saved *inforce.SavedProgram) (*Plan, error) {
-	plan := &Plan{Profile: cmp.Or(r.Profile, policy.ProfileName()), Script: r.Script, Program: inforce.ProgramHash(r.Code), Calls: []PlannedCall{}, tool: r.Tool}
+// Check says what a program would do under a policy. saved is nil if the request brings its own program.
+func (c *Checker) Check(
+	ctx context.Context, r *Submission, policy *inforce.Policy, saved *inforce.SavedProgram,
+) (*Plan, error) {
+	plan := &Plan{
+		Profile: cmp.Or(r.Profile, policy.ProfileName()), Script: r.Script, Program: inforce.ProgramHash(r.Code),
+		Calls: []PlannedCall{}, tool: r.Tool,
+	}
 	if err := c.Rules.Now().Stale; err != nil {
 		plan.Stale = staleText(err)
 	}
@@ -66,7 +71,8 @@ func (c *Checker) Check(ctx context.Context, r *Submission, policy *inforce.Poli
 	foresight.Look(program)
 	for i, call := range program.Calls {
 		if len(plan.Calls) == maxPlanned {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: this call and what follows it, %d in all, was not looked at: it is too much for one check", call.Line, len(program.Calls)-i))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: the check ends before this call: it does not look at "+
+				"the last %d calls, because one check looks at %d at most", call.Line, len(program.Calls)-i, maxPlanned))
 			break
 		}
 		foresight.foresee(plan, call)
@@ -90,7 +96,7 @@ func (c *Checker) Check(ctx context.Context, r *Submission, policy *inforce.Poli
 
 // token signs that a program was checked under the policy as it is now.
 func (c *Checker) token(code string, p *inforce.Policy, now time.Time) (token string, expires time.Time) {
-	// Whole seconds: that is what a token can say.
+	// A token holds whole seconds.
 	issued := now.Truncate(time.Second)
 	expires = issued.Add(c.Rules.PreflightLife())
 	return c.Tokens.sign(checked{
@@ -99,9 +105,8 @@ func (c *Checker) token(code string, p *inforce.Policy, now time.Time) (token st
 	}), expires
 }
 
-// CheckedBefore refuses a run whose profile requires a check and that comes
-// without the token of one. A profile that has changed since is another one:
-// what the check said about it is no longer so.
+// CheckedBefore refuses a run without a valid token where the profile requires one. A token does not count once the
+// profile has changed, because the check decided by the old rules.
 func (c *Checker) CheckedBefore(r *Submission, p *inforce.Policy) error {
 	profile := p.Profile()
 	if profile == nil || !profile.RequirePreflight() {
@@ -111,9 +116,12 @@ func (c *Checker) CheckedBefore(r *Submission, p *inforce.Policy) error {
 	switch {
 	case refusal != nil:
 	case said.Program != inforce.ProgramHash(r.Code):
-		refusal = &Error{Code: OtherProgram, Detail: "the pre-flight token is for another program; a program that is changed, if only by a space, is another one"}
+		refusal = &Error{Code: OtherProgram, Detail: "the pre-flight token is for another program; " +
+			"a program that is changed, if only by a space, is another one"}
 	case said.Profile != profile.Name():
-		refusal = &Error{Code: OtherProfile, Detail: fmt.Sprintf("the pre-flight token is for %s, and the program is to run under %s", profileWords(said.Profile), profileWords(profile.Name()))}
+		refusal = &Error{Code: OtherProfile, Detail: fmt.Sprintf(
+			"the pre-flight token is for %s, and the program is to run under %s",
+			profileWords(said.Profile), profileWords(profile.Name()))}
 	case said.Digest != p.Digest():
 		refusal = &Error{Code: ProfileChanged, Detail: "the rules of the profile have changed since the program was checked"}
 	default:
@@ -131,10 +139,9 @@ func profileWords(name string) string {
 	return fmt.Sprintf("the profile %s", visible.Short(name, 40))
 }
 
-// adminLink is an absolute link to where the rules are changed, with what is
-// wanted in it: at the address in the configuration, or else at the page that this
-// process serves. Without either a caller at this machine gets one to the file. ""
-// means that nobody said where.
+// adminLink is an absolute link to the page on which people change the rules, with the wanted tools as parameters. It
+// leads to the address in the configuration, else to the page that this process serves, else, for a caller at this
+// machine, to the file. "" means that there is no such place.
 func (c *Checker) adminLink(r *Submission, profile *profiles.Profile, refused []PlannedCall) string {
 	cfg := c.Rules.Config()
 	if cfg == nil || profile == nil {

@@ -1,4 +1,4 @@
-// Package preflight reads programs before they run and says what they would do: [Checker.Check] decides the calls that a program's
-// text shows as if they were made, and signs a token that says that the program was looked at. Nothing runs, and nobody is
-// asked.
+// Package preflight reads programs before they run and says what they would do. [Checker.Check] decides each call that
+// the text of a program shows, as if the program made it, and signs a token for the checked text. It runs nothing and
+// asks nobody.
 package preflight

@@ -20,37 +20,39 @@ import (
 	"github.com/codemode-project/codemode/registry"
 )
 
-// Foresight decides calls that have not been made yet, in the order of the text.
+// Foresight decides the calls that a text shows, in the order of the text.
 type Foresight struct {
 	tools    *registry.Registry
 	policy   *inforce.Policy
-	Now      context.Context // has ended: upstreams were waited for, and are not again
-	checking context.Context // ends with the caller's, or when arguments have been checked for checkTime
+	Now      context.Context // has ended, so that nothing waits for upstreams a second time
+	checking context.Context // ends with the caller's, or checkTime after the first check of arguments may begin
 	Counters hostfns.Counters
 	seen     map[string]int // how often a call stands in the text, by tool and arguments
 
-	reads string // of the text's calls the first whose server is not trusted, "" if none is; then a call that may be made later is tainted
-	blind bool   // some calls cannot be seen, and may be of any server
-	gets  bool   // a call of a trusted server comes before
+	reads string // the first tool in the text whose server is not trusted, "" for none: a repeated call may come after it
+	blind bool   // the text does not show all calls; the others may go to any server
+	gets  bool   // an earlier call reads from a trusted server
 
-	mayAsk  int  // calls before that are perhaps asked about, beside those that are counted
-	mayRead bool // a call before is perhaps made, and its server is not trusted
+	mayAsk  int  // how many earlier calls may ask a person, beside those in Counters
+	mayRead bool // an earlier call may read from a server that is not trusted
 
-	shown map[string]bool // tools that the text calls with arguments it shows whole
+	shown map[string]bool // the tools that the text calls with complete arguments
 }
 
-// checkTime is how long the schemas of one program's calls are worked at: they are strangers', and there may be a
+// checkTime bounds the checks of one program's arguments. Upstreams write the schemas, and a program may have a
 // thousand calls.
 const checkTime = 20 * time.Second
 
+// NewForesight begins before the first call of a text. done releases its timer.
 func NewForesight(ctx context.Context, tools *registry.Registry, p *inforce.Policy) (f *Foresight, done func()) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	checking, done := context.WithTimeoutCause(ctx, checkTime, errors.New("the schemas of the tools take too long to check"))
+	tooLong := errors.New("the schemas of the tools take too long to check")
+	checking, done := context.WithTimeoutCause(ctx, checkTime, tooLong)
 	return &Foresight{tools: tools, policy: p, Now: now, checking: checking, seen: map[string]int{}}, done
 }
 
-// Look finds out what the calls of a program may read.
+// Look finds out which servers the calls of a program may read from.
 func (f *Foresight) Look(p *analysis.Program) {
 	f.blind, f.shown = len(p.Dynamic) > 0, map[string]bool{}
 	for _, c := range p.Calls {
@@ -69,20 +71,21 @@ func (f *Foresight) Look(p *analysis.Program) {
 	}
 }
 
-// Tainted says whether what an untrusted server answered may have reached a call, and whether it may just as well not have. It
-// pairs with the Gate, which knows the arguments.
+// Tainted says whether the answer of a server that is not trusted may reach the arguments of a call, and whether it may
+// not. It pairs with the Gate, which knows the arguments.
 func (f *Foresight) Tainted(c analysis.Call) (may, mayNot bool) {
 	w, ok := writtenCall(c)
 	switch {
 	case ok && len(w.Unknown) == 0:
 		return false, true
 	case f.Counters.Tainted:
-		// A value of a trusted server is none of an untrusted one, and the arguments may turn out to be those of another call in the text.
+		// The arguments may come from a trusted server, or be those of another call in the text.
 		return true, ok && f.gets || f.shown[w.Tool]
 	}
 	return f.blind || f.mayRead || c.Repeats && f.reads != "", true
 }
 
+// Call decides one call, and counts it for those that come after it.
 func (f *Foresight) Call(c analysis.Call) PlannedCall {
 	planned := PlannedCall{Tool: c.Name, Line: c.Line, Column: c.Column, How: c.How, Args: c.Args}
 	if o := c.Outline; o != nil {
@@ -125,7 +128,8 @@ func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	n := f.Counters
 	may, mayNot := f.Tainted(seen)
 	if n.Tainted = !mayNot; n.Tainted {
-		n.Taint = "its arguments are not all written in the program, and the run has read what a server that is not trusted answered"
+		n.Taint = "its arguments are not all written in the program, " +
+			"and the run has read what a server that is not trusted answered"
 	}
 	if len(c.Unknown)+len(c.Open) == 0 {
 		n.Repeat = f.seen[c.Tool+string(c.Args)]
@@ -146,7 +150,8 @@ func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	if may && mayNot {
 		n.Tainted = true
 		either(&forecast, profile.Foresee(f.policy.Call(t, c.Args, n), gaps),
-			call.Reason{List: "raise", Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
+			call.Reason{List: "raise",
+				Text: "it depends on whether what a server that is not trusted answered has reached its arguments"})
 	}
 	if f.mayAsk > 0 {
 		n.Asks += f.mayAsk
@@ -166,7 +171,7 @@ func (f *Foresight) decide(c *PlannedCall, t *hostfns.Tool, seen analysis.Call) 
 	}
 }
 
-// either adds what a call may get under other circumstances, and what it depends on then.
+// either adds the verdicts that a call may get under other circumstances, and what they depend on.
 func either(forecast *profiles.Forecast, other profiles.Forecast, on call.Reason) {
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(forecast.Verdicts, other.Verdicts))))
 	if len(all) > len(forecast.Verdicts) {
@@ -175,8 +180,7 @@ func either(forecast *profiles.Forecast, other profiles.Forecast, on call.Reason
 	forecast.Verdicts = all
 }
 
-// reasons puts what speaks for a decision into one line; the rule that decided
-// stands beside it.
+// reasons joins the reasons of a decision into one line. The deciding rule has a field of its own.
 func reasons(d call.Decision) string {
 	var texts []string
 	for i, r := range d.Reasons {
@@ -191,7 +195,7 @@ func reasons(d call.Decision) string {
 	return strings.Join(texts, "; ")
 }
 
-// misfit says what is wrong with the arguments, whatever the unknown ones turn out to be.
+// misfit says why the arguments cannot fit, whatever the values are that the text does not show.
 func (f *Foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
 	known, err := f.tools.Catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
@@ -203,7 +207,7 @@ func (f *Foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
 	return ""
 }
 
-// count goes on as if the call had been made.
+// count counts the call as if the program had made it.
 func (f *Foresight) count(c *PlannedCall, t *hostfns.Tool) {
 	f.Counters.Calls++
 	f.seen[c.Tool+string(c.Args)]++
@@ -226,7 +230,7 @@ func (f *Foresight) count(c *PlannedCall, t *hostfns.Tool) {
 	f.gets = f.gets || t.Trusted
 }
 
-// foresee adds what is known of a call of a host function: most have nothing to decide.
+// foresee adds a call to the plan. Most host functions decide nothing and are left out.
 func (f *Foresight) foresee(plan *Plan, c analysis.Call) {
 	switch {
 	case c.Host && c.How == analysis.Value:
@@ -242,22 +246,24 @@ func (f *Foresight) foresee(plan *Plan, c analysis.Call) {
 	}
 }
 
-// handedOn looks at a server's tools, or a function of the host, that the program uses as a value. Neither is a call.
-// The place is among the dynamic ones, which is right unless the function decides nothing.
+// handedOn handles a server's tools, or a host function, that the program uses as a value. Neither is a call.
+// The place stays among the dynamic ones unless the function decides nothing.
 func (f *Foresight) handedOn(plan *Plan, c analysis.Call) {
-	if server, _ := f.tools.ServerOf(c.Name + "__"); server.Name != "" || !HostFunctions[c.Name] || c.Name == hostfns.ReadResource {
+	server, _ := f.tools.ServerOf(c.Name + "__")
+	if server.Name != "" || !HostFunctions[c.Name] || c.Name == hostfns.ReadResource {
 		return
 	}
 	plan.Dynamic = slices.DeleteFunc(plan.Dynamic, func(at analysis.Position) bool { return at == c.Position })
 }
 
-// plan adds a call of a tool. A tool that the program only holds may never be called, so it is no error that there is none.
+// plan adds a call of a tool. A program that only holds a tool may never call it, so an unknown one is only a warning.
 func (f *Foresight) plan(plan *Plan, c analysis.Call) {
 	planned := f.Call(c)
 	if c.How != analysis.Value || planned.Verdict != VerdictUnknownTool {
 		plan.Calls = append(plan.Calls, planned)
 		return
 	}
-	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s", c.Line, visible.Short(c.Name, 80), visible.Short(planned.Problem, sentenceRunes))
+	warning := fmt.Sprintf("line %d: the program holds %s and may call it; %s",
+		c.Line, visible.Short(c.Name, 80), visible.Short(planned.Problem, sentenceRunes))
 	plan.Warnings = append(plan.Warnings, warning)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// SetPage says where people find the page of this process on which the rules are
-// changed. Links lead there unless the configuration has an address of its own.
+// SetPage gives the address of the page of this process on which people change the rules.
+// Links lead there unless the configuration has an address of its own.
 func (c *Checker) SetPage(address string) { c.page.Store(&address) }
 
-// Note says what a caller should know about the rules before anything else:
-// that the file is broken, and its last good version is in force. "" is nothing.
+// Note warns a caller that the configuration file is broken and that its last good version is in force.
+// "" is no warning.
 func (c *Checker) Note() string {
 	if err := c.Rules.Now().Stale; err != nil {
 		return staleText(err)
@@ -21,8 +21,8 @@ func (c *Checker) Note() string {
 	return ""
 }
 
-// SecretWarning says what is weak about the secret that tokens are signed
-// with, once a profile depends on it; "" is nothing.
+// SecretWarning says why nobody can get a token, or why tokens end with this process, where a profile requires them.
+// "" is no warning.
 func (c *Checker) SecretWarning() string {
 	cfg := c.Rules.Config()
 	if cfg == nil {
@@ -44,8 +44,7 @@ func (c *Checker) SecretWarning() string {
 	return ""
 }
 
-// staleText says that the file is broken, with the first place; the folders
-// around the file are not the caller's business.
+// staleText says that the file is broken, and where first. It hides the folders of the file from the caller.
 func staleText(err error) string {
 	problem := "it cannot be used"
 	if problems, ok := errors.AsType[config.Problems](err); ok && len(problems) > 0 {
@@ -57,5 +56,6 @@ func staleText(err error) string {
 			problem += fmt.Sprintf(" (and %d more)", n)
 		}
 	}
-	return "the configuration file was changed and is not in force, because it is broken; the rules of its last good version hold. " + visible.Short(problem, sentenceRunes)
+	return "the configuration file was changed and is not in force, because it is broken; " +
+		"the rules of its last good version hold. " + visible.Short(problem, sentenceRunes)
 }

@@ -23,12 +23,12 @@ type Plan struct {
 	Problems []analysis.Problem  `json:"problems,omitempty"` // not empty: it cannot run
 	Calls    []PlannedCall       `json:"calls"`
 	Dynamic  []analysis.Position `json:"dynamic,omitempty"`  // calls whose name only the running program knows
-	Warnings []string            `json:"warnings,omitempty"` // what was probably not meant
+	Warnings []string            `json:"warnings,omitempty"` // what the author probably did not mean
 	// Suggestions say what the program's author could change, Requests what
 	// the person who looks after the rules could.
 	Suggestions []string `json:"suggestions,omitempty"`
 	Requests    []string `json:"requests,omitempty"`
-	Link        string   `json:"link,omitempty"`  // where rules are changed, with what is wanted filled in
+	Link        string   `json:"link,omitempty"`  // to the page that changes rules, with what is wanted filled in
 	Reply       string   `json:"reply,omitempty"` // to paste to whoever wants the program run
 
 	// Required says that the profile runs no program without the token of a check.
@@ -39,22 +39,21 @@ type Plan struct {
 	OnlyHere bool   `json:"preflightOnlyHere,omitempty"`
 	Stale    string `json:"stale,omitempty"` // why the rules are not those of the file as it is now
 
-	// Asked is what came of [Evaluator.AllowPlan], for whoever calls it beside Check; nil if nobody did.
+	// Asked is the result of asking people to allow the plan, set by a caller that asks; nil if nobody was asked.
 	Asked *PlanAnswer `json:"asked,omitempty"`
 
 	tool string
 }
 
-// A PlannedCall is a call that can be seen in a program's text. The verdict is
-// the one of this moment, as if the calls were made once each and one after the
-// other; each call is decided anew when it is made.
+// A PlannedCall is a call that the text of a program shows. The verdict is that of this moment, as if the program made
+// each call once, one after the other. The Gate decides again when the program makes the call.
 type PlannedCall struct {
 	Tool     string          `json:"tool"`
 	Line     int             `json:"line"`
 	Column   int             `json:"column"`
 	How      string          `json:"how,omitempty"`      // member, computed, alias ...
 	Args     json.RawMessage `json:"args,omitempty"`     // as far as they stand in the text; null where they do not
-	Unknown  []string        `json:"unknown,omitempty"`  // JSON Pointers to what only the running program knows; "" is all of it
+	Unknown  []string        `json:"unknown,omitempty"`  // JSON Pointers to what only the running program knows; "" is all
 	Open     []string        `json:"open,omitempty"`     // JSON Pointers to objects that may get more members
 	Verdict  string          `json:"verdict"`            // allow, ask, deny, depends, or unknown tool
 	Verdicts []string        `json:"verdicts,omitempty"` // of depends: those it may get, the strictest first
@@ -73,16 +72,17 @@ type PlannedCall struct {
 // Verdicts that are not those of a policy.
 const (
 	VerdictUnknownTool = "unknown tool" // the name has no tool
-	VerdictDepends     = "depends"      // on what only the running program knows
+	VerdictDepends     = "depends"      // only the running program knows what it depends on
 )
 
-// Refused reports whether the call is sure not to get through. A tool that the program
-// uses as a value is none: perhaps nobody calls it.
+// Refused reports whether the call will certainly fail. A tool that the program uses as a value does not count: perhaps
+// nothing calls it.
 func (c *PlannedCall) Refused() bool {
-	return c.How != analysis.Value && (c.Verdict == call.Deny.String() || c.Verdict == VerdictUnknownTool || c.Problem != "")
+	fails := c.Verdict == call.Deny.String() || c.Verdict == VerdictUnknownTool || c.Problem != ""
+	return fails && c.How != analysis.Value
 }
 
-// Denied counts the calls that are sure not to get through.
+// Denied counts the calls that will certainly fail.
 func (p *Plan) Denied() int {
 	n := 0
 	for i := range p.Calls {
@@ -93,8 +93,8 @@ func (p *Plan) Denied() int {
 	return n
 }
 
-// source is what the verdict comes from: a rule and where it stands, and what
-// narrows the profile if that decided. "" is the profile itself, without a rule.
+// source names the rule that gives the verdict, its place, and the layer that narrows the profile if that decided.
+// "" is the profile itself, without a rule.
 func (c *PlannedCall) source() string {
 	var parts []string
 	if c.Rule != "" && c.At != "" {
@@ -109,12 +109,12 @@ func (c *PlannedCall) source() string {
 	return strings.Join(parts, ", ")
 }
 
-// refused lists the calls that the rules are sure to refuse.
+// refused lists the calls that the rules will certainly refuse.
 func (p *Plan) refused() []PlannedCall {
 	return slices.DeleteFunc(slices.Clone(p.Calls), func(c PlannedCall) bool { return c.Verdict != call.Deny.String() })
 }
 
-// A PlanAnswer is what became of the question whether the plan of a program is allowed.
+// A PlanAnswer is the answer to the question whether the plan of a program is allowed.
 type PlanAnswer struct {
 	Allowed bool      `json:"allowed"`
 	Calls   []string  `json:"calls,omitempty"` // what was asked about, a line each

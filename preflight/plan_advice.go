@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
-// advise fills in what could be changed, and by whom.
+// advise fills in what the author of the program and the person who looks after the rules could change.
 func (p *Plan) advise(saved bool) {
 	seen := map[string]bool{}
 	for i := range p.Calls {
@@ -37,7 +37,7 @@ func (p *Plan) advise(saved bool) {
 		p.suggest("line %d: write the tool's name in the text (codemode.server__tool), and the call can be checked", d.Line)
 	}
 	if saved {
-		p.Suggestions = nil // nobody who runs it can change it
+		p.Suggestions = nil // those who run it cannot change it
 	}
 	p.Reply = p.reply()
 }
@@ -58,9 +58,11 @@ func (c *PlannedCall) request(profile string) string {
 	case c.Rule != "" && source != "":
 		return fmt.Sprintf("to allow %s %s: narrow or remove the %s, which denies it", tool, under, source)
 	case c.Layer != "":
-		return fmt.Sprintf("to allow %s %s: add it to the allowlist of the %s as well (%s)", tool, under, visible.Short(c.Layer, 80), c.At)
+		return fmt.Sprintf("to allow %s %s: add it to the allowlist of the %s as well (%s)",
+			tool, under, visible.Short(c.Layer, 80), c.At)
 	}
-	return fmt.Sprintf("to allow %s %s: add it to the allowlist there, or to the asklist to be asked each time", tool, under)
+	return fmt.Sprintf("to allow %s %s: add it to the allowlist there, or to the asklist to be asked each time",
+		tool, under)
 }
 
 // reply is what the model can say to the person it works for.
@@ -92,18 +94,21 @@ func (p *Plan) reply() string {
 	}
 	var text []string
 	if len(refused) > 0 {
-		text = append(text, fmt.Sprintf("My program would call %s, which %s. If you want it to happen, the rules have to be changed; otherwise I go on without it.", listed(refused), denies))
+		text = append(text, fmt.Sprintf("My program would call %s, which %s. If you want it to happen, the rules have to be "+
+			"changed; otherwise I go on without it.", listed(refused), denies))
 	}
 	if len(questions) > 0 {
-		text = append(text, fmt.Sprintf("My program is going to call %s; you will be asked before that happens.", listed(questions)))
+		text = append(text,
+			fmt.Sprintf("My program is going to call %s; you will be asked before that happens.", listed(questions)))
 	}
 	if len(perhaps) > 0 {
-		text = append(text, fmt.Sprintf("Whether %s goes through, or is asked about, depends on what the program finds.", listed(perhaps)))
+		text = append(text,
+			fmt.Sprintf("Whether %s goes through, or is asked about, depends on what the program finds.", listed(perhaps)))
 	}
 	return strings.Join(text, " ")
 }
 
-// listed joins words as a sentence does.
+// listed joins words with commas and "and".
 func listed(words []string) string {
 	const most = 10
 	if n := len(words) - most; n > 0 {
@@ -115,6 +120,8 @@ func listed(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
+// UnreturnedHint says that a program computes a value and does not return it.
 func UnreturnedHint(at analysis.Position) string {
-	return fmt.Sprintf("line %d: the value of the last statement is not returned; write return in front of it if it is the result", at.Line)
+	return fmt.Sprintf("line %d: the value of the last statement is not returned; "+
+		"write return in front of it if it is the result", at.Line)
 }

@@ -27,13 +27,7 @@ func (p *Plan) Text() string {
 		if len(lines) > 0 {
 			fmt.Fprintf(&b, "\n%s\n", title)
 		}
-		for i, line := range lines {
-			if i == planLines {
-				fmt.Fprintf(&b, "  - (%d more)\n", len(lines)-i)
-				break
-			}
-			visible.Fprintf(&b, "  - %s\n", line)
-		}
+		writeLines(&b, "  - (%d more)\n", lines, func(line string) { visible.Fprintf(&b, "  - %s\n", line) })
 	}
 	list("Warnings:", p.Warnings)
 	list("What to change in the program:", p.Suggestions)
@@ -51,7 +45,7 @@ func (p *Plan) Text() string {
 	return b.String()
 }
 
-// planLines is how much of a list is shown.
+// planLines is how many lines of a list the text shows.
 const planLines = 100
 
 func (p *Plan) writeCalls(b *strings.Builder) {
@@ -67,23 +61,27 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 	case len(p.Calls) == 0 && len(p.Dynamic) == 0:
 		visible.Fprintf(b, "%s runs %s. No call can be seen in it.\n", what, under)
 	case len(p.Calls) > 0:
-		visible.Fprintf(b, "%s runs %s: %s. Calls seen in its text (each is decided again when it is made):\n", what, under, p.outcome())
+		visible.Fprintf(b, "%s runs %s: %s. Calls seen in its text (each is decided again when it is made):\n",
+			what, under, p.outcome())
 	default:
 		visible.Fprintf(b, "%s runs %s.\n", what, under)
 	}
-	for i, c := range p.Calls {
-		if i == planLines {
-			fmt.Fprintf(b, "  (%d more)\n", len(p.Calls)-i)
-			break
-		}
+	writeLines(b, "  (%d more)\n", p.Calls, func(c PlannedCall) {
 		visible.Fprintf(b, "  %d:%d %s: %s\n", c.Line, c.Column, visible.Short(c.Tool, 80), c.summary())
+	})
+	writeLines(b, "  (%d more)\n", p.Dynamic, func(d analysis.Position) {
+		fmt.Fprintf(b, "  %d:%d a call whose name only the running program knows; it is decided when it is made\n",
+			d.Line, d.Column)
+	})
+}
+
+// writeLines writes a line for each of the first planLines elements, and how many more there are.
+func writeLines[T any](b *strings.Builder, more string, all []T, write func(T)) {
+	for _, e := range all[:min(len(all), planLines)] {
+		write(e)
 	}
-	for i, d := range p.Dynamic {
-		if i == planLines {
-			fmt.Fprintf(b, "  (%d more)\n", len(p.Dynamic)-i)
-			break
-		}
-		fmt.Fprintf(b, "  %d:%d a call whose name only the running program knows; it is decided when it is made\n", d.Line, d.Column)
+	if n := len(all) - planLines; n > 0 {
+		fmt.Fprintf(b, more, n)
 	}
 }
 
@@ -101,7 +99,8 @@ func (p *Plan) outcome() string {
 	if asked > 0 {
 		return fmt.Sprintf("nothing that can be seen would be refused, and a person would be asked about %s", count(asked))
 	}
-	if slices.ContainsFunc(p.Calls, func(c PlannedCall) bool { return c.Verdict == VerdictDepends }) || len(p.Dynamic) > 0 {
+	depends := func(c PlannedCall) bool { return c.Verdict == VerdictDepends }
+	if slices.ContainsFunc(p.Calls, depends) || len(p.Dynamic) > 0 {
 		return "nothing that can be seen would be refused, but not all can be seen"
 	}
 	return "nothing would be refused"
@@ -135,7 +134,8 @@ func (c *PlannedCall) summary() string {
 	if source := c.source(); source != "" {
 		text += " (" + source + ")"
 	}
-	if c.Reason != "" && c.Verdict != call.Allow.String() && !strings.HasPrefix(c.Reason, "the profile ") { // that goes without saying
+	plain := strings.HasPrefix(c.Reason, "the profile ") // the first line names the profile already
+	if c.Reason != "" && c.Verdict != call.Allow.String() && !plain {
 		text += ": " + visible.Short(c.Reason, sentenceRunes)
 	}
 	if c.Problem != "" {
@@ -174,11 +174,12 @@ func (p *Plan) writeToken(b *strings.Builder) {
 	if p.Required {
 		need = "Pre-flight token, without which the program is not started"
 	}
-	fmt.Fprintf(b, "\n%s (give it to %s as preflight, with this very program; it counts until %s, while the rules stay as they are):\n%s\n",
+	fmt.Fprintf(b, "\n%s (give it to %s as preflight, with this very program; it counts until %s, "+
+		"while the rules stay as they are):\n%s\n",
 		need, p.tool, p.Expires.UTC().Format(time.TimeOnly+" UTC"), p.Token)
 }
 
-// sentence begins with a capital letter.
+// sentence gives the text a capital letter.
 func sentence(s string) string {
 	if s == "" || s[0] < 'a' || s[0] > 'z' {
 		return s
@@ -186,7 +187,7 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// alternatives joins words as a sentence does that leaves open which.
+// alternatives joins words with commas and "or".
 func alternatives(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

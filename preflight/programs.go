@@ -13,15 +13,16 @@ const maxReading = 256
 
 // Programs reads programs before they run.
 type Programs struct {
-	turns  *fair.Budget // those that are read at once
+	turns  *fair.Budget // bounds how many are read at once
 	Reader analysis.Reader
 }
 
+// NewPrograms makes one that reads as many programs at once as there may be workers.
 func NewPrograms() *Programs {
 	return &Programs{turns: fair.New("programs that are read at once", int64(analysis.MostWorkers()), maxReading)}
 }
 
-// Read compiles a program, when it is its owner's turn.
+// Read compiles a program. It waits for its owner's turn.
 func (p *Programs) Read(ctx context.Context, owner, name, code string) (*analysis.Program, []analysis.Problem, error) {
 	if err := p.turns.Acquire(ctx, owner, 1); err != nil {
 		return nil, nil, fmt.Errorf("not started: %w", err)

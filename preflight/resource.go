@@ -9,11 +9,13 @@ import (
 )
 
 // HostFunctions are the names a program may call that are no tools.
-var HostFunctions = map[string]bool{"search": true, "search_tools": true, "get_tools": true, "emit": true, hostfns.AskUser: true, hostfns.ReadResource: true}
+var HostFunctions = map[string]bool{
+	"search": true, "search_tools": true, "get_tools": true, "emit": true,
+	hostfns.AskUser: true, hostfns.ReadResource: true,
+}
 
-// ResourceCall turns a reading of a resource that the text shows into the call
-// that the Gate will decide about. Only the first argument is known of it. It
-// reports false where the text does not show of which server.
+// ResourceCall turns a call of read_resource in a text into the call that the Gate decides.
+// It reports false where the text does not show the server.
 func ResourceCall(c analysis.Call) (analysis.Call, bool) {
 	var server string
 	var both struct{ Server, URI string }

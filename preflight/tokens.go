@@ -12,16 +12,18 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/visible"
 )
 
 // BaseTool is the tool that runs programs under the default profile.
 const BaseTool = "codemode_eval"
 
-// sentenceRunes is how much of a stranger's sentence is shown.
+// sentenceRunes is how much is shown of a sentence that an upstream or a program wrote.
 const sentenceRunes = 300
 
-// PreflightSecretVariable is the environment variable that holds the secret
-// that pre-flight tokens are signed with. Without it each process has one of its own.
+// SecretVariable is the environment variable of the secret that signs pre-flight tokens.
+// Without it each process has a secret of its own.
 const SecretVariable = "CODEMODE_PREFLIGHT_SECRET"
 
 const (
@@ -31,24 +33,25 @@ const (
 	preflightGoodKey   = 32 // bytes; RFC 7518 wants a key as long as the hash
 )
 
-// A preflight signs and reads the tokens that say that a program was checked.
-// They are JSON Web Signatures in compact form (RFC 7515) with HMAC-SHA-256.
+// Tokens signs and verifies the tokens of checks: JSON Web Signatures in compact form (RFC 7515) with HMAC-SHA-256.
 type Tokens struct {
 	key       []byte
 	id        string // tells keys apart, and says nothing about them
 	Ephemeral bool   // the key ends with this process
 }
 
-// CheckSecret refuses a secret that is given and can be guessed: whoever finds it makes tokens of checks that did not
-// happen. from says where it comes from.
+// CheckSecret refuses a secret that is short enough to guess: whoever guesses it can make tokens for programs that
+// nobody checked. from says where the secret comes from.
 func CheckSecret(from, secret string) error {
 	if secret == "" || len(secret) >= preflightGoodKey {
 		return nil
 	}
-	return fmt.Errorf("%s has %d bytes and can be guessed, so anybody could make pre-flight tokens: it takes %d random bytes or more, "+
-		"such as openssl rand -base64 32 prints; without it each process has a secret of its own", from, len(secret), preflightGoodKey)
+	return fmt.Errorf("%s has %d bytes and can be guessed, so anybody could make pre-flight tokens: "+
+		"it takes %d random bytes or more, such as openssl rand -base64 32 prints; "+
+		"without it each process has a secret of its own", from, len(secret), preflightGoodKey)
 }
 
+// NewTokens signs with the secret; "" makes a random one.
 func NewTokens(secret string) *Tokens {
 	p := &Tokens{key: []byte(secret)}
 	if secret == "" {
@@ -65,8 +68,7 @@ func (p *Tokens) mac(text string) []byte {
 	return h.Sum(nil)
 }
 
-// A preflightHeader is the header of a token. It is compared and never obeyed:
-// no token chooses how it is verified.
+// A preflightHeader is the header of a token. It is only compared: a token cannot choose its own verification.
 type preflightHeader struct {
 	Algorithm string          `json:"alg"`
 	Type      string          `json:"typ"`
@@ -74,7 +76,7 @@ type preflightHeader struct {
 	Critical  json.RawMessage `json:"crit,omitempty"`
 }
 
-// A checked is what a token says: this program was checked under this profile.
+// checked is the payload of a token: this program was checked under this profile.
 type checked struct {
 	Version int    `json:"v"`
 	Issued  int64  `json:"iat"`
@@ -93,10 +95,10 @@ func (p *Tokens) sign(c checked) string {
 
 func encode64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// decode64 accepts one spelling of each content.
+// decode64 accepts one spelling of each value.
 var decode64 = base64.RawURLEncoding.Strict().DecodeString
 
-// Why a token does not count, as [PreflightError.Code].
+// Why a token does not count, as [Error.Code].
 const (
 	Missing        = "preflight_missing"
 	Wrong          = "preflight_wrong"
@@ -106,8 +108,7 @@ const (
 	ProfileChanged = "preflight_profile_changed"
 )
 
-// read returns what a token says if its signature is ours and it is of now.
-// The error is one of the codes with a sentence.
+// read verifies a token and its times. The error is one of the codes with a sentence.
 func (p *Tokens) read(token string, now time.Time) (checked, *Error) {
 	wrong := func(detail string) (checked, *Error) {
 		return checked{}, &Error{Code: Wrong, Detail: detail}
@@ -137,7 +138,8 @@ func (p *Tokens) read(token string, now time.Time) (checked, *Error) {
 	case issued.After(now.Add(preflightClockSkew)) || expires.Before(issued):
 		return wrong("the pre-flight token is from the future: the clocks of the servers differ")
 	case !now.Before(expires):
-		return checked{}, &Error{Code: Expired, Detail: fmt.Sprintf("the pre-flight token expired %s ago", now.Sub(expires).Round(time.Second))}
+		return checked{}, &Error{Code: Expired,
+			Detail: fmt.Sprintf("the pre-flight token expired %s ago", now.Sub(expires).Round(time.Second))}
 	}
 	return c, nil
 }
@@ -159,15 +161,14 @@ func takeApart(token string) (header preflightHeader, payload, signature []byte,
 	return header, decoded[1], decoded[2], nil
 }
 
-// A PreflightError says why a run that has to be checked first was not
-// started. Nothing of the program has happened.
+// An Error says why a program was not started that has to be checked first.
 type Error struct {
-	Code    string // PreflightMissing, PreflightWrong ...
+	Code    string // Missing, Wrong ...
 	Detail  string // one sentence
 	Profile string
 	Script  string // the name of the saved program, if it is one
-	Tool    string // what runs programs here, if it is known
-	Link    string // where the rules are changed; "" if nowhere is known
+	Tool    string // that runs programs here; "" if unknown
+	Link    string // to the page that changes the rules; "" if there is none
 	Life    time.Duration
 }
 
@@ -193,23 +194,13 @@ func (e *Error) Error() string {
 	}
 	fmt.Fprintf(&b, "  1. %s.\n", check)
 	b.WriteString("  2. Read what it says. If calls would be refused, change the program and check it again.\n")
-	fmt.Fprintf(&b, "  3. Call %s with the same program, byte for byte, and the token from the check as %s.\n", cmp.Or(e.Tool, "the same tool"), token)
-	fmt.Fprintf(&b, "A token counts for one program under one profile as it is now, for %s.\n", short(e.Life))
+	fmt.Fprintf(&b, "  3. Call %s with the same program, byte for byte, and the token from the check as %s.\n",
+		cmp.Or(e.Tool, "the same tool"), token)
+	fmt.Fprintf(&b, "A token counts for one program under one profile as it is now, for %s.\n", visible.Duration(e.Life))
 	if e.Link != "" {
 		fmt.Fprintf(&b, "For the person who looks after the rules: %s\n", e.Link)
 	}
-	b.WriteString("Reply to paste: \"Programs are checked here before they run. I check this one first and then run it; there is nothing for you to do.\"")
+	b.WriteString(`Reply to paste: "Programs are checked here before they run. ` +
+		`I check this one first and then run it; there is nothing for you to do."`)
 	return b.String()
-}
-
-// short leaves out of a duration what is nothing: 10m and not 10m0s.
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// Written lists the calls that the text of a program shows as far as they tell where arguments come from. It is nil where the profile
-// does not look at that: then answers need not be remembered.
+// Written lists the calls of a text with their arguments, so that the Gate can tell arguments that the author wrote
+// from those that came out of an answer. It is nil where the profile does not look at that.
 func Written(p *analysis.Program, profile *profiles.Profile) []hostfns.WrittenCall {
 	if p == nil || profile == nil || !profile.RaisesTaint() {
 		return nil
@@ -24,7 +24,7 @@ func Written(p *analysis.Program, profile *profiles.Profile) []hostfns.WrittenCa
 	return all
 }
 
-// writtenCall reports false for a call whose text leaves open what its arguments are called.
+// writtenCall reports false for a call if the text does not show the names of all its arguments.
 func writtenCall(c analysis.Call) (hostfns.WrittenCall, bool) {
 	if c.Name == hostfns.ReadResource {
 		var ok bool

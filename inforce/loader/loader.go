@@ -1,8 +1,8 @@
-// Package loader puts configuration files in force. It reads them, follows their changes, starts what they name, and makes
-// an [inforce.State] of each good version. A broken version is reported, and the last good one stays in force.
+// Package loader puts configuration files in force. It reads them, watches them, and makes an [inforce.State] of each
+// good version. It reports a broken version and keeps the last good one in force.
 //
-// [Powers] lists the files and folders that give power over this process. A program must not reach them, so the root of
-// the built-in filesystem is judged by that list.
+// [Powers] lists the files and folders that give power over this process. The loader refuses a root of the built-in
+// filesystem through which a program could reach one of them.
 package loader
 
 import (
@@ -34,7 +34,7 @@ type Loader struct {
 
 	mu       sync.Mutex           // one change at a time; guards the rest
 	base     *config.Config       // without the overlays from people's tools
-	overlays []byte               // those, as they were given
+	overlays []byte               // from people's tools, when no file keeps them
 	capacity config.Capacity      // as it was at the start
 	watcher  *config.Watcher      // nil without a file
 	roots    map[string]*openRoot // directories of the built-in filesystem, by path
@@ -51,14 +51,13 @@ func New(ctx context.Context, o Options) *Loader {
 	}
 }
 
-// openRoot keeps a directory and the server made for it, so that a reload that
-// changes nothing restarts nothing.
+// openRoot is an open directory and its server. A reload that changes nothing keeps both.
 type openRoot struct {
 	root   *os.Root
 	server upstream.Server
 }
 
-// capacityOf is what a configuration says that the process has for all principals together.
+// capacityOf is what the process has for all principals together.
 func capacityOf(cfg *config.Config) config.Capacity {
 	if cfg != nil && cfg.Capacity != nil {
 		return *cfg.Capacity
@@ -66,14 +65,14 @@ func capacityOf(cfg *config.Config) config.Capacity {
 	return config.Capacity{}
 }
 
-// Hold keeps the configuration in force as it is while f runs.
+// Hold runs f with the configuration in force. No reload happens meanwhile.
 func (l *Loader) Hold(f func(*config.Config) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return f(l.rules.Config())
 }
 
-// Capacity is what the process has for all principals together, as the configuration said it at the start.
+// Capacity is what the process has for all principals together, by the configuration at the start.
 func (l *Loader) Capacity() config.Capacity { return l.capacity }
 
 // Close ends the watching. Directories stay open for as long as servers may use them.
@@ -98,8 +97,8 @@ func (l *Loader) CloseFolders() error {
 	return errors.Join(errs...)
 }
 
-// Start loads the configuration for the first time and starts watching it. The error of a configuration that must not be
-// used is [config.Problems].
+// Start loads the configuration for the first time and starts watching it. The error of a configuration that must not
+// be used is [config.Problems].
 func (l *Loader) Start() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,9 +125,8 @@ func (l *Loader) Start() error {
 	return nil
 }
 
-// reload takes a new version of the file. A version that must not be used
-// changes nothing but the status. With both a configuration and an error it is
-// the project's file alone that is not used as it is now.
+// reload handles a change of the files. With an error alone the rules stay as they are, and are marked as stale. With
+// both a configuration and an error only the project's file is broken.
 func (l *Loader) reload(cfg *config.Config, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +155,7 @@ func (l *Loader) reload(cfg *config.Config, err error) {
 	l.options.Changed()
 }
 
-// apply makes cfg, with the overlays from people's tools, what holds. On an
+// apply puts base, with the overlays from people's tools, in force. On an
 // error nothing has changed. The caller holds mu.
 func (l *Loader) apply(base *config.Config) error {
 	cfg, err := l.narrowed(base)
@@ -177,17 +175,21 @@ func (l *Loader) apply(base *config.Config) error {
 			l.log.Warn("configuration", "problem", config.Problems{w})
 		}
 	}
-	s := &inforce.State{Config: cfg, Scripts: scripts, Stale: l.rules.Now().Stale, Servers: map[string]inforce.Server{"time": {Trusted: true}, "filesystem": {Trusted: true}}}
+	s := &inforce.State{
+		Config: cfg, Scripts: scripts, Stale: l.rules.Now().Stale,
+		Servers: map[string]inforce.Server{"time": {Trusted: true}, "filesystem": {Trusted: true}},
+	}
 	if cfg != nil {
 		for _, entry := range cfg.Servers {
-			s.Servers[entry.Name] = inforce.Server{Trusted: entry.TrustAnnotations, Identity: pins.Identity(entry.Name, entry.JSON)}
+			identity := pins.Identity(entry.Name, entry.JSON)
+			s.Servers[entry.Name] = inforce.Server{Trusted: entry.TrustAnnotations, Identity: identity}
 		}
 	}
 	for i, server := range servers {
 		known := s.Servers[server.Name]
 		known.Timeout = server.Timeout
 		s.Servers[server.Name] = known
-		servers[i].Timeout = 0 // the Gate's clock counts it, and stands still while a person is awaited
+		servers[i].Timeout = 0 // the Gate enforces it, and stops its clock while a person is asked
 	}
 	l.base = base
 	// Rules first: a server that the new rules let in must not be reachable under the old ones.
@@ -196,7 +198,7 @@ func (l *Loader) apply(base *config.Config) error {
 	return nil
 }
 
-// narrowed is the configuration with overlays that are in no file.
+// narrowed adds the overlays that are in no file.
 func (l *Loader) narrowed(cfg *config.Config) (*config.Config, error) {
 	if cfg == nil || len(l.overlays) == 0 {
 		return cfg, nil
@@ -205,7 +207,7 @@ func (l *Loader) narrowed(cfg *config.Config) (*config.Config, error) {
 }
 
 // servers lists the upstreams of cfg: the configured ones, and the built-in
-// ones whose names are not taken.
+// ones whose names no configured one has.
 func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 	if cfg == nil {
 		return nil, nil
@@ -220,7 +222,7 @@ func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 			continue
 		}
 		for _, w := range warnings {
-			if l.options.Files.None() { // else they are among those of the files
+			if l.options.Files.None() { // else Config.Warnings has them
 				l.log.Warn("configuration", "at", s.Pos.String(), "server", s.Name, "problem", w)
 			}
 		}
@@ -228,7 +230,7 @@ func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 		taken[s.Name] = true
 	}
 	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...) // whoever mends the file wants to see all of them
+		return nil, errors.Join(wrong...) // all at once, for the person who corrects the file
 	}
 	built, err := builtins(cfg.Builtin)
 	if err != nil {
@@ -257,7 +259,7 @@ func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 // filesRoot is the directory of the built-in filesystem; "" if there is none.
 func (l *Loader) filesRoot(cfg *config.Config) (string, error) {
 	if slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == "filesystem" }) {
-		return "", nil // that one takes its place
+		return "", nil // a configured server replaces it
 	}
 	if l.options.Root != "" {
 		return l.options.Root, nil
@@ -329,9 +331,8 @@ func (l *Loader) filesystem(path string) (upstream.Server, error) {
 	return l.roots[path].server, nil
 }
 
-// savedPrograms opens the folder of saved programs that cfg names; the same
-// folder stays open. Symbolic links that lead out of it do not work: that is what
-// [os.Root] is for. The caller holds mu. That programs cannot write to it is for [Options.judgeRoot] to see.
+// savedPrograms opens the folder of saved programs that cfg names, or gives the one that is open. [os.Root] follows no
+// symbolic link that leads out of it, and [Options.judgeRoot] keeps programs from writing there. The caller holds mu.
 func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 	if cfg == nil || cfg.Scripts == nil {
 		return nil, nil
@@ -340,8 +341,9 @@ func (l *Loader) savedPrograms(cfg *config.Config) (*os.Root, error) {
 		return nil, fmt.Errorf("%s: the root of the saved programs: %w", cfg.Scripts.Pos, err)
 	}
 	for _, s := range cfg.Scripts.Allow {
-		if _, misfit := errors.AsType[*catalog.ArgumentError](inforce.Fits(context.Background(), s.Input, nil)); !misfit && inforce.Fits(context.Background(), s.Input, nil) != nil {
-			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, inforce.Fits(context.Background(), s.Input, nil))
+		err := inforce.Fits(context.Background(), s.Input, nil) // an input that does not fit says that the schema is good
+		if _, misfit := errors.AsType[*catalog.ArgumentError](err); err != nil && !misfit {
+			return nil, fmt.Errorf("%s: the input of a saved program: %w", s.Pos, err)
 		}
 	}
 	folder, err := canonical(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root))

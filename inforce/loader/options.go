@@ -11,10 +11,10 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// Options say what is loaded and who hears of it.
+// Options say what a Loader loads, and whom it tells.
 type Options struct {
-	Files  config.Files                     // all of them are read and watched
-	Config *config.Config                   // holds where Files names none; nil allows nothing
+	Files  config.Files                     // the Loader reads and watches all of them
+	Config *config.Config                   // is in force if Files names no file; nil allows nothing
 	Env    func(name string) (string, bool) // looks up the variables that a configuration refers to
 	Log    *slog.Logger
 
@@ -25,16 +25,15 @@ type Options struct {
 	StateDir, RecordDir, CacheDir string
 
 	Rules *inforce.Rules
-	// Use makes these servers the ones that are connected to.
+	// Use connects to these servers instead of those before.
 	Use func([]upstream.Server)
-	// Note puts into the record which rules are in force.
+	// Note records which rules are in force, or why a version was rejected.
 	Note func(ctx context.Context, state string, cfg *config.Config, problem error)
 	// Changed is called after each change.
 	Changed func()
 }
 
-// CheckServers is for [config.Files]: it finds what is wrong with the servers of a file where the variables are those
-// of env, such as os.LookupEnv.
+// CheckServers gives the check of servers for [config.Files]. env looks up variables, as os.LookupEnv does.
 func CheckServers(env func(string) (string, bool)) config.ServerCheck {
 	return func(name string, raw json.RawMessage) (wrong, doubts []config.ServerProblem) {
 		problems := func(all []upstream.Mistake) (list []config.ServerProblem) {
@@ -48,7 +47,7 @@ func CheckServers(env func(string) (string, bool)) config.ServerCheck {
 	}
 }
 
-// beside reads a path as the configuration file has it: relative to that file.
+// beside makes a path of a configuration file absolute: it is relative to the folder of that file.
 func beside(config, name string) string {
 	if filepath.IsAbs(name) || config == "" {
 		return name

@@ -9,12 +9,11 @@ import (
 	"github.com/codemode-project/codemode/internal/replace"
 )
 
-// SetOverlays replaces the overlays that come from people's tools, such as an
-// admin page, by those of data: a configuration file of nothing but overlays,
-// {"evaluation": {"overlays": [...]}}. They hold beside those of the
-// configuration, from the next call of every run on. The error of data that
-// must not be used is [config.Problems], and then nothing has changed. They
-// are written to Options.Files.Overlays, or, if that names no file, forgotten with the process.
+// SetOverlays replaces the overlays that come from people's tools, such as an admin page, by those of data: a
+// configuration file that has only overlays, {"evaluation": {"overlays": [...]}}. They apply beside those of the
+// configuration, from the next call of every run on. The error of data that must not be used is [config.Problems],
+// and then nothing has changed. SetOverlays writes them to Options.Files.Overlays. If that names no file, they end
+// with the process.
 func (l *Loader) SetOverlays(data []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +55,7 @@ func (l *Loader) replaceOverlays(data []byte) error {
 	if err := replace.File(files.Overlays, data, 0o600); err != nil {
 		return fmt.Errorf("keeping the overlays: %w", err)
 	}
-	cfg, err := files.Load() // the watcher would come to it too, a little later
+	cfg, err := files.Load() // now, and not when the watcher notices
 	if err != nil {
 		return err
 	}

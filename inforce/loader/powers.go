@@ -11,16 +11,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/codemode-project/codemode/internal/protect"
-
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/internal/protect"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// Powers lists the files and folders that give power over an Evaluator with these options and that configuration: what it
-// decides by, what it keeps secret, what it executes. Those that do not exist are in the list if they would be read once
-// they did. It is the one list of them: what is not in it is no power for anybody who asks.
+// Powers lists the files and folders that give power over an Evaluator with these options and that configuration: the
+// rules, the secrets, and the programs that it executes. It includes those that do not exist, if codemode would read
+// them once they do. Every check of powers uses this list.
 func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	var places []protect.Place
 	add := func(path, what string) {
@@ -58,14 +57,30 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 			add(f.File, "the "+f.Standing.String())
 		}
 	}
+	if cfg.Scripts != nil {
+		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
+	}
+	if name := responderProgram(cfg.Responder); name != "" {
+		add(name, "the program that opens a terminal for answers")
+	}
+	recorded, err := recordPlaces(o, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(places, recorded, started(o, cfg)), nil
+}
+
+// recordPlaces lists the files of the record.
+func recordPlaces(o Options, cfg *config.Config) ([]protect.Place, error) {
 	folder := cmp.Or(o.RecordDir, o.StateDir)
 	record, err := recorder.PlaceOf(folder, cfg, o.Env)
 	if err != nil {
 		return nil, err
 	}
+	var places []protect.Place
 	kept := func(path, what string) {
-		if folder != "" || filepath.IsAbs(path) { // else there is no record, and the path is beside nothing
-			add(path, what)
+		if path != "" && (folder != "" || filepath.IsAbs(path)) { // else there is no record
+			places = append(places, protect.Place{Path: path, What: what})
 		}
 	}
 	for _, more := range []string{"", "-wal", "-shm", "-journal"} {
@@ -78,16 +93,10 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	if record.Store.URL != "" {
 		places = append(places, passwords(o.Env)...)
 	}
-	if cfg.Scripts != nil {
-		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
-	}
-	if name := responderProgram(cfg.Responder); name != "" {
-		add(name, "the program that opens a terminal for answers")
-	}
-	return append(places, started(o, cfg)...), nil
+	return places, nil
 }
 
-// started lists what is read and executed when servers are started.
+// started lists the files that starting the servers reads or executes.
 func started(o Options, cfg *config.Config) []protect.Place {
 	env := o.Env
 	if env == nil {
@@ -126,7 +135,7 @@ func started(o Options, cfg *config.Config) []protect.Place {
 	return places
 }
 
-// passwords are the files in which PostgreSQL's libraries look for a password and for where a database is.
+// passwords lists the files in which PostgreSQL's libraries look for passwords and for the addresses of databases.
 func passwords(env func(string) (string, bool)) []protect.Place {
 	var places []protect.Place
 	for _, f := range []struct{ variable, usual, what string }{
@@ -147,7 +156,7 @@ func passwords(env func(string) (string, bool)) []protect.Place {
 	return places
 }
 
-// responderProgram is the command of the key "responder", if it has a folder; else it is looked up in PATH.
+// responderProgram is the command of the key "responder" if it names a folder; "" for one that PATH finds.
 func responderProgram(raw json.RawMessage) string {
 	var set struct {
 		Command []string `json:"command"`
@@ -163,7 +172,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// judgeRoot refuses a root of the built-in filesystem that would give programs power, and one that cannot be judged.
+// judgeRoot refuses a root of the built-in filesystem through which programs could reach a power, and one for which
+// that cannot be decided.
 func (o *Options) judgeRoot(root string, cfg *config.Config) error {
 	marks, err := o.marks(cfg)
 	if err == nil {
@@ -179,7 +189,7 @@ func (o *Options) judgeRoot(root string, cfg *config.Config) error {
 	return fmt.Errorf("the root of the built-in filesystem is refused: %w", err)
 }
 
-// hintFor says what else can be done about one kind of place.
+// hintFor is the way out for some places.
 func hintFor(p *protect.PowerError) string {
 	if p.What == ProjectPlace {
 		return `, or start codemode with "--project none", or elsewhere`
@@ -187,7 +197,7 @@ func hintFor(p *protect.PowerError) string {
 	return ""
 }
 
-// ProjectPlace is what [Options.Protected] calls a project's file that would be read if it were there.
+// ProjectPlace describes, in [Options.Protected], a project's file that codemode would read if it existed.
 const ProjectPlace = "where a project's configuration is looked up"
 
 func (o *Options) marks(cfg *config.Config) (*protect.Marks, error) {
@@ -198,12 +208,12 @@ func (o *Options) marks(cfg *config.Config) (*protect.Marks, error) {
 	return protect.Look(places)
 }
 
-// guard judges what the built-in filesystem meets, by what is in force at that moment: a file that gives power may have
-// been made, linked or mounted below the root since the root was judged.
+// guard makes the check for the files that the built-in filesystem opens, by the powers of that moment: somebody may
+// have made, linked or mounted a power below the root since judgeRoot.
 func (o *Options) guard() (func(fs.FileInfo) error, error) {
 	marks, err := o.marks(o.Rules.Config())
 	if err != nil {
-		o.Log.Error("the built-in filesystem is closed: what gives power over codemode cannot be looked at",
+		o.Log.Error("the built-in filesystem is closed: codemode cannot find out which files give power over it",
 			"problem", err.Error())
 		return nil, errors.New("the files are closed to programs: codemode cannot tell which of them give power over it; " +
 			"a person finds more in its log")
@@ -213,7 +223,7 @@ func (o *Options) guard() (func(fs.FileInfo) error, error) {
 		if !ok {
 			return nil
 		}
-		o.Log.Error("a program was kept from what gives power over codemode, and is below the root of the built-in filesystem",
+		o.Log.Error("a file below the root of the built-in filesystem gives power over codemode; a program was kept from it",
 			"met", info.Name(), "what", f.What, "at", f.Path, "how", f.Relation)
 		return fmt.Errorf("it leads to %s, which no program may touch", f.What)
 	}, nil

@@ -53,7 +53,7 @@ func (w *typeWriter) spend(n int) bool {
 // render writes the type of a schema, as it stands inside something else.
 // indent is the depth at which further lines begin.
 func (w *typeWriter) render(schema any, indent int) string {
-	return Join(w.alternatives(schema, indent, false), " | ")
+	return strings.Join(w.alternatives(schema, indent, false), " | ")
 }
 
 // finish writes the named types, and those that they name.
@@ -64,7 +64,7 @@ func (w *typeWriter) finish() {
 		w.root, w.part, w.order = n.root, n.part, n.order
 		target, _ := w.local(n.ref)
 		w.expanding = []string{n.ref}
-		body := Join(w.alternatives(target, 0, true), " | ")
+		body := strings.Join(w.alternatives(target, 0, true), " | ")
 		w.expanding = nil
 		if s, ok := target.(map[string]any); ok {
 			w.types.WriteString(DocComment(description(s), ""))
@@ -113,19 +113,19 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 		if forms == nil {
 			forms = union
 		} else {
-			forms = []string{intersect(Join(forms, " | "), Join(union, " | "))}
+			forms = []string{intersect(strings.Join(forms, " | "), strings.Join(union, " | "))}
 		}
 	}
 	if all, _ := s["allOf"].([]any); len(all) > 0 {
 		var parts []string
 		if !slices.Equal(own, []string{"unknown"}) {
-			parts = append(parts, Join(own, " | "))
+			parts = append(parts, strings.Join(own, " | "))
 		}
 		for _, sub := range all {
 			if !w.spend(len(parts)) {
 				break
 			}
-			part := Join(w.alternatives(sub, indent, bare), " | ")
+			part := strings.Join(w.alternatives(sub, indent, bare), " | ")
 			if part != "unknown" && !slices.Contains(parts, part) {
 				parts = append(parts, part)
 			}
@@ -140,7 +140,7 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 	case slices.Equal(own, []string{"unknown"}), s["properties"] == nil && s["allOf"] == nil:
 		return w.nullable(s, forms)
 	}
-	return w.nullable(s, []string{intersect(Join(own, " | "), Join(forms, " | "))})
+	return w.nullable(s, []string{intersect(strings.Join(own, " | "), strings.Join(forms, " | "))})
 }
 
 // inherit gives a form of an anyOf the type that stands beside the anyOf, as
@@ -245,8 +245,6 @@ func Compact(union []string) []string {
 	}
 	return out
 }
-
-func Join(union []string, sep string) string { return strings.Join(union, sep) }
 
 func intersect(parts ...string) string {
 	if len(parts) == 1 {

@@ -160,7 +160,7 @@ func (w *typeWriter) index(s map[string]any, indent int) string {
 	if slices.Contains(union, "unknown") {
 		return "unknown"
 	}
-	return Join(w.compact(union), " | ")
+	return strings.Join(w.compact(union), " | ")
 }
 
 // keys returns the keys of a schema's member as they were written.

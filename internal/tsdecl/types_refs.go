@@ -32,7 +32,7 @@ func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bo
 	rest := maps.Clone(s) // 2020-12 lets other keywords stand beside it
 	delete(rest, "$ref")
 	if rest["properties"] != nil || rest["allOf"] != nil || rest["anyOf"] != nil || rest["oneOf"] != nil {
-		return []string{intersect(Join(union, " | "), w.render(rest, indent))}
+		return []string{intersect(strings.Join(union, " | "), w.render(rest, indent))}
 	}
 	return w.nullable(s, union)
 }
