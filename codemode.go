@@ -28,66 +28,62 @@ import (
 // Options are the powers of an [Evaluator]. The zero value runs programs that
 // can compute and call nothing.
 type Options struct {
-	// ConfigPath names a configuration file, which is read now and watched: a
-	// change reaches the next call of every run. While the file is broken the
-	// rules of its last good version hold. "" reads no file.
+	// ConfigPath names a configuration file. New reads and watches it: a change reaches the next call of every run.
+	// While the file is broken, the rules of its last good version are in force. "" reads no file.
 	ConfigPath string
-	// Files are configuration files beside the one of ConfigPath: those of whoever runs the
-	// machine, of a project, of an admin page. All of them are watched.
+	// Files are more configuration files: those of the administrator of the machine, of a project, of an admin page.
+	// New reads and watches all of them.
 	Files config.Files
-	// Config is used when no file is named. With neither, nothing is
-	// connected and every call is denied.
+	// Config is used if there is no file. With neither, nothing is connected and every call is denied.
 	Config *config.Config
 
 	// Root is the directory of the built-in filesystem server; "" leaves it to
-	// the configuration. A directory that contains one of [Powers], or lies in one, is refused.
+	// the configuration. New refuses a directory that contains one of [Powers], or lies in one.
 	Root string
-	// Protected are more files that the built-in filesystem keeps away from.
+	// Protected are more files and folders that the built-in filesystem must not reach.
 	// The key is a path, the value says what is there. What is below a folder is protected too.
 	Protected map[string]string
 	// Env looks up the variables that a configuration refers to, such as
 	// os.LookupEnv; nil knows none.
 	Env func(name string) (string, bool)
 
-	// CacheDir keeps machine code of the guest between processes, which makes
-	// the first run start in milliseconds. Only its owner may be able to write there. "" keeps nothing.
+	// CacheDir caches compiled code of the guest, so that the first run of the next process starts in milliseconds.
+	// Nobody but its owner may have permission to write there. "" caches nothing.
 	CacheDir string
-	// StateDir keeps what has to outlive the process: how tools were defined when
-	// they were accepted, and logins at upstreams. Only its owner may be able to write there.
-	// "" keeps the former in memory, and there are no logins.
+	// StateDir has what outlives the process: the accepted definitions of tools, and logins at upstreams. Nobody but its
+	// owner may have permission to write there. With "" the definitions stay in memory, and there are no logins.
 	StateDir string
-	// PreflightSecret signs the tokens that say that a program was checked, so
-	// that they count in other processes too. "" takes it from
-	// CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. One of less than 32 bytes is refused.
+	// PreflightSecret signs the tokens of checked programs, so that they count in other processes too. "" takes it from
+	// CODEMODE_PREFLIGHT_SECRET of Env, or makes one for this Evaluator alone. New refuses less than 32 bytes.
 	PreflightSecret string
-	// Engine runs the programs; nil makes one for this Evaluator alone.
-	// An Engine that is given is not closed with the Evaluator.
+	// Engine runs the programs; nil makes one for this Evaluator alone. Close closes only that one.
 	Engine runs.Engine
 	// Worker is a program and its arguments that reads programs for this Evaluator: its main calls [analysis.Work].
-	// Then no text that is submitted can take more of the machine than a worker may. Nil reads programs in this
-	// process, as far as they are within the bound of [analysis.Compile]; what is beyond runs unread, or not at all.
+	// Then no submitted text can take more of the machine than a worker may. Nil reads programs in this process, within
+	// the bound of [analysis.Compile]; a text beyond it runs unread, or not at all.
 	Worker []string
 
-	// GuestMemory is what all programs may have together, in bytes; zero is a quarter of what the machine or its container has, and
-	// 512 MiB at most. One principal gets three quarters of it. It counts unless Engine is given.
-	// It goes before capacity.guestMemory of the configuration.
+	// GuestMemory bounds the memory of all programs together, in bytes; zero is a quarter of what the machine or its
+	// container has, and 512 MiB at most. One principal gets three quarters of it. It overrides capacity.guestMemory of
+	// the configuration. It has no effect if Engine is given.
 	GuestMemory int64
 
-	// Channels reach people whoever asks for a run, beside the channels of each Request.
+	// Channels reach people for every run, beside the channels of its Request.
 	Channels []approvals.Channel
 
-	// Recorder keeps the record of calls; what it cannot keep does not happen.
-	// Nil keeps the latest entries in memory, see [recorder.Recorder.Journal], or in RecordDir.
+	// Recorder records calls. A call that it cannot record does not happen.
+	// Nil records in RecordDir, or keeps the latest entries in memory, see [recorder.Recorder.Journal].
 	Recorder hostfns.Recorder
-	// RecordDir is where the record is kept, with everything else that is stored, unless the configuration
-	// has another place for it; see [PlaceRecord]. Only its owner may be able to write there. "" keeps no record but Recorder's.
+	// RecordDir is the folder of the record and of everything else that is stored, unless the configuration
+	// names another place; see [recorder.PlaceOf]. Nobody but its owner may have permission to write there.
+	// "" keeps no record but Recorder's.
 	RecordDir string
-	// GoOn has this Evaluator go on with runs that waited for a person in a process that is gone, once somebody has answered.
+	// GoOn lets this Evaluator resume runs that waited for a person in a process that died, once somebody has answered.
 	GoOn bool
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
 
-	Version string // how upstreams are told who we are; "" is "dev"
+	Version string // the version that upstreams are told; "" is "dev"
 }
 
 // Powers lists the files and folders that give power over an Evaluator with these options and that configuration; see
@@ -96,7 +92,7 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	return loader.Powers(o.loading(), cfg)
 }
 
-// loading are the options of the loader.
+// loading gives the options of the loader.
 func (o *Options) loading() loader.Options {
 	files := o.Files
 	files.User = cmp.Or(o.ConfigPath, files.User)
@@ -106,8 +102,8 @@ func (o *Options) loading() loader.Options {
 	}
 }
 
-// An Evaluator runs programs against the tools and profiles of each moment.
-// Its methods may be called from many goroutines.
+// An Evaluator runs programs with the tools and profiles of each moment.
+// Many goroutines may call its methods.
 type Evaluator struct {
 	options Options
 	log     *slog.Logger
@@ -157,7 +153,7 @@ func New(ctx context.Context, o Options) (*Evaluator, error) {
 	}
 	e.runs.Fit(e.loader.Capacity())
 	if o.Recorder == nil && o.RecordDir != "" {
-		if err := e.keep(); err != nil {
+		if err := e.openRecord(); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
 		}
 	}
@@ -198,9 +194,9 @@ func (e *Evaluator) wire(accepted *pins.Pins, secret string) {
 	e.loader = loader.New(e.life.Ctx, loading)
 }
 
-// keep opens the record, and lets the parts keep what outlives the process in its database.
-func (e *Evaluator) keep() error {
-	err := e.loader.Hold(func(cfg *config.Config) error { // the files are watched already
+// openRecord opens the record, and gives the parts its database for what outlives the process.
+func (e *Evaluator) openRecord() error {
+	err := e.loader.Hold(func(cfg *config.Config) error { // a reload may come at any time
 		if err := e.record.Open(e.options.RecordDir, cfg, e.options.Env); err != nil {
 			return err
 		}
@@ -224,9 +220,9 @@ func (e *Evaluator) keep() error {
 	return nil
 }
 
-// Eval runs a program. The Response is never nil, and its Text tells what came of the program, whatever the error:
-// [analysis.Problems] say why it was not started, a [*sandbox.Error] how it ended. With any other error no run began, and
-// Response.Run is "".
+// Eval runs a program. The Response is never nil, and its Text tells the outcome, whatever the error is:
+// [analysis.Problems] say why the program was not started, a [*sandbox.Error] how it ended. With any other error no run
+// began, and Response.Run is "".
 func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	if err := e.life.Enter(); err != nil {
 		return &Response{}, err
@@ -239,7 +235,7 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	return response, err
 }
 
-// Check says what a program would do under a profile.
+// Check says what a program would do under a profile. It runs nothing and asks nobody.
 func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, error) {
 	if err := e.life.Enter(); err != nil {
 		return nil, err
@@ -252,7 +248,7 @@ func (e *Evaluator) Check(ctx context.Context, r Request) (*preflight.Plan, erro
 	return e.checker.Check(ctx, runs.SubmissionOf(&r), policy, saved)
 }
 
-// Gate begins a run of tools that the embedding program executes itself, see package owntools.
+// Gate begins a run of tools that the embedding program executes itself; see package owntools.
 func (e *Evaluator) Gate(o owntools.Options) (*owntools.Gate, error) {
 	return owntools.New(owntools.Parts{
 		Log: e.log, Life: e.life, Rules: e.rules, Tools: e.tools, People: e.people, Record: e.record,
@@ -270,8 +266,8 @@ func (e *Evaluator) Warm() {
 	})
 }
 
-// Subscribe has f called after each change of the configuration or of the
-// tools, until cancel is called. Calls of f may overlap and must not wait.
+// Subscribe calls f after each change of the configuration or of the tools, until cancel. Calls of f may overlap and
+// must not wait.
 func (e *Evaluator) Subscribe(f func()) (cancel func()) { return e.news.subscribe(f) }
 
 // Close cancels what runs, waits for it until ctx ends, and stops the
@@ -281,7 +277,7 @@ func (e *Evaluator) Close(ctx context.Context) error {
 		return nil
 	}
 	errs := []error{e.loader.Close(), e.life.Wait(ctx)}
-	// Children have to be dead even when the time for a quiet end is over.
+	// The child processes must end, even if ctx has ended already.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopUpstreams)
 	defer cancel()
 	errs = append(errs, e.tools.Manager.Close(stopping))
@@ -293,5 +289,5 @@ func (e *Evaluator) Close(ctx context.Context) error {
 	return errors.Join(append(errs, e.loader.CloseFolders())...)
 }
 
-// stopUpstreams is how long Close gives upstream processes to end.
+// stopUpstreams bounds the end of upstream processes in Close.
 const stopUpstreams = 15 * time.Second

@@ -17,13 +17,13 @@
 // # The packages, from the bottom up
 //
 // Package sandbox runs JavaScript in a fresh WebAssembly guest, within limits.
-// It knows one way out of the guest and nothing of what is done with it.
+// The guest has one way out, and sandbox does not know what the host does with it.
 // Package guest/quickjs is that guest. The two can be used without the rest.
 //
 // Package analysis reads a program before it runs: it turns TypeScript into
 // JavaScript, finds mistakes with line and column, and the calls the text shows.
 // What it finds is shown to people and decides nothing. It reads in worker
-// processes, where [Options.Worker] names one, since no text can be trusted to be cheap.
+// processes, where [Options.Worker] names one, because a hostile text can be expensive to read.
 //
 // Package call has the words of one tool call that all packages share.
 //
@@ -36,19 +36,19 @@
 // config/importtable turns tables of other gates into rules.
 //
 // Package catalog knows the tools of this moment: names, schemas, TypeScript
-// declarations and search. Names that two tools would share belong to neither.
-// Package catalog/pins knows how tools were defined when they were accepted.
+// declarations and search. It withholds a name that two tools would share.
+// Package catalog/pins knows the definitions of tools that people accepted.
 //
 // Package upstream keeps the connections to MCP servers and sends calls. The
 // built-in servers time and filesystem are there too.
 //
 // Package approvals puts a call to a person over every channel that may reach
-// one, and takes only a clear yes for a yes. It knows nothing of MCP. Package
+// one, and allows it only on a clear yes. It does not know MCP. Package
 // approvals/prompt writes one question as text or as a form, and
 // approvals/terminal reaches people at this machine.
 //
-// Package audit writes the record, and package store keeps it, with everything
-// else that outlives a process.
+// Package audit writes the record, and package store is the database of the record
+// and of everything else that outlives a process.
 //
 // Package hostfns holds what a program may call and the one Gate that each
 // call passes. It declares what it needs of the others as small interfaces.

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// news tells those who subscribed that something changed.
+// news calls subscribers when something has changed.
 type news struct {
 	mu          sync.Mutex
 	subscribers map[int]func()

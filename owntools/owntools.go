@@ -43,7 +43,7 @@ type Parts struct {
 	Record *recorder.Recorder
 }
 
-// A Gate decides, asks about and records calls of one run. Many goroutines may use it. [New] makes it.
+// A Gate decides, asks about and records the calls of one run. Many goroutines may use it. [New] makes it.
 type Gate struct {
 	parts   Parts
 	run     *hostfns.Run
@@ -51,7 +51,7 @@ type Gate struct {
 	tools   *catalog.Catalog
 	display map[string]prompt.Display
 	calls   atomic.Int64
-	sending sync.Map // of *pendingCall, by number: the calls that are on their way
+	sending sync.Map // of *pendingCall, by number: the calls under way
 
 	ctx    context.Context // of the run; ends with too many refusals, and with Close
 	cancel context.CancelCauseFunc
@@ -59,51 +59,49 @@ type Gate struct {
 	done   []hostfns.Report
 }
 
-// Options say for whom a Gate is and who decides. The zero value is for the
-// profile of the base tool, and reaches nobody but the Evaluator's own channels.
+// Options say whose calls a Gate decides, and by which profile. The zero value takes the profile of the base tool, and
+// asks people over the Evaluator's own channels only.
 type Options struct {
 	Profile  string
 	Channels []approvals.Channel // see [approvals.Approver] for one that is a function
-	// Tools describes tools, for people and for the rules; calls of others are let
-	// to the rules all the same.
+	// Tools describes tools for people and for the rules. The rules decide calls of other tools too.
 	Tools []Tool
 
 	Principal, Session, Client, Role string // for the record and for grants
 }
 
-// A Tool describes one tool. Its arguments are held against Input, where there is one.
+// A Tool describes one tool. The Gate checks arguments against Input, if there is one.
 type Tool struct {
 	Server, Tool       string
 	Title, Description string
 	Input              json.RawMessage // JSON Schema
 	Annotations        json.RawMessage // hints, as MCP has them
-	// Display narrows what is shown of the arguments, beside what the profile masks.
+	// Display hides arguments from people, beside those that the profile masks.
 	Display prompt.Display
 }
 
 // A Call is one use of a tool. Rules know it as server__tool.
 type Call struct {
 	Server, Tool string
-	Args         json.RawMessage // an object; nothing is {}
+	Args         json.RawMessage // an object; nil is {}
 }
 
-// Do executes a call with the arguments that were allowed, which may be others than those of the call.
+// Do executes a call with the allowed arguments. A person may have changed them.
 type Do func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
-// A DeniedError says why a call was not made. Nothing was executed.
+// A DeniedError says why the Gate did not execute a call.
 type DeniedError struct {
 	Tool   string // server__tool
 	Reason string // denied, elicitation_declined, no_approver, timeout, invalid_decision ...
 	Detail string // a sentence; a person's words are marked as such
-	Rule   string // that decided; "" if none did
+	Rule   string // the deciding rule; "" for none
 }
 
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("the call of %s was refused (%s): %s", e.Tool, e.Reason, e.Detail)
 }
 
-// ErrInvalidDecision is the error of a call about which an approver decided
-// something that is no decision.
+// ErrInvalidDecision is the error of a call for which an approver returned no valid decision.
 var ErrInvalidDecision = errors.New("invalid decision")
 
 // Is makes a DeniedError an ErrInvalidDecision where it is one.
@@ -113,7 +111,10 @@ func (e *DeniedError) Is(target error) bool {
 
 // New begins a run.
 func New(parts Parts, o Options) (*Gate, error) {
-	r := runs.Request{Profile: o.Profile, Channels: o.Channels, Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role}
+	r := runs.Request{
+		Profile: o.Profile, Channels: o.Channels,
+		Principal: o.Principal, Session: o.Session, Client: o.Client, Role: o.Role,
+	}
 	policy, _, err := runs.Prepare(parts.Life.Ctx, parts.Rules, &r)
 	if err != nil {
 		return nil, err
@@ -126,10 +127,13 @@ func New(parts Parts, o Options) (*Gate, error) {
 	prompter := parts.People.Prompter(runs.ClientOf(&r), policy, nil)
 	prompter.Display = g.display
 	limits, _ := parts.Rules.Limits(policy.Profile())
-	passage := hostfns.NewGate(hostfns.Deps{Tools: noTools{}, Recorder: parts.Record.To, Sender: sender{g}, Log: parts.Log})
-	g.run = passage.Run(hostfns.RunInfo{
-		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()), Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role,
-		Policy: policy, Asker: prompter, CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
+	gate := hostfns.NewGate(hostfns.Deps{
+		Tools: noTools{}, Recorder: parts.Record.To, Sender: sender{g}, Log: parts.Log,
+	})
+	g.run = gate.Run(hostfns.RunInfo{
+		ID: g.id, Profile: cmp.Or(r.Profile, policy.ProfileName()),
+		Principal: r.Principal, Client: r.Client, Session: r.Session, Role: r.Role, Policy: policy, Asker: prompter,
+		CallTimeout: parts.Rules.CallTimeout(policy.Profile()), ArgumentBytes: limits.ArgumentBytes,
 		Refused: func(n int) {
 			if p := policy.Profile(); p != nil && n >= p.Bounded(profiles.Limits{Refusals: runs.DefaultRefusals}).Refusals {
 				g.cancel(runs.ErrRefusals)
@@ -139,12 +143,13 @@ func New(parts Parts, o Options) (*Gate, error) {
 	return g, nil
 }
 
-// describe takes in what is known of tools.
+// describe puts the tools into the catalogue of the run.
 func (g *Gate) describe(tools []Tool) error {
 	of := map[string][]catalog.Tool{}
 	for _, t := range tools {
 		of[t.Server] = append(of[t.Server], catalog.Tool{
-			Server: t.Server, Raw: t.Tool, Title: t.Title, Description: t.Description, Input: t.Input, Annotations: t.Annotations,
+			Server: t.Server, Raw: t.Tool, Title: t.Title, Description: t.Description,
+			Input: t.Input, Annotations: t.Annotations,
 		})
 		g.display[call.Name(t.Server, t.Tool)] = t.Display
 	}
@@ -159,9 +164,8 @@ func (g *Gate) describe(tools []Tool) error {
 // Run names the run in the record.
 func (g *Gate) Run() string { return g.id }
 
-// Execute has do make a call, if it may be made, and returns what do does. An
-// error is [*DeniedError] if the call was refused, [*hostfns.ArgumentError] if its
-// arguments do not fit the tool, else that of do.
+// Execute calls do if the rules or a person allow the call, and returns its result. The error is [*DeniedError] if the
+// call was refused, [*hostfns.ArgumentError] if its arguments do not fit the tool, else that of do.
 func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, error) {
 	if do == nil {
 		panic("owntools: Execute needs a function that makes the call")
@@ -197,7 +201,8 @@ func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, er
 	switch x.Class {
 	case hostfns.ToolCallDenied:
 		denied := &DeniedError{Tool: name, Reason: text("reason"), Detail: text("detail"), Rule: text("rule")}
-		g.parts.Log.Info("a call was refused", "run", g.id, "tool", name, "arguments", slog.StringValue(prompt.Shown(tc.Args, g.display[name])), "reason", denied.Reason)
+		shown := prompt.Shown(tc.Args, g.display[name])
+		g.parts.Log.Info("a call was refused", "run", g.id, "tool", name, "arguments", shown, "reason", denied.Reason)
 		return nil, denied
 	case hostfns.InvalidArguments:
 		return nil, &hostfns.ArgumentError{Path: text("path"), Expected: text("expected"), Got: text("got")}
@@ -205,28 +210,30 @@ func (g *Gate) Execute(ctx context.Context, tc Call, do Do) (json.RawMessage, er
 	return nil, x
 }
 
-// over is why nothing is executed any more.
+// over is the error of a call after the end of the run.
 func (g *Gate) over(name string, cause error) error {
 	if cause == runs.ErrRefusals {
-		return &DeniedError{Tool: name, Reason: "too_many_refusals", Detail: "people refused so many calls that the run was ended"}
+		return &DeniedError{
+			Tool: name, Reason: "too_many_refusals", Detail: "people refused so many calls that the run was ended",
+		}
 	}
 	return &DeniedError{Tool: name, Reason: hostfns.ReasonCanceled, Detail: "the run is over"}
 }
 
-// Close ends the run: what was granted for it ends, and calls that are under way are canceled. It returns the
-// calls that were made. It may be called twice.
+// Close ends the run: it revokes the grants for the run and cancels the calls under way. It returns a report of each
+// call. It may be called twice.
 func (g *Gate) Close() []hostfns.Report {
 	g.once.Do(func() {
 		g.cancel(runs.ErrClosed)
 		g.done = g.run.End()
 		if err := g.parts.People.Grants.EndRun(context.WithoutCancel(g.ctx), g.id, false); err != nil {
-			g.parts.Log.Error("what was granted for a run could not be taken back", "run", g.id, "error", err)
+			g.parts.Log.Error("the grants for a run could not be revoked", "run", g.id, "error", err)
 		}
 	})
 	return g.done
 }
 
-// tool is what is known of the tool of a call.
+// tool describes the tool of a call to the Gate.
 func (g *Gate) tool(tc *Call, name string) *hostfns.Tool {
 	if t, err := g.tools.Find(name); err == nil {
 		return g.parts.Tools.Describe(t)
@@ -234,27 +241,27 @@ func (g *Gate) tool(tc *Call, name string) *hostfns.Tool {
 	return &hostfns.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }
 
-// A pendingCall is one Execute on its way through the Gate.
+// A pendingCall is one Execute under way.
 type pendingCall struct {
 	do  Do
 	err error // of do
 }
 
-// noTools has no tools: each call of a Gate brings its pending.
+// noTools finds no tools: each call brings its own.
 type noTools struct{}
 
 func (noTools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
 	return nil, &hostfns.NotFoundError{Name: name}
 }
 
-// A sender has the calls of a Gate made.
+// A sender executes the calls that the Gate admits.
 type sender struct{ g *Gate }
 
 func (s sender) Send(ctx context.Context, sending *hostfns.Sending) (*hostfns.Reply, error) {
 	c, _ := s.g.sending.Load(sending.Call)
 	pending, ok := c.(*pendingCall)
 	if !ok {
-		return nil, &hostfns.SendError{Message: "nobody makes this call"}
+		return nil, &hostfns.SendError{Message: "no Execute waits for this call"}
 	}
 	value, err := pending.do(ctx, sending.Args)
 	if err != nil {
