@@ -2,34 +2,40 @@ module github.com/codemode-project/codemode
 
 go 1.26.0
 
+// The product. RATIONALE.md says why these modules and no others.
 require (
-	charm.land/bubbles/v2 v2.2.1
-	charm.land/bubbletea/v2 v2.0.10
-	charm.land/lipgloss/v2 v2.0.6
-	github.com/bmatcuk/doublestar/v4 v4.10.4
-	github.com/chromedp/cdproto v0.159.0
-	github.com/chromedp/chromedp v0.23.0
-	github.com/evanw/esbuild v0.28.2
-	github.com/fsnotify/fsnotify v1.10.1
-	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875
-	github.com/google/go-cmp v0.7.0
-	github.com/google/jsonschema-go v0.4.3
-	github.com/jackc/pgx/v5 v5.12.0
-	github.com/modelcontextprotocol/go-sdk v1.8.0
-	github.com/pelletier/go-toml/v2 v2.4.3
-	github.com/rogpeppe/go-internal v1.16.0
-	github.com/spf13/cobra v1.10.2
-	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
-	github.com/tetratelabs/wazero v1.12.0
-	golang.org/x/mod v0.42.0
-	golang.org/x/oauth2 v0.35.0
-	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
-	golang.org/x/text v0.43.0
-	modernc.org/libc v1.79.0
-	modernc.org/sqlite v1.60.1
+	charm.land/bubbles/v2 v2.2.1 // the editor in the screen of codemode approvals
+	charm.land/bubbletea/v2 v2.0.10 // that screen: full-screen terminals
+	charm.land/lipgloss/v2 v2.0.6 // that screen: colours and widths
+	github.com/bmatcuk/doublestar/v4 v4.10.4 // every pattern of a rule
+	github.com/evanw/esbuild v0.28.2 // TypeScript and syntax errors
+	github.com/fsnotify/fsnotify v1.10.1 // watching the configuration
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // jsontext: quoting and JSON Pointers
+	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL, for a fleet
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP on both sides
+	github.com/pelletier/go-toml/v2 v2.4.3 // the configuration of Codex, for codemode init and doctor
+	github.com/rogpeppe/go-internal v1.16.0 // txtar: the files of codemode profiles test, and stories in tests
+	github.com/spf13/cobra v1.10.2 // the command line
+	github.com/tetratelabs/wazero v1.12.0 // WebAssembly, in which programs run
+	golang.org/x/mod v0.42.0 // signed notes and Merkle trees of the record
+	golang.org/x/oauth2 v0.35.0 // logins at hosted MCP servers
+	golang.org/x/sys v0.49.0 // terminals, locks and process groups
+	golang.org/x/term v0.47.0 // whether a stream is a terminal, and its size
+	golang.org/x/text v0.43.0 // NFKC, for rules that deny
+	modernc.org/sqlite v1.60.1 // SQLite, for one machine
 )
 
+// Tests only.
+require (
+	github.com/chromedp/cdproto v0.159.0 // the protocol of Chromium
+	github.com/chromedp/chromedp v0.23.0 // the page of the console in Chromium
+	github.com/google/go-cmp v0.7.0 // readable differences
+	github.com/google/jsonschema-go v0.4.3 // the schemas and suite that ours is compared with
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments mean the same there as in our reader
+	modernc.org/libc v1.79.0 // a file system for SQLite that fails (internal/iofault)
+)
+
+// What these need.
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/atotto/clipboard v0.1.4 // indirect
@@ -68,4 +74,5 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
+// The tool that make check runs.
 tool honnef.co/go/tools/cmd/staticcheck
