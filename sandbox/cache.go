@@ -15,17 +15,17 @@ import (
 
 // A codeCache is the directory in which the machine code of one guest is kept.
 // In it are code, a directory of wazero's with one file, filed under the
-// guest's hollow form, and sum, the checksum of that file. The checksum is against
-// damage; against people, the directory is private.
+// guest's stub, and sum, the checksum of that file. The checksum detects
+// damage. The private directory keeps other users out.
 type codeCache struct{ code, sum string }
 
 // errNotPrivate is wrapped by the errors about a directory that others could
 // put files into.
-var errNotPrivate = errors.New("what is in it is executed")
+var errNotPrivate = errors.New("codemode executes what is in it")
 
-// openCache opens the directory in which compiled guests are kept. Machine
-// code from it is executed, so one that others may write to is not used. If only the
-// guest's own directory in it is such, that is made anew; emptied tells.
+// openCache opens the directory of compiled guests. This process executes
+// machine code from it, so a directory that others may write to is an error. If only
+// the guest's own directory in it is like that, openCache makes it anew; emptied tells.
 func openCache(dir, hash string) (c *codeCache, emptied bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, false, fmt.Errorf("making the cache directory: %w", err)
@@ -90,15 +90,14 @@ func checksum(file string) (string, error) {
 	return fmt.Sprintf("%08x %d\n", sum.Sum32(), n), err
 }
 
-// keep files machine code under the guest's hollow form: whole is a directory
-// in which wazero has kept what it compiled of the guest, hollow one of what
-// it compiled of its hollow form.
-func (c *codeCache) keep(whole, hollow string) error {
+// keep files machine code under the guest's stub. wazero has put the machine
+// code of the guest into the directory whole, and that of the stub into stub.
+func (c *codeCache) keep(whole, stub string) error {
 	from, err := onlyFile(whole)
 	if err != nil {
 		return err
 	}
-	to, err := onlyFile(hollow)
+	to, err := onlyFile(stub)
 	if err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func (c *codeCache) keep(whole, hollow string) error {
 		return err
 	}
 	// Between these steps another process finds no file, or the wrong sum, and compiles.
-	return errors.Join(os.Rename(from, to), os.RemoveAll(c.code), os.Rename(hollow, c.code), replace.File(c.sum, []byte(sum), 0o600))
+	return errors.Join(os.Rename(from, to), os.RemoveAll(c.code), os.Rename(stub, c.code), replace.File(c.sum, []byte(sum), 0o600))
 }
 
 // onlyFile is the path of the one file below a directory.

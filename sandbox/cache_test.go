@@ -178,13 +178,13 @@ func TestDamageToTheCacheIsSeen(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			c := &codeCache{code: filepath.Join(dir, "code"), sum: filepath.Join(dir, "sum")}
-			whole, entry := filepath.Join(dir, "whole"), filepath.Join(dir, "hollow")
+			whole, entry := filepath.Join(dir, "whole"), filepath.Join(dir, "stub")
 			for _, d := range []string{whole, entry} {
 				check(t, os.Mkdir(d, 0o700))
 				check(t, os.WriteFile(filepath.Join(d, filepath.Base(d)+"-key"), make([]byte, size), 0o600))
 			}
 			check(t, c.keep(whole, entry))
-			file := filepath.Join(c.code, "hollow-key")
+			file := filepath.Join(c.code, "stub-key")
 			tt.harm(t, c, file)
 			if got := c.state(); got != tt.want {
 				t.Errorf("got state %d, want %d", got, tt.want)
@@ -242,8 +242,8 @@ func TestOnlyAGuestIsTakenApart(t *testing.T) {
 	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x06\x01\x04\x00\x41\x01\x0b" + "\x00\x01\x61"; string(m.bare()) != want {
 		t.Errorf("without data it is %x; want %x", m.bare(), want)
 	}
-	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x05\x01\x03\x00\x00\x0b" + "\x00\x01\x61"; string(m.hollow) != want {
-		t.Errorf("the hollow form is %x; want %x", m.hollow, want)
+	if want := start + "\x03\x02\x01\x00" + memory + "\x0a\x05\x01\x03\x00\x00\x0b" + "\x00\x01\x61"; string(m.stub) != want {
+		t.Errorf("the stub is %x; want %x", m.stub, want)
 	}
 	image := m.image()
 	if image.size != wasmPage || image.from != 0 || image.to != 7*hostPage || image.bytes[2] != 'a' || image.bytes[6*hostPage] != 'b' {

@@ -16,7 +16,7 @@ import (
 // maxCopies bounds how many copies of the machine code there are, of some 5 MB each.
 const maxCopies = 8
 
-// A codeCopy is the guest's machine code, in memory once, and the guests that run on it.
+// A codeCopy is one copy of the guest's machine code in memory, and the guests that run on it.
 // Two processors that execute the same copy slow each other down, so when programs
 // compute at the same time there is one for each processor.
 type codeCopy struct {
@@ -32,8 +32,8 @@ type codeCopy struct {
 	runs   sync.WaitGroup // added to under mu
 }
 
-// enter counts a run in, and gives it an idle guest if there is one that may grow to as much as is asked for. ok is false if
-// the engine is closed, or alone is wanted and others use the copy.
+// enter counts a run in, and gives it an idle guest if there is one that may grow to memory. ok is false if the engine
+// is closed, or if the caller wants to be alone and others use the copy.
 func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *codeCopy) enter(memory int64, alone bool) (g *guest, ok bool) {
 	return g, true
 }
 
-// leave counts a run out. Its guest, which may be nil, is kept if it may be and there is room, or closed.
+// leave counts a run out. It closes the guest, which may be nil, unless keep allows to keep it and there is room.
 func (c *codeCopy) leave(g *guest, keep bool) {
 	c.mu.Lock()
 	c.users--
@@ -63,7 +63,7 @@ func (c *codeCopy) leave(g *guest, keep bool) {
 	c.runs.Done()
 }
 
-// keep sets how many idle guests are kept, and gives those that are too many. 0 is for good.
+// keep sets how many idle guests the copy keeps, and returns those that are too many. 0 closes the copy.
 func (c *codeCopy) keep(most int) (rest []*guest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *codeCopy) keep(most int) (rest []*guest) {
 	return rest
 }
 
-// newCopy compiles a module, or finds it in the cache. What it returns beside an error has to be closed.
+// newCopy compiles a module, or finds it in the cache. The caller closes what it returns, also beside an error.
 func newCopy(ctx context.Context, wasm []byte, cache wazero.CompilationCache) (*codeCopy, error) {
 	c := &codeCopy{cache: cache, runtime: wazero.NewRuntimeWithConfig(ctx, runtimeConfig(cache))}
 	i32 := api.ValueTypeI32
@@ -100,17 +100,17 @@ func (c *codeCopy) close(ctx context.Context) error {
 	return err
 }
 
-// fromCache gives what makes another copy from the code that is kept, as long as it is what was put there.
-func (e *Engine) fromCache(cache *codeCache, hollow []byte) func(context.Context) (*codeCopy, error) {
+// fromCache returns a function that makes another copy from the cached code, while that code is undamaged.
+func (e *Engine) fromCache(cache *codeCache, stub []byte) func(context.Context) (*codeCopy, error) {
 	return func(ctx context.Context) (*codeCopy, error) {
 		if cache.state() != cacheGood {
-			return nil, errors.New("the kept code is gone or damaged")
+			return nil, errors.New("the cached code is gone or damaged")
 		}
 		kept, err := wazero.NewCompilationCacheWithDir(cache.code)
 		if err != nil {
 			return nil, err
 		}
-		c, err := newCopy(ctx, hollow, kept)
+		c, err := newCopy(ctx, stub, kept)
 		if err == nil {
 			err = e.try(ctx, c)
 		}
@@ -121,7 +121,7 @@ func (e *Engine) fromCache(cache *codeCache, hollow []byte) func(context.Context
 	}
 }
 
-// try makes sure that a copy is the code, and not what wazero has compiled of its hollow form, which traps.
+// try makes sure that a copy is the code, and not what wazero has compiled of its stub, which traps.
 func (e *Engine) try(ctx context.Context, c *codeCopy) error {
 	g, err := e.fresh(ctx, c, commonMemory)
 	if err != nil {
@@ -132,8 +132,8 @@ func (e *Engine) try(ctx context.Context, c *codeCopy) error {
 	return err
 }
 
-// leastUsed enters the copy that the fewest runs use now, of several the one that was used last on this
-// processor, which here is if it is not nil. When there is none that nobody uses, another one is made for later runs.
+// leastUsed enters the copy that the fewest runs use now. Among equals it prefers here, the copy that this processor
+// used last, if not nil. When every copy is in use, it starts to make another one for later runs.
 func (e *Engine) leastUsed(memory int64, here *codeCopy) (*codeCopy, *guest, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,7 +162,7 @@ func (c *codeCopy) usedBy() int {
 	return c.users
 }
 
-// addCopy makes another copy. Without it all goes on as before.
+// addCopy makes another copy. If that fails, everything continues with the copies there are.
 func (e *Engine) addCopy() {
 	defer e.runs.Done()
 	c, err := e.again(context.Background())

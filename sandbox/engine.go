@@ -23,26 +23,27 @@ import (
 type Options struct {
 	// Wasm is the guest, as package guest/quickjs has it. Required.
 	Wasm []byte
-	// Hash is the SHA-256 of Wasm, in hex, for who knows it; "" works it out, which takes a millisecond
-	// or two. What is kept of a guest, and images of its runs, are told from another's by it.
+	// Hash is the SHA-256 of Wasm, in hex; "" computes it, which takes one or two milliseconds. It identifies the
+	// guest in the cache and in images of parked runs.
 	Hash string
 	// CacheDir is where the compiled guest is kept between processes. It is
-	// machine code that this process will run: where others can write, nothing is
-	// kept and nothing that is there is used. "" compiles at every start, which takes about a second.
+	// machine code that this process will run, so a directory that others can write
+	// to is not used. "" compiles at every start, which takes about a second.
 	CacheDir string
-	// Compiling is called before the guest is compiled, which takes about a
-	// second, and told why. It may be nil.
+	// Compiling, if not nil, is called with the reason before the guest is
+	// compiled, which takes about a second.
 	Compiling func(Reason)
 	// Idle is how many guests wait for a run, ready to be used; zero means two
 	// for each processor. Each holds some 150 KiB.
 	Idle int
-	// Memory is what all guests may have together, in bytes, beside what is kept ready; zero means a quarter of what the machine or
-	// its container has, and 512 MiB at most. One owner gets three quarters at most, see [Program.Owner]. A run that needs more than is left ends
-	// as [OutOfMemory]; one that could not even begin waits, and is [Refused] if too many of its owner wait.
+	// Memory bounds what all running guests have together, in bytes. Zero means a quarter of the memory of the
+	// machine or its container, and 512 MiB at most. One owner gets three quarters at most, see [Program.Owner]. A run
+	// that needs more than is left ends as [OutOfMemory]. One for which there is no memory at the start waits, and is
+	// [Refused] if too many of its owner wait.
 	Memory int64
 	// ParkKey authenticates the images of parked runs: whoever has it can make
-	// an image, and with it any state of a guest. Engines that resume each
-	// other's runs share it. nil means a key of this engine's own.
+	// an image, and with it any state of a guest. Engines that resume runs of each
+	// other share it. nil makes a key for this engine alone.
 	ParkKey []byte
 }
 
@@ -61,11 +62,11 @@ func (r Reason) String() string {
 	case FirstTime:
 		return "it was not compiled before on this machine"
 	case Damaged:
-		return "what was kept of it is damaged, or does not fit this machine"
+		return "its cached machine code is damaged, or does not fit this machine"
 	case Foreign:
-		return "others may write to the directory it is kept in, and what is in it would be executed: chmod 700 it, or choose another"
+		return "others may write to the cache directory, and codemode would execute what is in it: chmod 700 it, or choose another"
 	}
-	return "nothing is kept of it"
+	return "there is no cache for it"
 }
 
 // An Engine holds the compiled guest, its snapshot, and guests ready to run.
@@ -80,7 +81,7 @@ type Engine struct {
 	dump       dump
 	memory     *fair.Budget
 	imaging    sync.Mutex // one image is written at a time
-	patient    sync.Map   // the run that waits for memory, by owner
+	waiting    sync.Map   // the run that waits for memory to grow, by owner
 
 	lastHere sync.Pool // of *codeCopy: what it keeps for each processor is what was used there
 
@@ -160,10 +161,10 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	case state == cacheGood:
 		kept, err := wazero.NewCompilationCacheWithDir(cache.code)
 		if err == nil {
-			err = e.load(ctx, m.hollow, kept)
+			err = e.load(ctx, m.stub, kept)
 		}
 		if err == nil {
-			e.again = e.fromCache(cache, m.hollow)
+			e.again = e.fromCache(cache, m.stub)
 			return nil
 		}
 		compiling(Damaged)
@@ -172,9 +173,9 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	default:
 		compiling(FirstTime)
 	}
-	if err := e.fill(ctx, cache, m); err == nil || len(e.copies) > 0 { // what could not be kept can be used
+	if err := e.fill(ctx, cache, m); err == nil || len(e.copies) > 0 { // code that the cache cannot keep works too
 		if err == nil {
-			e.again = e.fromCache(cache, m.hollow)
+			e.again = e.fromCache(cache, m.stub)
 		}
 		return nil
 	}
@@ -196,7 +197,7 @@ func (e *Engine) fill(ctx context.Context, cache *codeCache, m *module) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	whole, entry := filepath.Join(dir, "whole"), filepath.Join(dir, "hollow")
+	whole, entry := filepath.Join(dir, "whole"), filepath.Join(dir, "stub")
 	c, err := wazero.NewCompilationCacheWithDir(whole)
 	if err != nil {
 		return err
@@ -204,12 +205,12 @@ func (e *Engine) fill(ctx context.Context, cache *codeCache, m *module) (err err
 	if err := e.load(ctx, m.bare(), c); err != nil {
 		return err
 	}
-	// The file name that the hollow form has is wazero's to choose.
+	// wazero chooses the file name of the stub.
 	if c, err = wazero.NewCompilationCacheWithDir(entry); err != nil {
 		return err
 	}
 	r := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(c))
-	_, err = r.CompileModule(ctx, m.hollow)
+	_, err = r.CompileModule(ctx, m.stub)
 	if err = errors.Join(err, r.Close(ctx), c.Close(ctx)); err != nil {
 		return err
 	}
@@ -238,7 +239,7 @@ func (e *Engine) load(ctx context.Context, wasm []byte, cache wazero.Compilation
 	return nil
 }
 
-// firstGuest makes a guest, asks it what has to be known of all, and keeps it for the first run.
+// firstGuest makes a guest, asks it where every guest has its shared struct, and keeps it for the first run.
 func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 	g, err := e.fresh(ctx, c, commonMemory)
 	if err != nil {
@@ -255,7 +256,7 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 	// The module comes initialised: guest/preinit has put what cm_init did into it.
 	if err == nil {
 		if results, err = g.module.ExportedFunction("cm_ready").Call(g.ctx); err == nil && results[0] != 1 {
-			err = errors.New("it was not initialised when it was built")
+			err = errors.New("its build did not initialise it")
 		}
 	}
 	if err != nil {
@@ -267,9 +268,8 @@ func (e *Engine) firstGuest(ctx context.Context, c *codeCopy) error {
 	return nil
 }
 
-// get returns a guest whose memory equals the snapshot, never used since, and
-// may grow to as much as is asked for. It counts the run in, until put. Of what all processors write to, it
-// touches nothing as long as the copy that was used last on this one is free.
+// get returns a guest with the memory of the snapshot, which may grow to memory. It counts the run in, until put.
+// While the copy that this processor used last is free, it touches nothing that other processors write to.
 func (e *Engine) get(ctx context.Context, memory int64) (g *guest, err error) {
 	c, _ := e.lastHere.Get().(*codeCopy)
 	ok := false
@@ -312,7 +312,7 @@ func (e *Engine) put(g *guest) {
 // ErrClosed is returned by Run after Close.
 var ErrClosed = errors.New("sandbox: the engine is closed")
 
-// begin counts something in that uses the engine, unless that is closed.
+// begin counts in a user of the engine, unless the engine is closed.
 func (e *Engine) begin() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -330,7 +330,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	first := !e.closed
 	e.closed = true
 	var idle []*guest
-	copies := e.copies // another one that is being made now will have no runs
+	copies := e.copies // one that addCopy is making now will have no runs
 	for _, c := range copies {
 		idle = append(idle, c.keep(0)...)
 	}

@@ -25,13 +25,13 @@ type guest struct {
 	stack [4]uint64    // arguments and results of a call into the guest
 
 	run   *Run          // whom it serves
-	clock time.Duration // what its monotonic clock counts from
+	clock time.Duration // the zero of its monotonic clock
 	began time.Duration // when it began to compute last; see compute
 	ran   time.Duration // the thread's clock then
 	left  time.Duration
 	turns *turns
 	turn  chan struct{} // tells that it is its turn
-	wake  chan struct{} // of runs: a wake-up that comes too late is one too many for the next
+	wake  chan struct{} // of runs; the next run may get one wake-up of the last one
 	waste bool          // trapped
 }
 
@@ -59,7 +59,7 @@ func (e *Engine) instantiate(ctx context.Context, c *codeCopy, most int) (*guest
 	return g, nil
 }
 
-// prepare makes do, which has a native stack of its own.
+// prepare makes do, with a native stack of its own.
 func (g *guest) prepare() bool {
 	g.do = g.module.ExportedFunction("cm_do")
 	return g.do != nil
@@ -81,7 +81,7 @@ func (e *Engine) fresh(ctx context.Context, c *codeCopy, most int) (*guest, erro
 
 func (g *guest) close() { _ = g.module.Close(context.Background()) }
 
-// errStop is what a host function panics with to stop the guest; why is in the run.
+// errStop is what a host function panics with to stop the guest. The run knows why.
 var errStop = errors.New("stopped")
 
 // call has the guest do something, between enter and leave. After an error
@@ -99,10 +99,10 @@ func (g *guest) call(what uint64, args ...uint64) error {
 	return err
 }
 
-// enter waits for the guest's turn and moves its clock; from here to leave it
-// is the guest that computes.
+// enter waits for the guest's turn and moves its clock. From here to leave the
+// guest computes.
 func (g *guest) enter() {
-	g.turns.take(g.run.program.Owner, g.turn)
+	g.turns.acquire(g.run.program.Owner, g.turn)
 	g.compute()
 	g.mem.watch()
 	g.setClock(g.began)
@@ -112,7 +112,7 @@ func (g *guest) leave() {
 	g.mem.watched()
 	g.left = now()
 	g.pause(g.left)
-	g.turns.give()
+	g.turns.release()
 }
 
 func (g *guest) setClock(t time.Duration) {

@@ -10,17 +10,17 @@ import (
 	"sync/atomic"
 )
 
-// A program can have memory held for it outside its guest: the arguments of
-// calls that have no answer yet, and answers that it has not taken. It counts
-// together with the guest's, so that a run holds at most Limits.Memory and hostRoom.
+// The host holds memory for a program outside its guest: the arguments of calls
+// that have no answer yet, and answers that the program has not taken. It counts
+// together with the guest's, so a run holds at most Limits.Memory and hostRoom.
 
-// hostRoom is what may be held for a guest whose memory has reached its limit.
+// hostRoom is what the host may hold for a guest that has reached its memory limit.
 const hostRoom = 8 << 20
 
-// room is how much more may be held for the run. The caller holds r.mu.
+// room is how much more the host may hold for the run. The caller holds r.mu.
 func (r *Run) room() int { return int(r.limits.Memory) + hostRoom - r.size - r.held }
 
-// mayGrow is asked before the guest's memory grows.
+// mayGrow decides whether the guest's memory may grow.
 func (r *Run) mayGrow(size int) bool {
 	r.mu.Lock()
 	roomy := size-r.size <= r.room()
@@ -35,11 +35,11 @@ func (r *Run) mayGrow(size int) bool {
 	return true
 }
 
-// answerShare is how many times an answer has to fit that is not small: it
-// waits here, is copied into the guest, and becomes a value there.
+// answerShare is how many times there must be room for an answer that is not
+// small: it waits here, is copied into the guest, and becomes a value there.
 const answerShare = 3
 
-// held is what is held for a call until it is answered.
+// held is what the host holds for a call until its answer comes.
 func (c *Call) held() int { return len(c.Args) }
 
 // maxName is how long a name may be. Hosts keep the names of a run's calls, and
@@ -65,8 +65,8 @@ func cutText(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// answered puts the answer of a call, if it is open, where wait finds it; its arguments
-// are needed no more. The caller holds r.mu.
+// answered puts the answer of an open call where wait finds it, and drops the arguments of the call.
+// The caller holds r.mu.
 func (r *Run) answered(a answer) {
 	at, ok := r.opened(a.id)
 	if !ok {
@@ -89,26 +89,26 @@ func (r *Run) answered(a answer) {
 	r.answers = append(r.answers, a)
 }
 
-// A dump counts what was held for runs and is garbage now. Go would let it
-// grow to the size of all that is in use before it collects, and would keep
-// the memory then; what runs may hold would be doubled.
+// A dump counts garbage that the host held for runs before. Go would let it grow to
+// the size of the heap in use before it collects, and keep the memory then: runs
+// could hold twice what they may.
 type dump struct {
 	bytes atomic.Int64
 	one   sync.Mutex // collects
 }
 
 const (
-	// dumpSize is how much garbage is left lying, at least.
+	// dumpSize is how much such garbage does not start a collection yet.
 	dumpSize = 4 << 20
 	// dumpShare is what part of the heap may be such garbage: a large process
-	// collects less often, as it takes longer.
+	// collects less often, because a collection takes longer there.
 	dumpShare = 8
-	// dumpLeast is what is worth counting. The number of calls bounds the rest.
+	// dumpLeast is the smallest piece that counts. The number of calls bounds the rest.
 	dumpLeast = 16 << 10
 )
 
-// add counts n bytes and collects if there are many. One caller at a time does, and looks again afterwards: others may
-// have added some meanwhile, and none may come after them.
+// add counts n bytes and collects if there are many. One caller at a time collects, and looks again afterwards: others
+// may have added some meanwhile, and perhaps nobody calls add after them.
 func (d *dump) add(n int) {
 	if n < dumpLeast {
 		return
@@ -121,7 +121,7 @@ func (d *dump) add(n int) {
 	}
 }
 
-// full reports whether there is so much garbage that it is collected, for the size of the heap.
+// full reports whether there is enough garbage for a collection, for the size of the heap.
 func (d *dump) full() bool {
 	n := d.bytes.Load()
 	if n < dumpSize {

@@ -6,15 +6,15 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// The two functions that a guest imports. What it passes may be anything: a
-// program that has taken the interpreter over is assumed here.
+// The two functions that a guest imports. A guest may pass anything: assume that
+// the program has taken over the interpreter.
 
 // hostPoll is codemode_poll. It moves the clock, and stops the run if its time
 // is up, by not returning.
 func hostPoll(ctx context.Context, _ api.Module, _ []uint64) {
 	g := ctx.Value(guestKey{}).(*guest)
 	if g.run == nil {
-		return // while the first guest is asked about itself
+		return // firstGuest asks the guest about itself
 	}
 	g.run.performNext()
 	t := now()

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// machineMemory is how much memory this process may use, in bytes: that of the machine, or what its control groups leave it. 0 is not known.
+// machineMemory is how much memory this process may use, in bytes: that of the machine, or what its control groups
+// leave it. 0 means that it is unknown.
 func machineMemory() int64 {
 	var has int64
 	var info syscall.Sysinfo_t

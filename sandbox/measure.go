@@ -11,9 +11,9 @@ const (
 	initGCThreshold = 8 << 20
 )
 
-// InitialiseAnew makes a guest the long way, as it would have to be made for
-// each run without the snapshot: instantiated, the interpreter set up in it,
-// and thrown away. It is there to be measured.
+// InitialiseAnew makes a guest as each run would have to without the snapshot: it
+// instantiates the module, sets up the interpreter in it, and throws it away.
+// Benchmarks measure it.
 func (e *Engine) InitialiseAnew(ctx context.Context) error {
 	if err := e.begin(); err != nil {
 		return err

@@ -26,7 +26,7 @@ func (r *Run) left(g *guest) *Result {
 	return res
 }
 
-// finished reads how a run ended that the guest itself ended.
+// finished reads the result of a run that the guest itself ended.
 func (r *Run) finished(g *guest) (*Result, error) {
 	res := r.left(g)
 	limit := r.limits.ResultBytes
@@ -35,7 +35,7 @@ func (r *Run) finished(g *guest) (*Result, error) {
 	}
 	out, err := g.shared.bytes(sharedOut, sharedOutLen, limit)
 	if err != nil {
-		return res, &Error{Kind: Crashed, Message: "the guest gave a result that it does not have", Err: err}
+		return res, &Error{Kind: Crashed, Message: "the result of the guest is outside its memory", Err: err}
 	}
 	switch g.shared.uint32(sharedStatus) {
 	case statusReturned:
@@ -60,10 +60,10 @@ func (r *Run) finished(g *guest) (*Result, error) {
 		e.Call = int(g.shared.uint32(sharedThrownBy))
 		return res, e
 	}
-	return res, &Error{Kind: Crashed, Message: "the guest ended in no known way"}
+	return res, &Error{Kind: Crashed, Message: "the guest ended with an unknown status"}
 }
 
-// failed tells how a run ended that the host ended, or that trapped.
+// failed makes the error of a run that the host stopped, or that trapped.
 func (r *Run) failed(g *guest, cause error) (*Result, error) {
 	res := r.left(g)
 	e := &Error{Kind: r.stop}
@@ -91,8 +91,8 @@ func (r *Run) failed(g *guest, cause error) (*Result, error) {
 	return res, e
 }
 
-// trapCause keeps the first line of what wazero says: the rest is a stack of
-// the interpreter's functions, which is nobody's business.
+// trapCause keeps the first line of wazero's message. The rest is a stack of
+// the interpreter's functions, which helps nobody.
 func trapCause(err error) error {
 	var exit *sys.ExitError
 	if errors.As(err, &exit) {
@@ -114,8 +114,8 @@ func (r *Run) where(g *guest) Position {
 	if !g.waste {
 		return Position{}
 	}
-	// It reports in as everything does, and so needs a turn; the guest stops at
-	// its next report if even this does not end.
+	// cm_where polls as every function of the guest does, and so needs a turn. If it
+	// does not end, the guest stops at its next poll.
 	g.enter()
 	defer g.leave()
 	where := g.module.ExportedFunction("cm_where")
@@ -137,11 +137,11 @@ func (p *Program) position(line, column int) Position {
 	return Position{Line: line, Column: column}
 }
 
-// describe makes an Error of what the guest says was thrown.
+// describe makes an Error of what the guest says that the program threw.
 func describe(out []byte, kind Kind, p *Program) *Error {
 	var d struct{ Kind, Name, Message, Stack, ToolName, Reason, Detail string }
 	if err := json.Unmarshal(out, &d); err != nil {
-		return &Error{Kind: kind, Message: "something that cannot be described was thrown"}
+		return &Error{Kind: kind, Message: "the program threw something that cannot be described"}
 	}
 	e := &Error{Kind: kind, Name: d.Name, Message: d.Message}
 	if d.Kind == "value" {
@@ -154,7 +154,7 @@ func describe(out []byte, kind Kind, p *Program) *Error {
 var place = regexp.MustCompile(`:(\d+):(\d+)\)?$`)
 
 // stack maps the positions of a JavaScript stack to the author's text, and
-// leaves out the frames that are not the program's.
+// leaves out frames outside the program.
 func (p *Program) stack(s string) (string, Position) {
 	name := p.Name
 	if name == "" {

@@ -59,7 +59,7 @@ func (r *Run) Park(ctx context.Context) ([]byte, error) {
 		if !ended {
 			return nil, context.Cause(ctx)
 		}
-		<-r.done // too late to go back: there is an image, or will be
+		<-r.done // too late to give up: there is an image, or will be
 	}
 	if p.image == nil && p.err == nil {
 		return nil, errors.New("sandbox: the run ended before it could be parked")
@@ -117,7 +117,7 @@ var deflaters = sync.Pool{New: func() any {
 }}
 
 func (e *Engine) writeImage(h imageHeader, g *guest) ([]byte, error) {
-	e.imaging.Lock() // what an image grows through is several times as large
+	e.imaging.Lock() // the buffers of one image are several times as large as the image
 	defer e.imaging.Unlock()
 	header, err := json.Marshal(h)
 	if err != nil {
@@ -156,10 +156,10 @@ func (e *Engine) sign(p []byte) []byte {
 	return m.Sum(nil)
 }
 
-// Resume goes on with a run that was parked, by this engine or by one with the
-// same guest and the same [Options.ParkKey]. The open calls are not performed
-// again: their answers come through [Run.Settle], their names and arguments
-// are in [Run.Open]. Later calls go to h.
+// Resume continues a parked run of this engine, or of one with the same guest and
+// the same [Options.ParkKey]. It does not perform the open calls again: their
+// answers come through [Run.Settle], and [Run.Open] has their names and arguments.
+// Later calls go to h.
 func (e *Engine) Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h Host) (*Run, error) {
 	header, pages, err := e.openImage(image)
 	if err != nil {
@@ -206,10 +206,10 @@ func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 	}
 	rest, ok := bytes.CutPrefix(image, imageMagic)
 	if !ok || len(rest) < sha256.Size+4 {
-		return fail("it does not begin as one")
+		return fail("it does not begin like an image")
 	}
 	if !hmac.Equal(rest[:sha256.Size], e.sign(rest[sha256.Size:])) {
-		return fail("its authentication code is wrong: it was changed, or made with another key")
+		return fail("its authentication code is wrong: somebody changed it, or made it with another key")
 	}
 	rest = rest[sha256.Size:]
 	n := binary.LittleEndian.Uint32(rest)
@@ -222,11 +222,11 @@ func (e *Engine) openImage(image []byte) (*imageHeader, io.Reader, error) {
 		return fail("its header cannot be read: " + err.Error())
 	}
 	if h.Guest != e.hash {
-		return fail("it was made by guest " + h.Guest + ", this is " + e.hash)
+		return fail("it is of guest " + h.Guest + ", and this engine has guest " + e.hash)
 	}
 	h.Limits = h.Limits.withDefaults()
 	if h.Memory < e.snapshot.size || h.Memory > maxMemory || h.Memory%wasmPage != 0 {
-		return fail("its memory has a size that none can have")
+		return fail("no guest can have a memory of its size")
 	}
 	return h, flate.NewReader(bytes.NewReader(rest[n:])), nil
 }
@@ -236,7 +236,7 @@ func (e *Engine) readPages(g *guest, size int, pages io.Reader) error {
 	g.mem.unwatch()
 	if more := (size - g.mem.size) / wasmPage; more > 0 {
 		if _, ok := g.module.Memory().Grow(uint32(more)); !ok {
-			return fmt.Errorf("sandbox: no memory for a run of %d bytes", size)
+			return fmt.Errorf("sandbox: there is no memory for a run of %d bytes", size)
 		}
 	}
 	var page [4 + hostPage]byte

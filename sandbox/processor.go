@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// A guest is charged for the processor time that its thread uses while it computes: what other guests, the rest of this
-// process and other processes do meanwhile costs it nothing. Where threads have no clock (see threadTime), it is
-// charged for the time between two turns, in which other processes may have had the processor.
+// The engine charges a guest for the processor time that its thread uses while it computes. What other guests, the rest
+// of this process and other processes do meanwhile costs it nothing. Where threads have no clock (see threadTime), the
+// engine charges the time between two turns, in which other processes may have had the processor.
 
-// Reading the thread's clock is a system call, which would make a call of a program that does little else cost half as
-// much again. So what a run computes first is charged by the time that passes: coarseTime, or where its limit is small,
-// the coarseShare-th part of it. That is also the most it is charged for one stretch then, so that it may lose twice as
-// much to others, and no more.
+// Reading the thread's clock is a system call, which would make a host call half as expensive again. So the engine
+// charges what a run computes first by elapsed time: coarseTime, or the coarseShare-th part of a small limit. One
+// stretch costs at most that much too, so a run can lose at most twice as much to others.
 const (
 	coarseTime  = 20 * time.Millisecond
 	coarseShare = 50
@@ -20,8 +19,7 @@ const (
 
 func (l *Limits) coarse() time.Duration { return min(l.CPU/coarseShare, coarseTime) }
 
-// compute begins a stretch of computing, which pause ends. The guest keeps its thread as long as the thread's clock
-// matters.
+// compute begins a stretch of computing, which pause ends. The guest keeps its thread while the thread's clock counts.
 func (g *guest) compute() {
 	g.began, g.ran = now(), -1
 	if g.run.cpu < g.run.limits.coarse() {
@@ -41,7 +39,7 @@ func (g *guest) pause(t time.Duration) {
 	}
 }
 
-// computed is what the guest is charged for in this stretch.
+// computed is the charge for this stretch.
 func (g *guest) computed(t time.Duration) time.Duration {
 	if g.ran >= 0 {
 		return max(threadTime()-g.ran, 0)
@@ -52,7 +50,7 @@ func (g *guest) computed(t time.Duration) time.Duration {
 	return t - g.began
 }
 
-// used is what the run is charged for so far, or more as long as that is within its limit: a thread does not use more
+// used is the charge of the run so far, or a higher figure while that is within the limit: a thread does not use more
 // time than passes.
 func (g *guest) used(t time.Duration) time.Duration {
 	if most := g.run.cpu + t - g.began; most <= g.run.limits.CPU {

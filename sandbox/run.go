@@ -63,12 +63,12 @@ func (e *Engine) prepare(ctx context.Context, p Program, h Host) (*Run, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, &Error{Kind: Crashed, Message: "no guest could be made", Err: err}
+		return nil, &Error{Kind: Crashed, Message: "cannot make a guest", Err: err}
 	}
 	return newRun(ctx, e, g, p, limits, h, guestCost), nil
 }
 
-// admit takes memory for a run that is to begin, of the owner's share, and waits until there is some.
+// admit acquires memory for a run that is about to begin, from its owner's share, and waits until there is some.
 func (e *Engine) admit(ctx context.Context, owner string, n int64) error {
 	switch err := e.memory.Acquire(ctx, owner, n); {
 	case err == nil:
@@ -132,13 +132,13 @@ type Run struct {
 	guest   *guest
 	ctx     context.Context         // of the calls: ends with the run; nil before the first one
 	cancel  context.CancelCauseFunc // the same
-	callers bool                    // it is that of who called Run, which must not be held up by a Host
+	callers bool                    // it is the goroutine that called Engine.Run, which no Host may hold up
 	begun   bool
 	cpu     time.Duration
-	stop    Kind          // why mustStop said so; 0 (Crashed) while it has not
+	stop    Kind          // why mustStop stopped the run; 0 (Crashed) before
 	timer   *time.Timer   // of wait; nil until it first waits
-	rings   time.Duration // when the timer does; 0 when it has
-	spare   []answer      // what wait returned last, to be filled again
+	rings   time.Duration // when the timer fires; 0 after it has
+	spare   []answer      // what wait returned last, to use again
 	taken   int           // bytes of answers that the guest has now
 	result  *Result
 	err     error
@@ -151,14 +151,14 @@ type Run struct {
 	calls       int
 	lastName    string
 	inFlight    int
-	next        *Call // the last that was made, not with the Host yet; set by the driving goroutine
+	next        *Call // the latest call, not with the Host yet; the driving goroutine sets it
 	queue       []*Call
 	open        []*Call // with the Host, or left for later; by ID
 	answers     []answer
-	held        int        // bytes of open and answers, and of those that are settled now
+	held        int        // bytes of open and answers, and of answers that the guest is getting now
 	size        int        // of the guest's memory
 	reserved    int64      // of the engine's memory
-	full        *fair.Full // why there was no more of it; nil if it was never refused
+	full        *fair.Full // why the engine refused more; nil if it never did
 	pauses      int
 	pausedSince time.Duration
 	paused      time.Duration
@@ -180,7 +180,7 @@ type answer struct {
 	err   error
 }
 
-// mustStop decides whether the guest has to stop now; it is asked while the
+// mustStop decides whether the guest has to stop now. hostPoll asks it while the
 // guest computes.
 func (r *Run) mustStop(t, cpu time.Duration) bool {
 	switch {
@@ -206,7 +206,7 @@ func (r *Run) wall(t time.Duration) time.Duration {
 	return d
 }
 
-// drive runs the program to its end, or until it is parked. It reports whether it did, or another goroutine drives.
+// drive runs the program to its end, or until it is parked. It reports false if another goroutine took over.
 func (r *Run) drive() bool {
 	g := r.guest
 	result, err := r.loop(g)
@@ -271,7 +271,7 @@ func (r *Run) loop(g *guest) (*Result, error) {
 			return r.failed(g, err)
 		}
 		g.enter()
-		if !r.mustStop(g.began, r.cpu) { // a guest that were taken over need not report in, and could be woken for ever
+		if !r.mustStop(g.began, r.cpu) { // a program that has taken over the interpreter may never poll, and wake itself for ever
 			err = r.proceed(g, answers)
 		} else {
 			err = errStop
@@ -332,8 +332,8 @@ func (r *Run) begin(g *guest) error {
 
 const defaultName = "program.js"
 
-// trimAfter is how long a run has waited when memory is given up that it does
-// not need for it. Getting it back takes some microseconds.
+// trimAfter is how long a run waits until it gives up memory that it does not need
+// for waiting. Getting it back takes some microseconds.
 const trimAfter = 10 * time.Millisecond
 
 // wait blocks until there are answers, a timer is due, or the run must stop.
@@ -347,7 +347,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		return nil, errStop
 	}
 	if r.next != nil {
-		// Nothing may have to be done here before relieve comes.
+		// Alone means that this goroutine has nothing else to do before relieve comes.
 		alone := (due < 0 || due-g.left > reliefAfter) && r.limits.Wall-r.wall(g.left) > reliefAfter
 		if !r.performLast(alone) {
 			return nil, errRelieved
@@ -363,7 +363,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		running, busy := r.pauses == 0, r.inFlight > 0
 		park := r.park
 		if park != nil && park.wanted > 0 && len(answers) == 0 && r.inFlight == 0 && len(r.open) > 0 {
-			r.ended = true // an answer that came now would be in neither run
+			r.ended = true // an answer that comes now would be in neither run
 		} else {
 			park = nil
 		}
@@ -371,7 +371,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		if park != nil {
 			return nil, r.parkNow(g, park)
 		}
-		r.spare = answers // until the next time here, when it was read
+		r.spare = answers // the caller has read it when it calls wait again
 		if len(answers) > 0 {
 			return answers, nil
 		}
@@ -381,7 +381,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 		}
 		if busy && !yielded {
 			// A Host that has its answer at once gives it now, which costs a
-			// fifth of what being woken would.
+			// fifth of a wake-up.
 			yielded = true
 			runtime.Gosched()
 			continue
@@ -406,7 +406,7 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 			left = min(left, trimAfter-(t-since))
 		default:
 			r.engine.snapshot.trim(g.mem)
-			g.do = nil // and with it the native stack, which is empty
+			g.do = nil // gives up the native stack too, which is empty
 			trimmed = true
 		}
 		r.alarm(t + left)
@@ -421,8 +421,8 @@ func (r *Run) wait(g *guest) ([]answer, error) {
 	}
 }
 
-// alarm sets the timer. One that would ring earlier than needed is left as it
-// is: wait looks again then, and setting it anew for each call costs more.
+// alarm sets the timer. It leaves a timer that fires earlier than needed as it is:
+// wait looks again then, and setting it anew for each call costs more.
 func (r *Run) alarm(at time.Duration) {
 	switch {
 	case r.timer == nil:
@@ -461,8 +461,8 @@ func (r *Run) settle(g *guest, a answer, last bool) error {
 	return g.call(doSettle, uint64(a.id), uint64(how), uint64(len(body)))
 }
 
-// errorBytes bounds an error in JSON, of which a Host may have made much: it is
-// there to be read. Beyond it the properties are left out and the message is cut.
+// errorBytes bounds the JSON of an error. Beyond it, throwJSON leaves out the
+// properties and cuts the message.
 const errorBytes = 1 << 20
 
 // throwJSON is what doSettle takes for an error.
@@ -486,8 +486,8 @@ func throwJSON(err error) []byte {
 	return b
 }
 
-// call is codemode_call: it starts or queues the call, of which it copies the
-// name and the arguments, and returns its id.
+// call is codemode_call: it copies the name and the arguments, starts or queues
+// the call, and returns its id.
 func (r *Run) call(name, args []byte) int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -510,7 +510,8 @@ func (r *Run) call(name, args []byte) int32 {
 	return int32(c.ID)
 }
 
-// start has c performed as soon as the program waits or computes for a while, or queues it. The caller holds r.mu.
+// start queues c if too many calls are under way. Otherwise c starts as soon as the program waits, polls or makes
+// another call. The caller holds r.mu.
 func (r *Run) start(c *Call) {
 	r.open = append(r.open, c)
 	if r.inFlight >= r.limits.InFlight {
@@ -524,7 +525,7 @@ func (r *Run) start(c *Call) {
 	r.next = c
 }
 
-// performNext has the call performed that was made last.
+// performNext starts the latest call.
 func (r *Run) performNext() {
 	if r.next == nil {
 		return
@@ -536,9 +537,9 @@ func (r *Run) performNext() {
 	go r.perform(c)
 }
 
-// performLast is performNext for a program that waits. If no other call is under
-// way, and alone says that nothing else will have to be done soon, it performs the call itself. It reports
-// whether this goroutine still drives the run.
+// performLast is performNext for a program that waits. If no other call is under way, and alone says that this
+// goroutine has nothing else to do soon, it performs the call itself. It reports whether this goroutine still drives
+// the run.
 func (r *Run) performLast(alone bool) bool {
 	r.mu.Lock()
 	alone = alone && r.inFlight == 1 && len(r.answers) == 0
@@ -578,20 +579,20 @@ func (r *Run) performLast(alone bool) bool {
 // another one looking after the run.
 const reliefAfter = 10 * time.Millisecond
 
-// errRelieved is that another goroutine drives the run now.
+// errRelieved says that another goroutine drives the run now.
 var errRelieved = errors.New("relieved")
 
-// relieve has another goroutine drive the run if its own performs a call.
+// relieve makes another goroutine drive the run if its own performs a call.
 func (r *Run) relieve() {
 	if id := r.away.Load(); id != 0 && r.away.CompareAndSwap(id, 0) {
 		go r.drive()
 	}
 }
 
-// setRelief has relieve called in at most reliefAfter. The caller holds r.mu.
+// setRelief calls relieve in at most reliefAfter. The caller holds r.mu.
 func (r *Run) setRelief() {
 	switch {
-	case r.reliefSet: // for an earlier call; that it comes too soon for this one costs less than setting it anew
+	case r.reliefSet: // for an earlier call; coming too soon for this one costs less than setting it anew
 	case r.relief == nil:
 		r.relief = time.AfterFunc(reliefAfter, func() {
 			r.mu.Lock()
@@ -613,7 +614,7 @@ func (r *Run) perform(c *Call) {
 	}
 }
 
-// performed takes the answer of c, and returns the next call to perform, or nil.
+// performed handles the answer of c, and returns the next call to perform, or nil.
 func (r *Run) performed(c *Call, a answer) (next *Call) {
 	done := 0
 	r.mu.Lock()
@@ -673,7 +674,7 @@ func (r *Run) ask(c *Call) (a answer) {
 			return
 		}
 		a = answer{id: c.ID, err: &Throw{Class: "Error", Message: "the host failed to perform this call", Props: map[string]any{"toolName": c.Name}}}
-		if recover() == nil { // runtime.Goexit: nothing after this is executed here
+		if recover() == nil { // runtime.Goexit: this goroutine executes nothing after this
 			r.relieve()
 			go func() {
 				next := r.performed(c, a)
@@ -687,7 +688,7 @@ func (r *Run) ask(c *Call) (a answer) {
 	return answer{c.ID, v, err}
 }
 
-// notify has wait look again.
+// notify makes wait look again.
 func (r *Run) notify() {
 	select {
 	case r.wake <- struct{}{}:

@@ -17,8 +17,7 @@ type Program struct {
 	Name string
 	// Input is what the program sees as the global `input`, as JSON; nil means undefined.
 	Input json.RawMessage
-	// Owner is whose share of the memory and the processors the run uses; see [Options.Memory]. "" is the one of whom there are
-	// no others.
+	// Owner names who shares memory and processors with other owners; see [Options.Memory]. "" is an owner like others.
 	Owner string
 	// Limits bound the run; every zero field has the default of [DefaultLimits].
 	Limits Limits
@@ -29,20 +28,20 @@ type Program struct {
 
 // Limits bound one run. A zero field means the default.
 type Limits struct {
-	// CPU is the processor time that the guest may use; waiting for calls, for timers and while others have the
-	// processor does not count. Where threads have no clock (only Linux has one here), what other processes compute
-	// between two turns of the guest does.
+	// CPU is the processor time that the guest may use. Waiting for calls, for timers and for a processor does not
+	// count. Only on Linux do threads have a clock here. Elsewhere, what other processes compute between two turns of
+	// the guest counts too.
 	CPU time.Duration
 	// Wall is the time from the start to the result, except what the Host
 	// takes out of it with [Call.Pause].
 	Wall time.Duration
 	// Memory is the size in bytes that the guest's whole memory may reach:
-	// the interpreter, its stack and everything the program holds. What is held
-	// for the program outside of it counts too: the arguments of calls without an
-	// answer, and answers that it has not taken. A call for whose arguments no
-	// room is left throws a RangeError, one for whose answer none is left fails
-	// with one; if it is the program that needs more, the run ends. What is held
-	// outside may be 8 MiB more than what the program leaves.
+	// the interpreter, its stack and everything the program holds. What the host
+	// holds for the program counts too: the arguments of calls without an answer,
+	// and answers that the program has not taken. A call throws a RangeError if
+	// there is no room for its arguments, and fails with one if there is none for
+	// its answer. If the program itself needs more, the run ends. The host may
+	// hold 8 MiB more than what the program leaves.
 	Memory int64
 	// Calls is how many calls the run may make.
 	Calls int
@@ -52,7 +51,7 @@ type Limits struct {
 	ArgumentBytes int
 	// ResultBytes bounds the JSON of the returned value.
 	ResultBytes int
-	// ConsoleBytes bounds the console; what is beyond is counted and dropped.
+	// ConsoleBytes bounds the console; the host counts and drops what is beyond.
 	ConsoleBytes int
 	// ProgramBytes bounds Source.
 	ProgramBytes int
@@ -85,7 +84,7 @@ type Call struct {
 	// ID numbers the calls of a run, from 1, in the order they were made.
 	ID int
 	// Name is what the program called: server__tool, or the plain name of a host
-	// function. Of a longer one the first KiB and … are left: it names nothing.
+	// function. A name longer than 1 KiB is cut and ends with …: it names nothing.
 	Name string
 	// Args is the JSON of the argument, frozen when the call was made; "null" if there was none.
 	Args json.RawMessage
@@ -147,8 +146,8 @@ type Usage struct {
 	Calls  int
 }
 
-// A Kind says why a run ended without a result. It is decided from what the
-// host saw, never from a message that a program could have written.
+// A Kind says why a run ended without a result. The host decides it by what it
+// saw, never by a message that a program could have written.
 type Kind int
 
 const (

@@ -171,18 +171,18 @@ func TestAParkedRunHoldsNoMemory(t *testing.T) {
 func TestOwnersTakeTurnsToCompute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
-		turns.take("", make(chan struct{}, 1))
+		turns.acquire("", make(chan struct{}, 1))
 		var order []string
 		for _, owner := range slices.Concat(slices.Repeat([]string{"anna"}, 60), []string{"bert", "bert", "carl"}) {
 			go func() {
-				turns.take(owner, make(chan struct{}, 1))
+				turns.acquire(owner, make(chan struct{}, 1))
 				order = append(order, owner)
 				time.Sleep(slice)
-				turns.give()
+				turns.release()
 			}()
 			synctest.Wait()
 		}
-		turns.give()
+		turns.release()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := strings.Join(order[:6], " "); got != "anna bert carl anna bert anna" {

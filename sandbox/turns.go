@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// Turns let as many guests compute at once as there are processors. Of those that wait for their turn, owners are served one after
-// the other, and of one owner, who came first: many guests of one owner delay another owner's by one turn. A guest is machine code,
-// which Go cannot preempt, and Go would let
-// a goroutine have its processor for ten milliseconds. With some runaways,
-// whatever has to be scheduled often would take seconds: a garbage collection,
-// for one, yields for each span it sweeps.
+// Turns let as many guests compute at once as there are processors. Owners take turns, and the guests of one owner
+// come first in, first out: many guests of one owner delay another owner's by one turn. A guest is machine code, which
+// Go cannot preempt, and Go lets a goroutine have its processor for ten milliseconds. Beside some endless programs,
+// work that yields often would take seconds: a garbage collection, for one, yields for each span that it sweeps.
 type turns struct {
-	free atomic.Int64 // how many could compute now; as many wait as it is below zero
+	free atomic.Int64 // how many could compute now; if negative, how many wait
 
 	mu     sync.Mutex
-	early  int // turns that were given before those who wait for them were in a queue
+	early  int // turns that were released before who waits for them was in a queue
 	queues map[string][]chan struct{}
 	order  []string // the owners that have a queue, next one first
 }
@@ -31,8 +29,8 @@ func newTurns(n int) *turns {
 // slice is how long a guest computes until it is others' turn.
 const slice = 200 * time.Microsecond
 
-// take waits for a turn. wake is the guest's own, with room for one.
-func (t *turns) take(owner string, wake chan struct{}) {
+// acquire waits for a turn. wake is the guest's own, with room for one.
+func (t *turns) acquire(owner string, wake chan struct{}) {
 	if t.free.Add(-1) >= 0 {
 		return
 	}
@@ -50,7 +48,7 @@ func (t *turns) take(owner string, wake chan struct{}) {
 	<-wake
 }
 
-func (t *turns) give() {
+func (t *turns) release() {
 	if t.free.Add(1) > 0 {
 		return
 	}
@@ -72,10 +70,9 @@ func (t *turns) give() {
 	}
 }
 
-// pass lets others compute: whatever else the process has to do, and guests that
-// wait for their turn.
+// pass lets others compute: the rest of the process, and guests that wait for their turn.
 func (t *turns) pass(owner string, wake chan struct{}) {
-	runtime.Gosched() // first, while no guest is runnable that was only just woken: that one would go before all else
-	t.give()
-	t.take(owner, wake)
+	runtime.Gosched() // before release wakes a guest: Go would run that one before all else
+	t.release()
+	t.acquire(owner, wake)
 }

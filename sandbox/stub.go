@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// A module is the guest, taken apart. Its memory is put together here, once, and its machine code is compiled once
-// and kept; what is left to be read at each start, and to be done for each guest, is little.
+// A module is the guest, taken apart: the snapshot takes its data, and the cache keeps its machine code. Little is
+// left to read at each start, and to do for each guest.
 type module struct {
-	// hollow is the module without its data, which guests have from the snapshot, and without its code:
-	// each function does nothing but trap. The machine code was made from the bare form, which was validated
-	// then; to be linked with that machine code again, a module's types, imports and exports are enough, and
-	// validating the code anew at each start would take longer than all the rest of it.
-	hollow    []byte
+	// stub is the module without its data, which guests have from the snapshot, and without its code:
+	// each function only traps. wazero validated the bare module when it compiled the machine code. To link that
+	// code again, the types, imports and exports of a module are enough. Validating the code again at each start
+	// would take longer than the rest of the start.
+	stub      []byte
 	code      []byte // the section, whole
-	codeAfter int    // where in hollow the one without code is, and where it ends
+	codeAfter int    // where in stub the one without code is, and where it ends
 	codeEnd   int
 	data      []segment
 	memory    int // bytes, at the start
@@ -25,7 +25,7 @@ type module struct {
 
 // bare is the module without its data.
 func (m *module) bare() []byte {
-	return slices.Concat(m.hollow[:m.codeAfter], m.code, m.hollow[m.codeEnd:])
+	return slices.Concat(m.stub[:m.codeAfter], m.code, m.stub[m.codeEnd:])
 }
 
 // A segment is what a module puts into its memory.
@@ -44,14 +44,14 @@ const (
 
 var errNotWasm = errors.New("not a WebAssembly module")
 
-// takeApart reads a module as far as it has to. Whatever is not as in the guest is an error: such a module would be
-// another one without its data.
+// takeApart reads a module as far as it has to. A module that places its data otherwise than the guest does is an
+// error: without its data it would be another module.
 func takeApart(wasm []byte) (*module, error) {
 	const header = 8 // magic number and version
 	if len(wasm) < header {
 		return nil, errNotWasm
 	}
-	m := &module{hollow: slices.Clone(wasm[:header])}
+	m := &module{stub: slices.Clone(wasm[:header])}
 	for at := header; at < len(wasm); {
 		size, n := binary.Uvarint(wasm[at+1:])
 		body := at + 1 + n
@@ -70,26 +70,26 @@ func takeApart(wasm []byte) (*module, error) {
 		case sectionMemory:
 			m.memory, err = readMemory(wasm[body:end])
 		case sectionCode:
-			m.code, m.codeAfter = keep, len(m.hollow)
-			keep, err = hollowCode(wasm[body:end])
+			m.code, m.codeAfter = keep, len(m.stub)
+			keep, err = stubCode(wasm[body:end])
 			m.codeEnd = m.codeAfter + len(keep)
 		}
 		if err != nil {
 			return nil, err
 		}
-		m.hollow = append(m.hollow, keep...)
+		m.stub = append(m.stub, keep...)
 		at = end
 	}
 	for _, s := range m.data {
 		if s.at+len(s.bytes) > m.memory {
-			return nil, fmt.Errorf("%w: its data do not fit into its memory", errNotWasm)
+			return nil, fmt.Errorf("%w: its data does not fit into its memory", errNotWasm)
 		}
 	}
 	return m, nil
 }
 
-// hollowCode is a code section in which each function does nothing but trap.
-func hollowCode(section []byte) ([]byte, error) {
+// stubCode is a code section in which each function does nothing but trap.
+func stubCode(section []byte) ([]byte, error) {
 	count, n := binary.Uvarint(section)
 	if n <= 0 || count > uint64(len(section)) {
 		return nil, errNotWasm
@@ -103,18 +103,18 @@ func hollowCode(section []byte) ([]byte, error) {
 func readMemory(section []byte) (int, error) {
 	count, n := binary.Uvarint(section)
 	if n <= 0 || count != 1 || len(section) < n+2 {
-		return 0, fmt.Errorf("%w: it has not one memory", errNotWasm)
+		return 0, fmt.Errorf("%w: it does not have exactly one memory", errNotWasm)
 	}
 	pages, k := binary.Uvarint(section[n+1:]) // after the flags
 	if k <= 0 || pages > maxMemory/wasmPage {
-		return 0, fmt.Errorf("%w: its memory has no size that a guest can have", errNotWasm)
+		return 0, fmt.Errorf("%w: no guest can have a memory of its size", errNotWasm)
 	}
 	return int(pages) * wasmPage, nil
 }
 
 // readData reads segments that are put into memory 0 at a constant address.
 func readData(section []byte) ([]segment, error) {
-	bad := fmt.Errorf("%w: its data are not all placed at constant addresses", errNotWasm)
+	bad := fmt.Errorf("%w: it places data at an address that is not constant", errNotWasm)
 	count, n := binary.Uvarint(section)
 	if n <= 0 || count > uint64(len(section)) {
 		return nil, bad
