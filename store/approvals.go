@@ -18,10 +18,6 @@ type Approval struct {
 	Call      int
 	Principal string // for whom the call would be made
 	Digest    string // of everything that the answer binds
-	Kind      string // what sort of question it is; the store does not care
-	Client    string // who submitted the program, and in which session and role
-	Session   string
-	Role      string
 	Question  json.RawMessage // what is shown
 	Created   time.Time
 	Expires   time.Time
@@ -34,8 +30,7 @@ type Approval struct {
 	Withdrawn  time.Time // when the question was closed without an answer
 }
 
-const approvalColumns = `id, run, call, principal, digest, question, created, expires, validated, answer, answered_by, answered_at, used_at,
-	kind, client, session, role, withdrawn`
+const approvalColumns = `id, run, call, principal, digest, question, created, expires, validated, answer, answered_by, answered_at, used_at, withdrawn`
 
 // Propose keeps a call that needs a person. [ErrTaken] says that there is a question of that ID.
 func (d *DB) Propose(ctx context.Context, a *Approval) error {
@@ -43,12 +38,12 @@ func (d *DB) Propose(ctx context.Context, a *Approval) error {
 	return d.once(ctx, proposal, d.proposed(a)...)
 }
 
-const proposal = `INSERT INTO approvals (id, run, call, principal, digest, question, created, expires, kind, client, session, role)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
+const proposal = `INSERT INTO approvals (id, run, call, principal, digest, question, created, expires)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 
 func (d *DB) proposed(a *Approval) []any {
-	return []any{a.ID, a.Run, a.Call, a.Principal, a.Digest, d.seal.closeText(a.Question, Approvals, a.ID, "question"), d.now(), a.Expires.UnixMicro(),
-		a.Kind, a.Client, a.Session, a.Role}
+	question := d.seal.closeText(a.Question, Approvals, a.ID, "question")
+	return []any{a.ID, a.Run, a.Call, a.Principal, a.Digest, question, d.now(), a.Expires.UnixMicro()}
 }
 
 // Answer gives the one answer that an approval gets. [ErrTaken] says that there was one before, that its time
@@ -184,8 +179,7 @@ func (d *DB) approvals(ctx context.Context, where string, args ...any) ([]*Appro
 		var created, expires int64
 		var answered, used, withdrawn sql.NullInt64
 		var validated sql.NullBool
-		if err := scan(&a.ID, &a.Run, &a.Call, &a.Principal, &a.Digest, &question, &created, &expires, &validated, &answer, &a.AnsweredBy, &answered, &used,
-			&a.Kind, &a.Client, &a.Session, &a.Role, &withdrawn); err != nil {
+		if err := scan(&a.ID, &a.Run, &a.Call, &a.Principal, &a.Digest, &question, &created, &expires, &validated, &answer, &a.AnsweredBy, &answered, &used, &withdrawn); err != nil {
 			return err
 		}
 		a.Created, a.Expires = fromMicro(created), fromMicro(expires)

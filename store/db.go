@@ -16,8 +16,6 @@ type Options struct {
 	Path string // of the SQLite file; its folder has to exist
 	URL  string // of a PostgreSQL database: postgres://user@host/name
 
-	// MustExist refuses to create the SQLite file.
-	MustExist bool
 	// ReadOnly allows queries and nothing else; the database must exist and be of this version.
 	ReadOnly bool
 

@@ -137,7 +137,7 @@ func TestOpenErrors(t *testing.T) {
 		"no place":           {store.Options{}, "Path and URL"},
 		"two places":         {store.Options{Path: "x", URL: "y"}, "Path and URL"},
 		"no folder":          {store.Options{Path: filepath.Join(dir, "no", "x.db")}, "no such file"},
-		"it has to be there": {store.Options{Path: filepath.Join(dir, "x.db"), MustExist: true}, "no such file"},
+		"it has to be there": {store.Options{Path: filepath.Join(dir, "x.db"), ReadOnly: true}, "no such file"},
 		"a folder":           {store.Options{Path: dir}, "no regular file"},
 		"something else":     {store.Options{Path: text}, "damaged"},
 		"no server":          {store.Options{URL: "postgres://u:the-password@127.0.0.1:1/x"}, "cannot be reached"},

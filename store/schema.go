@@ -12,7 +12,7 @@ import (
 
 // layout is the version of the tables in schema. A database has the tables of one version: there is no way from one to
 // another but to begin anew, until a version was released.
-const layout = 9
+const layout = 10
 
 //go:embed schema
 var schemas embed.FS

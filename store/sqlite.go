@@ -81,7 +81,7 @@ func (d *DB) openFile(ctx context.Context) error {
 		return err
 	}
 	d.file.path = path
-	create := !d.options.MustExist && !d.options.ReadOnly
+	create := !d.options.ReadOnly
 	if err := prepareFile(path, create); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ CREATE TABLE approvals (
   run         text    NOT NULL,
   call        bigint  NOT NULL,
   principal   text    NOT NULL,
-  digest      text    NOT NULL, -- what was asked, see POLICY "binding"
+  digest      text    NOT NULL, -- of everything that the answer binds
   question    text    NOT NULL, -- JSON
   created     bigint  NOT NULL,
   expires     bigint  NOT NULL,
@@ -63,10 +63,6 @@ CREATE TABLE approvals (
   answered_by text    NOT NULL DEFAULT '',
   answered_at bigint,
   used_at     bigint,
-  kind        text    NOT NULL DEFAULT '',
-  client      text    NOT NULL DEFAULT '',
-  session     text    NOT NULL DEFAULT '',
-  role        text    NOT NULL DEFAULT '',
   withdrawn   bigint, -- closed without an answer
   CHECK (withdrawn IS NULL OR validated IS NULL),
   CHECK (used_at IS NULL OR validated),

@@ -65,7 +65,7 @@ CREATE TABLE approvals (
   run         TEXT    NOT NULL,
   call        INTEGER NOT NULL,
   principal   TEXT    NOT NULL,
-  digest      TEXT    NOT NULL, -- what was asked, see POLICY "binding"
+  digest      TEXT    NOT NULL, -- of everything that the answer binds
   question    TEXT    NOT NULL, -- JSON
   created     INTEGER NOT NULL,
   expires     INTEGER NOT NULL,
@@ -74,10 +74,6 @@ CREATE TABLE approvals (
   answered_by TEXT    NOT NULL DEFAULT '',
   answered_at INTEGER,
   used_at     INTEGER,
-  kind        TEXT    NOT NULL DEFAULT '',
-  client      TEXT    NOT NULL DEFAULT '',
-  session     TEXT    NOT NULL DEFAULT '',
-  role        TEXT    NOT NULL DEFAULT '',
   withdrawn   INTEGER, -- closed without an answer
   CHECK (withdrawn IS NULL OR validated IS NULL),
   CHECK (used_at IS NULL OR validated = 1),
