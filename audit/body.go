@@ -238,7 +238,7 @@ func decodeBody(body []byte) (*Entry, error) {
 		return nil, err
 	}
 	if e.V != version {
-		return nil, fmt.Errorf("it is of version %d, and this codemode reads version %d", e.V, version)
+		return nil, fmt.Errorf("it has version %d, and this codemode reads version %d", e.V, version)
 	}
 	return e, nil
 }

@@ -63,7 +63,7 @@ func parseCheckpoint(signed string) (Checkpoint, error) {
 	text, _, ok := strings.Cut(signed, "\n\n")
 	lines := strings.Split(text, "\n")
 	if !ok || len(lines) != 3 {
-		return c, errors.New("it is no checkpoint: it has not three lines and signatures")
+		return c, errors.New("it is no checkpoint: it does not have three lines and a signature")
 	}
 	database, ok := strings.CutPrefix(lines[0], keyName+"/")
 	database, chain, both := strings.Cut(database, "/")
@@ -75,7 +75,7 @@ func parseCheckpoint(signed string) (Checkpoint, error) {
 	}
 	c.Database, c.Chain, c.Size, c.Root = database, n, size, root
 	if c.text() != text+"\n" {
-		return c, errors.New("it is not written as a checkpoint is")
+		return c, errors.New("it does not have the form of a checkpoint")
 	}
 	return c, nil
 }
@@ -216,7 +216,7 @@ func newSealer(ctx context.Context, key *Key, db *store.DB, c *store.Chain) (*se
 // rows is the [store.Signer].
 func (s *sealer) rows(rows []store.Row) (*store.Signed, error) {
 	if rows[0].Seq != s.tree.size+1 {
-		return nil, fmt.Errorf("entry %d of chain %d was to be signed behind entry %d", rows[0].Seq, s.chain, s.tree.size)
+		return nil, fmt.Errorf("cannot sign entry %d of chain %d behind entry %d", rows[0].Seq, s.chain, s.tree.size)
 	}
 	s.next = tree{s.tree.size, slices.Clone(s.tree.roots)}
 	for i := range rows {
@@ -289,14 +289,14 @@ func (k *Key) fits(database string) func(store.Head, store.Signed) error {
 			return err
 		}
 		if !k.wrote(database, h, s.Tail) {
-			return fmt.Errorf("its end, entry %d, was not written with the key of the record", h.Seq)
+			return fmt.Errorf("nobody with the key of the record wrote its end, entry %d", h.Seq)
 		}
 		t, err := treeOf(c.Size, s.Tree)
 		if err != nil {
 			return err
 		}
 		if c.Database != database || c.Chain != h.Chain || c.Size > h.Seq || h.Seq-c.Size > unsealedRows || c.Root != t.root() {
-			return fmt.Errorf("it ends at entry %d of chain %d, and its checkpoint is that of entry %d of chain %d of %s", h.Seq, h.Chain, c.Size, c.Chain, c.Database)
+			return fmt.Errorf("it ends at entry %d of chain %d, and its checkpoint is of entry %d of chain %d of %s", h.Seq, h.Chain, c.Size, c.Chain, c.Database)
 		}
 		return nil
 	}

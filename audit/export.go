@@ -35,7 +35,7 @@ func ParseFormat(s string) (Format, error) {
 	case JSONL, JSON, CSV:
 		return f, nil
 	}
-	return "", fmt.Errorf("there is no format %q; there are jsonl, json and csv, and calls for a table of calls", s)
+	return "", fmt.Errorf("there is no format %q; use jsonl, json or csv, or calls for a table of calls", s)
 }
 
 // Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about what is in it, so that
@@ -101,7 +101,7 @@ func parseExportEnd(signed string) (*exportEnd, error) {
 	text, _, _ := strings.Cut(signed, "\n\n")
 	lines := strings.Split(text+"\n", "\n")
 	if len(lines) != 8 || lines[0] != exportName {
-		return nil, errors.New("it is not about a file")
+		return nil, errors.New("it is no signature of a file")
 	}
 	e := &exportEnd{Database: lines[1], Digest: lines[4]}
 	var err, err2 error
@@ -112,7 +112,7 @@ func parseExportEnd(signed string) (*exportEnd, error) {
 		return nil, err
 	}
 	if e.text() != text+"\n" {
-		return nil, errors.New("it is not written as it should be")
+		return nil, errors.New("it does not have the form of one")
 	}
 	return e, nil
 }

@@ -205,7 +205,7 @@ func (p *publishing) publish(signed string) {
 	for _, to := range p.to {
 		ctx, cancel := context.WithTimeout(context.Background(), publishWait)
 		if err := to.Publish(ctx, c.line()); err != nil {
-			p.log.Error("a checkpoint of the record could not be published", "error", err)
+			p.log.Error("publishing a checkpoint of the record failed", "error", err)
 		}
 		cancel()
 	}
@@ -221,7 +221,7 @@ func (p *publishing) close() {
 	for _, to := range p.to {
 		if c, ok := to.(io.Closer); ok {
 			if err := c.Close(); err != nil {
-				p.log.Warn("closing the checkpoints of the record", "error", err)
+				p.log.Warn("closing the checkpoints of the record failed", "error", err)
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func (f *exported) lines(ctx context.Context, r *bufio.Reader, list bool) error 
 		}
 		f.object(rest)
 		if list && comma == (f.closed) {
-			f.bad("the list is not the one that was written")
+			f.bad("the brackets and commas of the list were changed")
 		}
 	}
 	if !closed {
@@ -180,7 +180,7 @@ func (f *exported) entry(e *Entry, hash [32]byte, what string) {
 		if f.walk != nil {
 			f.walk.flush()
 			if e.Chain < f.walk.chain {
-				f.v.report(Problem{Source: f.name, Line: f.line, Chain: e.Chain, Seq: e.Seq, What: fmt.Sprintf("it stands behind entries of chain %d", f.walk.chain)})
+				f.v.report(Problem{Source: f.name, Line: f.line, Chain: e.Chain, Seq: e.Seq, What: fmt.Sprintf("it comes after entries of chain %d", f.walk.chain)})
 			}
 		}
 		f.walk = &walker{v: f.v, source: f.name, chain: e.Chain}

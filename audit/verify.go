@@ -157,7 +157,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	slices.Sort(chains)
 	for n := int64(1); n <= slices.Max(append([]int64{0}, sortedKeys(signed)...)); n++ {
 		if _, there := signed[n]; !there {
-			v.report(Problem{Source: name, Chain: n, Seq: 1, What: "the whole chain is missing: a later one was begun, and chains are begun in their order"})
+			v.report(Problem{Source: name, Chain: n, Seq: 1, What: "the whole chain is missing: a later chain is there, and chains begin in their order"})
 			if n > maxGap {
 				break
 			}
@@ -199,7 +199,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 			return failed(Problem{}, err)
 		}
 		if !slices.ContainsFunc(now, func(e store.End) bool { return e.Chain == chain && e.Seq >= behind }) {
-			v.report(Problem{Source: name, Chain: chain, Seq: h.Seq + 1, What: "it was added behind the end at which the writer left the chain"})
+			v.report(Problem{Source: name, Chain: chain, Seq: h.Seq + 1, What: "somebody added it behind the end at which the writer left the chain"})
 		}
 	}
 	return nil
@@ -217,15 +217,15 @@ func (v *Verifier) tail(name, database string, h store.End, w *walker) {
 	}
 	if h.Seq != w.seq || h.Hash != w.hash || !v.Own.wrote(database, h.Head, h.Tail) {
 		v.report(Problem{Source: name, Chain: h.Chain, Seq: c.Size + 1, Through: h.Seq,
-			What: "no checkpoint covers what is there, and its end was not written with the key of the record: " +
-				"it was changed, added or cut"})
+			What: "no checkpoint covers these entries, and nobody with the key of the record wrote their end: " +
+				"somebody changed, added or cut them"})
 	}
 }
 
 // end adds the checkpoint that the database has of the end of a chain.
 func (v *Verifier) end(name string, chain int64, signed string) {
 	if signed == "" {
-		v.report(Problem{Source: name, Chain: chain, Seq: 1, What: "no checkpoint covers the chain: the one in the database is gone, or was written by an earlier codemode"})
+		v.report(Problem{Source: name, Chain: chain, Seq: 1, What: "no checkpoint covers the chain: the one in the database is gone, or an earlier codemode wrote it"})
 		return
 	}
 	c, err := parseCheckpoint(signed)
@@ -324,7 +324,7 @@ func (w *walker) next(e *Entry, seq int64, hash [32]byte, what string) {
 func (w *walker) place(seq int64, prev, hash [32]byte) {
 	if w.cur != nil && seq != w.seq+1 {
 		if seq <= w.seq {
-			w.v.report(Problem{Source: w.source, Line: w.line, Chain: w.chain, Seq: seq, What: fmt.Sprintf("it stands behind entry %d", w.seq)})
+			w.v.report(Problem{Source: w.source, Line: w.line, Chain: w.chain, Seq: seq, What: fmt.Sprintf("it comes after entry %d", w.seq)})
 		}
 		w.flush()
 	}
@@ -374,7 +374,7 @@ func (v *Verifier) Finish() Verdict {
 				v.report(Problem{Source: r.source, Line: r.line, Chain: r.chain, Seq: 1, Through: 1,
 					What: fmt.Sprintf("entries 1 to %d are missing; give the older files too", r.first-1)})
 			} else if r.prev != [32]byte{} {
-				v.report(Problem{Source: r.source, Line: r.line, Chain: r.chain, Seq: 1, What: "it is the first of its chain and says that one was before it"})
+				v.report(Problem{Source: r.source, Line: r.line, Chain: r.chain, Seq: 1, What: "it is the first of its chain, but names an entry before it"})
 			}
 		}
 		c.join(r)
@@ -459,7 +459,7 @@ func missing(from, to int64) string {
 func (v *Verifier) compare(chains map[int64]*chain) {
 	for _, x := range v.exports {
 		if _, err := openNote(x.note, v.Keys); err != nil {
-			v.report(Problem{Source: x.source, What: "what closes the file: " + err.Error()})
+			v.report(Problem{Source: x.source, What: "the checkpoint that closes the file: " + err.Error()})
 			continue
 		}
 		v.verdict.Checkpoints++
@@ -485,14 +485,14 @@ func (v *Verifier) compare(chains map[int64]*chain) {
 		if is := chains[n]; is != nil {
 			is.compare(n, of[n])
 		} else if first := of[n][0]; first.Size > 0 {
-			v.report(Problem{Source: first.source, Chain: n, Seq: 1, What: fmt.Sprintf("the whole chain is missing, which was published up to entry %d", of[n][len(of[n])-1].Size)})
+			v.report(Problem{Source: first.source, Chain: n, Seq: 1, What: fmt.Sprintf("the whole chain is missing; a published checkpoint covers it up to entry %d", of[n][len(of[n])-1].Size)})
 		}
 	}
 	for _, n := range sortedKeys(chains) {
 		is := chains[n]
 		last := is.next - 1
 		if len(v.databases) > 0 && !is.wrong && (is.covered == 0 || is.late(is.covered, unsealedRows, unsealedAfter, 10*sealAfter)) {
-			v.report(Problem{Source: v.databases[0], Chain: n, Seq: is.covered + 1, Through: last, What: "no checkpoint covers what is there: it was changed, added, or its checkpoints were taken away"})
+			v.report(Problem{Source: v.databases[0], Chain: n, Seq: is.covered + 1, Through: last, What: "no checkpoint covers these entries: somebody changed or added them, or took their checkpoints away"})
 		}
 		published := int64(0)
 		for _, c := range of[n] {
@@ -524,7 +524,7 @@ func (c *chain) compare(n int64, checkpoints []named) {
 			return
 		case t.root() != p.Root:
 			c.v.report(Problem{Source: p.source, Chain: n, Seq: c.covered + 1, Through: p.Size,
-				What: fmt.Sprintf("the chain was rewritten: its %d entries are not those of the checkpoint, and the first that was changed is among these", p.Size)})
+				What: fmt.Sprintf("somebody rewrote the chain: its %d entries are not those of the checkpoint, and the first change is among these", p.Size)})
 			return
 		}
 		c.covered = p.Size

@@ -273,7 +273,7 @@ func (w *writer) tellLost() {
 	r.mu.Unlock()
 	if n > 0 {
 		w.later(Entry{Kind: Notice, State: "lost", Count: n, Tools: left,
-			Detail: "entries about what had happened already could not be kept while the record could not be written"})
+			Detail: "codemode could not write the record, and had no room for these entries about what had happened"})
 	}
 }
 
@@ -287,7 +287,7 @@ func (w *writer) later(e Entry) {
 
 func (w *writer) failed(err error) {
 	if w.fails == 0 && w.r.ctx.Err() == nil {
-		w.r.log.Error("the record cannot be written; calls are refused until it can", "error", err)
+		w.r.log.Error("cannot write the record; codemode refuses calls until it can", "error", err)
 	}
 	w.r.db.failed(err)
 	w.retry = time.Now().Add(min(firstRetry<<w.fails, retryAfter))
@@ -303,7 +303,7 @@ func (w *writer) failed(err error) {
 	w.r.down = err
 	w.r.mu.Unlock()
 	if first { // an entry that is tried again and again, until it tells that the database is back
-		w.later(Entry{Kind: Notice, State: "interrupted", Detail: "the record could not be written from here on, and calls were refused"})
+		w.later(Entry{Kind: Notice, State: "interrupted", Detail: "from here on codemode could not write the record, and refused calls"})
 	}
 }
 
@@ -316,7 +316,7 @@ func (w *writer) wrote() {
 	w.r.mu.Lock()
 	w.r.down = nil
 	w.r.mu.Unlock()
-	w.r.log.Info("the record is written again")
+	w.r.log.Info("codemode can write the record again")
 	w.tellLost()
 }
 
@@ -621,7 +621,7 @@ func (w *writer) drop() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.r.ctx), wait)
 	defer cancel()
 	if err := w.chain.Release(ctx); err != nil {
-		w.r.log.Debug("a chain of the record was not released", "error", err)
+		w.r.log.Debug("releasing a chain of the record failed", "error", err)
 	}
 	w.chain, w.seal = nil, nil
 	w.open, w.order = map[openKey]int64{}, nil
@@ -633,7 +633,7 @@ func (w *writer) settle(rows []*store.Row) error {
 	for _, row := range rows {
 		e, err := decodeBody([]byte(row.Body))
 		if err != nil {
-			w.r.log.Error("an open call of the record cannot be read; run: codemode audit verify", "chain", row.Chain, "entry", row.Seq, "error", err)
+			w.r.log.Error("cannot read an open call of the record; run: codemode audit verify", "chain", row.Chain, "entry", row.Seq, "error", err)
 			continue
 		}
 		if live := w.open[openKey{e.Kind, e.Run, e.Call}]; live != 0 {
@@ -714,7 +714,7 @@ func (w *writer) idle() {
 		return
 	}
 	if err := w.db.Abandoned(ctx, w.settle); err != nil && ctx.Err() == nil {
-		w.r.log.Warn("calls of codemode processes that ended could not be closed", "error", err)
+		w.r.log.Warn("closing the calls of processes that ended failed", "error", err)
 		if errors.Is(err, store.ErrFenced) {
 			w.drop()
 		}
@@ -733,7 +733,7 @@ func (w *writer) sign(ctx context.Context) {
 	}
 	if err != nil {
 		s.since = time.Now() // it is tried again as if the first entry came now
-		w.r.log.Warn("the end of the record could not be signed", "error", err)
+		w.r.log.Warn("signing the end of the record failed", "error", err)
 		return
 	}
 	s.sealed(signed)
@@ -746,7 +746,7 @@ func (w *writer) publish(ctx context.Context) {
 	w.sign(ctx)
 	if w.db != nil {
 		if err := w.db.Harden(ctx); err != nil {
-			w.r.log.Warn("a checkpoint of the record waits, because what it speaks of may not be on the disk", "error", err)
+			w.r.log.Warn("a checkpoint of the record waits, because the entries that it covers may not be on the disk", "error", err)
 			w.r.pub.later()
 			return
 		}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,39 +16,9 @@ const columns = `chain, seq, time, kind, state, run, call, principal, profile, t
 // width is how many columns there are.
 const width = 12
 
-// An execer is a statement of the driver. database/sql, which is made for statements that several goroutines share,
-// copies and checks all arguments of each execution.
-type execer interface {
-	driver.Stmt
-	driver.StmtExecContext
-}
-
-// arguments makes room for those of a statement.
-func arguments(values ...driver.Value) []driver.NamedValue {
-	args := make([]driver.NamedValue, len(values))
-	for i, v := range values {
-		args[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
-	}
-	return args
-}
-
-// put writes the columns of a row to where those of another may be, or were. A text that is as in before is shared with it.
-func (r *Row) put(to, before []driver.NamedValue) {
-	text := func(column int, s string) {
-		to[column].Value = before[column].Value
-		if old, ok := before[column].Value.(string); !ok || old != s {
-			to[column].Value = s
-		}
-	}
-	to[0].Value, to[1].Value, to[2].Value = r.Chain, r.Seq, r.Time
-	text(3, r.Kind)
-	text(4, r.State)
-	text(5, r.Run)
-	to[6].Value = r.Call
-	text(7, r.Principal)
-	text(8, r.Profile)
-	text(9, r.Tool)
-	to[10].Value, to[11].Value = r.Hash[:], r.Body
+// appendValues adds the columns of the row to the arguments of a statement.
+func (r *Row) appendValues(to []any) []any {
+	return append(to, r.Chain, r.Seq, r.Time, r.Kind, r.State, r.Run, r.Call, r.Principal, r.Profile, r.Tool, r.Hash[:], r.Body)
 }
 
 // appendFile writes rows in one transaction on the chain's own connection.
@@ -70,34 +39,30 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, sign
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// From here on what is waited for is the disk and, for a time that the connection knows, another process. The library begins a
-	// goroutine for each statement that can be canceled, which took a twentieth of a recorded call's time.
+	// From here on this waits for the disk and, for a time that the connection knows, for another process. The driver
+	// starts a goroutine for each statement that can be canceled, which took a twentieth of the time of a recorded call.
 	ctx = context.WithoutCancel(ctx)
-	begun := false
-	err = c.conn.Raw(func(any) error {
-		if _, err := c.begin.ExecContext(ctx, nil); err != nil {
-			return err
-		}
-		begun = true
-		if err := c.write(ctx, rows, openFrom, signed); err != nil {
-			return err
-		}
-		_, err := c.commit.ExecContext(ctx, nil)
+	if _, err := c.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		c.drop()
 		return err
-	})
-	if err != nil && begun {
-		clear(c.found)
-		// A statement that failed for want of space may have ended the transaction itself.
-		if _, back := c.conn.ExecContext(ctx, "ROLLBACK"); back != nil {
-			c.drop()
-		}
+	}
+	if err = c.write(ctx, rows, openFrom, signed); err == nil {
+		_, err = c.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	clear(c.found)
+	// A statement that failed because the disk is full may have ended the transaction itself.
+	if _, back := c.conn.ExecContext(ctx, "ROLLBACK"); back != nil {
+		c.drop()
 	}
 	return err
 }
 
 func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *Signed) error {
 	last := rows[len(rows)-1]
-	result, err := c.sequence.ExecContext(ctx, arguments(last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:], tailOf(signed)))
+	result, err := c.sequence.ExecContext(ctx, last.Seq, last.Hash[:], openFrom, c.head.Chain, c.head.Seq, c.head.Hash[:], tailOf(signed))
 	if err != nil {
 		return err
 	}
@@ -107,15 +72,13 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *S
 	if err := c.findable(ctx, rows); err != nil {
 		return err
 	}
-	before := c.columns[:width]
 	for _, n := range together {
 		for len(rows) >= n {
+			values := make([]any, 0, n*width)
 			for i := range rows[:n] {
-				to := c.columns[i*width : (i+1)*width]
-				rows[i].put(to, before)
-				before = to
+				values = rows[i].appendValues(values)
 			}
-			if _, err := c.inserts[n].ExecContext(ctx, c.columns[:n*width]); err != nil {
+			if _, err := c.inserts[n].ExecContext(ctx, values...); err != nil {
 				return err
 			}
 			rows = rows[n:]
@@ -124,7 +87,7 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *S
 	if signed == nil || signed.Note == "" {
 		return nil
 	}
-	_, err = c.seal.ExecContext(ctx, arguments(signed.Note, signed.Tree, c.head.Chain))
+	_, err = c.seal.ExecContext(ctx, signed.Note, signed.Tree, c.head.Chain)
 	return err
 }
 
@@ -150,7 +113,7 @@ func (c *Chain) findable(ctx context.Context, rows []Row) error {
 		if r.Run == "" || c.found[r.Run] {
 			continue
 		}
-		if _, err := c.find.ExecContext(ctx, arguments(r.Run, r.Chain, c.block)); err != nil {
+		if _, err := c.find.ExecContext(ctx, r.Run, r.Chain, c.block); err != nil {
 			return err
 		}
 		c.found[r.Run] = true
@@ -172,8 +135,7 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	if c.conn, err = pool.Conn(ctx); err != nil {
 		return err
 	}
-	err = c.conn.Raw(func(of any) error { return c.prepare(ctx, of.(driver.ConnPrepareContext)) })
-	if err != nil {
+	if err := c.prepare(ctx); err != nil {
 		return err
 	}
 	c.of = pool
@@ -183,48 +145,34 @@ func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	case err != nil:
 		return err
 	case written != c.head:
-		return &failure{reason: reasonReplaced, Err: fmt.Errorf("chain %d ends at entry %d in it and at entry %d in this process", c.head.Chain, written.Seq, c.head.Seq)}
+		return &failure{reason: reasonReplaced, Err: fmt.Errorf("chain %d ends at entry %d in the file and at entry %d in this process", c.head.Chain, written.Seq, c.head.Seq)}
 	}
 	return nil
 }
 
 // prepare makes the statements.
-func (c *Chain) prepare(ctx context.Context, of driver.ConnPrepareContext) error {
-	prepare := func(query string) (execer, error) {
-		s, err := of.PrepareContext(ctx, query)
+func (c *Chain) prepare(ctx context.Context) (err error) {
+	prepare := func(query string) *sql.Stmt {
 		if err != nil {
-			return nil, err
+			return nil
 		}
-		c.statements = append(c.statements, s)
-		return s.(execer), nil
+		var s *sql.Stmt
+		if s, err = c.conn.PrepareContext(ctx, query); err == nil {
+			c.statements = append(c.statements, s)
+		}
+		return s
 	}
-	var err error
-	if c.sequence, err = prepare(`UPDATE chains SET seq = $1, hash = $2, open_from = $3, tail = $7 WHERE number = $4 AND seq = $5 AND hash = $6`); err != nil {
-		return err
-	}
-	if c.seal, err = prepare(`UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3`); err != nil {
-		return err
-	}
-	if c.begin, err = prepare("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	if c.commit, err = prepare("COMMIT"); err != nil {
-		return err
-	}
-	if c.find, err = prepare(`INSERT INTO run_blocks (run, chain, first) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`); err != nil {
-		return err
-	}
+	c.sequence = prepare(`UPDATE chains SET seq = $1, hash = $2, open_from = $3, tail = $7 WHERE number = $4 AND seq = $5 AND hash = $6`)
+	c.seal = prepare(`UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3`)
+	c.find = prepare(`INSERT INTO run_blocks (run, chain, first) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`)
 	c.found = map[string]bool{}
-	c.inserts = map[int]execer{}
+	c.inserts = map[int]*sql.Stmt{}
 	for _, n := range together {
-		// OR FAIL: all is rolled back after an error anyway, and SQLite need not keep what it takes to undo one statement.
+		// OR FAIL: an error rolls back everything anyway, so SQLite need not keep what it takes to undo one statement.
 		query := `INSERT OR FAIL INTO entries (` + columns + `) VALUES ` + strings.Repeat(`(?,?,?,?,?,?,?,?,?,?,?,?),`, n)
-		if c.inserts[n], err = prepare(strings.TrimSuffix(query, ",")); err != nil {
-			return err
-		}
+		c.inserts[n] = prepare(strings.TrimSuffix(query, ","))
 	}
-	c.columns = arguments(make([]driver.Value, together[0]*width)...)
-	return nil
+	return err
 }
 
 // drop lets go of the connection, if there is one.
@@ -234,16 +182,13 @@ func (c *Chain) drop() {
 }
 
 func (c *Chain) close() {
+	for _, s := range c.statements {
+		s.Close()
+	}
 	if c.conn != nil {
-		_ = c.conn.Raw(func(any) error { // or it is closed already
-			for _, s := range c.statements {
-				_ = s.Close()
-			}
-			return nil
-		})
 		c.conn.Close()
 	}
-	c.of, c.conn, c.statements, c.columns = nil, nil, nil, nil
+	c.of, c.conn, c.statements = nil, nil, nil
 }
 
 // appendPostgres writes rows with one statement, which is a transaction by itself.

@@ -16,8 +16,8 @@ type Approval struct {
 	ID        string
 	Run       string
 	Call      int
-	Principal string // for whom the call would be made
-	Digest    string // of everything that the answer binds
+	Principal string          // for whom the call would be made
+	Digest    string          // of everything that the answer binds
 	Question  json.RawMessage // what is shown
 	Created   time.Time
 	Expires   time.Time
@@ -148,7 +148,7 @@ func (d *DB) Answers(ctx context.Context, ids []string) (map[string]*Approval, e
 			}
 			var err error
 			if a.Answer, err = d.seal.openText(answer, Approvals, id, "answer"); err != nil {
-				d.log.Error("an answer cannot be read", "question", id, "error", err)
+				d.log.Error("cannot read an answer", "question", id, "error", err)
 				return nil
 			}
 			all[id] = a
@@ -187,7 +187,7 @@ func (d *DB) approvals(ctx context.Context, where string, args ...any) ([]*Appro
 		a.Question, err1 = d.seal.openText(question, Approvals, a.ID, "question")
 		a.Answer, err2 = d.seal.openText(answer, Approvals, a.ID, "answer")
 		if err := errors.Join(err1, err2); err != nil {
-			d.log.Error("a question cannot be read", "question", a.ID, "error", err)
+			d.log.Error("cannot read a question", "question", a.ID, "error", err)
 			return nil
 		}
 		if validated.Valid {

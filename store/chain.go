@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -70,14 +69,11 @@ type Chain struct {
 	// SQLite keeps a connection with prepared statements.
 	of         *sql.DB
 	conn       *sql.Conn
-	statements []driver.Stmt       // all of them
-	inserts    map[int]execer      // by how many rows they insert
-	columns    []driver.NamedValue // of the rows that are inserted
-	sequence   execer
-	seal       execer
-	find       execer
-	begin      execer
-	commit     execer
+	statements []*sql.Stmt       // all of them
+	inserts    map[int]*sql.Stmt // by how many rows they insert
+	sequence   *sql.Stmt
+	seal       *sql.Stmt
+	find       *sql.Stmt
 	block      int64           // the first entry of the last block
 	found      map[string]bool // the runs that are known to be in it
 }
@@ -123,7 +119,7 @@ func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) erro
 		return fail(err)
 	}
 	if said != written {
-		d.log.Error("a chain of the record does not end where its writer left it, so another one is begun; run: codemode audit verify",
+		d.log.Error("a chain of the record does not end where its writer left it, so this process begins another one; run: codemode audit verify",
 			"chain", n, "left", said.Seq, "ends", written.Seq)
 		return fail(nil)
 	}
@@ -139,7 +135,7 @@ func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) erro
 }
 
 func (d *DB) unfit(n int64, err error) {
-	d.log.Error("a chain of the record is not as it was signed, so another one is begun; run: codemode audit verify", "chain", n, "error", err)
+	d.log.Error("a chain of the record does not match its signature, so this process begins another one; run: codemode audit verify", "chain", n, "error", err)
 }
 
 // signedAt reads the checkpoint of a chain.
@@ -213,7 +209,7 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 			d.unfit(c.head.Chain, unfit)
 			continue
 		}
-		d.log.Error("a chain of the record does not end where its writer left it, so another one is begun; run: codemode audit verify",
+		d.log.Error("a chain of the record does not end where its writer left it, so this process begins another one; run: codemode audit verify",
 			"chain", c.head.Chain, "left", c.head.Seq, "ends", written.Seq)
 	}
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -239,7 +235,7 @@ func (c *Chain) beat(ctx context.Context) {
 		_, err := c.db.exec(ctx, `UPDATE chains SET beat = now() WHERE number = $1 AND owner = $2`,
 			c.head.Chain, *c.name.Load())
 		if err != nil && ctx.Err() == nil {
-			c.db.log.Debug("a sign of life did not reach the database", "error", err)
+			c.db.log.Debug("a heartbeat did not reach the database", "error", err)
 		}
 	}
 }

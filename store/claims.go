@@ -249,7 +249,7 @@ func (d *DB) lookAfterClaims(ctx context.Context) {
 			continue
 		}
 		if err := d.lookAtClaims(ctx, mine); err != nil && ctx.Err() == nil {
-			d.log.Debug("the claims of other processes cannot be looked at", "error", err)
+			d.log.Debug("cannot read the claims of other processes", "error", err)
 		}
 	}
 }

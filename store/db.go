@@ -192,7 +192,7 @@ func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, &failure{reason: reasonOther, Err: errors.New("the file of the record is replaced again and again")}
+	return nil, nil, &failure{reason: reasonOther, Err: errors.New("somebody replaces the file of the record again and again")}
 }
 
 // write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them
@@ -303,7 +303,7 @@ func fromMicro(us int64) time.Time { return time.UnixMicro(us).UTC() }
 func readMeta(ctx context.Context, pool *sql.DB) (id string, err error) {
 	err = pool.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'id'`).Scan(&id)
 	if err != nil {
-		return "", fmt.Errorf("reading whose database this is: %w", err)
+		return "", fmt.Errorf("reading the id of the database: %w", err)
 	}
 	return id, nil
 }

@@ -288,7 +288,7 @@ func (d *DB) hold(ctx context.Context, n int64) (free func(), err error) {
 	}
 	return func() {
 		if err := c.release(context.WithoutCancel(ctx)); err != nil {
-			d.log.Warn("a chain of the record is not free until its hold ends", "chain", n, "error", err)
+			d.log.Warn("releasing a chain of the record failed; it is free when its hold ends", "chain", n, "error", err)
 		}
 	}, nil
 }

@@ -36,10 +36,10 @@ var (
 	// ErrNotFound is the error for a row that is not there, or not any more.
 	ErrNotFound = errors.New("there is no such row")
 	// ErrTaken is the error for what can happen once and has happened: an answer, a use, a claim.
-	ErrTaken = errors.New("this has been done before, and is done once")
+	ErrTaken = errors.New("this happens once, and has happened already")
 	// ErrFenced is the error of a [Chain] that another process writes to, or whose end is not the
 	// one it wrote. It stays; claim another chain.
-	ErrFenced = errors.New("the chain is not this writer's any more")
+	ErrFenced = errors.New("this writer no longer owns the chain")
 	// errClosed is the error of a [DB] that was closed.
 	errClosed = errors.New("the store is closed")
 )

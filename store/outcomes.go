@@ -120,7 +120,7 @@ func (d *DB) outcomes(ctx context.Context, where string, args ...any) ([]*Outcom
 		o.Created, o.Expires = fromMicro(created), fromMicro(expires)
 		var err error
 		if o.Body, err = d.seal.open(body, Outcomes, o.Run, "body"); err != nil {
-			d.log.Error("how a run ended cannot be read", "run", o.Run, "error", err)
+			d.log.Error("cannot read the outcome of a run", "run", o.Run, "error", err)
 			return nil
 		}
 		all = append(all, &o)

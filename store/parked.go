@@ -239,7 +239,7 @@ func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where strin
 		}
 		var unread error
 		if p.State, unread = d.seal.openText(p.sealed, Parked, p.Run, "state"); unread != nil {
-			d.log.Error("a parked run cannot be read", "run", p.Run, "error", unread)
+			d.log.Error("cannot read a parked run", "run", p.Run, "error", unread)
 			continue
 		}
 		p.sealed = ""

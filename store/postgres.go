@@ -89,7 +89,7 @@ func setSchemaVersion(ctx context.Context, tx *sql.Tx, n int) error {
 func (d *DB) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := d.listenOnce(ctx); err != nil && ctx.Err() == nil {
-			d.log.Warn("changes by other replicas are not heard of until the database answers", "error", err)
+			d.log.Warn("this process hears of no changes by other replicas until the database answers", "error", err)
 		}
 		select {
 		case <-time.After(relisten):

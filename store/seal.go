@@ -42,7 +42,7 @@ func (s seal) close(data []byte, table string, row, column string) []byte {
 	return s.aead.Seal([]byte(sealPrefix), nil, data, place(table, row, column))
 }
 
-var errSealed = errors.New("a row of the store was not written with the key of this process, or was changed")
+var errSealed = errors.New("this process has another key than the one that wrote a row of the store, or somebody changed the row")
 
 func (s seal) open(data []byte, table string, row, column string) ([]byte, error) {
 	if s.aead == nil {

@@ -26,7 +26,7 @@ func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) 
 		ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
 		defer cancel()
 		if _, err := d.exec(ctx, `DELETE FROM seats WHERE claim = $1`, claim); err != nil {
-			d.log.Debug("that somebody left could not be noted", "channel", channel, "error", err)
+			d.log.Debug("noting that somebody left failed", "channel", channel, "error", err)
 		}
 		d.changed(Seats)
 	}, nil

@@ -289,7 +289,7 @@ func (d *DB) checkFile() (anew bool, err error) {
 		if big := wal.Size() > walAlarm; big != f.alarmed {
 			f.alarmed = big
 			if big {
-				d.log.Warn("the write-ahead log of the record is large: a program has been reading it for long", "file", f.path+"-wal", "bytes", wal.Size())
+				d.log.Warn("the write-ahead log of the record is large: another program has been reading the file for long", "file", f.path+"-wal", "bytes", wal.Size())
 			}
 		}
 	case f.wal != nil: // deleted or replaced: closing moves what it had into the file
@@ -337,7 +337,7 @@ func (d *DB) reopen(ctx context.Context) error {
 	former := d.file.info
 	if d.pool != nil {
 		if err := d.closePool(); err != nil {
-			d.log.Warn("closing the file of the record, which is not in its place", "error", err)
+			d.log.Warn("closing the file of the record, which somebody moved, failed", "error", err)
 		}
 	}
 	if now, err := os.Stat(d.file.path); err == nil && !os.SameFile(now, former) {
@@ -412,7 +412,7 @@ func (d *DB) look(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if (err != nil) != (f.damaged != nil) {
-		d.log.Error("the file of the record", "file", f.path, "problem", err)
+		d.log.Error("a look at the file of the record found a change", "file", f.path, "problem", err)
 	}
 	f.damaged = err
 }

@@ -119,7 +119,7 @@ func (d *DB) unheard(begun time.Time) {
 	if d.file != nil || s.now || s.over || s.last.After(begun) {
 		return
 	}
-	d.log.Warn("the database does not answer; what needs it is refused until it does")
+	d.log.Warn("the database does not answer; codemode refuses what needs it until it does")
 	s.now = true
 	if s.cut != nil {
 		s.cut(errStalled)

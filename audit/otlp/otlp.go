@@ -109,7 +109,7 @@ func (o *Exporter) send(ctx context.Context, batch []*audit.Entry) {
 	o.dropped = 0
 	o.mu.Unlock()
 	if dropped > 0 {
-		o.log.Warn("entries were not sent to the collector, which is too slow; the record has them", "entries", dropped)
+		o.log.Warn("the collector is too slow for some entries; the record has them", "entries", dropped)
 	}
 	if len(batch) == 0 {
 		return
@@ -119,7 +119,7 @@ func (o *Exporter) send(ctx context.Context, batch []*audit.Entry) {
 		err = o.post(ctx, body)
 	}
 	if err != nil {
-		o.log.Warn("entries could not be sent to the collector; the record has them", "entries", len(batch), "error", err)
+		o.log.Warn("sending entries to the collector failed; the record has them", "entries", len(batch), "error", err)
 	}
 }
 

@@ -353,7 +353,7 @@ func TestVerifyJudges(t *testing.T) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, line.Checkpoint)
 			})
-		}, nil, exitTampered, "no checkpoint covers what is there"},
+		}, nil, exitTampered, "no checkpoint covers these entries"},
 		{"it is that of the other chain", func(k *keptRecord) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`UPDATE chains SET checkpoint = (SELECT checkpoint FROM chains WHERE number = 1) WHERE number = 2`)
@@ -365,10 +365,10 @@ func TestVerifyJudges(t *testing.T) {
 				exec(`UPDATE chains SET seq = seq - 1, hash = (SELECT hash FROM entries WHERE chain = 2 ORDER BY seq DESC LIMIT 1) WHERE number = 2`)
 			})
 		}, nil, exitTampered, "is missing"},
-		{"an entry is added behind the last checkpoint", func(k *keptRecord) { k.add(1) }, nil, exitTampered, "was not written with the key of the record"},
-		{"the same, and codemode runs again, which does not sign it", func(k *keptRecord) { k.add(1); k.write(1, 3) }, nil, exitTampered, "was not written with the key of the record"},
-		{"the same, with the file of checkpoints gone", func(k *keptRecord) { k.add(3); k.remove("checkpoints.jsonl") }, nil, exitTampered, "was not written with the key of the record"},
-		{"the same, and the public key is given", func(k *keptRecord) { k.add(1) }, []string{"--key", whole.publicKey()}, exitTampered, "was not written with the key of the record"},
+		{"an entry is added behind the last checkpoint", func(k *keptRecord) { k.add(1) }, nil, exitTampered, "nobody with the key of the record wrote their end"},
+		{"the same, and codemode runs again, which does not sign it", func(k *keptRecord) { k.add(1); k.write(1, 3) }, nil, exitTampered, "nobody with the key of the record wrote their end"},
+		{"the same, with the file of checkpoints gone", func(k *keptRecord) { k.add(3); k.remove("checkpoints.jsonl") }, nil, exitTampered, "nobody with the key of the record wrote their end"},
+		{"the same, and the public key is given", func(k *keptRecord) { k.add(1) }, []string{"--key", whole.publicKey()}, exitTampered, "nobody with the key of the record wrote their end"},
 		{"the same, where the key is not, so that nothing shows it", func(k *keptRecord) { k.add(1); k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, "are not signed yet"},
 		{"the same, where the key is not, and codemode has run again", func(k *keptRecord) { k.add(1); k.write(1, 3); k.remove("record.key") }, []string{"--key", whole.publicKey()}, exitOK, "are not signed yet"},
 		{"the last entry tells another story behind an older checkpoint", func(k *keptRecord) {
@@ -378,7 +378,7 @@ func TestVerifyJudges(t *testing.T) {
 			k.sql(func(exec func(string, ...any), _ *sql.DB) {
 				exec(`UPDATE chains SET checkpoint = ? WHERE number = 1`, note)
 			})
-		}, nil, exitTampered, "was not written with the key of the record"},
+		}, nil, exitTampered, "nobody with the key of the record wrote their end"},
 		{"a whole chain is gone, with the file", func(k *keptRecord) {
 			k.remove("checkpoints.jsonl")
 			k.unguarded(func(exec func(string, ...any), _ *sql.DB) {
@@ -409,7 +409,7 @@ func TestVerifyJudges(t *testing.T) {
 		{"the key that is given is another", func(*keptRecord) {}, []string{"--key", other.publicKey()}, exitTampered, "it is signed with another key"},
 		{"the key that is given is none", func(*keptRecord) {}, []string{"--key", "ed25519:abc"}, exitUsage, "codemode audit key prints it"},
 		{"somebody with the key signs another story, which nothing here shows", func(k *keptRecord) { k.forge() }, nil, exitOK, ""},
-		{"the same, with the copy kept elsewhere", func(k *keptRecord) { k.forge() }, []string{"--checkpoints", elsewhere}, exitTampered, "the chain was rewritten"},
+		{"the same, with the copy kept elsewhere", func(k *keptRecord) { k.forge() }, []string{"--checkpoints", elsewhere}, exitTampered, "somebody rewrote the chain"},
 		{"the copy kept elsewhere is empty", func(k *keptRecord) { write(t, k.path("empty"), "") }, []string{"--checkpoints", "empty"}, exitUsage, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -592,7 +592,7 @@ func TestVerifyExports(t *testing.T) {
 	if code := runMain(t, streams{in: strings.NewReader(""), out: &out, err: &errs}, "audit", "export", "--state", k.dir, "-o", file); code != exitOK {
 		t.Fatal(errs.String())
 	}
-	if code, text := k.verify(file); code != exitTampered || !strings.Contains(text, "rewritten") {
+	if code, text := k.verify(file); code != exitTampered || !strings.Contains(text, "rewrote the chain") {
 		t.Errorf("the export of a rewritten record: exit code %d\n%s", code, text)
 	}
 }
