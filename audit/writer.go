@@ -25,7 +25,6 @@ type writer struct {
 	seal  *sealer // of the chain
 	note  string  // the latest checkpoint of this process
 
-	ends  map[openKey]bool  // for openFrom
 	open  map[openKey]int64 // the calls and runs that have no end yet, by their running entries
 	order []opened          // the same, oldest first, with some that have ended
 
@@ -53,7 +52,7 @@ type opened struct {
 func (w *writer) run() {
 	r := w.r
 	defer close(r.ended)
-	w.open, w.ends = map[openKey]int64{}, map[openKey]bool{}
+	w.open = map[openKey]int64{}
 	w.sweep = time.Now().Add(sweepEvery / 10) // not in the way of the first program
 	w.start()
 	for {
@@ -406,8 +405,7 @@ func (e *Entry) openKey() (k openKey, begins, ends bool) {
 
 // openFrom is the first entry whose call is still open when rows are on the disk.
 func (w *writer) openFrom(rows []store.Row, kept []*item) int64 {
-	clear(w.ends)
-	ended := w.ends
+	ended := map[openKey]bool{}
 	next := rows[len(rows)-1].Seq + 1
 	first := next
 	for i := len(kept) - 1; i >= 0; i-- {
@@ -465,10 +463,6 @@ func (w *writer) acknowledge(batch []*item) {
 	w.told = 0
 	w.r.mu.Lock()
 	for _, it := range batch {
-		if it.draft != nil {
-			it.draft.release()
-			it.draft = nil
-		}
 		if it.done != nil {
 			w.told++
 		}

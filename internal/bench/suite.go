@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // An Outcome is how a program of an attack suite may end.
@@ -51,7 +53,11 @@ func LoadSuite(dir fs.FS) (*Suite, error) {
 		return nil, fmt.Errorf("reading the list of cases: %w", err)
 	}
 	s := &Suite{}
-	if err := json.Unmarshal(data, &s.Cases); err != nil {
+	_, err = strictjson.Parse(data, strictjson.Options{}) // which refuses two members of one name
+	if err == nil {
+		err = json.Unmarshal(data, &s.Cases)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", manifest, err)
 	}
 	if len(s.Cases) == 0 {
@@ -167,50 +173,13 @@ func (c *Case) fits(value json.RawMessage) bool {
 	if value == nil {
 		value = json.RawMessage("null")
 	}
-	var want, got any
-	if decode(c.Expect, &want) != nil || decode(value, &got) != nil {
+	want, err := strictjson.Parse(c.Expect, strictjson.Options{})
+	got, err2 := strictjson.Parse(value, strictjson.Options{})
+	if err != nil || err2 != nil {
 		return false
 	}
-	if part, ok := want.(string); ok {
-		if text, ok := got.(string); ok {
-			return strings.Contains(text, part)
-		}
+	if want.Kind() == strictjson.String && got.Kind() == strictjson.String {
+		return strings.Contains(got.Text(), want.Text())
 	}
-	return equal(want, got)
-}
-
-func decode(data []byte, v *any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	return d.Decode(v)
-}
-
-// equal compares two JSON values; numbers by what they are, not by how they are written.
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case json.Number:
-		b, ok := b.(json.Number)
-		if !ok || a == b {
-			return ok
-		}
-		x, err := a.Float64()
-		y, err2 := b.Float64()
-		return err == nil && err2 == nil && x == y
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for k, v := range a {
-			w, ok := b[k]
-			if !ok || !equal(v, w) {
-				return false
-			}
-		}
-		return true
-	}
-	return a == b
+	return bytes.Equal(want.AppendCanonical(nil), got.AppendCanonical(nil))
 }
