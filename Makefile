@@ -21,8 +21,8 @@ testdata/npm/node_modules: testdata/npm/package.json
 	cd testdata/npm && npm install --no-audit --no-fund --loglevel=error
 	touch $@
 
-# The inspector's mcpdo and MCP's conformance suites, which are large; see testdata/npm/clients/README.md. CODEMODE_LONG=1 adds a person who
-# thinks for six minutes.
+# The inspector's mcpdo and MCP's conformance suites, which are large; see testdata/npm/clients/README.md.
+# CODEMODE_LONG=1 adds a person who thinks for six minutes.
 test-clients: testdata/npm/node_modules testdata/npm/clients/node_modules
 	CODEMODE_NPM_SERVERS=$(CURDIR)/testdata/npm CODEMODE_NPM_CLIENTS=$(CURDIR)/testdata/npm/clients \
 		$(GO) test -v -timeout 30m -run 'RealClients|Mcpdo|Conformance|SixMinutes' ./cmd/codemode ./server
@@ -55,8 +55,8 @@ check:
 guest:
 	guest/build.sh
 
-# What takes too long for every day: ten thousand parked runs, as many random ones and as many schedules of people, restarts and rules, a
-# thousand kills, a million decisions, an hour of hostile programs.
+# What takes too long for every day: ten thousand parked runs, as many random ones and as many schedules of people,
+# restarts and rules, a thousand kills, a million decisions, an hour of hostile programs.
 soak:
 	CODEMODE_LONG=1 $(GO) test -timeout 90m -v -run 'Parked|RandomRuns|Killed|Tamper|RecordEquals' ./sandbox ./internal/bench ./audit .
 	$(GO) test . -run TestUpstreamRecordAndWhatIsToldAgree -schedules 10000 -at-once 8 -timeout 6h -v
@@ -67,7 +67,8 @@ soak:
 	CODEMODE_LONG=1 $(GO) test -timeout 30m -v -run 'TestARollingRestart|TestOneTokenDoesNotTakeTheProcess' ./cmd/codemode
 	CODEMODE_LONG=1 CODEMODE_SEARCH=1h $(GO) test -timeout 2h -v -run 'TestSearch$$' ./cmd/codemode
 
-# Each fuzz target for FUZZTIME. Inputs that only cover more are hardly made smaller: that took the whole time of some targets.
+# Each fuzz target for FUZZTIME. Making inputs smaller that only cover more took the whole time of some targets, so it
+# is bounded.
 FUZZTIME ?= 10m
 fuzz:
 	@set -e; for package in $$($(GO) list ./...); do \
