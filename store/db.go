@@ -50,6 +50,8 @@ type DB struct {
 	stall   stall
 	silent  atomic.Bool // for tests: this process gives no signs of life
 
+	mostOutcomes int // maxOutcomes, or fewer in tests
+
 	// gate is held for reading while connections are used, and for writing to open the file anew: one that is
 	// still open to a file or a log that is gone would spoil the new one.
 	gate   sync.RWMutex
@@ -78,7 +80,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}, writing: make(chan struct{}, 1)}
+	d := &DB{options: o, log: o.Log, held: map[any]func(){}, claims: claims{now: o.Now}, writing: make(chan struct{}, 1), mostOutcomes: maxOutcomes}
 	var err error
 	if d.seal, err = newSeal(o.SealKey); err != nil {
 		return nil, err

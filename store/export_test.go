@@ -14,3 +14,6 @@ func (d *DB) Silence() {
 
 // Exec performs a statement on a connection of d.
 func Exec(d *DB, query string) (int64, error) { return d.exec(context.Background(), query) }
+
+// FewOutcomes makes d keep as many outcomes of a principal as storetest wants.
+func FewOutcomes(d *DB, most int) { d.mostOutcomes = most }

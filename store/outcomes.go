@@ -52,7 +52,7 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 		if err != nil {
 			return err
 		}
-		return makeRoom(ctx, tx, o)
+		return makeRoom(ctx, tx, o, d.mostOutcomes)
 	})
 	switch {
 	case p == nil:
@@ -64,9 +64,9 @@ func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	return err
 }
 
-// makeRoom drops the oldest outcomes of a principal, of which there are too many with a new one. The new one stays.
-func makeRoom(ctx context.Context, tx *sql.Tx, o *Outcome) error {
-	where, args := `principal = $4`, []any{maxOutcomes, maxOutcomeBytes, o.Run, o.Principal}
+// makeRoom drops the oldest outcomes of a principal that has too many with a new one. The new one stays.
+func makeRoom(ctx context.Context, tx *sql.Tx, o *Outcome, most int) error {
+	where, args := `principal = $4`, []any{most, maxOutcomeBytes, o.Run, o.Principal}
 	if o.Shared {
 		where, args = `TRUE`, args[:3]
 	}

@@ -23,7 +23,7 @@ func open(t testing.TB, o store.Options) *store.DB {
 }
 
 func TestSQLite(t *testing.T) {
-	storetest.Test(t, (*store.DB).Silence, func(t *testing.T) func(func() time.Time) *store.DB {
+	storetest.Test(t, (*store.DB).Silence, store.FewOutcomes, func(t *testing.T) func(func() time.Time) *store.DB {
 		path := filepath.Join(t.TempDir(), "codemode.db")
 		return func(now func() time.Time) *store.DB { return open(t, store.Options{Path: path, Now: now}) }
 	})
@@ -85,7 +85,7 @@ func TestARunIsFoundAfterAFault(t *testing.T) {
 func TestPostgres(t *testing.T) {
 	server := pgtest.Start(t)
 	n := 0
-	storetest.Test(t, (*store.DB).Silence, func(t *testing.T) func(func() time.Time) *store.DB {
+	storetest.Test(t, (*store.DB).Silence, store.FewOutcomes, func(t *testing.T) func(func() time.Time) *store.DB {
 		n++
 		url := server.URL("db" + string(rune('a'+n)))
 		return func(now func() time.Time) *store.DB { return open(t, store.Options{URL: url, Now: now}) }

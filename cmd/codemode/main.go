@@ -23,7 +23,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -41,33 +40,27 @@ func main() {
 		}
 		os.Exit(exitOK)
 	}
-	spare := collectSeldom()
+	collectLater()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Main(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, worker: worker()})
 	stop()
-	runtime.KeepAlive(spare)
 	os.Exit(code)
 }
 
-// collectSeldom lets the first second pass without collecting garbage: there is
-// little, and looking for it would take a quarter of a short command's time.
-// After that some 4 MB are alive, and Go would collect each time as much has come
-// together, twenty times a second under load, with calls that take longer
-// meanwhile. What is returned counts as alive as long as it is kept, so that more
-// comes together in between; nobody writes to it, so it takes no memory.
-// Whoever sets GOGC has chosen for themselves.
-func collectSeldom() (spare []byte) {
+// collectLater collects no garbage in the first second: there is little, and
+// looking for it would take a quarter of a short command's time. A person who
+// sets GOGC has chosen for themselves.
+func collectLater() {
 	if os.Getenv("GOGC") != "" {
-		return nil
+		return
 	}
-	const most = 256 << 20 // from here on it is collected all the same
+	const most = 256 << 20 // from here on Go collects all the same
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(limit, most))
 	time.AfterFunc(time.Second, func() {
 		debug.SetMemoryLimit(limit)
 		debug.SetGCPercent(percent)
 	})
-	return make([]byte, 8<<20)
 }
 
 // readPrograms is the argument that makes this binary a worker: a process that

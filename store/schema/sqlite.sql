@@ -124,8 +124,9 @@ BEGIN SELECT RAISE(ABORT, 'a grant never grows'); END;
 -- Runs that wait for a person and hold no thread. claim names who resumes one; nobody else may then. A run waits
 -- (phase 0), is claimed by a process that has not touched it yet (1), goes on in it (2), or is over and being ended
 -- (3). round counts how often it was parked, beats the signs of life of the process that has it.
+-- An image has megabytes. Without rowids SQLite would read it whole to compare keys.
 CREATE TABLE parked (
-  run       TEXT    PRIMARY KEY,
+  run       TEXT    PRIMARY KEY NOT NULL,
   principal TEXT    NOT NULL,
   profile   TEXT    NOT NULL,
   guest     TEXT    NOT NULL, -- sha256 of quickjs.wasm
@@ -137,7 +138,7 @@ CREATE TABLE parked (
   phase     INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 3),
   round     INTEGER NOT NULL DEFAULT 1,
   beats     INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- A claim changes hands only before anything was done with it, and what went on waits again only with a new image.
 CREATE TRIGGER parked_once BEFORE UPDATE ON parked
@@ -154,13 +155,13 @@ BEGIN SELECT RAISE(ABORT, 'the parked run is taken'); END;
 
 -- How a run ended, for a client that comes back.
 CREATE TABLE outcomes (
-  run       TEXT    PRIMARY KEY,
+  run       TEXT    PRIMARY KEY NOT NULL,
   principal TEXT    NOT NULL,
   state     TEXT    NOT NULL,
   body      BLOB    NOT NULL,
   created   INTEGER NOT NULL,
   expires   INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TRIGGER outcomes_fixed BEFORE UPDATE ON outcomes
 BEGIN SELECT RAISE(ABORT, 'how a run ended does not change'); END;

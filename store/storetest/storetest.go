@@ -21,8 +21,9 @@ import (
 // Fresh makes a new database; what it returns opens it, each time as another process would.
 type Fresh func(t *testing.T) (open func(now func() time.Time) *store.DB)
 
-// Test runs the conformance test. silence makes other processes take the one that opened a database for dead.
-func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
+// Test runs the conformance test. silence makes other processes take the one that opened a database for dead, and few
+// bounds how many outcomes of a principal a database keeps.
+func Test(t *testing.T, silence func(*store.DB), few func(d *store.DB, outcomes int), fresh Fresh) {
 	for _, c := range []struct {
 		name string
 		test func(t *testing.T, open func(now func() time.Time) *store.DB)
@@ -50,7 +51,7 @@ func Test(t *testing.T, silence func(*store.DB), fresh Fresh) {
 		{"a run that was claimed can be given back", givenBack},
 		{"runs that nobody can go on with are ended once", func(t *testing.T, open opener) { orphans(t, open, silence) }},
 		{"a run has one outcome", outcomes},
-		{"the oldest outcomes make way", bounded},
+		{"the oldest outcomes make way", func(t *testing.T, open opener) { bounded(t, open, few) }},
 		{"outcomes are fetched until they are cleaned away", fetched},
 		{"an idempotency key names one run", func(t *testing.T, open opener) { keyed(t, open, silence) }},
 		{"a seat is taken until its process dies", func(t *testing.T, open opener) { seats(t, open, silence) }},
