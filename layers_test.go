@@ -34,28 +34,29 @@ var layers = map[string]struct {
 	"profiles/pattern":    {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
 	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":            {ours: []string{"internal/address", "internal/replace", "internal/typos", "upstream/builtin", "internal/secrets"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":            {ours: []string{"internal/address", "internal/secrets", "internal/typos", "upstream/builtin", "upstream/login"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"upstream/login":      {ours: []string{"internal/address", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
 	"approvals":           {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
-	"approvals/prompt":    {ours: []string{"call", "internal/strictjson", "internal/secrets"}, outside: []string{"golang.org/x/text"}},
+	"approvals/prompt":    {ours: []string{"call", "internal/secrets", "internal/strictjson"}},
 	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
 	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":               {ours: []string{"internal/strictjson", "internal/visible", "store", "internal/address", "internal/secrets"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
-	"store/storetest":     {ours: []string{"internal/hostile", "store"}},
+	"audit":               {ours: []string{"internal/address", "internal/secrets", "internal/strictjson", "internal/visible", "store"}, outside: []string{"golang.org/x/mod"}}, // what it writes are rows of the store
+	"store/storetest":     {ours: []string{"store"}},
 
 	"audit/otlp": {ours: []string{"audit", "internal/address"}},
 
 	"audit/report": {ours: []string{"audit", "internal/visible", "store"}},
 
 	// What joins them.
-	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible", "config"}},
+	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "internal/visible", "profiles", "sandbox", "store"}},
 
-	"registry":  {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "inforce", "profiles", "upstream", "internal/visible", "config"}},
-	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
-	"preflight": {ours: []string{"analysis", "call", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible", "config"}},
-	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible", "internal/strictjson"}},
-	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
+	"registry":  {ours: []string{"call", "catalog", "catalog/pins", "config", "hostfns", "inforce", "internal/visible", "profiles", "upstream"}},
+	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "audit/otlp", "call", "config", "hostfns", "inforce", "store", "upstream"}},
+	"preflight": {ours: []string{"analysis", "call", "config", "hostfns", "inforce", "internal/fair", "internal/visible", "profiles", "registry"}},
+	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "internal/strictjson", "internal/visible", "preflight", "profiles", "recorder", "registry", "store"}},
+	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "config", "guest/quickjs", "hostfns", "inforce", "internal/fair", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "store"}},
 
 	// What stands on them: configuration files put in force, what clients see of the tools, an embedding program's own tools.
 	"inforce/loader": {ours: []string{"catalog", "catalog/pins", "config", "inforce", "internal/protect", "internal/replace", "recorder", "upstream", "upstream/builtin"}},
@@ -64,9 +65,9 @@ var layers = map[string]struct {
 
 	// What wires them.
 	".":            {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs", "upstream"}},
-	"server":       {ours: []string{".", "asking", "catalog", "discovery", "inforce", "preflight", "registry", "approvals", "approvals/prompt", "internal/fair", "upstream", "internal/visible", "config"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
-	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "store", "internal/strictjson"}},
-	"cmd/codemode": {ours: []string{".", "asking", "call", "catalog", "discovery", "inforce", "inforce/loader", "preflight", "recorder", "registry", "catalog/pins", "guest/quickjs", "analysis", "console", "internal/protect", "internal/replace", "server", "sandbox", "profiles", "approvals", "approvals/prompt", "approvals/terminal", "hostfns", "upstream", "internal/bench", "audit", "store", "internal/visible", "internal/address", "config", "config/changes", "config/importtable", "audit/report"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal/txtar", "github.com/spf13/cobra", "golang.org/x/term", "golang.org/x/mod/sumdb/note"}},
+	"server":       {ours: []string{".", "approvals", "approvals/prompt", "asking", "catalog", "config", "discovery", "inforce", "internal/fair", "internal/visible", "preflight", "registry", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
+	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "internal/strictjson", "store"}},
+	"cmd/codemode": {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "audit/report", "call", "catalog", "catalog/pins", "config", "config/changes", "config/importtable", "console", "discovery", "guest/quickjs", "hostfns", "inforce", "inforce/loader", "internal/address", "internal/bench", "internal/protect", "internal/replace", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "server", "store", "upstream", "upstream/login"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/term"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -10,14 +10,13 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/codemode-project/codemode/internal/address"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // An httpWire is everything that goes over HTTP to one server. It sends the
@@ -25,7 +24,7 @@ import (
 // reads in bounds, and hands the bytes of answers to the requests' captures.
 type httpWire struct {
 	server  *Server
-	account *account // nil: nobody can log in there
+	account *login.Account // nil: the server needs none
 	origin  string
 	base    *http.Transport
 	untaken chan struct{} // one for each message that is no call and that the server has not taken yet
@@ -34,7 +33,7 @@ type httpWire struct {
 	status int // of the last answer to a POST that was an error, 0 if none was
 }
 
-func newHTTPWire(s *Server, a *account) (*httpWire, error) {
+func newHTTPWire(s *Server, a *login.Account) (*httpWire, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, errors.New("its url cannot be read")
@@ -42,7 +41,7 @@ func newHTTPWire(s *Server, a *account) (*httpWire, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("its url has to begin with http:// or https:// and a host")
 	}
-	w := &httpWire{server: s, account: a, origin: originOf(u), untaken: make(chan struct{}, requestsMax)}
+	w := &httpWire{server: s, account: a, origin: address.SchemeHostPort(u), untaken: make(chan struct{}, requestsMax)}
 	w.base = &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -55,19 +54,11 @@ func newHTTPWire(s *Server, a *account) (*httpWire, error) {
 	return w, nil
 }
 
-func originOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port)
-}
-
 // client has no cookies and follows redirects only where nothing changes but the path.
 func (w *httpWire) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if originOf(r.URL) != w.origin {
-			return fmt.Errorf("it redirects to another origin, %s; if that is meant, configure that address", originOf(r.URL))
+		if address.SchemeHostPort(r.URL) != w.origin {
+			return fmt.Errorf("it redirects to another origin, %s; if that is meant, configure that address", address.SchemeHostPort(r.URL))
 		}
 		if r.Method != via[0].Method {
 			return fmt.Errorf("it redirects to another address at %s; configure that", address.Origin(r.URL.String()))
@@ -81,8 +72,8 @@ func (w *httpWire) client() *http.Client {
 
 // RoundTrip implements [http.RoundTripper].
 func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if originOf(r.URL) != w.origin { // an SSE server may name any address as its endpoint
-		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", originOf(r.URL))
+	if address.SchemeHostPort(r.URL) != w.origin { // an SSE server may name any address as its endpoint
+		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", address.SchemeHostPort(r.URL))
 	}
 	c := captureOf(r.Context())
 	switch {
@@ -105,7 +96,7 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header[name] = values
 		}
 	}
-	resp, err := w.authorized(r)
+	resp, err := w.account.RoundTrip(w.base, r)
 	if resp != nil && r.Method == http.MethodPost {
 		c.noteStatus(resp.StatusCode)
 		w.noteStatus(resp.StatusCode)
@@ -125,61 +116,6 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")
 	return resp, nil
-}
-
-// authorized sends the request with our login, if there is one. A token that
-// the server no longer takes is renewed, and the request sent once more: a
-// server that answers 401 has done nothing. With an error there may be the
-// response that it is about, whose body is closed.
-func (w *httpWire) authorized(r *http.Request) (*http.Response, error) {
-	if w.account == nil {
-		return w.base.RoundTrip(r)
-	}
-	token, err := w.account.token(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	if token == "" {
-		return w.base.RoundTrip(r)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	resp, err := w.base.RoundTrip(r)
-	if err == nil && resp.StatusCode == http.StatusForbidden {
-		if scopes := moreScopes(resp.Header); len(scopes) > 0 {
-			_ = resp.Body.Close()
-			w.account.want(r.Context(), scopes)
-			return resp, &loginError{w.server.Name, fmt.Sprintf("its login does not cover this (HTTP 403, it wants %.200q)", strings.Join(scopes, " "))}
-		}
-	}
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
-		return resp, err
-	}
-	_ = resp.Body.Close()
-	if token, err = w.account.renew(r.Context(), token); err != nil {
-		return resp, err
-	}
-	r = r.Clone(r.Context())
-	if r.GetBody != nil {
-		if r.Body, err = r.GetBody(); err != nil {
-			return resp, err
-		}
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	return w.base.RoundTrip(r)
-}
-
-// moreScopes are those that a server wants beyond what the login has.
-func moreScopes(h http.Header) []string {
-	challenges, err := oauthex.ParseWWWAuthenticate(h["Www-Authenticate"])
-	if err != nil {
-		return nil
-	}
-	for _, c := range challenges {
-		if c.Scheme == "bearer" && c.Params["error"] == "insufficient_scope" {
-			return strings.Fields(c.Params["scope"])
-		}
-	}
-	return nil
 }
 
 func (w *httpWire) noteStatus(code int) {
@@ -229,8 +165,8 @@ func (w *httpWire) again(err error) bool {
 
 // explain turns the error of a connection into one a person can act on.
 func (w *httpWire) explain(err error) error {
-	if login, ok := errors.AsType[*loginError](err); ok {
-		return login
+	if needed, ok := errors.AsType[*login.Error](err); ok {
+		return needed
 	}
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		if _, ok := errors.AsType[net.Error](failed.Err); ok {
@@ -244,12 +180,12 @@ func (w *httpWire) explain(err error) error {
 		case w.server.Headers.Get("Authorization") != "":
 			return fmt.Errorf("it does not take the Authorization header that the configuration gives it (HTTP 401): %w", err)
 		case w.account != nil:
-			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header", loginCommand(w.server.Name))
+			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header", login.Command(w.server.Name))
 		}
 		return fmt.Errorf("it wants a login (HTTP 401): give it an Authorization header: %w", err)
 	case http.StatusForbidden:
 		if w.account != nil {
-			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w", loginCommand(w.server.Name), err)
+			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w", login.Command(w.server.Name), err)
 		}
 		return fmt.Errorf("it refuses us (HTTP 403): check the address and the Authorization header: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/internal/secrets"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // A keeper keeps one server connected, from [Manager.Set] until it is removed.
 type keeper struct {
 	server  Server
-	account *account // our login there, nil if it cannot have one
+	account *login.Account // our login there; nil if it needs none
 	host    *host
 	log     *slog.Logger
 	told    func(tools []Tool, instructions string)

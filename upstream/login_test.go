@@ -24,6 +24,7 @@ import (
 	"github.com/codemode-project/codemode/internal/hosted"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/builtin"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // host serves sdkServer to those who have logged in.
@@ -60,7 +61,7 @@ func logIn(t *testing.T, m *upstream.Manager) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	return m.Login(ctx, "hosted", upstream.LoginOptions{Open: browser(t)})
+	return m.Login(ctx, "hosted", login.Options{Open: browser(t)})
 }
 
 func works(t *testing.T, m *upstream.Manager) error {
@@ -263,7 +264,7 @@ func TestForgedAnswersDoNotEndALogin(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := m.Login(ctx, "hosted", upstream.LoginOptions{Open: open}); err != nil {
+	if err := m.Login(ctx, "hosted", login.Options{Open: open}); err != nil {
 		t.Fatalf("the login did not wait for its answer: %v", err)
 	}
 	eventually(t, "it is ready", func() bool { return status(t, m, "hosted").State == upstream.Ready })
@@ -300,7 +301,7 @@ func TestLoginsThatFail(t *testing.T) {
 				ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 			}
 			defer cancel()
-			if err := m.Login(ctx, "hosted", upstream.LoginOptions{Open: browserThatMayFail}); err == nil || !strings.Contains(err.Error(), row.want) {
+			if err := m.Login(ctx, "hosted", login.Options{Open: browserThatMayFail}); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
 			}
 			if files, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(files) > 0 {
@@ -372,9 +373,9 @@ func TestWhereNoLoginIsWanted(t *testing.T) {
 	withHeader.Headers = http.Header{"Authorization": {"Bearer of-the-configuration"}}
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("open", open.URL), withHeader, upstream.BuiltIn(builtin.Time()))
 	for server, want := range map[string]string{
-		"open": upstream.ErrNoLogin.Error(), "header": "remove that first", "time": "runs on this machine", "nobody": "no such server",
+		"open": login.ErrNotNeeded.Error(), "header": "remove that first", "time": "runs on this machine", "nobody": "no such server",
 	} {
-		if err := m.Login(t.Context(), server, upstream.LoginOptions{Open: browser(t)}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := m.Login(t.Context(), server, login.Options{Open: browser(t)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", server, err, want)
 		}
 	}
@@ -423,7 +424,7 @@ func TestAnAddressThatIsPasted(t *testing.T) {
 	h := host(t, hosted.Options{})
 	m := manage(t, upstream.Options{Logins: t.TempDir()}, httpServer("hosted", h.URL))
 	pasted := make(chan string, 1)
-	err := m.Login(t.Context(), "hosted", upstream.LoginOptions{Pasted: pasted, Open: func(address string) {
+	err := m.Login(t.Context(), "hosted", login.Options{Pasted: pasted, Open: func(address string) {
 		far := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		resp, err := far.Get(address)
 		if err != nil {

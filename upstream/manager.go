@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // Options are what a [Manager] needs from outside. The zero value works.
@@ -70,7 +72,8 @@ func NewManager(o Options) *Manager {
 		o.Env = os.LookupEnv
 	}
 	m := &Manager{o: o, started: !o.Lazy, keepers: map[string]*keeper{}, last: map[string]chan struct{}{}}
-	m.host = host{logins: o.Logins, env: o.Env, log: o.Log, spawner: newSpawner(), guard: newGuard(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
+	m.host = host{env: o.Env, log: o.Log, spawner: newSpawner(), guard: newGuard(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
+	m.host.logins = login.NewStore(o.Logins, m.host.name, m.host.version)
 	m.polite, m.hurry = context.WithCancel(context.Background())
 	return m
 }
@@ -225,6 +228,46 @@ func (m *Manager) keeper(server string) *keeper {
 	defer m.mu.Unlock()
 	return m.keepers[server]
 }
+
+// Login logs in at a configured server over HTTP and stores the tokens in
+// [Options.Logins]. It returns when the person has come back from the page of
+// the authorization server, or when ctx ends.
+func (m *Manager) Login(ctx context.Context, server string, o login.Options) error {
+	m.mu.Lock()
+	k := m.keepers[server]
+	m.mu.Unlock()
+	if k == nil {
+		return errNoServer
+	}
+	s := &k.server
+	switch {
+	case s.Transport != HTTP && s.Transport != SSE:
+		return errors.New("it runs on this machine: logins are for servers over http")
+	case s.Problem != "":
+		return k.mask(errors.New(s.Problem))
+	case s.Disabled:
+		return errors.New("it is disabled in the configuration")
+	case s.Headers.Get("Authorization") != "":
+		return errors.New("its configuration has an Authorization header, which would be sent instead: remove that first")
+	}
+	wire, err := newHTTPWire(s, nil)
+	if err != nil {
+		return err
+	}
+	defer wire.close()
+	err = m.host.logins.LogIn(ctx, login.Target{
+		Server: s.Name, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth, Client: wire.client(), Protocol: pinned,
+	}, o)
+	if err != nil {
+		return k.mask(err)
+	}
+	k.hurry()
+	return nil
+}
+
+// Logout deletes the tokens of the server of that name, at all addresses that
+// it had. It reports whether there were any.
+func (m *Manager) Logout(server string) (bool, error) { return m.host.logins.LogOut(server) }
 
 // Status describes all servers, sorted by name.
 func (m *Manager) Status() []Status {

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // A host is what connections need of the process they run in.
@@ -18,27 +19,15 @@ type host struct {
 	spawner       *spawner
 	guard         *guard
 	name, version string
-	logins        string // where tokens are kept; "" keeps none
-
-	mu       sync.Mutex
-	accounts map[string]*account // by file
+	logins        *login.Store
 }
 
-// account is our login at the server, nil if it cannot have one.
-func (h *host) account(s *Server) *account {
-	if h.logins == "" || s.Transport != HTTP && s.Transport != SSE || s.Headers.Get("Authorization") != "" {
+// account is our login at the server, nil if it needs none.
+func (h *host) account(s *Server) *login.Account {
+	if s.Transport != HTTP && s.Transport != SSE || s.Headers.Get("Authorization") != "" {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	path := credentialFile(h.logins, s.Name, s.URL)
-	if h.accounts[path] == nil {
-		if h.accounts == nil {
-			h.accounts = map[string]*account{}
-		}
-		h.accounts[path] = newAccount(h.logins, s)
-	}
-	return h.accounts[path]
+	return h.logins.Account(s.Name, s.URL)
 }
 
 // open connects to the server by the first way that works. ctx bounds the

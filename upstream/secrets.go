@@ -80,12 +80,12 @@ const mask = "[secret]"
 
 // masked returns the text without the server's secrets and without our login.
 func (k *keeper) masked(text string) string {
-	return secrets.Known(slices.Concat(k.secrets, k.account.secrets()), mask).Hide(text)
+	return secrets.Known(slices.Concat(k.secrets, k.account.Secrets()), mask).Hide(text)
 }
 
 // mask returns err, or one with another text if its own has such a secret in it.
 func (k *keeper) mask(err error) error {
-	return masked(err, slices.Concat(k.secrets, k.account.secrets()))
+	return masked(err, slices.Concat(k.secrets, k.account.Secrets()))
 }
 
 // maskResult takes what gives access to the server out of what it answers: a
@@ -95,7 +95,7 @@ func (k *keeper) maskResult(r *Result) {
 		return
 	}
 	known := k.known
-	if logins := k.account.secrets(); len(logins) > 0 {
+	if logins := k.account.Secrets(); len(logins) > 0 {
 		known = secrets.Known(slices.Concat(k.keys, logins), mask)
 	}
 	clean := func(raw json.RawMessage) json.RawMessage {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/upstream/builtin"
+	"github.com/codemode-project/codemode/upstream/login"
 )
 
 // A Transport is the way to reach a server. The zero value reaches nothing.
@@ -33,7 +34,7 @@ type Server struct {
 	URL     string      // HTTP and SSE
 	Headers http.Header // HTTP and SSE: sent with every request to the URL's origin, and to no other
 
-	OAuth *OAuth // HTTP and SSE: how to log in, see [Manager.Login]; nil finds out
+	OAuth *OAuth // HTTP and SSE: how to log in, see [Manager.Login]; nil discovers it
 
 	SSEFirst bool // HTTP: SSE is likelier, because the address says so
 
@@ -48,6 +49,11 @@ type Server struct {
 	Timeout          time.Duration // of one call; 0 leaves it to the caller
 	StartTimeout     time.Duration // from the start until the tools are listed; 0 is one minute
 }
+
+// OAuth is what the configuration says about the login at a server.
+type OAuth = login.Settings
+
+func loginCommand(server string) string { return login.Command(server) }
 
 // takes reports whether the operator wants the tool that the server calls raw.
 func (s *Server) takes(raw string) bool {

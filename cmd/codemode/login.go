@@ -16,6 +16,7 @@ import (
 
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/upstream"
+	logins "github.com/codemode-project/codemode/upstream/login"
 )
 
 // loginWait is how long a person has for logging in.
@@ -73,7 +74,7 @@ func login(ctx context.Context, s streams, set *setting, server string, noBrowse
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("%v are over", loginWait))
 	defer cancel()
-	err = e.Tools().Manager.Login(ctx, server, upstream.LoginOptions{
+	err = e.Tools().Manager.Login(ctx, server, logins.Options{
 		Open: func(address string) {
 			visible.Fprintf(s.err, "To log in at %s open this address:\n\n", server)
 			fmt.Fprintln(s.out, visible.Line(address))
@@ -85,7 +86,7 @@ func login(ctx context.Context, s streams, set *setting, server string, noBrowse
 		Pasted: pasted(s.in),
 	})
 	switch {
-	case errors.Is(err, upstream.ErrNoLogin):
+	case errors.Is(err, logins.ErrNotNeeded):
 		visible.Fprintf(s.err, "%s needs no login: %v\n", server, err)
 		return nil
 	case err != nil:

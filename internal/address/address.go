@@ -4,6 +4,7 @@ package address
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -27,6 +28,15 @@ func Origin(address string) string {
 		return origin
 	}
 	return origin + "/" + Hidden
+}
+
+// SchemeHostPort returns the origin of an address as HTTP compares them: with the port, also where it is the default one.
+func SchemeHostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port)
 }
 
 var (

@@ -1,4 +1,4 @@
-package upstream
+package login
 
 import (
 	"context"
@@ -16,10 +16,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// A callback is the address on this machine to which the browser is sent when
-// the person has logged in. Everybody on this machine can reach it, and every page that the browser shows can send it
-// there: only what has the state of this login, which the authorization server got from us, is an answer. Whatever else
-// comes changes nothing, and the login goes on waiting.
+// A callback is the address on this machine to which the authorization server
+// redirects the browser after the login. Every program on this machine can
+// reach it, and every page in the browser can link to it: only a request with
+// the state of this login, which we gave to the authorization server, is an
+// answer. Other requests change nothing, and the login continues to wait.
 type callback struct {
 	address string
 	port    int
@@ -28,10 +29,10 @@ type callback struct {
 
 	mu    sync.Mutex
 	state string // "" before anybody has been sent anywhere
-	stray bool   // something came that does not belong to this login
+	stray bool   // a request came that does not belong to this login
 }
 
-// What a request to the callback may take.
+// The limits of a request to the callback.
 const (
 	callbackTime   = 5 * time.Second
 	callbackHeader = 32 << 10
@@ -51,7 +52,7 @@ func newCallback(port int) (*callback, error) {
 	c.server = &http.Server{
 		Handler: http.HandlerFunc(c.serve), MaxHeaderBytes: callbackHeader,
 		ReadHeaderTimeout: callbackTime, ReadTimeout: callbackTime, WriteTimeout: callbackTime,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what strangers send is no news
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // requests of strangers are not worth a line
 	}
 	c.server.SetKeepAlivesEnabled(false)
 	go func() { _ = c.server.Serve(l) }() // ends with close
@@ -98,7 +99,7 @@ func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait returns the answer, whichever way it comes.
+// wait returns the answer that comes first, from the browser or pasted.
 func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.AuthorizationResult, error) {
 	var q url.Values
 	select {
@@ -117,7 +118,7 @@ func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.Author
 		}
 		return nil, fmt.Errorf("nobody has logged in: %w", context.Cause(ctx))
 	}
-	if !c.isOurs(q) { // it was pasted: what comes to the address was looked at there
+	if !c.isOurs(q) { // it was pasted: serve has checked the others
 		return nil, errors.New("the answer does not belong to this login (its state is another one); nothing was kept")
 	}
 	if code := q.Get("error"); code != "" {
