@@ -1,8 +1,11 @@
 package upstream
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+
+	"github.com/codemode-project/codemode/upstream/child"
 )
 
 // Files lists the files that a start of the server reads or executes, as far as its entry names them: its program, the
@@ -17,7 +20,7 @@ func (s *Server) Files(env func(string) (string, bool)) []string {
 		files = append(files, s.EnvFile)
 	}
 	if vars, err := childEnv(s, env); err == nil {
-		if program, err := lookPath(s.Command, s.Dir, vars); err == nil {
+		if program, err := child.LookPath(s.Command, s.Dir, vars); err == nil {
 			files = append(files, program)
 		}
 	}
@@ -42,4 +45,18 @@ func (s *Server) SearchPath(env func(string) (string, bool)) []string {
 		return nil
 	}
 	return filepath.SplitList(vars["PATH"])
+}
+
+// childEnv is the whole environment of the server's process.
+func childEnv(s *Server, env func(string) (string, bool)) (map[string]string, error) {
+	vars := child.Inherited(env)
+	if s.EnvFile != "" {
+		more, err := readEnvFile(s.EnvFile)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(vars, more)
+	}
+	maps.Copy(vars, s.Env)
+	return vars, nil
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/upstream/child"
 )
 
 // ready returns the connection, waiting for one that is about to be there. It
@@ -116,7 +118,7 @@ func isOver(l link) bool {
 	select {
 	case <-l.ended():
 		return true
-	case <-time.After(drainTime):
+	case <-time.After(child.DrainTime):
 		return false
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/codemode-project/codemode/upstream/child"
 	"github.com/codemode-project/codemode/upstream/login"
 )
 
@@ -72,7 +73,7 @@ func NewManager(o Options) *Manager {
 		o.Env = os.LookupEnv
 	}
 	m := &Manager{o: o, started: !o.Lazy, keepers: map[string]*keeper{}, last: map[string]chan struct{}{}}
-	m.host = host{env: o.Env, log: o.Log, spawner: newSpawner(), guard: newGuard(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
+	m.host = host{env: o.Env, log: o.Log, starter: child.NewStarter(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
 	m.host.logins = login.NewStore(o.Logins, m.host.name, m.host.version)
 	m.polite, m.hurry = context.WithCancel(context.Background())
 	return m
@@ -298,7 +299,6 @@ func (m *Manager) Close(ctx context.Context) error {
 	for _, over := range last {
 		<-over
 	}
-	m.host.spawner.close()
-	m.host.guard.close()
+	m.host.starter.Close()
 	return ctx.Err()
 }

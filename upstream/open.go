@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/upstream/child"
 	"github.com/codemode-project/codemode/upstream/login"
 )
 
@@ -16,8 +17,7 @@ import (
 type host struct {
 	env           func(string) (string, bool)
 	log           *slog.Logger
-	spawner       *spawner
-	guard         *guard
+	starter       *child.Starter
 	name, version string
 	logins        *login.Store
 }
@@ -48,7 +48,11 @@ func (h *host) open(ctx context.Context, s *Server) (link, error) {
 // know. Only one that answers with an error is started again, for the newest.
 func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	start := func(sess *session) (mcp.Transport, error) {
-		c, err := startChild(s, h.env, h.spawner, h.guard)
+		env, err := childEnv(s, h.env)
+		if err != nil {
+			return nil, err
+		}
+		c, err := h.starter.Start(child.Command{Name: s.Command, Args: s.Args, Dir: s.Dir, Env: env})
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/upstream/builtin"
+	"github.com/codemode-project/codemode/upstream/child"
 	"github.com/codemode-project/codemode/upstream/login"
 )
 
@@ -52,6 +53,9 @@ type Server struct {
 
 // OAuth is what the configuration says about the login at a server.
 type OAuth = login.Settings
+
+// ChildVariable is in the environment of every process that a server is started as; see [child.Variable].
+const ChildVariable = child.Variable
 
 func loginCommand(server string) string { return login.Command(server) }
 

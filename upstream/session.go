@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/upstream/child"
 )
 
 // pinned is the protocol version that stdio servers are opened with. Newer
@@ -65,9 +67,9 @@ type session struct {
 	server *Server
 	log    *slog.Logger
 	cs     *mcp.ClientSession
-	child  *child     // of a stdio server, else nil
-	stdio  *stdioConn // likewise
-	http   *httpWire  // of a server over HTTP, else nil
+	child  *child.Process // of a stdio server, else nil
+	stdio  *stdioConn     // likewise
+	http   *httpWire      // of a server over HTTP, else nil
 
 	life context.Context // ends with the session; no caller's
 	end  context.CancelCauseFunc
@@ -127,7 +129,7 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 		}
 		s.end(err)
 		if s.child != nil {
-			s.child.kill()
+			s.child.Kill()
 		}
 		return nil, err
 	}
@@ -166,11 +168,7 @@ func (s *session) reason(err error) error {
 		if errors.As(err, &answer) && answer.Code != 0 && !isClosing(err) {
 			return err // it lives and said no
 		}
-		select { // it is about to be known, with the last words
-		case <-s.child.gone:
-		case <-time.After(3 * drainTime):
-		}
-		return s.child.why()
+		return s.child.Why()
 	}
 	if err == nil {
 		err = errors.New("it ended the connection")
@@ -178,10 +176,7 @@ func (s *session) reason(err error) error {
 	if s.http != nil {
 		return s.http.explain(err)
 	}
-	if last := s.child.stderr.last(); last != "" {
-		return fmt.Errorf("%w; it last wrote: %s", err, last)
-	}
-	return err
+	return s.child.WithLastLine(err)
 }
 
 // isClosing reports whether the SDK's error only says that the connection is over.
@@ -227,7 +222,8 @@ func (s *session) info() linkInfo {
 	}
 	if s.stdio != nil {
 		i.needless = int(s.stdio.waiting.needless.Load())
-		i.dropped, i.stderr, i.stderrBytes = int(s.stdio.frames.dropped.Load()), s.child.stderr.String(), s.child.stderr.written()
+		i.dropped = int(s.stdio.frames.dropped.Load())
+		i.stderr, i.stderrBytes = s.child.Stderr()
 	}
 	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
 	if method := s.lastRefused.Load(); method != nil {
@@ -244,9 +240,9 @@ func (s *session) why() error { return context.Cause(s.life) }
 func (s *session) close(ctx context.Context) {
 	s.end(errClosed) // calls under way end now
 	if s.child != nil {
-		s.child.fail(errClosed)
-		stop := context.AfterFunc(ctx, s.child.kill)
-		s.child.stop()
+		s.child.Fail(errClosed)
+		stop := context.AfterFunc(ctx, s.child.Kill)
+		s.child.Stop()
 		stop()
 	}
 	done := make(chan struct{})

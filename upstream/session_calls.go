@@ -194,8 +194,8 @@ func (s *session) suspect() {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastHeard.Load() == before && s.inFlight.Load() == 0 {
 			s.end(errSilent)
 			if s.child != nil {
-				s.child.fail(errSilent)
-				s.child.stop()
+				s.child.Fail(errSilent)
+				s.child.Stop()
 			} else {
 				_ = s.cs.Close()
 			}

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/upstream/child"
 )
 
 // A server may ask, too. When it has not read the answers to requestsMax
@@ -32,13 +33,9 @@ type listener interface {
 // output. It is a transport of its own, because the SDK's ends the session
 // at the first line that is no message.
 type stdioConn struct {
-	child  *child
+	child  *child.Process
 	frames *frameReader
 	on     listener
-
-	turn   chan struct{} // holds one while a frame is being written; capacity 1
-	closed chan struct{}
-	once   sync.Once
 
 	asked chan struct{} // one for each request of the server that is not answered yet
 
@@ -47,12 +44,8 @@ type stdioConn struct {
 	batch []json.RawMessage // rest of a batch; used by Read only
 }
 
-func newStdioConn(c *child, on listener) *stdioConn {
-	return &stdioConn{
-		child: c, frames: newFrameReader(c, frameMax), on: on,
-		turn: make(chan struct{}, 1), closed: make(chan struct{}),
-		asked: make(chan struct{}, requestsMax),
-	}
+func newStdioConn(c *child.Process, on listener) *stdioConn {
+	return &stdioConn{child: c, frames: newFrameReader(c, frameMax), on: on, asked: make(chan struct{}, requestsMax)}
 }
 
 // Connect makes it an [mcp.Transport].
@@ -106,11 +99,11 @@ func (s *stdioConn) mayAsk() error {
 	select {
 	case s.asked <- struct{}{}:
 		return nil
-	case <-s.closed:
+	case <-s.child.Closed():
 		return io.EOF
 	case <-late.C:
 		err := errors.New("it sends requests and does not read the answers")
-		s.child.fail(err)
+		s.child.Fail(err)
 		return err
 	}
 }
@@ -136,14 +129,13 @@ func (s *stdioConn) nextRaw() (json.RawMessage, error) {
 // readError makes the end of the stream tell why it ended.
 func (s *stdioConn) readError(err error) error {
 	if errors.Is(err, errFrameTooLarge) {
-		s.child.fail(err)
+		s.child.Fail(err)
 		return err
 	}
 	return io.EOF
 }
 
-// Write sends a message. It returns early when ctx ends; a frame of which a
-// part was written is still written to its end.
+// Write sends a message. It returns early when ctx ends.
 func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
@@ -164,47 +156,11 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 			}
 		}()
 	}
-	select {
-	case s.turn <- struct{}{}:
-	case <-s.closed:
-		return io.EOF
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := ctx.Err(); err != nil {
-		<-s.turn
-		return err
-	}
-	c.noteSent()
-	n, err := s.child.writeSome(data)
-	if err != nil || n == len(data) { // nearly always: it fits into the pipe
-		<-s.turn
-		return err
-	}
-	done := make(chan error, 1)
-	go func() { // ends with the child at the latest
-		_, err := s.child.stdin.Write(data[n:])
-		<-s.turn
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-s.closed:
-		return io.EOF
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return s.child.Send(ctx, data, c.noteSent)
 }
 
-// Close ends the process, step by step; it returns when it is dead.
+// Close ends the process and returns when it is dead.
 func (s *stdioConn) Close() error {
-	s.once.Do(func() { close(s.closed) })
-	select { // a process that ends says why, if it is given the time
-	case <-s.child.exited:
-	case <-time.After(drainTime):
-		s.child.fail(errors.New("it closed its standard output"))
-	}
-	s.child.stop()
+	s.child.Close()
 	return nil
 }

@@ -1,4 +1,4 @@
-package upstream
+package child
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ func TestAChildHasASessionOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	members := 0
-	for _, pid := range numbersIn("/proc") {
+	for _, pid := range processes() {
 		if group, err := unix.Getpgid(pid); err != nil || group != cmd.Process.Pid {
 			continue
 		}

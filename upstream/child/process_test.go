@@ -1,17 +1,16 @@
-package upstream
+package child
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // TestAFrameIsWrittenAsAWhole: whoever gives up while the server does not read leaves no half
@@ -21,15 +20,14 @@ func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stdioConn{child: &child{stdin: w}, turn: make(chan struct{}, 1), closed: make(chan struct{}), asked: make(chan struct{}, 1)}
-	message := func(method string, size int) *jsonrpc.Request {
-		params, _ := json.Marshal([]string{strings.Repeat("x", size)})
-		return &jsonrpc.Request{Method: method, Params: params}
+	p := &Process{stdin: w, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	send := func(ctx context.Context, method string, size int) error {
+		return p.Send(ctx, fmt.Appendf(nil, "{\"method\":%q,\"params\":%q}\n", method, strings.Repeat("x", size)), func() {})
 	}
 	brief, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
 	long := make(chan error, 1)
-	go func() { long <- s.Write(brief, message("long", 1<<20)) }()
+	go func() { long <- send(brief, "long", 1<<20) }()
 	lines := bufio.NewReaderSize(r, 64<<10)
 	if _, err := lines.Peek(1); err != nil { // when its beginning is there, the rest has to follow
 		t.Fatal(err)
@@ -38,11 +36,11 @@ func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 	if err := <-long; !errors.Is(err, context.Canceled) {
 		t.Errorf("a long one that nobody reads: got %v", err)
 	}
-	if err := s.Write(brief, message("never", 1)); !errors.Is(err, context.Canceled) {
+	if err := send(brief, "never", 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("one behind it: got %v", err)
 	}
 	last := make(chan error, 1)
-	go func() { last <- s.Write(t.Context(), message("short", 1)) }()
+	go func() { last <- send(t.Context(), "short", 1) }()
 	for _, want := range []string{"long", "short"} {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
@@ -58,9 +56,9 @@ func TestAFrameIsWrittenAsAWhole(t *testing.T) {
 	}
 
 	stuck := make(chan error, 1)
-	go func() { stuck <- s.Write(t.Context(), message("stuck", 1<<20)) }()
+	go func() { stuck <- send(t.Context(), "stuck", 1<<20) }()
 	time.Sleep(10 * time.Millisecond) // until the kernel has filled the pipe
-	close(s.closed)
+	close(p.closed)
 	if err := <-stuck; !errors.Is(err, io.EOF) {
 		t.Errorf("when the connection is closed: got %v", err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package upstream
+package child
 
 import (
 	"crypto/rand"
@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// guardScript waits for the end of its input, which is our end, however it
-// came about, and then ends the process groups it was told about. The kernel's
-// parent-death signal reaches only the process we started ourselves; a server
-// behind npx or a shell would live on.
+// guardScript waits for the end of its input, which is the end of this process,
+// whatever caused it, and then ends the process groups of its list. The
+// kernel's parent-death signal reaches only the process that we started
+// ourselves; a server behind npx or a shell would survive.
 const guardScript = `
 trap '' HUP INT TERM PIPE
 all=" "
@@ -33,10 +33,10 @@ for stray in $(grep -lzs "^$1\." /proc/[0-9]*/environ); do
 done
 `
 
-// A guard is a shell that outlives us just long enough to end our children. A
-// nil guard does nothing; without a shell on the machine there is none.
+// A guard is a shell that outlives us just long enough to end our children.
+// Without a shell on the machine there is none.
 type guard struct {
-	mark string // begins the marks of all children
+	mark string // the beginning of the marks of all children
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -47,11 +47,8 @@ type guard struct {
 
 func newGuard() *guard { return &guard{mark: rand.Text(), pids: map[int]bool{}} }
 
-// newMark returns what the next child and its descendants are known by.
+// newMark returns the mark of the next child and its descendants.
 func (g *guard) newMark() string {
-	if g == nil {
-		return ""
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.marks++
@@ -66,7 +63,7 @@ func (g *guard) add(pid int) {
 		if _, err := fmt.Fprintf(g.pipe, "+ %d\n", pid); err == nil {
 			return
 		}
-		g.end() // somebody killed it: have another one
+		g.end() // it was killed: start another one
 	}
 	if g.start() != nil {
 		return
@@ -83,7 +80,7 @@ func (g *guard) remove(pid int) {
 	defer g.mu.Unlock()
 	delete(g.pids, pid)
 	if g.pipe != nil {
-		_, _ = fmt.Fprintf(g.pipe, "- %d\n", pid) // a guard that is gone needs no telling
+		_, _ = fmt.Fprintf(g.pipe, "- %d\n", pid) // a dead guard needs no message
 	}
 }
 
@@ -93,7 +90,7 @@ func (g *guard) start() error {
 		return err
 	}
 	defer r.Close()
-	cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", guardScript, "sh", ChildVariable + "=" + g.mark}, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: r}
+	cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", guardScript, "sh", Variable + "=" + g.mark}, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: r}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // away from a terminal's Ctrl-C
 	if err := cmd.Start(); err != nil {
 		w.Close()
@@ -111,7 +108,7 @@ func (g *guard) end() {
 	}
 }
 
-// close lets the guard go; it returns when it is gone.
+// close ends the guard and returns when it is gone.
 func (g *guard) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,6 +1,6 @@
 //go:build unix
 
-package upstream
+package child
 
 import (
 	"cmp"
@@ -16,13 +16,12 @@ func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }
 // killGroup ends every process of the group.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// groupLives reports whether there is still a process in the group, if only one
-// that nobody has waited for.
+// groupLives reports whether the group still has a process, perhaps a zombie.
 func groupLives(pid int) bool { return syscall.Kill(-pid, 0) == nil }
 
-// writeSome writes as much to the child as its pipe takes at once, perhaps nothing.
-func (c *child) writeSome(b []byte) (n int, err error) {
-	raw, err := c.stdin.SyscallConn()
+// writeSome writes as much to the standard input as its pipe takes at once, perhaps nothing.
+func (p *Process) writeSome(b []byte) (n int, err error) {
+	raw, err := p.stdin.SyscallConn()
 	if err != nil {
 		return 0, err
 	}

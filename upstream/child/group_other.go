@@ -1,6 +1,6 @@
 //go:build !unix
 
-package upstream
+package child
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// neededBySystem is what programs here do not start without.
+// neededBySystem are the variables that programs on this system do not start without.
 var neededBySystem = []string{"SystemRoot", "SystemDrive", "PATHEXT", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "ProgramFiles"}
 
 func ownGroup(*exec.Cmd) {}
@@ -22,8 +22,8 @@ func killGroup(pid int) {
 	}
 }
 
-// writeSome leaves all to the one who can wait.
-func (c *child) writeSome([]byte) (int, error) { return 0, nil }
+// writeSome writes nothing: on this system only a write that may block is possible.
+func (p *Process) writeSome([]byte) (int, error) { return 0, nil }
 
 func groupLives(int) bool { return false }
 

@@ -1,8 +1,8 @@
 //go:build !unix
 
-package upstream
+package child
 
-// A guard ends our children when we die without a chance to; this system has none.
+// A guard ends our children when we are killed; this system has none.
 type guard struct{}
 
 func newGuard() *guard         { return &guard{} }

@@ -1,9 +1,7 @@
-package upstream
+package child
 
 import (
-	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 )
 
@@ -13,15 +11,4 @@ import (
 // many threads no larger share than any other.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-// numbersIn gives the entries of a folder of /proc that are processes or threads; none without /proc.
-func numbersIn(folder string) (all []int) {
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil {
-			all = append(all, n)
-		}
-	}
-	return all
 }

@@ -1,0 +1,44 @@
+package child
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// killStrays kills the descendants that have left their process group, as
+// daemons do. It finds them by the mark that they inherited in their environment.
+func killStrays(mark string) {
+	if mark == "" {
+		return
+	}
+	want := append([]byte(Variable+"="+mark), 0)
+	killed := map[int]bool{}
+	for { // the next pass finds what a stray started during this one
+		more := false
+		for _, pid := range processes() {
+			if killed[pid] || pid == os.Getpid() {
+				continue
+			}
+			environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ") // empty if the process is another user's or gone
+			if at := bytes.Index(environ, want); at == 0 || at > 0 && environ[at-1] == 0 {
+				killed[pid], more = true, syscall.Kill(pid, syscall.SIGKILL) == nil || more
+			}
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// processes lists the processes of this machine; none without /proc.
+func processes() (all []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
