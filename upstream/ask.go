@@ -19,10 +19,10 @@ import (
 type Question struct {
 	Server  string
 	Message string
-	Schema  json.RawMessage // of the form to fill in; nil wants no more than a yes
+	Schema  json.RawMessage // of the form to fill in; nil asks for a yes only
 }
 
-// An Answer is what became of a [Question].
+// An Answer is the answer to a [Question].
 type Answer struct {
 	Action  string // Accepted, Declined or Dismissed
 	Content map[string]any
@@ -35,15 +35,15 @@ const (
 	Dismissed = "cancel"  // no person said anything
 )
 
-// A Question may be this long, and a call may lead to so many.
+// The limits of a question's length, and of the number of questions of one call.
 const (
 	questionMax  = 64 << 10
 	questionsMax = 10
 )
 
-// A party is one of those for whom calls are in flight at a server.
-type party struct {
-	key      string                                            // marks the questions that came in answer to one of the calls
+// A caller is one of those for whom calls are in flight at a server.
+type caller struct {
+	key      string                                            // marks the questions in the streams of its calls
 	ask      func(context.Context, *Question) (*Answer, error) // of the latest call; nil reaches nobody
 	calls    int                                               // in flight
 	made     int                                               // in all
@@ -52,89 +52,83 @@ type party struct {
 	finished context.CancelFunc
 }
 
-// parties finds out whom a question concerns. It must never be put to another
-// person than the one whose call it is about. Since protocol 2026-07-28 it is
-// the answer to that call. Before, over HTTP, it comes in the stream of that
-// call if the server does as it should. Elsewhere, as over stdio, nothing says
-// which call it belongs to, so it is passed on only when all the calls in
-// flight there are made for one and the same.
-type parties struct {
-	mu  sync.Mutex
-	all map[any]*party
+// callers decides which caller a question concerns. A question must never
+// reach another person than the one whose call it is about. Since protocol
+// 2026-07-28 it is the answer to that call. Before, over HTTP, it comes in the
+// stream of that call if the server follows the specification. Elsewhere, as
+// over stdio, nothing says which call it belongs to: it is passed on only while
+// all calls in flight are those of one caller.
+type callers struct {
+	mu        sync.Mutex
+	bySession map[any]*caller
 }
 
-type partyKey struct{}
-
-// enter notes a call until leave is called. The context tells the party, for
-// protocols in which a question comes as the answer to a call.
-func (ps *parties) enter(ctx context.Context, session any, ask func(context.Context, *Question) (*Answer, error)) (_ context.Context, leave func()) {
+// enter adds a call until leave is called.
+func (cs *callers) enter(ctx context.Context, session any, ask func(context.Context, *Question) (*Answer, error)) (c *caller, leave func()) {
 	if session == nil {
-		session = new(int) // like nobody else
+		session = new(int) // a caller of its own
 	}
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	p := ps.all[session]
-	if p == nil {
-		p = &party{key: rand.Text()}
-		p.over, p.finished = context.WithCancel(context.WithoutCancel(ctx))
-		if ps.all == nil {
-			ps.all = map[any]*party{}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c = cs.bySession[session]
+	if c == nil {
+		c = &caller{key: rand.Text()}
+		c.over, c.finished = context.WithCancel(context.WithoutCancel(ctx))
+		if cs.bySession == nil {
+			cs.bySession = map[any]*caller{}
 		}
-		ps.all[session] = p
+		cs.bySession[session] = c
 	}
-	p.calls++
-	p.made++
-	p.ask = ask
-	return context.WithValue(ctx, partyKey{}, p), func() {
-		ps.mu.Lock()
-		defer ps.mu.Unlock()
-		if p.calls--; p.calls == 0 {
-			p.finished()
-			delete(ps.all, session)
+	c.calls++
+	c.made++
+	c.ask = ask
+	return c, func() {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		if c.calls--; c.calls == 0 {
+			c.finished()
+			delete(cs.bySession, session)
 		}
 	}
 }
 
-// of returns the party that a question which came with ctx concerns, and how to reach it.
-func (ps *parties) of(ctx context.Context, meta mcp.Meta) (*party, func(context.Context, *Question) (*Answer, error), error) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	p := partyOf(ctx)
-	key, _ := meta[partyMeta].(string)
-	for _, one := range ps.all {
+// of returns the caller that a question concerns, and how to reach it.
+func (cs *callers) of(ctx context.Context, meta mcp.Meta) (*caller, func(context.Context, *Question) (*Answer, error), error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	var c *caller
+	if x := exchangeOf(ctx); x != nil {
+		c = x.caller
+	}
+	key, _ := meta[callerMeta].(string)
+	for _, one := range cs.bySession {
 		if one.key == key {
-			p = one
+			c = one
 		}
 	}
-	if p == nil {
-		if len(ps.all) == 0 {
+	if c == nil {
+		if len(cs.bySession) == 0 {
 			return nil, nil, errors.New("it asks while no call is in flight")
 		}
-		if len(ps.all) > 1 {
+		if len(cs.bySession) > 1 {
 			return nil, nil, errors.New("calls of several sessions are in flight, and it does not say which of them it asks")
 		}
-		for _, p = range ps.all {
+		for _, c = range cs.bySession {
 		}
 	}
-	if p.asked++; p.asked > questionsMax*p.made {
+	if c.asked++; c.asked > questionsMax*c.made {
 		return nil, nil, fmt.Errorf("it asks more than %d questions about a call", questionsMax)
 	}
-	return p, p.ask, nil
+	return c, c.ask, nil
 }
 
-// partyMeta is where a question carries the key of its party, once it is with us.
-const partyMeta = "codemode/party"
-
-// partyOf returns the party of the call that ctx belongs to, nil if there is none.
-func partyOf(ctx context.Context) *party {
-	p, _ := ctx.Value(partyKey{}).(*party)
-	return p
-}
+// callerMeta is where a question carries the key of its caller inside this process.
+const callerMeta = "codemode/caller"
 
 // mark writes into a question that came in the stream of a call whom it
-// concerns. Servers do not know the keys, so that they cannot.
-func (p *party) mark(message []byte) []byte {
-	if p == nil || !bytes.Contains(message, []byte(`"elicitation/create"`)) {
+// concerns. Servers cannot do so: they do not know the keys.
+func (c *caller) mark(message []byte) []byte {
+	if c == nil || !bytes.Contains(message, []byte(`"elicitation/create"`)) {
 		return message
 	}
 	var m, params, meta map[string]json.RawMessage
@@ -146,16 +140,16 @@ func (p *party) mark(message []byte) []byte {
 	if json.Unmarshal(params["_meta"], &meta) != nil || meta == nil {
 		meta = map[string]json.RawMessage{}
 	}
-	meta[partyMeta] = quote(p.key)
+	meta[callerMeta] = quote(c.key)
 	params["_meta"] = marshal(meta)
 	m["params"] = marshal(params)
 	return marshal(m)
 }
 
-// elicit answers a question of the server. What cannot be put to the one
-// person whom it concerns is refused with the reason, or dismissed if there is nobody.
+// elicit answers a question of the server. It refuses, with the reason, a
+// question that cannot reach the one person whom it concerns, and dismisses one for nobody.
 func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	p, ask, err := s.parties.of(ctx, r.Params.Meta)
+	c, ask, err := s.callers.of(ctx, r.Params.Meta)
 	q, badly := question(s.server.Name, r.Params)
 	if err == nil {
 		err = badly
@@ -170,7 +164,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(p.over, func() { cancel(errors.New("the call is over")) })()
+	defer context.AfterFunc(c.over, func() { cancel(errors.New("the call is over")) })()
 	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
 	a, err := ask(ctx, q)
 	if err != nil {
@@ -200,9 +194,8 @@ func question(server string, p *mcp.ElicitParams) (*Question, error) {
 	return q, nil
 }
 
-// toOpen says what a server wants that sends a person to a page. Such questions are not offered and not
-// relayed: whoever answers them cannot see what the page will ask, and a link that comes out of a
-// program's call looks like one of ours.
+// toOpen describes the pages that a server wants a person to open. We do not offer such questions and do not relay
+// them: the person cannot see what the page will ask, and a link out of a program's call looks like one of ours.
 func toOpen(addresses ...string) string {
 	var all []string
 	for _, a := range addresses {
@@ -211,7 +204,7 @@ func toOpen(addresses ...string) string {
 	return "it wants a person to open " + strings.Join(all, " and ") + ", which is not passed on: open it yourself if you trust the server with it, then make the call again"
 }
 
-// errorText is what an error of a server says, with the pages that it wants opened first.
+// errorText is the message of a server's error, with the pages that it wants opened first.
 func errorText(e *jsonrpc.Error) string {
 	if e.Code != mcp.CodeURLElicitationRequired {
 		return short(e.Message)

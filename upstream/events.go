@@ -11,20 +11,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// An eventFilter stands between a server's event stream and the SDK. Events
-// that hold no message are left out, because the SDK ends the session at them;
-// and the answer to a captured request is taken out.
+// An eventFilter reads a server's event stream for the SDK. It removes events
+// without a message, because the SDK ends the session at them, and records the
+// answer of the exchange.
 type eventFilter struct {
-	body    io.Closer
-	r       *bufio.Reader
-	max     int
-	capture *capture
-	ready   bytes.Buffer
-	err     error
+	body     io.Closer
+	r        *bufio.Reader
+	max      int
+	exchange *exchange
+	ready    bytes.Buffer
+	err      error
 }
 
-func newEventFilter(body io.ReadCloser, max int, c *capture) *eventFilter {
-	return &eventFilter{body: body, r: bufio.NewReaderSize(body, 16<<10), max: max, capture: c}
+func newEventFilter(body io.ReadCloser, max int, x *exchange) *eventFilter {
+	return &eventFilter{body: body, r: bufio.NewReaderSize(body, 16<<10), max: max, exchange: x}
 }
 
 func (f *eventFilter) Close() error { return f.body.Close() }
@@ -39,9 +39,9 @@ func (f *eventFilter) Read(p []byte) (int, error) {
 	return f.ready.Read(p)
 }
 
-// event reads one event and makes what the SDK shall read of it ready. As the
-// specification of event streams has it, an event without its blank line at
-// the end of the stream is none.
+// event reads one event and puts what the SDK gets of it into ready. By the
+// specification of event streams, an event without its blank line at the end
+// of the stream does not count.
 func (f *eventFilter) event() error {
 	var fields, data []byte
 	name := ""
@@ -71,7 +71,7 @@ func (f *eventFilter) event() error {
 		}
 	}
 	if hasData && len(data) > 0 && (name == "" || name == "message") {
-		if data = f.capture.replace(data); data == nil {
+		if data = f.exchange.filter(data); data == nil {
 			hasData = false
 		}
 	}
@@ -82,7 +82,7 @@ func (f *eventFilter) event() error {
 		f.ready.WriteByte('\n')
 	}
 	if f.ready.Len() == 0 {
-		f.ready.WriteString(":\n") // a comment; the SDK must see that something is alive
+		f.ready.WriteString(":\n") // a comment shows the SDK that the server is alive
 	}
 	f.ready.WriteByte('\n')
 	return nil
@@ -106,27 +106,24 @@ func (f *eventFilter) line(max int) ([]byte, error) {
 	}
 }
 
-// replace returns a message as the SDK shall see it, on one line: without its
-// result, if the capture wants it alone. It returns nil for what is no message.
-func (c *capture) replace(b []byte) []byte {
+// filter records a message, and returns it as the SDK gets it, on one line:
+// without its result, if the exchange withholds it. It returns nil if b is no message.
+func (x *exchange) filter(b []byte) []byte {
 	if b = message(bytes.TrimSpace(b)); b == nil {
 		return nil
 	}
-	if c == nil || b[0] == '[' {
+	if x == nil || b[0] == '[' {
 		return oneLine(b)
 	}
-	b = c.party.mark(b)
+	b = x.caller.mark(b)
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method present         `json:"method"`
 		Result json.RawMessage `json:"result"`
 		Error  *jsonrpc.Error  `json:"error"`
 	}
-	if json.Unmarshal(b, &m) == nil && !bool(m.Method) {
-		c.noteError(m.Error)
-		if m.Result != nil && c.take(m.Result) {
-			b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, marshal(errTaken))
-		}
+	if json.Unmarshal(b, &m) == nil && !bool(m.Method) && x.noteAnswer(m.Result, m.Error) {
+		b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, marshal(errWithheld))
 	}
 	return oneLine(b)
 }
@@ -142,12 +139,11 @@ func oneLine(b []byte) []byte {
 	return out.Bytes()
 }
 
-// A jsonBody is the body of an answer that is one message, treated as the
-// events of an [eventFilter] are.
+// A jsonBody reads an answer that is one message, as an [eventFilter] reads its events.
 type jsonBody struct {
-	body    io.ReadCloser
-	capture *capture
-	ready   *bytes.Reader
+	body     io.ReadCloser
+	exchange *exchange
+	ready    *bytes.Reader
 }
 
 func (b *jsonBody) Close() error { return b.body.Close() }
@@ -161,7 +157,7 @@ func (b *jsonBody) Read(p []byte) (int, error) {
 		if len(all) > frameMax {
 			return 0, errFrameTooLarge
 		}
-		if m := b.capture.replace(all); m != nil {
+		if m := b.exchange.filter(all); m != nil {
 			all = m
 		}
 		b.ready = bytes.NewReader(all)

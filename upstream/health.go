@@ -40,8 +40,8 @@ func (s Status) Health() []string {
 	if s.Dropped > 0 {
 		say("lines on its standard output that are no messages, and were left out: %d; logs belong on standard error", s.Dropped)
 	}
-	if s.Needless > 0 {
-		say("answers that nobody waited for, or no longer, and were left out: %d", s.Needless)
+	if s.Unexpected > 0 {
+		say("answers that nobody waited for, or no longer, and were left out: %d", s.Unexpected)
 	}
 	if s.StderrBytes > muchStderr {
 		say("it wrote %d MiB to its standard error, of which the end is kept", s.StderrBytes>>20)

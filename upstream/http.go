@@ -21,7 +21,7 @@ import (
 
 // An httpWire is everything that goes over HTTP to one server. It sends the
 // operator's headers to the configured origin and to no other, keeps what it
-// reads in bounds, and hands the bytes of answers to the requests' captures.
+// reads in bounds, and records the exchanges.
 type httpWire struct {
 	server  *Server
 	account *login.Account // nil: the server needs none
@@ -75,12 +75,12 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if address.SchemeHostPort(r.URL) != w.origin { // an SSE server may name any address as its endpoint
 		return nil, fmt.Errorf("it names another origin, %s, as its endpoint", address.SchemeHostPort(r.URL))
 	}
-	c := captureOf(r.Context())
+	x := exchangeOf(r.Context())
 	switch {
 	case r.Method != http.MethodPost:
-	case c != nil:
-		c.begin()
-		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.noteSent() }}
+	case x != nil:
+		x.begin()
+		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.noteSent() }}
 		r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
 	default: // most likely an answer to a request of the server
 		select {
@@ -98,7 +98,7 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := w.account.RoundTrip(w.base, r)
 	if resp != nil && r.Method == http.MethodPost {
-		c.noteStatus(resp.StatusCode)
+		x.noteStatus(resp.StatusCode)
 		w.noteStatus(resp.StatusCode)
 	}
 	if err != nil {
@@ -107,9 +107,9 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an odd one is no media type we know
 	switch {
 	case media == "text/event-stream":
-		resp.Body = newEventFilter(resp.Body, frameMax, c)
+		resp.Body = newEventFilter(resp.Body, frameMax, x)
 	case media == "application/json" && r.Method == http.MethodPost:
-		resp.Body = &jsonBody{body: resp.Body, capture: c}
+		resp.Body = &jsonBody{body: resp.Body, exchange: x}
 	default:
 		resp.Body = &shortBody{resp.Body, errorBodyMax}
 	}

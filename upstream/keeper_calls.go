@@ -141,7 +141,7 @@ func (k *keeper) status() Status {
 		Name: k.server.Name, Transport: k.server.Transport, State: k.state, Since: k.since,
 		StderrBytes: k.about.stderrBytes, Changes: k.about.changes, Refused: k.about.refused, LastRefused: k.about.lastRefused,
 		Tools: len(k.tools), Notes: slices.Clone(k.notes), Stale: k.stale, Restarts: k.restarts,
-		Stderr: k.masked(k.about.stderr), Dropped: k.about.dropped, Needless: k.about.needless,
+		Stderr: k.masked(k.about.stderr), Dropped: k.about.dropped, Unexpected: k.about.unexpected,
 		Instructions: k.about.instructions, Protocol: k.about.protocol, Implementation: k.about.implementation,
 	}
 	for to, err := range map[*string]error{&s.Error: k.err, &s.ListError: k.listErr, &s.CallError: k.callErr} {

@@ -51,7 +51,7 @@ type link interface {
 type linkInfo struct {
 	instructions, protocol, implementation, stderr string
 	stderrBytes                                    int64
-	dropped, needless, changes, refused            int
+	dropped, unexpected, changes, refused          int
 	lastRefused                                    string
 }
 
@@ -83,7 +83,7 @@ type session struct {
 	refused     atomic.Int32 // requests of the server
 	lastRefused atomic.Pointer[string]
 
-	parties parties // for whom calls are in flight
+	callers callers // for whom calls are in flight
 
 	mu        sync.Mutex
 	reports   map[string]func(progress, total float64, message string) // by progress token
@@ -221,7 +221,7 @@ func (s *session) info() linkInfo {
 		}
 	}
 	if s.stdio != nil {
-		i.needless = int(s.stdio.waiting.needless.Load())
+		i.unexpected = int(s.stdio.pending.unexpected.Load())
 		i.dropped = int(s.stdio.frames.dropped.Load())
 		i.stderr, i.stderrBytes = s.child.Stderr()
 	}

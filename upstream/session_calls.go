@@ -22,14 +22,14 @@ func (s *session) list(ctx context.Context) (*toolList, error) {
 	bytes := 0
 	seen := map[string]bool{}
 	for page := 1; ; page++ {
-		c := new(capture)
-		r, err := s.cs.ListTools(c.with(ctx), &mcp.ListToolsParams{Cursor: cursor})
-		_, _, raw, failed := c.answer()
+		x := new(exchange)
+		r, err := s.cs.ListTools(x.context(ctx), &mcp.ListToolsParams{Cursor: cursor})
+		_, _, raw, failed := x.outcome()
 		switch {
 		case failed != nil && failed.Code == jsonrpc.CodeMethodNotFound:
 			return all, nil // a server of prompts and resources only
 		case raw == nil && err != nil:
-			return nil, s.callError(ctx, "", c, err)
+			return nil, s.callError(ctx, "", x, err)
 		case raw == nil: // the SDK knows that its last answer still holds
 			raw = marshal(r)
 		}
@@ -72,9 +72,9 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	defer s.inFlight.Add(-1)
 	ctx, cancel := s.alive(ctx)
 	defer cancel(nil)
-	ctx, leave := s.parties.enter(ctx, o.Session, o.Ask)
+	caller, leave := s.callers.enter(ctx, o.Session, o.Ask)
 	defer leave()
-	c := &capture{alone: true, party: partyOf(ctx)}
+	x := &exchange{alone: true, caller: caller}
 	p := &mcp.CallToolParams{Name: tool, Arguments: args, Meta: maps.Clone(o.Meta)}
 	if o.Progress != nil {
 		token := s.expect(o.Progress)
@@ -82,8 +82,8 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 		p.SetProgressToken(token)
 	}
 	began := time.Now()
-	_, err := s.cs.CallTool(c.with(ctx), p)
-	_, _, raw, failed := c.answer()
+	_, err := s.cs.CallTool(x.context(ctx), p)
+	_, _, raw, failed := x.outcome()
 	switch {
 	case raw != nil && wantsInput(raw):
 		if err == nil || ctx.Err() == nil {
@@ -107,32 +107,32 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastHeard.Load() < began.UnixNano() {
 		s.suspect()
 	}
-	return nil, s.callError(ctx, tool, c, err)
+	return nil, s.callError(ctx, tool, x, err)
 }
 
 // read fetches a resource.
 func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 	ctx, cancel := s.alive(ctx)
 	defer cancel(nil)
-	ctx, leave := s.parties.enter(ctx, nil, nil)
+	caller, leave := s.callers.enter(ctx, nil, nil)
 	defer leave()
-	c := &capture{alone: true}
-	_, err := s.cs.ReadResource(c.with(ctx), &mcp.ReadResourceParams{URI: uri})
-	_, _, raw, failed := c.answer()
+	x := &exchange{alone: true, caller: caller}
+	_, err := s.cs.ReadResource(x.context(ctx), &mcp.ReadResourceParams{URI: uri})
+	_, _, raw, failed := x.outcome()
 	switch {
 	case raw != nil:
 		return readContents(ctx, raw)
 	case failed != nil:
 		return nil, &ToolError{Server: s.server.Name, Message: errorText(failed), Code: failed.Code}
-	case err == nil: // the SDK's cache, which is never asked for: every capture is for one request
+	case err == nil: // the SDK's cache, which is never asked for: every exchange is for one request
 		err = errNoResult
 	}
-	return nil, s.callError(ctx, "", c, err)
+	return nil, s.callError(ctx, "", x, err)
 }
 
 // callError describes a request that got no answer.
-func (s *session) callError(ctx context.Context, tool string, c *capture, err error) error {
-	sent, status, _, _ := c.answer()
+func (s *session) callError(ctx context.Context, tool string, x *exchange, err error) error {
+	sent, status, _, _ := x.outcome()
 	e := &Error{Server: s.server.Name, Tool: tool, Unknown: sent && !refusedStatus(status), Err: err}
 	e.again = !sent
 	if errors.Is(err, mcp.ErrSessionMissing) { // the SDK takes its time to end it

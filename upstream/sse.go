@@ -7,8 +7,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// An sseTransport is the SDK's for protocol 2024-11-05, with captures: its
-// answers come on one stream, so requests and answers meet by their ids.
+// An sseTransport is the SDK's transport of protocol 2024-11-05, which records
+// exchanges. All answers come on one stream; their ids find the requests.
 type sseTransport struct {
 	mcp.SSEClientTransport
 	on listener
@@ -26,7 +26,7 @@ func (t *sseTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 type sseConn struct {
 	mcp.Connection
 	on      listener
-	waiting waitingList
+	pending pending
 }
 
 func (s *sseConn) Read(ctx context.Context) (jsonrpc.Message, error) {
@@ -36,14 +36,14 @@ func (s *sseConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 	s.on.heard()
 	if r, ok := m.(*jsonrpc.Response); ok {
-		s.waiting.answer(r)
+		s.pending.answer(r)
 	}
 	return m, nil
 }
 
 func (s *sseConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
-		s.waiting.add(ctx, r.ID)
+		s.pending.add(ctx, r.ID)
 	}
 	return s.Connection.Write(ctx, m)
 }

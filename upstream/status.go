@@ -51,7 +51,7 @@ type Status struct {
 	Stderr         string    // the end of what it wrote there
 	StderrBytes    int64     // of all that it wrote there since it was started
 	Dropped        int       // lines on its standard output that were no messages
-	Needless       int       // answers that nobody waited for, or no longer; over stdio
+	Unexpected     int       // answers that nobody waited for, or no longer; over stdio
 	Changes        int       // how often it announced another tool list
 	Refused        int       // how often it asked for what it does not get, such as sampling
 	LastRefused    string    // the method of the last such request

@@ -39,7 +39,7 @@ type stdioConn struct {
 
 	asked chan struct{} // one for each request of the server that is not answered yet
 
-	waiting waitingList
+	pending pending
 
 	batch []json.RawMessage // rest of a batch; used by Read only
 }
@@ -70,7 +70,7 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		switch m := m.(type) {
 		case *jsonrpc.Response:
-			s.waiting.answer(m)
+			s.pending.answer(m)
 			return m, nil
 		case *jsonrpc.Request:
 			switch {
@@ -142,11 +142,11 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
 	data = append(data, '\n')
-	var c *capture
+	var x *exchange
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if m.IsCall() {
-			c = s.waiting.add(ctx, m.ID)
+			x = s.pending.add(ctx, m.ID)
 		}
 	case *jsonrpc.Response:
 		defer func() {
@@ -156,7 +156,7 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 			}
 		}()
 	}
-	return s.child.Send(ctx, data, c.noteSent)
+	return s.child.Send(ctx, data, x.noteSent)
 }
 
 // Close ends the process and returns when it is dead.

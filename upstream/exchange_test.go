@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestWhatIsKnownOfACallStands when the SDK tells the server that it was given up: it does so with a context
-// that has the values of the call's. While that message was on its way, the call counted as not sent.
-func TestWhatIsKnownOfACallStands(t *testing.T) {
+// TestTheRecordOfACallStands when the SDK tells the server that the call was given up: it does so with a context
+// that has the values of the call's. While that message was under way, the call counted as not sent.
+func TestTheRecordOfACallStands(t *testing.T) {
 	t.Parallel()
 	var known func() string
 	during := map[string]string{} // by method, while the server answers
@@ -22,9 +22,9 @@ func TestWhatIsKnownOfACallStands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := new(capture)
+	x := new(exchange)
 	known = func() string {
-		sent, status, _, _ := c.answer()
+		sent, status, _, _ := x.outcome()
 		if !sent {
 			return "not sent"
 		}
@@ -43,7 +43,7 @@ func TestWhatIsKnownOfACallStands(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	ctx, giveUp := context.WithCancel(t.Context())
-	ctx = c.with(ctx)
+	ctx = x.context(ctx)
 	post(ctx, "tools/call")
 	giveUp()
 	post(context.WithoutCancel(ctx), "notifications/cancelled")

@@ -1,0 +1,170 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// An exchange is what the transports record of one request: whether it was
+// sent, and the answer byte for byte. The SDK decodes answers into Go values,
+// which rounds integers beyond 2^53, loses the order of keys, and fails at
+// content that it does not know. The SDK calls our transports with the context
+// of the request, so the record travels in it, as a trace of net/http/httptrace does.
+type exchange struct {
+	// alone withholds the result from the SDK, which gets errWithheld instead:
+	// decoding the shortest result allocates 64 KiB.
+	alone bool
+
+	caller *caller         // for whom the request is made; nil is nobody in particular
+	over   <-chan struct{} // closed when nobody waits for the answer any more
+
+	mu     sync.Mutex
+	sent   bool            // at least a part of the request was sent
+	status int             // of the HTTP answer, 0 if there was none
+	result json.RawMessage // nil until it arrives
+	failed *jsonrpc.Error  // the answer was an error of the server
+}
+
+// errWithheld is what the SDK gets in place of a result. Nobody sees it: where
+// there is a result, no error counts.
+var errWithheld = &jsonrpc.Error{Code: 1, Message: "the transport kept the result"}
+
+type exchangeKey struct{}
+
+// context returns a context whose last request before ctx ends fills x.
+func (x *exchange) context(ctx context.Context) context.Context {
+	x.over = ctx.Done()
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+// exchangeOf returns the exchange of a request's context; nil if there is none
+// or it is over. The SDK sends the notice that a call was given up with a
+// context that has the values of the call's: that notice is no part of the exchange.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	if x == nil {
+		return nil
+	}
+	select {
+	case <-x.over:
+		return nil
+	default:
+		return x
+	}
+}
+
+// begin makes the exchange ready for another request: the SDK repeats a
+// request that the server answered with a question.
+func (x *exchange) begin() {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sent, x.status, x.result, x.failed = false, 0, nil, nil
+}
+
+func (x *exchange) noteSent() {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sent = true
+}
+
+func (x *exchange) noteStatus(code int) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.status = code
+}
+
+// noteAnswer records the answer, and reports whether to withhold it from the SDK.
+func (x *exchange) noteAnswer(result json.RawMessage, failed *jsonrpc.Error) (withhold bool) {
+	if x == nil {
+		return false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.failed = failed; failed == nil {
+		x.result = result
+	}
+	return x.alone && failed == nil && result != nil && !wantsInput(result)
+}
+
+// wantsInput reports whether a result is a question: protocol 2026-07-28
+// answers a call that way, and the SDK puts it to the elicitation handler.
+func wantsInput(result json.RawMessage) bool {
+	if !bytes.Contains(result, []byte(`resultType`)) && !bytes.Contains(result, []byte(`\u`)) { // most have none
+		return false
+	}
+	var r map[string]json.RawMessage
+	var kind string
+	return json.Unmarshal(result, &r) == nil && json.Unmarshal(r["resultType"], &kind) == nil && kind != "complete"
+}
+
+// outcome returns what was recorded.
+func (x *exchange) outcome() (sent bool, status int, result json.RawMessage, failed *jsonrpc.Error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.sent, x.status, x.result, x.failed
+}
+
+// A pending has the requests on one stream that wait for their answers.
+type pending struct {
+	mu   sync.Mutex
+	byID map[jsonrpc.ID]waiter
+
+	unexpected atomic.Int64 // answers that nobody waited for
+}
+
+type waiter struct {
+	exchange *exchange   // nil for what the SDK asks on its own account
+	forget   func() bool // stops the removal at the end of the request's context
+}
+
+// add adds the request made with ctx, and returns its exchange. When ctx ends,
+// nobody waits any more.
+func (p *pending) add(ctx context.Context, id jsonrpc.ID) *exchange {
+	x := exchangeOf(ctx)
+	x.begin()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.byID == nil {
+		p.byID = map[jsonrpc.ID]waiter{}
+	}
+	p.byID[id] = waiter{x, context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.byID, id)
+	})}
+	return x
+}
+
+// answer records a response in the exchange that waits for it.
+func (p *pending) answer(r *jsonrpc.Response) {
+	p.mu.Lock()
+	w, waited := p.byID[r.ID]
+	delete(p.byID, r.ID)
+	p.mu.Unlock()
+	if !waited {
+		p.unexpected.Add(1)
+		return
+	}
+	w.forget()
+	var failed *jsonrpc.Error
+	if errors.As(r.Error, &failed) || r.Error == nil {
+		if w.exchange.noteAnswer(r.Result, failed) {
+			r.Result, r.Error = nil, errWithheld
+		}
+	}
+}
