@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// How long to wait before a server is started again. The first restart after
-// a steady time is as good as at once; a server that keeps failing is tried
-// once a minute.
+// How long to wait before a server is started again. The first restart after a
+// steady time comes almost at once; a server that keeps failing is tried once a
+// minute.
 const (
 	firstPause = 100 * time.Millisecond
 	basePause  = 500 * time.Millisecond
@@ -17,11 +17,11 @@ const (
 	steadyTime = 30 * time.Second
 )
 
-// A backoff says how long to wait after the next failure in a row.
+// A backoff gives the pauses after failures in a row.
 type backoff struct{ failures int }
 
-// next returns a pause that doubles each time, moved by up to a half either
-// way so that servers that died together do not start together.
+// next returns a pause that doubles each time, with a jitter of up to a half, so
+// that servers that died together do not start together.
 func (b *backoff) next() time.Duration {
 	d := firstPause
 	if b.failures > 0 {

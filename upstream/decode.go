@@ -6,13 +6,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// shortMessage is up to where a message is decoded here. It cannot be nested more deeply than the
-// SDK's decoder takes.
+// shortMessage is the length up to which decode decodes by itself. A message of that length cannot be nested more
+// deeply than the SDK's decoder permits.
 const shortMessage = 1000
 
-// decode reads a message. The SDK's decoder takes a buffer of 32 KiB for each, which is most of what
-// a flood of short ones would cost, so those are read here; errors and what is odd are left to it. Keys
-// are matched exactly, as it does.
+// decode decodes a message. The SDK's decoder allocates 32 KiB for each, which is most of the cost of a flood of short
+// ones, so decode reads those by itself and leaves errors and odd messages to the SDK. Both match keys exactly.
 func decode(raw []byte) (jsonrpc.Message, error) {
 	if len(raw) > shortMessage {
 		return jsonrpc.DecodeMessage(raw)

@@ -10,15 +10,15 @@ type Error struct {
 	Server string
 	Tool   string // raw name, "" if no tool was called
 
-	// Unknown is true when the request left us and no answer came: what it
-	// asked for may or may not have happened. When it is false nothing
-	// happened, and asking again is safe.
+	// Unknown is true when the request was sent and no answer came: its effect
+	// may or may not have happened. When it is false nothing happened, and a
+	// repetition is safe.
 	Unknown bool
 
 	Err error // why; errors.Is finds context.DeadlineExceeded and context.Canceled in it
 
-	// again is set when the request cannot have been acted on, because it never
-	// left us or was for a session that the server does not know any more.
+	// again is set when the server cannot have acted on the request: it was not
+	// sent, or was for a session that the server no longer knows.
 	again bool
 }
 
@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// A ToolError is the server's own word that a call failed.
+// A ToolError is the server's own report that a call failed.
 type ToolError struct {
 	Server, Tool string
 	Message      string  // what the server says, as text

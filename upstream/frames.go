@@ -13,47 +13,45 @@ import (
 	"unicode/utf8"
 )
 
-// frameMax bounds one message from a server. A longer one ends the
-// connection, because nothing after it on the same stream could be trusted to
-// start where a message starts.
+// frameMax limits one message from a server. A longer one ends the connection:
+// after it, no place in the stream is sure to be the start of a message.
 const frameMax = 64 << 20
 
 var errFrameTooLarge = fmt.Errorf("it sent a message of more than %d MiB", frameMax>>20)
 
-// A frameReader finds the JSON-RPC messages in what a server writes to its
-// standard output: one on a line, as the specification has it, with whatever
-// else people's servers print there left out and counted.
+// A frameReader finds the JSON-RPC messages in a server's standard output: one
+// on a line, as the specification says. It drops and counts other lines.
 type frameReader struct {
 	r       *bufio.Reader
 	max     int
 	dropped atomic.Int64 // lines that held no message
-	waiting [][]byte     // found in the last line, not yet returned
+	found   [][]byte     // in the last line, not yet returned
 }
 
 func newFrameReader(r io.Reader, max int) *frameReader {
 	return &frameReader{r: bufio.NewReaderSize(r, readAtOnce), max: max}
 }
 
-// next returns the next message, which is the caller's. It ends with io.EOF,
-// errFrameTooLarge or what the reader says.
+// next returns the next message, which the caller owns. The error is io.EOF,
+// errFrameTooLarge or the reader's.
 func (f *frameReader) next() ([]byte, error) {
-	for len(f.waiting) == 0 {
+	for len(f.found) == 0 {
 		line, cut, err := f.line()
 		if cut || len(bytes.TrimSpace(line)) > 0 {
-			if f.waiting = messagesIn(line); len(f.waiting) == 0 {
+			if f.found = messagesIn(line); len(f.found) == 0 {
 				f.dropped.Add(1)
 			}
 		}
-		if err != nil && len(f.waiting) == 0 {
+		if err != nil && len(f.found) == 0 {
 			return nil, err
 		}
 	}
-	m := f.waiting[0]
-	f.waiting = f.waiting[1:]
+	m := f.found[0]
+	f.found = f.found[1:]
 	return m, nil
 }
 
-// readAtOnce is how much is read from a server at once.
+// readAtOnce is the size of the buffer for a server's output.
 const readAtOnce = 64 << 10
 
 // A chunk is a part of a long line.
@@ -64,9 +62,9 @@ type chunk struct {
 
 var chunks = sync.Pool{New: func() any { return new(chunk) }}
 
-// line returns the next line, which is the caller's. The beginning of one that is too long is cut off,
-// unless a message may have begun there. The parts of a long one are joined when all are there: one that
-// never ends is not copied again and again.
+// line returns the next line, which the caller owns. It cuts off the beginning of a line that is too long,
+// unless a message may begin there. It joins the parts of a long line at the end: a line that never ends is
+// not copied again and again.
 func (f *frameReader) line() (line []byte, cut bool, err error) {
 	var parts []*chunk
 	size := 0
@@ -104,13 +102,13 @@ func (f *frameReader) line() (line []byte, cut bool, err error) {
 	}
 }
 
-// searchMax is up to where a line that is no message is searched for some. Longer ones would be
-// read again and again, for as long as their server likes.
+// searchMax is the length up to which a line that is no message is searched for messages: the search
+// reads a line several times.
 const searchMax = 1 << 20
 
-// messagesIn returns the messages of one line. A program that prints without
-// ending its line puts text in front of a message, and two writers can put two
-// messages on one line, so it looks for them.
+// messagesIn returns the messages of one line. A program that prints text
+// without a line end puts it in front of a message, and two writers can put two
+// messages on one line.
 func messagesIn(line []byte) [][]byte {
 	line = bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\xef\xbb\xbf"))
 	if m := message(line); m != nil {
@@ -140,11 +138,11 @@ func messagesIn(line []byte) [][]byte {
 	return out
 }
 
-// message returns b as valid UTF-8 if it is one JSON-RPC message or a batch of
-// them, nil if it is not. Log lines in JSON are not.
+// message returns b as valid UTF-8 if it is a JSON-RPC message or a batch of
+// them, else nil, as for a log line in JSON.
 func message(b []byte) []byte {
 	if !enclosed(b, '{', '}') && !enclosed(b, '[', ']') {
-		return nil // nor is half of one, however long it is
+		return nil // a half message, however long, is not decoded
 	}
 	if !utf8.Valid(b) {
 		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
@@ -185,10 +183,10 @@ func (e *envelope) message() bool {
 	return e.Version == "2.0" && (bool(e.Method) || bool(e.ID) && e.Result != e.Error)
 }
 
-// A present notes that a key is there without keeping its value, which may be long.
+// A present says that a key is there. It does not copy the value, which may be long.
 type present bool
 
-// UnmarshalJSON is called for every value, null included.
+// UnmarshalJSON implements [json.Unmarshaler]; it is called for null, too.
 func (p *present) UnmarshalJSON([]byte) error {
 	*p = true
 	return nil

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// How often something must happen before a person is told.
+// The limits above which Health mentions something.
 const (
 	manyChanges = 50
 	muchStderr  = 10 << 20
 )
 
 // Health says in sentences what a person should know about the server beside
-// its state, and what to do about it. An empty list is good news.
+// its state, and what to do about it. An empty list means that all is well.
 func (s Status) Health() []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

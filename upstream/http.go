@@ -19,15 +19,15 @@ import (
 	"github.com/codemode-project/codemode/upstream/login"
 )
 
-// An httpWire is everything that goes over HTTP to one server. It sends the
-// operator's headers to the configured origin and to no other, keeps what it
-// reads in bounds, and records the exchanges.
+// An httpWire is the HTTP transport to one server. It sends the operator's
+// headers to the configured origin and to no other, limits what it reads, and
+// records the exchanges.
 type httpWire struct {
 	server  *Server
 	account *login.Account // nil: the server needs none
 	origin  string
 	base    *http.Transport
-	untaken chan struct{} // one for each message that is no call and that the server has not taken yet
+	untaken chan struct{} // one for each message in flight that is no call
 
 	mu     sync.Mutex
 	status int // of the last answer to a POST that was an error, 0 if none was
@@ -54,7 +54,7 @@ func newHTTPWire(s *Server, a *login.Account) (*httpWire, error) {
 	return w, nil
 }
 
-// client has no cookies and follows redirects only where nothing changes but the path.
+// client has no cookies and follows redirects only if nothing but the path changes.
 func (w *httpWire) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if address.SchemeHostPort(r.URL) != w.origin {
@@ -82,7 +82,7 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 		x.begin()
 		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.noteSent() }}
 		r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
-	default: // most likely an answer to a request of the server
+	default: // mostly an answer to a request of the server
 		select {
 		case w.untaken <- struct{}{}:
 			defer func() { <-w.untaken }()
@@ -92,7 +92,7 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r = r.Clone(r.Context())
 	for name, values := range w.server.Headers {
-		if name = textproto.CanonicalMIMEHeaderKey(name); r.Header.Values(name) == nil { // the protocol's own headers stand
+		if name = textproto.CanonicalMIMEHeaderKey(name); r.Header.Values(name) == nil { // the protocol's own headers win
 			r.Header[name] = values
 		}
 	}
@@ -133,7 +133,7 @@ func (w *httpWire) refused() int {
 	return w.status
 }
 
-// attempts lists the ways to talk to the server, the likeliest first.
+// attempts lists the ways to open a connection, the likeliest first.
 func (s *Server) attempts() []attempt {
 	streamable := func(sess *session) (mcp.Transport, error) {
 		return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}, nil
@@ -147,12 +147,12 @@ func (s *Server) attempts() []attempt {
 	case s.SSEFirst:
 		return []attempt{sse, {open: streamable}}
 	}
-	// A server that never answers a question it does not know leaves the first attempt waiting.
+	// The first attempt has a limit: some servers never answer a method that they do not know.
 	return []attempt{{open: streamable, limit: probeTime}, {version: pinned, open: streamable}, sse}
 }
 
-// again reports whether the next of [Server.attempts] is worth trying
-// after the error of one. A refusal of who we are is the same on every transport.
+// again reports whether to try the next of [Server.attempts] after an error. A
+// refusal of our identity is the same on every transport.
 func (w *httpWire) again(err error) bool {
 	switch code := w.refused(); {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusProxyAuthRequired, code == http.StatusTooManyRequests:
@@ -163,7 +163,7 @@ func (w *httpWire) again(err error) bool {
 	return errors.Is(err, errProbe) || w.server.SSEFirst
 }
 
-// explain turns the error of a connection into one a person can act on.
+// explain turns the error of a connection into one that a person can act on.
 func (w *httpWire) explain(err error) error {
 	if needed, ok := errors.AsType[*login.Error](err); ok {
 		return needed
@@ -194,10 +194,10 @@ func (w *httpWire) explain(err error) error {
 
 func (w *httpWire) close() { w.base.CloseIdleConnections() }
 
-// errorBodyMax is how much is read of an answer that is no message.
+// errorBodyMax is how much of an answer that is no message is read.
 const errorBodyMax = 1 << 20
 
-// A shortBody ends where it is long enough.
+// A shortBody ends after left bytes.
 type shortBody struct {
 	io.ReadCloser
 	left int

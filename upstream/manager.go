@@ -20,42 +20,42 @@ import (
 type Options struct {
 	Log *slog.Logger // nil logs nothing
 
-	// ToolsChanged is told the whole list of a server when it was first read and
-	// whenever it has become another one, with the server's instructions. What it
-	// is told about one server comes in order. Nil tells nobody.
+	// ToolsChanged receives the whole tool list of a server, with the server's
+	// instructions, after the first reading and after every change. Lists of one
+	// server come in order. May be nil.
 	ToolsChanged func(server string, tools []Tool, instructions string)
 
-	// Gone is told that a server is no longer there to be called: removed,
-	// disabled, or configured in a way that cannot be started. A server that
-	// merely died is not gone: its last good list stands. Nil tells nobody.
+	// Gone receives the name of a server that can no longer be called: it was
+	// removed or disabled, or its configuration cannot be started. A server that
+	// merely died is not gone: its last good list stands. May be nil.
 	Gone func(server string)
 
-	// Lazy leaves servers alone until the first [Manager.Ready] or [Manager.Call],
-	// so that a process that is only asked for its name starts nothing.
+	// Lazy starts servers at the first [Manager.Ready] or [Manager.Call], so that
+	// a process that only answers for itself starts nothing.
 	Lazy bool
 
-	// Env is where the few variables that children inherit come from; nil is this
-	// process's environment.
+	// Env looks up the few variables that children inherit; nil is this process's
+	// environment.
 	Env func(string) (string, bool)
 
-	// Logins is the directory in which [Manager.Login] keeps tokens; "" uses none.
+	// Logins is the directory of the tokens of [Manager.Login]; "" stores none.
 	Logins string
 
 	Name, Version string // how we introduce ourselves to servers; "" is "codemode" and "dev"
 }
 
-// A Manager keeps servers connected. Its methods may be called at the same time.
+// A Manager keeps servers connected. Its methods may be called concurrently.
 type Manager struct {
-	o      Options
-	host   host
-	polite context.Context // ends when Close has run out of patience
-	hurry  context.CancelFunc
+	o        Options
+	host     host
+	grace    context.Context // ends when Close stops being polite
+	endGrace context.CancelFunc
 
-	mu      sync.Mutex
-	started bool // false while Lazy and not needed yet
-	closed  bool
-	keepers map[string]*keeper
-	last    map[string]chan struct{} // by server: closed when what was begun last for it is over
+	mu          sync.Mutex
+	started     bool // false while Lazy and nothing was needed yet
+	closed      bool
+	supervisors map[string]*supervisor
+	last        map[string]chan struct{} // by server: closed at the end of the last supervisor or report of it
 }
 
 var errNoServer = errors.New("no such server is configured")
@@ -72,21 +72,21 @@ func NewManager(o Options) *Manager {
 	if o.Env == nil {
 		o.Env = os.LookupEnv
 	}
-	m := &Manager{o: o, started: !o.Lazy, keepers: map[string]*keeper{}, last: map[string]chan struct{}{}}
+	m := &Manager{o: o, started: !o.Lazy, supervisors: map[string]*supervisor{}, last: map[string]chan struct{}{}}
 	m.host = host{env: o.Env, log: o.Log, starter: child.NewStarter(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
 	m.host.logins = login.NewStore(o.Logins, m.host.name, m.host.version)
-	m.polite, m.hurry = context.WithCancel(context.Background())
+	m.grace, m.endGrace = context.WithCancel(context.Background())
 	return m
 }
 
-// Set makes servers the configured ones: new ones are started, all at once,
-// those that are missing are stopped, and those that changed are stopped and
-// started again. It does not wait for any of that. A configured server takes
-// the place of a built-in one of the same name; of two others with one name the first counts.
+// Set replaces the configured servers: it starts new ones, all at once, stops
+// those that are missing, and restarts those that changed. It does not wait for
+// any of that. A configured server replaces a built-in one of the same name; of
+// two others with one name the first counts.
 func (m *Manager) Set(servers []Server) {
 	wanted := map[string]Server{}
 	for _, s := range servers {
-		if other, ok := wanted[s.Name]; !ok || other.Transport == InHere {
+		if other, ok := wanted[s.Name]; !ok || other.Transport == InProcess {
 			wanted[s.Name] = s
 		}
 	}
@@ -95,60 +95,60 @@ func (m *Manager) Set(servers []Server) {
 	if m.closed {
 		return
 	}
-	for name, k := range m.keepers {
+	for name, sup := range m.supervisors {
 		if _, ok := wanted[name]; !ok {
-			delete(m.keepers, name)
-			m.leave(k)
-			m.gone(name)
+			delete(m.supervisors, name)
+			m.stop(sup)
+			m.reportGone(name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		s := wanted[name]
-		old := m.keepers[name]
+		old := m.supervisors[name]
 		if old != nil && reflect.DeepEqual(old.server, s) {
 			continue
 		}
 		if old != nil {
-			m.leave(old)
+			m.stop(old)
 		}
-		k := newKeeper(s, &m.host, m.o.Log)
-		k.told = func(tools []Tool, instructions string) { m.o.ToolsChanged(name, tools, instructions) }
-		m.keepers[name] = k
+		sup := newSupervisor(s, &m.host, m.o.Log)
+		sup.toolsChanged = func(tools []Tool, instructions string) { m.o.ToolsChanged(name, tools, instructions) }
+		m.supervisors[name] = sup
 		switch {
-		case !k.idle() && m.started:
-			m.begin(k)
-		case k.idle() && old != nil:
-			m.gone(name)
+		case !sup.neverStarts() && m.started:
+			m.start(sup)
+		case sup.neverStarts() && old != nil:
+			m.reportGone(name)
 		}
 	}
 }
 
-// begin runs the keeper, after what was begun for its server before is over. m.mu is held.
-func (m *Manager) begin(k *keeper) {
+// start runs the supervisor when its predecessor is over. The caller holds m.mu.
+func (m *Manager) start(sup *supervisor) {
 	ctx, stop := context.WithCancel(context.Background())
-	k.stop, k.begun = stop, true
-	k.move(Starting, nil, nil)
-	before := m.last[k.server.Name]
-	m.last[k.server.Name] = k.done
+	sup.stop, sup.started = stop, true
+	sup.setState(Starting, nil, nil)
+	before := m.last[sup.server.Name]
+	m.last[sup.server.Name] = sup.done
 	go func() {
 		if before != nil {
 			<-before
 		}
-		k.run(ctx, m.polite)
+		sup.run(ctx, m.grace)
 	}()
 }
 
-// leave stops the keeper without waiting for it. m.mu is held.
-func (m *Manager) leave(k *keeper) {
-	k.stop()
-	if !k.begun && !k.idle() {
-		k.settled()
-		close(k.done)
+// stop stops the supervisor and does not wait for it. The caller holds m.mu.
+func (m *Manager) stop(sup *supervisor) {
+	sup.stop()
+	if !sup.started && !sup.neverStarts() {
+		sup.closeTried()
+		close(sup.done)
 	}
 }
 
-// gone tells that a server is gone, after what was begun for it is over. m.mu is held.
-func (m *Manager) gone(name string) {
+// reportGone calls Options.Gone when the server's supervisor is over. The caller holds m.mu.
+func (m *Manager) reportGone(name string) {
 	before, over := m.last[name], make(chan struct{})
 	m.last[name] = over
 	go func() {
@@ -165,32 +165,32 @@ func (m *Manager) gone(name string) {
 	}()
 }
 
-// needed starts what [Options.Lazy] has put off.
-func (m *Manager) needed() {
+// startLazy starts the servers that [Options.Lazy] has put off.
+func (m *Manager) startLazy() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.started || m.closed {
 		return
 	}
 	m.started = true
-	for _, k := range m.keepers {
-		if !k.idle() {
-			m.begin(k)
+	for _, sup := range m.supervisors {
+		if !sup.neverStarts() {
+			m.start(sup)
 		}
 	}
 }
 
-// Ready waits until every server has listed its tools once or failed once, or
-// until ctx ends, whose error it then returns. A server that failed is no error
-// here: the others work, and [Manager.Status] tells.
+// Ready waits until every server has listed its tools once or failed once. Its
+// error is that of ctx. A server that failed is no error: the others work, and
+// [Manager.Status] shows it.
 func (m *Manager) Ready(ctx context.Context) error {
-	m.needed()
+	m.startLazy()
 	m.mu.Lock()
-	keepers := slices.Collect(maps.Values(m.keepers))
+	supervisors := slices.Collect(maps.Values(m.supervisors))
 	m.mu.Unlock()
-	for _, k := range keepers {
+	for _, sup := range supervisors {
 		select {
-		case <-k.first:
+		case <-sup.tried:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -198,36 +198,36 @@ func (m *Manager) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Call calls a tool, by the name its server gives it, with args as a JSON
-// object. It waits for a server that is just starting, and returns when ctx
-// ends at the latest. The error is a [*ToolError] if the server says that the
-// call failed, else an [*Error], which tells whether the outcome is known. A
-// call that may have been acted on is never sent again.
+// Call calls a tool, by its server's name for it, with args as a JSON object.
+// It waits for a server that is just starting, and returns when ctx ends at the
+// latest. The error is a [*ToolError] if the server says that the call failed,
+// else an [*Error], which says whether the outcome is known. Call never repeats
+// a call that the server may have acted on.
 func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMessage, o CallOptions) (*Result, error) {
-	k := m.keeper(server)
-	if k == nil {
+	sup := m.supervisor(server)
+	if sup == nil {
 		return nil, &Error{Server: server, Tool: tool, Err: errNoServer}
 	}
-	return k.call(ctx, tool, args, o)
+	return sup.call(ctx, tool, args, o)
 }
 
-// ReadResource fetches a resource that a server has, such as one that a result
-// links to. Its value is a handle, see [HandleKey], or a list of them if the
+// ReadResource fetches a resource of a server, such as one that a result links
+// to. The value is a handle, see [HandleKey], or a list of handles if the
 // resource has several parts.
 func (m *Manager) ReadResource(ctx context.Context, server, uri string) (*Result, error) {
-	k := m.keeper(server)
-	if k == nil {
+	sup := m.supervisor(server)
+	if sup == nil {
 		return nil, &Error{Server: server, Err: errNoServer}
 	}
-	return k.do(ctx, "", func(ctx context.Context, l link) (*Result, error) { return l.read(ctx, uri) })
+	return sup.request(ctx, "", func(ctx context.Context, l link) (*Result, error) { return l.read(ctx, uri) })
 }
 
-// keeper returns the one of the server, nil if there is none.
-func (m *Manager) keeper(server string) *keeper {
-	m.needed()
+// supervisor returns the supervisor of the server, nil if there is none.
+func (m *Manager) supervisor(server string) *supervisor {
+	m.startLazy()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.keepers[server]
+	return m.supervisors[server]
 }
 
 // Login logs in at a configured server over HTTP and stores the tokens in
@@ -235,17 +235,17 @@ func (m *Manager) keeper(server string) *keeper {
 // the authorization server, or when ctx ends.
 func (m *Manager) Login(ctx context.Context, server string, o login.Options) error {
 	m.mu.Lock()
-	k := m.keepers[server]
+	sup := m.supervisors[server]
 	m.mu.Unlock()
-	if k == nil {
+	if sup == nil {
 		return errNoServer
 	}
-	s := &k.server
+	s := &sup.server
 	switch {
 	case s.Transport != HTTP && s.Transport != SSE:
 		return errors.New("it runs on this machine: logins are for servers over http")
 	case s.Problem != "":
-		return k.mask(errors.New(s.Problem))
+		return sup.mask(errors.New(s.Problem))
 	case s.Disabled:
 		return errors.New("it is disabled in the configuration")
 	case s.Headers.Get("Authorization") != "":
@@ -260,9 +260,9 @@ func (m *Manager) Login(ctx context.Context, server string, o login.Options) err
 		Server: s.Name, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth, Client: wire.client(), Protocol: pinned,
 	}, o)
 	if err != nil {
-		return k.mask(err)
+		return sup.mask(err)
 	}
-	k.hurry()
+	sup.retrySoon()
 	return nil
 }
 
@@ -273,29 +273,28 @@ func (m *Manager) Logout(server string) (bool, error) { return m.host.logins.Log
 // Status describes all servers, sorted by name.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
-	keepers := slices.Collect(maps.Values(m.keepers))
+	supervisors := slices.Collect(maps.Values(m.supervisors))
 	m.mu.Unlock()
 	var out []Status
-	for _, k := range keepers {
-		out = append(out, k.status())
+	for _, sup := range supervisors {
+		out = append(out, sup.status())
 	}
 	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-// Close stops all servers and returns when nothing of them is left. They are
-// asked politely until ctx ends and killed then; the error is that of ctx if it
-// came to that. It may be called more than once.
+// Close stops all servers and returns when nothing of them is left. When ctx
+// ends, it kills them, and returns the error of ctx. It may be called more than once.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true
-	for _, k := range m.keepers {
-		m.leave(k)
+	for _, sup := range m.supervisors {
+		m.stop(sup)
 	}
-	clear(m.keepers)
+	clear(m.supervisors)
 	last := slices.Collect(maps.Values(m.last))
 	m.mu.Unlock()
-	defer context.AfterFunc(ctx, m.hurry)()
+	defer context.AfterFunc(ctx, m.endGrace)()
 	for _, over := range last {
 		<-over
 	}

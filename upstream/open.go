@@ -13,7 +13,7 @@ import (
 	"github.com/codemode-project/codemode/upstream/login"
 )
 
-// A host is what connections need of the process they run in.
+// A host is what all connections of a manager share.
 type host struct {
 	env           func(string) (string, bool)
 	log           *slog.Logger
@@ -30,12 +30,12 @@ func (h *host) account(s *Server) *login.Account {
 	return h.logins.Account(s.Name, s.URL)
 }
 
-// open connects to the server by the first way that works. ctx bounds the
-// opening; the link lives on until it is closed.
+// open connects to the server by the first way that works. ctx limits the
+// opening only.
 func (h *host) open(ctx context.Context, s *Server) (link, error) {
 	switch s.Transport {
-	case InHere:
-		return newHereLink(s), nil
+	case InProcess:
+		return newInProcessLink(s), nil
 	case Stdio:
 		return h.openStdio(ctx, s)
 	case HTTP, SSE:
@@ -44,8 +44,8 @@ func (h *host) open(ctx context.Context, s *Server) (link, error) {
 	return nil, fmt.Errorf("it has no transport: give it a command or a url")
 }
 
-// openStdio starts the server for a version of the protocol that all of them
-// know. Only one that answers with an error is started again, for the newest.
+// openStdio starts the server for a version of the protocol that all servers
+// know. It starts a server that answers with an error again, for the newest version.
 func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 	start := func(sess *session) (mcp.Transport, error) {
 		env, err := childEnv(s, h.env)
@@ -76,7 +76,7 @@ func (h *host) openStdio(ctx context.Context, s *Server) (link, error) {
 func (h *host) openHTTP(ctx context.Context, s *Server) (link, error) {
 	var first error
 	for _, a := range s.attempts() {
-		wire, err := newHTTPWire(s, h.account(s)) // what an attempt was refused with must not be told of the next
+		wire, err := newHTTPWire(s, h.account(s)) // one for each attempt: it remembers how the server refused
 		if err != nil {
 			return nil, err
 		}

@@ -10,30 +10,29 @@ import (
 	"strings"
 )
 
-// A Result is what a tool answered.
+// A Result is the result of a tool.
 type Result struct {
-	Structured json.RawMessage // structuredContent as received, nil if there was none
+	Structured json.RawMessage // structuredContent as received; nil if there is none
 	Content    json.RawMessage // the content list as received
 
 	// Value is what a program gets: the structured content; else the text, if
-	// one text is all there is, parsed if it is a JSON object or array; else
-	// the content list. Images, audio and resources in it are replaced by handles.
+	// there is one text and nothing else, parsed if it is a JSON object or array;
+	// else the content list. Handles replace images, audio and resources in it.
 	Value json.RawMessage
 
-	// Blocks holds what the handles in Value stand for, by the handle's id.
+	// Blocks has the blocks that the handles in Value stand for, by the handle's id.
 	Blocks map[string]json.RawMessage
 }
 
 // HandleKey is the key that makes an object in [Result.Value] a handle; its value is
-// the id under which [Result.Blocks] has the real block. Beside it stand "type" and
-// what a program may want to know about the block: mimeType, bytes, uri, name, and for a
-// resource that is text its text.
+// the id of the block in [Result.Blocks]. The handle also has the block's "type", and
+// what a program may want to know: mimeType, bytes, uri, and the text of a text resource.
 const HandleKey = "$block"
 
 // errNoResult is the error for an answer that is no result of a tool.
 var errNoResult = errors.New("it answered with something that is no tool result")
 
-// readResult reads the answer to a call. Keys are matched exactly. It ends when ctx does.
+// readResult reads the answer to a call. It matches keys exactly. It ends when ctx does.
 func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed bool, err error) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil || m == nil {
@@ -65,8 +64,8 @@ func readResult(ctx context.Context, raw json.RawMessage) (r *Result, failed boo
 // partsMax is how many parts of a resource are read.
 const partsMax = 10_000
 
-// readContents reads the answer to a reading of a resource. Its value is a
-// handle for each part, which has the text if the part is one; one part stands by itself.
+// readContents reads the answer to resources/read. The value is a list of handles,
+// one for each part, with the text of a text part; for one part it is the handle alone.
 func readContents(ctx context.Context, raw json.RawMessage) (*Result, error) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -102,16 +101,16 @@ func readContent(ctx context.Context, block json.RawMessage) (r *Result, err err
 	return r, err
 }
 
-// elements returns the elements of a JSON array, at most most of them: an element can be one byte long, and what is
-// kept of it is twenty-four. more says that there are others. null is an empty array.
-func elements(raw json.RawMessage, most int) (list []json.RawMessage, more bool, err error) {
+// elements returns the elements of a JSON array, at most that many: an element of one byte takes twenty-four in the
+// list. more says that there are others. null is an empty array.
+func elements(raw json.RawMessage, limit int) (list []json.RawMessage, more bool, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	t, err := d.Token()
 	if err != nil || t != nil && t != json.Delim('[') {
 		return nil, false, errNoResult
 	}
 	for t != nil && d.More() {
-		if len(list) == most {
+		if len(list) == limit {
 			return list, true, nil
 		}
 		var e json.RawMessage
@@ -132,7 +131,7 @@ func onlyText(content json.RawMessage) (string, bool) {
 	return textOf(list[0])
 }
 
-// textValue is a text as a program gets it: parsed, if it is an object or an array.
+// textValue is the value of a text: parsed, if it is an object or an array.
 func textValue(text string) json.RawMessage {
 	if b := bytes.TrimSpace([]byte(text)); len(b) > 0 && (b[0] == '{' || b[0] == '[') && json.Valid(b) {
 		return b
@@ -153,15 +152,14 @@ func textOf(block json.RawMessage) (string, bool) {
 	return text, true
 }
 
-// What is looked for in a result: how deep blocks may be in it, and how many of them are replaced. Further ones stay what
-// they are.
+// How deep in a result blocks are replaced by handles, and how many. Others stay as they are.
 const (
 	blocksDeep = 8
 	blocksMax  = 10_000
 )
 
-// withoutBlocks returns v, which is valid JSON, with each image, audio and resource block in it
-// replaced by a handle. The rest keeps its bytes.
+// withoutBlocks returns v, which is valid JSON, with a handle in place of each image, audio and
+// resource block. The rest keeps its bytes.
 func (r *Result) withoutBlocks(ctx context.Context, v json.RawMessage, depth int) (json.RawMessage, error) {
 	if !bytes.Contains(v, []byte(`"type"`)) {
 		return v, nil
@@ -177,13 +175,12 @@ func (r *Result) withoutBlocks(ctx context.Context, v json.RawMessage, depth int
 	return append(f.out, v[f.done:]...), nil
 }
 
-// A blockFinder goes through a value once, and skips what is inside of a member or an element once more for each level
-// above it, of which there are few.
+// A blockFinder reads a value once, and each member or element once more for each level above it; levels are few.
 type blockFinder struct {
 	r    *Result
 	ctx  context.Context
 	raw  []byte
-	out  []byte // what raw is up to done, with handles
+	out  []byte // raw up to done, with handles
 	done int
 	seen int // values
 }
@@ -233,7 +230,7 @@ func (f *blockFinder) block(from int) bool {
 	return true
 }
 
-// handle keeps the block and returns what stands for it, nil if m is no such block.
+// handle stores the block and returns its handle, nil if m is no such block.
 func (r *Result) handle(m map[string]json.RawMessage, block json.RawMessage) json.RawMessage {
 	var kind string
 	if json.Unmarshal(m["type"], &kind) != nil {
@@ -281,15 +278,15 @@ func (r *Result) handle(m map[string]json.RawMessage, block json.RawMessage) jso
 // decodedLen is the number of bytes that the base64 text stands for.
 func decodedLen(s string) int { return len(strings.TrimRight(s, "=")) * 3 / 4 }
 
-// messageMax bounds the text of a tool's error, messageBlocks the blocks that it is looked for in.
+// messageMax limits the text of a tool's error, messageBlocks the number of blocks that it is read from.
 const (
 	messageMax    = 8 << 10
 	messageBlocks = 1000
 )
 
-// message is what the result of a failed call says.
+// message is the text of a failed call's result.
 func (r *Result) message() string {
-	content, _, _ := elements(r.Content, messageBlocks) // it was read before
+	content, _, _ := elements(r.Content, messageBlocks) // readResult has read it without an error
 	var texts []string
 	long := 0
 	for _, block := range content {
@@ -308,7 +305,7 @@ func (r *Result) message() string {
 	return short(s)
 }
 
-// short bounds the words of a server in an error.
+// short limits a server's text in an error.
 func short(s string) string {
 	if len(s) > messageMax {
 		s = strings.ToValidUTF8(s[:messageMax], "") + "…"
@@ -316,7 +313,7 @@ func short(s string) string {
 	return s
 }
 
-// marshal encodes what is known to be encodable.
+// marshal encodes a value that is always encodable.
 func marshal(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

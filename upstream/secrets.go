@@ -9,19 +9,19 @@ import (
 	"github.com/codemode-project/codemode/internal/secrets"
 )
 
-// How long a value must be to be looked for. Shorter ones than secretMin are in
-// every other word; and what is taken out of a result, which is somebody's
-// data, must not be there by chance.
+// How long a value must be to be masked. A value shorter than secretMin is in
+// every other word. In a result, which is somebody's data, nothing may be masked
+// by chance.
 const (
 	secretMin = 6
 	keyMin    = 16
 	pathMin   = 20 // a part of the address's path
 )
 
-// secrets returns the values of the configuration that must not be seen in an
-// error, because errors are read by programs and by models: headers, variables
-// that are called like a secret, and what stands in the address beside host and
-// path. Of those, keys are what gives access by itself.
+// secrets returns the values of the configuration that no error may show,
+// because programs and models read errors: headers, variables with the name of
+// a secret, and the parts of the address beside host and path. Those that give
+// access by themselves are the keys.
 func (s *Server) secrets() (all, keys []string) {
 	add := func(v string, key bool) {
 		if len(v) >= secretMin {
@@ -51,11 +51,11 @@ func (s *Server) secrets() (all, keys []string) {
 		if password, ok := u.User.Password(); ok {
 			add(password, true)
 			add(url.QueryEscape(password), true)
-		} else { // a token in the place of a user
+		} else { // the user may be a token
 			add(u.User.Username(), true)
 		}
 		for part := range strings.SplitSeq(u.Path, "/") {
-			if len(part) >= pathMin { // a token, as webhooks have it
+			if len(part) >= pathMin { // a token, as in webhooks
 				add(part, true)
 			}
 		}
@@ -69,7 +69,7 @@ func (s *Server) secrets() (all, keys []string) {
 	return all, keys
 }
 
-// Secrets returns the values of the server's configuration that must not be seen anywhere.
+// Secrets returns the values of the server's configuration that no text may show.
 func (s *Server) Secrets() []string {
 	all, _ := s.secrets()
 	return all
@@ -79,24 +79,40 @@ func (s *Server) Secrets() []string {
 const mask = "[secret]"
 
 // masked returns the text without the server's secrets and without our login.
-func (k *keeper) masked(text string) string {
-	return secrets.Known(slices.Concat(k.secrets, k.account.Secrets()), mask).Hide(text)
+func (sup *supervisor) masked(text string) string {
+	return secrets.Known(slices.Concat(sup.secrets, sup.account.Secrets()), mask).Hide(text)
 }
 
-// mask returns err, or one with another text if its own has such a secret in it.
-func (k *keeper) mask(err error) error {
-	return masked(err, slices.Concat(k.secrets, k.account.Secrets()))
+// mask returns err, or one with a masked text.
+func (sup *supervisor) mask(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := sup.masked(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return &maskedError{text, err}
 }
 
-// maskResult takes what gives access to the server out of what it answers: a
-// tool that prints its environment, or the request that it got, would hand it to programs.
-func (k *keeper) maskResult(r *Result) {
+// A maskedError is an error without the secrets of its text.
+type maskedError struct {
+	text string
+	err  error
+}
+
+func (e *maskedError) Error() string { return e.text }
+func (e *maskedError) Unwrap() error { return e.err }
+
+// maskResult masks in a result what gives access to the server: a tool that
+// prints its environment, or its request, would hand it to programs.
+func (sup *supervisor) maskResult(r *Result) {
 	if r == nil {
 		return
 	}
-	known := k.known
-	if logins := k.account.Secrets(); len(logins) > 0 {
-		known = secrets.Known(slices.Concat(k.keys, logins), mask)
+	known := sup.known
+	if logins := sup.account.Secrets(); len(logins) > 0 {
+		known = secrets.Known(slices.Concat(sup.keys, logins), mask)
 	}
 	clean := func(raw json.RawMessage) json.RawMessage {
 		if text := known.Hide(string(raw)); text != string(raw) {
@@ -108,23 +124,4 @@ func (k *keeper) maskResult(r *Result) {
 	for id, block := range r.Blocks {
 		r.Blocks[id] = clean(block)
 	}
-}
-
-// A maskedError is an error without the secrets that its text had.
-type maskedError struct {
-	text string
-	err  error
-}
-
-func (e *maskedError) Error() string { return e.text }
-func (e *maskedError) Unwrap() error { return e.err }
-
-func masked(err error, values []string) error {
-	if err == nil {
-		return nil
-	}
-	if text := secrets.Known(values, mask).Hide(err.Error()); text != err.Error() {
-		return &maskedError{text, err}
-	}
-	return err
 }

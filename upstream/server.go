@@ -10,15 +10,15 @@ import (
 	"github.com/codemode-project/codemode/upstream/login"
 )
 
-// A Transport is the way to reach a server. The zero value reaches nothing.
+// A Transport is the way to reach a server. The zero value reaches none.
 type Transport string
 
 // The transports that a [Server] can name.
 const (
-	Stdio  Transport = "stdio"   // a child process of ours
-	HTTP   Transport = "http"    // streamable HTTP; a server that does not know it is tried with SSE
-	SSE    Transport = "sse"     // the HTTP transport of protocol 2024-11-05
-	InHere Transport = "builtin" // Go code in this process
+	Stdio     Transport = "stdio"   // a child process of ours
+	HTTP      Transport = "http"    // streamable HTTP, and SSE for servers that do not know it
+	SSE       Transport = "sse"     // the HTTP transport of protocol 2024-11-05
+	InProcess Transport = "builtin" // Go code in this process
 )
 
 // A Server says how to reach one MCP server, with all variables expanded.
@@ -37,16 +37,16 @@ type Server struct {
 
 	OAuth *OAuth // HTTP and SSE: how to log in, see [Manager.Login]; nil discovers it
 
-	SSEFirst bool // HTTP: SSE is likelier, because the address says so
+	SSEFirst bool // HTTP: the address says that SSE is likelier
 
-	BuiltIn *builtin.Server `json:"-"` // InHere
+	BuiltIn *builtin.Server `json:"-"` // InProcess
 
 	Disabled bool   // listed in [Manager.Status], never started
-	Problem  string // why it cannot be started, such as an unset variable; "" if it can
+	Problem  string // why it cannot be started, such as an unset variable; "" if it can be
 
 	Include          []string      // the tools to take, by the name the server gives them; empty takes all
 	Exclude          []string      // the tools to leave out; wins over Include
-	TrustAnnotations bool          // the operator believes this server's hints; carried for whoever decides
+	TrustAnnotations bool          // the operator believes this server's hints; for package profiles
 	Timeout          time.Duration // of one call; 0 leaves it to the caller
 	StartTimeout     time.Duration // from the start until the tools are listed; 0 is one minute
 }
@@ -59,7 +59,7 @@ const ChildVariable = child.Variable
 
 func loginCommand(server string) string { return login.Command(server) }
 
-// takes reports whether the operator wants the tool that the server calls raw.
-func (s *Server) takes(raw string) bool {
+// includes reports whether the operator wants the tool with the server's name raw.
+func (s *Server) includes(raw string) bool {
 	return !slices.Contains(s.Exclude, raw) && (len(s.Include) == 0 || slices.Contains(s.Include, raw))
 }

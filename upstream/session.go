@@ -16,15 +16,14 @@ import (
 	"github.com/codemode-project/codemode/upstream/child"
 )
 
-// pinned is the protocol version that stdio servers are opened with. Newer
-// ones begin with a question that some servers answer by exiting or not at all.
+// pinned is the protocol version of the first attempt at a stdio server. Newer
+// versions begin with server/discover; some servers exit at it or never answer.
 const pinned = "2025-11-25"
 
-// probeTime is how long a server over HTTP may take to answer that question.
+// probeTime is how long a server over HTTP may take to answer server/discover.
 const probeTime = 10 * time.Second
 
-// pingTime is how long a server that let a call run out of time may take to
-// show that it lives.
+// pingTime is how long a server may take to answer a ping after a call of it timed out.
 const pingTime = 15 * time.Second
 
 var (
@@ -40,14 +39,13 @@ type link interface {
 	call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error)
 	read(ctx context.Context, uri string) (*Result, error)
 	info() linkInfo
-	changed() <-chan struct{} // receives when the tool list is another one; capacity 1
-	ended() <-chan struct{}   // closed when the connection is over
-	why() error               // why it is over
-	// close ends the connection, politely until ctx is done, and returns when all of it is gone.
-	close(ctx context.Context)
+	changed() <-chan struct{}    // receives when the tool list has changed; capacity 1
+	ended() <-chan struct{}      // closed when the connection is over
+	why() error                  // why it is over
+	close(grace context.Context) // asks the server to stop until grace ends, then kills it, and returns when it is gone
 }
 
-// linkInfo is what a server says about itself, and what we saw of it.
+// linkInfo is what a server says about itself, and what we observed of it.
 type linkInfo struct {
 	instructions, protocol, implementation, stderr string
 	stderrBytes                                    int64
@@ -57,8 +55,8 @@ type linkInfo struct {
 
 // An attempt is one way to open a connection.
 type attempt struct {
-	version string        // protocol version to open with; "" is the newest
-	limit   time.Duration // after which it has failed; 0 is none
+	version string        // of the protocol; "" is the newest
+	limit   time.Duration // of the opening; 0 is none
 	open    func(*session) (mcp.Transport, error)
 }
 
@@ -71,15 +69,15 @@ type session struct {
 	stdio  *stdioConn     // likewise
 	http   *httpWire      // of a server over HTTP, else nil
 
-	life context.Context // ends with the session; no caller's
+	life context.Context // ends with the session
 	end  context.CancelCauseFunc
 	over chan struct{}
 
 	listChanged chan struct{}
-	lastHeard   atomic.Int64 // when the last message came, Unix nanoseconds
+	lastMessage atomic.Int64 // when it came, Unix nanoseconds
 	inFlight    atomic.Int32
 	suspected   atomic.Bool
-	changes     atomic.Int32 // announced
+	changes     atomic.Int32 // notices of another tool list
 	refused     atomic.Int32 // requests of the server
 	lastRefused atomic.Pointer[string]
 
@@ -90,7 +88,7 @@ type session struct {
 	lastToken int
 }
 
-// connect opens a session by one attempt. ctx bounds the opening only.
+// connect opens a session by one attempt. ctx limits the opening only.
 func connect(ctx context.Context, s *session, a attempt, name, version string) (*session, error) {
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.over = make(chan struct{})
@@ -116,8 +114,8 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			s.report(r.Params.ProgressToken, r.Params.Progress, r.Params.Total, r.Params.Message)
 		},
-		// Sampling has no handler, so that it is neither offered nor done: a
-		// server does not get to spend the user's model.
+		// Sampling has no handler and is not offered: a server must not spend the
+		// user's model.
 		ElicitationHandler: s.elicit,
 	})
 	client.AddReceivingMiddleware(s.countRefused)
@@ -142,11 +140,11 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 	return s, nil
 }
 
-// GateCapability is the experimental capability by which a server learns that its client is a codemode. A codemode that is
-// the server refuses it: see package server.
+// GateCapability is the experimental capability that tells a server that its client is a codemode. A codemode that is
+// the server refuses such a client: see package server.
 const GateCapability = "codemode/gate"
 
-// countRefused notes what the server asks for and does not get.
+// countRefused counts the requests of the server that fail.
 func (s *session) countRefused(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, r)
@@ -166,7 +164,7 @@ func (s *session) reason(err error) error {
 	if s.child != nil && !errors.Is(err, errStart) && !errors.Is(err, errSilent) {
 		var answer *jsonrpc.Error
 		if errors.As(err, &answer) && answer.Code != 0 && !isClosing(err) {
-			return err // it lives and said no
+			return err // the process lives and has refused
 		}
 		return s.child.Why()
 	}
@@ -179,18 +177,18 @@ func (s *session) reason(err error) error {
 	return s.child.WithLastLine(err)
 }
 
-// isClosing reports whether the SDK's error only says that the connection is over.
+// isClosing reports whether the SDK's error says no more than that the connection is over.
 func isClosing(err error) bool {
 	return errors.Is(err, mcp.ErrConnectionClosed)
 }
 
-func (s *session) heard() { s.lastHeard.Store(time.Now().UnixNano()) }
+func (s *session) received() { s.lastMessage.Store(time.Now().UnixNano()) }
 
 func (s *session) toolsChanged() {
 	s.changes.Add(1)
 	select {
 	case s.listChanged <- struct{}{}:
-	default: // it is known already
+	default: // a notice is there already
 	}
 }
 
@@ -201,7 +199,7 @@ func (s *session) progress(params json.RawMessage) {
 	}
 }
 
-// report tells the caller that the progress token belongs to.
+// report passes progress on to the caller of the progress token.
 func (s *session) report(token any, progress, total float64, message string) {
 	name, _ := token.(string)
 	s.mu.Lock()
@@ -237,23 +235,23 @@ func (s *session) ended() <-chan struct{}   { return s.over }
 
 func (s *session) why() error { return context.Cause(s.life) }
 
-func (s *session) close(ctx context.Context) {
-	s.end(errClosed) // calls under way end now
+func (s *session) close(grace context.Context) {
+	s.end(errClosed) // calls in flight end now
 	if s.child != nil {
 		s.child.Fail(errClosed)
-		stop := context.AfterFunc(ctx, s.child.Kill)
+		stop := context.AfterFunc(grace, s.child.Kill)
 		s.child.Stop()
 		stop()
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = s.cs.Close() // over HTTP it says goodbye, for 5 seconds at most
+		_ = s.cs.Close() // over HTTP it deletes the session, for 5 seconds at most
 		<-s.over
 	}()
 	select {
 	case <-done:
-	case <-ctx.Done():
+	case <-grace.Done():
 	}
 	if s.http != nil {
 		s.http.close()

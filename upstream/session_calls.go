@@ -30,7 +30,7 @@ func (s *session) list(ctx context.Context) (*toolList, error) {
 			return all, nil // a server of prompts and resources only
 		case raw == nil && err != nil:
 			return nil, s.callError(ctx, "", x, err)
-		case raw == nil: // the SDK knows that its last answer still holds
+		case raw == nil: // the SDK's cached answer is still valid
 			raw = marshal(r)
 		}
 		if bytes += len(raw); bytes > listMax {
@@ -101,10 +101,10 @@ func (s *session) call(ctx context.Context, tool string, args json.RawMessage, o
 		return r, nil
 	case failed != nil:
 		return nil, &ToolError{Server: s.server.Name, Tool: tool, Message: errorText(failed), Code: failed.Code}
-	case err == nil: // cannot happen: the SDK had an answer that did not come by the wire
+	case err == nil: // cannot happen: the SDK has an answer that no transport received
 		err = errNoResult
 	}
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastHeard.Load() < began.UnixNano() {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastMessage.Load() < began.UnixNano() {
 		s.suspect()
 	}
 	return nil, s.callError(ctx, tool, x, err)
@@ -124,7 +124,7 @@ func (s *session) read(ctx context.Context, uri string) (*Result, error) {
 		return readContents(ctx, raw)
 	case failed != nil:
 		return nil, &ToolError{Server: s.server.Name, Message: errorText(failed), Code: failed.Code}
-	case err == nil: // the SDK's cache, which is never asked for: every exchange is for one request
+	case err == nil: // cannot happen: the SDK caches no result that was withheld
 		err = errNoResult
 	}
 	return nil, s.callError(ctx, "", x, err)
@@ -135,7 +135,7 @@ func (s *session) callError(ctx context.Context, tool string, x *exchange, err e
 	sent, status, _, _ := x.outcome()
 	e := &Error{Server: s.server.Name, Tool: tool, Unknown: sent && !refusedStatus(status), Err: err}
 	e.again = !sent
-	if errors.Is(err, mcp.ErrSessionMissing) { // the SDK takes its time to end it
+	if errors.Is(err, mcp.ErrSessionMissing) { // the SDK ends it later
 		e.again = true
 		s.end(err)
 	}
@@ -151,7 +151,7 @@ func (s *session) callError(ctx context.Context, tool string, x *exchange, err e
 		if s.http != nil {
 			e.Err = s.http.explain(err)
 		}
-	default: // the end of the stream is seen before the end of the process
+	default: // the end of the stream comes before that of the process
 		e.Err = s.reason(err)
 	}
 	return e
@@ -162,7 +162,7 @@ func refusedStatus(code int) bool {
 	return code >= 400 && code < 500 && code != 408 || code == 503
 }
 
-// expect notes who is to be told the progress of a call.
+// expect registers f for the progress of a call.
 func (s *session) expect(f func(float64, float64, string)) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,9 +178,9 @@ func (s *session) forget(token string) {
 	delete(s.reports, token)
 }
 
-// suspect finds out whether a server that let a call run out of time lives. One
-// that is silent and works for nobody else is given up, so that the next call
-// gets a fresh one.
+// suspect pings a server after a call of it timed out. If the server is silent
+// and no other call is in flight, suspect ends the session, so that the next
+// call gets a new one.
 func (s *session) suspect() {
 	if !s.suspected.CompareAndSwap(false, true) {
 		return
@@ -189,9 +189,9 @@ func (s *session) suspect() {
 		defer s.suspected.Store(false)
 		ctx, cancel := context.WithTimeout(s.life, pingTime)
 		defer cancel()
-		before := s.lastHeard.Load()
-		_ = s.cs.Ping(ctx, nil) // any answer will do, also that it knows no ping
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastHeard.Load() == before && s.inFlight.Load() == 0 {
+		before := s.lastMessage.Load()
+		_ = s.cs.Ping(ctx, nil) // every answer counts, also an error
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastMessage.Load() == before && s.inFlight.Load() == 0 {
 			s.end(errSilent)
 			if s.child != nil {
 				s.child.Fail(errSilent)

@@ -34,7 +34,7 @@ func (s *sseConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.on.heard()
+	s.on.received()
 	if r, ok := m.(*jsonrpc.Response); ok {
 		s.pending.answer(r)
 	}

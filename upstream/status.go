@@ -7,53 +7,52 @@ import (
 
 // CallOptions are about one call.
 type CallOptions struct {
-	// Progress is told what the server reports while it works, on whatever
-	// goroutine reads it: it must not block. Nil tells nobody.
+	// Progress receives what the server reports while it works, on the goroutine
+	// that reads from the server: it must not block. May be nil.
 	Progress func(progress, total float64, message string)
 
-	// Session tells those apart for whom calls are made; calls of one of them
-	// have equal values. Nil is like nobody else.
+	// Session identifies the caller: calls of one caller have equal values. Nil
+	// is a caller of its own.
 	Session any
 
 	// Ask puts a question of the server to the person for whom the call is made.
-	// It returns when ctx ends. Nil reaches nobody: the server is told that its question was dismissed.
+	// It returns when ctx ends. With nil the server learns that its question was dismissed.
 	Ask func(ctx context.Context, q *Question) (*Answer, error)
 
-	// Meta goes along with the request, such as the traceparent of the caller.
+	// Meta is sent with the request, such as the traceparent of the caller.
 	Meta map[string]any
 }
 
-// A State is where a server stands.
+// A State is the state of a server.
 type State string
 
 // The states of a server.
 const (
-	Starting State = "starting" // or about to be started again: calls wait for it
+	Starting State = "starting" // or about to start again: calls wait for it
 	Ready    State = "ready"
-	Failed   State = "failed"  // it is tried again by itself, unless [Server.Problem] says why not
+	Failed   State = "failed"  // the manager tries it again, unless [Server.Problem] says why not
 	Stopped  State = "stopped" // not started yet, or the manager is closed
 	Disabled State = "disabled"
 )
 
-// A Status describes a server for people. What comes from the server is as it
-// came: escape it before showing it.
+// A Status describes a server for people. Texts of the server are not escaped.
 type Status struct {
 	Name           string
 	Transport      Transport
 	State          State
 	Since          time.Time // of State
 	Tools          int       // how many are known, also while the server is down
-	Stale          bool      // the tools are those of an earlier reading
-	Notes          []string  // what of its tool list was left out
+	Stale          bool      // the tools are those of an earlier list
+	Notes          []string  // what was left out of its tool list
 	Error          string    // why it is down
-	ListError      string    // why its tools could not be read again, if Stale
-	CallError      string    // how the last call ended that got no answer, "" if none did since
-	Stderr         string    // the end of what it wrote there
-	StderrBytes    int64     // of all that it wrote there since it was started
+	ListError      string    // why its tools could not be listed again, if Stale
+	CallError      string    // of the last call, if it got no answer
+	Stderr         string    // the end of its standard error
+	StderrBytes    int64     // of all of it since the last start
 	Dropped        int       // lines on its standard output that were no messages
 	Unexpected     int       // answers that nobody waited for, or no longer; over stdio
-	Changes        int       // how often it announced another tool list
-	Refused        int       // how often it asked for what it does not get, such as sampling
+	Changes        int       // notices of another tool list
+	Refused        int       // requests of the server that failed, such as sampling
 	LastRefused    string    // the method of the last such request
 	Restarts       int
 	Instructions   string

@@ -14,30 +14,29 @@ import (
 	"github.com/codemode-project/codemode/upstream/child"
 )
 
-// A server may ask, too. When it has not read the answers to requestsMax
-// requests, nothing more is read from it until it has; one that takes longer
-// than readTime for that is given up.
+// A server may send requests, too. After requestsMax unread answers we read
+// nothing more from it. A server that then reads no answer for readTime is ended.
 const (
 	requestsMax = 256
 	readTime    = 30 * time.Second
 )
 
-// A listener hears what a server says unasked.
+// A listener gets the messages of a server that are no answers.
 type listener interface {
-	heard()                          // any message at all
-	toolsChanged()                   // the tool list is another one
-	progress(params json.RawMessage) // about a call
+	received()                       // any message
+	toolsChanged()                   // the notice of another tool list
+	progress(params json.RawMessage) // of a call
 }
 
-// stdioConn is the client's side of a child process's standard input and
-// output. It is a transport of its own, because the SDK's ends the session
-// at the first line that is no message.
+// stdioConn is a connection over the standard input and output of a child
+// process. The SDK's ends the session at the first line that is no message, and
+// real servers print such lines.
 type stdioConn struct {
 	child  *child.Process
 	frames *frameReader
 	on     listener
 
-	asked chan struct{} // one for each request of the server that is not answered yet
+	asked chan struct{} // one for each request of the server that has no answer yet
 
 	pending pending
 
@@ -54,15 +53,15 @@ func (s *stdioConn) Connect(context.Context) (mcp.Connection, error) { return s,
 // SessionID is part of [mcp.Connection]; a process is its own session.
 func (s *stdioConn) SessionID() string { return "" }
 
-// Read returns the next message that the SDK has to handle. Notifications are
-// dealt with here, so that a storm of them is as cheap as reading it.
+// Read returns the next message that the SDK has to handle. It handles the
+// notifications itself, so that a storm of them costs no more than reading it.
 func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		raw, err := s.nextRaw()
 		if err != nil {
 			return nil, err
 		}
-		s.on.heard()
+		s.on.received()
 		m, err := decode(raw)
 		if err != nil {
 			s.frames.dropped.Add(1)
@@ -87,7 +86,7 @@ func (s *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// mayAsk waits until the server has read enough of what it asked for.
+// mayAsk waits until the server has read enough answers to its requests.
 func (s *stdioConn) mayAsk() error {
 	select {
 	case s.asked <- struct{}{}:
@@ -117,7 +116,7 @@ func (s *stdioConn) nextRaw() (json.RawMessage, error) {
 		if raw[0] != '[' {
 			return raw, nil
 		}
-		if json.Unmarshal(raw, &s.batch) != nil { // cannot happen: next has looked at it
+		if json.Unmarshal(raw, &s.batch) != nil { // cannot happen: next has checked it
 			s.batch = nil
 		}
 	}
@@ -126,7 +125,7 @@ func (s *stdioConn) nextRaw() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// readError makes the end of the stream tell why it ended.
+// readError makes the reason of a stream's end the reason of the process's end.
 func (s *stdioConn) readError(err error) error {
 	if errors.Is(err, errFrameTooLarge) {
 		s.child.Fail(err)
@@ -152,7 +151,7 @@ func (s *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		defer func() {
 			select {
 			case <-s.asked:
-			default: // an answer to nothing that was asked
+			default: // the answer to a request that was not counted
 			}
 		}()
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// What one server may list. Real ones stay far below; a list that is longer is
-// cut there, and [Status.Notes] says so.
+// The limits of a server's tool list, far above those of real servers. A longer
+// list is cut, and [Status.Notes] says so.
 const (
 	pagesMax       = 64
 	toolsMax       = 5000
@@ -33,21 +34,21 @@ type Tool struct {
 	Meta        json.RawMessage // its _meta, an object; nil if the server gives none
 
 	// NeedsTask is set when the tool runs only as a task, an extension of the
-	// protocol that is not supported here: calling it is an error.
+	// protocol that is not supported: a call of it is an error.
 	NeedsTask bool
 }
 
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// A toolList is what a server lists, in its order, without what cannot be used.
+// A toolList has the usable tools of a server, in the server's order.
 type toolList struct {
 	tools []Tool
 	notes []string // what was left out and why, for people
 	next  string   // cursor of the next page, "" on the last
-	more  bool     // the page has more entries than were read
+	more  bool     // the page has more entries
 }
 
-// note adds a note, unless there are more than anybody reads.
+// note adds a note, unless there are too many already.
 func (l *toolList) note(format string, args ...any) {
 	switch n := len(l.notes); {
 	case n < notesMax:
@@ -57,8 +58,8 @@ func (l *toolList) note(format string, args ...any) {
 	}
 }
 
-// readTools reads one page of a list. Keys are matched exactly, as
-// encoding/json would not: what is read here is what others check.
+// readTools reads one page of a list. It matches keys exactly, which decoding
+// into a struct does not: others check the same bytes.
 func readTools(result json.RawMessage) (*toolList, error) {
 	var page map[string]json.RawMessage
 	if err := json.Unmarshal(result, &page); err != nil {
@@ -154,14 +155,14 @@ func (l *toolList) add(page *toolList, s *Server) {
 	}
 	l.more = l.more || page.more
 	for _, t := range page.tools {
-		if s.takes(t.Name) {
+		if s.includes(t.Name) {
 			l.tools = append(l.tools, t)
 		}
 	}
 }
 
-// finish removes double names. The same definition twice is one tool; with two
-// definitions of one name nobody could say which of them a call would reach.
+// finish removes duplicate names. The same definition twice is one tool. Two
+// definitions of one name are none: nobody knows which one a call would reach.
 func (l *toolList) finish(s *Server) {
 	if n := len(l.tools); n > toolsMax {
 		many := fmt.Sprint(n)
@@ -172,10 +173,10 @@ func (l *toolList) finish(s *Server) {
 		l.tools = l.tools[:toolsMax]
 	}
 	first := map[string]Tool{}
-	torn := map[string]bool{}
+	conflicting := map[string]bool{}
 	for _, t := range l.tools {
 		if other, ok := first[t.Name]; ok && !sameTool(other, t) {
-			torn[t.Name] = true
+			conflicting[t.Name] = true
 			continue
 		}
 		first[t.Name] = t
@@ -183,7 +184,7 @@ func (l *toolList) finish(s *Server) {
 	var out []Tool
 	for _, t := range l.tools {
 		switch _, ok := first[t.Name]; {
-		case torn[t.Name]:
+		case conflicting[t.Name]:
 			if ok {
 				l.note("tool %q left out: it is listed several times with different definitions", t.Name)
 			}
@@ -194,19 +195,10 @@ func (l *toolList) finish(s *Server) {
 	}
 	l.tools = out
 	for _, name := range s.Include {
-		if !hasTool(l.tools, name) && !torn[name] && s.takes(name) {
+		if !slices.ContainsFunc(l.tools, func(t Tool) bool { return t.Name == name }) && !conflicting[name] && s.includes(name) {
 			l.notes = append(l.notes, fmt.Sprintf("it has no tool %q, which the configuration includes", name))
 		}
 	}
-}
-
-func hasTool(tools []Tool, name string) bool {
-	for _, t := range tools {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func sameTool(a, b Tool) bool {

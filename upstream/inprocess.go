@@ -10,18 +10,20 @@ import (
 
 // BuiltIn returns the entry of a built-in server for [Manager.Set].
 func BuiltIn(b builtin.Server) Server {
-	return Server{Name: b.Name, Transport: InHere, BuiltIn: &b, TrustAnnotations: true}
+	return Server{Name: b.Name, Transport: InProcess, BuiltIn: &b, TrustAnnotations: true}
 }
 
-// A hereLink is the link to a built-in server: no wire, no process, nothing that ends.
-type hereLink struct {
+// An inProcessLink is the link to a built-in server. It never ends.
+type inProcessLink struct {
 	server *Server
 	never  chan struct{}
 }
 
-func newHereLink(s *Server) *hereLink { return &hereLink{server: s, never: make(chan struct{})} }
+func newInProcessLink(s *Server) *inProcessLink {
+	return &inProcessLink{server: s, never: make(chan struct{})}
+}
 
-func (l *hereLink) list(context.Context) (*toolList, error) {
+func (l *inProcessLink) list(context.Context) (*toolList, error) {
 	page, all := new(toolList), new(toolList)
 	for _, t := range l.server.BuiltIn.Tools {
 		page.tools = append(page.tools, Tool{Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, Annotations: t.Annotations})
@@ -31,9 +33,9 @@ func (l *hereLink) list(context.Context) (*toolList, error) {
 	return all, nil
 }
 
-func (l *hereLink) call(ctx context.Context, tool string, args json.RawMessage, _ CallOptions) (_ *Result, err error) {
+func (l *inProcessLink) call(ctx context.Context, tool string, args json.RawMessage, _ CallOptions) (_ *Result, err error) {
 	for _, t := range l.server.BuiltIn.Tools {
-		if t.Name != tool || !l.server.takes(tool) {
+		if t.Name != tool || !l.server.includes(tool) {
 			continue
 		}
 		defer func() {
@@ -61,12 +63,12 @@ func (l *hereLink) call(ctx context.Context, tool string, args json.RawMessage, 
 	return nil, &ToolError{Server: l.server.Name, Tool: tool, Message: fmt.Sprintf("unknown tool %q", tool)}
 }
 
-func (l *hereLink) read(_ context.Context, uri string) (*Result, error) {
+func (l *inProcessLink) read(_ context.Context, uri string) (*Result, error) {
 	return nil, &ToolError{Server: l.server.Name, Message: fmt.Sprintf("unknown resource %q", uri)}
 }
 
-func (l *hereLink) info() linkInfo           { return linkInfo{instructions: l.server.BuiltIn.Instructions} }
-func (l *hereLink) changed() <-chan struct{} { return l.never }
-func (l *hereLink) ended() <-chan struct{}   { return l.never }
-func (l *hereLink) why() error               { return nil }
-func (l *hereLink) close(context.Context)    {}
+func (l *inProcessLink) info() linkInfo           { return linkInfo{instructions: l.server.BuiltIn.Instructions} }
+func (l *inProcessLink) changed() <-chan struct{} { return l.never }
+func (l *inProcessLink) ended() <-chan struct{}   { return l.never }
+func (l *inProcessLink) why() error               { return nil }
+func (l *inProcessLink) close(context.Context)    {}

@@ -1,0 +1,154 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/codemode-project/codemode/upstream/child"
+)
+
+// connection returns the connection, and waits for one that is about to be
+// ready. It never returns not, which the caller has found to be over.
+func (sup *supervisor) connection(ctx context.Context, not link) (link, error) {
+	for {
+		sup.mu.Lock()
+		state, l, err, changed := sup.state, sup.link, sup.err, sup.changed
+		sup.mu.Unlock()
+		switch {
+		case state == Ready && l != not:
+			return l, nil
+		case state == Disabled:
+			return nil, errors.New("it is disabled in the configuration")
+		case state == Stopped:
+			return nil, errors.New("it is stopped")
+		case state == Failed:
+			sup.retrySoon() // the next call may find it ready
+			return nil, fmt.Errorf("it is not available: %w", err)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("it is still starting: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// retrySoon shortens the wait for the next start of a server that is down.
+func (sup *supervisor) retrySoon() {
+	select {
+	case sup.retry <- struct{}{}:
+	default: // the retry is due already
+	}
+}
+
+// call sends a call over the current connection.
+func (sup *supervisor) call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error) {
+	if a := bytes.TrimSpace(args); len(a) == 0 || bytes.Equal(a, []byte("null")) {
+		args = json.RawMessage("{}")
+	}
+	if !sup.server.includes(tool) {
+		return nil, &Error{Server: sup.server.Name, Tool: tool, Err: errors.New("the configuration leaves this tool out")}
+	}
+	return sup.request(ctx, tool, func(ctx context.Context, l link) (*Result, error) {
+		if sup.needsTask(tool) {
+			return nil, &Error{Server: sup.server.Name, Tool: tool,
+				Err: errors.New("it runs only as a task, an extension of the protocol that is not supported")}
+		}
+		return l.call(ctx, tool, args, o)
+	})
+}
+
+// request makes a request over the current connection, within the server's
+// time. It repeats a request once, over the next connection, if the server
+// cannot have acted on it.
+func (sup *supervisor) request(ctx context.Context, tool string, send func(context.Context, link) (*Result, error)) (*Result, error) {
+	if sup.server.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, sup.server.Timeout)
+		defer cancel()
+	}
+	var before link
+	for {
+		l, err := sup.connection(ctx, before)
+		if err != nil {
+			return nil, &Error{Server: sup.server.Name, Tool: tool, Err: sup.mask(err)}
+		}
+		r, err := send(ctx, l)
+		sup.maskResult(r)
+		var failed *ToolError
+		if errors.As(err, &failed) {
+			failed.Message = sup.masked(failed.Message)
+			sup.maskResult(failed.Result)
+		}
+		var e *Error
+		if errors.As(err, &e) {
+			e.Err = sup.mask(e.Err)
+		}
+		sup.setCallError(e)
+		if before != nil || !errors.As(err, &e) || !e.again || ctx.Err() != nil || !isOver(l) {
+			return r, err
+		}
+		before = l
+	}
+}
+
+// setCallError stores the error of a call that got no answer; nil clears it.
+func (sup *supervisor) setCallError(e *Error) {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	sup.callErr = nil
+	if e != nil && !errors.Is(e.Err, context.Canceled) {
+		sup.callErr = fmt.Errorf("tool %q: %w", e.Tool, e.Err)
+		if e.Tool == "" {
+			sup.callErr = fmt.Errorf("a resource: %w", e.Err)
+		}
+	}
+}
+
+// isOver reports whether the connection has ended, or ends within a moment.
+func isOver(l link) bool {
+	if l.why() != nil {
+		return true
+	}
+	select {
+	case <-l.ended():
+		return true
+	case <-time.After(child.DrainTime):
+		return false
+	}
+}
+
+func (sup *supervisor) needsTask(tool string) bool {
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	return slices.ContainsFunc(sup.tools, func(t Tool) bool { return t.Name == tool && t.NeedsTask })
+}
+
+func (sup *supervisor) status() Status {
+	sup.mu.Lock()
+	l := sup.link
+	sup.mu.Unlock()
+	if l != nil {
+		sup.setInfo(l)
+	}
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	s := Status{
+		Name: sup.server.Name, Transport: sup.server.Transport, State: sup.state, Since: sup.since,
+		StderrBytes: sup.info.stderrBytes, Changes: sup.info.changes, Refused: sup.info.refused, LastRefused: sup.info.lastRefused,
+		Tools: len(sup.tools), Notes: slices.Clone(sup.notes), Stale: sup.stale, Restarts: sup.restarts,
+		Stderr: sup.masked(sup.info.stderr), Dropped: sup.info.dropped, Unexpected: sup.info.unexpected,
+		Instructions: sup.info.instructions, Protocol: sup.info.protocol, Implementation: sup.info.implementation,
+	}
+	for to, err := range map[*string]error{&s.Error: sup.err, &s.ListError: sup.listErr, &s.CallError: sup.callErr} {
+		if err != nil {
+			*to = sup.masked(err.Error())
+		}
+	}
+	return s
+}
