@@ -78,7 +78,7 @@ func (f *eventFilter) event() error {
 	f.ready.Write(fields)
 	if hasData {
 		f.ready.WriteString("data: ")
-		f.ready.Write(data)
+		f.ready.Write(bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: ")))
 		f.ready.WriteByte('\n')
 	}
 	if f.ready.Len() == 0 {
@@ -106,14 +106,14 @@ func (f *eventFilter) line(max int) ([]byte, error) {
 	}
 }
 
-// filter records a message, and returns it as the SDK gets it, on one line:
-// without its result, if the exchange withholds it. It returns nil if b is no message.
+// filter records a message, and returns it as the SDK gets it: without its
+// result, if the exchange withholds it. It returns nil if b is no message.
 func (x *exchange) filter(b []byte) []byte {
 	if b = message(bytes.TrimSpace(b)); b == nil {
 		return nil
 	}
 	if x == nil || b[0] == '[' {
-		return oneLine(b)
+		return b
 	}
 	b = x.caller.mark(b)
 	var m struct {
@@ -125,18 +125,7 @@ func (x *exchange) filter(b []byte) []byte {
 	if json.Unmarshal(b, &m) == nil && !bool(m.Method) && x.noteAnswer(m.Result, m.Error) {
 		b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, marshal(errWithheld))
 	}
-	return oneLine(b)
-}
-
-func oneLine(b []byte) []byte {
-	if bytes.IndexByte(b, '\n') < 0 && bytes.IndexByte(b, '\r') < 0 {
-		return b
-	}
-	var out bytes.Buffer
-	if json.Compact(&out, b) != nil { // cannot happen: it was decoded before
-		return nil
-	}
-	return out.Bytes()
+	return b
 }
 
 // A jsonBody reads an answer that is one message, as an [eventFilter] reads its events.

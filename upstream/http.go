@@ -111,7 +111,10 @@ func (w *httpWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	case media == "application/json" && r.Method == http.MethodPost:
 		resp.Body = &jsonBody{body: resp.Body, exchange: x}
 	default:
-		resp.Body = &shortBody{resp.Body, errorBodyMax}
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, errorBodyMax), resp.Body}
 	}
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")
@@ -196,18 +199,3 @@ func (w *httpWire) close() { w.base.CloseIdleConnections() }
 
 // errorBodyMax is how much of an answer that is no message is read.
 const errorBodyMax = 1 << 20
-
-// A shortBody ends after left bytes.
-type shortBody struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *shortBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, io.EOF
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// What the built-in filesystem reads, writes and lists at once.
+// The limits of the built-in filesystem.
 const (
 	pathMax    = 1024    // bytes of a path
 	fileMax    = 8 << 20 // bytes of one file
@@ -23,17 +23,16 @@ const (
 )
 
 // Filesystem returns the built-in server for the files under root. Its tools
-// have the names that the well-known filesystem server gave them. A path is
-// relative to the root and has one spelling only ("notes/a.md", never
-// "./notes/a.md", "notes//a.md" or "/notes/a.md"), so that a rule about a path
-// means every use of the file; the root itself is ".". Nothing outside the root
-// can be reached, through symbolic links neither: that is what [os.Root] is for.
-// The root stays the caller's to close.
+// have the names of the well-known filesystem server. A path is relative to the
+// root and has one spelling only ("notes/a.md", never "./notes/a.md",
+// "notes//a.md" or "/notes/a.md"), so that a rule about a path covers every use
+// of the file; the root itself is ".". Nothing outside the root can be reached,
+// not even through symbolic links: [os.Root] sees to that. The caller closes the root.
 //
-// guard is asked at the beginning of each use of a tool, and gives a function that
-// judges every file and folder that is met: what it returns an error for is not
-// opened, listed, written, moved or deleted, nor is anything below it. An error of
-// guard itself ends the use. Nil is for a root in which there is nothing to guard.
+// Each use of a tool begins with guard. The function that guard returns judges
+// every file and folder on the way: the tool does not open, list, write, move or
+// delete what it returns an error for, nor anything below. An error of guard
+// itself ends the use. Nil guards nothing.
 func Filesystem(root *os.Root, guard func() (func(fs.FileInfo) error, error)) Server {
 	f := &filesystem{root: root, guard: guard}
 	return Server{
@@ -47,8 +46,8 @@ type filesystem struct {
 	root  *os.Root
 	guard func() (func(fs.FileInfo) error, error)
 
-	// A use that changes something has the files to itself: no folder is moved between the moment in which it is judged
-	// and that in which something is put there.
+	// A use that changes something excludes all others: nobody moves a folder between the check of the folder and the
+	// write into it.
 	changes sync.RWMutex
 }
 
@@ -70,22 +69,18 @@ func (f *filesystem) begin() (*operation, error) {
 
 // using makes a tool of a method that changes nothing.
 func using[A any](f *filesystem, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
-	return func(ctx context.Context, args A) (any, error) {
-		f.changes.RLock()
-		defer f.changes.RUnlock()
-		o, err := f.begin()
-		if err != nil {
-			return nil, err
-		}
-		return do(o, ctx, args)
-	}
+	return locked(f, f.changes.RLocker(), do)
 }
 
 // changing makes a tool of a method that changes something.
 func changing[A any](f *filesystem, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
+	return locked(f, &f.changes, do)
+}
+
+func locked[A any](f *filesystem, l sync.Locker, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
 	return func(ctx context.Context, args A) (any, error) {
-		f.changes.Lock()
-		defer f.changes.Unlock()
+		l.Lock()
+		defer l.Unlock()
 		o, err := f.begin()
 		if err != nil {
 			return nil, err
@@ -94,7 +89,7 @@ func changing[A any](f *filesystem, do func(*operation, context.Context, A) (any
 	}
 }
 
-// may judges what was met at a path.
+// may judges a file or folder at a path.
 func (f *operation) may(info fs.FileInfo, name string) error {
 	if err := f.guarded(info); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -102,7 +97,7 @@ func (f *operation) may(info fs.FileInfo, name string) error {
 	return nil
 }
 
-// wayTo judges every folder on the way to a path, the root too, as far as there are any.
+// wayTo judges every folder on the way to a path, the root too, as far as they exist.
 func (f *operation) wayTo(name string) error {
 	for at := 0; at <= len(name); at++ {
 		if at > 0 && at < len(name) && name[at] != '/' {
@@ -123,7 +118,7 @@ func (f *operation) wayTo(name string) error {
 	return nil
 }
 
-// folder opens the folder that a path is in. What is done there by name is done in this folder, whatever becomes of its path.
+// folder opens the folder that a path is in. An operation in it by name stays in this folder, also if the folder is moved.
 func (f *operation) folder(name string) (dir *os.Root, base string, err error) {
 	parent := path.Dir(name)
 	if err := f.wayTo(parent); err != nil {
@@ -143,7 +138,7 @@ func (f *operation) folder(name string) (dir *os.Root, base string, err error) {
 	return dir, path.Base(name), nil
 }
 
-// entry judges what a name in a folder stands for, without following it if it is a link. That there is nothing is no error.
+// entry judges the file or folder of a name, and does not follow a link. A missing one is no error.
 func (f *operation) entry(dir *os.Root, base, name string) error {
 	info, err := dir.Lstat(base)
 	switch {
@@ -155,13 +150,13 @@ func (f *operation) entry(dir *os.Root, base, name string) error {
 	return f.may(info, name)
 }
 
-// properties that several tools share
+// Properties that several tools share.
 const (
 	pathProperty = `{"type": "string", "description": "relative to the granted directory, such as notes/today.md"}`
 	dirProperty  = `{"type": "string", "description": "a directory, relative to the granted one, which is \".\" and the default"}`
 )
 
-// check refuses every spelling of a path but the one.
+// check refuses every spelling of a path but one.
 func check(path string) error {
 	switch {
 	case path == "":
@@ -192,8 +187,8 @@ func check(path string) error {
 	return fmt.Errorf("path %q must be written %q", path, strings.Join(parts, "/"))
 }
 
-// A fileError says what went wrong with a path in words that fit a relative
-// one: where the root is on this machine stays here.
+// A fileError says what went wrong with a relative path. It does not show
+// where the root is on this machine.
 type fileError struct {
 	text string
 	err  error
@@ -202,7 +197,11 @@ type fileError struct {
 func (e *fileError) Error() string { return e.text }
 func (e *fileError) Unwrap() error { return e.err }
 
+// explain makes a fileError of an error; nil of nil.
 func explain(err error, path string) error {
+	if err == nil {
+		return nil
+	}
 	var inner *fs.PathError
 	var link *os.LinkError
 	text := err.Error()
@@ -223,8 +222,7 @@ func explain(err error, path string) error {
 	return &fileError{path + ": " + text, err}
 }
 
-// regular opens a file for reading, and only a file: a device or a pipe could
-// be read for ever.
+// regular opens a regular file for reading. A device or a pipe might never end.
 func (f *operation) regular(name string) (*os.File, fs.FileInfo, error) {
 	if err := check(name); err != nil {
 		return nil, nil, err

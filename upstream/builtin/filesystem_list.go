@@ -8,10 +8,6 @@ import (
 	"slices"
 )
 
-func sortEntries(entries []fs.DirEntry) {
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-}
-
 func (f *operation) list(_ context.Context, a struct {
 	Path string `json:"path"`
 }) (any, error) {
@@ -32,7 +28,7 @@ func (f *operation) list(_ context.Context, a struct {
 	for _, e := range entries {
 		item := entry{Name: e.Name(), Type: kindOf(e.Type())}
 		if e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil { // else it has just gone
+			if info, err := e.Info(); err == nil { // else it is gone
 				size := info.Size()
 				item.Size = &size
 			}
@@ -42,7 +38,7 @@ func (f *operation) list(_ context.Context, a struct {
 	return map[string]any{"entries": out, "truncated": truncated}, nil
 }
 
-// A node is one entry of a tree. A directory has children, if only none.
+// A node is one entry of a tree. A directory has children, perhaps an empty list.
 type node struct {
 	Name     string   `json:"name"`
 	Type     string   `json:"type"`
@@ -115,7 +111,7 @@ func (f *operation) search(ctx context.Context, a struct {
 	return map[string]any{"matches": matches, "truncated": w.truncated}, nil
 }
 
-// A walk visits what is below a directory, within limits. It does not follow
+// A walk visits everything below a directory, within limits. It does not follow
 // symbolic links, so it ends.
 type walk struct {
 	f         *operation
@@ -124,14 +120,14 @@ type walk struct {
 	truncated bool
 }
 
-// visit goes through base/dir; names given to the visitor are relative to base.
+// visit visits base/dir. The names that it passes to visit are relative to base.
 func (w *walk) visit(ctx context.Context, base, dir string, depth int, visit func(string, fs.DirEntry)) error {
 	entries, truncated, err := w.f.readDir(path.Join(base, dir))
 	if err != nil {
 		if depth == 0 {
 			return err
 		}
-		w.truncated = true // a directory below that cannot be read
+		w.truncated = true // this directory cannot be read
 		return nil
 	}
 	w.truncated = w.truncated || truncated

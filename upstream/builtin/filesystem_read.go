@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,8 +42,8 @@ func (f *operation) readText(_ context.Context, a struct {
 	return map[string]string{"content": text}, nil
 }
 
-// read returns a file's bytes. Of a file that is too long it returns an end,
-// the first or the last, if a part will do.
+// read returns a file's bytes. If part is set, it returns the beginning of a
+// file that is too long, or its end if last is set.
 func (f *operation) read(name string, part, last bool) ([]byte, error) {
 	file, info, err := f.regular(name)
 	if err != nil {
@@ -62,7 +63,7 @@ func (f *operation) read(name string, part, last bool) ([]byte, error) {
 	if err != nil {
 		return nil, explain(err, name)
 	}
-	if cut { // a character that was cut in two is no fault of the file
+	if cut { // the limit may cut a character in two
 		if last {
 			for len(b) > 0 && !utf8.RuneStart(b[0]) {
 				b = b[1:]
@@ -176,12 +177,12 @@ func (f *operation) info(_ context.Context, a struct {
 	}, nil
 }
 
-// readDir lists a directory, sorted by name, as far as it is listed at all.
+// readDir lists a directory, sorted by name, up to entriesMax entries.
 func (f *operation) readDir(name string) (_ []fs.DirEntry, truncated bool, err error) {
 	if err := f.wayTo(name); err != nil {
 		return nil, false, err
 	}
-	if info, err := f.root.Stat(name); err == nil && !info.IsDir() { // asked first: opening a pipe would wait
+	if info, err := f.root.Stat(name); err == nil && !info.IsDir() { // checked before: opening a pipe would wait
 		return nil, false, fmt.Errorf("%s is no directory", name)
 	}
 	dir, err := f.root.Open(name)
@@ -206,6 +207,6 @@ func (f *operation) readDir(name string) (_ []fs.DirEntry, truncated bool, err e
 	if len(entries) > entriesMax {
 		entries, truncated = entries[:entriesMax], true
 	}
-	sortEntries(entries)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, truncated, nil
 }

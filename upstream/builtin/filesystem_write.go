@@ -79,8 +79,8 @@ func (f *operation) write(_ context.Context, a struct {
 	return map[string]any{"path": a.Path, "bytes": len(a.Content)}, nil
 }
 
-// replace writes a file beside the old one and puts it in its place, so that
-// nobody ever reads half of it.
+// replace writes a new file and renames it to the old one, so that nobody ever
+// reads half of it.
 func (f *operation) replace(name, content string) error {
 	if len(content) > fileMax {
 		return fmt.Errorf("the content has %d bytes, more than the %d that are written at once", len(content), fileMax)
@@ -107,7 +107,7 @@ func (f *operation) replace(name, content string) error {
 	}
 	defer dir.Close()
 	if info, err := dir.Lstat(base); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return f.overwrite(name, content) // the link stays one
+		return f.overwrite(name, content) // the link stays a link
 	}
 	if err := f.entry(dir, base, name); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (f *operation) replace(name, content string) error {
 	return explain(err, name)
 }
 
-// create writes a file that is not there yet.
+// create writes a new file.
 func create(dir *os.Root, name, content string, mode fs.FileMode) error {
 	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -134,8 +134,8 @@ func create(dir *os.Root, name, content string, mode fs.FileMode) error {
 	return errors.Join(err, file.Close())
 }
 
-// overwrite writes the file that a symbolic link leads to, which must be there: what it would be made in is not judged.
-// The file is judged once it is open, and only then is anything of it changed.
+// overwrite writes the file that a symbolic link leads to. The file must exist: nothing judges the folder of a new one.
+// It judges the open file before it changes anything.
 func (f *operation) overwrite(name, content string) error {
 	file, err := f.root.OpenFile(name, os.O_WRONLY, 0)
 	switch {
@@ -154,14 +154,7 @@ func (f *operation) overwrite(name, content string) error {
 	if err = file.Truncate(0); err == nil {
 		_, err = file.WriteString(content)
 	}
-	return explained(errors.Join(err, file.Close()), name)
-}
-
-func explained(err error, name string) error {
-	if err == nil {
-		return nil
-	}
-	return explain(err, name)
+	return explain(errors.Join(err, file.Close()), name)
 }
 
 func (f *operation) edit(_ context.Context, a struct {
@@ -212,7 +205,7 @@ func (f *operation) mkdir(_ context.Context, a struct {
 	return map[string]string{"path": a.Path}, nil
 }
 
-// makeDirectory makes what is missing of a path, below the last folder that is there.
+// makeDirectory makes the missing folders of a path, below the last one that exists.
 func (f *operation) makeDirectory(name string) error {
 	if err := f.wayTo(name); err != nil {
 		return err
@@ -225,14 +218,14 @@ func (f *operation) makeDirectory(name string) error {
 		there, missing = path.Dir(there), path.Join(path.Base(there), missing)
 	}
 	if missing == "" {
-		return explained(f.root.MkdirAll(name, 0o755), name) // says what is wrong if it is a file
+		return explain(f.root.MkdirAll(name, 0o755), name) // the error for a file says what is wrong
 	}
-	dir, _, err := f.folder(path.Join(there, "x")) // the folder of whatever comes below
+	dir, _, err := f.folder(path.Join(there, "x")) // opens the folder there
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return explained(dir.MkdirAll(missing, 0o755), name)
+	return explain(dir.MkdirAll(missing, 0o755), name)
 }
 
 func (f *operation) move(_ context.Context, a struct {
@@ -288,7 +281,7 @@ func (f *operation) remove(_ context.Context, a struct {
 		return nil, err
 	}
 	if err := dir.Remove(base); err != nil {
-		if errors.Is(err, fs.ErrExist) { // it exists in it, that is
+		if errors.Is(err, fs.ErrExist) { // the error for a directory with entries
 			return nil, fmt.Errorf("%s is a directory that is not empty", a.Path)
 		}
 		return nil, explain(err, a.Path)

@@ -6,20 +6,20 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// The bounds of patterns. doublestar tries every way through the braces: {a,b}{c,d} has four.
+// The limits of patterns. doublestar tries every way through the braces: {a,b}{c,d} has four.
 const (
 	patternsMax   = 100  // of one call
 	patternMax    = 1000 // bytes
 	patternBraces = 16
-	patternWays   = 256 // ways through the braces; an upper bound is counted
+	patternWays   = 256 // ways through the braces, by an upper bound
 )
 
-// A pattern is what [doublestar.Match] understands, over a path with slashes: ** as a whole part stands for any number
-// of parts, none included.
+// A pattern has the grammar of [doublestar.Match] over a path with slashes: ** as a whole part matches any number of
+// parts, also none.
 type pattern string
 
 // pathEnd ends patterns and paths, because doublestar misses an empty alternative at the end of a text: without it
-// "a{b,}" does not match "a". No path has such a part, because a noncharacter is not for exchange.
+// "a{b,}" does not match "a". It is a noncharacter, which no sensible path has.
 const pathEnd = "/\ufdd1"
 
 func newPattern(s string) (pattern, error) {

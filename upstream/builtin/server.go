@@ -1,6 +1,6 @@
 // Package builtin has the MCP servers that are Go functions in this process: the time, and the files of one directory.
 //
-// A [Server] is data. Package upstream makes it reachable like every other server, so its calls pass the gate too.
+// A [Server] is data. Package upstream calls it like every other server, so its calls pass the gate, too.
 package builtin
 
 import (
@@ -19,8 +19,8 @@ type Server struct {
 
 // A Tool is one function of a [Server]. Input, Output and Annotations are those of MCP; Output may be nil.
 //
-// Call may run many times at once. What it returns is marshalled and becomes the structured content of the result,
-// unless it is a [Block]. Its error is what the caller reads.
+// Call must be safe for concurrent use. Its value becomes the structured content of the result, as JSON, unless it is a
+// [Block]. The caller reads its error.
 type Tool struct {
 	Name        string
 	Description string
@@ -52,7 +52,7 @@ func tool[A any](name, description, input, output string, kind effect, f func(co
 	return t
 }
 
-// An effect is what a tool does to the world, as annotations.
+// An effect says what a tool changes, as annotations.
 type effect string
 
 const (

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones are known also on machines that have no list of them
+	_ "time/tzdata" // for machines without a list of zones
 )
 
-// Time returns the built-in server that knows the time: now, in any zone, and
-// what a given time is in another zone.
+// Time returns the built-in server for the time: the current one in any zone,
+// and a given one converted to another zone.
 func Time() Server { return timeServer(time.Now) }
 
 const momentSchema = `{
@@ -27,7 +27,7 @@ const momentSchema = `{
 	"additionalProperties": false
 }`
 
-// A moment is a point in time as somebody in a zone sees it.
+// A moment is a point in time in a zone.
 type moment struct {
 	ISO      string `json:"iso"`
 	UnixMS   int64  `json:"unix_ms"`
@@ -96,7 +96,7 @@ func zoneOf(name string) (*time.Location, string, error) {
 		return time.UTC, "UTC", nil
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil || strings.EqualFold(name, "local") { // the zone of this machine is nobody's business
+	if err != nil || strings.EqualFold(name, "local") { // the zone of this machine stays private
 		return nil, "", fmt.Errorf("unknown timezone %q: use an IANA name such as Europe/Berlin", name)
 	}
 	return zone, name, nil
