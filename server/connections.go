@@ -74,7 +74,7 @@ func (cs *connections) changed(c net.Conn, state http.ConnState) {
 		cs.silence(k)
 		for cs.silentStrangers() > maxStrangers {
 			oldest := cs.oldest(cs.largestStranger())
-			if time.Since(oldest.silent) >= strangerWait && !arrived(oldest.Conn) {
+			if time.Since(oldest.silent) >= strangerWait && !unread(oldest.Conn) {
 				cs.close(oldest)
 				continue
 			}

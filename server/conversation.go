@@ -2,9 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,200 +10,112 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
-	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/registry"
 )
 
-// A conversation is one call of a tool as what serves it sees it: a client whose person can be asked, and that can be told how things
-// go. Up to MCP 2025-11-25 it is one request; after that, as many as it takes, see [exchange].
+// A conversation is one call of a tool with its client, whose person can be asked and who hears of progress. Up to MCP
+// 2025-11-25 it is one request; after that, as many as it takes, see [exchange].
 type conversation struct {
-	request *mcp.CallToolRequest // the first one
-	line    line
-	waiting atomic.Pointer[string] // what is being asked about, for progress
-	news    chan string            // what upstreams report, the latest of it; capacity 1
-	turn    turn                   // to put a question to the person
-	session any                    // tells conversations of one client apart from those of others
-	mu      sync.Mutex
-	asking  []*string // what people are asked, in words for progress; under mu
-	profile *string   // what the call runs under; nil if it runs nothing. Set before anything is asked
+	server   *Server
+	request  *mcp.CallToolRequest // the first one
+	from     sender
+	elicitor elicitor               // nil if the call asks nothing
+	dialog   chan struct{}          // holds a value while a form is open, so that a call opens one at a time; capacity 1
+	waiting  atomic.Pointer[string] // what the open form is about, for progress
+	news     chan string            // the latest report of an upstream; capacity 1
+	session  any                    // tells conversations of one client apart from those of others
+	mu       sync.Mutex
+	asking   []*string // what people are asked, in words for progress; under mu
+	profile  *string   // what the call runs under; nil if it runs nothing. Set before anything is asked
 
 	// evaluate runs the program: from its beginning, or from where another process has left it.
 	evaluate func(ctx context.Context, r codemode.Request) (*codemode.Response, error)
 }
 
-// A line is the way to the person at the client.
-type line interface {
-	canAsk() bool
-	// put shows a form until ctx ends and returns what came back, as it came. It calls shown when it does.
-	put(ctx context.Context, f *form) (*mcp.ElicitResult, error)
+func (s *Server) newConversation(req *mcp.CallToolRequest, from sender, e elicitor) *conversation {
+	return &conversation{
+		server: s, request: req, from: from, elicitor: e, session: req.Session, evaluate: s.evaluator.Eval,
+		news: make(chan string, 1), dialog: make(chan struct{}, 1),
+	}
 }
 
-// A form is a question to the person at the client.
+// asksFor lets a request ask the person at the client, and has the client hear of its progress.
+func (c *conversation) asksFor(r *codemode.Request) {
+	r.Channels, c.profile = []approvals.Channel{&elicitation{c}}, &r.Profile
+	r.Caller = &registry.Caller{
+		Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: traceContext(c.request.Params.Meta),
+	}
+	if h := httpRequestOf(c.request); h != nil {
+		r.Caller.Waits = h.endTurn
+	}
+}
+
+// An elicitor shows forms to the person at the client.
+type elicitor interface {
+	canAsk() bool
+	// elicit shows a form until ctx ends and returns the reply as the client sent it. It calls f.shown when the form is shown.
+	elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error)
+}
+
+// A form is a question to the person at the client: about calls, of a program, or of an upstream.
 type form struct {
 	params    *mcp.ElicitParams
 	key       string                  // its name in inputRequests; "" is the usual one
 	about     string                  // in a few words
 	run       string                  // that asks; "" if no run does
-	questions []string                // ids of what is decided by it
-	late      func(*mcp.ElicitResult) // takes an answer that came when it was decided otherwise; may be nil
-	shown     func()                  // is told when it is shown; set by conversation.ask
-	within    time.Duration           // how long it may be open at most, as far as is known
+	questions []string                // ids of what the reply decides
+	late      func(*mcp.ElicitResult) // receives a reply that came after the decision; may be nil
+	shown     func()                  // set by conversation.ask
+	within    time.Duration           // how long the form may be open at most, as far as is known
 }
 
-func (s *Server) newConversation(req *mcp.CallToolRequest, l line) *conversation {
-	return &conversation{request: req, line: l, news: make(chan string, 1), turn: make(turn, 1), session: req.Session, evaluate: s.evaluator.Eval}
-}
-
-// ask puts a form to the person, one at a time.
+// ask shows a form to the person, one at a time.
 func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
-	if !c.line.canAsk() {
+	if !c.elicitor.canAsk() {
 		return nil, approvals.ErrCannotAsk
 	}
 	f.shown = approvals.Waiting(ctx)
-	done, err := c.turn.take(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	c.waiting.Store(&f.about)
-	defer c.waiting.Store(nil)
-	return c.line.put(ctx, f)
-}
-
-// A turn is taken by whoever asks a person, so that one dialog is open at a
-// time for a call. It has capacity 1.
-type turn chan struct{}
-
-// take waits for the turn until ctx ends.
-func (t turn) take(ctx context.Context) (done func(), err error) {
 	select {
-	case t <- struct{}{}:
-		return func() { <-t }, nil
+	case c.dialog <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	defer func() { <-c.dialog }()
+	c.waiting.Store(&f.about)
+	defer c.waiting.Store(nil)
+	return c.elicitor.elicit(ctx, f)
 }
 
-// interactive makes a handler of a function that may ask the person at the client. Its context ends when nobody waits for the result
-// any more.
-func (s *Server) interactive(do handler) mcp.ToolHandler {
-	do = s.surviving(do)
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		v := visitorOf(req)
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		modern := req.ProtocolVersion() >= stateless
-		asking, goesOn := ctx, !modern && keyed(req)
-		if v != nil { // the SDK tells only when the client says so itself
-			end := cancel
-			if goesOn { // the client comes back for it
-				asking, end = context.WithCancelCause(ctx)
-				defer end(nil)
-			}
-			defer context.AfterFunc(v.gone, func() { end(errClientGone) })()
-		}
-		if !modern || req.Params.RequestState == "" {
-			if err := s.mayBegin(req); err != nil { // the configuration may have changed since notice looked
-				return nil, err
-			}
-		}
-		if modern {
-			return s.exchanges.serve(ctx, req, do)
-		}
-		defer s.calls.begin(&call{session: req.Session, visitor: v, cancel: cancel})()
-		if v != nil {
-			v.stream.warm()
-		}
-		if v != nil {
-			s.work.begin()
-			defer s.work.end()
-		}
-		c := s.newConversation(req, &direct{call: asking, request: req, goesOn: goesOn})
-		defer c.report(ctx, req)()
-		return do(ctx, c), nil
-	}
-}
-
-// surviving is do, of which a crash ends one call and not the process.
-func (s *Server) surviving(do handler) handler {
-	return func(ctx context.Context, c *conversation) (result *mcp.CallToolResult) {
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.Error("serving a call crashed", "tool", c.request.Params.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				result = failed(errors.New("serving this call crashed, which is a mistake in codemode; the log of the server says where"))
-			}
-		}()
-		return do(ctx, c)
-	}
-}
-
-// errClientGone ends the calls of a client that is gone.
-var errClientGone = errors.New("the client is gone")
-
-// A call is one that is under way.
-type call struct {
-	session *mcp.ServerSession // nil if the call is not bound to one
-	visitor *visitor           // nil over stdio
-	cancel  context.CancelCauseFunc
-}
-
-// calls are those that are under way. Their lock may be taken under any other.
-type calls struct {
-	mu  sync.Mutex
-	all map[*call]struct{}
-}
-
-// begin makes it possible to end a call from outside, until done is called.
-func (cs *calls) begin(c *call) (done func()) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.all == nil {
-		cs.all = map[*call]struct{}{}
-	}
-	cs.all[c] = struct{}{}
-	return func() {
-		cs.mu.Lock()
-		defer cs.mu.Unlock()
-		delete(cs.all, c)
-	}
-}
-
-// end ends those for which which says so.
-func (cs *calls) end(because error, which func(*call) bool) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	for c := range cs.all {
-		if which(c) {
-			c.cancel(because)
-		}
-	}
-}
-
-// direct asks over the session that made the call, while it lasts: MCP up to 2025-11-25.
-type direct struct {
-	call    context.Context // the client's answer travels in its stream
-	request *mcp.CallToolRequest
-	goesOn  bool // without the client, who comes back for it
-}
-
-func (d *direct) canAsk() bool { return canAsk(d.request) }
-
-func (d *direct) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
-	asking, cancel := context.WithCancelCause(d.call)
+// interact serves a call that may ask the person at the client. Its context ends when nobody waits for the result any more.
+func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do handler) (*mcp.CallToolResult, error) {
+	h := httpRequestOf(req)
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-	f.shown()
-	var got answer
-	_, err := d.request.Session.Elicit(context.WithValue(asking, answerKey{}, &got), f.params)
-	if d.goesOn && d.call.Err() != nil {
-		<-ctx.Done() // the question stays open for when the client comes back
+	modern := req.ProtocolVersion() >= stateless
+	asking, survives := ctx, !modern && hasIdempotencyKey(req)
+	if h != nil { // the SDK ends ctx only when the client sends a cancellation
+		end := cancel
+		if survives { // the client comes back for the result
+			asking, end = context.WithCancelCause(ctx)
+			defer end(nil)
+		}
+		defer context.AfterFunc(h.gone, func() { end(errClientGone) })()
 	}
-	switch {
-	case asking.Err() != nil:
-		return nil, context.Cause(asking)
-	case got.result != nil:
-		return got.result, nil
-	case err == nil:
-		return nil, prompt.ErrUnclear
+	if !modern || req.Params.RequestState == "" {
+		if err := s.mayBegin(req); err != nil { // the configuration may have changed since the middleware looked
+			return nil, err
+		}
 	}
-	return nil, err
+	if modern {
+		return s.exchanges.serve(ctx, req, do)
+	}
+	defer s.calls.begin(&call{session: req.Session, http: h, cancel: cancel})()
+	if h != nil {
+		h.stream.keepAlive()
+		s.work.begin()
+		defer s.work.end()
+	}
+	c := s.newConversation(req, s.senderOf(req), &sessionElicitor{server: s, call: asking, request: req, survives: survives})
+	defer c.report(ctx, req)()
+	return do(ctx, c), nil
 }

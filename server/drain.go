@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -63,7 +61,7 @@ func (h *HTTP) Drain(ctx context.Context) {
 		return
 	case <-ctx.Done():
 	}
-	h.server.calls.end(codemode.ErrClosed, func(c *call) bool { return c.visitor != nil })
+	h.server.calls.end(codemode.ErrClosed, overHTTP)
 	select {
 	case <-idle:
 	case <-time.After(closeWait):
@@ -80,14 +78,6 @@ func (h *HTTP) Draining() bool {
 
 // Grace is what the configuration says about how long programs have to finish, http.grace; nil is nothing.
 func (h *HTTP) Grace() *time.Duration { return h.config.Load().grace }
-
-// refuseStopping answers a request that would begin something.
-func refuseStopping(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	w.Header().Set("Connection", "close") // the next one finds another process, or this one after a restart
-	const why = "this server is stopping, and takes no new programs and sessions; nothing was run: send the request again"
-	http.Error(w, why, http.StatusServiceUnavailable)
-}
 
 // begins reports whether a request begins something, or comes back for something that waits: calls of tools, and new
 // sessions.
@@ -109,6 +99,3 @@ func begins(body []byte) bool {
 	}
 	return false
 }
-
-// longLived are the requests of which the answer is a stream of news without an end.
-const longLived = "subscriptions/listen"

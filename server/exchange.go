@@ -3,11 +3,9 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -18,34 +16,34 @@ import (
 )
 
 // An exchange is one call of a tool in MCP 2026-07-28, where servers send no requests: a question ends the client's request, and the
-// client sends another one with the answer and the requestState that came with the question. What serves the call goes on all the
-// while; it is never begun anew. A request that waits for it is a leg.
+// client sends another one with the answer and the requestState that came with the question. The call itself goes on meanwhile
+// and is never begun anew. A request that waits for it is a waiter.
 //
-// A form is handed out once per round, and answered once: the answer that came first counts, and the same one sent again gets the
-// response that the first one got. Rounds are numbered from 1, and a state is good for the last one that was handed out.
+// Each round hands out one form, and one answer to it counts: the first. A client that sends the same answer again gets the
+// same response. Rounds are numbered from 1, and a state is good for the round that was handed out last.
 type exchange struct {
 	all    *exchanges
-	claims claims // that every leg has to share
+	claims claims // that every request of the call has to share
 	call   *call
 
 	conversation *conversation
-	keyed        bool   // a client that hung up comes back for it
+	keyed        bool   // a client that hung up comes back for the result
 	moved        bool   // another process goes on with it; set before it ends
-	share        string // whose it is of the calls that may wait
+	owner        string // whose it is of the calls that may wait
 	release      func() // gives the memory of the request back; once
 
 	mu       sync.Mutex
 	able     bool          // whether the client, as last heard, can show a form
 	changed  chan struct{} // closed when something below has changed
-	open     *question     // waits for its answer
-	last     *question     // was handed out last; nil before the first
-	redeemed redeemed      // the last answer
+	open     *question     // that waits for its answer
+	last     *question     // that was handed out last; nil before the first
+	redeemed redeemed      // the state that was used last
 	early    *early        // an answer that came before its question
-	legs     int
-	left     time.Time // when the last leg left
+	waiters  int
+	left     time.Time // when the last waiter left
 	result   *mcp.CallToolResult
 	gone     error       // instead of the result: the call goes on elsewhere, or nowhere
-	timer    *time.Timer // ends what nobody comes back for
+	timer    *time.Timer // runs expire
 }
 
 // A question is a form that waits for its answer.
@@ -64,7 +62,7 @@ type reply struct {
 // redeemed is a state that was used.
 type redeemed struct {
 	round    int
-	digest   string              // of the answer
+	answer   *mcp.ElicitResult
 	response *mcp.CallToolResult // to the request that brought it; nil until there is one
 }
 
@@ -93,7 +91,7 @@ func invalid(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState: " + fmt.Sprintf(format, args...)}
 }
 
-// signal tells the legs that something has changed. The caller holds mu.
+// signal tells the waiters that something has changed. The caller holds mu.
 func (x *exchange) signal() {
 	close(x.changed)
 	x.changed = make(chan struct{})
@@ -105,11 +103,11 @@ func (x *exchange) canAsk() bool {
 	return x.able
 }
 
-// put has the form handed out by the leg that is open or by the next one, and waits for the answer.
-func (x *exchange) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
+// elicit has the present or the next waiter hand out the form, and waits for the answer.
+func (x *exchange) elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
 	x.mu.Lock()
 	switch e := x.early; {
-	case e != nil && same(e.questions, f.questions):
+	case e != nil && sameQuestions(e.questions, f.questions):
 		x.early = nil
 		x.mu.Unlock()
 		return e.result, nil
@@ -134,24 +132,24 @@ func (x *exchange) put(ctx context.Context, f *form) (*mcp.ElicitResult, error) 
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	select {
-	case got := <-q.reply: // at the same moment; whoever asked says that it is late
+	case got := <-q.reply: // at the same moment; the caller says that it is late
 		return got.result, got.err
 	default:
 	}
 	x.open = nil
-	if x.legs == 0 && q.round > 0 { // from now on the client has nothing to wait for
+	if x.waiters == 0 && q.round > 0 { // from now on the client has nothing to wait for
 		x.timer.Reset(parkLimit)
 	}
 	return nil, context.Cause(ctx)
 }
 
-// leg waits for a question or for the result, whichever comes first. round is the one that its request came back with.
-func (x *exchange) leg(ctx context.Context, round int) (*mcp.CallToolResult, error) {
+// wait waits for a question or for the result, whichever comes first. round is the one that its request came back with.
+func (x *exchange) wait(ctx context.Context, round int) (*mcp.CallToolResult, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.legs++
+	x.waiters++
 	x.timer.Stop()
-	defer x.leave()
+	defer x.waiterLeft()
 	respond := func(r *mcp.CallToolResult) (*mcp.CallToolResult, error) {
 		if round > 0 && x.redeemed.round == round {
 			x.redeemed.response = r
@@ -183,7 +181,7 @@ func (x *exchange) leg(ctx context.Context, round int) (*mcp.CallToolResult, err
 		case <-ctx.Done():
 			x.mu.Lock()
 			// The client hung up, or said that it does not want the result any more.
-			if x.legs == 1 && x.result == nil && !x.keyed {
+			if x.waiters == 1 && x.result == nil && !x.keyed {
 				x.call.cancel(context.Cause(ctx))
 			}
 			return nil, context.Cause(ctx)
@@ -191,26 +189,30 @@ func (x *exchange) leg(ctx context.Context, round int) (*mcp.CallToolResult, err
 	}
 }
 
-// handOut ends a leg with a question. The caller holds mu.
+// handOut ends a wait with a question. The caller holds mu.
 func (x *exchange) handOut(q *question) *mcp.CallToolResult {
 	if q.state == "" {
-		q.round = 1
-		if x.last != nil {
-			q.round = x.last.round + 1
-		}
-		c := x.claims
-		c.Run, c.Questions, c.Round, c.Key, c.Profile = q.run, q.questions, q.round, q.key, x.conversation.profile
-		c.Expires = time.Now().Add(max(stateLife, q.within+stateSlack)).Unix()
-		q.state = x.all.sealer.seal(&c)
+		q.state, q.round = x.seal(q.form)
 		x.last = q
-		go q.shown() // until now its time stood still
+		go q.shown() // its time limit begins now
 	}
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{cmp.Or(q.key, inputKey): q.params}, RequestState: q.state}
 }
 
-// leave ends a leg. The caller holds mu.
-func (x *exchange) leave() {
-	if x.legs--; x.legs > 0 {
+// seal makes the state of the next round. The caller holds mu.
+func (x *exchange) seal(f *form) (state string, round int) {
+	c := x.claims
+	c.Run, c.Questions, c.Key, c.Profile, c.Round = f.run, f.questions, f.key, x.conversation.profile, 1
+	if x.last != nil {
+		c.Round = x.last.round + 1
+	}
+	c.Expires = time.Now().Add(max(stateLife, f.within+stateSlack)).Unix()
+	return x.all.sealer.seal(&c), c.Round
+}
+
+// waiterLeft ends a wait. The caller holds mu.
+func (x *exchange) waiterLeft() {
+	if x.waiters--; x.waiters > 0 {
 		return
 	}
 	x.left = time.Now()
@@ -219,34 +221,30 @@ func (x *exchange) leave() {
 		x.timer.Reset(parkLimit)
 	case x.last == nil, x.gone != nil: // there is no state that could ask for it again
 		x.timer.Reset(0)
-	case x.redeemed.round < x.last.round: // who got it has sent an older state; the one that waits is still to come
+	case x.redeemed.round < x.last.round: // the client that got it has sent an older state; the latest one is still to come
 		x.timer.Reset(resultKept)
 	default:
 		x.timer.Reset(gotKept)
 	}
 }
 
-// moveOn is the answer to the leg of a run that another process goes on with, or this one after a restart: the client
-// sends its request again with the state, and waits there.
-func (x *exchange) moveOn(run string) *mcp.CallToolResult {
+// handOver is the response when another process goes on with the run, or this one after a restart: the client sends its
+// request again with the state, and waits there.
+func (x *exchange) handOver(run string) *mcp.CallToolResult {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	c := x.claims
-	c.Run, c.Round, c.Profile, c.Expires = run, 1, x.conversation.profile, time.Now().Add(stateLife).Unix()
-	if x.last != nil {
-		c.Round = x.last.round + 1
-	}
 	x.moved = true
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: x.all.sealer.seal(&c)}
+	state, _ := x.seal(&form{run: run})
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: state}
 }
 
-// finish keeps the result for the leg that waits for it or for the next one.
+// finish keeps the result for the waiter or for the next one.
 func (x *exchange) finish(result *mcp.CallToolResult) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.result = result
 	x.signal()
-	if x.legs > 0 {
+	if x.waiters > 0 {
 		return
 	}
 	x.left = time.Now()
@@ -262,7 +260,7 @@ func (x *exchange) expire() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case x.legs > 0:
+	case x.waiters > 0:
 	case x.result != nil:
 		go x.all.drop(x)
 	case x.open != nil && x.open.round > 0: // it has a time limit of its own, which is a person's
@@ -271,19 +269,18 @@ func (x *exchange) expire() {
 	}
 }
 
-// redeem takes the answer that a state came back with. It returns nil when the request is to wait like the one before it.
+// redeem accepts the answer that a state came back with. It returns nil when the request is to wait like the one before it.
 func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	answer := answerIn(responses, c.Key)
-	digest := answerDigest(answer)
 	switch q := x.last; {
-	case q != nil && c.Round == q.round && c.Round > x.redeemed.round && same(c.Questions, q.questions):
+	case q != nil && c.Round == q.round && c.Round > x.redeemed.round && sameQuestions(c.Questions, q.questions):
 		x.able = able
 		if answer == nil {
-			return nil // a question that is still open is put again
+			return nil // a question that is still open is handed out again
 		}
-		x.redeemed = redeemed{round: c.Round, digest: digest}
+		x.redeemed = redeemed{round: c.Round, answer: answer}
 		if x.open == q {
 			x.open = nil
 			q.reply <- reply{result: answer}
@@ -291,7 +288,7 @@ func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) 
 			go q.late(answer)
 		}
 		return nil
-	case c.Round == x.redeemed.round && digest == x.redeemed.digest:
+	case c.Round == x.redeemed.round && reflect.DeepEqual(answer, x.redeemed.answer):
 		return nil // the same request once more: perhaps its response was lost
 	}
 	return invalid("its question was answered before")
@@ -301,19 +298,6 @@ func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) 
 func answerIn(responses mcp.InputResponseMap, key string) *mcp.ElicitResult {
 	answer, _ := responses[cmp.Or(key, inputKey)].(*mcp.ElicitResult)
 	return answer
-}
-
-// answerDigest tells answers apart; that of no answer is "".
-func answerDigest(r *mcp.ElicitResult) string {
-	if r == nil {
-		return ""
-	}
-	js, err := json.Marshal([]any{r.Action, r.Content})
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(js)
-	return hex.EncodeToString(sum[:])
 }
 
 // errAbandoned ends a call whose client did not come back.

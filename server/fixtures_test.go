@@ -16,31 +16,37 @@ import (
 
 // OfferFixtures offers these tools, whatever the configuration says.
 func (s *Server) OfferFixtures() {
-	fixed := map[string]string{}
+	var fixed []*tool
 	for name, do := range fixtures {
-		fixed[name] = ""
-		s.mcp.AddTool(&mcp.Tool{
-			Name: name, Description: "called by the conformance suites of MCP", InputSchema: json.RawMessage(`{"type":"object"}`),
-		}, fixtureHandler(s, name, do))
+		fixed = append(fixed, &tool{
+			Tool: mcp.Tool{Name: name, Description: "called by the conformance suites of MCP"}, schema: fixtureSchema, asks: always,
+			serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+				return do(ctx, c, a), nil
+			},
+		})
 	}
+	s.mcp.AddReceivingMiddleware(requireSampling)
 	s.mu.Lock()
 	s.fixed = fixed
 	s.mu.Unlock()
 	s.offer()
 }
 
-// fixtureHandler refuses, as a protocol wants it, what the client has not declared.
-func fixtureHandler(s *Server, name string, do handler) mcp.ToolHandler {
-	serve := s.interactive(do)
-	if name != "test_missing_capability" {
-		return serve
-	}
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		//lint:ignore SA1019 the suite asks for sampling, which is still there
-		if caps := req.ClientCapabilities(); caps == nil || caps.Sampling == nil {
-			return nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not declared sampling", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)}
+var fixtureSchema = newSchema(`{"type":"object","properties":{"message":{"type":"string"}}}`)
+
+// A fixture serves the calls of one of these tools.
+type fixture func(context.Context, *conversation, *arguments) *mcp.CallToolResult
+
+// requireSampling refuses one of the tools, as the protocol wants it, to clients that have not declared sampling.
+func requireSampling(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if req, ok := req.(*mcp.CallToolRequest); ok && req.Params.Name == "test_missing_capability" {
+			//lint:ignore SA1019 the suite asks for sampling, which is still there
+			if caps := req.ClientCapabilities(); caps == nil || caps.Sampling == nil {
+				return nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not declared sampling", Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)}
+			}
 		}
-		return serve(ctx, req)
+		return next(ctx, method, req)
 	}
 }
 
@@ -58,7 +64,7 @@ func oneField(name, kind string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%q:{"type":%q}},"required":[%[1]q]}`, name, kind))
 }
 
-var fixtures = map[string]handler{
+var fixtures = map[string]fixture{
 	"test_simple_text":            blocks(textBlock),
 	"test_image_content":          blocks(imageBlock),
 	"test_audio_content":          blocks(audioBlock),
@@ -66,10 +72,10 @@ var fixtures = map[string]handler{
 	"test_multiple_content_types": blocks(textBlock, imageBlock, fileBlock),
 	"test_missing_capability":     blocks(textBlock),
 	"test_logging_tool":           blocks(textBlock), // which logs nothing, whatever level is asked for
-	"test_error_handling": func(context.Context, *conversation) *mcp.CallToolResult {
+	"test_error_handling": func(context.Context, *conversation, *arguments) *mcp.CallToolResult {
 		return failed(fmt.Errorf("this tool intentionally returns an error for testing"))
 	},
-	"test_tool_with_progress": func(ctx context.Context, c *conversation) *mcp.CallToolResult {
+	"test_tool_with_progress": func(ctx context.Context, c *conversation, a *arguments) *mcp.CallToolResult {
 		for i := range 3 {
 			c.progress("test", float64(50*i), 100, "")
 			select {
@@ -77,20 +83,16 @@ var fixtures = map[string]handler{
 			case <-ctx.Done():
 			}
 		}
-		return blocks(textBlock)(ctx, c)
+		return blocks(textBlock)(ctx, c, a)
 	},
 
-	"test_elicitation": func(ctx context.Context, c *conversation) *mcp.CallToolResult {
-		args, err := readArguments(c.request.Params.Arguments, []string{"message"})
-		if err != nil {
-			return failed(err)
+	"test_elicitation": func(ctx context.Context, c *conversation, a *arguments) *mcp.CallToolResult {
+		var given struct{ Message string }
+		if err := json.Unmarshal(a.all, &given); err != nil || given.Message == "" {
+			return failed(fmt.Errorf("the argument message is missing"))
 		}
-		message, err := args.text("message", true)
-		if err != nil {
-			return failed(err)
-		}
-		return asks(form{params: &mcp.ElicitParams{Message: message, RequestedSchema: json.RawMessage(
-			`{"type":"object","properties":{"username":{"type":"string","description":"User's response"},"email":{"type":"string","description":"User's email address"}},"required":["username","email"]}`)}})(ctx, c)
+		return asks(form{params: &mcp.ElicitParams{Message: given.Message, RequestedSchema: json.RawMessage(
+			`{"type":"object","properties":{"username":{"type":"string","description":"User's response"},"email":{"type":"string","description":"User's email address"}},"required":["username","email"]}`)}})(ctx, c, a)
 	},
 	"test_streaming_elicitation": asks(form{params: &mcp.ElicitParams{Message: "Please confirm", RequestedSchema: oneField("ok", "boolean")}}),
 	"test_elicitation_sep1034_defaults": asks(form{params: &mcp.ElicitParams{Message: "Please review and update the form fields with defaults", RequestedSchema: json.RawMessage(
@@ -113,8 +115,8 @@ var fixtures = map[string]handler{
 }
 
 // blocks answers with content, as that of an upstream is passed on.
-func blocks(all ...string) handler {
-	return func(context.Context, *conversation) *mcp.CallToolResult {
+func blocks(all ...string) fixture {
+	return func(context.Context, *conversation, *arguments) *mcp.CallToolResult {
 		var r mcp.CallToolResult
 		for _, b := range all {
 			content, err := contentOf([]byte(b))
@@ -128,8 +130,8 @@ func blocks(all ...string) handler {
 }
 
 // asks puts forms one after another and answers with what came back.
-func asks(forms ...form) handler {
-	return func(ctx context.Context, c *conversation) *mcp.CallToolResult {
+func asks(forms ...form) fixture {
+	return func(ctx context.Context, c *conversation, a *arguments) *mcp.CallToolResult {
 		text := "state-ok"
 		for _, f := range forms { // each is a copy
 			f.about, f.within = "a test", answerWait

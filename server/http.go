@@ -8,16 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/codemode-project/codemode/inforce"
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
@@ -35,12 +32,12 @@ type HTTPOptions struct {
 // HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. Who may come in is said by the key "http" of the
 // configuration, at each moment.
 type HTTP struct {
-	server  *Server
-	options HTTPOptions
-	config  atomic.Pointer[httpConfig]
-	handler http.Handler // for requests that were let in
-	visits  *visits
-	shares  *shares
+	server   *Server
+	options  HTTPOptions
+	config   atomic.Pointer[httpConfig]
+	sdk      http.Handler // for requests that were let in
+	sessions *httpSessions
+	quotas   *quotas
 
 	connections *connections
 	stop        func() // following the configuration
@@ -52,8 +49,8 @@ const maxBody = 4 << 20
 // HTTP makes a handler for [Path]. An error is one of the configuration. End it with Close.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	capacity := s.evaluator.Loader().Capacity()
-	shares := newShares(capacity.Sessions, capacity.Requests)
-	h := &HTTP{server: s, options: o, shares: shares, visits: newVisits(s, shares), connections: newConnections(shares.connections)}
+	quotas := newQuotas(capacity.Sessions, capacity.Requests)
+	h := &HTTP{server: s, options: o, quotas: quotas, sessions: newHTTPSessions(s, quotas), connections: newConnections(quotas.connections)}
 	config, err := h.read()
 	if err != nil {
 		return nil, err
@@ -64,21 +61,13 @@ func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	legacy := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true})
 	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true,
 		Stateless: true, PropagateRequestCancellation: true})
-	// The visitor is found by then: this hands it on to where the SDK gives it to the handlers of calls.
-	enter := auth.RequireBearerToken(func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
-		v, ok := ctx.Value(visitorKey{}).(*visitor)
-		if !ok {
-			return nil, auth.ErrInvalidToken
-		}
-		return &auth.TokenInfo{UserID: v.user(), Extra: map[string]any{visitorName: v}}, nil
-	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
-	h.handler = enter(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h.sdk = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= stateless {
 			modern.ServeHTTP(w, r)
 		} else {
 			legacy.ServeHTTP(w, r)
 		}
-	}))
+	})
 	h.stop = s.evaluator.Subscribe(h.reload)
 	return h, nil
 }
@@ -144,68 +133,75 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
 		return
 	}
-	v, ok := h.admit(w, r, c)
+	in, ok := h.authenticate(w, r, c)
 	if !ok {
 		return
 	}
-	if err := h.connections.own(r, v.share); err != nil {
-		refuseFull(w, fair.IsFull(err))
+	if err := h.connections.own(r, in.owner); err != nil {
+		h.fail(w, r, in, err)
 		return
 	}
-	switch status, err := h.visits.enter(v, r); {
-	case errors.Is(err, errForeignSession):
-		h.refuse(w, r, v.principal, status, "wrong_session", err.Error())
-		return
-	case fair.IsFull(err) != nil:
-		refuseFull(w, fair.IsFull(err))
-		return
-	case err != nil:
-		w.Header().Set("Retry-After", "5")
-		http.Error(w, err.Error(), status)
+	if err := h.sessions.begin(in, r); err != nil {
+		h.fail(w, r, in, err)
 		return
 	}
-	defer h.visits.leave(v)
-	v.body = &bodyHold{budget: h.shares.bodies, owner: v.share}
-	defer v.body.release()
-	body, err := readBody(w, r, v.body)
-	if full := fair.IsFull(err); full != nil {
-		refuseFull(w, full)
-		return
-	}
+	defer h.sessions.end(in)
+	in.body = &bodyMemory{budget: h.quotas.bodies, owner: in.owner}
+	defer in.body.release()
+	body, err := readBody(w, r, in.body)
 	if err != nil {
-		status := bodyStatus(err)
-		http.Error(w, http.StatusText(status), status)
+		h.fail(w, r, in, err)
 		return
 	}
 	draining := h.server.work.begin()
-	v.answered = sync.OnceFunc(h.server.work.end)
-	defer v.answered()
+	in.answered = sync.OnceFunc(h.server.work.end)
+	defer in.answered()
 	if r.Method == http.MethodGet {
-		v.answered() // a stream of news
+		in.answered() // a stream of notifications
 	} else if draining && begins(body) {
-		refuseStopping(w)
+		retryLater(w, http.StatusServiceUnavailable, "this server is stopping, and takes no new programs and sessions; nothing was run: send the request again")
 		return
 	}
 	if r.Method == http.MethodPost {
-		if v.waits, err = h.shares.turn(r.Context(), v.share); err != nil {
-			if full := fair.IsFull(err); full != nil {
-				refuseFull(w, full)
-			}
-			return // or else the client is gone
+		if in.endTurn, err = h.quotas.turn(r.Context(), in.owner); err != nil {
+			h.fail(w, r, in, err)
+			return
 		}
-		defer v.waits()
+		defer in.endTurn()
 	}
 	s := &stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	defer s.end()
-	v.stream = s
-	r = r.Clone(context.WithValue(r.Context(), visitorKey{}, v))
-	v.gone = r.Context()
+	in.stream, in.gone = s, r.Context()
+	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.Header.Set("Authorization", "Bearer -") // the real one is known to nobody from here on
+	r.Header.Set("Authorization", "Bearer -") // no handler gets the real one
 	r.Header.Del("Cookie")
-	h.handler.ServeHTTP(s, r)
+	h.forward(s, r, in)
 	if len(body) > keptBody {
-		h.replaceLast(r, cmp.Or(r.Header.Get(sessionHeader), w.Header().Get(sessionHeader)))
+		h.replaceLast(r, in, cmp.Or(r.Header.Get(sessionHeader), w.Header().Get(sessionHeader)))
+	}
+}
+
+// forward has the SDK serve a request, whose handlers find it again with [httpRequestOf].
+func (h *HTTP) forward(w http.ResponseWriter, r *http.Request, in *httpRequest) {
+	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return in.tokenInfo(), nil }
+	auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h.sdk).ServeHTTP(w, r)
+}
+
+// fail answers a request that is let in and cannot be served.
+func (h *HTTP) fail(w http.ResponseWriter, r *http.Request, in *httpRequest, err error) {
+	full := fair.IsFull(err)
+	switch {
+	case full != nil:
+		refuseFull(w, full)
+	case errors.Is(err, errForeignSession):
+		h.refuse(w, r, in.principal, http.StatusForbidden, "wrong_session", err.Error())
+	case errors.Is(err, errStopping):
+		retryLater(w, http.StatusServiceUnavailable, err.Error())
+	case r.Context().Err() != nil: // the client is gone
+	default:
+		status := bodyStatus(err)
+		http.Error(w, http.StatusText(status), status)
 	}
 }
 
@@ -220,7 +216,7 @@ const roleHeader = "Codemode-Session"
 
 // replaceLast has the SDK forget a large request: it keeps the last one of each session in the array of a queue, until the next one
 // takes its place. That is a notification which nobody looks at.
-func (h *HTTP) replaceLast(r *http.Request, session string) {
+func (h *HTTP) replaceLast(r *http.Request, in *httpRequest, session string) {
 	if session == "" || r.Header.Get("Mcp-Protocol-Version") >= stateless {
 		return // it ended with the request
 	}
@@ -228,7 +224,7 @@ func (h *HTTP) replaceLast(r *http.Request, session string) {
 	r = r.Clone(context.WithoutCancel(r.Context()))
 	r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(strings.NewReader(nothing)), int64(len(nothing))
 	r.Header.Set(sessionHeader, session)
-	h.handler.ServeHTTP(discard{http.Header{}}, r)
+	h.forward(discard{http.Header{}}, r, in)
 }
 
 // discard is a response that nobody gets.
@@ -238,147 +234,9 @@ func (d discard) Header() http.Header       { return d.header }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
 
-const (
-	// bodyWait is how long a client may take to send what it wants.
-	bodyWait = 30 * time.Second
-	// maxOpening is how large a request may be, in bytes, that belongs to no session and is none of MCP 2026-07-28: it can do
-	// nothing but open one.
-	maxOpening = 64 << 10
-	// firstBody is how much room a request gets at first, in bytes; each time it is full it is doubled.
-	firstBody = 4 << 10
-)
-
-// readBody reads all of a request, so that from then on a client that says nothing is one that waits. Room is taken as it fills, not as
-// the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
-func readBody(w http.ResponseWriter, r *http.Request, hold *bodyHold) ([]byte, error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return nil, nil
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // what cannot have one is no connection
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	most := int64(maxBody)
-	if r.Header.Get(sessionHeader) == "" && r.Header.Get("Mcp-Protocol-Version") < stateless {
-		most = maxOpening
-	}
-	from := http.MaxBytesReader(w, r.Body, most)
-	if err := hold.grow(firstBody); err != nil {
-		return nil, err
-	}
-	body := make([]byte, 0, firstBody)
-	for {
-		if len(body) == cap(body) {
-			if err := hold.grow(int64(2 * cap(body))); err != nil {
-				return nil, err
-			}
-			body = append(make([]byte, 0, 2*cap(body)), body...)
-		}
-		n, err := from.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		switch {
-		case err == io.EOF:
-			return body, nil
-		case err != nil:
-			return nil, err
-		}
-	}
-}
-
-// bodyStatus is the status for a request that could not be read.
-func bodyStatus(err error) int {
-	switch _, large := errors.AsType[*http.MaxBytesError](err); {
-	case large:
-		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return http.StatusRequestTimeout
-	}
-	return http.StatusBadRequest
-}
-
-// admit finds out who sends a request, or turns it away.
-func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *httpConfig) (*visitor, bool) {
-	unauthorized := func(state, detail string) (*visitor, bool) {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="codemode"`)
-		h.refuse(w, r, "", http.StatusUnauthorized, state, detail)
-		return nil, false
-	}
-	v := &visitor{server: h.server, visits: h.visits, address: clientAddress(r), waits: func() {}}
-	token := bearerToken(r.Header)
-	switch needs, _ := h.NeedsToken(); {
-	case needs && token == "":
-		return unauthorized("no_token", "a bearer token is needed; http.tokens in the configuration says which")
-	case needs:
-		// Digests are compared, so that how long it takes says nothing about a token.
-		v.fingerprint = inforce.Fingerprint(token)
-		who := c.tokens[v.fingerprint]
-		if who == nil {
-			return unauthorized("unknown_token", "this token is not known")
-		}
-		if who.answers {
-			h.refuse(w, r, who.principal, http.StatusForbidden, "answers_only", answersOnly)
-			return nil, false
-		}
-		v.principal, v.reach = who.principal, who.reach
-		v.share = v.principal
-	default: // every program on this machine may come in
-		v.reach = reach{all: true}
-		if token != "" {
-			v.principal = inforce.Fingerprint(token)
-			v.fingerprint = v.principal
-		}
-	}
-	if inforce.IsMadeSession(r.Header.Get(sessionHeader)) {
-		http.Error(w, "this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+" to the protocol", http.StatusNotFound)
-		return nil, false
-	}
-	if v.role = cmp.Or(r.Header.Get(roleHeader), h.server.madeSession()); v.role != "" {
-		if len(r.Header.Values(roleHeader)) > 1 || !inforce.IsMadeSession(v.role) {
-			h.refuse(w, r, v.principal, http.StatusBadRequest, "wrong_session", roleHeader+" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
-			return nil, false
-		}
-		if _, err := h.server.evaluator.Rules().Session(r.Context(), v.role); err != nil {
-			h.refuse(w, r, v.principal, http.StatusForbidden, "wrong_session", err.Error())
-			return nil, false
-		}
-	}
-	if rest, ok := strings.CutPrefix(r.URL.Path, Path+"/"); ok && rest != "" {
-		if !h.server.mayUse(v, rest) {
-			h.refuse(w, r, v.principal, http.StatusNotFound, "unknown_profile", "there is no such profile here")
-			return nil, false
-		}
-		v.reach.bound = rest
-	}
-	return v, true
-}
-
-func bearerToken(h http.Header) string {
-	scheme, token, _ := strings.Cut(strings.TrimSpace(h.Get("Authorization")), " ")
-	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "bearer") {
-		return ""
-	}
-	return token
-}
-
-func clientAddress(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	return host
-}
-
-// refuse answers a request that is not let in, and has it recorded.
-func (h *HTTP) refuse(w http.ResponseWriter, r *http.Request, principal string, status int, state, detail string) {
-	h.server.access.refused(r.Context(), principal, clientAddress(r), state)
-	http.Error(w, detail, status)
-}
-
-// closeWait is how long calls have to end once they were told to.
-const closeWait = 5 * time.Second
-
 // Close ends every call and every session, so that nothing is left that a client waits for. It may be called twice.
 func (h *HTTP) Close() {
 	h.stop()
-	h.visits.close()
+	h.sessions.closeAll()
 	h.server.access.flush()
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,8 +16,8 @@ import (
 const behindItself = "this server is codemode, and so is its client: one codemode behind another runs programs without end; " +
 	"remove this server from mcpServers of the client's configuration, and add the servers behind it there instead"
 
-// fromCodemode reports whether a request comes from a codemode that has this server as one of its own. It says so itself,
-// over every transport, and when a command in between has cleared the environment.
+// fromCodemode reports whether a request comes from a codemode that has this server as one of its own. The client declares
+// that over every transport, also when a command in between has cleared the environment.
 func fromCodemode(req mcp.Request) bool {
 	var c *mcp.ClientCapabilities
 	switch r := req.(type) {
@@ -38,54 +37,30 @@ func fromCodemode(req mcp.Request) bool {
 	return ok
 }
 
-// declared answers requests for what this server does not have at all, which
-// the SDK would answer with empty lists.
-func (s *Server) declared(next mcp.MethodHandler) mcp.MethodHandler {
+// receive stands between the SDK's server and its handlers.
+func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if fromCodemode(req) {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
+		if err := boundClientInfo(req); err != nil {
+			return nil, err
 		}
-		family, _, _ := strings.Cut(method, "/")
-		switch family {
-		case "prompts", "resources", "logging", "completion":
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s", family)}
-		}
-		if v := visitorOf(req); v != nil && method == longLived {
-			v.answered()
-			v.waits()
-		}
-		if v := visitorOf(req); v != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
-			s.access.admit(ctx, v.share, v.principal, newcomer(req), v.address)
-		}
-		return next(ctx, method, req)
-	}
-}
-
-// initialize keeps the version that was agreed on and the one the SDK
-// remembers the same: it would remember the version a client asked for, and
-// then refuse to put questions to it. It also writes the instructions of the moment.
-func (s *Server) initialize(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
-			p.ProtocolVersion = legacy
-		}
-		if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" {
-			if v := visitorOf(req); v != nil {
-				if err := v.visits.begin(session, v); err != nil {
-					return nil, err
-				}
-			}
+		if err := s.accept(ctx, method, req); err != nil {
+			return nil, err
 		}
 		res, err := next(ctx, method, req)
 		switch r := res.(type) {
 		case *mcp.InitializeResult:
 			if r != nil {
-				r.Instructions = s.instructions(visitorOf(req))
+				r.Instructions = s.instructions(reachOf(req))
 			}
 		case *mcp.DiscoverResult:
 			if r != nil {
 				r.CacheScope = private
-				r.Instructions = s.instructions(visitorOf(req))
+				r.Instructions = s.instructions(reachOf(req))
+			}
+		case *mcp.ListToolsResult:
+			if r != nil {
+				r.CacheScope = private
+				r.Tools = s.toolsFor(reachOf(req), r.Tools)
 			}
 		}
 		return res, err
@@ -95,100 +70,96 @@ func (s *Server) initialize(next mcp.MethodHandler) mcp.MethodHandler {
 // private keeps shared caches from giving one caller's list to another.
 const private = "private"
 
-// list writes the descriptions for whoever asks. A client that lists the tools is going to use them, so the upstreams start;
-// one that only probes the server starts nothing.
-func (s *Server) list(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method == "tools/list" {
-			s.evaluator.Warm()
-		}
-		res, err := next(ctx, method, req)
-		if r, ok := res.(*mcp.ListToolsResult); ok && r != nil {
-			v := visitorOf(req)
-			r.CacheScope = private
-			listed := s.listed(v)
-			r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t *mcp.Tool) bool {
-				profile, runs := s.evalTool(t.Name)
-				return !s.shows(v, t.Name) || runs && !slices.Contains(listed, profile)
-			})
-			for i, t := range r.Tools {
-				if profile, ok := s.evalTool(t.Name); ok {
-					described := *t
-					described.Description = s.describe(v, profile)
-					r.Tools[i] = &described
-				}
-			}
-		}
-		return res, err
+// longLived are the requests that are answered with a stream of notifications without an end.
+const longLived = "subscriptions/listen"
+
+// accept looks at a request before the SDK's handlers do. An error refuses it.
+func (s *Server) accept(ctx context.Context, method string, req mcp.Request) error {
+	if fromCodemode(req) {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: behindItself}
 	}
+	switch family, _, _ := strings.Cut(method, "/"); family {
+	case "prompts", "resources", "logging", "completion": // the SDK would answer with empty lists
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this server has tools, and no %s", family)}
+	}
+	h := httpRequestOf(req)
+	if h != nil && method == longLived {
+		h.answered()
+		h.endTurn()
+	}
+	if h != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
+		s.access.admit(ctx, h.owner, h.principal, openingClient(req), h.address)
+	}
+	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
+		// The version that is agreed on: the SDK would remember the one that the client asked for, and then refuse to ask it anything.
+		p.ProtocolVersion = legacy
+	}
+	if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && h != nil {
+		if err := h.sessions.add(session, h); err != nil {
+			return err
+		}
+	}
+	if method == "tools/list" { // who lists the tools is going to use them; a client that only probes starts no upstreams
+		s.evaluator.Warm()
+	}
+	if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
+		// A tool that was removed serves calls that wait, and nothing else: [exchanges.resume] reads the requestState, which
+		// only clients on MCP 2026-07-28 have.
+		back := call.Params.RequestState != "" && call.ProtocolVersion() >= stateless && s.hasRetired(call.Params.Name)
+		if !back {
+			return s.mayBegin(call)
+		}
+	}
+	return nil
 }
 
-// shows reports whether a tool is there for a visitor.
-func (s *Server) shows(v *visitor, name string) bool {
+// toolsFor are those of the SDK's list that a caller is shown, with their descriptions for the caller.
+func (s *Server) toolsFor(by reach, all []*mcp.Tool) []*mcp.Tool {
+	tools := []*mcp.Tool{} // not null
+	listed := s.listed(by)
+	for _, t := range all {
+		profile, runs := evalProfile(t.Name)
+		if !s.shows(by, t.Name) || runs && !slices.Contains(listed, profile) {
+			continue
+		}
+		if runs {
+			described := *t
+			described.Description = s.describe(by, profile)
+			t = &described
+		}
+		tools = append(tools, t)
+	}
+	return tools
+}
+
+// shows reports whether a caller may use a tool.
+func (s *Server) shows(by reach, name string) bool {
 	s.mu.Lock()
 	_, offered := s.tools[name]
 	s.mu.Unlock()
-	profile, runs := s.evalTool(name)
-	return offered && (!runs || s.mayUse(v, profile))
+	profile, runs := evalProfile(name)
+	return offered && (!runs || s.mayUse(by, profile))
 }
 
-// notice refuses calls of tools that are not there for a visitor, such as one of
-// a profile that this server was not told to expose. A tool that was taken away
-// takes back calls that wait, and nothing else: [exchanges.resume] reads the
-// requestState, which only clients on MCP 2026-07-28 have.
-func (s *Server) notice(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
-			back := call.Params.RequestState != "" && call.ProtocolVersion() >= stateless && s.hasRetired(call.Params.Name)
-			if !back {
-				if err := s.mayBegin(call); err != nil {
-					return nil, err
-				}
-			}
-		}
-		return next(ctx, method, req)
-	}
-}
-
-// mayBegin refuses a new call of a tool that is not there for whoever calls it.
+// mayBegin refuses a new call of a tool that its caller may not use, such as one of a profile that this server was not
+// told to expose.
 func (s *Server) mayBegin(req *mcp.CallToolRequest) error {
 	name := req.Params.Name
-	if s.shows(visitorOf(req), name) {
+	if s.shows(reachOf(req), name) {
 		return nil
 	}
 	s.log.Warn("a client called a tool that is not offered", "tool", fmt.Sprintf("%.80q", name))
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %.80q", name)}
 }
 
-// tolerate lets nobody hear that a notification reached no client: one that went away, or has no stream for news, asks
-// again when it comes back. The SDK would warn about each of them with each change of the list of tools.
-func (s *Server) tolerate(next mcp.MethodHandler) mcp.MethodHandler {
+// ignoreUndelivered drops the error of a notification that reached no client: one that went away, or has no stream for
+// notifications, lists the tools again when it comes back. The SDK would warn of each with each change of the list.
+func (s *Server) ignoreUndelivered(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		if err != nil && method == "notifications/tools/list_changed" {
 			s.log.Debug("a client did not hear that the list of tools changed", "error", err)
 			return res, nil
-		}
-		return res, err
-	}
-}
-
-type answerKey struct{}
-
-// An answer is what a client replied to a question, before the SDK has
-// completed or refused it.
-type answer struct{ result *mcp.ElicitResult }
-
-// keepAnswers puts the client's reply aside for [elicitation.Ask]. The SDK
-// would report an accept that does not fit the form as an error, and fill in
-// defaults; what a person is taken to have said must be what came.
-func keepAnswers(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		res, err := next(ctx, method, req)
-		if a, ok := ctx.Value(answerKey{}).(*answer); ok {
-			if r, ok := res.(*mcp.ElicitResult); ok && r != nil && err == nil {
-				a.result = &mcp.ElicitResult{Action: r.Action, Content: maps.Clone(r.Content)}
-			}
 		}
 		return res, err
 	}

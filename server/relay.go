@@ -14,22 +14,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/registry"
 	"github.com/codemode-project/codemode/upstream"
 )
 
 // answerWait is how long a person has for a question of an upstream. Nothing
 // else would end the wait for a client that is gone without a word.
 const answerWait = 5 * time.Minute
-
-// caller is the client as the evaluator gets to know it.
-func (c *conversation) caller() *registry.Caller {
-	caller := &registry.Caller{Session: c.session, Ask: c.relay, Progress: c.progress, Asked: c.asked, Meta: trace(c.request.Params.Meta)}
-	if v := visitorOf(c.request); v != nil {
-		caller.Waits = v.waits
-	}
-	return caller
-}
 
 // asked keeps what people are asked for progress reports, until over is called.
 func (c *conversation) asked(about string, where []string, until time.Time) (over func()) {
@@ -93,12 +83,6 @@ func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstre
 		return &upstream.Answer{Action: res.Action, Content: res.Content}, nil
 	}
 	return nil, fmt.Errorf("the client's answer %.20q is none", res.Action)
-}
-
-// canAsk reports whether the client that made a call can show a form.
-func canAsk(req *mcp.CallToolRequest) bool {
-	caps := req.ClientCapabilities()
-	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
 // maxLines is how many lines of a question are shown.
@@ -184,8 +168,8 @@ var (
 // longestState is the longest tracestate that goes along, as the specification asks for at least.
 const longestState = 512
 
-// trace is what of a request's _meta goes along to upstreams.
-func trace(meta mcp.Meta) map[string]any {
+// traceContext is what of a request's _meta goes along to upstreams.
+func traceContext(meta mcp.Meta) map[string]any {
 	parent, _ := meta["traceparent"].(string)
 	if !traceParent.MatchString(parent) {
 		return nil

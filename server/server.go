@@ -62,13 +62,14 @@ type Server struct {
 	exchanges *exchanges
 	access    *accessLog
 
-	calls calls
-	work  work // over HTTP
+	calls   calls
+	work    work     // over HTTP
+	replies sync.Map // what clients replied to open questions: *mcp.ElicitParams to *mcp.ElicitResult, see keepReplies
 
 	mu      sync.Mutex
 	tools   map[string]string           // the tools offered now, and a digest of what each stands for
-	fixed   map[string]string           // those of them that no configuration takes away; tests add some
-	retired map[string]bool             // those that only take calls back that are under way
+	fixed   []*tool                     // those that no configuration removes; tests add some
+	retired map[string]bool             // those that only serve calls that are under way
 	local   map[*mcp.ServerSession]bool // not over HTTP
 	closed  bool
 	warned  bool // of a weak secret for pre-flight tokens
@@ -105,8 +106,8 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		// Said up front, also while there are no tools: clients fix capabilities when they connect.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
-	s.mcp.AddReceivingMiddleware(s.arrive, s.declared, s.initialize, s.list, s.notice)
-	s.mcp.AddSendingMiddleware(s.tolerate, keepAnswers)
+	s.mcp.AddReceivingMiddleware(s.receive)
+	s.mcp.AddSendingMiddleware(s.ignoreUndelivered, s.keepReplies)
 	s.offer()
 	s.cancel = e.Subscribe(s.offer)
 	return s
@@ -127,7 +128,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	end := func(because error) {
-		s.calls.end(because, func(c *call) bool { return c.session == session })
+		s.calls.end(because, of(session))
 	}
 	select {
 	case err = <-ended:

@@ -62,9 +62,9 @@ func (s *stream) FlushError() error {
 	return s.control.Flush()
 }
 
-// warm keeps an event stream from falling silent from now on. It is for the handlers of calls: by then the kind of the response
+// keepAlive keeps an event stream from falling silent from now on. It is for the handlers of calls: by then the kind of the response
 // is settled, and they have nothing to say that would need another status.
-func (s *stream) warm() {
+func (s *stream) keepAlive() {
 	if s == nil {
 		return
 	}

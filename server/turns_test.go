@@ -16,7 +16,7 @@ import (
 // Point 48 of issue 15: who sends a thousand requests delays the request of another by those that are worked on, not by those that wait.
 func TestS48RequestsTakeTurnsByOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shares{turns: fair.New("turns", 4, 2000), turnLength: turnLength}
+		s := &quotas{turns: fair.New("turns", 4, 2000), turnLength: turnLength}
 		var mu sync.Mutex
 		ends, served := map[string]func(){}, make(chan string, 2000)
 		end := func(name string) {

@@ -6,10 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/codemode-project/codemode/internal/visible"
-	"github.com/codemode-project/codemode/preflight"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -37,8 +34,8 @@ return all.filter(i => i.text.includes("TODO")).map(i => i.title);`
 // describe is the description of an eval tool. Only the first one teaches: a
 // model reads them all, each time. It is made of the configuration alone, so that it is the
 // same whichever servers are ready.
-func (s *Server) describe(v *visitor, profile string) string {
-	listed := s.listed(v)
+func (s *Server) describe(by reach, profile string) string {
+	listed := s.listed(by)
 	bound := profile
 	cfg := s.evaluator.Config()
 	if cfg != nil && bound == "" {
@@ -70,19 +67,19 @@ const serverWords = 400
 
 // instructions are what a client may show a model about the whole server,
 // beside the eval tools, which describe programs.
-func (s *Server) instructions(v *visitor) string {
-	run := strings.Join(s.runTools(v), " or ")
+func (s *Server) instructions(by reach) string {
+	run := strings.Join(s.runTools(by), " or ")
 	if len(run) > 200 {
 		run = "the tools named codemode_eval"
 	}
 	return fmt.Sprintf("codemode calls the tools of several servers from programs: one program instead of many tool calls. %s "+
-		"search_tools finds what a task needs and declares it; then run one program with %s.", s.servers(serverWords, s.offered(v)), run)
+		"search_tools finds what a task needs and declares it; then run one program with %s.", s.servers(serverWords, s.offered(by)), run)
 }
 
 // listed are the profiles whose tools a visitor is shown, "" for the base tool. A profile that the base tool has is not shown
 // again under its own name; it can be called by that.
-func (s *Server) listed(v *visitor) []string {
-	offered := s.offered(v)
+func (s *Server) listed(by reach) []string {
+	offered := s.offered(by)
 	cfg := s.evaluator.Config()
 	if cfg == nil || cfg.Default == "" || !slices.Contains(offered, "") {
 		return offered
@@ -91,17 +88,17 @@ func (s *Server) listed(v *visitor) []string {
 }
 
 // overview says before a program what the rules say about servers, which of them cannot be used, and who can be asked.
-func (s *Server) overview(req *mcp.CallToolRequest, of []string) string {
+func (s *Server) overview(c *conversation, of []string) string {
 	var b strings.Builder
-	v := visitorOf(req)
+	by := c.from.reach
 	if note := s.evaluator.Checker().Note(); note != "" {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
-	if names := s.needCheck(v); len(names) > 0 {
+	if names := s.needCheck(by); len(names) > 0 {
 		fmt.Fprintf(&b, "A program that was not checked is not started by %s.\n", strings.Join(names, " or "))
 	}
-	for i, profile := range s.listed(v) {
-		q := s.query(req, "", 0)
+	for i, profile := range s.listed(by) {
+		q := s.query(c, "", 0)
 		q.Profiles = []string{profile}
 		rules, err := s.evaluator.Discovery().Overview(q, of)
 		if err != nil || len(rules) == 0 {
@@ -120,9 +117,9 @@ func (s *Server) overview(req *mcp.CallToolRequest, of []string) string {
 			fmt.Fprintf(&b, "- %s\n", r)
 		}
 	}
-	b.WriteString(strings.TrimLeft(s.people(req), "\n"))
+	b.WriteString(s.people(c))
 	failed := 0
-	for _, server := range s.evaluator.Discovery().Servers(s.offered(v)) {
+	for _, server := range s.evaluator.Discovery().Servers(s.offered(by)) {
 		if server.State != upstream.Failed {
 			continue
 		}
@@ -141,10 +138,10 @@ const (
 )
 
 // needCheck names the tools that run no program that was not checked.
-func (s *Server) needCheck(v *visitor) []string {
+func (s *Server) needCheck(by reach) []string {
 	var names []string
 	cfg := s.evaluator.Config()
-	for _, profile := range s.offered(v) {
+	for _, profile := range s.offered(by) {
 		if cfg != nil && cfg.Profile(profile) != nil && cfg.Profile(profile).RequirePreflight() {
 			names = append(names, evalName(profile))
 		}
@@ -158,20 +155,12 @@ func firstLine(s string) string {
 }
 
 // runTools names the tools that run programs.
-func (s *Server) runTools(v *visitor) []string {
+func (s *Server) runTools(by reach) []string {
 	var names []string
-	for _, profile := range s.listed(v) {
+	for _, profile := range s.listed(by) {
 		names = append(names, evalName(profile))
 	}
 	return names
-}
-
-// evalName is the tool that runs programs under a profile.
-func evalName(profile string) string {
-	if profile == "" {
-		return preflight.BaseTool
-	}
-	return evalPrefix + profile
 }
 
 // servers names the servers that programs of these profiles could use, in at most room bytes.

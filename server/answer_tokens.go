@@ -42,17 +42,17 @@ func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *s
 // Admit finds out whose token it is that a request brings, or says with which status the request is refused, and why.
 // It records that, like [HTTP] does.
 func (a *Answerers) Admit(r *http.Request, token string) (principal string, status int, why string) {
-	who := a.all()[inforce.Fingerprint(token)] // digests are compared, so how long it takes says nothing about a token
+	known := a.all()[inforce.Fingerprint(token)] // digests are compared, so how long it takes says nothing about a token
 	switch {
-	case who == nil:
+	case known == nil:
 		a.access.refused(r.Context(), "", clientAddress(r), "unknown_token")
 		return "", http.StatusUnauthorized, "this token is not known"
-	case !who.answers:
-		a.access.refused(r.Context(), who.principal, clientAddress(r), "runs_only")
+	case !known.answers:
+		a.access.refused(r.Context(), known.principal, clientAddress(r), "runs_only")
 		return "", http.StatusForbidden, runsOnly
 	}
-	a.access.admit(r.Context(), "answers for "+who.principal, who.principal, "the page's API", clientAddress(r))
-	return who.principal, 0, ""
+	a.access.admit(r.Context(), "answers for "+known.principal, known.principal, "the page's API", clientAddress(r))
+	return known.principal, 0, ""
 }
 
 // all are the tokens as they are now. While they cannot be read nobody answers with one.

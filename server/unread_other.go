@@ -4,4 +4,4 @@ package server
 
 import "net"
 
-func arrived(net.Conn) bool { return false }
+func unread(net.Conn) bool { return false }

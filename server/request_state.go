@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 // claims are what a requestState says. A client carries it from one request of a call to the next and may do with it what it wants,
@@ -119,25 +121,15 @@ func (c *claims) check(of *claims, now time.Time) error {
 // argumentsDigest tells arguments apart. Clients may write the same ones differently in the next request, so spaces and the order of
 // members make no difference.
 func argumentsDigest(raw json.RawMessage) string {
-	if v, err := decodeExactly(raw); err == nil {
-		if js, err := json.Marshal(v); err == nil {
-			raw = js
-		}
+	if canonical, err := strictjson.Canonical(raw); err == nil {
+		raw = canonical
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// decodeExactly decodes JSON without rounding its numbers.
-func decodeExactly(raw json.RawMessage) (v any, err error) {
-	d := json.NewDecoder(strings.NewReader(string(raw)))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
-}
-
-// same reports whether two lists of questions are the same ones, in whatever order.
-func same(a, b []string) bool {
+// sameQuestions reports whether two lists of questions are the same ones, in whatever order.
+func sameQuestions(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return slices.Equal(a, b)
 }

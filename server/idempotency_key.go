@@ -17,6 +17,8 @@ const (
 	keyMeta   = "codemode/idempotencyKey"
 )
 
+var errKeyHeader = errors.New(`the header ` + keyHeader + ` has to be one text, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`)
+
 // idempotencyKey reads the key of a call; "" is none.
 func idempotencyKey(req *mcp.CallToolRequest) (string, error) {
 	var inMeta string
@@ -36,20 +38,20 @@ func idempotencyKey(req *mcp.CallToolRequest) (string, error) {
 	key := strings.TrimSpace(values[0])
 	if inner, ok := strings.CutPrefix(key, `"`); ok {
 		if key, ok = strings.CutSuffix(inner, `"`); !ok || strings.ContainsAny(key, `"\`) {
-			return "", fmt.Errorf(`the header %s has to be one text, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`, keyHeader)
+			return "", errKeyHeader
 		}
 	}
 	switch {
 	case len(values) > 1 || key == "":
-		return "", fmt.Errorf(`the header %s has to be one text, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`, keyHeader)
+		return "", errKeyHeader
 	case inMeta != "" && inMeta != key:
 		return "", errors.New("the idempotency keys in the header " + keyHeader + " and in _meta are not the same")
 	}
 	return key, nil
 }
 
-// keyed reports whether a client can come back for what a call began, so that the call need not end with the request.
-func keyed(req *mcp.CallToolRequest) bool {
+// hasIdempotencyKey reports whether a client can come back for what a call began, so that the call need not end with the request.
+func hasIdempotencyKey(req *mcp.CallToolRequest) bool {
 	key, err := idempotencyKey(req)
 	return err == nil && key != ""
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
-// What clients over HTTP share. One principal gets at most three quarters of each, so that something is left for the others.
+// What callers over HTTP share. One owner gets at most three quarters of each, so that something is left for the others.
 const (
 	// maxRequests is how many requests are served at once, event streams that are open among them.
 	maxRequests = 4096
@@ -24,16 +24,16 @@ const (
 	maxConnections = 4096
 )
 
-// shares are what the clients of one [HTTP] share.
-type shares struct {
+// quotas are what the clients of one [HTTP] share.
+type quotas struct {
 	requests, bodies, sessions, connections, turns *fair.Budget
 
 	turnLength time.Duration
 }
 
-// newShares makes them for so many sessions, and requests at once; 0 is as many as usual.
-func newShares(sessions, requests int) *shares {
-	return &shares{
+// newQuotas makes them for so many sessions, and requests at once; 0 is as many as usual.
+func newQuotas(sessions, requests int) *quotas {
+	return &quotas{
 		requests:    fair.New("requests at once", int64(cmp.Or(requests, maxRequests)), 0),
 		bodies:      fair.New("memory for requests", maxBodies, 0),
 		sessions:    fair.New("sessions", int64(cmp.Or(sessions, maxSessions)), 0),
@@ -51,11 +51,11 @@ const (
 	turnLength = 10 * time.Millisecond
 )
 
-// turn waits until a request may be worked on, from its decoding to its answer or to the first tool that its program calls. Without
+// turn waits until this process may work on a request, from its decoding to its answer or to the first tool that its program calls. Without
 // turns Go would serve whoever sends most: of 1,001 requests at once each gets a thousandth. Owners take turns, so the request of one
 // waits for those that are being worked on, not for those that another one has in the queue. over ends the turn, and may be called
 // often; the error is the cause of ctx.
-func (s *shares) turn(ctx context.Context, owner string) (over func(), err error) {
+func (s *quotas) turn(ctx context.Context, owner string) (over func(), err error) {
 	if err := s.turns.Acquire(ctx, owner, 1); err != nil {
 		return nil, err
 	}
@@ -64,48 +64,22 @@ func (s *shares) turn(ctx context.Context, owner string) (over func(), err error
 	return func() { timer.Stop(); end() }, nil
 }
 
-// retryAfter is how long a client is told to wait when a share is used up, in seconds.
+// retryAfter is how long a client is told to wait before it tries again, in seconds.
 const retryAfter = 2
 
-// refuseFull answers a request for which nothing is left: of the caller's own share, or of the whole.
+// refuseFull answers a request for which no quota is left: of the caller's own, or of all.
 func refuseFull(w http.ResponseWriter, full *fair.Full) {
 	status := http.StatusServiceUnavailable
 	if full.Own {
 		status = http.StatusTooManyRequests
 	}
+	retryLater(w, status, full.Error())
+}
+
+// retryLater refuses a request that may succeed later. The connection closes: the server waits for no more of the request,
+// and the next one may find another process.
+func retryLater(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-	w.Header().Set("Connection", "close") // what is left of the request is not waited for
-	http.Error(w, full.Error(), status)
-}
-
-// A bodyHold is the memory that requests of one owner take.
-type bodyHold struct {
-	budget *fair.Budget
-	owner  string
-	bytes  int64
-}
-
-// grow takes more, up to n bytes in all. The error is a [*fair.Full].
-func (b *bodyHold) grow(n int64) error {
-	if n <= b.bytes {
-		return nil
-	}
-	if err := b.budget.Try(b.owner, n-b.bytes); err != nil {
-		return err
-	}
-	b.bytes = n
-	return nil
-}
-
-func (b *bodyHold) release() {
-	if b.bytes > 0 {
-		b.budget.Release(b.owner, b.bytes)
-		b.bytes = 0
-	}
-}
-
-// again holds as much once more, for what outlives the request. The error is a [*fair.Full].
-func (b *bodyHold) again() (release func(), err error) {
-	own := &bodyHold{budget: b.budget, owner: b.owner}
-	return own.release, own.grow(b.bytes)
+	w.Header().Set("Connection", "close")
+	http.Error(w, why, status)
 }

@@ -19,38 +19,62 @@ const (
 	maxSummary     = 120 // runes of a description in a list
 )
 
-func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, a arguments) (string, error) {
-	query, err := a.text("query", false)
+var (
+	searchSchema = newSchema(`{"type":"object","properties":{"query":{"type":"string","description":"what the task needs, with commas: read a file, create an issue"},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":200,"description":"20 if left out"}},"additionalProperties":false}`)
+	getSchema = newSchema(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"description":"of tools (fs__read_file) or servers (fs)"}},` +
+		`"additionalProperties":false}`)
+)
+
+// searchTool finds tools, and getTool declares those that a model knows by name.
+func (s *Server) searchTool() *tool {
+	return &tool{
+		Tool: mcp.Tool{
+			Name: "search_tools", Title: "Search the tools",
+			Description: "Start here: finds the tools that a task needs, on all servers at once, and declares " +
+				"them in TypeScript, with what the rules say about them and who can be asked. Without a query it names all tools.",
+			Annotations: readOnly(),
+		},
+		schema: searchSchema, serve: s.search,
+	}
+}
+
+func (s *Server) getTool() *tool {
+	return &tool{
+		Tool: mcp.Tool{
+			Name: "get_tools", Title: "Describe tools",
+			Description: "Declares tools by name or server, with all that their servers say.", Annotations: readOnly(),
+		},
+		schema: getSchema, serve: s.get,
+	}
+}
+
+func (s *Server) search(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+	limit, everything := searchLimit, strings.TrimSpace(a.Query) == ""
+	switch {
+	case everything:
+		limit = 0
+	case a.Limit != nil:
+		limit = min(*a.Limit, maxSearchLimit)
+	}
+	found, err := s.evaluator.Discovery().Search(ctx, s.query(c, a.Query, limit))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	limit, err := a.number("limit", searchLimit, maxSearchLimit)
-	if err != nil {
-		return "", err
-	}
-	v := visitorOf(req)
-	q := s.query(req, query, limit)
-	if strings.TrimSpace(query) == "" {
-		q.Limit = 0
-	}
-	found, err := s.evaluator.Discovery().Search(ctx, q)
-	if err != nil {
-		return "", err
-	}
-	saved := s.savedPrograms(ctx, v, query)
+	saved := s.savedPrograms(ctx, c.from.reach, a.Query)
 	var servers []string
 	for _, t := range found {
 		if !slices.Contains(servers, t.Server) {
 			servers = append(servers, t.Server)
 		}
 	}
-	if strings.TrimSpace(query) == "" {
-		return s.overview(req, nil) + allText(found) + saved, nil
+	switch {
+	case everything:
+		return textOf(s.overview(c, nil) + allText(found) + saved), nil
+	case len(found) == 0:
+		return textOf(fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s%s", a.Query, saved, s.overview(c, nil))), nil
 	}
-	if len(found) == 0 {
-		return fmt.Sprintf("no tool fits %q; an empty query lists everything\n%s%s", query, saved, s.overview(req, nil)), nil
-	}
-	return s.overview(req, servers) + foundText(found) + saved, nil
+	return textOf(s.overview(c, servers) + foundText(found) + saved), nil
 }
 
 // declaredBytes is how much of an answer declares tools, so that a program can be written without asking again.
@@ -106,21 +130,17 @@ func summary(t *catalog.Tool) string {
 	return visible.Line(text)
 }
 
-func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, a arguments) (string, error) {
-	names, err := a.names("names")
+func (s *Server) get(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+	text, err := s.evaluator.Discovery().Declarations(ctx, a.Names, s.query(c, "", 0))
 	if err != nil {
-		return "", err
-	}
-	text, err := s.evaluator.Discovery().Declarations(ctx, names, s.query(req, "", 0))
-	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if text == "" {
-		return "no tools", nil
+		text = "no tools"
 	}
 	if len(text) > inforce.DefaultTextBytes {
 		cut := strings.LastIndexByte(text[:inforce.DefaultTextBytes-200], '\n') + 1
 		text = fmt.Sprintf("%s// cut: %d more bytes; ask for fewer tools\n", text[:cut], len(text)-cut)
 	}
-	return text, nil
+	return textOf(text), nil
 }

@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A reach says which profiles a caller may use, as far as it depends on who the caller is. The zero value reaches none.
@@ -12,12 +14,15 @@ type reach struct {
 	bound string   // the one profile that the path names; "" names none
 }
 
-// reachOf returns the reach of who sent a request. Without a visitor that is whoever started the server, or embeds it.
-func reachOf(v *visitor) reach {
-	if v == nil {
-		return reach{all: true}
+// everyProfile is the reach of whoever started the server, or embeds it.
+var everyProfile = reach{all: true}
+
+// reachOf is the reach of whoever sent a request.
+func reachOf(req mcp.Request) reach {
+	if h := httpRequestOf(req); h != nil {
+		return h.reach
 	}
-	return v.reach
+	return everyProfile
 }
 
 // holds reports whether a profile is within reach. "" is the base tool, whose profile is byDefault, or none at all.
@@ -36,18 +41,18 @@ func (r reach) holds(profile, byDefault string) bool {
 
 // reaches reports whether a profile is within the reach of a visitor. It says nothing about whether the profile is offered:
 // that is for programs that run already, and for saved programs, whose profile a person chose.
-func (s *Server) reaches(v *visitor, profile string) bool {
+func (s *Server) reaches(by reach, profile string) bool {
 	byDefault := ""
 	if cfg := s.evaluator.Config(); cfg != nil {
 		byDefault = cfg.Default
 	}
-	return reachOf(v).holds(profile, byDefault)
+	return by.holds(profile, byDefault)
 }
 
 // mayUse reports whether a visitor may run new programs under a profile at this moment: the configuration has it and exposes
 // it, the server was not started for another one, and it is within the visitor's reach. "" is the base tool. Every way to name
 // a profile is decided here: a path, the name of a tool, and an argument.
-func (s *Server) mayUse(v *visitor, profile string) bool {
+func (s *Server) mayUse(by reach, profile string) bool {
 	cfg := s.evaluator.Config()
 	switch only := s.options.Profile; {
 	case cfg == nil:
@@ -63,29 +68,29 @@ func (s *Server) mayUse(v *visitor, profile string) bool {
 	case !cfg.Exposes(evalName(profile)):
 		return false
 	}
-	return s.reaches(v, profile)
+	return s.reaches(by, profile)
 }
 
 // offered lists the profiles that a visitor may use; "" is the base tool. A nil visitor is whoever started the server.
-func (s *Server) offered(v *visitor) []string {
+func (s *Server) offered(by reach) []string {
 	names := []string{""}
 	if cfg := s.evaluator.Config(); cfg != nil {
 		names = append(names, cfg.All()...)
 	}
-	return slices.DeleteFunc(names, func(profile string) bool { return !s.mayUse(v, profile) })
+	return slices.DeleteFunc(names, func(profile string) bool { return !s.mayUse(by, profile) })
 }
 
 // scriptsProfile is the profile of a saved program whose rule names none: that of the path or the server, or the default profile,
 // which a person chose for such programs whether it is exposed or not, or the only one that the visitor may use. ok is false if
 // there is none of them for the visitor.
-func (s *Server) scriptsProfile(v *visitor) (profile string, ok bool) {
-	if only := cmp.Or(reachOf(v).bound, s.options.Profile); only != "" {
-		return only, s.mayUse(v, only)
+func (s *Server) scriptsProfile(by reach) (profile string, ok bool) {
+	if only := cmp.Or(by.bound, s.options.Profile); only != "" {
+		return only, s.mayUse(by, only)
 	}
-	if cfg := s.evaluator.Config(); cfg != nil && cfg.Default != "" && s.reaches(v, cfg.Default) {
+	if cfg := s.evaluator.Config(); cfg != nil && cfg.Default != "" && s.reaches(by, cfg.Default) {
 		return cfg.Default, true
 	}
-	if offered := s.offered(v); len(offered) == 1 {
+	if offered := s.offered(by); len(offered) == 1 {
 		return offered[0], true
 	}
 	return "", false

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,11 +12,9 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 )
 
-// scriptTool is the tool that runs saved programs. No tool saves any: what is
-// in their folder is what a person put there.
-const scriptTool = "codemode_run_script"
+const scriptToolName = "codemode_run_script"
 
-var scriptSchema = json.RawMessage(`{
+var scriptSchema = newSchema(`{
 	"type": "object",
 	"properties": {
 		"script": {"type": "string", "description": "the name of the saved program, as search_tools lists it"},
@@ -32,48 +29,44 @@ var scriptSchema = json.RawMessage(`{
 // offersScripts reports whether there may be saved programs here.
 func (s *Server) offersScripts() bool {
 	cfg := s.evaluator.Config()
-	return cfg != nil && cfg.Scripts != nil && cfg.Exposes(scriptTool)
+	return cfg != nil && cfg.Scripts != nil && cfg.Exposes(scriptToolName)
 }
 
-func (s *Server) scriptRunner() *mcp.Tool {
+// scriptTool runs saved programs. No tool saves any: what is in their folder is what a person put there.
+func (s *Server) scriptTool() *tool {
 	const title = "Run a saved program"
-	return &mcp.Tool{
-		Name: scriptTool, Title: title, InputSchema: scriptSchema,
-		Description: "Runs a program that a person saved and allowed, by its name and with its input. search_tools lists the saved programs with what they take. " + resultForm,
-		Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
-		Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
+	return &tool{
+		Tool: mcp.Tool{
+			Name: scriptToolName, Title: title,
+			Description: "Runs a program that a person saved and allowed, by its name and with its input. search_tools lists the saved programs with what they take. " + resultForm,
+			Annotations: &mcp.ToolAnnotations{Title: title, DestructiveHint: new(true), OpenWorldHint: new(true)},
+			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
+		},
+		schema: scriptSchema, asks: always,
+		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+			r, err := s.request(c, a)
+			if err != nil {
+				return nil, err
+			}
+			r.Script = a.Script
+			if err := s.placeScript(c.from.reach, &r); err != nil {
+				return nil, err
+			}
+			return s.run(ctx, c, r)
+		},
 	}
-}
-
-func (s *Server) runScript(ctx context.Context, c *conversation) *mcp.CallToolResult {
-	args, err := readArguments(c.request.Params.Arguments, scriptArguments)
-	if err != nil {
-		return failed(err)
-	}
-	r, err := s.request(c.request, args)
-	if err == nil {
-		r.Script, err = args.text("script", true)
-	}
-	if err == nil {
-		err = s.placeScript(visitorOf(c.request), &r)
-	}
-	if err != nil {
-		return failed(err)
-	}
-	r.Input = args["input"]
-	return s.run(ctx, c, r)
 }
 
 // placeScript says under which profile a saved program runs for a visitor: the one that its rule names, or else the visitor's
 // own. It is not run under another one, also if its rule changes meanwhile.
-func (s *Server) placeScript(v *visitor, r *codemode.Request) error {
+func (s *Server) placeScript(by reach, r *codemode.Request) error {
 	saved, err := s.evaluator.Rules().Script(r.Script)
 	if err != nil {
 		return err
 	}
 	script := saved.Script
 	r.Bound = true
-	if profile, ok := s.profileOf(v, script); ok {
+	if profile, ok := s.profileOf(by, script); ok {
 		r.Profile = profile
 		return nil
 	}
@@ -87,19 +80,19 @@ func (s *Server) placeScript(v *visitor, r *codemode.Request) error {
 }
 
 // profileOf is the profile that a saved program runs under for a visitor. ok is false if there is none that the visitor may use.
-func (s *Server) profileOf(v *visitor, script inforce.Script) (profile string, ok bool) {
+func (s *Server) profileOf(by reach, script inforce.Script) (profile string, ok bool) {
 	if script.Profile == "" {
-		return s.scriptsProfile(v)
+		return s.scriptsProfile(by)
 	}
 	only := s.options.Profile
-	return script.Profile, s.reaches(v, script.Profile) && (only == "" || only == script.Profile)
+	return script.Profile, s.reaches(by, script.Profile) && (only == "" || only == script.Profile)
 }
 
 // maxSaved is how many saved programs one answer lists.
 const maxSaved = 20
 
 // savedPrograms lists those that fit a query; "" if there are none.
-func (s *Server) savedPrograms(ctx context.Context, v *visitor, query string) string {
+func (s *Server) savedPrograms(ctx context.Context, by reach, query string) string {
 	if !s.offersScripts() {
 		return ""
 	}
@@ -107,7 +100,7 @@ func (s *Server) savedPrograms(ctx context.Context, v *visitor, query string) st
 	var b strings.Builder
 	shown, more := 0, 0
 	for _, script := range s.evaluator.Rules().SavedScripts(ctx) {
-		if _, ok := s.profileOf(v, script); !ok {
+		if _, ok := s.profileOf(by, script); !ok {
 			continue // it could not be run here
 		}
 		text := strings.ToLower(script.Name + " " + script.Description)
@@ -119,7 +112,7 @@ func (s *Server) savedPrograms(ctx context.Context, v *visitor, query string) st
 			continue
 		}
 		if shown++; shown == 1 {
-			fmt.Fprintf(&b, "\nSaved programs, run by name with %s:\n", scriptTool)
+			fmt.Fprintf(&b, "\nSaved programs, run by name with %s:\n", scriptToolName)
 		}
 		b.WriteString(scriptLine(script))
 	}

@@ -37,7 +37,7 @@ func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if arrived(first) {
+	if unread(first) {
 		t.Fatal("nothing was sent, but something has arrived")
 	}
 	cs := newConnections(fair.New("connections", 4096, 0))
@@ -52,7 +52,7 @@ func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 	if _, err := client.Write([]byte("P")); err != nil {
 		t.Fatal(err)
 	}
-	testwait.Until(t, "the kernel takes it from one end to the other", func() bool { return arrived(first) })
+	testwait.Until(t, "the kernel takes it from one end to the other", func() bool { return unread(first) })
 	accepted := make(chan struct{})
 	go func() {
 		accept()

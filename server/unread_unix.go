@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arrived reports whether something has arrived on a connection that this process has not read yet.
-func arrived(c net.Conn) bool {
+// unread reports whether a connection has bytes that this process has not read yet.
+func unread(c net.Conn) bool {
 	s, ok := c.(syscall.Conn)
 	if !ok {
 		return false

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// errClientGone ends the calls of a client that is gone.
+var errClientGone = errors.New("the client is gone")
+
+// A call is one that is under way and can be ended from outside.
+type call struct {
+	session *mcp.ServerSession // nil if the call is not bound to one
+	http    *httpRequest       // nil over stdio
+	cancel  context.CancelCauseFunc
+}
+
+// calls are those that are under way. Their lock may be acquired under any other.
+type calls struct {
+	mu  sync.Mutex
+	all map[*call]struct{}
+}
+
+// begin adds a call until done is called.
+func (cs *calls) begin(c *call) (done func()) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.all == nil {
+		cs.all = map[*call]struct{}{}
+	}
+	cs.all[c] = struct{}{}
+	return func() {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		delete(cs.all, c)
+	}
+}
+
+// end cancels the calls that match.
+func (cs *calls) end(because error, match func(*call) bool) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.all {
+		if match(c) {
+			c.cancel(because)
+		}
+	}
+}
+
+// overHTTP matches the calls that came over [HTTP].
+func overHTTP(c *call) bool { return c.http != nil }
+
+// of matches the calls of one session.
+func of(session *mcp.ServerSession) func(*call) bool {
+	return func(c *call) bool { return c.session == session }
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/upstream"
+)
+
+// What clients say about themselves is kept for as long as their sessions last, and in the record. It is cut when it arrives.
+const (
+	// longestName bounds the name and the version of a client each, in characters.
+	longestName = 200
+	// longestToken bounds a progress token, in bytes. It goes back to the client with each report.
+	longestToken = 256
+	// longestMeta bounds a value of _meta that is kept with a session, in bytes.
+	longestMeta = 200
+)
+
+// boundClientInfo cuts what a client says about itself before anything keeps it. The error refuses what cannot be cut.
+func boundClientInfo(req mcp.Request) error {
+	switch p := req.GetParams().(type) {
+	case *mcp.InitializeParams:
+		if p != nil {
+			cutInitialize(p)
+		}
+	case *mcp.CallToolParamsRaw:
+		if p == nil {
+			break
+		}
+		if token, ok := p.GetProgressToken().(string); ok && len(token) > longestToken {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: fmt.Sprintf("the progress token has %d bytes; send one of at most %d", len(token), longestToken)}
+		}
+	}
+	return nil
+}
+
+// cutInitialize leaves only what this server reads, since the SDK keeps the request as long as the session.
+func cutInitialize(p *mcp.InitializeParams) {
+	if c := p.ClientInfo; c != nil {
+		p.ClientInfo = &mcp.Implementation{Name: cutName(c.Name), Version: cutName(c.Version)}
+	}
+	if c := p.Capabilities; c != nil {
+		own := *c
+		own.Experimental, own.Extensions = nil, nil
+		if _, ok := c.Experimental[upstream.GateCapability]; ok { // fromCodemode looks for it
+			own.Experimental = map[string]any{upstream.GateCapability: map[string]any{}}
+		}
+		p.Capabilities = &own
+	}
+	p.ProtocolVersion = strings.Clone(p.ProtocolVersion[:min(len(p.ProtocolVersion), longestMeta)])
+	meta := mcp.Meta{}
+	for key, value := range p.Meta {
+		if text, ok := value.(string); ok && len(text) <= longestMeta && strings.HasPrefix(key, "io.modelcontextprotocol/") && len(key) <= longestMeta {
+			meta[key] = text
+		}
+	}
+	p.Meta = meta
+}
+
+// cutName is what is kept of the name that a client gives itself: what can be seen of its first characters.
+func cutName(name string) string {
+	var b strings.Builder
+	n := 0
+	for _, c := range name {
+		if c == unicode.ReplacementChar || !unicode.IsPrint(c) {
+			c = ' '
+		}
+		if n == longestName {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(c)
+		n++
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// openingClient is the name of the client that sends one of the requests that clients begin with.
+func openingClient(req mcp.Request) string {
+	switch r := req.(type) {
+	case *mcp.CallToolRequest:
+		return clientName(r)
+	case *mcp.ServerRequest[*mcp.DiscoverParams]:
+		return nameOf(r.ClientInfo())
+	case *mcp.ServerRequest[*mcp.InitializeParams]:
+		return nameOf(r.Params.ClientInfo)
+	}
+	return ""
+}
+
+// clientName reads the name once for each HTTP request: on MCP 2026-07-28 it is in the parameters, which the SDK decodes each time.
+func clientName(req *mcp.CallToolRequest) string {
+	h := httpRequestOf(req)
+	if h == nil {
+		return nameOf(req.ClientInfo())
+	}
+	if name := h.client.Load(); name != nil {
+		return *name
+	}
+	name := nameOf(req.ClientInfo())
+	h.client.Store(&name)
+	return name
+}
+
+func nameOf(info *mcp.Implementation) string {
+	if info == nil {
+		return ""
+	}
+	return strings.TrimSpace(cutName(info.Name) + " " + cutName(info.Version))
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+)
+
+// elicitation is the approval channel that asks the person at the client that made one call, for as long as the
+// conversation about it lasts. Questions about calls and questions of programs are forms alike.
+type elicitation struct{ *conversation }
+
+func (e *elicitation) Name() string { return "elicitation" }
+
+func (e *elicitation) Inquires() bool { return true }
+
+// Ask shows one form to the client. It ends with ctx, and with the call.
+func (e *elicitation) Ask(ctx context.Context, r *prompt.Request) (prompt.Reply, error) {
+	results, err := e.AskAll(ctx, []*prompt.Request{r})
+	if err != nil {
+		return prompt.Reply{}, err
+	}
+	return results[0].Reply, results[0].Err
+}
+
+// AskAll shows one form about several calls.
+func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]prompt.Result, error) {
+	message, schema := prompt.Form(calls, e.request.ProtocolVersion())
+	f := &form{
+		params: &mcp.ElicitParams{Message: message, RequestedSchema: schema},
+		about:  calls[0].Name, run: calls[0].Run, within: e.server.askTimeout(calls[0].Profile),
+	}
+	if len(calls) > 1 {
+		f.about = fmt.Sprintf("%s and %d more", f.about, len(calls)-1)
+	}
+	for _, c := range calls {
+		f.questions = append(f.questions, c.ID)
+	}
+	begun := time.Now()
+	f.late = func(r *mcp.ElicitResult) {
+		for i, result := range prompt.ReadForm(calls, r.Action, r.Content) {
+			if result.Err == nil {
+				e.server.evaluator.People().Desk.Late(approvals.LateAnswer{Request: calls[i], Channel: e.Name(), Reply: result.Reply, Took: time.Since(begun)})
+			}
+		}
+	}
+	got, err := e.ask(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return prompt.ReadForm(calls, got.Action, got.Content), nil
+}
+
+// askTimeout is how long a question of a profile's run may be open, as far as the profile says.
+func (s *Server) askTimeout(profile string) time.Duration {
+	if cfg := s.evaluator.Config(); cfg != nil {
+		if p := cfg.Profile(profile); p != nil {
+			return p.Ask().Timeout
+		}
+	}
+	return 0
+}
+
+// canElicit reports whether the client that made a call can show a form.
+func canElicit(req *mcp.CallToolRequest) bool {
+	caps := req.ClientCapabilities()
+	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
+}
+
+// A sessionElicitor asks over the session that made the call, while the call lasts: MCP up to 2025-11-25.
+type sessionElicitor struct {
+	server   *Server
+	call     context.Context // the client's reply travels in the stream of the call
+	request  *mcp.CallToolRequest
+	survives bool // the call goes on without the client, which comes back for the result
+}
+
+func (e *sessionElicitor) canAsk() bool { return canElicit(e.request) }
+
+func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error) {
+	asking, cancel := context.WithCancelCause(e.call)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	f.shown()
+	params := *f.params
+	params.Mode = "form" // or else the SDK makes a copy with it, which keepReplies would not know
+	_, err := e.request.Session.Elicit(asking, &params)
+	reply, replied := e.server.replies.LoadAndDelete(&params)
+	if e.survives && e.call.Err() != nil {
+		<-ctx.Done() // the question stays open for when the client comes back
+	}
+	switch {
+	case asking.Err() != nil:
+		return nil, context.Cause(asking)
+	case replied:
+		return reply.(*mcp.ElicitResult), nil
+	case err == nil:
+		return nil, prompt.ErrUnclear
+	}
+	return nil, err
+}
+
+// keepReplies keeps each reply to a question as the client sent it. The SDK reports an accept that does not fit the form
+// as an error, and fills in defaults; what a person is taken to have said must be what came.
+func (s *Server) keepReplies(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if params, ok := req.GetParams().(*mcp.ElicitParams); ok && err == nil {
+			if r, ok := res.(*mcp.ElicitResult); ok && r != nil {
+				s.replies.Store(params, &mcp.ElicitResult{Action: r.Action, Content: maps.Clone(r.Content)})
+			}
+		}
+		return res, err
+	}
+}

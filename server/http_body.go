@@ -1,0 +1,100 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
+)
+
+const (
+	// bodyWait is how long a client may take to send what it wants.
+	bodyWait = 30 * time.Second
+	// maxOpening is how large a request may be, in bytes, that belongs to no session and is none of MCP 2026-07-28: it can do
+	// nothing but open one.
+	maxOpening = 64 << 10
+	// firstBody is how much room a request gets at first, in bytes; each time it is full it is doubled.
+	firstBody = 4 << 10
+)
+
+// readBody reads all of a request, so that from then on a client that says nothing is one that waits. Room is taken as it fills, not as
+// the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
+func readBody(w http.ResponseWriter, r *http.Request, memory *bodyMemory) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // what cannot have one is no connection
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	most := int64(maxBody)
+	if r.Header.Get(sessionHeader) == "" && r.Header.Get("Mcp-Protocol-Version") < stateless {
+		most = maxOpening
+	}
+	from := http.MaxBytesReader(w, r.Body, most)
+	if err := memory.grow(firstBody); err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, firstBody)
+	for {
+		if len(body) == cap(body) {
+			if err := memory.grow(int64(2 * cap(body))); err != nil {
+				return nil, err
+			}
+			body = append(make([]byte, 0, 2*cap(body)), body...)
+		}
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF:
+			return body, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// bodyStatus is the status for a request that could not be read.
+func bodyStatus(err error) int {
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout
+	}
+	return http.StatusBadRequest
+}
+
+// A bodyMemory is the memory that requests of one owner take.
+type bodyMemory struct {
+	budget *fair.Budget
+	owner  string
+	bytes  int64
+}
+
+// grow acquires more, up to n bytes in all. The error is a [*fair.Full].
+func (b *bodyMemory) grow(n int64) error {
+	if n <= b.bytes {
+		return nil
+	}
+	if err := b.budget.Try(b.owner, n-b.bytes); err != nil {
+		return err
+	}
+	b.bytes = n
+	return nil
+}
+
+func (b *bodyMemory) release() {
+	if b.bytes > 0 {
+		b.budget.Release(b.owner, b.bytes)
+		b.bytes = 0
+	}
+}
+
+// again acquires as much once more, for what outlives the request. The error is a [*fair.Full].
+func (b *bodyMemory) again() (release func(), err error) {
+	own := &bodyMemory{budget: b.budget, owner: b.owner}
+	return own.release, own.grow(b.bytes)
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// sessionIdle is how long a session may be silent, without a stream that is open. The protocol has clients begin a new one.
+const sessionIdle = time.Hour
+
+// httpSessions are the sessions of clients over HTTP up to MCP 2025-11-25. The SDK keeps them for ever when a client goes
+// away without a word; here they end.
+type httpSessions struct {
+	server *Server
+	quotas *quotas
+
+	mu      sync.Mutex
+	all     map[string]*httpSession // by the id of the session
+	closed  bool
+	reaper  *time.Timer
+	closing sync.WaitGroup
+}
+
+type httpSession struct {
+	session  *mcp.ServerSession
+	user     string
+	owner    string // whose quota it uses
+	requests int    // that are open
+	used     time.Time
+}
+
+func newHTTPSessions(s *Server, q *quotas) *httpSessions {
+	hs := &httpSessions{server: s, quotas: q, all: map[string]*httpSession{}}
+	hs.reaper = time.AfterFunc(sessionIdle/10, hs.reap)
+	return hs
+}
+
+var (
+	errForeignSession = errors.New("this session belongs to somebody else")
+	errStopping       = errors.New("the server is stopping")
+)
+
+// begin counts a request, with its session if it names one; end pairs with it. An error says why the request is not served.
+func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if hs.closed {
+		return errStopping
+	}
+	session := hs.all[r.Header.Get(sessionHeader)]
+	if session != nil && session.user != h.user() {
+		return errForeignSession
+	}
+	if err := hs.quotas.requests.Try(h.owner, 1); err != nil {
+		return err
+	}
+	if session != nil {
+		session.requests++
+		session.used = time.Now()
+		h.session = session
+		if r.Method == http.MethodDelete {
+			hs.server.calls.end(errClientGone, of(session.session)) // or the SDK waits for them
+		}
+	}
+	return nil
+}
+
+func (hs *httpSessions) end(h *httpRequest) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	hs.quotas.requests.Release(h.owner, 1)
+	if h.session != nil {
+		h.session.requests--
+		h.session.used = time.Now()
+	}
+}
+
+// add counts a session that a client opens.
+func (hs *httpSessions) add(session *mcp.ServerSession, h *httpRequest) error {
+	id := session.ID()
+	if id == "" {
+		return nil // it ends with the request
+	}
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if hs.closed {
+		return errStopping
+	}
+	if hs.all[id] != nil {
+		return nil
+	}
+	err := hs.quotas.sessions.Try(h.owner, 1)
+	for err != nil && hs.evict(h.owner) {
+		err = hs.quotas.sessions.Try(h.owner, 1)
+	}
+	if err != nil {
+		return err
+	}
+	hs.all[id] = &httpSession{session: session, user: h.user(), owner: h.owner, used: time.Now()}
+	hs.closing.Go(func() {
+		_ = session.Wait() // however it ends
+		hs.mu.Lock()
+		hs.remove(id)
+		hs.mu.Unlock()
+	})
+	return nil
+}
+
+// remove gives the quota of a session back. The caller holds mu.
+func (hs *httpSessions) remove(id string) {
+	if session := hs.all[id]; session != nil {
+		delete(hs.all, id)
+		hs.quotas.sessions.Release(session.owner, 1)
+	}
+}
+
+// evict ends the session of an owner that was silent for longest, if there is one. The caller holds mu.
+func (hs *httpSessions) evict(owner string) bool {
+	var oldest *httpSession
+	var at string
+	for id, session := range hs.all {
+		if session.owner == owner && session.requests == 0 && (oldest == nil || session.used.Before(oldest.used)) {
+			oldest, at = session, id
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	hs.remove(at)
+	hs.close(oldest.session)
+	return true
+}
+
+// close ends a session, whose calls have to end before.
+func (hs *httpSessions) close(session *mcp.ServerSession) {
+	hs.closing.Go(func() {
+		hs.server.calls.end(errClientGone, of(session))
+		session.Close()
+	})
+}
+
+// reap ends the sessions that were silent for too long.
+func (hs *httpSessions) reap() {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if hs.closed {
+		return
+	}
+	for id, session := range hs.all {
+		if session.requests == 0 && time.Since(session.used) >= sessionIdle {
+			hs.remove(id)
+			hs.close(session.session)
+		}
+	}
+	hs.reaper.Reset(sessionIdle / 10)
+}
+
+// closeAll ends everything, and waits for it as long as calls may take to end.
+func (hs *httpSessions) closeAll() {
+	hs.mu.Lock()
+	hs.closed = true
+	hs.reaper.Stop()
+	hs.mu.Unlock()
+	hs.server.calls.end(codemode.ErrClosed, overHTTP)
+	for session := range hs.server.mcp.Sessions() {
+		if !hs.server.isLocal(session) {
+			hs.close(session)
+		}
+	}
+	if !within(closeWait, &hs.closing) {
+		hs.server.log.Warn("some calls did not end in time")
+	}
+}
+
+// closeWait is how long calls have to end after they were told to.
+const closeWait = 5 * time.Second
+
+// within waits for a group and reports whether it ended in time.
+func within(wait time.Duration, group *sync.WaitGroup) bool {
+	done := make(chan struct{})
+	go func() { group.Wait(); close(done) }()
+	select {
+	case <-done:
+		return true
+	case <-time.After(wait):
+		return false
+	}
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/asking"
+)
+
+// askSchema says no more than a model needs: a model reads every byte of it each time. The error for a text that is too
+// long names the limit.
+var askSchema = newSchema(`{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string"},` +
+	`"options":{"type":"array","items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"}},"required":["label"],"additionalProperties":false}},` +
+	`"multiple":{"type":"boolean"},"freeText":{"type":"boolean"}},"required":["question"],"additionalProperties":false}`)
+
+// askTool puts a model's question to a person. It approves nothing: what a profile asks about is asked about all the same.
+func (s *Server) askTool() *tool {
+	return &tool{
+		Tool: mcp.Tool{
+			Name: prompt.InquiryTool, Title: "Ask the person",
+			Description: "Asks the person something and waits: {action: accept, decline or cancel, answer, selected, text}. Without options, or with freeText, they answer in words. It approves nothing. Never ask for a password.",
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
+		},
+		schema: askSchema, asks: always, serve: s.askUser,
+	}
+}
+
+func (s *Server) askUser(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+	r, err := s.request(c, &arguments{})
+	if err != nil {
+		return nil, err
+	}
+	offered := s.offered(c.from.reach)
+	if len(offered) == 0 {
+		return nil, errors.New("there is no profile here under which people could be asked")
+	}
+	r.Profile = offered[0]
+	c.asksFor(&r)
+	answer, err := s.evaluator.Runs().AskUser(ctx, r, a.all)
+	if err != nil {
+		return nil, fmt.Errorf("nobody was asked: %w", err)
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	result := textOf(string(text))
+	result.StructuredContent = json.RawMessage(text)
+	// A client that reads no further than to the action should know that nobody was there.
+	result.IsError = answer.Action == asking.ActionCancel && answer.Reason != approvals.CodeCanceled
+	return result, nil
+}
+
+// people says how a person could be asked at the moment: the status of the responders.
+func (s *Server) people(c *conversation) string {
+	var ways []string
+	if canElicit(c.request) {
+		ways = append(ways, "by forms of this client")
+	}
+	for _, p := range s.evaluator.People().Present() {
+		present := "nobody is there now"
+		if p.Present > 0 {
+			present = fmt.Sprintf("%d connected", p.Present)
+		}
+		ways = append(ways, fmt.Sprintf("over %s (%s)", p.Channel, present))
+	}
+	if len(ways) == 0 {
+		return "No person can be asked here: calls that need approval are refused.\n"
+	}
+	return "A person is asked " + strings.Join(ways, ", ") + ".\n"
+}

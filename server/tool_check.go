@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+)
+
+var checkSchema = newSchema(`{"type":"object","properties":{"code":{"type":"string"},` +
+	`"profile":{"type":"string","description":"left out, that of codemode_eval"},` +
+	`"script":{"type":"string","description":"a saved program, instead of code"},"ask":{"type":"boolean"}},"additionalProperties":false}`)
+
+// checkTool says what a program would do. The profile of a check decides nothing, so a model may name any that is
+// offered here. With ask, people are asked to allow the calls before the program runs.
+func (s *Server) checkTool() *tool {
+	return &tool{
+		Tool: mcp.Tool{
+			Name: "codemode_check", Title: "Check a program",
+			Description: "Says what a program would do without running it: mistakes, each call with verdict " +
+				"(allow, ask, deny) and rule, what to change, a pre-flight token. With ask, a person allows its calls now.",
+			Annotations: readOnly(),
+		},
+		schema: checkSchema, asks: func(a *arguments) bool { return a.Ask }, serve: s.check,
+	}
+}
+
+func (s *Server) check(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+	r, err := s.toCheck(c, a)
+	if err != nil {
+		return nil, err
+	}
+	if a.Ask {
+		c.asksFor(&r)
+	}
+	plan, err := s.evaluator.Check(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if a.Ask && plan.Allowed { // nobody is asked about a program that would be refused
+		if plan.Asked, err = s.evaluator.Runs().AllowPlan(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return textOf(plan.Text()), nil
+}
+
+// toCheck is the request to run the program that a check is about.
+func (s *Server) toCheck(c *conversation, a *arguments) (r codemode.Request, err error) {
+	if r, err = s.request(c, a); err != nil {
+		return r, err
+	}
+	r.Script, r.Code = a.Script, a.Code
+	profile := a.Profile
+	switch offered := s.offered(c.from.reach); {
+	case a.Script == "" && a.Code == "":
+		return r, errors.New(`the argument "code" is missing`)
+	case a.Script != "" && a.Code != "":
+		return r, errors.New("there is a program in code and one named by script; give one of them")
+	case a.Script != "" && profile != "":
+		return r, errors.New("a saved program runs under the profile that was chosen for it; leave profile out")
+	case a.Script != "":
+		r.Tool = scriptToolName
+		return r, s.placeScript(c.from.reach, &r)
+	case profile == "" && len(offered) > 0:
+		profile = offered[0]
+	}
+	if profile = s.profileNamed(c.from.reach, profile); !s.mayUse(c.from.reach, profile) {
+		return r, fmt.Errorf("there is no profile %q here; there are: %s", profile, strings.Join(s.runTools(c.from.reach), ", "))
+	}
+	r.Profile, r.Tool = profile, evalName(profile)
+	return r, nil
+}
+
+// profileNamed reads the name of a profile, or that of the tool bound to it: a model knows the tools.
+func (s *Server) profileNamed(by reach, name string) string {
+	if s.mayUse(by, name) {
+		return name
+	}
+	if profile, ok := evalProfile(name); ok && s.mayUse(by, profile) {
+		return profile
+	}
+	if cfg := s.evaluator.Config(); cfg != nil && name == cfg.Default && s.mayUse(by, "") {
+		return "" // what codemode_eval runs programs under
+	}
+	return name
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/preflight"
+)
+
+// evalPrefix begins the names of the tools that are bound to a profile.
+const evalPrefix = preflight.BaseTool + "_"
+
+var (
+	evalSchema = newSchema(`{"type":"object","properties":{"code":{"type":"string"},"input":{"description":"any JSON, the program's input"},` +
+		`"preflight":{"type":"string","description":"token of codemode_check, if required"},"listCalls":{"type":"boolean","description":"list each call in the answer"},` +
+		`"role":{"type":"string","description":"who asks, for the record"}},"required":["code"],"additionalProperties":false}`)
+	// moreSchema is evalSchema for tools that refer to the first one.
+	moreSchema = newSchema(`{"type":"object","properties":{"code":{"type":"string"},"input":{},"preflight":{"type":"string"},"listCalls":{"type":"boolean"},` +
+		`"role":{"type":"string"}},"required":["code"],"additionalProperties":false}`)
+)
+
+// evalTool runs programs under one profile, "" for the base tool. The profile is bound here: nothing in a request can
+// change it.
+func (s *Server) evalTool(profile string) *tool {
+	title := "Run a program"
+	if profile != "" {
+		title += " (" + profile + ")"
+	}
+	description, digest := s.describe(everyProfile, profile), ""
+	if cfg := s.evaluator.Config(); cfg != nil && cfg.Profile(profile) != nil {
+		digest = cfg.Profile(profile).Digest()
+	}
+	t := &tool{
+		Tool: mcp.Tool{
+			Name: evalName(profile), Title: title, Description: description,
+			// What a program does is up to its profile; the hints promise nothing.
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
+			Meta:        mcp.Meta{"anthropic/maxResultSizeChars": inforce.DefaultTextBytes},
+		},
+		schema: evalSchema, digest: digest + description, asks: always,
+		serve: func(ctx context.Context, c *conversation, a *arguments) (*mcp.CallToolResult, error) {
+			r, err := s.request(c, a)
+			if err != nil {
+				return nil, err
+			}
+			r.Profile, r.Code = profile, a.Code
+			return s.run(ctx, c, r)
+		},
+	}
+	if slices.Index(s.listed(everyProfile), profile) > 0 {
+		t.schema = moreSchema
+	}
+	return t
+}
+
+// evalName is the tool that runs programs under a profile.
+func evalName(profile string) string {
+	if profile == "" {
+		return preflight.BaseTool
+	}
+	return evalPrefix + profile
+}
+
+// evalProfile returns the profile that a tool runs programs under; ok is false if it runs none.
+func evalProfile(tool string) (profile string, ok bool) {
+	if tool == preflight.BaseTool {
+		return "", true
+	}
+	profile, ok = strings.CutPrefix(tool, evalPrefix)
+	return profile, ok && profile != ""
+}
+
+// run runs a program for the client that made a call.
+func (s *Server) run(ctx context.Context, c *conversation, r codemode.Request) (*mcp.CallToolResult, error) {
+	c.asksFor(&r)
+	response, err := c.evaluate(ctx, r)
+	if response == nil {
+		return nil, err
+	}
+	if x, ok := c.elicitor.(*exchange); ok && response.Run != "" && errors.Is(err, approvals.ErrLeaving) {
+		return x.handOver(response.Run), nil
+	}
+	result := textOf(response.Text(err))
+	result.IsError = err != nil
+	for _, b := range response.Blocks {
+		content, err := contentOf(b.JSON)
+		if err != nil {
+			s.log.Warn("a block of an upstream's answer cannot be passed on", "run", response.Run, "handle", b.Handle, "error", err)
+			continue
+		}
+		result.Content = append(result.Content, content)
+	}
+	return result, nil
+}
