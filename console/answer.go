@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,8 +37,10 @@ type Answered struct {
 	Propose  string          `json:"propose,omitempty"`  // a rule for such calls; wants a fresh proof
 	Selected []int           `json:"selected,omitempty"` // to an inquiry
 	Text     string          `json:"text,omitempty"`     // to an inquiry
-	// Wait is how long to wait for what becomes of the call, such as "10s"; "" does not.
+	// Wait is how long to wait for the outcome of the call, such as "10s"; "" does not.
 	Wait string `json:"wait,omitempty"`
+
+	problem string // why a form cannot be read; "" is that it can
 }
 
 // Proposals that can go with a yes: a rule for calls with these arguments, or with any.
@@ -68,11 +71,10 @@ type Result struct {
 	Value   json.RawMessage `json:"value,omitempty"` // what the call gave, with secrets masked
 	Why     string          `json:"why,omitempty"`   // it did not give a value: a sentence, made visible
 
-	status  int
-	inquiry bool            // it was no call
-	about   *prompt.Request // what was answered; nil if it was not
-	edited  bool            // with other arguments than the program's
-	asked   *prompt.Request // the same, of a call that was allowed and that the record tells the end of
+	status int
+	about  *prompt.Request // what was answered; nil if it was not
+	edited bool            // with other arguments than the program's
+	asked  *prompt.Request // the same, if it is a call that was allowed and the record tells how it ends
 }
 
 // longestWait is how long a front end may wait for a call, formWait how long the page waits for those that it has allowed.
@@ -93,36 +95,22 @@ func (r *Result) became() string {
 	}
 }
 
-// give gives one answer, for somebody who may.
-func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
-	fail := func(status int, format string, args ...any) Result {
-		return Result{ID: said.ID, Error: fmt.Sprintf(format, args...), status: status}
+// give gives one answer, for somebody who may. proved says that a proof came with it, so that it may propose a rule.
+func (c *Console) give(ctx context.Context, s *session, said *Answered, proved bool) Result {
+	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }
+	switch {
+	case said.Propose != "" && !proved:
+		return fail(http.StatusForbidden, "a rule is proposed with a fresh proof of the person: send the answer to answer/propose")
+	case said.problem != "":
+		return fail(http.StatusUnprocessableEntity, said.problem)
 	}
 	a := c.find(s, said.ID)
 	if a == nil {
 		return fail(http.StatusNotFound, errGone)
 	}
-	reply := prompt.Reply{Reason: said.Reason, Typed: true}
-	switch said.Decision {
-	case "deny":
-	case "allow":
-		reply.Decision, reply.Scope, reply.Args, reply.Selected, reply.Text = prompt.AllowOnce, said.Scope, said.Args, said.Selected, said.Text
-	default:
-		return fail(http.StatusUnprocessableEntity, "the decision is neither allow nor deny")
-	}
-	var long error
-	reply.Uses = said.Uses
-	reply.Length, long = time.ParseDuration(cmp.Or(said.Length, "0s"))
-	wait, err := time.ParseDuration(cmp.Or(said.Wait, "0s"))
-	switch {
-	case long != nil || reply.Length < 0:
-		return fail(http.StatusUnprocessableEntity, "length is not a length of time such as 15m")
-	case (reply.Uses != 0 || reply.Length != 0) && (reply.Scope == "" || reply.Scope == prompt.Once):
-		return fail(http.StatusUnprocessableEntity, "uses and length go with an answer that is remembered: name its scope")
-	case err != nil || wait < 0:
-		return fail(http.StatusUnprocessableEntity, "wait is not a length of time such as 10s")
-	case said.Propose != "" && !said.proposes():
-		return fail(http.StatusUnprocessableEntity, errNoProposal)
+	reply, wait, err := said.reply()
+	if err != nil {
+		return fail(http.StatusUnprocessableEntity, err.Error())
 	}
 	if said.Whole {
 		if _, err := s.seat.Show(a.request.ID, prompt.RenderOptions{}); err != nil {
@@ -134,22 +122,23 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 	case err == nil:
 	case errors.Is(err, approvals.ErrTaken):
 		return fail(http.StatusConflict, errGone)
-	case errors.Is(err, approvals.ErrOwn):
-		c.noteRefused(ctx, s, a, "who asks for a call may not answer for it")
-		return fail(http.StatusForbidden, "%s", prompt.Words(err.Error()))
-	case errors.Is(err, approvals.ErrOwnCritical), errors.Is(err, approvals.ErrNotVouched):
-		c.noteRefused(ctx, s, a, err.Error())
-		return fail(http.StatusForbidden, "%s", prompt.Words(err.Error()))
+	case errors.Is(err, approvals.ErrOwn), errors.Is(err, approvals.ErrOwnCritical), errors.Is(err, approvals.ErrNotVouched):
+		why := err.Error()
+		if errors.Is(err, approvals.ErrOwn) {
+			why = "who asks for a call may not answer for it"
+		}
+		r := a.request
+		c.noteRefused(ctx, audit.Entry{Principal: s.person, Run: r.Run, Call: r.Call, Profile: r.Profile, Server: r.Server, Tool: r.Name, Detail: why})
+		return fail(http.StatusForbidden, word(err.Error()))
 	default:
-		wrong := fail(http.StatusUnprocessableEntity, "%s", prompt.Words(err.Error()))
+		wrong := fail(http.StatusUnprocessableEntity, word(err.Error()))
 		if place, ok := errors.AsType[placed](err); ok {
 			wrong.Pointer = place.Pointer()
 		}
 		return wrong
 	}
-	done := Result{ID: said.ID, OK: true, status: http.StatusOK, inquiry: a.Inquiry != nil, about: a.request}
-	isCall := !done.inquiry && !a.request.Ahead
-	if reply.Decision == prompt.AllowOnce && c.options.Record != nil && a.request.Run != "" && isCall {
+	done := Result{ID: said.ID, OK: true, status: http.StatusOK, about: a.request}
+	if reply.Decision == prompt.AllowOnce && c.recorded(a.request) {
 		done.asked = a.request
 	}
 	if said.Args != nil { // what was answered is the call with these
@@ -158,30 +147,49 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered) Result {
 		done.about, done.edited = &changed, true
 	}
 	if said.Propose != "" {
-		done.Note = c.propose(ctx, s, a, said.Propose == ProposeExact)
+		if done.Note, err = c.propose(ctx, c.proposal(s, a, said.Propose == ProposeExact)); err != nil {
+			done.Note = "The call is allowed; the rule could not be proposed: " + word(err.Error())
+		}
 	}
-	if wait > 0 {
+	if wait > 0 && c.recorded(a.request) {
 		c.await(ctx, a.request, min(wait, longestWait), &done)
 	}
 	return done
+}
+
+// reply is what the answer says to the queue, and how long to wait for the outcome.
+func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error) {
+	reply = prompt.Reply{Reason: said.Reason, Typed: true, Uses: said.Uses}
+	length, long := time.ParseDuration(cmp.Or(said.Length, "0s"))
+	wait, err = time.ParseDuration(cmp.Or(said.Wait, "0s"))
+	switch {
+	case said.Decision != "allow" && said.Decision != "deny":
+		return reply, 0, errors.New("the decision is neither allow nor deny")
+	case long != nil || length < 0:
+		return reply, 0, errors.New("length is not a length of time such as 15m")
+	case (said.Uses != 0 || length != 0) && (said.Decision == "deny" || said.Scope == "" || said.Scope == prompt.Once):
+		return reply, 0, errors.New("uses and length go with an answer that is remembered: name its scope")
+	case err != nil || wait < 0:
+		return reply, 0, errors.New("wait is not a length of time such as 10s")
+	case said.Propose != "" && !said.proposes():
+		return reply, 0, errors.New(errNoProposal)
+	}
+	reply.Length = length
+	if said.Decision == "allow" {
+		reply.Decision, reply.Scope, reply.Args, reply.Selected, reply.Text = prompt.AllowOnce, said.Scope, said.Args, said.Selected, said.Text
+	}
+	return reply, wait, nil
+}
+
+// recorded reports whether the record tells how a request ends: that of a call.
+func (c *Console) recorded(r *prompt.Request) bool {
+	return c.options.Record != nil && r.Run != "" && r.Inquiry == nil && !r.Ahead
 }
 
 // A placed error says where in arguments something is wrong.
 type placed interface {
 	error
 	Pointer() string
-}
-
-// noteRefused records that somebody tried to answer what somebody else has to.
-func (c *Console) noteRefused(ctx context.Context, s *session, a *asked, why string) {
-	r := a.request
-	err := c.note(ctx, audit.Entry{
-		Kind: audit.Access, State: "refused", Client: "console", Principal: s.person, Run: r.Run, Call: r.Call, Profile: r.Profile, Server: r.Server, Tool: r.Name,
-		Detail: why,
-	})
-	if err != nil {
-		c.log.Warn("a refused answer was not recorded", "error", err)
-	}
 }
 
 // proposal is a rule for calls like this one.
@@ -195,20 +203,14 @@ func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
 	return p
 }
 
-// propose writes a rule for calls like this one into a file, for review.
-func (c *Console) propose(ctx context.Context, s *session, a *asked, exact bool) string {
-	file, err := c.options.Rules.Propose(ctx, *c.proposal(s, a, exact))
-	if err != nil {
-		return "The call is allowed; the rule could not be proposed: " + prompt.Words(err.Error())
-	}
-	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody takes its comment signs away."
+// propose writes a proposal into a file, for review, and says so.
+func (c *Console) propose(ctx context.Context, p *Proposal) (said string, err error) {
+	file, err := c.options.Rules.Propose(ctx, *p)
+	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody takes its comment signs away.", err
 }
 
 // await waits for the end of a call.
 func (c *Console) await(ctx context.Context, r *prompt.Request, wait time.Duration, done *Result) {
-	if c.options.Record == nil || r.Run == "" || r.Inquiry != nil || r.Ahead {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	go func() {
@@ -225,92 +227,72 @@ func (c *Console) await(ctx context.Context, r *prompt.Request, wait time.Durati
 	done.tell(e)
 }
 
-// readAnswer reads an answer that comes as JSON; where it cannot, it says so to the client.
-func (c *Console) readAnswer(w http.ResponseWriter, r *http.Request) (said *Answered, ok bool) {
+// readAnswer reads an answer that comes as JSON.
+func readAnswer(r *http.Request) (*Answered, error) {
 	if mediaType(r) != "application/json" {
-		c.fail(w, r, http.StatusUnsupportedMediaType, "send JSON")
-		return nil, false
+		return nil, errNotJSON
 	}
-	said = &Answered{}
-	if err := readJSON(r, said); err != nil {
-		c.fail(w, r, http.StatusBadRequest, err.Error())
-		return nil, false
-	}
-	return said, true
+	said := &Answered{}
+	return said, readJSON(r, said)
 }
 
-func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) {
-	said, ok := c.readAnswer(w, r)
-	if !ok {
-		return
+func (c *Console) apiAnswer(w http.ResponseWriter, r *http.Request, s *session) error {
+	said, err := readAnswer(r)
+	if err != nil {
+		return err
 	}
-	done := Result{ID: said.ID, Error: errProposes, status: http.StatusForbidden}
-	if said.Propose == "" {
-		done = c.give(r.Context(), s, said)
-	}
-	writeJSON(w, done.status, done)
+	done := c.give(r.Context(), s, said, false)
+	return writeJSON(w, done.status, done)
 }
-
-// errProposes is what is said of an answer with a rule where answers come that need no proof.
-const errProposes = "a rule is proposed with a fresh proof of the person: send the answer to answer/propose"
 
 // apiAnswerAndPropose is apiAnswer for an answer that proposes a rule.
-func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s *session) *change {
-	said, ok := c.readAnswer(w, r)
-	if !ok {
-		return nil
+func (c *Console) apiAnswerAndPropose(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	said, err := readAnswer(r)
+	if err != nil {
+		return nil, err
 	}
-	return c.withProposal(w, r, s, said, func(w http.ResponseWriter, r *http.Request) {
-		done := c.give(r.Context(), s, said)
-		writeJSON(w, done.status, done)
+	return c.withProposal(r, s, said, func(w http.ResponseWriter, r *http.Request) error {
+		done := c.give(r.Context(), s, said, true)
+		return writeJSON(w, done.status, done)
 	})
+}
+
+// answerForm accepts what the forms of the pages send, but for proposals.
+func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session) error {
+	return c.giveForm(w, r, s, false)
 }
 
 // answerAndPropose is answerForm for an answer that proposes a rule.
-func (c *Console) answerAndPropose(w http.ResponseWriter, r *http.Request, s *session) *change {
+func (c *Console) answerAndPropose(_ http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	all := answersOf(r)
-	if len(all) != 1 || all[0].said == nil {
-		c.fail(w, r, http.StatusUnprocessableEntity, "a rule is proposed with the answer to one question")
-		return nil
+	if len(all) != 1 || all[0].problem != "" {
+		return nil, refuse(http.StatusUnprocessableEntity, "a rule is proposed with the answer to one question")
 	}
-	return c.withProposal(w, r, s, all[0].said, func(w http.ResponseWriter, r *http.Request) {
-		c.giveForm(w, r, s, all)
-	})
+	return c.withProposal(r, s, all[0], func(w http.ResponseWriter, r *http.Request) error { return c.giveForm(w, r, s, true) })
 }
 
 // withProposal is the change that an answer makes which proposes a rule.
-func (c *Console) withProposal(
-	w http.ResponseWriter, r *http.Request, s *session, said *Answered, do http.HandlerFunc,
-) *change {
+func (c *Console) withProposal(r *http.Request, s *session, said *Answered, do func(http.ResponseWriter, *http.Request) error) (*change, error) {
 	a := c.find(s, said.ID)
-	switch {
-	case a == nil:
-		c.fail(w, r, http.StatusNotFound, errGone)
-		return nil
-	case !c.changesRules(w, r, s):
-		return nil
-	case a.Inquiry != nil || a.request.Ahead || !said.proposes():
-		c.fail(w, r, http.StatusUnprocessableEntity, errNoProposal)
-		return nil
+	if a == nil {
+		return nil, refuse(http.StatusNotFound, errGone)
 	}
-	p := c.proposal(s, a, said.Propose == ProposeExact)
-	ch, err := c.proposing(r.Context(), p)
+	if err := c.mayChangeRules(s); err != nil {
+		return nil, err
+	}
+	if a.Inquiry != nil || a.request.Ahead || !said.proposes() {
+		return nil, refuse(http.StatusUnprocessableEntity, errNoProposal)
+	}
+	ch, err := c.proposing(r.Context(), c.proposal(s, a, said.Propose == ProposeExact))
 	if err != nil {
-		c.fail(w, r, http.StatusUnprocessableEntity, "the rule cannot be proposed: "+prompt.Words(err.Error()))
-		return nil
+		return nil, refuse(http.StatusUnprocessableEntity, "the rule cannot be proposed: "+word(err.Error()))
 	}
 	ch.what, ch.do = "allow the call "+a.Summary+" once, and "+ch.what, do
-	return ch
-}
-
-// A formAnswer is an answer as a form sends it; said is nil if it cannot be read.
-type formAnswer struct {
-	said *Answered
-	bad  Result
+	return ch, nil
 }
 
 // answersOf reads what the forms of the pages send: one answer, or the same to several questions.
-func answersOf(r *http.Request) (all []formAnswer) {
+func answersOf(r *http.Request) (all []*Answered) {
 	form := r.PostForm
 	for _, q := range form["q"] { // "ID digest"
 		id, digest, _ := strings.Cut(q, " ")
@@ -320,64 +302,48 @@ func answersOf(r *http.Request) (all []formAnswer) {
 		}
 		decision, scope, _ := strings.Cut(form.Get("decision"), " ")
 		if said.Decision = decision; decision == "allow" {
-			switch kind, what, _ := strings.Cut(scope, ":"); kind {
-			case "propose":
-				if said.Propose = what; what == "" {
-					bad := Result{ID: id, Error: errNoProposal, status: http.StatusUnprocessableEntity}
-					all = append(all, formAnswer{bad: bad})
-					continue
-				}
-			case "edited":
-				said.Args = json.RawMessage(form.Get("args"))
-				if !json.Valid(said.Args) {
-					why := "the arguments are not JSON: " + jsonProblem(said.Args)
-					all = append(all, formAnswer{bad: Result{ID: id, Error: why, status: http.StatusUnprocessableEntity}})
-					continue
-				}
-			default:
-				said.Scope, said.Length = prompt.Scope(scope), form.Get("length")
-				if uses := form.Get("uses"); uses != "" {
-					n, err := strconv.Atoi(uses)
-					if err != nil || n < 1 {
-						why := "the number of calls is not a number such as 10"
-						all = append(all, formAnswer{bad: Result{ID: id, Error: why, status: http.StatusUnprocessableEntity}})
-						continue
-					}
-					said.Uses = n
-				}
-			}
+			said.readScope(scope, form)
 		}
 		for _, n := range form["selected"] {
 			if i, err := strconv.Atoi(n); err == nil {
 				said.Selected = append(said.Selected, i)
 			}
 		}
-		all = append(all, formAnswer{said: said})
+		all = append(all, said)
 	}
 	return all
 }
 
-// answerForm takes what the forms of the pages send, but for rules.
-func (c *Console) answerForm(w http.ResponseWriter, r *http.Request, s *session) {
-	all := answersOf(r)
-	for i, x := range all {
-		if x.said != nil && x.said.Propose != "" {
-			all[i] = formAnswer{bad: Result{ID: x.said.ID, Error: errProposes, status: http.StatusForbidden}}
+// readScope reads what a form says of a yes: its scope, a proposal, or other arguments.
+func (said *Answered) readScope(scope string, form url.Values) {
+	switch kind, what, _ := strings.Cut(scope, ":"); kind {
+	case "propose":
+		if said.Propose = what; what == "" {
+			said.problem = errNoProposal
+		}
+	case "edited":
+		said.Args = json.RawMessage(form.Get("args"))
+		if !json.Valid(said.Args) {
+			said.problem = "the arguments are not JSON: " + jsonProblem(said.Args)
+		}
+	default:
+		said.Scope, said.Length = prompt.Scope(scope), form.Get("length")
+		if uses := form.Get("uses"); uses != "" {
+			n, err := strconv.Atoi(uses)
+			if said.Uses = n; err != nil || n < 1 {
+				said.problem = "the number of calls is not a number such as 10"
+			}
 		}
 	}
-	c.giveForm(w, r, s, all)
 }
 
 // giveForm gives answers, and says what became of them.
-func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, all []formAnswer) {
+func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, proved bool) error {
 	form := r.PostForm
+	fromWhole := form.Get("from") == "whole" // the page of one question, which is left for the list
 	var results []Result
-	for _, x := range all {
-		if x.said == nil {
-			results = append(results, x.bad)
-			continue
-		}
-		results = append(results, c.give(r.Context(), s, x.said))
+	for _, said := range answersOf(r) {
+		results = append(results, c.give(r.Context(), s, said, proved))
 	}
 	if len(results) == 0 {
 		results = []Result{{Error: "nothing is selected", status: http.StatusUnprocessableEntity}}
@@ -386,43 +352,48 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, a
 	defer cancel()
 	for i := range results {
 		// The script of the list shows there what becomes of a call. A page that is left for the list says it on the way.
-		if x := &results[i]; x.asked != nil && x.Outcome == "" && (!wantsJSON(r) || form.Get("from") == "whole") {
+		if x := &results[i]; x.asked != nil && x.Outcome == "" && (!wantsJSON(r) || fromWhole) {
 			c.await(waiting, x.asked, formWait, x)
 		}
 	}
-	s.keepAnswered(results, strings.HasPrefix(form.Get("decision"), "allow"), c.rooms.now())
-	if wantsJSON(r) && form.Get("from") != "whole" {
+	s.keepAnswered(results, strings.HasPrefix(form.Get("decision"), "allow"), c.sessions.now())
+	if !wantsJSON(r) {
+		return c.afterForm(w, r, s, results)
+	}
+	if !fromWhole {
 		for i := range results {
 			results[i].asked = nil
 		}
 	}
-	if wantsJSON(r) {
-		status := http.StatusOK
-		if len(results) == 1 {
-			status = results[0].status
-		}
-		said := summary(results, form.Get("decision"))
-		answer := map[string]any{"results": results, "said": said}
-		if status == http.StatusOK && form.Get("from") == "whole" { // the page of this question is left for the list
-			answer["next"] = c.base(r) + "/" + s.say(false, said)
-		}
-		writeJSON(w, status, answer)
-		return
+	status := http.StatusOK
+	if len(results) == 1 {
+		status = results[0].status
 	}
+	said := summary(results, form.Get("decision"))
+	answer := map[string]any{"results": results, "said": said}
+	if status == http.StatusOK && fromWhole {
+		answer["next"] = c.base(r) + "/" + s.say(false, said)
+	}
+	return writeJSON(w, status, answer)
+}
+
+// afterForm is the page that a browser without the script sees after its answers: the list, or the form again with what
+// was written there.
+func (c *Console) afterForm(w http.ResponseWriter, r *http.Request, s *session, results []Result) error {
+	form := r.PostForm
 	if len(results) == 1 && !results[0].OK {
-		if a := c.find(s, results[0].ID); a != nil { // back to the form, with what was written there
+		if a := c.find(s, results[0].ID); a != nil {
 			v := c.whole(r, s, a)
 			v.Problem, v.Reason = results[0].Error, word(form.Get("reason"))
 			if args := form.Get("args"); args != "" && v.Ask.Editable {
 				v.Args, v.Edit = inText(args), true
 			}
 			w.WriteHeader(results[0].status)
-			c.render(w, "ask", v)
-			return
+			return c.render(w, "ask", v)
 		}
 	}
-	said := s.say(slices.ContainsFunc(results, func(x Result) bool { return !x.OK }), summary(results, form.Get("decision")))
-	http.Redirect(w, r, c.base(r)+"/"+said, http.StatusSeeOther)
+	bad := slices.ContainsFunc(results, func(x Result) bool { return !x.OK })
+	return c.redirect(w, r, s, "/", bad, summary(results, form.Get("decision")))
 }
 
 // summary says in a few words what became of answers.
@@ -440,7 +411,7 @@ func summary(results []Result, decision string) string {
 		}
 	}
 	what := "Denied"
-	switch inquiry := slices.ContainsFunc(results, func(x Result) bool { return x.inquiry }); {
+	switch inquiry := slices.ContainsFunc(results, func(x Result) bool { return x.about != nil && x.about.Inquiry != nil }); {
 	case inquiry:
 		what = "Sent"
 	case strings.HasPrefix(decision, "allow"):
@@ -462,16 +433,12 @@ func summary(results []Result, decision string) string {
 	return strings.Join(parts, " ")
 }
 
-func jsonProblem(args []byte) string {
-	var v any
-	err := json.Unmarshal(args, &v)
-	var at *json.SyntaxError
-	if errors.As(err, &at) {
-		line := 1 + strings.Count(string(args[:min(int(at.Offset), len(args))]), "\n")
-		return fmt.Sprintf("line %d: %s", line, prompt.Words(err.Error()))
+// jsonProblem says why a text is not JSON.
+func jsonProblem(text []byte) string {
+	err := json.Unmarshal(text, new(any))
+	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line := 1 + strings.Count(string(text[:min(int(at.Offset), len(text))]), "\n")
+		return fmt.Sprintf("line %d: %s", line, word(err.Error()))
 	}
-	if err == nil {
-		return "it is empty"
-	}
-	return prompt.Words(err.Error())
+	return word(err.Error())
 }

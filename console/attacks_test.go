@@ -338,16 +338,16 @@ func TestWrongSecretsCostTheRightOneNothing(t *testing.T) {
 	if len(secret) != 26 {
 		t.Errorf("a secret of %d characters", len(secret))
 	}
-	if _, ok := l.take(secret, now.Add(linkLife)); ok {
+	if _, ok := l.use(secret, now.Add(linkLife)); ok {
 		t.Error("a link lasts longer than it says")
 	}
 	for range 2 * maxLinks {
 		secret = l.add(anna, now)
 	}
-	if _, ok := l.take(secret, now); !ok || len(l.open) != maxLinks-1 {
+	if _, ok := l.use(secret, now); !ok || len(l.open) != maxLinks-1 {
 		t.Errorf("%d links are open", len(l.open))
 	}
-	if _, ok := l.take(secret, now); ok {
+	if _, ok := l.use(secret, now); ok {
 		t.Error("a secret opens the page twice")
 	}
 }
@@ -374,7 +374,7 @@ func TestW07Sessions(t *testing.T) {
 	}
 
 	now := time.Now()
-	w.c.rooms.now = func() time.Time { return now }
+	w.c.sessions.now = func() time.Time { return now }
 	b = w.login(anna)
 	now = now.Add(DefaultIdle - time.Second)
 	if b.get("/api/session").code != 200 {
@@ -394,9 +394,9 @@ func TestW07Sessions(t *testing.T) {
 		t.Error("a session lives for ever")
 	}
 	for range maxSessions + 5 {
-		w.c.rooms.enter(anna)
+		w.c.sessions.open(anna)
 	}
-	if n := len(w.c.rooms.sessions); n > maxSessions {
+	if n := len(w.c.sessions.all); n > maxSessions {
 		t.Errorf("%d sessions", n)
 	}
 }

@@ -71,17 +71,17 @@ type Record interface {
 
 // A Console is the page. Its methods may be called by many goroutines.
 type Console struct {
-	options Options
-	queue   *approvals.Queue
-	log     *slog.Logger
-	cookie  string // its name without prefix
-	links   links
-	rooms   rooms
-	shown   shown
-	ends    audit.Ends
-	handler http.Handler
-	done    chan struct{} // closed by Close
-	close   sync.Once
+	options  Options
+	queue    *approvals.Queue
+	log      *slog.Logger
+	cookie   string // its name without prefix
+	links    links
+	sessions sessions
+	shown    shown
+	ends     audit.Ends
+	handler  http.Handler
+	done     chan struct{} // closed by Close
+	close    sync.Once
 }
 
 // New makes a page. It starts nothing.
@@ -115,7 +115,7 @@ func New(o Options) (*Console, error) {
 	if o.Record != nil {
 		c.ends.Entries = o.Record.Entries
 	}
-	c.rooms.init(c)
+	c.sessions.init(c)
 	c.handler = c.guard(c.routes())
 	return c, nil
 }
@@ -127,7 +127,7 @@ func (c *Console) Handler() http.Handler { return c.handler }
 func (c *Console) Close() {
 	c.close.Do(func() {
 		close(c.done)
-		c.rooms.close()
+		c.sessions.close()
 	})
 }
 
@@ -153,6 +153,14 @@ func (c *Console) sees(person string) []string {
 		principals = append(slices.Clone(principals), person)
 	}
 	return slices.DeleteFunc(principals, func(p string) bool { return p == "" })
+}
+
+// noteRefused records an attempt that was refused. It stays refused whether or not that can be recorded.
+func (c *Console) noteRefused(ctx context.Context, e audit.Entry) {
+	e.Kind, e.State, e.Client = audit.Access, "refused", "console"
+	if err := c.note(ctx, e); err != nil {
+		c.log.Warn("a refused attempt was not recorded", "error", err)
+	}
 }
 
 // note writes an entry about what a person does.

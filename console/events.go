@@ -16,11 +16,10 @@ const (
 )
 
 // apiEvents is the list of questions, again and again. While it is read somebody is there.
-func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) {
-	seat, left := c.rooms.sit(s)
+func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) error {
+	seat, left := c.sessions.sit(s)
 	if seat == nil {
-		c.fail(w, r, http.StatusTooManyRequests, "this session has too many pages open")
-		return
+		return refuse(http.StatusTooManyRequests, "this session has too many pages open")
 	}
 	defer left()
 	stream := http.NewResponseController(w)
@@ -35,7 +34,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 	}
 	_ = stream.SetReadDeadline(time.Time{})
 	if !send([]byte("retry: 1000\n\n")) {
-		return
+		return nil
 	}
 	var before []byte
 	beat := time.NewTicker(beatEvery)
@@ -44,39 +43,39 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 		select {
 		case <-seat.News():
 			if !c.still(r, s) {
-				return
+				return nil
 			}
 			list, err := json.Marshal(c.listing(s))
 			if err != nil {
 				c.log.Error("the questions cannot be written as JSON", "error", err)
-				return
+				return nil
 			}
 			if bytes.Equal(list, before) {
 				continue
 			}
 			before = list
 			if !send(fmt.Appendf(nil, "event: pending\ndata: %s\n\n", list)) {
-				return
+				return nil
 			}
 		case <-beat.C:
-			now := c.rooms.now()
+			now := c.sessions.now()
 			s.touch(now) // an open page is no idle session
 			if !c.still(r, s) {
-				return
+				return nil
 			}
-			if !s.token && c.rooms.over(s, now) {
-				c.rooms.end(s)
+			if !s.token && c.sessions.over(s, now) {
+				c.sessions.end(s)
 			}
 			if !send([]byte(": \n\n")) {
-				return
+				return nil
 			}
 		case <-s.ended:
 			send([]byte("event: end\ndata: {}\n\n"))
-			return
+			return nil
 		case <-r.Context().Done():
-			return
+			return nil
 		case <-c.done:
-			return
+			return nil
 		}
 	}
 }

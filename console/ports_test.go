@@ -87,14 +87,14 @@ func (b *browser) secrets() (path, cookie, csrf string) {
 		b.t.Fatal(err)
 	}
 	for _, x := range all.Cookies {
-		if strings.Contains(x.Path, sessions) && len(x.Path) > len(sessions)+20 {
+		if strings.Contains(x.Path, sessionPrefix) && len(x.Path) > len(sessionPrefix)+20 {
 			cookie = x.Value
 		}
 	}
 	if csrf, err = chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector("input[name=csrf]").value`)); err != nil {
 		b.t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(at, sessions)
+	_, rest, _ := strings.Cut(at, sessionPrefix)
 	path, _, _ = strings.Cut(rest, "/")
 	return path, cookie, csrf
 }

@@ -39,12 +39,12 @@ const (
 type change struct {
 	what   string   // in one line
 	detail []string // lines that go and lines that come
-	do     func(w http.ResponseWriter, r *http.Request)
+	do     func(w http.ResponseWriter, r *http.Request) error
 }
 
 // A prepare looks at a request that widens power. It changes nothing, and returns what would be done; nil is that it
-// has refused.
-type prepare func(w http.ResponseWriter, r *http.Request, s *session) *change
+// answered instead.
+type prepare func(w http.ResponseWriter, r *http.Request, s *session) (*change, error)
 
 // waiting is a change without a proof yet.
 type waiting struct {
@@ -73,8 +73,8 @@ type Confirmation struct {
 // nobody else.
 func (c *Console) Confirm(person string) []Confirmation {
 	var all []Confirmation
-	for _, s := range c.rooms.all(person) {
-		all = append(all, s.confirm(c.rooms.now())...)
+	for _, s := range c.sessions.ofPerson(person) {
+		all = append(all, s.confirm(c.sessions.now())...)
 	}
 	slices.SortStableFunc(all, func(a, b Confirmation) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.What, b.What)) })
 	return all
@@ -155,52 +155,43 @@ type confirmView struct {
 //
 // This is the only way to what a [change] does, and every route that is classified as widens comes here.
 func (c *Console) proved(p prepare) page {
-	return func(w http.ResponseWriter, r *http.Request, s *session) {
+	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if isAPI(r) != (mediaType(r) == "application/json") {
-			c.fail(w, r, http.StatusUnsupportedMediaType, "send JSON to the paths below /api, and forms to the others")
-			return
+			return refuse(http.StatusUnsupportedMediaType, "send JSON to the paths below /api, and forms to the others")
 		}
 		request, code, again, err := proofOf(r)
 		if err != nil {
-			c.fail(w, r, http.StatusRequestEntityTooLarge, err.Error())
-			return
+			return refuse(http.StatusRequestEntityTooLarge, err.Error())
 		}
-		ch := p(w, r, s)
-		if ch == nil {
-			return
+		ch, err := p(w, r, s)
+		if ch == nil || err != nil {
+			return err
 		}
 		if ch.shown() > maxShown {
-			c.fail(w, r, http.StatusRequestEntityTooLarge, fmt.Sprintf("the change has more than the %d KiB "+
+			return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("the change has more than the %d KiB "+
 				"that a person can compare; make it in several steps, or in the file itself", maxShown>>10))
-			return
 		}
-		now, problem := c.rooms.now(), ""
+		now, problem := c.sessions.now(), ""
 		if code != "" {
 			ok, tell := s.prove(request, code, now)
 			if ok {
-				ch.do(w, r)
-				return
+				return ch.do(w, r)
 			}
 			problem = "This code is none for this change, was used before, or is older than three minutes; " +
 				"codemode console --confirm prints a new one"
 			if tell {
-				err := c.note(r.Context(), audit.Entry{
-					Kind: audit.Access, State: "refused", Client: "console", Principal: s.person,
-					Detail: "a change on the page with a wrong code, at " + r.URL.Path, // what it is may hold secrets
+				c.noteRefused(r.Context(), audit.Entry{
+					Principal: s.person, Detail: "a change on the page with a wrong code, at " + r.URL.Path, // what it is may hold secrets
 				})
-				if err != nil {
-					c.log.Debug("a refused change was not recorded", "error", err)
-				}
 			}
 		}
 		s.expect(request, ch, now)
 		if wantsJSON(r) {
-			writeJSON(w, http.StatusForbidden, map[string]any{
+			return writeJSON(w, http.StatusForbidden, map[string]any{
 				"ok": false, "proof": "wanted", "what": ch.what, "detail": ch.detail,
 				"error": cmp.Or(problem, "this change wants a fresh proof: codemode console --confirm prints a code for it; "+
 					"send the same request again with the code in the header "+proofHeader+", or as the field "+proofField+" of a form"),
 			})
-			return
 		}
 		v := &confirmView{
 			frame: c.frame(r, s, "", "Confirm the change"), What: ch.what, Detail: ch.detail, Problem: problem,
@@ -210,7 +201,7 @@ func (c *Console) proved(p prepare) page {
 			v.Here, v.Back = "rules", c.base(r)+"/rules"
 		}
 		w.WriteHeader(http.StatusForbidden)
-		c.render(w, "confirm", v)
+		return c.render(w, "confirm", v)
 	}
 }
 

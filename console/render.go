@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -79,6 +79,11 @@ type frame struct {
 	Grants  bool
 }
 
+// bareFrame begins a page for a client without a session.
+func (c *Console) bareFrame(title string) frame {
+	return frame{Title: title, Home: c.options.Path, Base: c.options.Path}
+}
+
 // frame begins a page.
 func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	return frame{
@@ -87,16 +92,23 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	}
 }
 
-// render writes a page whole or not at all.
-func (c *Console) render(w http.ResponseWriter, name string, data any) {
+// render writes a page whole or not at all. Like the other functions that answer, it returns nil, for handlers to return.
+func (c *Console) render(w http.ResponseWriter, name string, data any) error {
 	var page bytes.Buffer
 	if err := templates()[name].Execute(&page, data); err != nil {
 		c.log.Error("a page cannot be written", "page", name, "error", err)
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = page.WriteTo(w) // whoever asked is gone
+	_, _ = page.WriteTo(w) // the client is gone
+	return nil
+}
+
+// redirect sends the client to a page of the session, which says what was done.
+func (c *Console) redirect(w http.ResponseWriter, r *http.Request, s *session, path string, bad bool, said string) error {
+	http.Redirect(w, r, c.base(r)+path+s.say(bad, said), http.StatusSeeOther)
+	return nil
 }
 
 type problemView struct {
@@ -105,62 +117,59 @@ type problemView struct {
 	Problem string
 }
 
-// fail says that something was not done, in the form in which whoever asks reads it.
+// fail says that something was not done, as JSON or as a page.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, code int, why string) {
 	if wantsJSON(r) {
-		writeJSON(w, code, map[string]any{"ok": false, "error": why})
+		_ = writeJSON(w, code, map[string]any{"ok": false, "error": why})
 		return
 	}
-	v := &problemView{frame: frame{Title: "Not done", Home: c.options.Path, Base: c.options.Path}, Code: code, Problem: why}
+	v := &problemView{frame: c.bareFrame("Not done"), Code: code, Problem: why}
 	if s := c.session(r); s != nil {
 		v.frame = c.frame(r, s, "", "Not done")
 	}
 	w.WriteHeader(code)
-	c.render(w, "problem", v)
+	_ = c.render(w, "problem", v)
 }
 
-func writeJSON(w http.ResponseWriter, code int, v any) {
+func writeJSON(w http.ResponseWriter, code int, v any) error {
 	js, err := json.Marshal(v)
 	if err != nil {
 		http.Error(w, "the answer cannot be written as JSON", http.StatusInternalServerError)
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(js, '\n')) // whoever asked is gone
+	_, _ = w.Write(append(js, '\n')) // the client is gone
+	return nil
 }
 
-// readJSON reads one object and nothing else. A key that is not known, or stands there twice, is an error.
+// readJSON reads one object and nothing else. It refuses a key that is unknown or occurs twice.
 func readJSON(r *http.Request, to any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return errors.New("the request cannot be read, or is too large")
+		return refuse(http.StatusBadRequest, "the request cannot be read, or is too large")
 	}
 	if _, err := strictjson.Canonical(body); err != nil {
-		return errors.New("the request is not JSON that has one meaning: " + prompt.Words(err.Error()))
+		return refuse(http.StatusBadRequest, "the request is not JSON that has one meaning: "+word(err.Error()))
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return errors.New("the request is not what it should be: " + prompt.Words(err.Error()))
+		return refuse(http.StatusBadRequest, "the request is not what it should be: "+word(err.Error()))
 	}
 	return nil
 }
 
 // static serves the script, the style and the picture.
 func static(w http.ResponseWriter, r *http.Request) {
-	kinds := map[string]string{"console.js": "text/javascript; charset=utf-8", "edit.js": "text/javascript; charset=utf-8", "login.js": "text/javascript; charset=utf-8", "console.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 	name := r.PathValue("file")
-	if kinds[name] == "" {
-		http.Error(w, "there is nothing under that path", http.StatusNotFound)
-		return
-	}
 	data, err := assets.ReadFile("static/" + name)
 	if err != nil {
 		http.Error(w, "there is nothing under that path", http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", kinds[name])
+	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+	w.Header().Set("Content-Type", kinds[path.Ext(name)])
 	w.Header().Set("Cache-Control", "private, max-age=60")
 	_, _ = w.Write(data)
 }
@@ -202,17 +211,8 @@ func clock(t time.Time) string {
 	return t.Local().Format("15:04:05")
 }
 
-// short is the beginning of a digest.
+// short is the beginning of a digest, with the name of its kind.
 func short(digest string) string {
-	kind, hex, ok := strings.Cut(digest, ":")
-	if !ok {
-		kind, hex = "", digest
-	}
-	if len(hex) > 12 {
-		hex = hex[:12]
-	}
-	if kind != "" {
-		return word(kind + ":" + hex)
-	}
-	return word(hex)
+	hex := digest[strings.IndexByte(digest, ':')+1:]
+	return word(digest[:len(digest)-len(hex)+min(len(hex), 12)])
 }

@@ -24,27 +24,22 @@ func bearer(r *http.Request) string {
 }
 
 // byToken lets those in who bring a token that answers. x is the route without the key of a session.
-func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) {
+func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) error {
 	person, status, why := c.options.Bearer(r, bearer(r))
-	if status != 0 {
-		if status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="codemode"`)
-		}
-		c.fail(w, r, status, why)
-		return
+	switch {
+	case status == http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="codemode"`)
+		return refuse(status, why)
+	case status != 0:
+		return refuse(status, why)
+	case !x.token:
+		return refuse(http.StatusForbidden, "a token answers questions and no more: log in, with the link that codemode console prints")
+	case x.method == http.MethodPost && mediaType(r) != "application/json":
+		return errNotJSON
 	}
-	if !x.token {
-		const why = "a token answers questions and no more: log in, with the link that codemode console prints"
-		c.fail(w, r, http.StatusForbidden, why)
-		return
-	}
-	if x.method == http.MethodPost && mediaType(r) != "application/json" {
-		c.fail(w, r, http.StatusUnsupportedMediaType, "send JSON")
-		return
-	}
-	s := c.rooms.ofToken(person, bearer(r))
-	c.rooms.read(s)
-	x.page(w, r, s)
+	s := c.sessions.ofToken(person, bearer(r))
+	c.sessions.read(s)
+	return x.page(w, r, s)
 }
 
 // still reports whether a request that goes on for long has a token that is good by now; a session ends by itself.
@@ -60,7 +55,7 @@ func (c *Console) still(r *http.Request, s *session) bool {
 const maxTokens = 256
 
 // ofToken is what a token has in place of a session: the same for each request, so that what was seen whole is known.
-func (r *rooms) ofToken(person, token string) *session {
+func (r *sessions) ofToken(person, token string) *session {
 	id := sha256.Sum256([]byte(person + "\x00" + token))
 	now := r.now()
 	r.mu.Lock()

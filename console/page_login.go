@@ -15,12 +15,10 @@ type loginView struct {
 	To      string // where to go on after the login, as "/rules?profile=p"; "" is to what waits
 }
 
-func (c *Console) showLogin(w http.ResponseWriter, _ *http.Request) {
-	c.renderLogin(w, "", "")
-}
+func (c *Console) showLogin(w http.ResponseWriter, _ *http.Request) { _ = c.renderLogin(w, "", "") }
 
-func (c *Console) renderLogin(w http.ResponseWriter, to, problem string) {
-	c.render(w, "login", &loginView{frame: frame{Title: "Log in", Home: c.options.Path, Base: c.options.Path}, To: to, Problem: problem})
+func (c *Console) renderLogin(w http.ResponseWriter, to, problem string) error {
+	return c.render(w, "login", &loginView{frame: c.bareFrame("Log in"), To: to, Problem: problem})
 }
 
 // longestTo bounds where a login may go on.
@@ -36,7 +34,7 @@ func onward(to string) string {
 }
 
 // login exchanges a secret for a session.
-func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	var secret, to string
 	switch mediaType(r) {
 	case "application/json":
@@ -44,66 +42,53 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 			Secret string `json:"secret"`
 		}
 		if err := readJSON(r, &said); err != nil {
-			c.fail(w, r, http.StatusBadRequest, err.Error())
-			return
+			return err
 		}
 		secret = said.Secret
 	case "application/x-www-form-urlencoded":
-		if err := r.ParseForm(); err != nil {
-			c.fail(w, r, http.StatusBadRequest, "the form cannot be read")
-			return
+		if err := readForm(r); err != nil {
+			return err
 		}
 		secret, to = r.PostForm.Get("secret"), r.PostForm.Get("to")
 	default:
-		c.fail(w, r, http.StatusUnsupportedMediaType, "send a form or JSON")
-		return
+		return errMediaType
 	}
 	secret = strings.TrimSpace(secret)
-	if at := strings.LastIndexByte(secret, '#'); at >= 0 { // somebody pasted the whole link
-		secret = secret[at+1:]
-	}
-	person, ok := c.links.take(secret, time.Now())
+	secret = secret[strings.LastIndexByte(secret, '#')+1:] // somebody pasted the whole link
+	person, ok := c.links.use(secret, time.Now())
 	if !ok {
 		const why = "this link was used before, is older than ten minutes, or is none"
 		if c.links.records(time.Now()) {
-			err := c.note(r.Context(), audit.Entry{
-				Kind: audit.Access, State: "refused", Client: "console", Detail: "a login to the page with a wrong or used link",
-			})
-			if err != nil {
-				c.log.Debug("a refused login was not recorded", "error", err)
-			}
+			c.noteRefused(r.Context(), audit.Entry{Detail: "a login to the page with a wrong or used link"})
 		}
 		if wantsJSON(r) {
-			c.fail(w, r, http.StatusForbidden, why)
-			return
+			return refuse(http.StatusForbidden, why)
 		}
 		w.WriteHeader(http.StatusForbidden)
-		c.renderLogin(w, to, why)
-		return
+		return c.renderLogin(w, to, why)
 	}
 	if err := c.note(r.Context(), audit.Entry{Kind: audit.Access, State: "admitted", Client: "console", Principal: person, Detail: "a login to the page"}); err != nil {
-		c.fail(w, r, http.StatusInternalServerError, err.Error())
-		return
+		return refuse(http.StatusInternalServerError, err.Error())
 	}
-	key, id, s := c.rooms.enter(person)
-	c.rooms.read(s)
+	key, id, s := c.sessions.open(person)
+	c.sessions.read(s)
 	base := c.sessionPath(key)
 	c.setCookie(w, r, base, id, c.options.Life)
 	if wantsJSON(r) {
-		writeJSON(w, http.StatusOK, s.tell(c, base))
-		return
+		return writeJSON(w, http.StatusOK, s.tell(c, base))
 	}
 	http.Redirect(w, r, base+onward(to), http.StatusSeeOther)
+	return nil
 }
 
-func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) {
-	c.rooms.end(s)
+func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) error {
+	c.sessions.end(s)
 	c.setCookie(w, r, c.base(r), "", 0)
 	if wantsJSON(r) {
-		writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
-		return
+		return writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
 	}
 	http.Redirect(w, r, c.options.Path+"/login", http.StatusSeeOther)
+	return nil
 }
 
 // A Session is what GET /api/session gives.
@@ -118,6 +103,6 @@ func (s *session) tell(c *Console, base string) Session {
 	return Session{Person: s.person, Path: base, CSRF: s.csrf, Expires: s.born.Add(c.options.Life)}
 }
 
-func (c *Console) apiSession(w http.ResponseWriter, r *http.Request, s *session) {
-	writeJSON(w, http.StatusOK, s.tell(c, c.base(r)))
+func (c *Console) apiSession(w http.ResponseWriter, r *http.Request, s *session) error {
+	return writeJSON(w, http.StatusOK, s.tell(c, c.base(r)))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,6 +20,9 @@ const aPage = 60
 
 // entries lists entries that a person may see, as q says and at most its limit of them.
 func (c *Console) entries(ctx context.Context, s *session, q store.Query) ([]*audit.Entry, error) {
+	if c.options.Record == nil {
+		return nil, refuse(http.StatusNotFound, "no record is kept here")
+	}
 	var all []*audit.Entry
 	for _, principal := range c.sees(s.person) {
 		q.Principal = principal
@@ -107,24 +109,18 @@ type historyView struct {
 	Narrow bool   // not everything is seen
 }
 
+// kindsOf are the kinds of entries that the filter of the page names.
+var kindsOf = map[string][]string{
+	"answers": {audit.Approval, audit.Grant}, "calls": {audit.Call}, "runs": {audit.Run}, "all": nil,
+}
+
 // showHistory is the record, newest first.
-func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session) {
-	if c.options.Record == nil {
-		c.fail(w, r, http.StatusNotFound, "no record is kept here")
-		return
-	}
+func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session) error {
 	v := &historyView{frame: c.frame(r, s, "history", "History"), Tool: word(r.FormValue("tool")), Kind: r.FormValue("kind")}
 	q := store.Query{Newest: true, Limit: aPage, Tool: v.Tool, Kinds: []string{audit.Call, audit.Approval, audit.Grant}}
-	switch v.Kind {
-	case "answers":
-		q.Kinds = []string{audit.Approval, audit.Grant}
-	case "calls":
-		q.Kinds = []string{audit.Call}
-	case "runs":
-		q.Kinds = []string{audit.Run}
-	case "all":
-		q.Kinds = nil
-	default:
+	if kinds, ok := kindsOf[v.Kind]; ok {
+		q.Kinds = kinds
+	} else {
 		v.Kind = ""
 	}
 	if before, err := time.Parse(time.RFC3339Nano, r.FormValue("before")); err == nil {
@@ -132,8 +128,7 @@ func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session
 	}
 	all, err := c.entries(r.Context(), s, q)
 	if err != nil {
-		c.unreadable(w, r, err)
-		return
+		return err
 	}
 	for _, e := range all {
 		v.Rows = append(v.Rows, rowOf(e))
@@ -141,15 +136,7 @@ func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, s *session
 	if len(all) == aPage {
 		v.Older = all[len(all)-1].Time.Format(time.RFC3339Nano)
 	}
-	c.render(w, "history", v)
-}
-
-func (c *Console) unreadable(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	c.log.Error("the record cannot be read", "error", err)
-	c.fail(w, r, http.StatusInternalServerError, "the record cannot be read; codemode audit verify says more")
+	return c.render(w, "history", v)
 }
 
 // A callView is one call of a run, from all its entries.
@@ -177,20 +164,14 @@ type runView struct {
 }
 
 // showRun is all there is about one run: the program, its calls, who decided, what was shown and what ran.
-func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) {
-	if c.options.Record == nil {
-		c.fail(w, r, http.StatusNotFound, "no record is kept here")
-		return
-	}
+func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) error {
 	id := r.PathValue("run")
 	all, err := c.entries(r.Context(), s, store.Query{Run: id})
 	if err != nil {
-		c.unreadable(w, r, err)
-		return
+		return err
 	}
 	if len(all) == 0 || id == "" {
-		c.fail(w, r, http.StatusNotFound, "the record has no such run")
-		return
+		return refuse(http.StatusNotFound, "the record has no such run")
 	}
 	v := &runView{frame: c.frame(r, s, "history", "Run "+word(id)), ID: id}
 	calls := map[int]*callView{}
@@ -220,7 +201,7 @@ func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) {
 		}
 	}
 	slices.SortFunc(v.Calls, func(a, b *callView) int { return cmp.Compare(a.Number, b.Number) })
-	c.render(w, "run", v)
+	return c.render(w, "run", v)
 }
 
 func (v *callView) add(x row) {
@@ -250,23 +231,18 @@ func (v *callView) add(x row) {
 // mostEntries is how many entries a front end gets at once.
 const mostEntries = 1000
 
-func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session) {
-	if c.options.Record == nil {
-		c.fail(w, r, http.StatusNotFound, "no record is kept here")
-		return
-	}
+func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session) error {
 	limit := aPage
 	if n, err := strconv.Atoi(r.FormValue("limit")); err == nil && n > 0 {
 		limit = min(n, mostEntries)
 	}
 	all, err := c.entries(r.Context(), s, store.Query{Run: r.FormValue("run"), Tool: r.FormValue("tool"), Newest: true, Limit: limit})
 	if err != nil {
-		c.unreadable(w, r, err)
-		return
+		return err
 	}
 	list := []json.RawMessage{}
 	for _, e := range all {
 		list = append(list, e.Line())
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"entries": list})
+	return writeJSON(w, http.StatusOK, map[string]any{"entries": list})
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"slices"
 	"sync"
 	"time"
 )
@@ -52,17 +53,11 @@ func (l *links) add(person string, now time.Time) (secret string) {
 }
 
 func (l *links) sweep(now time.Time) {
-	kept := l.open[:0]
-	for _, x := range l.open {
-		if now.Before(x.expires) {
-			kept = append(kept, x)
-		}
-	}
-	l.open = kept
+	l.open = slices.DeleteFunc(l.open, func(x link) bool { return !now.Before(x.expires) })
 }
 
-// take uses a secret, however many wrong ones came before.
-func (l *links) take(secret string, now time.Time) (person string, ok bool) {
+// use accepts a secret once, however many wrong ones came before.
+func (l *links) use(secret string, now time.Time) (person string, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +72,7 @@ func (l *links) take(secret string, now time.Time) (person string, ok bool) {
 		return "", false
 	}
 	person = l.open[found].person
-	l.open = append(l.open[:found:found], l.open[found+1:]...)
+	l.open = slices.Delete(l.open, found, found+1)
 	return person, true
 }
 

@@ -37,7 +37,7 @@ type Asked struct {
 	Editable  bool `json:"editable,omitempty"`
 
 	Offers  []Offer         `json:"offers"`            // the ways of saying yes
-	Inquiry *Inquiry        `json:"inquiry,omitempty"` // it is not about a call: a program asks something
+	Inquiry *prompt.Inquiry `json:"inquiry,omitempty"` // it is not about a call: a program asks something
 	Args    json.RawMessage `json:"args,omitempty"`    // with GET /api/pending/ID, when they may be changed
 	Input   json.RawMessage `json:"input,omitempty"`   // with Args: the tool's JSON Schema of them, as its server wrote it
 }
@@ -200,7 +200,7 @@ func describe(o approvals.Open) *asked {
 			ID: r.ID, Digest: r.Digest, Run: word(r.Run), Call: r.Call, Principal: word(r.Principal), Profile: word(r.Profile),
 			Tool: prompt.Heading(r), Summary: prompt.Summary(r), Text: full.Text, Risk: word(string(cmp.Or(r.Risk, "medium"))), Code: word(r.Code), Since: o.Since, Expires: r.Deadline(),
 			NeedsCode: r.Risk.Grave(), MustSee: r.Risk.Grave() && !full.Complete, Cut: full.Cut || full.Masked > 0, Editable: r.Edit != nil,
-			Offers: []Offer{{Scope: prompt.Once, Text: r.Yes()}}, Inquiry: inquiryOf(r),
+			Offers: []Offer{{Scope: prompt.Once, Text: r.Yes()}}, Inquiry: visibleInquiry(r.Inquiry),
 		},
 		shownArgs: showArgs(r, false), Why: word(strings.Join(r.Reasons, "; ")), Rule: word(r.Rule), request: r,
 	}
@@ -212,6 +212,18 @@ func describe(o approvals.Open) *asked {
 	}
 	a.RiskClass, a.RiskWords = risk(string(r.Risk))
 	return a
+}
+
+// visibleInquiry is a question of a program, made visible.
+func visibleInquiry(q *prompt.Inquiry) *prompt.Inquiry {
+	if q == nil {
+		return nil
+	}
+	shown := &prompt.Inquiry{Header: word(q.Header), Question: word(q.Question), Multiple: q.Multiple, FreeText: q.TakesText()}
+	for _, o := range q.Options {
+		shown.Options = append(shown.Options, prompt.Option{Label: word(o.Label), Description: word(o.Description)})
+	}
+	return shown
 }
 
 // word is a short text from elsewhere, made visible.
@@ -297,11 +309,11 @@ type pendingView struct {
 	Answered []*answeredView
 }
 
-func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session) {
+func (c *Console) showPending(w http.ResponseWriter, r *http.Request, s *session) error {
 	all := c.pending(s)
 	v := &pendingView{frame: c.frame(r, s, "waiting", "Waiting for you"), Groups: groups(all), Answered: c.answered(r, s)}
 	v.Title = fmt.Sprintf("%d waiting", len(all))
-	c.render(w, "pending", v)
+	return c.render(w, "pending", v)
 }
 
 type askView struct {
@@ -316,14 +328,13 @@ type askView struct {
 }
 
 // showAsk shows a question whole, with every way to answer it.
-func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) {
+func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) error {
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
 		w.WriteHeader(http.StatusNotFound)
-		c.render(w, "gone", &pendingView{frame: c.frame(r, s, "waiting", "Not waiting any more")})
-		return
+		return c.render(w, "gone", &pendingView{frame: c.frame(r, s, "waiting", "Not waiting any more")})
 	}
-	c.render(w, "ask", c.whole(r, s, a))
+	return c.render(w, "ask", c.whole(r, s, a))
 }
 
 // whole is a question of which nothing is cut and nothing masked.
@@ -338,8 +349,8 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	return v
 }
 
-func (c *Console) apiPending(w http.ResponseWriter, r *http.Request, s *session) {
-	writeJSON(w, http.StatusOK, c.listing(s))
+func (c *Console) apiPending(w http.ResponseWriter, r *http.Request, s *session) error {
+	return writeJSON(w, http.StatusOK, c.listing(s))
 }
 
 // listing is what GET /api/pending gives.
@@ -357,16 +368,15 @@ type listing struct {
 	Zone    string  `json:"zone"` // of this process, for people; every time says how far it is from UTC
 }
 
-func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) {
+func (c *Console) apiAsk(w http.ResponseWriter, r *http.Request, s *session) error {
 	a := c.find(s, r.PathValue("id"))
 	if a == nil {
-		c.fail(w, r, http.StatusNotFound, errGone)
-		return
+		return refuse(http.StatusNotFound, errGone)
 	}
 	one := a.Asked
 	one.Text = prompt.Text(a.request, prompt.RenderOptions{Width: small, Full: true, Reveal: true})
 	if one.Editable {
 		one.Args, one.Input = slices.Clone(a.request.Args), slices.Clone(a.request.Input)
 	}
-	writeJSON(w, http.StatusOK, one)
+	return writeJSON(w, http.StatusOK, one)
 }

@@ -56,7 +56,7 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 		a := byRun[run]
 		if a == nil {
 			a = &answered{
-				time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.inquiry, edited: x.edited,
+				time: now, principal: x.about.Principal, allowed: allowed, inquiry: x.about.Inquiry != nil, edited: x.edited,
 				results: map[int]*Result{},
 			}
 			a.tool = prompt.Heading(x.about)
@@ -112,7 +112,7 @@ type endedView struct {
 
 // answered lists what somebody has answered lately, newest first, with what the record says of it.
 func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
-	now := c.rooms.now()
+	now := c.sessions.now()
 	s.mu.Lock()
 	s.answered = slices.DeleteFunc(s.answered, func(a *answered) bool { return now.Sub(a.time) > answeredFor })
 	all := slices.Clone(s.answered)

@@ -77,27 +77,27 @@ func (s *session) said(r *http.Request) (all []notice) {
 	return all
 }
 
-// rooms are the sessions, and the seats of those who are there.
-type rooms struct {
+// sessions are all of them, with the seats of the people who are present.
+type sessions struct {
 	c   *Console
 	now func() time.Time
 
-	mu       sync.Mutex
-	closed   bool
-	sessions map[[sha256.Size]byte]*session  // by the digest of the key in their path
-	seats    map[*approvals.Seat]*time.Timer // those that are left after a while; nil while a stream holds one
-	readers  map[*session]*approvals.Seat    // of those who have asked for something lately
-	tokens   map[[sha256.Size]byte]*session  // of those who bring a token; see ofToken
+	mu      sync.Mutex
+	closed  bool
+	all     map[[sha256.Size]byte]*session  // by the digest of the key in their path
+	seats   map[*approvals.Seat]*time.Timer // those that are left after a while; nil while a stream holds one
+	readers map[*session]*approvals.Seat    // of those who have asked for something lately
+	tokens  map[[sha256.Size]byte]*session  // of those who bring a token; see ofToken
 }
 
-func (r *rooms) init(c *Console) {
+func (r *sessions) init(c *Console) {
 	r.c, r.now = c, time.Now
-	r.sessions, r.seats, r.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
+	r.all, r.seats, r.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
 	r.tokens = map[[sha256.Size]byte]*session{}
 }
 
-// enter makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests alone.
-func (r *rooms) enter(person string) (key, id string, s *session) {
+// open makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests alone.
+func (r *sessions) open(person string) (key, id string, s *session) {
 	key, id = rand.Text(), rand.Text()+rand.Text()
 	now := r.now()
 	s = &session{
@@ -108,20 +108,20 @@ func (r *rooms) enter(person string) (key, id string, s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sweep(now)
-	if len(r.sessions) >= maxSessions {
+	if len(r.all) >= maxSessions {
 		r.dropOldest()
 	}
-	r.sessions[sha256.Sum256([]byte(key))] = s
+	r.all[sha256.Sum256([]byte(key))] = s
 	return key, id, s
 }
 
 // of returns the session that a key opens together with one of several ids, nil if there is none.
-func (r *rooms) of(key string, ids []string) *session {
+func (r *sessions) of(key string, ids []string) *session {
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sweep(now)
-	s := r.sessions[sha256.Sum256([]byte(key))]
+	s := r.all[sha256.Sum256([]byte(key))]
 	if s == nil {
 		return nil
 	}
@@ -137,12 +137,12 @@ func (r *rooms) of(key string, ids []string) *session {
 	return s
 }
 
-// all lists the sessions of a person.
-func (r *rooms) all(person string) (list []*session) {
+// ofPerson lists the sessions of a person.
+func (r *sessions) ofPerson(person string) (list []*session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sweep(r.now())
-	for _, s := range r.sessions {
+	for _, s := range r.all {
 		if s.person == person {
 			list = append(list, s)
 		}
@@ -163,23 +163,23 @@ func (s *session) lastSeen() time.Time {
 }
 
 // over reports whether a session has ended by itself.
-func (r *rooms) over(s *session, now time.Time) bool {
+func (r *sessions) over(s *session, now time.Time) bool {
 	return now.Sub(s.born) >= r.c.options.Life || now.Sub(s.lastSeen()) >= r.c.options.Idle
 }
 
 // sweep ends what has ended. The caller holds r.mu, like those of the next two.
-func (r *rooms) sweep(now time.Time) {
-	for id, s := range r.sessions {
+func (r *sessions) sweep(now time.Time) {
+	for id, s := range r.all {
 		if r.over(s, now) {
 			r.drop(id, s)
 		}
 	}
 }
 
-func (r *rooms) dropOldest() {
+func (r *sessions) dropOldest() {
 	var oldest [sha256.Size]byte
 	var at *session
-	for id, s := range r.sessions {
+	for id, s := range r.all {
 		if at == nil || s.lastSeen().Before(at.lastSeen()) {
 			oldest, at = id, s
 		}
@@ -187,8 +187,8 @@ func (r *rooms) dropOldest() {
 	r.drop(oldest, at)
 }
 
-func (r *rooms) drop(id [sha256.Size]byte, s *session) {
-	delete(r.sessions, id)
+func (r *sessions) drop(id [sha256.Size]byte, s *session) {
+	delete(r.all, id)
 	if seat := r.readers[s]; seat != nil {
 		delete(r.readers, s)
 		r.leave(seat)
@@ -197,10 +197,10 @@ func (r *rooms) drop(id [sha256.Size]byte, s *session) {
 }
 
 // end ends a session before its time.
-func (r *rooms) end(s *session) {
+func (r *sessions) end(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, x := range r.sessions {
+	for id, x := range r.all {
 		if x == s {
 			r.drop(id, s)
 		}
@@ -208,7 +208,7 @@ func (r *rooms) end(s *session) {
 }
 
 // sit takes a seat for an open page. left gives it up, a little later; nil says that the session has too many.
-func (r *rooms) sit(s *session) (seat *approvals.Seat, left func()) {
+func (r *sessions) sit(s *session) (seat *approvals.Seat, left func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.mu.Lock()
@@ -231,7 +231,7 @@ func (r *rooms) sit(s *session) (seat *approvals.Seat, left func()) {
 }
 
 // read notes that somebody has asked for something.
-func (r *rooms) read(s *session) {
+func (r *sessions) read(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -246,7 +246,7 @@ func (r *rooms) read(s *session) {
 }
 
 // leaveIn gives a seat up after a while, counted from now. The caller holds r.mu.
-func (r *rooms) leaveIn(seat *approvals.Seat, after time.Duration) {
+func (r *sessions) leaveIn(seat *approvals.Seat, after time.Duration) {
 	timer, there := r.seats[seat]
 	switch {
 	case !there:
@@ -262,7 +262,7 @@ func (r *rooms) leaveIn(seat *approvals.Seat, after time.Duration) {
 }
 
 // leave gives a seat up at once. The caller holds r.mu.
-func (r *rooms) leave(seat *approvals.Seat) {
+func (r *sessions) leave(seat *approvals.Seat) {
 	if timer, there := r.seats[seat]; there {
 		if timer != nil {
 			timer.Stop()
@@ -272,11 +272,11 @@ func (r *rooms) leave(seat *approvals.Seat) {
 	}
 }
 
-func (r *rooms) close() {
+func (r *sessions) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	for id, s := range r.sessions {
+	for id, s := range r.all {
 		r.drop(id, s)
 	}
 	for seat := range r.seats {
@@ -321,7 +321,7 @@ func (c *Console) session(r *http.Request) *session {
 			ids = append(ids, cookie.Value)
 		}
 	}
-	return c.rooms.of(key, ids)
+	return c.sessions.of(key, ids)
 }
 
 // mayChange reports whether a request comes with the token of its session, which no other site knows.

@@ -103,19 +103,19 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	return v
 }
 
-func (c *Console) showRules(w http.ResponseWriter, r *http.Request, s *session) {
-	if c.changesRules(w, r, s) {
-		c.render(w, "rules", c.rulesView(r, s))
+func (c *Console) showRules(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
 	}
+	return c.render(w, "rules", c.rulesView(r, s))
 }
 
-// changesRules reports whether a person may, and says so to those who may not.
-func (c *Console) changesRules(w http.ResponseWriter, r *http.Request, s *session) bool {
+// mayChangeRules refuses people who may not see and change the rules.
+func (c *Console) mayChangeRules(s *session) error {
 	if c.admin(s.person) {
-		return true
+		return nil
 	}
-	c.fail(w, r, http.StatusForbidden, "rules are changed by those who look after them")
-	return false
+	return refuse(http.StatusForbidden, "rules are changed by those who look after them")
 }
 
 // fileOf is the file that a form writes, and what it writes.
@@ -124,7 +124,7 @@ func fileOf(r *http.Request) (path string, text []byte) {
 }
 
 // againRules shows the rules with what came of a request: a problem, or what was done. What was written in the form is not lost.
-func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) {
+func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
 	path, text := fileOf(r)
 	v := c.rulesView(r, s)
 	v.Path, v.Text = path, inText(string(text))
@@ -134,40 +134,39 @@ func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session,
 	} else {
 		v.Notices = append(v.Notices, notice{Text: done})
 	}
-	c.render(w, "rules", v)
+	return c.render(w, "rules", v)
 }
 
-func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *session) {
-	if c.changesRules(w, r, s) {
-		path, text := fileOf(r)
-		c.againRules(w, r, s, "Nothing is wrong with it. It is not saved yet.", c.options.Rules.Check(path, text))
+func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *session) error {
+	if err := c.mayChangeRules(s); err != nil {
+		return err
 	}
+	path, text := fileOf(r)
+	return c.againRules(w, r, s, "Nothing is wrong with it. It is not saved yet.", c.options.Rules.Check(path, text))
 }
 
 // saveRules writes a file. What it says may start servers, and so any command.
-func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) *change {
-	if !c.changesRules(w, r, s) {
-		return nil
+func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	if err := c.mayChangeRules(s); err != nil {
+		return nil, err
 	}
 	path, text := fileOf(r)
 	if err := c.options.Rules.Check(path, text); err != nil {
-		c.againRules(w, r, s, "", err)
-		return nil
+		return nil, c.againRules(w, r, s, "", err)
 	}
 	files, _ := c.options.Rules.Files()
 	before := ""
 	for _, f := range files {
 		if f.Path == path {
 			if f.Digest != r.PostForm.Get("digest") { // what is shown has to be what changes
-				c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, "+
+				return nil, c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, "+
 					"and look at what is there now"))
-				return nil
 			}
 			before = lineEnds.Replace(strings.TrimPrefix(f.Text, "\ufeff"))
 		}
 	}
 	ch := &change{what: "write the file " + word(path), detail: changedLines(before, string(text))}
-	ch.do = func(w http.ResponseWriter, r *http.Request) {
+	ch.do = func(w http.ResponseWriter, r *http.Request) error {
 		err := c.note(r.Context(), audit.Entry{
 			Kind: audit.Policy, State: "edited", Principal: s.person, Client: "console",
 			Detail: "the file " + path + " is written on the page, after a proof",
@@ -176,90 +175,71 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 			err = c.options.Rules.Save(r.Context(), path, r.PostForm.Get("digest"), text)
 		}
 		if err != nil {
-			c.againRules(w, r, s, "", err)
-			return
+			return c.againRules(w, r, s, "", err)
 		}
-		said := s.say(false, "Saved. The rules hold from the next call on.")
-		http.Redirect(w, r, c.base(r)+"/rules"+said, http.StatusSeeOther)
+		return c.redirect(w, r, s, "/rules", false, "Saved. The rules hold from the next call on.")
 	}
-	return ch
+	return ch, nil
 }
 
 // proposeRule writes a comment into a file.
-func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session) *change {
-	if !c.changesRules(w, r, s) {
-		return nil
+func (c *Console) proposeRule(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	if err := c.mayChangeRules(s); err != nil {
+		return nil, err
 	}
 	form := r.PostForm
 	p := Proposal{Profile: form.Get("profile"), Tool: form.Get("tool"), List: form.Get("list"), By: s.person, Why: form.Get("why")}
 	ch, err := c.proposing(r.Context(), &p)
 	if err != nil {
-		c.againRules(w, r, s, "", err)
-		return nil
+		return nil, c.againRules(w, r, s, "", err)
 	}
-	ch.do = func(w http.ResponseWriter, r *http.Request) {
-		file, err := c.options.Rules.Propose(r.Context(), p)
+	ch.do = func(w http.ResponseWriter, r *http.Request) error {
+		said, err := c.propose(r.Context(), &p)
 		if err != nil {
-			c.againRules(w, r, s, "", err)
-			return
+			return c.againRules(w, r, s, "", err)
 		}
-		said := s.say(false, "A rule was proposed in "+word(file)+". It decides nothing until somebody takes its comment signs away.")
-		http.Redirect(w, r, c.base(r)+"/rules"+said, http.StatusSeeOther)
+		return c.redirect(w, r, s, "/rules", false, said)
 	}
-	return ch
+	return ch, nil
 }
 
-// proposing is the change that a proposal makes, with all that it would write.
-func (p *Proposal) proposing() *change {
+// proposing is the change that a proposal makes: all that it would write, and what it would change in recent calls.
+func (c *Console) proposing(ctx context.Context, p *Proposal) (*change, error) {
 	args := "any arguments"
 	if p.Args != nil {
 		args = "exactly the arguments below"
 	}
 	ch := &change{what: word(fmt.Sprintf("write a comment into your file that proposes a rule "+
 		"for the %s of the profile %s, with %s", cmp.Or(p.List, "allowlist"), p.Profile, args))}
-	add := func(what, text string) {
-		for i, line := range strings.Split(lineEnds.Replace(text), "\n") {
-			if i > 0 {
-				what = strings.Repeat(" ", len(what))
-			}
-			ch.detail = append(ch.detail, what+inLine(line))
+	add := func(what string, lines ...string) {
+		for _, line := range lines {
+			ch.detail = append(ch.detail, fmt.Sprintf("%-11s", what)+inLine(line))
+			what = ""
 		}
 	}
-	add("tool:      ", p.Tool)
+	add("tool:", linesOf(p.Tool)...)
 	if p.Args != nil {
-		add("arguments: ", editable(p.Args))
+		add("arguments:", linesOf(editable(p.Args))...)
 	}
 	if p.Why != "" {
-		add("reason:    ", p.Why)
+		add("reason:", linesOf(p.Why)...)
 	}
-	return ch
-}
-
-// proposing also says what the proposal would change in other calls.
-func (c *Console) proposing(ctx context.Context, p *Proposal) (*change, error) {
-	ch := p.proposing()
-	rules, ok := c.options.Rules.(Effects)
-	if !ok {
-		return ch, nil
-	}
-	lines, err := rules.Effect(ctx, *p)
-	if err != nil {
-		return nil, err
-	}
-	for i, line := range lines {
-		what := "effect:    "
-		if i > 0 {
-			what = strings.Repeat(" ", len(what))
+	if rules, ok := c.options.Rules.(Effects); ok {
+		lines, err := rules.Effect(ctx, *p)
+		if err != nil {
+			return nil, err
 		}
-		ch.detail = append(ch.detail, what+inLine(line))
+		add("effect:", lines...)
 	}
 	return ch, nil
 }
 
+func linesOf(text string) []string { return strings.Split(lineEnds.Replace(text), "\n") }
+
 // makeSession makes a session for a role.
-func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session) *change {
-	if !c.changesRules(w, r, s) {
-		return nil
+func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
+	if err := c.mayChangeRules(s); err != nil {
+		return nil, err
 	}
 	role, life := r.PostForm.Get("role"), time.Duration(0)
 	for _, l := range lives {
@@ -268,11 +248,10 @@ func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session
 		}
 	}
 	if life == 0 {
-		c.againRules(w, r, s, "", fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name, lives[2].name))
-		return nil
+		return nil, c.againRules(w, r, s, "", fmt.Errorf("a session lasts %s, %s or %s", lives[0].name, lives[1].name, lives[2].name))
 	}
 	ch := &change{what: fmt.Sprintf("make a session for the role %s, for %s", word(role), r.PostForm.Get("life"))}
-	ch.do = func(w http.ResponseWriter, r *http.Request) {
+	ch.do = func(w http.ResponseWriter, r *http.Request) error {
 		err := c.note(r.Context(), audit.Entry{
 			Kind: audit.Policy, State: "session", Principal: s.person, Role: role, Client: "console",
 			Detail: "a session for a role was made, for " + r.PostForm.Get("life") + ", after a proof",
@@ -282,8 +261,8 @@ func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session
 		if err == nil {
 			id, ends, err = c.options.Rules.NewSession(role, life)
 		}
-		c.againRules(w, r, s, fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: hand it to whoever "+
+		return c.againRules(w, r, s, fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: hand it to whoever "+
 			"starts the server (codemode serve --session) or connects to it.", id, word(role), ends.Local().Format(time.DateTime)), err)
 	}
-	return ch
+	return ch, nil
 }

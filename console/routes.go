@@ -1,0 +1,236 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// sessionPrefix is what stands in a path before the key of a session.
+const sessionPrefix = "/s/"
+
+// sessionPath is what all paths of a session begin with.
+func (c *Console) sessionPath(key string) string { return c.options.Path + sessionPrefix + key }
+
+// split separates a path of the page into the key of a session, "" if there is none, and the path within the session.
+func (c *Console) split(p string) (key, rest string) {
+	rest = strings.TrimPrefix(p, c.options.Path)
+	if inside, ok := strings.CutPrefix(rest, sessionPrefix); ok {
+		key, rest, _ = strings.Cut(inside, "/")
+		return key, "/" + rest
+	}
+	return "", rest
+}
+
+// keyValue is the name of the path value that holds the key of the session.
+const keyValue = "session"
+
+func keyOf(r *http.Request) string { return r.PathValue(keyValue) }
+
+// base is what the paths of the page begin with for the client of a request.
+func (c *Console) base(r *http.Request) string {
+	if key := keyOf(r); key != "" {
+		return c.sessionPath(key)
+	}
+	return c.options.Path
+}
+
+// A power is what a request can do for whoever has a session.
+type power int
+
+const (
+	// widens is the zero value: a request may write rules or start something, and wants a fresh proof of the person.
+	widens power = iota
+	// answers is a person's answer to a question that a program asked.
+	answers
+	// narrows revokes something.
+	narrows
+	// reads changes nothing.
+	reads
+)
+
+// A route is a path of a session, and what a request to it can do.
+type route struct {
+	method, path string
+	power        power
+	token        bool    // a token that answers may use it too, without a session
+	page         page    // nil where it widens
+	prepare      prepare // where it widens
+}
+
+// inside are all paths that a session has. A page is a file page_<name>.go, with its template of that name.
+func (c *Console) inside() []route {
+	get := func(path string, p page) route { return route{"GET", path, reads, false, p, nil} }
+	post := func(path string, w power, p page) route { return route{"POST", path, w, false, p, nil} }
+	wide := func(path string, p prepare) route { return route{"POST", path, widens, false, nil, p} }
+	token := func(x route) route { x.token = true; return x }
+	return []route{
+		get("/{$}", c.showPending),
+		get("/ask/{id}", c.showAsk),
+		get("/history", c.showHistory),
+		get("/run/{run}", c.showRun),
+		get("/grants", c.showGrants),
+		get("/rules", c.showRules),
+		post("/answer", answers, c.answerForm),
+		wide("/answer/propose", c.answerAndPropose),
+		post("/grants/revoke", narrows, c.revoke),
+		post("/rules/validate", reads, c.validateRules),
+		wide("/rules/save", c.saveRules),
+		wide("/rules/propose", c.proposeRule),
+		wide("/rules/session", c.makeSession),
+		post("/logout", narrows, c.logout),
+
+		get("/api/session", c.apiSession),
+		token(get("/api/pending", c.apiPending)),
+		token(get("/api/pending/{id}", c.apiAsk)),
+		token(get("/api/events", c.apiEvents)),
+		token(get("/api/entries", c.apiEntries)),
+		token(get("/api/grants", c.apiGrants)),
+		token(post("/api/answer", answers, c.apiAnswer)),
+		token(post("/api/grants/revoke", narrows, c.revoke)),
+		wide("/api/answer/propose", c.apiAnswerAndPropose),
+	}
+}
+
+// routes are all paths there are. Those of a session exist without its key as well, where they ask for a login.
+func (c *Console) routes() http.Handler {
+	before, after := http.NewServeMux(), http.NewServeMux()
+	before.HandleFunc("GET /static/{file}", static)
+	before.HandleFunc("GET /login", c.showLogin)
+	before.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, c.login(w, r)) })
+	for _, x := range c.inside() {
+		page := x.page
+		if x.power == widens {
+			page = c.proved(x.prepare)
+		}
+		if x.method == http.MethodPost {
+			page = checked(page)
+		}
+		after.HandleFunc(x.method+" "+x.path, func(w http.ResponseWriter, r *http.Request) {
+			if keyOf(r) == "" && isAPI(r) && bearer(r) != "" && c.options.Bearer != nil {
+				c.answer(w, r, c.byToken(w, r, &x))
+				return
+			}
+			c.answer(w, r, c.bySession(w, r, page))
+		})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		below, ok := strings.CutPrefix(r.URL.Path, c.options.Path)
+		key, rest := c.split(r.URL.Path)
+		mux := after
+		if rest == "/login" || strings.HasPrefix(rest, "/static/") {
+			mux = before
+		}
+		switch {
+		case !ok || below != "" && below[0] != '/' || mux == before && key != "":
+			http.NotFound(w, r)
+		case below == "":
+			http.Redirect(w, r, c.options.Path+"/", http.StatusSeeOther)
+		default:
+			inner, u := *r, *r.URL
+			u.Path, inner.URL = rest, &u
+			inner.SetPathValue(keyValue, key)
+			mux.ServeHTTP(w, &inner)
+		}
+	})
+}
+
+// A page is a handler for somebody who has logged in. Its error says why it did not answer; see [Console.answer].
+type page func(w http.ResponseWriter, r *http.Request, s *session) error
+
+// A refusal is an error for the client of a request.
+type refusal struct {
+	status int
+	why    string
+}
+
+func (e *refusal) Error() string { return e.why }
+
+func refuse(status int, why string) error { return &refusal{status, why} }
+
+// answer answers a request that ended with an error; nil says that it was answered.
+func (c *Console) answer(w http.ResponseWriter, r *http.Request, err error) {
+	refused, ok := errors.AsType[*refusal](err)
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+	case ok:
+		c.fail(w, r, refused.status, refused.why)
+	default:
+		c.log.Error("the record cannot be read", "error", err)
+		c.fail(w, r, http.StatusInternalServerError, "the record cannot be read; codemode audit verify says more")
+	}
+}
+
+// bySession serves a request that has a session.
+func (c *Console) bySession(w http.ResponseWriter, r *http.Request, next page) error {
+	s := c.session(r)
+	switch {
+	case s != nil:
+		c.sessions.read(s) // who requests anything is present
+		return next(w, r, s)
+	case r.Method == http.MethodGet && !isAPI(r):
+		w.WriteHeader(http.StatusUnauthorized)
+		return c.renderLogin(w, r.URL.RequestURI(), "")
+	}
+	return refuse(http.StatusUnauthorized, "log in first, with the link that codemode console prints")
+}
+
+var (
+	errForm      = refuse(http.StatusBadRequest, "the form cannot be read")
+	errMediaType = refuse(http.StatusUnsupportedMediaType, "send a form or JSON")
+	errNotJSON   = refuse(http.StatusUnsupportedMediaType, "send JSON")
+)
+
+// checked serves a change that comes with the CSRF token of the session, as a form or as JSON.
+func checked(next page) page {
+	return func(w http.ResponseWriter, r *http.Request, s *session) error {
+		token := r.Header.Get("X-CSRF-Token")
+		switch mediaType(r) {
+		case "application/json":
+		case "application/x-www-form-urlencoded":
+			if err := readForm(r); err != nil {
+				return err
+			}
+			if token == "" {
+				token = r.PostForm.Get("csrf")
+			}
+			if err := repeated(r.PostForm); err != nil {
+				return errForm
+			}
+			for _, values := range r.PostForm {
+				for i := range values {
+					values[i] = lineEnds.Replace(values[i])
+				}
+			}
+		default:
+			return errMediaType
+		}
+		if !s.mayChange(token) {
+			return refuse(http.StatusForbidden, "the request does not come from an open page: load the page again")
+		}
+		return next(w, r, s)
+	}
+}
+
+func readForm(r *http.Request) error {
+	if r.ParseForm() != nil {
+		return errForm
+	}
+	return nil
+}
+
+// lineEnds gives lines one kind of end: browsers send CR and LF for each.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+func mediaType(r *http.Request) string {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+
+// wantsJSON reports whether the client reads JSON: a front end, or the script of a page.
+func wantsJSON(r *http.Request) bool {
+	return isAPI(r) || r.Header.Get("Accept") == "application/json" || mediaType(r) == "application/json"
+}
