@@ -1,7 +1,7 @@
 package console
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -52,141 +52,109 @@ const (
 
 // fieldsOf makes the fields of a form from the schema of a tool's arguments. Nil is that there is none to make.
 func fieldsOf(input json.RawMessage) []*field {
-	f := &fielder{root: input}
-	root, ok := f.read(input)
-	if !ok {
+	root, err := strictjson.Parse(input, strictjson.Options{})
+	f := &fielder{root: root}
+	s, ok := f.read(root)
+	if err != nil || !ok {
 		return nil
 	}
-	f.in = []string{string(root.Properties)}
-	return f.properties(root, "", 0)
+	f.in = []string{s.get("properties").Source()}
+	return f.properties(s, "", 0)
 }
 
 // A fielder makes the fields of one form.
 type fielder struct {
-	root json.RawMessage
+	root strictjson.Value
 	n    int      // fields so far
 	in   []string // the properties of each object around: one that holds its like is not shown again
 }
 
-// A fieldSchema is what a form needs of a JSON Schema. What is of another type than the standard says is left out.
+// A fieldSchema is a JSON Schema as far as a form needs it. It ignores a keyword whose value has the wrong type.
 type fieldSchema struct {
-	Ref         string            `json:"$ref"`
-	Type        schemaTypes       `json:"type"`
-	Title       string            `json:"title"`
-	Description string            `json:"description"`
-	Properties  json.RawMessage   `json:"properties"`
-	Required    []string          `json:"required"`
-	Enum        []json.RawMessage `json:"enum"`
-	Const       json.RawMessage   `json:"const"`
-	Items       json.RawMessage   `json:"items"`
-	AnyOf       []json.RawMessage `json:"anyOf"`
-	OneOf       []json.RawMessage `json:"oneOf"`
-	AllOf       []json.RawMessage `json:"allOf"`
-
-	Minimum   json.Number `json:"minimum"`
-	Maximum   json.Number `json:"maximum"`
-	MinLength json.Number `json:"minLength"`
-	MaxLength json.Number `json:"maxLength"`
-	Format    string      `json:"format"`
-	Pattern   string      `json:"pattern"`
+	strictjson.Value
+	about string // its description, or that of the first reference to it
+	types []string
+	enum  []strictjson.Value
 }
 
-// schemaTypes is one type or several.
-type schemaTypes []string
+func (s *fieldSchema) get(key string) strictjson.Value {
+	v, _ := s.Member(key)
+	return v
+}
 
-func (t *schemaTypes) UnmarshalJSON(raw []byte) error {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		*t = schemaTypes{one}
-		return nil
+// has reports whether any of these keywords is there.
+func (s *fieldSchema) has(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return s.get(key).Kind() != strictjson.Missing })
+}
+
+func (s *fieldSchema) text(key string) string { return textOf(s.get(key)) }
+
+func textOf(v strictjson.Value) string {
+	if v.Kind() != strictjson.String {
+		return ""
 	}
-	var several []string
-	_ = json.Unmarshal(raw, &several) // else none is known
-	*t = several
-	return nil
+	return v.Text()
+}
+
+func elements(v strictjson.Value) (all []strictjson.Value) {
+	for _, e := range v.Elements() {
+		all = append(all, e)
+	}
+	return all
 }
 
 // read reads a schema, and follows references within the document.
-func (f *fielder) read(raw json.RawMessage) (s fieldSchema, ok bool) {
-	about := ""
+func (f *fielder) read(v strictjson.Value) (s fieldSchema, ok bool) {
 	for range maxRefs {
-		s = fieldSchema{}
-		if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
+		if v.Kind() != strictjson.Object {
 			return s, false
 		}
-		_ = json.Unmarshal(raw, &s) // a keyword of another type than it should have is left out, and the others are read
-		if about == "" {
-			about = s.Description
-		}
+		s = fieldSchema{Value: v, about: s.about}
+		s.about = cmp.Or(s.about, s.text("description"))
+		ref, allOf := s.text("$ref"), elements(s.get("allOf"))
 		switch {
-		case strings.HasPrefix(s.Ref, "#"):
-			raw = at(f.root, s.Ref[1:])
-		case s.Ref != "":
+		case strings.HasPrefix(ref, "#"):
+			v, _ = f.root.At(ref[1:])
+		case ref != "":
 			return s, false
-		case len(s.AllOf) == 1 && s.Type == nil && s.Properties == nil:
-			raw = s.AllOf[0]
+		case len(allOf) == 1 && !s.has("type", "properties"):
+			v = allOf[0]
 		default:
-			s.Description = about
+			for _, t := range append(elements(s.get("type")), s.get("type")) { // one or several
+				if one := textOf(t); one != "" {
+					s.types = append(s.types, one)
+				}
+			}
+			s.enum = elements(s.get("enum"))
 			return s, true
 		}
 	}
 	return s, false
 }
 
-// at is the value under a JSON Pointer, nil if there is none.
-func at(raw json.RawMessage, pointer string) json.RawMessage {
-	tokens, err := strictjson.Tokens(pointer)
-	if err != nil {
-		return nil
-	}
-	for _, token := range tokens {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(raw, &object) != nil {
-			return nil
-		}
-		raw = object[token]
-	}
-	return raw
-}
+// is reports whether a schema has one type, this one.
+func (s *fieldSchema) is(kind string) bool { return len(s.types) == 1 && s.types[0] == kind }
 
 // properties are the fields of an object.
 func (f *fielder) properties(s fieldSchema, pointer string, depth int) (fields []*field) {
-	for key, raw := range members(s.Properties) {
+	required := elements(s.get("required"))
+	for key, v := range s.get("properties").Members() {
 		if f.n >= maxFields {
 			break
 		}
-		one := f.field(raw, strictjson.AppendToken(pointer, key), depth+1)
-		one.Label, one.Required = word(key), slices.Contains(s.Required, key)
+		one := f.field(v, strictjson.AppendToken(pointer, key), depth+1)
+		one.Label = word(key)
+		one.Required = slices.ContainsFunc(required, func(r strictjson.Value) bool { return textOf(r) == key })
 		fields = append(fields, one)
 	}
 	return fields
 }
 
-// members goes through the members of an object in their order.
-func members(raw json.RawMessage) func(yield func(string, json.RawMessage) bool) {
-	return func(yield func(string, json.RawMessage) bool) {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		if open, err := d.Token(); err != nil || open != json.Delim('{') {
-			return
-		}
-		for d.More() {
-			key, err := d.Token()
-			var value json.RawMessage
-			if err != nil || d.Decode(&value) != nil {
-				return
-			}
-			if name, ok := key.(string); !ok || !yield(name, value) {
-				return
-			}
-		}
-	}
-}
-
 // field makes one field.
-func (f *fielder) field(raw json.RawMessage, pointer string, depth int) *field {
+func (f *fielder) field(v strictjson.Value, pointer string, depth int) *field {
 	f.n++
 	one := &field{ID: f.n, Pointer: pointer, Kind: otherField}
-	s, ok := f.read(raw)
+	s, ok := f.read(v)
 	if !ok {
 		return one
 	}
@@ -196,12 +164,12 @@ func (f *fielder) field(raw json.RawMessage, pointer string, depth int) *field {
 		one.Kind = choiceField
 		return one
 	}
-	if len(s.Type) != 1 && s.Properties == nil || s.AnyOf != nil || s.OneOf != nil || s.AllOf != nil {
+	if len(s.types) != 1 && !s.has("properties") || s.has("anyOf", "oneOf", "allOf") {
 		return one
 	}
 	kind := "object"
-	if len(s.Type) == 1 {
-		kind = s.Type[0]
+	if len(s.types) == 1 {
+		kind = s.types[0]
 	}
 	switch kind {
 	case "string":
@@ -209,17 +177,18 @@ func (f *fielder) field(raw json.RawMessage, pointer string, depth int) *field {
 	case "number", "integer":
 		one.Kind, one.Whole = numberField, kind == "integer"
 	case "object":
-		if depth >= maxNesting || slices.Contains(f.in, string(s.Properties)) {
+		properties := s.get("properties").Source()
+		if depth >= maxNesting || slices.Contains(f.in, properties) {
 			break
 		}
-		f.in = append(f.in, string(s.Properties))
+		f.in = append(f.in, properties)
 		inside := f.properties(s, pointer, depth)
 		if slices.ContainsFunc(inside, func(x *field) bool { return x.Kind != otherField }) {
 			one.Kind, one.Fields = objectField, inside
 		}
 		f.in = f.in[:len(f.in)-1]
 	case "array":
-		item := f.field(s.Items, pointer, depth+1)
+		item := f.field(s.get("items"), pointer, depth+1)
 		if slices.Contains([]string{textField, numberField, choiceField}, item.Kind) {
 			one.Kind, one.Item = listField, item
 		}
@@ -227,101 +196,91 @@ func (f *fielder) field(raw json.RawMessage, pointer string, depth int) *field {
 	return one
 }
 
-// withoutNull takes null from the types of a schema, and says whether it was there.
+// withoutNull removes null from the types of a schema, and says whether it was there.
 func (f *fielder) withoutNull(s fieldSchema) (_ fieldSchema, null bool) {
-	if i := slices.Index(s.Type, "null"); i >= 0 && len(s.Type) > 1 {
-		s.Type = slices.Delete(slices.Clone(s.Type), i, i+1)
-		s.Enum = slices.DeleteFunc(slices.Clone(s.Enum), func(raw json.RawMessage) bool { return string(raw) == "null" })
+	if i := slices.Index(s.types, "null"); i >= 0 && len(s.types) > 1 {
+		s.types = slices.Delete(s.types, i, i+1)
+		s.enum = slices.DeleteFunc(s.enum, func(v strictjson.Value) bool { return v.Kind() == strictjson.Null })
 		return s, true
 	}
-	of := slices.Concat(s.AnyOf, s.OneOf)
-	if len(of) != 2 || s.Type != nil || s.Properties != nil {
+	alternatives := s.alternatives()
+	if len(alternatives) != 2 || s.has("type", "properties") {
 		return s, false
 	}
-	for i, raw := range of {
-		other, ok := f.read(of[1-i])
-		if one, is := f.read(raw); is && slices.Equal(one.Type, schemaTypes{"null"}) && ok {
-			if s.Description != "" {
-				other.Description = s.Description
-			}
+	for i, v := range alternatives {
+		other, ok := f.read(alternatives[1-i])
+		if one, is := f.read(v); is && one.is("null") && ok {
+			other.about = cmp.Or(s.about, other.about)
 			return other, true
 		}
 	}
 	return s, false
 }
 
+func (s *fieldSchema) alternatives() []strictjson.Value {
+	return append(elements(s.get("anyOf")), elements(s.get("oneOf"))...)
+}
+
 // options are the values of a schema that lists them; nil is that it does not.
 func (f *fielder) options(s *fieldSchema) (all []option) {
-	add := func(raw json.RawMessage, text string) bool {
-		var compact bytes.Buffer
-		if json.Compact(&compact, raw) != nil || len(all) >= maxOptions || raw[0] == '{' || raw[0] == '[' {
-			all = nil
-			return false
-		}
-		if text == "" {
-			text = compact.String()
-			if raw[0] == '"' {
-				_ = json.Unmarshal(raw, &text) // it was read before
-				text = word(text)
+	values, texts := s.enum, []string{}
+	switch {
+	case s.has("const"):
+		values = []strictjson.Value{s.get("const")}
+	case len(values) > 0:
+	case s.is("boolean"):
+		return []option{{"true", "yes (true)"}, {"false", "no (false)"}}
+	case !s.has("properties"):
+		for _, v := range s.alternatives() {
+			one, ok := f.read(v)
+			if !ok || !one.has("const") {
+				return nil
 			}
+			text := ""
+			if title := one.text("title"); title != "" {
+				text = word(title) + " (" + word(one.get("const").Source()) + ")"
+			}
+			values, texts = append(values, one.get("const")), append(texts, text)
 		}
-		all = append(all, option{compact.String(), text})
-		return true
 	}
-	switch alternatives := slices.Concat(s.AnyOf, s.OneOf); {
-	case s.Const != nil:
-		add(s.Const, "")
-	case len(s.Enum) > 0:
-		for _, raw := range s.Enum {
-			if !add(raw, "") {
-				return nil
-			}
+	if len(values) > maxOptions {
+		return nil
+	}
+	for i, v := range values {
+		if v.Kind() == strictjson.Object || v.Kind() == strictjson.Array {
+			return nil
 		}
-	case slices.Equal(s.Type, schemaTypes{"boolean"}):
-		add(json.RawMessage("true"), "yes (true)")
-		add(json.RawMessage("false"), "no (false)")
-	case s.Properties == nil:
-		for _, raw := range alternatives {
-			one, ok := f.read(raw)
-			if !ok || one.Const == nil || !add(one.Const, optionWords(&one)) {
-				return nil
-			}
+		o := option{Value: v.Compact(), Text: v.Compact()}
+		switch {
+		case i < len(texts) && texts[i] != "":
+			o.Text = texts[i]
+		case v.Kind() == strictjson.String:
+			o.Text = word(v.Text())
 		}
+		all = append(all, o)
 	}
 	return all
 }
 
-// optionWords are those of an alternative that says what its value means.
-func optionWords(s *fieldSchema) string {
-	if s.Title == "" {
-		return ""
-	}
-	return word(s.Title) + " (" + word(string(s.Const)) + ")"
-}
-
 // about is what a schema says of a value, for people.
 func about(s *fieldSchema) string {
-	text := s.Description
-	if text == "" {
-		text = s.Title
-	}
-	parts := []string{word(text)}
-	bound := func(n json.Number, words string) {
-		if n != "" {
-			parts = append(parts, words+" "+word(n.String()))
+	parts := []string{word(cmp.Or(s.about, s.text("title")))}
+	bound := func(key, words string) {
+		if n := s.get(key); n.Kind() == strictjson.Number {
+			parts = append(parts, words+" "+word(n.Source()))
 		}
 	}
-	bound(s.Minimum, "at least")
-	bound(s.Maximum, "at most")
-	if n, err := strconv.Atoi(s.MinLength.String()); err == nil && n > 0 {
-		bound(s.MinLength, "shortest:")
+	bound("minimum", "at least")
+	bound("maximum", "at most")
+	if n, err := strconv.Atoi(s.get("minLength").Source()); err == nil && n > 0 {
+		bound("minLength", "shortest:")
 	}
-	bound(s.MaxLength, "longest:")
-	if s.Format != "" {
-		parts = append(parts, "format "+word(s.Format))
+	bound("maxLength", "longest:")
+	if format := s.text("format"); format != "" {
+		parts = append(parts, "format "+word(format))
 	}
-	if s.Pattern != "" {
-		parts = append(parts, "fits "+word(s.Pattern))
+	if pattern := s.text("pattern"); pattern != "" {
+		parts = append(parts, "fits "+word(pattern))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
