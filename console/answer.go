@@ -18,7 +18,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// errGone is what is said of a question that is answered, over, or never was this person's.
+// errGone refuses an answer to a question that is answered, over, or not this person's.
 const errGone = "this question is answered already, or its time is over"
 
 // An Answered is what POST /api/answer takes, and with Propose POST /api/answer/propose. Only decision "allow" is a yes,
@@ -49,7 +49,7 @@ const (
 	ProposeAny   = "any"
 )
 
-// errNoProposal is what is said of an answer with which no rule can be proposed.
+// errNoProposal refuses a proposal with an answer that does not allow one.
 const errNoProposal = "a rule is proposed with a yes to the call as it is, for exact arguments or for any"
 
 // proposes reports whether an answer proposes a rule.
@@ -57,7 +57,7 @@ func (a *Answered) proposes() bool {
 	return a.Decision == "allow" && (a.Propose == ProposeExact || a.Propose == ProposeAny) && a.Args == nil
 }
 
-// A Result is what POST /api/answer gives.
+// A Result is the response to POST /api/answer.
 type Result struct {
 	ID    string `json:"id"`
 	OK    bool   `json:"ok"`
@@ -66,10 +66,10 @@ type Result struct {
 	// Pointer is the place in other arguments that Error is about, as a JSON Pointer; absent is all of them.
 	Pointer string `json:"pointer,omitempty"`
 
-	// Outcome is how the call ended, as the record has it, if it was waited for: ok, error, refused, unknown.
+	// Outcome is how the call ended by the record, if the answer waited for it: ok, error, refused, unknown.
 	Outcome string          `json:"outcome,omitempty"`
-	Value   json.RawMessage `json:"value,omitempty"` // what the call gave, with secrets masked
-	Why     string          `json:"why,omitempty"`   // it did not give a value: a sentence, made visible
+	Value   json.RawMessage `json:"value,omitempty"` // the result of the call, with secrets masked
+	Why     string          `json:"why,omitempty"`   // there is no value: a sentence, made visible
 
 	status int
 	about  *prompt.Request // what was answered; nil if it was not
@@ -77,10 +77,10 @@ type Result struct {
 	asked  *prompt.Request // the same, if it is a call that was allowed and the record tells how it ends
 }
 
-// longestWait is how long a front end may wait for a call, formWait how long the page waits for those that it has allowed.
+// longestWait is how long a front end may wait for a call; formWait, how long the page waits for the calls that it allowed.
 const longestWait, formWait = 20 * time.Second, 2 * time.Second
 
-// became says in a few words what became of a call that was allowed; "" is not known yet.
+// became says in a few words how an allowed call ended; "" if that is not known yet.
 func (r *Result) became() string {
 	if r.asked == nil {
 		return ""
@@ -95,7 +95,7 @@ func (r *Result) became() string {
 	}
 }
 
-// give gives one answer, for somebody who may. proved says that a proof came with it, so that it may propose a rule.
+// give passes one answer to the queue. proved says that a proof came with it, so that it may propose a rule.
 func (c *Console) give(ctx context.Context, s *session, said *Answered, proved bool) Result {
 	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }
 	switch {
@@ -157,7 +157,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 	return done
 }
 
-// reply is what the answer says to the queue, and how long to wait for the outcome.
+// reply is the answer as the queue reads it, and how long to wait for the outcome.
 func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error) {
 	reply = prompt.Reply{Reason: said.Reason, Typed: true, Uses: said.Uses}
 	length, long := time.ParseDuration(cmp.Or(said.Length, "0s"))
@@ -181,12 +181,12 @@ func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error
 	return reply, wait, nil
 }
 
-// recorded reports whether the record tells how a request ends: that of a call.
+// recorded reports whether the record will have the end of a request, as it does for calls.
 func (c *Console) recorded(r *prompt.Request) bool {
 	return c.options.Record != nil && r.Run != "" && r.Inquiry == nil && !r.Ahead
 }
 
-// A placed error says where in arguments something is wrong.
+// A placed error says where in the arguments a problem is.
 type placed interface {
 	error
 	Pointer() string
@@ -222,7 +222,7 @@ func (c *Console) await(ctx context.Context, r *prompt.Request, wait time.Durati
 	}()
 	e, err := c.ends.Wait(ctx, r.Run, r.Call)
 	if err != nil {
-		return // it has not ended yet, or nobody can tell
+		return // it has not ended yet, or the record cannot be read
 	}
 	done.tell(e)
 }
@@ -291,7 +291,7 @@ func (c *Console) withProposal(r *http.Request, s *session, said *Answered, do f
 	return ch, nil
 }
 
-// answersOf reads what the forms of the pages send: one answer, or the same to several questions.
+// answersOf reads the forms of the pages: one answer, or the same to several questions.
 func answersOf(r *http.Request) (all []*Answered) {
 	form := r.PostForm
 	for _, q := range form["q"] { // "ID digest"
@@ -314,7 +314,7 @@ func answersOf(r *http.Request) (all []*Answered) {
 	return all
 }
 
-// readScope reads what a form says of a yes: its scope, a proposal, or other arguments.
+// readScope reads what belongs to a yes in a form: its scope, a proposal, or other arguments.
 func (said *Answered) readScope(scope string, form url.Values) {
 	switch kind, what, _ := strings.Cut(scope, ":"); kind {
 	case "propose":
@@ -337,7 +337,7 @@ func (said *Answered) readScope(scope string, form url.Values) {
 	}
 }
 
-// giveForm gives answers, and says what became of them.
+// giveForm gives the answers of a form, and says how the calls ended.
 func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, proved bool) error {
 	form := r.PostForm
 	fromWhole := form.Get("from") == "whole" // the page of one question, which is left for the list
@@ -351,7 +351,7 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, p
 	waiting, cancel := context.WithTimeout(r.Context(), formWait)
 	defer cancel()
 	for i := range results {
-		// The script of the list shows there what becomes of a call. A page that is left for the list says it on the way.
+		// The script of the list shows later how a call ended. Other pages lead to the list, with a notice that says it.
 		if x := &results[i]; x.asked != nil && x.Outcome == "" && (!wantsJSON(r) || fromWhole) {
 			c.await(waiting, x.asked, formWait, x)
 		}
@@ -396,7 +396,7 @@ func (c *Console) afterForm(w http.ResponseWriter, r *http.Request, s *session, 
 	return c.redirect(w, r, s, "/", bad, summary(results, form.Get("decision")))
 }
 
-// summary says in a few words what became of answers.
+// summary says in a few words what the answers did.
 func summary(results []Result, decision string) string {
 	done := 0
 	var others []string

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// maxAnswered is how many answers of a session are shown with what became of them, and answeredFor for how long.
-	// Who wants more reads the history.
+	// maxAnswered is how many answers of a session the page shows with their outcome, and answeredFor for how long. The
+	// history has the rest.
 	maxAnswered, answeredFor = 12, 15 * time.Minute
-	// maxShownValue bounds what is shown of what a call gave, in bytes; the page of the run has it all.
+	// maxShownValue bounds a result that is shown, in bytes; the page of the run has it whole.
 	maxShownValue = 2000
 )
 
-// An answered is one answer that somebody gave on the pages of a session, to one question or to several of one run.
+// An answered is one answer on the pages of a session, to one question or to several of one run.
 type answered struct {
 	ids       []string
 	time      time.Time
 	principal string // for whom the calls are made
 	tool      string // or "one program", if they are calls of several
-	run       string // "" where nothing is to be learned of them
+	run       string // "" if the record has no outcome of them
 	allowed   bool
 	inquiry   bool
 	edited    bool // a person changed the arguments
 	calls     []answeredCall
-	results   map[int]*Result // by number of a call: how it ended, as far as that is known. The session's mutex guards it
+	results   map[int]*Result // by number of the call: how it ended, as far as known. The session's mutex guards it
 }
 
 // An answeredCall is one call of an answer.
@@ -43,7 +43,7 @@ type answeredCall struct {
 	summary string
 }
 
-// keepAnswered keeps answers that counted, to be shown with what becomes of them.
+// keepAnswered keeps the answers that counted, for pages to show with their outcome.
 func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 	byRun := map[string]*answered{}
 	calls := map[string][]*prompt.Request{}
@@ -92,17 +92,17 @@ func (s *session) keepAnswered(results []Result, allowed bool, now time.Time) {
 // An answeredView is an answer as a page shows it.
 type answeredView struct {
 	ID, For string // of its element, and of the questions
-	Mark    string // changes when it is shown otherwise
+	Mark    string // changes with what is shown
 	Class   string // of the worst of its calls: open, bad, good, or plainly
 	State   string
 	Summary string
 	Edited  bool
 	Time    time.Time
-	Run     string      // whose page says more; "" if this person does not see that
+	Run     string      // with a page that says more; "" if this person may not see it
 	Why     string      // of one call
-	Value   []span      // what one call gave
+	Value   []span      // the result of one call
 	Calls   []endedView // if they are several
-	Closed  bool        // all of them came to the same
+	Closed  bool        // all of them ended alike
 }
 
 // An endedView is one call of an answer.
@@ -110,7 +110,7 @@ type endedView struct {
 	Class, State, Summary, Why string
 }
 
-// answered lists what somebody has answered lately, newest first, with what the record says of it.
+// answered lists a person's latest answers, newest first, with the outcome in the record.
 func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
 	now := c.sessions.now()
 	s.mu.Lock()
@@ -125,7 +125,7 @@ func (c *Console) answered(r *http.Request, s *session) (list []*answeredView) {
 	return list
 }
 
-// lookUp learns from the record how calls of an answer ended.
+// lookUp reads from the record how the calls of an answer ended.
 func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
 	s.mu.Lock()
 	missing := a.run != "" && len(a.results) < len(a.calls)
@@ -135,7 +135,7 @@ func (c *Console) lookUp(ctx context.Context, s *session, a *answered) {
 	}
 	ended, err := c.ended(ctx, a.run)
 	if err != nil {
-		return // the next look may tell
+		return // the next lookUp may succeed
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (c *Console) ended(ctx context.Context, run string) (map[int]*Result, error
 	return ended, err
 }
 
-// tell says how a call ended, as an entry has it.
+// tell copies from an entry how a call ended.
 func (x *Result) tell(e *audit.Entry) {
 	x.Outcome, x.Why = e.State, word(e.Detail)
 	if e.Result != nil {
@@ -167,7 +167,7 @@ func (x *Result) tell(e *audit.Entry) {
 	}
 }
 
-// showAnswered makes an answer ready for a page.
+// showAnswered makes the view of an answer.
 func (c *Console) showAnswered(s *session, a *answered) *answeredView {
 	v := &answeredView{ID: "given-" + a.ids[0], For: strings.Join(a.ids, " "), Time: a.time, Edited: a.edited}
 	if sees := c.sees(s.person); a.run != "" && (slices.Contains(sees, "") || slices.Contains(sees, a.principal)) {
@@ -215,7 +215,7 @@ func (c *Console) showAnswered(s *session, a *answered) *answeredView {
 	return v
 }
 
-// state says in a few words what became of a call, and of which class that is.
+// state says in a few words how a call ended, with the class of the element.
 func (a *answered) state(call int) (state, class string) {
 	got := a.results[call]
 	switch {
@@ -237,7 +237,7 @@ func (a *answered) state(call int) (state, class string) {
 	return stateWord(got.Outcome), "bad"
 }
 
-// shownValue is what a call gave, if it is short enough to be shown beside others.
+// shownValue is the result of a call, if it is short enough to be shown beside others.
 func shownValue(value json.RawMessage) []span {
 	if len(value) == 0 || len(value) > maxShownValue || string(value) == "null" {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// ChannelName is what answers from the page are called in the record and in "channels" of a profile.
+// ChannelName is the channel of answers from the page in the record and in "channels" of a profile.
 const ChannelName = "web"
 
 const (
@@ -27,44 +27,44 @@ const (
 	DefaultLife = 12 * time.Hour
 )
 
-// Options say what a page shows, and to whom. What is nil is not there.
+// Options say what the page shows, and to whom. The page has no part for what is nil.
 type Options struct {
-	// Queue holds the questions. It is required, and belongs to this page alone: who has the page open has a seat at it. Made by
-	// approvals.NewStrongQueue it may approve calls of critical risk, for whoever has a seat has logged in.
+	// Queue holds the questions. It is required, and belongs to this page alone: each open page has a seat at it. A queue of
+	// approvals.NewStrongQueue may approve calls of critical risk, since people log in before they have a seat.
 	Queue *approvals.Queue
 	// Origins are the addresses of the page as browsers know it, such as http://127.0.0.1:7391. A request to another host, or
-	// from a page of another origin, is refused. The first one is where login links lead.
+	// from a page of another origin, is refused. Login links lead to the first one.
 	Origins []string
 	// Path is where the page is below its origin, such as /console; "" is at the top.
 	Path string
 
-	// May reports whether a person may see and answer what is asked on behalf of a principal. Everybody may for themselves;
-	// nil lets nobody do more.
+	// May reports whether a person may see and answer questions for another principal. People always may for themselves;
+	// with nil for nobody else.
 	May func(person, principal string) bool
 	// Sees lists the principals that a person may see entries and grants of, or says that it is all. Nil is the person alone.
 	Sees func(person string) (principals []string, all bool)
 	// Admin reports whether a person may see and change the rules. Nil is nobody.
 	Admin func(person string) bool
 
-	// Bearer finds out who sends a request with a bearer token and without a session, or says with which status it is
-	// refused, and why. It is asked for each request, and again while a stream of events is open. Nil refuses all.
+	// Bearer returns the person of a bearer token, for requests without a session, or the status and the reason to refuse
+	// the request with. It is called for each request, and again while a stream of events is open. Nil refuses all.
 	Bearer func(r *http.Request, token string) (person string, status int, why string)
-	// Vouched reports whether the configuration names a principal, or all, as one that a person answers for besides
-	// themselves: their token approves calls of critical risk of those alone. Nil is nobody.
+	// Vouched reports whether the configuration lets a person answer for another principal: a person's token approves calls
+	// of critical risk for those principals alone. Nil is none.
 	Vouched func(person, principal string) bool
 
 	Record Record               // history and runs
 	Grants approvals.GrantStore // what was allowed for longer than a call
 	Rules  Rules                // files, overlays, sessions and proposals
 
-	// Note writes an entry about what people do here: logins, revoked grants, changed rules. What it cannot write does not happen.
+	// Note records what people do here: logins, revoked grants, changed rules. What it cannot record does not happen.
 	Note func(ctx context.Context, e audit.Entry) error
 
 	Idle, Life time.Duration // of a session; 0 are DefaultIdle and DefaultLife
 	Log        *slog.Logger  // nil discards
 }
 
-// A Record gives entries. Its method may be called by many goroutines.
+// A Record reads entries. Its method may be called by many goroutines.
 type Record interface {
 	Entries(ctx context.Context, q store.Query, f func(*audit.Entry) error) error
 }
@@ -120,7 +120,7 @@ func New(o Options) (*Console, error) {
 	return c, nil
 }
 
-// Handler serves the page. Whatever stands before it must leave Host, Origin and Sec-Fetch-Site as they came.
+// Handler serves the page. Middleware before it must not change Host, Origin and Sec-Fetch-Site.
 func (c *Console) Handler() http.Handler { return c.handler }
 
 // Close ends every session and every stream of events. It may be called twice.
@@ -131,7 +131,7 @@ func (c *Console) Close() {
 	})
 }
 
-// may reports whether a person may see and answer what is asked for a principal.
+// may reports whether a person may see and answer questions for a principal.
 func (c *Console) may(person, principal string) bool {
 	return person == principal || c.options.May != nil && c.options.May(person, principal)
 }
@@ -155,7 +155,7 @@ func (c *Console) sees(person string) []string {
 	return slices.DeleteFunc(principals, func(p string) bool { return p == "" })
 }
 
-// noteRefused records an attempt that was refused. It stays refused whether or not that can be recorded.
+// noteRefused records a refused attempt. The refusal holds even if it cannot be recorded.
 func (c *Console) noteRefused(ctx context.Context, e audit.Entry) {
 	e.Kind, e.State, e.Client = audit.Access, "refused", "console"
 	if err := c.note(ctx, e); err != nil {

@@ -1,15 +1,15 @@
 // Package console is the web page for people: what waits for their answer, what programs did, what was allowed, and the rules.
 //
 // The central type is the [Console]. It is given a [approvals.Queue], whose questions it shows and whose answers it takes, and
-// the record, grants and rules as far as they are to be seen:
+// the record, grants and rules as far as the page shows them:
 //
 //	queue := approvals.NewStrongQueue(console.ChannelName)
 //	c, err := console.New(console.Options{Queue: queue, Origins: []string{"http://127.0.0.1:7391"}})
 //	go http.Serve(listener, c.Handler())
 //	fmt.Fprintln(os.Stderr, c.Link("local:anna")) // opens the page, once
 //
-// The queue is one of the channels that an evaluator is given. It may approve calls of critical risk, because whoever answers
-// has logged in.
+// The queue is one of the channels of an evaluator. It may approve calls of critical risk, because people log in before they
+// answer.
 //
 // # Front ends
 //
@@ -35,8 +35,8 @@
 //
 // docs/rest.md and docs/openapi.json describe all of it.
 //
-// What wants a proof is refused at first, with 403 and "proof": "wanted". The same request counts, byte for byte, when it comes again
-// with the header X-Proof and the code that [Console.Confirm] gives for it.
+// The page refuses a request that wants a proof at first, with 403 and "proof": "wanted". It accepts the same request, byte for
+// byte, with the header X-Proof and the code that [Console.Confirm] gives for it.
 //
 // An answer that does not count changes nothing: 404 when there is no such question for this person, or none any more, 409 when
 // somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else has to answer. While a
@@ -51,8 +51,8 @@
 //     without the other, and the process keeps digests of both.
 //   - What widens what programs may do, or starts something, wants a fresh proof: a code for that one request of that one session,
 //     which goes to whoever started the process. Answering, revoking and looking want none.
-//   - Wrong secrets and codes cost the right ones nothing. They are too long to be guessed.
-//   - Who has no session sees nothing. A session ends when no page was open for [Options.Idle], and after [Options.Life] in any case.
+//   - Wrong secrets and codes do not affect the right ones. They are too long to be guessed.
+//   - A client without a session sees nothing. A session ends when no page was open for [Options.Idle], and after [Options.Life] in any case.
 //   - A token opens no session. It approves no call of critical risk of its own principal, and none of another one
 //     unless [Options.Vouched] says so.
 //   - A person sees and answers what they may answer for ([Options.May]), and for everything else it is as if it were not there.

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// beatEvery is how often a stream says that it lives; browsers and what stands between notice by it that it does not.
+	// beatEvery is how often a stream sends a comment; without it, browsers and proxies see that the stream is dead.
 	beatEvery = 15 * time.Second
-	// takeWait is how long whoever reads a stream may take to take something in.
-	takeWait = 10 * time.Second
+	// writeWait is how long the reader of a stream may take to accept a write.
+	writeWait = 10 * time.Second
 )
 
-// apiEvents is the list of questions, again and again. While it is read somebody is there.
+// apiEvents sends the list of questions after each change. While a client reads it, its person is present.
 func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) error {
 	seat, left := c.sessions.sit(s)
 	if seat == nil {
@@ -26,7 +26,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // for nginx
 	send := func(text []byte) bool {
-		_ = stream.SetWriteDeadline(time.Now().Add(takeWait))
+		_ = stream.SetWriteDeadline(time.Now().Add(writeWait))
 		if _, err := w.Write(text); err != nil {
 			return false
 		}
@@ -59,7 +59,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 			}
 		case <-beat.C:
 			now := c.sessions.now()
-			s.touch(now) // an open page is no idle session
+			s.touch(now) // a session with an open page is not idle
 			if !c.still(r, s) {
 				return nil
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A field is one place in the arguments of a tool, as the form shows it that changes them. Its texts are visible
-// characters, but for Pointer and the values of options, which are data.
+// A field is one place in the arguments of a tool, in the form that changes them. Its texts are visible characters, except
+// Pointer and the values of options, which are data.
 type field struct {
 	ID       int    // unique on its page
 	Pointer  string // JSON Pointer; the item of a list has that of the list
@@ -262,7 +262,7 @@ func (f *fielder) options(s *fieldSchema) (all []option) {
 	return all
 }
 
-// about is what a schema says of a value, for people.
+// about is what a schema says about a value, for people.
 func about(s *fieldSchema) string {
 	parts := []string{word(cmp.Or(s.about, s.text("title")))}
 	bound := func(key, words string) {

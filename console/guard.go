@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxBody bounds what a request brings, but for an answer, which may bring arguments.
+	// maxBody bounds the body of a request; maxAnswer, that of an answer, which may have arguments, and of a file of rules.
 	maxBody, maxAnswer = 64 << 10, 4 << 20
-	// bodyWait is how long a request may take to arrive, answerWait an answer to be taken in.
+	// bodyWait is how long the client may take to send a request; answerWait, to read the response.
 	bodyWait, answerWait = 30 * time.Second, 30 * time.Second
 )
 
-// policy lets pages load what comes with this package and nothing else, and run no text of theirs as a script, whatever they hold.
+// policy lets pages load the files of this package and nothing else, and run none of their own text as a script.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"worker-src 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -25,7 +25,7 @@ var headers = map[string]string{
 	"Content-Security-Policy": policy,
 	"X-Content-Type-Options":  "nosniff",
 	"X-Frame-Options":         "DENY",
-	// Another origin gets no path, which is half of a session; with no-referrer browsers would send "Origin: null" with our own forms.
+	// Other origins see no path, which is half of a session; with no-referrer browsers would send "Origin: null" with our own forms.
 	"Referrer-Policy":              "same-origin",
 	"Cross-Origin-Opener-Policy":   "same-origin",
 	"Cross-Origin-Resource-Policy": "same-origin",
@@ -33,7 +33,7 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// guard turns away what does not come from a page of ours, before anything of it is read.
+// guard refuses requests that do not come from a page of ours, before it reads their bodies.
 func (c *Console) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
@@ -44,7 +44,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 			return
 		}
 		if code, why := c.foreign(r); code != 0 {
-			c.log.Debug("a request to the console was turned away", "because", why, "status", code)
+			c.log.Debug("a request to the console was refused", "reason", why, "status", code)
 			http.Error(w, why, code)
 			return
 		}
@@ -68,9 +68,9 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// properHost is where somebody has to go who came to the page by the name localhost, "" for all others. That name is of several
-// addresses, and the same port of another one may be somebody else's, who would get the cookie and the path: there is no session
-// under it.
+// properHost is the address to redirect to from the name localhost, "" for other names. That name has several addresses, and
+// another program may listen on the same port of one of them, and would get the cookie and the path: no session exists under
+// that name.
 func (c *Console) properHost(r *http.Request) string {
 	name, port, err := net.SplitHostPort(r.Host)
 	if err != nil || !strings.EqualFold(name, "localhost") || !navigates(r) || r.Method != http.MethodGet || !plainPath(r.URL.Path) {
@@ -84,7 +84,7 @@ func (c *Console) properHost(r *http.Request) string {
 	return ""
 }
 
-// origin is that of ours which a request is sent to, "" if there is none.
+// origin is our origin that a request is sent to, "" if there is none.
 func (c *Console) origin(r *http.Request) string {
 	if at := slices.IndexFunc(c.options.Origins, func(origin string) bool { return hasHost(origin, r) }); at >= 0 {
 		return c.options.Origins[at]
@@ -97,7 +97,7 @@ func hasHost(origin string, r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// foreign says why a request is not from a page of ours; 0 is that it may be.
+// foreign says why a request is not from a page of ours; code 0 is that it may be.
 func (c *Console) foreign(r *http.Request) (code int, why string) {
 	key, _ := c.split(r.URL.Path)
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
@@ -113,7 +113,7 @@ func (c *Console) foreign(r *http.Request) (code int, why string) {
 	case r.Header.Get("Service-Worker") != "":
 		return http.StatusForbidden, "this page has no service worker"
 	case len(site) == 1 && !sameOrigin && !(site[0] == "none" && !change) && !(navigates(r) && !change && key == ""):
-		return http.StatusForbidden, "the request comes from another site" // which cannot know the path of a session
+		return http.StatusForbidden, "the request comes from another site" // it cannot know the path of a session
 	case len(origin) == 1 && !(slices.Contains(c.options.Origins, strings.ToLower(origin[0])) && hasHost(origin[0], r)):
 		return http.StatusForbidden, "the request comes from another origin"
 	case r.URL.RawPath != "" || !plainPath(r.URL.Path):
@@ -128,7 +128,7 @@ func plainPath(p string) bool {
 	return p == clean || p == clean+"/" && clean != "/"
 }
 
-// navigates reports whether a request is for a page that is to be shown by itself: somebody follows a link.
+// navigates reports whether a browser follows a link with a request.
 func navigates(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// reasons are what the codes mean that programs and the record have.
+// reasons are the words for the codes in the record.
 var reasons = map[string]string{
 	"denied":                  "the rules deny it",
 	"bad_arguments":           "the arguments cannot be judged",
@@ -25,20 +25,20 @@ var reasons = map[string]string{
 	"not started":             "the program was not started",
 }
 
-// deciders are what the words of the record for who decided mean.
+// deciders are the words for what decided, by the record's codes.
 var deciders = map[string]string{
 	"rule": "a rule", "default": "the profile's default", "floor": "the floor", "person": "a person", "grant": "what was allowed before",
 	"fallback": "the profile's fallback", "limit": "a limit", "definition_changed": "the tool was redefined", "bypass": "the bypass",
 	"error": "an error", "none": "nobody",
 }
 
-// states are what the states of entries are called where their kind does not say more.
+// states are the words for the states of entries.
 var states = map[string]string{
 	audit.OK: "done", audit.Failed: "failed", audit.Unknown: "nobody knows whether it happened", audit.NotSent: "not sent",
 	audit.Parked: "waits for a person",
 }
 
-// because is why something did not happen, in words. A code that is new says itself.
+// because says why something did not happen. An unknown code stands for itself.
 func because(code string) string { return word(cmp.Or(reasons[code], code)) }
 
 func decider(how string) string { return word(cmp.Or(deciders[how], how)) }

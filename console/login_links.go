@@ -12,19 +12,19 @@ import (
 const (
 	// linkLife is how long a login link can be used.
 	linkLife = 10 * time.Minute
-	// maxLinks is how many links may be open at once; the oldest makes way.
+	// maxLinks is how many links may be open at once; one more replaces the oldest.
 	maxLinks = 16
-	// Of wrong logins one in wrongEvery is recorded, and wrongBurst at once: a flood of them must not fill the record.
+	// Wrong logins are recorded up to one per wrongEvery, and wrongBurst at once, so that a flood cannot fill the record.
 	wrongEvery, wrongBurst = 2 * time.Second, 10
 )
 
-// links are the secrets that open the page, each once. Only their digests are kept. A secret has 130 random bits, so that guessing
-// needs no limit; a limit would be one that anybody could use up for the person who holds the right secret.
+// links are the secrets that open the page, each once. Only their digests are kept. A secret has 130 random bits, so that
+// guesses need no limit; anybody could use up a limit for the person with the right secret.
 type links struct {
 	mu   sync.Mutex
 	open []link
 
-	wrong int // logins that were recorded, and not waited for yet
+	wrong int // logins that were recorded since the limit was last reset
 	since time.Time
 }
 
@@ -34,8 +34,8 @@ type link struct {
 	expires time.Time
 }
 
-// Link makes a login link for a person: it opens the page once, within ten minutes. It must be shown to that person and to
-// nobody else, and written nowhere.
+// Link makes a login link for a person: it opens the page once, within ten minutes. Show it to that person alone, and store
+// it nowhere.
 func (c *Console) Link(person string) string {
 	return c.options.Origins[0] + c.options.Path + "/login#" + c.links.add(person, time.Now())
 }
@@ -63,7 +63,7 @@ func (l *links) use(secret string, now time.Time) (person string, ok bool) {
 	defer l.mu.Unlock()
 	l.sweep(now)
 	found := -1
-	for i := range l.open { // all of them, however soon it is found
+	for i := range l.open { // all of them, for constant time
 		if subtle.ConstantTimeCompare(digest[:], l.open[i].digest[:]) == 1 {
 			found = i
 		}
@@ -76,7 +76,7 @@ func (l *links) use(secret string, now time.Time) (person string, ok bool) {
 	return person, true
 }
 
-// records reports whether a wrong login is to be recorded: there were not too many lately.
+// records reports whether to record a wrong login: not if there were many lately.
 func (l *links) records(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

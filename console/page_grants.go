@@ -11,7 +11,7 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// A grant is one as front ends are told of it.
+// A grant is one in the API.
 type grant struct {
 	*prompt.Grant
 	Allows string `json:"allows"` // in words
@@ -22,10 +22,10 @@ type grantsView struct {
 	Grants []*prompt.Grant
 }
 
-// grants lists what a person may see of what was allowed.
+// grants lists the grants that a person may see.
 func (c *Console) grants(r *http.Request, s *session) ([]*prompt.Grant, error) {
 	if c.options.Grants == nil {
-		return nil, refuse(http.StatusNotFound, "nothing is remembered here")
+		return nil, refuse(http.StatusNotFound, "grants are not kept here")
 	}
 	var all []*prompt.Grant
 	for _, principal := range c.sees(s.person) {
@@ -61,7 +61,7 @@ func (c *Console) apiGrants(w http.ResponseWriter, r *http.Request, s *session) 
 	return writeJSON(w, http.StatusOK, map[string]any{"grants": list})
 }
 
-// revoke takes back what was allowed; the next call asks again.
+// revoke ends a grant; the next such call asks again.
 func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) error {
 	all, err := c.grants(r, s)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) err
 	} else if err != nil {
 		return err
 	}
-	// It is revoked whether or not that can be recorded: less is allowed than before.
+	// The grant ends even if that cannot be recorded: less is allowed than before.
 	noted := c.note(r.Context(), audit.Entry{
 		Kind: audit.Grant, State: "revoked", Principal: g.Principal, Run: g.Run, Profile: g.Profile, Server: g.Server, Tool: g.Name,
 		DecidedBy: &audit.DecidedBy{How: approvals.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),

@@ -18,7 +18,7 @@ import (
 // aPage is how many entries a page of history has.
 const aPage = 60
 
-// entries lists entries that a person may see, as q says and at most its limit of them.
+// entries lists the entries of q that a person may see, up to the limit of q.
 func (c *Console) entries(ctx context.Context, s *session, q store.Query) ([]*audit.Entry, error) {
 	if c.options.Record == nil {
 		return nil, refuse(http.StatusNotFound, "no record is kept here")
@@ -47,7 +47,7 @@ func (c *Console) entries(ctx context.Context, s *session, q store.Query) ([]*au
 	return all, nil
 }
 
-// resumed is the state of a run that goes on in another process than it began in.
+// resumed is the state of a run that another process took over.
 const resumed = "resumed"
 
 // A row is an entry in a table.
@@ -102,11 +102,10 @@ func rowOf(e *audit.Entry) row {
 
 type historyView struct {
 	frame
-	Rows   []row
-	Tool   string // filter
-	Kind   string
-	Older  string // link to what comes before
-	Narrow bool   // not everything is seen
+	Rows  []row
+	Tool  string // filter
+	Kind  string
+	Older string // link to what comes before
 }
 
 // kindsOf are the kinds of entries that the filter of the page names.
@@ -163,7 +162,7 @@ type runView struct {
 	Others  []row
 }
 
-// showRun is all there is about one run: the program, its calls, who decided, what was shown and what ran.
+// showRun shows all about one run: the program, its calls, what decided them, what people saw and what ran.
 func (c *Console) showRun(w http.ResponseWriter, r *http.Request, s *session) error {
 	id := r.PathValue("run")
 	all, err := c.entries(r.Context(), s, store.Query{Run: id})
@@ -228,7 +227,7 @@ func (v *callView) add(x row) {
 	}
 }
 
-// mostEntries is how many entries a front end gets at once.
+// mostEntries is how many entries GET /api/entries gives at most.
 const mostEntries = 1000
 
 func (c *Console) apiEntries(w http.ResponseWriter, r *http.Request, s *session) error {

@@ -12,7 +12,7 @@ import (
 type loginView struct {
 	frame
 	Problem string
-	To      string // where to go on after the login, as "/rules?profile=p"; "" is to what waits
+	To      string // the page to open after the login, such as "/rules?profile=p"; "" is the list of questions
 }
 
 func (c *Console) showLogin(w http.ResponseWriter, _ *http.Request) { _ = c.renderLogin(w, "", "") }
@@ -21,10 +21,10 @@ func (c *Console) renderLogin(w http.ResponseWriter, to, problem string) error {
 	return c.render(w, "login", &loginView{frame: c.bareFrame("Log in"), To: to, Problem: problem})
 }
 
-// longestTo bounds where a login may go on.
+// longestTo bounds loginView.To, in bytes.
 const longestTo = 4 << 10
 
-// onward is the page that somebody wanted who had to log in first, below the path of their session: never another site.
+// onward is the page to open after a login, below the path of the session: never another site.
 func onward(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || len(to) > longestTo || !strings.HasPrefix(to, "/") || u.Host != "" || u.RawPath != "" || !plainPath(u.Path) {
@@ -91,7 +91,7 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request, s *session) err
 	return nil
 }
 
-// A Session is what GET /api/session gives.
+// A Session is the response to GET /api/session.
 type Session struct {
 	Person  string    `json:"person"`
 	Path    string    `json:"path"` // what all paths of the session begin with; as secret as its cookie

@@ -14,7 +14,7 @@ import (
 	"github.com/codemode-project/codemode/approvals/prompt"
 )
 
-// An Asked is a question as front ends are told of it. All texts are rendered: they are made of visible characters.
+// An Asked is a question in the API. All its texts are rendered: they have only visible characters.
 type Asked struct {
 	ID        string    `json:"id"`
 	Digest    string    `json:"digest"` // to be repeated with the answer
@@ -28,11 +28,11 @@ type Asked struct {
 	Risk      string    `json:"risk"`
 	Code      string    `json:"code,omitempty"`
 	Since     time.Time `json:"since"`
-	// Expires is when the time to answer is over; it is absent while the question waits for its turn elsewhere.
+	// Expires is when the time to answer ends; it is absent while the question waits behind others of its run.
 	Expires time.Time `json:"expires,omitzero"`
 
 	NeedsCode bool `json:"needsCode,omitempty"` // a yes has to come with the code
-	MustSee   bool `json:"mustSee,omitempty"`   // a yes has to come with "whole": true, from somebody who has seen it whole
+	MustSee   bool `json:"mustSee,omitempty"`   // a yes has to come with "whole": true, after the person saw the question whole
 	Cut       bool `json:"cut,omitempty"`       // something is left out or masked; GET /api/pending/ID has it all
 	Editable  bool `json:"editable,omitempty"`
 
@@ -42,8 +42,8 @@ type Asked struct {
 	Input   json.RawMessage `json:"input,omitempty"`   // with Args: the tool's JSON Schema of them, as its server wrote it
 }
 
-// An Offer is a way of saying yes. What is remembered is good for Uses calls, 0 being any number, and for Length; an answer may
-// bring other numbers, up to MostUses and Longest.
+// An Offer is a way of saying yes. Its grant is for Uses calls, 0 being any number, and for Length; an answer may set other
+// numbers, up to MostUses and Longest.
 type Offer struct {
 	Scope    prompt.Scope `json:"scope"`
 	Text     string       `json:"text"`
@@ -52,7 +52,7 @@ type Offer struct {
 	Length   string       `json:"length,omitempty"` // such as 5m0s
 	Longest  string       `json:"longest,omitempty"`
 
-	Allows string `json:"-"` // the calls, without how many and until when
+	Allows string `json:"-"` // the calls, without number and end
 	Ends   []end  `json:"-"` // that can be chosen
 }
 
@@ -64,7 +64,7 @@ type end struct {
 	Chosen bool
 }
 
-// lengths are offered as the length of a grant, as far as the profile lets people choose them.
+// lengths are the lengths of grants on offer, up to the longest that the profile lets people choose.
 var lengths = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, prompt.HardMax,
 }
@@ -85,7 +85,7 @@ func offer(r *prompt.Request, g *prompt.Grant) Offer {
 	return o
 }
 
-// lasts says a length of time in words.
+// lasts is a duration in words.
 func lasts(d time.Duration) string {
 	for _, unit := range []struct {
 		name string
@@ -114,17 +114,16 @@ type asked struct {
 // Yes are the words of the button that allows it.
 func (a *asked) Yes() string { return a.request.Yes() }
 
-// shownArgs are the arguments for screens of either kind, and what there is to say beside them. An inquiry has the question in
-// their place.
+// shownArgs are the arguments for wide and narrow screens, with notes beside them. A question of a program is in their place.
 type shownArgs struct {
 	Wide, Narrow           []span
 	WideNotes, NarrowNotes []span
 }
 
-// Width of arguments in columns, and of what is written small.
+// Widths of arguments and of small text, in columns.
 const wide, narrow, small = 72, 40, 92
 
-// showArgs sets the arguments of a call apart from the rest of the question.
+// showArgs renders the arguments of a call apart from the rest of the question.
 func showArgs(r *prompt.Request, full bool) shownArgs {
 	part := func(width int) (args, notes []span) {
 		shown := prompt.Render(r, prompt.RenderOptions{Width: width, Color: true, Full: full, Reveal: full})
@@ -141,7 +140,7 @@ func showArgs(r *prompt.Request, full bool) shownArgs {
 	return a
 }
 
-// outdented takes the margin away that every line has, and empty lines around them.
+// outdented removes the margin of every line, and empty lines around them.
 func outdented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.Trim(text, "\n")) {
@@ -150,7 +149,7 @@ func outdented(text string) string {
 	return b.String()
 }
 
-// shown keeps what was rendered of the questions that are open: it takes a while and never changes.
+// shown keeps the renderings of the open questions: they are slow to make and never change.
 type shown struct {
 	mu  sync.Mutex
 	all map[string]*asked
@@ -182,7 +181,7 @@ func (c *Console) pending(s *session) []*asked {
 	return list
 }
 
-// find gives one question that a person may answer, nil if there is none.
+// find returns one question that a person may answer, nil if there is none.
 func (c *Console) find(s *session, id string) *asked {
 	for _, a := range c.pending(s) {
 		if a.ID == id {
@@ -226,7 +225,7 @@ func visibleInquiry(q *prompt.Inquiry) *prompt.Inquiry {
 	return shown
 }
 
-// word is a short text from elsewhere, made visible.
+// word makes a short text from elsewhere visible.
 func word(s string) string { return prompt.Words(s) }
 
 func risk(r string) (class, words string) {
@@ -239,19 +238,20 @@ func risk(r string) (class, words string) {
 	return "critical", "Unknown risk, treated as critical"
 }
 
-// A group is what one program asks at a time. Calls that want a code, and questions of other kinds, stand alone.
+// A group is the questions of one program that are shown together. A call that wants a code, or a program's own question,
+// stands alone.
 type group struct {
 	Run          string
 	Asks         []*asked
 	Wide, Narrow []span // all calls as one question, if there are several
 	Mark         string // changes when the group is not what it was
-	Plan         string // the words of the offer to allow what the program does next as well; "" is that there is none
+	Plan         string // the words of the offer to allow what the program does next as well; "" is no offer
 }
 
 // Together reports whether the calls of a group are shown as one.
 func (g *group) Together() bool { return len(g.Asks) > 1 }
 
-// AtOnce reports whether the calls of a group are asked at the same moment for the same person, and wait as long.
+// AtOnce reports whether the calls of a group are asked at the same moment, for the same principal and until the same time.
 func (g *group) AtOnce() bool {
 	first := g.Asks[0]
 	return !slices.ContainsFunc(g.Asks, func(a *asked) bool {
@@ -275,7 +275,7 @@ func groups(all []*asked) []*group {
 		g.Asks = append(g.Asks, a)
 	}
 	for _, g := range list {
-		// They come in any order, for they are asked at once.
+		// They arrive in any order, since they are asked at once.
 		slices.SortStableFunc(g.Asks, func(a, b *asked) int { return cmp.Compare(a.Call, b.Call) })
 		var ids []string
 		var calls []*prompt.Request
@@ -288,7 +288,7 @@ func groups(all []*asked) []*group {
 			}
 		}
 		if planned < len(g.Asks) {
-			g.Plan = "" // it is allowed together with all that it was shown with
+			g.Plan = "" // the plan is allowed together with all calls of the group
 		}
 		g.Mark = strings.Join(ids, " ")
 		if g.Together() {
@@ -337,7 +337,7 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, s *session) er
 	return c.render(w, "ask", c.whole(r, s, a))
 }
 
-// whole is a question of which nothing is cut and nothing masked.
+// whole is the view of a question with nothing cut and nothing masked.
 func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	one := *a
 	one.shownArgs = showArgs(a.request, true)
@@ -353,7 +353,7 @@ func (c *Console) apiPending(w http.ResponseWriter, r *http.Request, s *session)
 	return writeJSON(w, http.StatusOK, c.listing(s))
 }
 
-// listing is what GET /api/pending gives.
+// listing is the response to GET /api/pending.
 func (c *Console) listing(s *session) listing {
 	list := listing{Pending: []Asked{}}
 	list.Zone, _ = time.Now().Zone()

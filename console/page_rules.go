@@ -14,13 +14,14 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// Rules are what an administrator sees and changes. Its methods may be called by many goroutines, and their errors are shown.
+// Rules are what an administrator sees and changes. Its methods may be called by many goroutines, and the page shows their
+// errors.
 type Rules interface {
-	// Files lists the configuration files that hold together, and why they do not hold as they are; "" is that they do.
+	// Files lists the configuration files; stale says why they are not in force as they are, "" if they are.
 	Files() (files []RuleFile, stale string)
-	// Check says what would be wrong if a file were so. Nothing changes.
+	// Check says what would be wrong with this text of a file. Nothing changes.
 	Check(path string, text []byte) error
-	// Save writes a file that Check finds nothing wrong with, if its digest is still the one given.
+	// Save writes a file that passes Check, if its digest is still the one given.
 	Save(ctx context.Context, path, digest string, text []byte) error
 	// Propose writes a rule into a file as a comment, for review, and returns which file.
 	Propose(ctx context.Context, p Proposal) (file string, err error)
@@ -31,22 +32,21 @@ type Rules interface {
 // Effects are Rules that know what a proposal would change.
 type Effects interface {
 	Rules
-	// Effect says in lines what the accepted proposal would change in recent calls. An error is why it would not be
-	// written.
+	// Effect says in lines what the accepted proposal would change in recent calls. An error refuses the proposal.
 	Effect(ctx context.Context, p Proposal) (lines []string, err error)
 }
 
 // A RuleFile is one of the configuration files.
 type RuleFile struct {
 	Path     string
-	Standing string // whose it is, in words
+	Standing string // its place among the files, in words
 	Digest   string
 	Text     string
 	Editable bool
 	New      bool // it is not there yet
 }
 
-// A Proposal is a rule that somebody would like to have.
+// A Proposal is a rule that a person would like to have.
 type Proposal struct {
 	Profile, Tool string
 	Args          json.RawMessage // with these arguments and no others; nil is any
@@ -74,7 +74,7 @@ var lives = []struct {
 	life time.Duration
 }{{"10 minutes", 10 * time.Minute}, {"1 hour", time.Hour}, {"1 day", 24 * time.Hour}}
 
-// name is what profiles and tools are called, of longestName at most.
+// name is the form of the names of profiles and tools, of longestName characters at most.
 var name = regexp.MustCompile(`^[A-Za-z0-9_$]+$`)
 
 const longestName = 256
@@ -87,13 +87,13 @@ func (c *Console) rulesView(r *http.Request, s *session) *rulesView {
 	v.Files, v.Stale = c.options.Rules.Files()
 	for i, f := range v.Files {
 		if f.Editable {
-			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, "\ufeff")) // some editors leave a mark at the start
+			v.Files[i].Text = inText(strings.TrimPrefix(f.Text, "\ufeff")) // some editors write a byte order mark
 		}
 	}
 	for _, l := range lives {
 		v.Lives = append(v.Lives, l.name)
 	}
-	query := r.URL.Query() // of a link that anybody may have made
+	query := r.URL.Query() // anybody may have made the link
 	v.Profile, v.Program = query.Get("profile"), query.Get("program")
 	for _, tool := range query["allow"] {
 		if max(len(v.Profile), len(tool)) <= longestName && name.MatchString(v.Profile) && name.MatchString(tool) && len(v.Tools) < mostLinked {
@@ -115,15 +115,15 @@ func (c *Console) mayChangeRules(s *session) error {
 	if c.admin(s.person) {
 		return nil
 	}
-	return refuse(http.StatusForbidden, "rules are changed by those who look after them")
+	return refuse(http.StatusForbidden, "only administrators see and change the rules")
 }
 
-// fileOf is the file that a form writes, and what it writes.
+// fileOf is the file that a form writes, with its new text.
 func fileOf(r *http.Request) (path string, text []byte) {
 	return r.PostForm.Get("path"), []byte(r.PostForm.Get("text"))
 }
 
-// againRules shows the rules with what came of a request: a problem, or what was done. What was written in the form is not lost.
+// againRules shows the rules with the outcome of a request: a problem, or what was done. It keeps the text of the form.
 func (c *Console) againRules(w http.ResponseWriter, r *http.Request, s *session, done string, problem error) error {
 	path, text := fileOf(r)
 	v := c.rulesView(r, s)
@@ -142,10 +142,10 @@ func (c *Console) validateRules(w http.ResponseWriter, r *http.Request, s *sessi
 		return err
 	}
 	path, text := fileOf(r)
-	return c.againRules(w, r, s, "Nothing is wrong with it. It is not saved yet.", c.options.Rules.Check(path, text))
+	return c.againRules(w, r, s, "The text has no problems. It is not saved yet.", c.options.Rules.Check(path, text))
 }
 
-// saveRules writes a file. What it says may start servers, and so any command.
+// saveRules writes a file. Its text may start servers, and so run any command.
 func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) (*change, error) {
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (c *Console) saveRules(w http.ResponseWriter, r *http.Request, s *session) 
 	before := ""
 	for _, f := range files {
 		if f.Path == path {
-			if f.Digest != r.PostForm.Get("digest") { // what is shown has to be what changes
+			if f.Digest != r.PostForm.Get("digest") { // the change that is shown has to be the change that is made
 				return nil, c.againRules(w, r, s, "", errors.New("the file was changed meanwhile; load the page again, "+
 					"and look at what is there now"))
 			}
@@ -261,8 +261,8 @@ func (c *Console) makeSession(w http.ResponseWriter, r *http.Request, s *session
 		if err == nil {
 			id, ends, err = c.options.Rules.NewSession(role, life)
 		}
-		return c.againRules(w, r, s, fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: hand it to whoever "+
-			"starts the server (codemode serve --session) or connects to it.", id, word(role), ends.Local().Format(time.DateTime)), err)
+		return c.againRules(w, r, s, fmt.Sprintf("The session %s for the role %s lasts until %s. It is shown once: give it to the person "+
+			"who starts the server (codemode serve --session) or connects to it.", id, word(role), ends.Local().Format(time.DateTime)), err)
 	}
 	return ch, nil
 }

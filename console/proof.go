@@ -19,26 +19,25 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// A session alone does not widen what programs may do, nor start anything: its cookie may be in other hands, or the
-// page open before somebody else. Such a change waits until the same request comes again with a code, which goes to
-// whoever started the process and is handed out together with what it is for.
+// A session alone does not widen what programs may do, nor start anything: its cookie may be stolen, or another person may
+// sit before the open page. Such a change waits until the same request comes again with a code. The person who started the
+// process gets the code, together with what it is for.
 
 const (
 	// changeLife is how long a change waits for its code.
 	changeLife = 10 * time.Minute
 	// proofLife is how long a code can be used.
 	proofLife = 3 * time.Minute
-	// maxChanges is how many changes of one session wait at once; the oldest makes way.
+	// maxChanges is how many changes of one session wait at once; one more replaces the oldest.
 	maxChanges = 8
-	// maxWrong is how many wrong codes for one change are recorded. Trying costs nothing else: a code has 130 random
-	// bits.
+	// maxWrong is how many wrong codes for one change are recorded. Guesses need no other limit: a code has 130 random bits.
 	maxWrong = 3
 )
 
 // A change is what a request is about to do.
 type change struct {
 	what   string   // in one line
-	detail []string // lines that go and lines that come
+	detail []string // removed and added lines
 	do     func(w http.ResponseWriter, r *http.Request) error
 }
 
@@ -48,29 +47,28 @@ type prepare func(w http.ResponseWriter, r *http.Request, s *session) (*change, 
 
 // waiting is a change without a proof yet.
 type waiting struct {
-	request [sha256.Size]byte // what is proved is this request and no other
+	request [sha256.Size]byte // digest of the one request that the code proves
 	what    string
 	detail  []string
 	since   time.Time
 	code    [sha256.Size]byte
-	expires time.Time // of the code; zero is that there is none
+	expires time.Time // of the code; zero is no code
 	wrong   int
 }
 
-// A Confirmation is the code for a change that somebody wants to make on the page, and what it is for. Whoever types
-// the code there says that the change is theirs.
+// A Confirmation is the code for a change that waits on the page, and what the change is. The person who types the code
+// there confirms the change.
 type Confirmation struct {
 	Person  string    `json:"person"`
 	What    string    `json:"what"`             // in one line
-	Detail  []string  `json:"detail,omitempty"` // the lines of a file that go, after "- ", and that come, after "+ "
+	Detail  []string  `json:"detail,omitempty"` // removed lines of a file, after "- ", and added ones, after "+ "
 	Since   time.Time `json:"since"`            // when it was asked for
 	Code    string    `json:"code"`             // counts once, for this change, in the session that wants it
 	Expires time.Time `json:"expires"`          // of the code
 }
 
-// Confirm makes a code for each change that a person wants to make on the page and that waits for one, oldest first.
-// Codes that were made for them before do not count any more. They must be shown to whoever started the process and to
-// nobody else.
+// Confirm makes a code for each change of a person that waits on the page, oldest first. Earlier codes for these changes
+// are void. Show the codes to the person who started the process and to nobody else.
 func (c *Console) Confirm(person string) []Confirmation {
 	var all []Confirmation
 	for _, s := range c.sessions.ofPerson(person) {
@@ -94,7 +92,7 @@ func (s *session) confirm(now time.Time) (all []Confirmation) {
 	return all
 }
 
-// sweepChanges drops what nobody has proved for long. The caller holds s.mu.
+// sweepChanges drops changes that waited for too long. The caller holds s.mu.
 func (s *session) sweepChanges(now time.Time) {
 	s.changes = slices.DeleteFunc(s.changes, func(x *waiting) bool { return now.Sub(x.since) >= changeLife })
 }
@@ -113,7 +111,7 @@ func (s *session) expect(request [sha256.Size]byte, ch *change, now time.Time) {
 	s.changes = append(s.changes, &waiting{request: request, what: ch.what, detail: ch.detail, since: now})
 }
 
-// prove uses the code of a change. A wrong one leaves everything as it is; tell says that it is to be recorded.
+// prove uses the code of a change. A wrong one changes nothing; tell says to record it.
 func (s *session) prove(request [sha256.Size]byte, code string, now time.Time) (ok, tell bool) {
 	code = strings.ToUpper(strings.Join(strings.Fields(code), ""))
 	digest := sha256.Sum256([]byte(code))
@@ -133,11 +131,11 @@ func (s *session) prove(request [sha256.Size]byte, code string, now time.Time) (
 	return true, false
 }
 
-// The code of a change comes as a header, or as a field of a form.
+// The code of a change is in a header, or in a field of a form.
 const (
 	proofField  = "proof"
 	proofHeader = "X-Proof"
-	// requestField holds the other fields of a form that comes again.
+	// requestField holds the other fields of a form that is sent again.
 	requestField = "request"
 )
 
@@ -146,14 +144,14 @@ type confirmView struct {
 	What    string
 	Detail  []string
 	Problem string
-	Action  string // where the request goes again
-	Request string // its fields, for repeated
+	Action  string // the path of the request
+	Request string // its fields, see repeated
 	Back    string
 }
 
-// proved lets a request do what it prepares if it comes with the code for exactly that.
+// proved makes the change that a request prepares if the request has the code for exactly that change.
 //
-// This is the only way to what a [change] does, and every route that is classified as widens comes here.
+// This is the only way to what a [change] does, and every route that is classified as widens passes here.
 func (c *Console) proved(p prepare) page {
 	return func(w http.ResponseWriter, r *http.Request, s *session) error {
 		if isAPI(r) != (mediaType(r) == "application/json") {
@@ -181,7 +179,7 @@ func (c *Console) proved(p prepare) page {
 				"codemode console --confirm prints a new one"
 			if tell {
 				c.noteRefused(r.Context(), audit.Entry{
-					Principal: s.person, Detail: "a change on the page with a wrong code, at " + r.URL.Path, // what it is may hold secrets
+					Principal: s.person, Detail: "a change on the page with a wrong code, at " + r.URL.Path, // the change itself may hold secrets
 				})
 			}
 		}
@@ -205,8 +203,7 @@ func (c *Console) proved(p prepare) page {
 	}
 }
 
-// proofOf takes a request apart: the digest of what it wants, the code that it comes with, and its fields to be sent
-// again.
+// proofOf splits a request into the digest of what it wants, its code, and its fields to be sent again.
 func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, err error) {
 	h := sha256.New()
 	if mediaType(r) == "application/json" {
@@ -227,8 +224,8 @@ func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, er
 	return [sha256.Size]byte(h.Sum(nil)), code, base64.RawURLEncoding.EncodeToString([]byte(text)), nil
 }
 
-// repeated puts the fields of a form back that comes again with a code, in the place of all that it brings but the
-// code. They come as one field of letters, so that they are what they were, byte for byte.
+// repeated restores the fields of a form that is sent again with a code. They are encoded in one field of letters, so that
+// they stay the same byte for byte; all other fields but the code are dropped.
 func repeated(form url.Values) error {
 	text, err := base64.RawURLEncoding.DecodeString(form.Get(requestField))
 	if err != nil || len(text) == 0 {
@@ -249,11 +246,10 @@ func repeated(form url.Values) error {
 	return nil
 }
 
-// maxShown is how many bytes of a change are shown, and so how large a change may be that is made on the page: a code is
-// for all of a change, and nothing of it is left out.
+// maxShown bounds a change that is made on the page, in bytes: a code is for the whole change, and a person sees all of it.
 const maxShown = 128 << 10
 
-// shown is how many bytes a person has to look at.
+// shown is how many bytes of the change a person sees.
 func (ch *change) shown() int {
 	n := len(ch.what)
 	for _, line := range ch.detail {
@@ -262,8 +258,7 @@ func (ch *change) shown() int {
 	return n
 }
 
-// changedLines are the lines of a text that another one has not, and those of the other one: all between what both
-// begin and end with.
+// changedLines are the removed and the added lines between two texts: all between their common beginning and end.
 func changedLines(before, after string) []string {
 	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
@@ -284,7 +279,7 @@ func changedLines(before, after string) []string {
 	return all
 }
 
-// inLine makes every character of a line visible, and leaves its spaces.
+// inLine makes every character of a line visible, and keeps its spaces.
 func inLine(line string) string {
 	var b strings.Builder
 	for _, x := range lines(line) {

@@ -23,7 +23,7 @@ var assets embed.FS
 //go:embed templates
 var sources embed.FS
 
-// templates are parsed for the first page: other commands need not wait for it.
+// templates are parsed for the first page, so that other commands do not wait for it.
 var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
@@ -61,14 +61,14 @@ type askIn struct {
 	Page   any
 	Ask    *asked
 	Whole  bool // it is the page of this question
-	AtOnce bool // for whom and until when stands above all questions of its group
+	AtOnce bool // its group shows for whom and until when
 }
 
-// A frame is what stands around every page.
+// A frame is what every page has around its content.
 type frame struct {
 	Title   string
 	Home    string // path of the page before the login
-	Base    string // what paths begin with here: before the login Home, after it the path of the session
+	Base    string // the beginning of paths: Home before the login, then the path of the session
 	Person  string // "" before the login
 	CSRF    string
 	Here    string // which part of the page
@@ -174,7 +174,7 @@ func static(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
-// age is how long ago something was, in one number.
+// age is the time since t, in one number.
 func age(t time.Time) string {
 	switch d := time.Since(t).Round(time.Second); {
 	case d < 0:
@@ -189,7 +189,7 @@ func age(t time.Time) string {
 	return t.Local().Format(time.DateOnly)
 }
 
-// until is a time as people say it: 10:45, and with the day if that is another one.
+// until is a time of day, with the date if that is not today.
 func until(t time.Time) string {
 	t, now := t.Local(), time.Now()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -198,7 +198,7 @@ func until(t time.Time) string {
 	return t.Format("2006-01-02 15:04")
 }
 
-// zone is the zone that times on a page are in.
+// zone is the time zone of the times on a page.
 func zone() string {
 	name, _ := time.Now().Zone()
 	return name

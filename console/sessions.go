@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// maxSessions is how many sessions there are at once; the one that was idle longest makes way.
+	// maxSessions is how many sessions there are at once; one more replaces the longest idle one.
 	maxSessions = 64
 	// maxStreams is how many streams of events a session may have open: each tab has one.
 	maxStreams = 32
-	// lingering is how long somebody counts as being there after their last page was closed: another page may be loading.
+	// lingering is how long a person counts as present after their last page was closed: another page may be loading.
 	lingering = 10 * time.Second
-	// reading is how long somebody counts as being there who has asked for anything: their page may run no script, or they may
-	// have a front end that asks now and then.
+	// reading is how long a person counts as present after a request: their page may run no script, or their front end may
+	// poll.
 	reading = 45 * time.Second
-	// maxNotices is how much waits to be said on the next page.
+	// maxNotices is how many notices of a session are kept.
 	maxNotices = 20
 )
 
-// A session is a login. A request belongs to it if it comes with both halves of what the login made: the key in its path and the id
-// in its cookie. Browsers send a cookie to every port of a host but only below its path, and no other port knows that. Its seat at
-// the queue is the one that answers; whether the person is there is up to other seats, one for each open page.
+// A session is a login. A request belongs to it if it has both halves that the login made: the key in its path and the id in
+// its cookie. Browsers send a cookie to every port of a host but only below its path, and no other port knows the path. Its
+// own seat at the queue is for answers; each open page has another one, by which the person is present.
 type session struct {
 	person string
-	token  bool              // it is no login, see byToken; then it has no id and no csrf
+	token  bool              // it stands for a token, see ofToken, and has no id and no csrf
 	id     [sha256.Size]byte // digest of the cookie's value
 	csrf   string
 	born   time.Time
@@ -40,14 +40,14 @@ type session struct {
 
 	mu       sync.Mutex
 	changes  []*waiting // that want a proof
-	last     time.Time  // when something was asked for, or a page was open
+	last     time.Time  // when there was a request or an open page
 	streams  int
 	notices  []notice
 	answered []*answered   // lately, oldest first
 	ended    chan struct{} // closed at the end
 }
 
-// A notice is something to be said on the page that somebody is sent to, and on no other: pages are loaded for other reasons too.
+// A notice is a text for the page that a redirect leads to, and for no other: pages are loaded for other reasons too.
 type notice struct {
 	id   string
 	Bad  bool
@@ -65,7 +65,7 @@ func (s *session) say(bad bool, text string) (query string) {
 	return "?said=" + n.id
 }
 
-// said are the notices that a page was asked for with. They stay: whoever loads the page again reads them again.
+// said are the notices that a request names. They stay, for when the page is loaded again.
 func (s *session) said(r *http.Request) (all []notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *session) said(r *http.Request) (all []notice) {
 	return all
 }
 
-// sessions are all of them, with the seats of the people who are present.
+// sessions are all of them, with the seats of people who are present.
 type sessions struct {
 	c   *Console
 	now func() time.Time
@@ -85,48 +85,48 @@ type sessions struct {
 	mu      sync.Mutex
 	closed  bool
 	all     map[[sha256.Size]byte]*session  // by the digest of the key in their path
-	seats   map[*approvals.Seat]*time.Timer // those that are left after a while; nil while a stream holds one
-	readers map[*session]*approvals.Seat    // of those who have asked for something lately
-	tokens  map[[sha256.Size]byte]*session  // of those who bring a token; see ofToken
+	seats   map[*approvals.Seat]*time.Timer // with the timer that ends each; nil while a stream holds it
+	readers map[*session]*approvals.Seat    // of sessions with a request lately
+	tokens  map[[sha256.Size]byte]*session  // of tokens; see ofToken
 }
 
-func (r *sessions) init(c *Console) {
-	r.c, r.now = c, time.Now
-	r.all, r.seats, r.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
-	r.tokens = map[[sha256.Size]byte]*session{}
+func (ss *sessions) init(c *Console) {
+	ss.c, ss.now = c, time.Now
+	ss.all, ss.seats, ss.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
+	ss.tokens = map[[sha256.Size]byte]*session{}
 }
 
 // open makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests alone.
-func (r *sessions) open(person string) (key, id string, s *session) {
+func (ss *sessions) open(person string) (key, id string, s *session) {
 	key, id = rand.Text(), rand.Text()+rand.Text()
-	now := r.now()
+	now := ss.now()
 	s = &session{
 		person: person, id: sha256.Sum256([]byte(id)), csrf: rand.Text(), born: now, last: now,
-		seat: r.c.queue.Sit(person), ended: make(chan struct{}),
+		seat: ss.c.queue.Sit(person), ended: make(chan struct{}),
 	}
 	s.seat.Leave()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sweep(now)
-	if len(r.all) >= maxSessions {
-		r.dropOldest()
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.sweep(now)
+	if len(ss.all) >= maxSessions {
+		ss.dropOldest()
 	}
-	r.all[sha256.Sum256([]byte(key))] = s
+	ss.all[sha256.Sum256([]byte(key))] = s
 	return key, id, s
 }
 
 // of returns the session that a key opens together with one of several ids, nil if there is none.
-func (r *sessions) of(key string, ids []string) *session {
-	now := r.now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sweep(now)
-	s := r.all[sha256.Sum256([]byte(key))]
+func (ss *sessions) of(key string, ids []string) *session {
+	now := ss.now()
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.sweep(now)
+	s := ss.all[sha256.Sum256([]byte(key))]
 	if s == nil {
 		return nil
 	}
 	found := 0
-	for _, id := range ids { // all of them, however soon it is found
+	for _, id := range ids { // all of them, for constant time
 		digest := sha256.Sum256([]byte(id))
 		found |= subtle.ConstantTimeCompare(digest[:], s.id[:])
 	}
@@ -138,11 +138,11 @@ func (r *sessions) of(key string, ids []string) *session {
 }
 
 // ofPerson lists the sessions of a person.
-func (r *sessions) ofPerson(person string) (list []*session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sweep(r.now())
-	for _, s := range r.all {
+func (ss *sessions) ofPerson(person string) (list []*session) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.sweep(ss.now())
+	for _, s := range ss.all {
 		if s.person == person {
 			list = append(list, s)
 		}
@@ -162,136 +162,136 @@ func (s *session) lastSeen() time.Time {
 	return s.last
 }
 
-// over reports whether a session has ended by itself.
-func (r *sessions) over(s *session, now time.Time) bool {
-	return now.Sub(s.born) >= r.c.options.Life || now.Sub(s.lastSeen()) >= r.c.options.Idle
+// over reports whether the time of a session is over.
+func (ss *sessions) over(s *session, now time.Time) bool {
+	return now.Sub(s.born) >= ss.c.options.Life || now.Sub(s.lastSeen()) >= ss.c.options.Idle
 }
 
-// sweep ends what has ended. The caller holds r.mu, like those of the next two.
-func (r *sessions) sweep(now time.Time) {
-	for id, s := range r.all {
-		if r.over(s, now) {
-			r.drop(id, s)
+// sweep removes sessions whose time is over. The caller holds ss.mu, like those of the next two.
+func (ss *sessions) sweep(now time.Time) {
+	for id, s := range ss.all {
+		if ss.over(s, now) {
+			ss.drop(id, s)
 		}
 	}
 }
 
-func (r *sessions) dropOldest() {
+func (ss *sessions) dropOldest() {
 	var oldest [sha256.Size]byte
 	var at *session
-	for id, s := range r.all {
+	for id, s := range ss.all {
 		if at == nil || s.lastSeen().Before(at.lastSeen()) {
 			oldest, at = id, s
 		}
 	}
-	r.drop(oldest, at)
+	ss.drop(oldest, at)
 }
 
-func (r *sessions) drop(id [sha256.Size]byte, s *session) {
-	delete(r.all, id)
-	if seat := r.readers[s]; seat != nil {
-		delete(r.readers, s)
-		r.leave(seat)
+func (ss *sessions) drop(id [sha256.Size]byte, s *session) {
+	delete(ss.all, id)
+	if seat := ss.readers[s]; seat != nil {
+		delete(ss.readers, s)
+		ss.leave(seat)
 	}
 	close(s.ended)
 }
 
 // end ends a session before its time.
-func (r *sessions) end(s *session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, x := range r.all {
+func (ss *sessions) end(s *session) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for id, x := range ss.all {
 		if x == s {
-			r.drop(id, s)
+			ss.drop(id, s)
 		}
 	}
 }
 
-// sit takes a seat for an open page. left gives it up, a little later; nil says that the session has too many.
-func (r *sessions) sit(s *session) (seat *approvals.Seat, left func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// sit gives an open page a seat. left ends it a little later; nil says that the session has too many.
+func (ss *sessions) sit(s *session) (seat *approvals.Seat, left func()) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.closed || s.streams >= maxStreams {
+	if ss.closed || s.streams >= maxStreams {
 		return nil, nil
 	}
 	s.streams++
-	seat = r.c.sit(s)
-	r.seats[seat] = nil
+	seat = ss.c.sit(s)
+	ss.seats[seat] = nil
 	return seat, func() {
 		s.mu.Lock()
 		s.streams--
-		s.last = r.now()
+		s.last = ss.now()
 		s.mu.Unlock()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.leaveIn(seat, lingering)
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		ss.leaveIn(seat, lingering)
 	}
 }
 
-// read notes that somebody has asked for something.
-func (r *sessions) read(s *session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+// read notes a request of a session: its person is present for a while.
+func (ss *sessions) read(s *session) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.closed {
 		return
 	}
-	seat := r.readers[s]
-	if _, there := r.seats[seat]; !there {
-		seat = r.c.sit(s)
-		r.readers[s], r.seats[seat] = seat, nil
+	seat := ss.readers[s]
+	if _, there := ss.seats[seat]; !there {
+		seat = ss.c.sit(s)
+		ss.readers[s], ss.seats[seat] = seat, nil
 	}
-	r.leaveIn(seat, reading)
+	ss.leaveIn(seat, reading)
 }
 
-// leaveIn gives a seat up after a while, counted from now. The caller holds r.mu.
-func (r *sessions) leaveIn(seat *approvals.Seat, after time.Duration) {
-	timer, there := r.seats[seat]
+// leaveIn ends a seat after a while, counted from now. The caller holds ss.mu.
+func (ss *sessions) leaveIn(seat *approvals.Seat, after time.Duration) {
+	timer, there := ss.seats[seat]
 	switch {
 	case !there:
 	case timer != nil:
 		timer.Reset(after)
 	default:
-		r.seats[seat] = time.AfterFunc(after, func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.leave(seat)
+		ss.seats[seat] = time.AfterFunc(after, func() {
+			ss.mu.Lock()
+			defer ss.mu.Unlock()
+			ss.leave(seat)
 		})
 	}
 }
 
-// leave gives a seat up at once. The caller holds r.mu.
-func (r *sessions) leave(seat *approvals.Seat) {
-	if timer, there := r.seats[seat]; there {
+// leave ends a seat at once. The caller holds ss.mu.
+func (ss *sessions) leave(seat *approvals.Seat) {
+	if timer, there := ss.seats[seat]; there {
 		if timer != nil {
 			timer.Stop()
 		}
-		delete(r.seats, seat)
+		delete(ss.seats, seat)
 		seat.Leave()
 	}
 }
 
-func (r *sessions) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	for id, s := range r.all {
-		r.drop(id, s)
+func (ss *sessions) close() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.closed = true
+	for id, s := range ss.all {
+		ss.drop(id, s)
 	}
-	for seat := range r.seats {
-		r.leave(seat)
+	for seat := range ss.seats {
+		ss.leave(seat)
 	}
 }
 
-// cookieName tells the pages of several processes apart for people who look at their cookies.
+// cookieName differs between the pages of several processes, for people who look at their cookies.
 func cookieName(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return "codemode-" + hex.EncodeToString(sum[:4])
 }
 
-// securePrefix makes browsers refuse a cookie that a page without TLS sets. They take this host for one with TLS, Safari excepted.
-// The prefix __Host- would want the path /, under which browsers send a cookie to every other port of this host.
+// securePrefix makes browsers refuse a cookie of a page without TLS. Except Safari, they treat this host as one with TLS. The
+// prefix __Host- demands the path /, under which browsers send a cookie to every other port of this host.
 const securePrefix = "__Secure-"
 
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id string, life time.Duration) {
@@ -308,7 +308,7 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id str
 	http.SetCookie(w, cookie)
 }
 
-// session is the one that a request belongs to, nil if it belongs to none. Other ports of this host can set cookies of the same
+// session returns the session of a request, nil if it has none. Other ports of this host can set cookies of the same
 // name for shorter paths; browsers send those too, and they neither open a session nor close one.
 func (c *Console) session(r *http.Request) *session {
 	key := keyOf(r)
@@ -324,7 +324,7 @@ func (c *Console) session(r *http.Request) *session {
 	return c.sessions.of(key, ids)
 }
 
-// mayChange reports whether a request comes with the token of its session, which no other site knows.
+// mayChange reports whether a token is the CSRF token of the session, which no other site knows.
 func (s *session) mayChange(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(s.csrf)) == 1
 }

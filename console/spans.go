@@ -17,7 +17,7 @@ type span struct {
 	Text  string
 }
 
-// classes are what the colours of package approvals stand for on a page. Only its own words have any: data has no escape
+// classes are the CSS classes for the colours of package approvals. Only its own words have colours: data has no escape
 // character left.
 var classes = map[string]string{"1": "title", "2": "label", "1;31": "danger", "33": "caution"}
 
@@ -42,7 +42,7 @@ func spans(text string) []span {
 	return all
 }
 
-// visible reports whether a character shows as itself, by the judgement of package approvals.
+// visible reports whether package approvals shows a character as itself.
 func visible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return ' ' <= r && r <= '~'
@@ -50,7 +50,7 @@ func visible(r rune) bool {
 	return unicode.IsGraphic(r) && prompt.Quote(string(r)) == `"`+string(r)+`"`
 }
 
-// lines shows a text of several lines as it is, with a mark in the place of each character that does not show.
+// lines shows a text of several lines as it is, with a mark in place of each invisible character.
 func lines(text string) []span {
 	var all []span
 	var plain strings.Builder
@@ -81,7 +81,7 @@ func lines(text string) []span {
 	return all
 }
 
-// editable lays JSON out for people to change: nothing in it is hidden, and it says what it said.
+// editable indents JSON for people to change: nothing in it is hidden, and its value stays the same.
 func editable(args json.RawMessage) string {
 	var laid bytes.Buffer
 	if err := json.Indent(&laid, args, "", "  "); err != nil {
@@ -90,7 +90,7 @@ func editable(args json.RawMessage) string {
 	return inText(laid.String())
 }
 
-// inText writes characters that do not show as JSON does in its texts.
+// inText writes invisible characters as JSON escapes.
 func inText(s string) string {
 	var b strings.Builder
 	for _, r := range s {

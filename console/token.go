@@ -8,10 +8,10 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 )
 
-// A program that answers for its principal has a bearer token and no login: no path, no cookie and, as no browser sends
-// a token by itself, no X-CSRF-Token. It reaches those routes that say so, all of them JSON.
+// A program that answers for its principal has a bearer token and no login: no path, no cookie and, since no browser sends
+// a token by itself, no X-CSRF-Token. It may use the routes that are marked so, all of them JSON.
 
-// bearer is the token that a request brings, "" if it brings none.
+// bearer is the bearer token of a request, "" if there is none.
 func bearer(r *http.Request) string {
 	if len(r.Header.Values("Authorization")) != 1 {
 		return ""
@@ -23,7 +23,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// byToken lets those in who bring a token that answers. x is the route without the key of a session.
+// byToken serves a request that has a token which answers. x is the route without the key of a session.
 func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) error {
 	person, status, why := c.options.Bearer(r, bearer(r))
 	switch {
@@ -42,7 +42,7 @@ func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) erro
 	return x.page(w, r, s)
 }
 
-// still reports whether a request that goes on for long has a token that is good by now; a session ends by itself.
+// still reports whether the token of a long request is still accepted; a session ends by itself.
 func (c *Console) still(r *http.Request, s *session) bool {
 	if !s.token {
 		return true
@@ -51,33 +51,33 @@ func (c *Console) still(r *http.Request, s *session) bool {
 	return status == 0 && person == s.person
 }
 
-// maxTokens bounds how many tokens are remembered with what their owners have seen; the others begin anew.
+// maxTokens bounds how many tokens are remembered with what their owners saw whole.
 const maxTokens = 256
 
-// ofToken is what a token has in place of a session: the same for each request, so that what was seen whole is known.
-func (r *sessions) ofToken(person, token string) *session {
+// ofToken is the session of a token: the same for each request, so that it knows which questions were seen whole.
+func (ss *sessions) ofToken(person, token string) *session {
 	id := sha256.Sum256([]byte(person + "\x00" + token))
-	now := r.now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.tokens[id]; s != nil {
+	now := ss.now()
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s := ss.tokens[id]; s != nil {
 		s.touch(now)
 		return s
 	}
-	if len(r.tokens) >= maxTokens {
-		for _, s := range r.tokens {
-			delete(r.readers, s) // whose seat is left by itself
+	if len(ss.tokens) >= maxTokens {
+		for _, s := range ss.tokens {
+			delete(ss.readers, s) // its seat ends by itself
 		}
-		clear(r.tokens)
+		clear(ss.tokens)
 	}
 	s := &session{person: person, token: true, born: now, last: now, ended: make(chan struct{})}
-	s.seat = r.c.sit(s)
+	s.seat = ss.c.sit(s)
 	s.seat.Leave()
-	r.tokens[id] = s
+	ss.tokens[id] = s
 	return s
 }
 
-// sit takes a seat for whoever a session belongs to.
+// sit makes a seat for the person of a session.
 func (c *Console) sit(s *session) *approvals.Seat {
 	if !s.token {
 		return c.queue.Sit(s.person)

@@ -9,33 +9,32 @@ import (
 )
 
 const (
-	// entriesAMinute is how many entries of one caller about who was let in and who was not are recorded one by one in a minute; the
-	// rest are counted.
+	// entriesAMinute is how many refusals of one caller are recorded one by one in a minute; the rest are counted.
 	entriesAMinute = 20
-	// newcomersAnHour is how many clients of one share are recorded one by one in an hour; the rest are counted.
+	// newcomersAnHour is how many clients of one owner are recorded one by one in an hour; the rest are counted.
 	newcomersAnHour = 50
-	// admittedAgain is how long it takes until the same client is recorded once more.
+	// admittedAgain is how long until the same client is recorded again.
 	admittedAgain = time.Hour
-	// maxAdmitted bounds how many clients are remembered for that, of all principals together.
+	// maxAdmitted bounds how many clients are remembered for that.
 	maxAdmitted = 1000
-	// maxCallers bounds how many callers are told apart in a minute. Those beyond it are counted together.
+	// maxCallers bounds how many callers are counted apart in a minute. The others are counted together.
 	maxCallers = 200
 )
 
-// An accessLog records who was let in and who was not, without letting anybody fill the record, or use up what is for others.
-// What a profile decides is recorded elsewhere, and always.
+// An accessLog records which clients were let in and which were refused, so that no caller can fill the record or use up
+// what is for others. Decisions of profiles are recorded elsewhere, and always.
 type accessLog struct {
 	record func(ctx context.Context, principal, client, state, detail string)
 
 	mu        sync.Mutex
 	admitted  map[string]time.Time
-	newcomers map[string]int // in the hour that began at since, by share
+	newcomers map[string]int // in the hour that began at since, by owner
 	since     time.Time
-	callers   map[string]*entries // in the minute that the timer ends
+	callers   map[string]*entries // in the minute that ends with the timer
 	timer     *time.Timer
 }
 
-// entries are those about one caller in a minute.
+// entries counts those about one caller in a minute.
 type entries struct {
 	principal, address string
 	n, uncounted       int
@@ -45,8 +44,8 @@ func newAccessLog(record func(ctx context.Context, principal, client, state, det
 	return &accessLog{record: record, admitted: map[string]time.Time{}, newcomers: map[string]int{}, callers: map[string]*entries{}}
 }
 
-// admit records that a client was let in, once in a while. share is whose newcomers are counted with it.
-func (l *accessLog) admit(ctx context.Context, share, principal, client, address string) {
+// admit records that a client was let in, once an hour for each client. owner is whose newcomers it counts with.
+func (l *accessLog) admit(ctx context.Context, owner, principal, client, address string) {
 	key := fmt.Sprintf("%q", []string{principal, client, address})
 	now := time.Now()
 	l.mu.Lock()
@@ -58,15 +57,15 @@ func (l *accessLog) admit(ctx context.Context, share, principal, client, address
 			clear(l.newcomers)
 			l.since = now
 		}
-		l.newcomers[share]++ // shares are bounded by the configuration's tokens
-		alone = l.newcomers[share] <= newcomersAnHour
+		l.newcomers[owner]++ // owners are bounded by the configuration's tokens
+		alone = l.newcomers[owner] <= newcomersAnHour
 		if len(l.admitted) >= maxAdmitted {
 			clear(l.admitted)
 		}
 		if alone {
 			l.admitted[key] = now
 		} else {
-			l.count(share, address).uncounted++
+			l.count(owner, address).uncounted++
 		}
 	}
 	l.mu.Unlock()
@@ -75,7 +74,7 @@ func (l *accessLog) admit(ctx context.Context, share, principal, client, address
 	}
 }
 
-// refused records that a request was turned away.
+// refused records that a request was refused.
 func (l *accessLog) refused(ctx context.Context, principal, address, state string) {
 	l.mu.Lock()
 	e := l.count(principal, address)
@@ -90,7 +89,7 @@ func (l *accessLog) refused(ctx context.Context, principal, address, state strin
 	}
 }
 
-// count gives the entries about a caller: a principal, or an address of which nobody knows more. The caller holds mu.
+// count finds the entries about a caller: a principal, or an address without one. The caller of count holds mu.
 func (l *accessLog) count(principal, address string) *entries {
 	if l.timer == nil {
 		l.timer = time.AfterFunc(time.Minute, l.flush)
@@ -107,7 +106,7 @@ func (l *accessLog) count(principal, address string) *entries {
 	return l.callers[key]
 }
 
-// flush ends the minute: it records how many entries were not.
+// flush ends the minute: it records how many entries were only counted.
 func (l *accessLog) flush() {
 	l.mu.Lock()
 	ended := l.callers

@@ -10,11 +10,11 @@ import (
 	"github.com/codemode-project/codemode/inforce"
 )
 
-// answersOnly is what a token that answers is told where programs run.
+// answersOnly refuses a token that answers where programs run.
 const answersOnly = `this token answers questions on the page ("answers" in http.tokens) and runs no programs; ` +
 	`they need a token of their own`
 
-// runsOnly is what any other token is told where questions are answered.
+// runsOnly refuses any other token where questions are answered.
 const runsOnly = `this token runs programs and answers nothing; one that answers has "answers": true in http.tokens`
 
 // Answerers are the tokens of http.tokens that answer questions over the API of the page and run nothing. Its methods
@@ -26,12 +26,12 @@ type Answerers struct {
 	log       *slog.Logger
 
 	mu     sync.Mutex
-	config *config.Config // that tokens was read from
+	config *config.Config // tokens was read from it
 	tokens map[string]*caller
 }
 
-// NewAnswerers finds them in the configuration of e, at each moment; env looks up the variables that tokens are in. End
-// it with Close. log may be nil.
+// NewAnswerers follows the tokens in the configuration of e; env looks up the variables that hold tokens. End it with
+// Close. log may be nil.
 func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *slog.Logger) *Answerers {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -39,10 +39,10 @@ func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *s
 	return &Answerers{evaluator: e, env: env, access: newAccessLog(e.Record().Access), log: log}
 }
 
-// Admit finds out whose token it is that a request brings, or says with which status the request is refused, and why.
-// It records that, like [HTTP] does.
+// Admit returns the principal of a request's token, or the status and the reason to refuse the request with. It records
+// both, like [HTTP] does.
 func (a *Answerers) Admit(r *http.Request, token string) (principal string, status int, why string) {
-	known := a.all()[inforce.Fingerprint(token)] // digests are compared, so how long it takes says nothing about a token
+	known := a.all()[inforce.Fingerprint(token)] // a digest, so the time of the comparison tells nothing about a token
 	switch {
 	case known == nil:
 		a.access.refused(r.Context(), "", clientAddress(r), "unknown_token")
@@ -55,7 +55,7 @@ func (a *Answerers) Admit(r *http.Request, token string) (principal string, stat
 	return known.principal, 0, ""
 }
 
-// all are the tokens as they are now. While they cannot be read nobody answers with one.
+// all are the tokens of the present configuration. While they cannot be read, all are refused.
 func (a *Answerers) all() map[string]*caller {
 	cfg := a.evaluator.Config()
 	a.mu.Lock()

@@ -11,13 +11,13 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// What clients say about themselves is kept for as long as their sessions last, and in the record. It is cut when it arrives.
+// What clients say about themselves stays in memory as long as their sessions, and in the record. It is cut on receipt.
 const (
 	// longestName bounds the name and the version of a client each, in characters.
 	longestName = 200
 	// longestToken bounds a progress token, in bytes. It goes back to the client with each report.
 	longestToken = 256
-	// longestMeta bounds a value of _meta that is kept with a session, in bytes.
+	// longestMeta bounds a value of _meta that the session keeps, in bytes.
 	longestMeta = 200
 )
 
@@ -63,7 +63,7 @@ func cutInitialize(p *mcp.InitializeParams) {
 	p.Meta = meta
 }
 
-// cutName is what is kept of the name that a client gives itself: what can be seen of its first characters.
+// cutName keeps the visible ones of the first characters of a client's name.
 func cutName(name string) string {
 	var b strings.Builder
 	n := 0
@@ -81,7 +81,7 @@ func cutName(name string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// openingClient is the name of the client that sends one of the requests that clients begin with.
+// openingClient is the name of the client that sends a request with which clients begin.
 func openingClient(req mcp.Request) string {
 	switch r := req.(type) {
 	case *mcp.CallToolRequest:
@@ -94,7 +94,7 @@ func openingClient(req mcp.Request) string {
 	return ""
 }
 
-// clientName reads the name once for each HTTP request: on MCP 2026-07-28 it is in the parameters, which the SDK decodes each time.
+// clientName reads the name once per HTTP request: on MCP 2026-07-28 it is in the parameters, which the SDK decodes each time.
 func clientName(req *mcp.CallToolRequest) string {
 	h := httpRequestOf(req)
 	if h == nil {

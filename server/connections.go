@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// headerWait and idleWait end connections on which nothing is sent.
+	// headerWait and idleWait end connections on which a client sends nothing.
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute
 	// maxHeader is far more than any client sends, in bytes.
 	maxHeader = 64 << 10
-	// maxStrangers is how many connections may be open on which no request was let in yet, and none is being served.
-	maxStrangers = 1024
-	// strangerWait is how long a connection has to send its request before it may be closed for a newer one. The server accepts no
-	// more meanwhile.
-	strangerWait = 250 * time.Millisecond
+	// maxAnonymous is how many idle connections may be open without a request that was let in.
+	maxAnonymous = 1024
+	// anonymousWait is how long a connection has to send its request before the server may close it for a newer one. It
+	// accepts no more meanwhile.
+	anonymousWait = 250 * time.Millisecond
 )
 
-// connections are those of one listener. A connection that is silent makes way for a new one: of those that nobody has shown a token on,
-// the oldest from the address that has most of them; of those of a principal, the one of this principal that was silent for longest.
+// connections are those of one listener. When there are too many, an idle one is closed for a new one: of those without a
+// token, the oldest of the address that has most of them; of those of a principal, the longest idle one of this principal.
 type connections struct {
 	budget *fair.Budget
 
 	mu        sync.Mutex
 	all       map[net.Conn]*connection
-	strangers map[string]int // silent ones without an owner, by address
+	anonymous map[string]int // idle ones without an owner, by address
 }
 
 type connection struct {
@@ -38,15 +38,14 @@ type connection struct {
 	address string
 	owned   bool // a request was let in
 	owner   string
-	silent  time.Time // since when; zero while a request is being served
+	idle    time.Time // since when; zero while the server serves a request
 }
 
 func newConnections(budget *fair.Budget) *connections {
-	return &connections{budget: budget, all: map[net.Conn]*connection{}, strangers: map[string]int{}}
+	return &connections{budget: budget, all: map[net.Conn]*connection{}, anonymous: map[string]int{}}
 }
 
-// Protect has a listener's server end connections on which nothing comes, and bounds how many there are. It is for a server
-// with h somewhere in its handler.
+// Protect makes a listener's server close idle connections and bounds how many there are. The server has h in its handler.
 func (h *HTTP) Protect(s *http.Server) {
 	s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes = headerWait, idleWait, maxHeader
 	s.ConnState = h.connections.changed
@@ -55,6 +54,7 @@ func (h *HTTP) Protect(s *http.Server) {
 	}
 }
 
+// connectionKey finds the connection of a request in its context, as [http.Server.ConnContext] is for: it is identity alone.
 type connectionKey struct{}
 
 // changed follows the state of a connection.
@@ -71,92 +71,92 @@ func (cs *connections) changed(c net.Conn, state http.ConnState) {
 	}
 	switch state {
 	case http.StateNew: // the goroutine that accepts connections calls this
-		cs.silence(k)
-		for cs.silentStrangers() > maxStrangers {
-			oldest := cs.oldest(cs.largestStranger())
-			if time.Since(oldest.silent) >= strangerWait && !unread(oldest.Conn) {
+		cs.markIdle(k)
+		for cs.idleAnonymous() > maxAnonymous {
+			oldest := cs.oldest(cs.fromBusiestAddress())
+			if time.Since(oldest.idle) >= anonymousWait && !unread(oldest.Conn) {
 				cs.close(oldest)
 				continue
 			}
 			cs.mu.Unlock()
-			time.Sleep(strangerPause)
+			time.Sleep(acceptPause)
 			cs.mu.Lock()
 		}
 	case http.StateIdle:
-		cs.silence(k)
-		if !k.owned && cs.silentStrangers() > maxStrangers {
+		cs.markIdle(k)
+		if !k.owned && cs.idleAnonymous() > maxAnonymous {
 			cs.close(k) // its request was refused
 		}
 	case http.StateActive:
-		cs.speaks(k)
+		cs.markBusy(k)
 	default:
-		cs.forget(k)
+		cs.remove(k)
 	}
 }
 
-// strangerPause is how often the server looks whether it may accept more.
-const strangerPause = 2 * time.Millisecond
+// acceptPause is how often the server tries whether it may accept more.
+const acceptPause = 2 * time.Millisecond
 
 func hostOf(a net.Addr) string {
 	host, _, _ := net.SplitHostPort(addrText(a))
 	return host
 }
 
-// silence notes that no request is being served on a connection. The caller holds mu.
-func (cs *connections) silence(k *connection) {
-	if k.silent.IsZero() && !k.owned {
-		cs.strangers[k.address]++
+// markIdle notes that the server serves no request on a connection. The caller holds mu.
+func (cs *connections) markIdle(k *connection) {
+	if k.idle.IsZero() && !k.owned {
+		cs.anonymous[k.address]++
 	}
-	k.silent = time.Now()
+	k.idle = time.Now()
 }
 
-// speaks pairs with silence. The caller holds mu.
-func (cs *connections) speaks(k *connection) {
-	if k.silent.IsZero() {
+// markBusy pairs with markIdle. The caller holds mu.
+func (cs *connections) markBusy(k *connection) {
+	if k.idle.IsZero() {
 		return
 	}
-	k.silent = time.Time{}
+	k.idle = time.Time{}
 	if !k.owned {
-		if cs.strangers[k.address]--; cs.strangers[k.address] == 0 {
-			delete(cs.strangers, k.address)
+		if cs.anonymous[k.address]--; cs.anonymous[k.address] == 0 {
+			delete(cs.anonymous, k.address)
 		}
 	}
 }
 
-// forget is called when a connection is closed, or belongs to nobody here any more. The caller holds mu.
-func (cs *connections) forget(k *connection) {
+// remove is for a connection that is closed or hijacked. The caller holds mu.
+func (cs *connections) remove(k *connection) {
 	if cs.all[k.Conn] != k {
 		return
 	}
-	cs.speaks(k)
+	cs.markBusy(k)
 	delete(cs.all, k.Conn)
 	if k.owned {
 		cs.budget.Release(k.owner, 1)
 	}
 }
 
-func (cs *connections) silentStrangers() (n int) {
-	for _, of := range cs.strangers {
+func (cs *connections) idleAnonymous() (n int) {
+	for _, of := range cs.anonymous {
 		n += of
 	}
 	return n
 }
 
-// largestStranger picks from the connections of the address that has most silent strangers. The caller holds mu.
-func (cs *connections) largestStranger() func(*connection) bool {
+// fromBusiestAddress matches the anonymous connections of the address that has most idle ones. The caller holds mu.
+func (cs *connections) fromBusiestAddress() func(*connection) bool {
 	var at string
-	for address, n := range cs.strangers {
-		if n > cs.strangers[at] {
+	for address, n := range cs.anonymous {
+		if n > cs.anonymous[at] {
 			at = address
 		}
 	}
 	return func(k *connection) bool { return !k.owned && k.address == at }
 }
 
-// oldest is the connection that was silent for longest among some, nil if there is none. The caller holds mu.
+// oldest is the longest idle connection that matches, nil if there is none. The caller holds mu.
 func (cs *connections) oldest(among func(*connection) bool) (oldest *connection) {
 	for _, k := range cs.all {
-		if !k.silent.IsZero() && among(k) && (oldest == nil || k.silent.Before(oldest.silent)) {
+		if !k.idle.IsZero() && among(k) && (oldest == nil || k.idle.Before(oldest.idle)) {
 			oldest = k
 		}
 	}
@@ -165,11 +165,11 @@ func (cs *connections) oldest(among func(*connection) bool) (oldest *connection)
 
 // close closes a connection. The caller holds mu.
 func (cs *connections) close(k *connection) {
-	cs.forget(k)
-	go k.Close() // may wait for the server's own work on it
+	cs.remove(k)
+	go k.Close() // may wait for what the server does with it
 }
 
-// closeOldest closes the connection that was silent for longest among some. It reports whether there was one. The caller holds mu.
+// closeOldest closes the longest idle connection that matches and reports whether there was one. The caller holds mu.
 func (cs *connections) closeOldest(among func(*connection) bool) bool {
 	oldest := cs.oldest(among)
 	if oldest != nil {
@@ -178,12 +178,12 @@ func (cs *connections) closeOldest(among func(*connection) bool) bool {
 	return oldest != nil
 }
 
-// own notes whom a connection belongs to, on which a request was let in. The error is a [*fair.Full] if its owner has too many that
-// are busy.
-func (cs *connections) own(r *http.Request, owner string) error {
+// assign counts a connection to the owner of a request that was let in on it. The error is a [*fair.Full] if too many
+// connections of the owner are busy.
+func (cs *connections) assign(r *http.Request, owner string) error {
 	c, ok := r.Context().Value(connectionKey{}).(net.Conn)
 	if !ok {
-		return nil // of a server that is not protected
+		return nil // of a server without Protect
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -198,10 +198,10 @@ func (cs *connections) own(r *http.Request, owner string) error {
 	if err != nil {
 		return err
 	}
-	if k.owned { // a proxy's, which serves several
+	if k.owned { // a proxy serves several
 		cs.budget.Release(k.owner, 1)
 	}
-	cs.speaks(k)
+	cs.markBusy(k)
 	k.owned, k.owner = true, owner
 	return nil
 }

@@ -25,22 +25,22 @@ func TestAConnectionHasTimeToSendItsRequest(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		second := accept()
 		time.Sleep(time.Millisecond)
-		for range maxStrangers - 2 {
+		for range maxAnonymous - 2 {
 			accept()
 		}
 		if d := time.Since(began); d != 2*time.Millisecond {
-			t.Errorf("%d connections were accepted after %v", maxStrangers, d)
+			t.Errorf("%d connections were accepted after %v", maxAnonymous, d)
 		}
 		go func() {
-			time.Sleep(strangerWait / 2)
+			time.Sleep(anonymousWait / 2)
 			cs.changed(first, http.StateActive) // it was read only now
 		}()
 		accept()
-		if d := time.Since(began); cs.all[first] == nil || d < strangerWait/2 || d >= strangerWait {
+		if d := time.Since(began); cs.all[first] == nil || d < anonymousWait/2 || d >= anonymousWait {
 			t.Errorf("the first is there: %v; one more was accepted after %v", cs.all[first] != nil, d)
 		}
 		accept()
-		if d := time.Since(began); cs.all[second] != nil || cs.all[first] == nil || d < strangerWait || d > 2*strangerWait {
+		if d := time.Since(began); cs.all[second] != nil || cs.all[first] == nil || d < anonymousWait || d > 2*anonymousWait {
 			t.Errorf("the silent one is there: %v; one more was accepted after %v", cs.all[second] != nil, d)
 		}
 		cs.changed(first, http.StateIdle) // its request was refused

@@ -13,8 +13,7 @@ import (
 // maxWords is how much of a description or of the instructions clients show.
 const maxWords = 2048
 
-// howTo teaches the programs. It is what a model has to know before its first
-// one; the rest it meets in results.
+// howTo teaches a model what it has to know before its first program. Results teach the rest.
 const howTo = `code is the body of an async function, JavaScript or TypeScript; return gives the result. Tools: await codemode.<server>__<tool>({...}). search_tools declares them: do not guess names, arguments or results. Do the whole job in one program: loop, filter, return only what is needed.
 - A call gives the structured content of the tool's result; without, its text, parsed if that is a JSON object or array; else the list of content blocks. Images, audio and resources are handles {$block, type, ...}: return one, or await codemode.emit(handle), to see it. codemode.read_resource(server, uri) reads a link.
 - Independent calls run in parallel: Promise.all.
@@ -25,15 +24,14 @@ const howTo = `code is the body of an async function, JavaScript or TypeScript; 
 const resultForm = `The answer: the value as JSON, the console, the calls, equal ones in a line. What is too long is cut and says so.
 `
 
-// The server of the example cannot exist: nobody takes it for one that is connected.
+// No server can have the name in the example, so no model mistakes it for a connected one.
 const example = `Example:
 const { items } = await codemode.<server>__list({ state: "open" });
 const all = await Promise.all(items.map(i => codemode.<server>__get({ id: i.id })));
 return all.filter(i => i.text.includes("TODO")).map(i => i.title);`
 
-// describe is the description of an eval tool. Only the first one teaches: a
-// model reads them all, each time. It is made of the configuration alone, so that it is the
-// same whichever servers are ready.
+// describe is the description of an eval tool. Only the first tool's teaches, since a model reads all of them each time.
+// It depends on the configuration alone, so that it is the same whichever servers are ready.
 func (s *Server) describe(by reach, profile string) string {
 	listed := s.listed(by)
 	bound := profile
@@ -62,11 +60,10 @@ func (s *Server) describe(by reach, profile string) string {
 	return head + s.servers(min(maxWords-len(head)-len(rest), serverWords), mine) + rest
 }
 
-// serverWords is what the names of servers take of the words about programs.
+// serverWords is how many bytes of a description list servers.
 const serverWords = 400
 
-// instructions are what a client may show a model about the whole server,
-// beside the eval tools, which describe programs.
+// instructions are what a client may show a model about the whole server. The eval tools describe programs.
 func (s *Server) instructions(by reach) string {
 	run := strings.Join(s.runTools(by), " or ")
 	if len(run) > 200 {
@@ -76,8 +73,8 @@ func (s *Server) instructions(by reach) string {
 		"search_tools finds what a task needs and declares it; then run one program with %s.", s.servers(serverWords, s.offered(by)), run)
 }
 
-// listed are the profiles whose tools a visitor is shown, "" for the base tool. A profile that the base tool has is not shown
-// again under its own name; it can be called by that.
+// listed are the profiles whose tools a caller is shown, "" for the base tool. The profile of the base tool is not shown
+// again under its own name; calls by that name work.
 func (s *Server) listed(by reach) []string {
 	offered := s.offered(by)
 	cfg := s.evaluator.Config()
@@ -87,7 +84,8 @@ func (s *Server) listed(by reach) []string {
 	return slices.DeleteFunc(offered, func(profile string) bool { return profile == cfg.Default })
 }
 
-// overview says before a program what the rules say about servers, which of them cannot be used, and who can be asked.
+// overview tells a model, before it writes a program, what the rules say about servers, which servers failed, and how
+// people can be asked.
 func (s *Server) overview(c *conversation, of []string) string {
 	var b strings.Builder
 	by := c.from.reach
@@ -133,11 +131,11 @@ func (s *Server) overview(c *conversation, of []string) string {
 }
 
 const (
-	overviewBytes = 1 << 10 // of an overview, after which it becomes short
-	maxFailed     = 5       // servers that an overview says are not available
+	overviewBytes = 1 << 10 // of an overview, before it is shortened
+	maxFailed     = 5       // failed servers in an overview
 )
 
-// needCheck names the tools that run no program that was not checked.
+// needCheck names the tools that run only programs with a pre-flight token.
 func (s *Server) needCheck(by reach) []string {
 	var names []string
 	cfg := s.evaluator.Config()
@@ -163,7 +161,7 @@ func (s *Server) runTools(by reach) []string {
 	return names
 }
 
-// servers names the servers that programs of these profiles could use, in at most room bytes.
+// servers names the servers that programs under these profiles could use, in at most room bytes.
 func (s *Server) servers(room int, profiles []string) string {
 	names := s.evaluator.Discovery().Reachable(profiles)
 	if len(names) == 0 {

@@ -9,16 +9,16 @@ import (
 	"github.com/codemode-project/codemode"
 )
 
-// work counts what has to come to its end before the process may stop: requests over HTTP that get an answer, and
-// calls that go on without one.
+// work counts what has to end before the process may stop: requests over HTTP until they are answered, and calls that go
+// on without a request.
 type work struct {
 	mu       sync.Mutex
 	n        int
 	draining bool
-	idle     chan struct{} // closed when there is none any more; nil until drain
+	idle     chan struct{} // closed when n is 0; nil until drain
 }
 
-// begin reports whether the process is about to stop. end has to be called in any case.
+// begin reports whether the process is about to stop. It pairs with end in any case.
 func (w *work) begin() (draining bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,10 +49,10 @@ func (w *work) drain() <-chan struct{} {
 	return idle
 }
 
-// Drain prepares for the end of the process: from now on new programs and new sessions are refused with 503 and
-// Retry-After. Programs that run go on, and their clients get their answers; runs that wait for a person are put
-// away, and their clients are told how to come back. When ctx ends, what still runs is ended, and its clients are
-// told what it did. It is called once, before Close.
+// Drain prepares for the end of the process: from now on it refuses new programs and new sessions with 503 and
+// Retry-After. Running programs go on, and their clients get their answers; runs that wait for a person are parked, and
+// their clients hear how to come back. When ctx ends, Drain ends the programs that still run, and their clients hear what
+// they did. It is called once, before Close.
 func (h *HTTP) Drain(ctx context.Context) {
 	idle := h.server.work.drain()
 	h.server.evaluator.Runs().Drain(ctx)
@@ -76,11 +76,10 @@ func (h *HTTP) Draining() bool {
 	return w.draining
 }
 
-// Grace is what the configuration says about how long programs have to finish, http.grace; nil is nothing.
+// Grace is how long programs have to finish by the configuration, http.grace; nil if it says nothing.
 func (h *HTTP) Grace() *time.Duration { return h.config.Load().grace }
 
-// begins reports whether a request begins something, or comes back for something that waits: calls of tools, and new
-// sessions.
+// begins reports whether a request begins a session or a call of a tool, or comes back to a call that waits.
 func begins(body []byte) bool {
 	type message struct {
 		Method string `json:"method"`

@@ -23,14 +23,14 @@ const Path = "/mcp"
 
 // HTTPOptions are the settings of an [HTTP].
 type HTTPOptions struct {
-	// Env looks up the variables that the tokens of the configuration are in; nil knows none.
+	// Env looks up the variables that hold the tokens of the configuration; nil knows none.
 	Env func(name string) (string, bool)
-	// Public says that others than programs on this machine can reach it: then nobody gets in without a token.
+	// Public says that other machines can reach the listener: then every request needs a token.
 	Public bool
 }
 
-// HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. Who may come in is said by the key "http" of the
-// configuration, at each moment.
+// HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. It lets callers in by the key "http" of
+// the present configuration.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions
@@ -40,13 +40,13 @@ type HTTP struct {
 	quotas   *quotas
 
 	connections *connections
-	stop        func() // following the configuration
+	stop        func() // stops following the configuration
 }
 
-// maxBody is what a request may have: a program, its input and the answers of people fit in many times.
+// maxBody bounds a request, in bytes: a program, its input and the answers of people fit in many times.
 const maxBody = 4 << 20
 
-// HTTP makes a handler for [Path]. An error is one of the configuration. End it with Close.
+// HTTP makes a handler for [Path]. The error is about the configuration. End it with Close.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	capacity := s.evaluator.Loader().Capacity()
 	quotas := newQuotas(capacity.Sessions, capacity.Requests)
@@ -76,24 +76,24 @@ func (h *HTTP) read() (*httpConfig, error) {
 	return readHTTP(h.server.evaluator.Config(), h.options.Env)
 }
 
-// reload takes a changed configuration. One that cannot be used changes nothing.
+// reload applies a changed configuration. One with a problem changes nothing.
 func (h *HTTP) reload() {
 	config, err := h.read()
 	if err != nil {
-		h.server.log.Error("who may come in over HTTP stays as it was", "problem", err)
+		h.server.log.Error("the http configuration stays as it was", "problem", err)
 		return
 	}
 	h.config.Store(config)
 }
 
-// NeedsToken reports whether nobody gets in without a token, and whether there is any that is accepted.
+// NeedsToken reports whether every request needs a token, and whether the configuration has any.
 func (h *HTTP) NeedsToken() (needs, any bool) {
 	any = len(h.config.Load().tokens) > 0
 	return any || h.options.Public, any
 }
 
-// Guard turns away requests that are not meant for this listener, such as those of a web page that made its name point here: what it
-// lets through has a Host that is ours, and comes from no page of another origin unless it only reads.
+// Guard refuses requests that are not meant for this listener, such as those of a web page whose name was made to resolve
+// to it: what passes has a Host of ours, and comes from no page of another origin unless it only reads.
 func (h *HTTP) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := h.config.Load()
@@ -111,7 +111,7 @@ func (h *HTTP) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// fromHere reports whether a request comes from no page, or from one that may send it.
+// fromHere reports whether a request comes from no web page, or from one that may send it.
 func (c *httpConfig) fromHere(r *http.Request) bool {
 	if len(r.Header.Values("Origin")) > 1 || !c.admits(r.Header.Get("Origin"), r.Host) {
 		return false
@@ -129,7 +129,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	c := h.config.Load()
-	if !c.fromHere(r) { // an event stream is for nobody else either
+	if !c.fromHere(r) { // event streams too
 		h.refuse(w, r, "", http.StatusForbidden, "foreign_origin", "pages of other origins are not served")
 		return
 	}
@@ -137,7 +137,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if err := h.connections.own(r, in.owner); err != nil {
+	if err := h.connections.assign(r, in.owner); err != nil {
 		h.fail(w, r, in, err)
 		return
 	}
@@ -205,17 +205,17 @@ func (h *HTTP) fail(w http.ResponseWriter, r *http.Request, in *httpRequest, err
 	}
 }
 
-// keptBody is how large a request of a session may be, in bytes, that is left to the SDK.
+// keptBody is the size from which replaceLast replaces a request, in bytes.
 const keptBody = 8 << 10
 
 const sessionHeader = "Mcp-Session-Id"
 
-// roleHeader names the session that a person made for a role, in which a client's programs run. [codemode.Evaluator.NewSession]
-// makes its id; the protocol's own session has one beside it, which clients are given by the server.
+// roleHeader names the session that a person made for a role, in which the client's programs run. Its id is from
+// [codemode.Evaluator.NewSession]; the session of the protocol has an id of its own.
 const roleHeader = "Codemode-Session"
 
-// replaceLast has the SDK forget a large request: it keeps the last one of each session in the array of a queue, until the next one
-// takes its place. That is a notification which nobody looks at.
+// replaceLast makes the SDK drop a large request: it keeps the last one of each session in memory until the next one
+// arrives. The next one is a small notification without effect.
 func (h *HTTP) replaceLast(r *http.Request, in *httpRequest, session string) {
 	if session == "" || r.Header.Get("Mcp-Protocol-Version") >= stateless {
 		return // it ended with the request
@@ -227,14 +227,14 @@ func (h *HTTP) replaceLast(r *http.Request, in *httpRequest, session string) {
 	h.forward(discard{http.Header{}}, r, in)
 }
 
-// discard is a response that nobody gets.
+// discard is a response that is not sent.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header       { return d.header }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
 
-// Close ends every call and every session, so that nothing is left that a client waits for. It may be called twice.
+// Close ends every call and every session. It may be called twice.
 func (h *HTTP) Close() {
 	h.stop()
 	h.sessions.closeAll()

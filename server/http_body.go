@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// bodyWait is how long a client may take to send what it wants.
+	// bodyWait is how long a client may take to send its request.
 	bodyWait = 30 * time.Second
-	// maxOpening is how large a request may be, in bytes, that belongs to no session and is none of MCP 2026-07-28: it can do
-	// nothing but open one.
+	// maxOpening bounds a request without a session before MCP 2026-07-28, in bytes: it can only open a session.
 	maxOpening = 64 << 10
-	// firstBody is how much room a request gets at first, in bytes; each time it is full it is doubled.
+	// firstBody is the first buffer of a request, in bytes; it doubles each time it is full.
 	firstBody = 4 << 10
 )
 
-// readBody reads all of a request, so that from then on a client that says nothing is one that waits. Room is taken as it fills, not as
-// the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
+// readBody reads all of a request, so that from then on a silent client is one that waits. It acquires memory as the buffer
+// fills, not as the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
 func readBody(w http.ResponseWriter, r *http.Request, memory *bodyMemory) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // what cannot have one is no connection
+	_ = control.SetReadDeadline(time.Now().Add(bodyWait)) // tests have responses without one
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	most := int64(maxBody)
 	if r.Header.Get(sessionHeader) == "" && r.Header.Get("Mcp-Protocol-Version") < stateless {

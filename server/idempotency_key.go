@@ -9,9 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Where a client says that requests are one and the same, see [codemode.Request.IdempotencyKey]. The header is that
-// of draft-ietf-httpapi-idempotency-key-header, a text in quotes, which may be left out. Beside other transports
-// there is only _meta.
+// Where a client puts its idempotency key, see [codemode.Request.IdempotencyKey]. The header is that of
+// draft-ietf-httpapi-idempotency-key-header, a text in quotes; codemode accepts it without quotes too. Over stdio there
+// is only _meta.
 const (
 	keyHeader = "Idempotency-Key"
 	keyMeta   = "codemode/idempotencyKey"
@@ -50,7 +50,7 @@ func idempotencyKey(req *mcp.CallToolRequest) (string, error) {
 	return key, nil
 }
 
-// hasIdempotencyKey reports whether a client can come back for what a call began, so that the call need not end with the request.
+// hasIdempotencyKey reports whether the client can come back for the result, so that the call need not end with the request.
 func hasIdempotencyKey(req *mcp.CallToolRequest) bool {
 	key, err := idempotencyKey(req)
 	return err == nil && key != ""

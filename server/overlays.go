@@ -10,11 +10,11 @@ import (
 	"github.com/codemode-project/codemode/config"
 )
 
-// fingerprintForm is that of codemode.Fingerprint, and of a program in overlays.
+// fingerprintForm is the form of a token's fingerprint, and of a program's digest in overlays.
 var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// OverlaysForNobody finds overlays of a configuration that can fit nobody whom codemode serves: an overlay that misses
-// whom it is about narrows nothing, and says so nowhere else. env looks up the variables that tokens are in.
+// OverlaysForNobody finds overlays of a configuration that can match no principal or program: such an overlay narrows
+// nothing, and nothing else reports it. env looks up the variables that hold tokens.
 func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) config.Problems {
 	var file struct {
 		Tokens []struct {
@@ -23,13 +23,13 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 		}
 	}
 	if len(cfg.HTTP) > 0 && json.Unmarshal(cfg.HTTP, &file) != nil {
-		return nil // which is said elsewhere
+		return nil // another check reports it
 	}
 	known := []string{}
 	complete := true // every token is known
 	for _, t := range file.Tokens {
 		if t.Answers {
-			continue // it runs nothing that an overlay could be about
+			continue // it runs nothing
 		}
 		digest, err := tokenDigest(t.Token, env)
 		complete = complete && err == nil

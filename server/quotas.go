@@ -14,13 +14,13 @@ import (
 
 // What callers over HTTP share. One owner gets at most three quarters of each, so that something is left for the others.
 const (
-	// maxRequests is how many requests are served at once, event streams that are open among them.
+	// maxRequests is how many requests are served at once, open event streams included.
 	maxRequests = 4096
-	// maxBodies bounds, in bytes, the requests that were received or are being received, for as long as they are served.
+	// maxBodies bounds the memory of all requests from their first byte to their answer, in bytes.
 	maxBodies = 64 << 20
 	// maxSessions is how many sessions there are, up to MCP 2025-11-25.
 	maxSessions = 4096
-	// maxConnections is how many connections have sent a request that was let in.
+	// maxConnections is how many connections with a request that was let in may be open.
 	maxConnections = 4096
 )
 
@@ -31,7 +31,7 @@ type quotas struct {
 	turnLength time.Duration
 }
 
-// newQuotas makes them for so many sessions, and requests at once; 0 is as many as usual.
+// newQuotas makes them for so many sessions and requests at once; 0 is the default.
 func newQuotas(sessions, requests int) *quotas {
 	return &quotas{
 		requests:    fair.New("requests at once", int64(cmp.Or(requests, maxRequests)), 0),
@@ -44,17 +44,17 @@ func newQuotas(sessions, requests int) *quotas {
 }
 
 const (
-	// turnsPerProcessor is how many requests are worked on at once for each processor.
+	// turnsPerProcessor is how many requests each processor works on at once.
 	turnsPerProcessor = 2
-	// turnLength is how long a turn is at most. What takes longer waits for something, or its program takes its turns with others in
-	// the sandbox.
+	// turnLength is how long a turn is at most. A request that takes longer waits for something, or its program has turns of
+	// its own in the sandbox.
 	turnLength = 10 * time.Millisecond
 )
 
-// turn waits until this process may work on a request, from its decoding to its answer or to the first tool that its program calls. Without
-// turns Go would serve whoever sends most: of 1,001 requests at once each gets a thousandth. Owners take turns, so the request of one
-// waits for those that are being worked on, not for those that another one has in the queue. over ends the turn, and may be called
-// often; the error is the cause of ctx.
+// turn waits until this process may work on a request, from its decoding to its answer or to the first tool that its
+// program calls. Without turns the owner who sends most would get most: of 1,001 requests at once each gets a thousandth.
+// Owners alternate, so a request waits for those in work, not for all that another owner has in the queue. over ends the
+// turn, and may be called often; the error is the cause of ctx.
 func (s *quotas) turn(ctx context.Context, owner string) (over func(), err error) {
 	if err := s.turns.Acquire(ctx, owner, 1); err != nil {
 		return nil, err

@@ -17,11 +17,11 @@ import (
 	"github.com/codemode-project/codemode/upstream"
 )
 
-// answerWait is how long a person has for a question of an upstream. Nothing
-// else would end the wait for a client that is gone without a word.
+// answerWait is how long a person has for a question of an upstream. Nothing else ends the wait for a client that went
+// away without a word.
 const answerWait = 5 * time.Minute
 
-// asked keeps what people are asked for progress reports, until over is called.
+// asked adds a question that people are asked to the progress reports, until over is called.
 func (c *conversation) asked(about string, where []string, until time.Time) (over func()) {
 	text := fmt.Sprintf("waiting until %s for a person to decide about %s", until.Format("15:04:05 MST"), about)
 	if len(where) > 0 {
@@ -38,7 +38,7 @@ func (c *conversation) asked(about string, where []string, until time.Time) (ove
 	}
 }
 
-// poke has the next report come at once, if none waits.
+// poke sends the next report at once, if none waits.
 func (c *conversation) poke() {
 	select {
 	case c.news <- "running":
@@ -46,7 +46,7 @@ func (c *conversation) poke() {
 	}
 }
 
-// awaits says what a person is asked at the moment; "" is nothing.
+// awaits says what a person is being asked; "" is nothing.
 func (c *conversation) awaits() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +59,8 @@ func (c *conversation) awaits() string {
 	return ""
 }
 
-// relay passes on a question of an upstream, under the name that the person gave
-// the upstream. It is made to look like nothing else: no answer to it allows a call.
+// relay passes on a question of an upstream, under the name that the person gave the upstream. Its text says that no
+// answer to it allows a call.
 func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
 	if !plainForm(q.Schema) {
 		return nil, errors.New("its form has characters that do not show")
@@ -103,8 +103,8 @@ func questionText(q *upstream.Question) string {
 	return b.String()
 }
 
-// plainForm reports whether all the text in a form shows. Values of a form are
-// sent back as they are, so they cannot be escaped.
+// plainForm reports whether all text in a form is visible. Values of a form are sent back as they are, so they cannot be
+// escaped.
 func plainForm(schema json.RawMessage) bool {
 	var v any
 	if len(schema) > 0 && json.Unmarshal(schema, &v) != nil {
@@ -136,8 +136,8 @@ func plainForm(schema json.RawMessage) bool {
 	return plain(v)
 }
 
-// progress tells the client what an upstream reports. Only the latest report
-// waits to be told, so that no upstream can flood a client.
+// progress tells the client what an upstream reports. Only the latest report waits, so that no upstream can flood a
+// client.
 func (c *conversation) progress(tool string, progress, total float64, message string) {
 	text := fmt.Sprintf("%s: %v", tool, progress)
 	if total > 0 {
@@ -159,16 +159,16 @@ func (c *conversation) progress(tool string, progress, total float64, message st
 	}
 }
 
-// What a traceparent and a tracestate look like (W3C Trace Context).
+// The forms of a traceparent and a tracestate (W3C Trace Context).
 var (
 	traceParent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 	traceState  = regexp.MustCompile(`^[\x21-\x7e ,\t]+$`)
 )
 
-// longestState is the longest tracestate that goes along, as the specification asks for at least.
+// longestState is the longest tracestate that is passed on: the least that the specification asks for.
 const longestState = 512
 
-// traceContext is what of a request's _meta goes along to upstreams.
+// traceContext is the part of a request's _meta that is passed on to upstreams.
 func traceContext(meta mcp.Meta) map[string]any {
 	parent, _ := meta["traceparent"].(string)
 	if !traceParent.MatchString(parent) {

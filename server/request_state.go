@@ -17,34 +17,35 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// claims are what a requestState says. A client carries it from one request of a call to the next and may do with it what it wants,
-// so it is sealed: nobody else can read it, make one or change one.
+// claims are the content of a requestState. A client carries it from one request of a call to the next, so it is sealed:
+// only this server can read, make or change one.
 type claims struct {
 	Exchange  string   `json:"x"`
-	Run       string   `json:"r,omitempty"` // that asks; "" if what asks is no run
+	Run       string   `json:"r,omitempty"` // that asks; "" if no run does
 	Questions []string `json:"q,omitempty"`
 	Key       string   `json:"k,omitempty"` // of the form in inputRequests; "" is the usual one
 	Round     int      `json:"n"`
 	Expires   int64    `json:"e"` // Unix seconds
 
-	// What the next request has to have in common with the one before.
+	// What all requests of a call have in common.
 	Principal string `json:"p,omitempty"`
 	Tool      string `json:"t"`
 	Arguments string `json:"a"`
 	Bound     string `json:"b,omitempty"` // the profile that the path names; "" names none
 	Session   string `json:"s,omitempty"` // fingerprint of the session that was made for a role; "" is none
 
-	// Profile is what the call runs under, "" for the base tool; nil if the call runs nothing. Who comes back has to reach it.
+	// Profile is what the call runs under, "" for the base tool; nil if the call runs nothing. The caller of each request must be
+	// allowed to use it.
 	Profile *string `json:"f,omitempty"`
 }
 
 // stateKeyBytes is the length of the key that states are sealed with.
 const stateKeyBytes = 32
 
-// statePrefix names the form of a state; it is sealed along.
+// statePrefix is the version of the form of a state; the seal covers it.
 const statePrefix = "v1."
 
-// maxState is longer than any state that was sealed.
+// maxState is longer than any sealed state.
 const maxState = 64 << 10
 
 // errState is the error of a state that this server did not seal.
@@ -53,7 +54,7 @@ var errState = errors.New("it was not made by this server, or was changed on the
 // A sealer seals requestStates. Processes with the same key read each other's.
 type sealer struct{ aead cipher.AEAD }
 
-// newSealer makes a sealer; nil makes up a key that ends with the process.
+// newSealer makes a sealer; without a key it makes a random one.
 func newSealer(key []byte) *sealer {
 	if key == nil {
 		key = make([]byte, stateKeyBytes)
@@ -78,10 +79,10 @@ func (s *sealer) seal(c *claims) string {
 	return statePrefix + base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, js, []byte(statePrefix)))
 }
 
-// open returns what a state says, if it was sealed with the same key. This pairs with seal.
+// open returns the claims of a state that was sealed with the same key. This pairs with seal.
 func (s *sealer) open(state string) (*claims, error) {
 	sealed, ok := strings.CutPrefix(state, statePrefix)
-	if !ok || len(state) > maxState || strings.ContainsAny(sealed, "\r\n") { // which the decoder would pass over
+	if !ok || len(state) > maxState || strings.ContainsAny(sealed, "\r\n") { // the decoder would skip line ends
 		return nil, errState
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
@@ -118,8 +119,8 @@ func (c *claims) check(of *claims, now time.Time) error {
 	return nil
 }
 
-// argumentsDigest tells arguments apart. Clients may write the same ones differently in the next request, so spaces and the order of
-// members make no difference.
+// argumentsDigest tells arguments apart. Clients may write the same ones differently in the next request, so spaces and
+// the order of members make no difference.
 func argumentsDigest(raw json.RawMessage) string {
 	if canonical, err := strictjson.Canonical(raw); err == nil {
 		raw = canonical
@@ -128,7 +129,7 @@ func argumentsDigest(raw json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sameQuestions reports whether two lists of questions are the same ones, in whatever order.
+// sameQuestions reports whether two lists have the same questions, in any order.
 func sameQuestions(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return slices.Equal(a, b)

@@ -10,9 +10,8 @@
 //
 // A question about a call goes to the client that made the call and to no
 // other: over its session, or since MCP 2026-07-28 as the end of its request,
-// which it repeats with the answer. A client that cannot be asked is one over
-// which nobody is reached; what that means is the profile's business. Nothing
-// that is offered here approves anything.
+// which it repeats with the answer. When no person can be asked over a client,
+// the profile says what that means. No tool here approves anything.
 //
 // [Server.HTTP] serves any number of clients over HTTP, those on either
 // generation of the protocol at the same address.
@@ -36,17 +35,16 @@ type Options struct {
 	// Profile offers one way to run programs, codemode_eval_<Profile>, and none
 	// of the others; "" offers all that the configuration exposes.
 	Profile string
-	// Principal and Session say for whom the server was started, where no token
-	// and no session of the protocol says it: over stdio. Overlays know runs by them. A session that was made for a role
-	// holds for clients over HTTP too, unless they name another one.
+	// Principal and Session are those of clients without a token or a session of the protocol: over stdio. Overlays match
+	// runs by them. A session that was made for a role holds for clients over HTTP too, unless they name another one.
 	Principal string
 	Session   string
 	// Local says that clients are on this machine, so that links may name its files.
 	Local bool
-	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes that share it
-	// take each other's. Nil is one that ends with the process.
+	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes that
+	// share it accept each other's states. Nil is a random key.
 	StateKey []byte
-	// Adopt goes on with runs that another process began; nil goes on with none.
+	// Adopt takes over runs that another process began; nil takes over none.
 	Adopt   Adopter
 	Version string       // told to clients; "" is "dev"
 	Log     *slog.Logger // nil discards
@@ -75,8 +73,8 @@ type Server struct {
 	warned  bool // of a weak secret for pre-flight tokens
 }
 
-// Protocol versions. Up to legacy, a server puts questions to its client while a call is under way; from stateless on it ends the
-// client's request with them, and there are no sessions.
+// Protocol versions. Up to legacy, a server sends questions to its client while a call is under way; from stateless on it
+// ends the client's request with them, and there are no sessions.
 const (
 	stateless = "2026-07-28"
 	legacy    = "2025-11-25"
@@ -103,7 +101,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "codemode", Title: "codemode", Version: o.Version}, &mcp.ServerOptions{
 		Logger:                    quiet(o.Log),
 		SupportedProtocolVersions: versions,
-		// Said up front, also while there are no tools: clients fix capabilities when they connect.
+		// Declared also while there are no tools: clients read capabilities once, when they connect.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
 	s.mcp.AddReceivingMiddleware(s.receive)
@@ -134,7 +132,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	case err = <-ended:
 		end(errClientGone)
 	case <-ctx.Done():
-		end(context.Cause(ctx)) // or the session waits for them
+		end(context.Cause(ctx)) // the session waits for them
 		session.Close()
 		<-ended
 		err = ctx.Err()
@@ -162,7 +160,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return err
 }
 
-// keepOpen is a stream that belongs to the process and is not closed by one of its users.
+// keepOpen is a stream of the process, which no session may close.
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
@@ -177,7 +175,7 @@ func (s *Server) Close() {
 	s.access.flush()
 }
 
-// quiet keeps the SDK's notes about each session out of an operator's log.
+// quiet keeps the SDK's messages about each session out of an operator's log.
 func quiet(log *slog.Logger) *slog.Logger { return slog.New(atLeast{log.Handler()}) }
 
 type atLeast struct{ slog.Handler }

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// writeWait is how long a client may take to accept what is written to it. One that does not read is cut off, so that
-	// nothing waits for it.
+	// writeWait is how long a client may take to read what the server writes. A client that does not read is disconnected,
+	// so that nothing waits for it.
 	writeWait = 30 * time.Second
-	// quietAtFirst and quietLater are how long a stream stays silent: clients, and what stands between us and them, give up on
-	// silent ones, the strictest after 60 seconds without a first byte.
+	// quietAtFirst and quietLater are how long a stream stays silent: clients and proxies give up on silent ones, the
+	// strictest after 60 seconds without a first byte.
 	quietAtFirst = 5 * time.Second
 	quietLater   = 15 * time.Second
 )
 
-// A stream is the response to one request, which may go on for as long as people think.
+// A stream is the response to one request, which may last as long as people think.
 type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
 
 	mu    sync.Mutex
-	timer *time.Timer // nil unless the stream is kept from falling silent
+	timer *time.Timer // nil without keepAlive
 	began bool        // something was written
 	over  bool
 }
@@ -48,7 +48,7 @@ func (s *stream) write(p []byte) (int, error) {
 	if s.timer != nil {
 		s.timer.Reset(quietLater)
 	}
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeWait)) // what cannot have one is no connection
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeWait)) // tests have responses without one
 	return s.ResponseWriter.Write(p)
 }
 
@@ -62,8 +62,8 @@ func (s *stream) FlushError() error {
 	return s.control.Flush()
 }
 
-// keepAlive keeps an event stream from falling silent from now on. It is for the handlers of calls: by then the kind of the response
-// is settled, and they have nothing to say that would need another status.
+// keepAlive writes comments into an event stream that is silent for too long, from now on. It is for the handlers of calls:
+// by then the response is an event stream with its final status.
 func (s *stream) keepAlive() {
 	if s == nil {
 		return
@@ -86,7 +86,7 @@ func (s *stream) keepAlive() {
 	})
 }
 
-// end lets go of the response: nothing is written to it any more.
+// end stops all writing to the response.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

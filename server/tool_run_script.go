@@ -57,8 +57,8 @@ func (s *Server) scriptTool() *tool {
 	}
 }
 
-// placeScript says under which profile a saved program runs for a visitor: the one that its rule names, or else the visitor's
-// own. It is not run under another one, also if its rule changes meanwhile.
+// placeScript says under which profile a saved program runs for a caller: the one that its rule names, or else the caller's
+// own. It runs under no other one, also if its rule changes meanwhile.
 func (s *Server) placeScript(by reach, r *codemode.Request) error {
 	saved, err := s.evaluator.Rules().Script(r.Script)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Server) placeScript(by reach, r *codemode.Request) error {
 	return fmt.Errorf("the saved program %.80q would run under a profile that is not for you", r.Script)
 }
 
-// profileOf is the profile that a saved program runs under for a visitor. ok is false if there is none that the visitor may use.
+// profileOf is the profile that a saved program runs under for a caller. ok is false if the caller may use none.
 func (s *Server) profileOf(by reach, script inforce.Script) (profile string, ok bool) {
 	if script.Profile == "" {
 		return s.scriptsProfile(by)
@@ -91,7 +91,7 @@ func (s *Server) profileOf(by reach, script inforce.Script) (profile string, ok 
 // maxSaved is how many saved programs one answer lists.
 const maxSaved = 20
 
-// savedPrograms lists those that fit a query; "" if there are none.
+// savedPrograms lists those that match a query; "" if there are none.
 func (s *Server) savedPrograms(ctx context.Context, by reach, query string) string {
 	if !s.offersScripts() {
 		return ""
@@ -101,7 +101,7 @@ func (s *Server) savedPrograms(ctx context.Context, by reach, query string) stri
 	shown, more := 0, 0
 	for _, script := range s.evaluator.Rules().SavedScripts(ctx) {
 		if _, ok := s.profileOf(by, script); !ok {
-			continue // it could not be run here
+			continue // this caller cannot run it
 		}
 		text := strings.ToLower(script.Name + " " + script.Description)
 		if len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) }) {

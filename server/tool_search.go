@@ -77,7 +77,7 @@ func (s *Server) search(ctx context.Context, c *conversation, a *arguments) (*mc
 	return textOf(s.overview(c, servers) + foundText(found) + saved), nil
 }
 
-// declaredBytes is how much of an answer declares tools, so that a program can be written without asking again.
+// declaredBytes is how much of an answer declares tools, so that a model can write a program without asking again.
 const declaredBytes = 5 << 10
 
 // foundText declares the best matches of a search, as many as there is room for, and names the others.
@@ -94,7 +94,7 @@ func foundText(found []*catalog.Tool) string {
 	return b.String()
 }
 
-// allText declares all tools, if there is room for them, or else names them, server by server.
+// allText declares all tools if there is room, or else names them, server by server.
 func allText(all []*catalog.Tool) string {
 	if text, left := catalog.Brief(all, declaredBytes); len(left) == 0 {
 		return text

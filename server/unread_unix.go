@@ -20,7 +20,7 @@ func unread(c net.Conn) bool {
 		return false
 	}
 	var n int
-	err = raw.Control(func(fd uintptr) { // not Read, which waits for whoever reads the connection
+	err = raw.Control(func(fd uintptr) { // not Read, which waits for another reader of the connection
 		n, _, _ = unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	})
 	return err == nil && n > 0

@@ -46,7 +46,7 @@ func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 		c, _ := net.Pipe()
 		cs.changed(near{c, first.RemoteAddr()}, http.StateNew)
 	}
-	for range maxStrangers - 1 {
+	for range maxAnonymous - 1 {
 		accept()
 	}
 	if _, err := client.Write([]byte("P")); err != nil {
@@ -61,7 +61,7 @@ func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 	select {
 	case <-accepted:
 		t.Error("it was closed for a newer one")
-	case <-time.After(2 * strangerWait):
+	case <-time.After(2 * anonymousWait):
 	}
 	cs.changed(first, http.StateActive)
 	<-accepted

@@ -10,13 +10,13 @@
   const list = $("pending"), batch = $("batch"), status = $("status"), confirming = $("confirm"), help = $("help");
   document.documentElement.classList.add("live");
 
-  // What was pressed or clicked before somebody could see what it is about does not count. The list says when it changed.
+  // Keys and clicks right after the list changed do not count: the person could not see yet what they are about.
   const settle = 600;
   let settled = performance.now() + settle;
   const early = () => performance.now() < settled;
   const changed = () => { settled = performance.now() + settle; };
 
-  // What is said stays until something else is: news that is for the ear alone takes nothing away that is to be read.
+  // A notice stays until the next one. One for screen readers alone replaces no visible notice.
   const say = (text, bad, unseen) => {
     const p = document.createElement("p");
     p.className = unseen ? "sr" : bad ? "notice bad" : "notice";
@@ -30,7 +30,7 @@
   const anew = () => { if (!leaving) location.replace(document.body.dataset.page); };
   document.querySelector("form.who").addEventListener("submit", () => { leaving = true; });
 
-  // Times are those of where the person is.
+  // Times are in the zone of the person.
   const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
   const day = (t) => [t.getFullYear(), t.getMonth() + 1, t.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
   const here = (root) => {
@@ -49,7 +49,7 @@
     request.open("GET", base + "/");
     request.responseType = "document";
     request.onload = () => request.status === 200 ? done(request.response) : failed(new Error(String(request.status)));
-    request.onerror = () => failed(new Error("the page cannot be reached"));
+    request.onerror = () => failed(new Error("the server cannot be reached"));
     request.send();
   });
 
@@ -59,7 +59,7 @@
     if (list) document.title = n + " waiting · codemode";
   };
 
-  // merge takes over what is new and drops what is gone, and leaves the rest alone: somebody may be writing in it.
+  // merge adds new questions and removes answered ones, and leaves the rest alone: the person may be typing in it.
   const merge = (page) => {
     const fresh = page.getElementById("pending");
     if (!fresh) return;
@@ -76,7 +76,7 @@
     for (const [mark, section] of before) if (!marks.has(mark)) section.remove();
     let place = list.firstElementChild;
     for (const s of sections) {
-      while (place && place.matches(".given")) place = place.nextElementSibling; // answers stay where they were given
+      while (place && place.matches(".given")) place = place.nextElementSibling; // answers stay in their place
       if (place === s) place = s.nextElementSibling;
       else list.insertBefore(s, place);
     }
@@ -90,7 +90,7 @@
     if (added) say(added === 1 ? "A program asks." : added + " calls wait for an answer.", false, true);
   };
 
-  // mergeAnswered shows what becomes of answers: of those that were given here in the place of their cards, of others below.
+  // mergeAnswered shows the outcome of answers: in place of the card if it was on this page, else below.
   const mergeAnswered = (page) => {
     const fresh = page.getElementById("answered"), height = list.offsetHeight;
     const wanted = [...fresh.querySelectorAll(".given")];
@@ -112,7 +112,7 @@
     if (list.offsetHeight !== height) changed();
     follows();
   };
-  // follows looks again while it is not known what became of an answer, less and less often. The server says when it gives up.
+  // follows polls while the outcome of an answer is unknown, less and less often. The server says when it gives up.
   let pause = 0, looking = 0;
   const follows = () => {
     clearTimeout(looking);
@@ -121,7 +121,7 @@
     looking = setTimeout(refresh, pause);
   };
 
-  let loading = false, again = false, sending = 0; // nothing moves while an answer is on its way
+  let loading = false, again = false, sending = 0; // nothing moves while an answer is being sent
   const refresh = async () => {
     if (!list) return;
     if (loading || sending) { again = true; return; }
@@ -144,10 +144,10 @@
   const link = $("link");
   const connected = (yes) => {
     const lost = document.documentElement.classList;
-    if (!yes && !lost.contains("lost")) say("The connection to codemode is lost. What waits is not shown as it is now, and this decides nothing.", true);
+    if (!yes && !lost.contains("lost")) say("The connection to codemode is lost. The list is not up to date, and the lost connection decides nothing.", true);
     if (yes && lost.contains("lost")) say("Connected again.");
     lost.toggle("lost", !yes);
-    link.textContent = yes ? "Live: what programs ask appears by itself." : "Not connected: what is new does not appear.";
+    link.textContent = yes ? "Live: new questions appear by themselves." : "Not connected: new questions do not appear.";
     link.classList.toggle("broken", !yes);
   };
   const news = (pending) => {
@@ -225,7 +225,7 @@
     e.preventDefault();
     if (early()) { say("The list has just changed. Look again, and answer then.", true); return; }
     if (unread(form, e.submitter)) return;
-    send(form, new URLSearchParams(new FormData(form, e.submitter))).catch(() => say("It was not sent: the page cannot be reached.", true));
+    send(form, new URLSearchParams(new FormData(form, e.submitter))).catch(() => say("The answer was not sent: the server cannot be reached.", true));
   });
 
   // A call of high risk is allowed when all of its text was on the screen, from its beginning on and long enough to be seen.
@@ -260,7 +260,7 @@
     return true;
   };
 
-  // The question that keys are about.
+  // The question that keys act on.
 
   let current = null;
   const asks = () => [...document.querySelectorAll(".ask")];
@@ -294,14 +294,14 @@
   };
   document.addEventListener("change", (e) => { if (e.target.form === batch) choose(); });
 
-  // released does something when the key is up again: the letter that was pressed is no part of what is typed then.
+  // released calls a function when the key is up again, so that its letter is not typed into a field.
   const released = (then) => {
     const late = setTimeout(() => up(), 1500);
     const up = () => { clearTimeout(late); document.removeEventListener("keyup", up, true); then(); };
     document.addEventListener("keyup", up, true);
   };
 
-  // confirm asks once more, and takes an answer that comes after there was time to read.
+  // confirm asks once more, and accepts an answer after there was time to read.
   let confirmed = null, opened = 0;
   const confirmWith = (decision, why) => {
     const chosen = boxes();
@@ -310,9 +310,9 @@
     if (targets.length === 0) { say("Choose a question first: j and k go from one to the next."); return; }
     const form = chosen.length ? batch : ask.querySelector(decision === "deny" ? "form.deny, form.one" : "form.allow, form.one");
     const code = !chosen.length && form && form.querySelector("input.code");
-    if (!form || ask && ask.classList.contains("asks")) { say("This one wants an answer in its form."); return; }
-    if (decision !== "deny" && code && !code.value) { released(() => code.focus()); say("A call of this risk wants its code typed. Then press the button."); return; }
-    if (decision !== "deny" && !form.querySelector("button.yes")) { say("It has to be seen whole first: s shows it."); return; }
+    if (!form || ask && ask.classList.contains("asks")) { say("Answer this one in its form."); return; }
+    if (decision !== "deny" && code && !code.value) { released(() => code.focus()); say("A call of this risk needs its code. Type it, then press the button."); return; }
+    if (decision !== "deny" && !form.querySelector("button.yes")) { say("You have to see it whole first: press s."); return; }
     if (decision !== "deny" && !chosen.length && unread(form, form.querySelector("button.yes"))) return;
     const what = targets.length === 1 ? "this call" : "these " + targets.length + " calls";
     $("confirm-title").textContent = (decision === "deny" ? "Deny " : "Allow ") + what + "?";
@@ -342,7 +342,7 @@
       const fields = new URLSearchParams(new FormData(form));
       fields.set("decision", decision);
       if ($("confirm-reason").value) fields.set("reason", $("confirm-reason").value);
-      send(form, fields).catch(() => say("It was not sent: the page cannot be reached.", true));
+      send(form, fields).catch(() => say("The answer was not sent: the server cannot be reached.", true));
     };
     $("confirm-form").addEventListener("submit", (e) => { e.preventDefault(); take(); });
     confirming.addEventListener("keydown", (e) => {
@@ -366,7 +366,7 @@
   const actions = {
     j: () => step(1),
     k: () => step(-1),
-    x: () => { const box = at() && at().querySelector("input[form=batch]"); if (box) { box.checked = !box.checked; choose(); } else say("This one is answered by itself."); },
+    x: () => { const box = at() && at().querySelector("input[form=batch]"); if (box) { box.checked = !box.checked; choose(); } else say("This one cannot be selected with others."); },
     a: () => confirmWith("allow"),
     d: () => confirmWith("deny"),
     r: () => confirmWith("deny", true),

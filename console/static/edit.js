@@ -1,6 +1,6 @@
-// Shows the arguments of a call as a form beside their JSON, while a person changes them. The JSON is what is sent, and the form
-// changes the pieces of its text that its fields stand for: the rest stays as it was written, letter by letter. Without this script
-// there is the JSON alone. It makes no HTML of texts: the fields were written by the server.
+// Shows the arguments of a call as a form beside their JSON, while a person changes them. The JSON is what is sent. The form
+// changes only the parts of its text that its fields are for: the rest stays as it was written, letter by letter. Without this
+// script there is only the JSON. The script makes no HTML of texts: the server wrote the fields.
 "use strict";
 
 (() => {

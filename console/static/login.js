@@ -1,5 +1,5 @@
-// Takes the secret of a login link out of the address bar and exchanges it for a session. It stands behind the #, which browsers
-// send to nobody.
+// Removes the secret of a login link from the address bar and exchanges it for a session. It is after the #, which browsers do
+// not send.
 "use strict";
 
 (async () => {
@@ -21,10 +21,9 @@
     const got = await answer.json();
     const path = answer.ok && await session(got.path);
     if (path) return enter(path);
-    form.querySelector(".problem").textContent = answer.ok ? "This browser did not keep the login: it takes no cookies from here." : got.error;
+    form.querySelector(".problem").textContent = answer.ok ? "This browser did not keep the login: it does not accept cookies of this page." : got.error;
   } else if (location.pathname !== base + "/login") {
-    // Somebody came over a link from elsewhere, or their session is over. They may have logged in: the path of a session is known to
-    // its own pages alone.
+    // The link was from elsewhere, or the session is over. The person may have logged in: only the pages of a session know its path.
     let path = null;
     try { path = localStorage.getItem("codemode " + base); } catch { /* nothing is remembered */ }
     const inside = path && path.startsWith(base + "/s/") && /^[A-Z2-7]+$/.test(path.slice(base.length + 3));

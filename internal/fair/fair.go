@@ -1,8 +1,8 @@
-// Package fair shares a bounded amount of something among owners who do not know each other: memory, sessions, requests.
+// Package fair shares a bounded amount of a resource among owners: memory, sessions, requests.
 //
-// An owner may hold at most three times what it leaves free. One that takes all it can gets three quarters of the whole, the
-// next one three quarters of what is left, and so on: there is always something for whoever comes next, until there are so many
-// owners that it is less than a unit. Owners that are there at the same time get equal shares as they give back and take again.
+// An owner may hold at most three times what it leaves free. One that acquires all it can gets three quarters of the whole,
+// the next one three quarters of the rest, and so on: something is left for the next owner, until there are so many owners
+// that it is less than a unit. Owners that are active at the same time get equal shares as they release and acquire again.
 //
 //	b := fair.New("requests", 4096, 0)
 //	if err := b.Try("anna", 1); err != nil {
@@ -10,7 +10,7 @@
 //	}
 //	defer b.Release("anna", 1)
 //
-// The owner "" is the one of whom there are no others, and may use everything.
+// The owner "" is alone, and may use everything.
 package fair
 
 import (
@@ -24,12 +24,12 @@ import (
 // reserve is how many times what is free an owner may hold.
 const reserve = 3
 
-// Full says that an owner got nothing.
+// Full is the error of an owner that got nothing.
 type Full struct {
 	What string // of the Budget
 	// Own says that the owner's own share is used up. Otherwise there is not enough left for anybody.
 	Own bool
-	// Queued says that too many of the owner's own wait already.
+	// Queued says that too many requests of the owner wait already.
 	Queued bool
 }
 
@@ -43,7 +43,7 @@ func (f *Full) Error() string {
 	return fmt.Sprintf("the %s of this server are used up: try again in a few seconds", f.What)
 }
 
-// A Budget is what is shared. Its methods may be called from many goroutines.
+// A Budget is a shared resource. Its methods may be called from many goroutines.
 type Budget struct {
 	what  string
 	total int64
@@ -67,7 +67,7 @@ func New(what string, total int64, queue int) *Budget {
 	return &Budget{what: what, total: total, queue: queue, held: map[string]int64{}, queues: map[string][]*waiter{}}
 }
 
-// Try takes n units for an owner, now or not at all. The error is a [*Full].
+// Try acquires n units for an owner, now or not at all. The error is a [*Full].
 func (b *Budget) Try(owner string, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,20 +80,20 @@ func (b *Budget) try(owner string, n int64) error {
 	switch {
 	case used > b.total:
 		return &Full{What: b.what, Own: b.held[owner] > b.total/2}
-	case owner != "" && b.held[owner] > 0 && held > reserve*(b.total-used), b.never(owner, n): // who has nothing gets what is left
+	case owner != "" && b.held[owner] > 0 && held > reserve*(b.total-used), b.never(owner, n): // an owner without any gets what is left
 		return &Full{What: b.what, Own: true}
 	}
 	b.used, b.held[owner] = used, held
 	return nil
 }
 
-// never reports whether an owner does not get so much however little is in use.
+// never reports whether an owner cannot get so much even if nothing is in use.
 func (b *Budget) never(owner string, n int64) bool {
 	return n > b.total || owner != "" && n > reserve*(b.total-n)
 }
 
-// Acquire takes n units for an owner, and waits until it gets them or ctx ends. Owners take turns; of one owner, who came first is
-// served first. The error is a [*Full] if too many wait, or the cause of ctx.
+// Acquire waits until an owner gets n units or ctx ends. Owners alternate; the requests of one owner are served in order.
+// The error is a [*Full] if too many wait, or the cause of ctx.
 func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 	b.mu.Lock()
 	queue := b.queues[owner]
@@ -130,12 +130,12 @@ func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 		b.release(owner, n)
 	default:
 		b.drop(owner, slices.Index(b.queues[owner], w))
-		b.serve() // who came after it may want less
+		b.serve() // the next one may want less
 	}
 	return context.Cause(ctx)
 }
 
-// Release gives n units back that an owner has.
+// Release gives back n units of an owner.
 func (b *Budget) Release(owner string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +153,7 @@ func (b *Budget) release(owner string, n int64) {
 	b.serve()
 }
 
-// serve gives to those who wait, one of each owner in turn. The caller holds mu.
+// serve gives units to waiters, one of each owner in turn. The caller holds mu.
 func (b *Budget) serve() {
 	for refused := 0; refused < len(b.order); {
 		owner := b.order[0]
@@ -169,7 +169,7 @@ func (b *Budget) serve() {
 	}
 }
 
-// drop takes a waiter out of its queue. The caller holds mu.
+// drop removes a waiter from its queue. The caller holds mu.
 func (b *Budget) drop(owner string, at int) {
 	b.queues[owner] = slices.Delete(b.queues[owner], at, at+1)
 	if len(b.queues[owner]) == 0 {
@@ -178,7 +178,7 @@ func (b *Budget) drop(owner string, at int) {
 	}
 }
 
-// Total is how much there is.
+// Total is the size of the budget.
 func (b *Budget) Total() int64 { return b.total }
 
 // Used says how much is in use.
