@@ -65,10 +65,12 @@ var layers = map[string]struct {
 	"owntools":       {ours: []string{"approvals", "approvals/prompt", "asking", "call", "catalog", "hostfns", "inforce", "profiles", "recorder", "registry", "runs"}},
 
 	// What wires them.
-	".":            {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs", "upstream"}},
-	"server":       {ours: []string{".", "approvals", "approvals/prompt", "asking", "catalog", "config", "discovery", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"}},
-	"console":      {ours: []string{"approvals", "approvals/prompt", "audit", "internal/strictjson", "store"}},
-	"cmd/codemode": {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "audit/report", "call", "catalog", "catalog/pins", "config", "config/changes", "config/importtable", "console", "discovery", "guest/quickjs", "hostfns", "inforce", "inforce/loader", "internal/address", "internal/bench", "internal/protect", "internal/replace", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "server", "store", "upstream", "upstream/login"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/term"}},
+	".":             {ours: []string{"analysis", "approvals", "asking", "catalog/pins", "config", "discovery", "hostfns", "inforce", "inforce/loader", "internal/protect", "owntools", "preflight", "recorder", "registry", "runs", "upstream"}},
+	"server":        {ours: []string{".", "approvals", "approvals/prompt", "asking", "catalog", "config", "discovery", "inforce", "internal/fair", "internal/strictjson", "internal/visible", "preflight", "registry", "server/limits", "upstream"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"server/limits": {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
+	"console":       {ours: []string{"approvals", "approvals/prompt", "audit", "console/form", "internal/strictjson", "store"}},
+	"console/form":  {ours: []string{"approvals/prompt", "internal/strictjson"}},
+	"cmd/codemode":  {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "audit/report", "call", "catalog", "catalog/pins", "config", "config/changes", "config/importtable", "console", "discovery", "guest/quickjs", "hostfns", "inforce", "inforce/loader", "internal/address", "internal/bench", "internal/protect", "internal/replace", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "server", "store", "upstream", "upstream/login"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/term"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

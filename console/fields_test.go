@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/console/form"
 )
 
 // issueSchema has every kind of field.
@@ -36,7 +37,7 @@ const issueSchema = `{"type": "object", "required": ["title", "amount"], "proper
 }}`
 
 // sketch writes fields as one line each.
-func sketch(fields []*field) string {
+func sketch(fields []*form.Field) string {
 	var b strings.Builder
 	for _, f := range fields {
 		fmt.Fprintf(&b, "%s %s", f.Pointer, f.Kind)
@@ -83,11 +84,11 @@ func TestTheFormFollowsTheSchema(t *testing.T) {
 /rows other
 /tree other
 `
-	if got := sketch(fieldsOf(json.RawMessage(issueSchema))); got != want {
+	if got := sketch(form.Fields(json.RawMessage(issueSchema))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, none := range []string{``, `true`, `{}`, `[]`, `{"type":"object"}`, `{"properties":7}`, `{"$ref":"#"}`, `{"$ref":"https://elsewhere.test/s"}`, `{"properties":`} {
-		if got := fieldsOf(json.RawMessage(none)); len(got) != 0 {
+		if got := form.Fields(json.RawMessage(none)); len(got) != 0 {
 			t.Errorf("%s makes %s", none, sketch(got))
 		}
 	}
@@ -95,7 +96,7 @@ func TestTheFormFollowsTheSchema(t *testing.T) {
 	for i := range 500 {
 		many = append(many, fmt.Sprintf(`"p%d": {"type": ["string"], "required": true, "properties": {"a": {"$ref": "#"}}}`, i))
 	}
-	if got := fieldsOf(json.RawMessage(`{"properties": {` + strings.Join(many, ",") + `}}`)); len(got) > maxFields {
+	if got := form.Fields(json.RawMessage(`{"properties": {` + strings.Join(many, ",") + `}}`)); len(got) > 120 {
 		t.Errorf("%d fields", len(got))
 	}
 }
@@ -103,7 +104,7 @@ func TestTheFormFollowsTheSchema(t *testing.T) {
 // A reference that is not a JSON Pointer, such as an anchor, leads nowhere.
 func TestReferencesAreJSONPointers(t *testing.T) {
 	const schema = `{"properties": {"a": {"$ref": "#money"}, "b": {"$ref": "#/$defs/mo~ney"}}, "$defs": {"mo~ney": {"type": "string"}}}`
-	if got, want := sketch(fieldsOf(json.RawMessage(schema))), "/a other\n/b other\n"; got != want {
+	if got, want := sketch(form.Fields(json.RawMessage(schema))), "/a other\n/b other\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -163,7 +163,7 @@ func TestLoggingOutSendsNoFormAgain(t *testing.T) {
 	b.until("the page is there", `document.querySelector(".empty") !== null`)
 	b.do("the rules", chromedp.Navigate(w.origin+"/rules"), chromedp.WaitVisible(chromedp.CSS("#text-0")))
 	b.do("check them", chromedp.Click(chromedp.CSS(`section.file button.plain`)))
-	b.until("they are checked", `document.getElementById("status").textContent.includes("Nothing is wrong")`)
+	b.until("they are checked", `document.getElementById("status").textContent.includes("has no problems")`)
 	b.until("the page follows what happens", `document.getElementById("link").textContent.startsWith("Live")`)
 	checks := w.rules.checked.Load()
 	w.c.sessions.end(w.session(anna)) // as another tab does in which somebody logs out

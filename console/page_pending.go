@@ -12,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/approvals/prompt"
+	"github.com/codemode-project/codemode/console/form"
 )
 
 // An Asked is a question in the API. All its texts are rendered: they have only visible characters.
@@ -321,7 +322,7 @@ type askView struct {
 	Ask      *asked
 	Proposal bool   // a rule can be proposed
 	Args     string // to be changed
-	Fields   []*field
+	Fields   []*form.Field
 	Problem  string
 	Reason   string
 	Edit     bool // the form for other arguments is open
@@ -343,7 +344,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	one.shownArgs = showArgs(a.request, true)
 	v := &askView{frame: c.frame(r, s, "waiting", a.Tool), Ask: &one}
 	if a.Editable {
-		v.Args, v.Fields = editable(a.request.Args), fieldsOf(a.request.Input)
+		v.Args, v.Fields = editable(a.request.Args), form.Fields(a.request.Input)
 	}
 	v.Proposal = c.admin(s.person) && a.Inquiry == nil && !a.request.Ahead && a.request.Profile != ""
 	return v

@@ -8,6 +8,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 // answersOnly refuses a token that answers where programs run.
@@ -22,7 +23,7 @@ const runsOnly = `this token runs programs and answers nothing; one that answers
 type Answerers struct {
 	evaluator *codemode.Evaluator
 	env       func(string) (string, bool)
-	access    *accessLog
+	access    *limits.AccessLog
 	log       *slog.Logger
 
 	mu     sync.Mutex
@@ -36,7 +37,7 @@ func NewAnswerers(e *codemode.Evaluator, env func(string) (string, bool), log *s
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Answerers{evaluator: e, env: env, access: newAccessLog(e.Record().Access), log: log}
+	return &Answerers{evaluator: e, env: env, access: limits.NewAccessLog(e.Record().Access), log: log}
 }
 
 // Admit returns the principal of a request's token, or the status and the reason to refuse the request with. It records
@@ -45,13 +46,13 @@ func (a *Answerers) Admit(r *http.Request, token string) (principal string, stat
 	known := a.all()[inforce.Fingerprint(token)] // a digest, so the time of the comparison tells nothing about a token
 	switch {
 	case known == nil:
-		a.access.refused(r.Context(), "", clientAddress(r), "unknown_token")
+		a.access.Refused(r.Context(), "", clientAddress(r), "unknown_token")
 		return "", http.StatusUnauthorized, "this token is not known"
 	case !known.answers:
-		a.access.refused(r.Context(), known.principal, clientAddress(r), "runs_only")
+		a.access.Refused(r.Context(), known.principal, clientAddress(r), "runs_only")
 		return "", http.StatusForbidden, runsOnly
 	}
-	a.access.admit(r.Context(), "answers for "+known.principal, known.principal, "the page's API", clientAddress(r))
+	a.access.Admit(r.Context(), "answers for "+known.principal, known.principal, "the page's API", clientAddress(r))
 	return known.principal, 0, ""
 }
 
@@ -73,4 +74,4 @@ func (a *Answerers) all() map[string]*caller {
 }
 
 // Close records what was only counted. It may be called twice.
-func (a *Answerers) Close() { a.access.flush() }
+func (a *Answerers) Close() { a.access.Flush() }

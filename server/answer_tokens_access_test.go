@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 // Trying tokens at the page's API does not fill the record: the first are recorded one by one, the others counted.
@@ -18,9 +19,10 @@ func TestWrongTokensAtTheAPIAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close(t.Context())
+	const entriesAMinute = 20 // of package limits
 	var entries []string
 	a := NewAnswerers(e, nil, nil)
-	a.access = newAccessLog(func(_ context.Context, principal, client, state, detail string) {
+	a.access = limits.NewAccessLog(func(_ context.Context, principal, client, state, detail string) {
 		entries = append(entries, state+" "+detail)
 	})
 	for i := range 500 {

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 // These tests let hours pass in a bubble. What serves a call is a function here, which asks and waits.
@@ -22,7 +23,7 @@ import (
 func newBench() *Server {
 	s := &Server{
 		log: slog.New(slog.DiscardHandler), closed: true,
-		access: newAccessLog(func(context.Context, string, string, string, string) {}),
+		access: limits.NewAccessLog(func(context.Context, string, string, string, string) {}),
 	}
 	s.exchanges = newExchanges(s, nil, nil)
 	return s

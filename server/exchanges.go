@@ -58,7 +58,7 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 		x, err = xs.begin(xs.newExchange(req, &from, bound), do)
 	} else if x, round, err = xs.resume(req, &from, bound, do); err != nil {
 		xs.server.log.Warn("a request came back with a requestState that is not accepted", "tool", fmt.Sprintf("%.80q", req.Params.Name), "because", err.Error())
-		xs.server.access.refused(ctx, from.principal, from.address, "wrong_state")
+		xs.server.access.Refused(ctx, from.principal, from.address, "wrong_state")
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 		return other, nil
 	}
 	if h := x.call.http; h != nil {
-		release, err := h.body.again()
+		release, err := h.body.Again()
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 // Path is where an [HTTP] is mounted, with everything below it: Path/<profile> offers that profile alone.
@@ -37,9 +39,9 @@ type HTTP struct {
 	config   atomic.Pointer[httpConfig]
 	sdk      http.Handler // for requests that were let in
 	sessions *httpSessions
-	quotas   *quotas
+	quotas   *limits.Quotas
 
-	connections *connections
+	connections *limits.Connections
 	stop        func() // stops following the configuration
 }
 
@@ -49,8 +51,8 @@ const maxBody = 4 << 20
 // HTTP makes a handler for [Path]. The error is about the configuration. End it with Close.
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	capacity := s.evaluator.Loader().Capacity()
-	quotas := newQuotas(capacity.Sessions, capacity.Requests)
-	h := &HTTP{server: s, options: o, quotas: quotas, sessions: newHTTPSessions(s, quotas), connections: newConnections(quotas.connections)}
+	quotas := limits.New(capacity.Sessions, capacity.Requests)
+	h := &HTTP{server: s, options: o, quotas: quotas, sessions: newHTTPSessions(s, quotas), connections: limits.NewConnections(quotas)}
 	config, err := h.read()
 	if err != nil {
 		return nil, err
@@ -123,6 +125,9 @@ func (c *httpConfig) fromHere(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" // one that the configuration names
 }
 
+// Protect makes a listener's server close idle connections and bounds how many there are. The server has h in its handler.
+func (h *HTTP) Protect(s *http.Server) { h.connections.Protect(s) }
+
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Guard(http.HandlerFunc(h.serve)).ServeHTTP(w, r)
 }
@@ -137,7 +142,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if err := h.connections.assign(r, in.owner); err != nil {
+	if err := h.connections.Assign(r, in.owner); err != nil {
 		h.fail(w, r, in, err)
 		return
 	}
@@ -146,8 +151,8 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.sessions.end(in)
-	in.body = &bodyMemory{budget: h.quotas.bodies, owner: in.owner}
-	defer in.body.release()
+	in.body = h.quotas.Memory(in.owner)
+	defer in.body.Release()
 	body, err := readBody(w, r, in.body)
 	if err != nil {
 		h.fail(w, r, in, err)
@@ -163,7 +168,7 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodPost {
-		if in.endTurn, err = h.quotas.turn(r.Context(), in.owner); err != nil {
+		if in.endTurn, err = h.quotas.Turn(r.Context(), in.owner); err != nil {
 			h.fail(w, r, in, err)
 			return
 		}
@@ -205,6 +210,26 @@ func (h *HTTP) fail(w http.ResponseWriter, r *http.Request, in *httpRequest, err
 	}
 }
 
+// retryAfter is how long a client is told to wait before it tries again, in seconds.
+const retryAfter = 2
+
+// refuseFull answers a request for which no quota is left: of the caller's own, or of all.
+func refuseFull(w http.ResponseWriter, full *fair.Full) {
+	status := http.StatusServiceUnavailable
+	if full.Own {
+		status = http.StatusTooManyRequests
+	}
+	retryLater(w, status, full.Error())
+}
+
+// retryLater refuses a request that may succeed later. The connection closes: the server waits for no more of the request,
+// and the next one may find another process.
+func retryLater(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	w.Header().Set("Connection", "close")
+	http.Error(w, why, status)
+}
+
 // keptBody is the size from which replaceLast replaces a request, in bytes.
 const keptBody = 8 << 10
 
@@ -238,5 +263,5 @@ func (discard) WriteHeader(int)             {}
 func (h *HTTP) Close() {
 	h.stop()
 	h.sessions.closeAll()
-	h.server.access.flush()
+	h.server.access.Flush()
 }

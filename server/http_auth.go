@@ -78,6 +78,6 @@ func clientAddress(r *http.Request) string {
 
 // refuse answers a request that is not let in, and has it recorded.
 func (h *HTTP) refuse(w http.ResponseWriter, r *http.Request, principal string, status int, state, detail string) {
-	h.server.access.refused(r.Context(), principal, clientAddress(r), state)
+	h.server.access.Refused(r.Context(), principal, clientAddress(r), state)
 	http.Error(w, detail, status)
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/fair"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // readBody reads all of a request, so that from then on a silent client is one that waits. It acquires memory as the buffer
 // fills, not as the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
-func readBody(w http.ResponseWriter, r *http.Request, memory *bodyMemory) ([]byte, error) {
+func readBody(w http.ResponseWriter, r *http.Request, memory *limits.Memory) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -33,13 +33,13 @@ func readBody(w http.ResponseWriter, r *http.Request, memory *bodyMemory) ([]byt
 		most = maxOpening
 	}
 	from := http.MaxBytesReader(w, r.Body, most)
-	if err := memory.grow(firstBody); err != nil {
+	if err := memory.Grow(firstBody); err != nil {
 		return nil, err
 	}
 	body := make([]byte, 0, firstBody)
 	for {
 		if len(body) == cap(body) {
-			if err := memory.grow(int64(2 * cap(body))); err != nil {
+			if err := memory.Grow(int64(2 * cap(body))); err != nil {
 				return nil, err
 			}
 			body = append(make([]byte, 0, 2*cap(body)), body...)
@@ -64,36 +64,4 @@ func bodyStatus(err error) int {
 		return http.StatusRequestTimeout
 	}
 	return http.StatusBadRequest
-}
-
-// A bodyMemory is the memory that requests of one owner take.
-type bodyMemory struct {
-	budget *fair.Budget
-	owner  string
-	bytes  int64
-}
-
-// grow acquires more, up to n bytes in all. The error is a [*fair.Full].
-func (b *bodyMemory) grow(n int64) error {
-	if n <= b.bytes {
-		return nil
-	}
-	if err := b.budget.Try(b.owner, n-b.bytes); err != nil {
-		return err
-	}
-	b.bytes = n
-	return nil
-}
-
-func (b *bodyMemory) release() {
-	if b.bytes > 0 {
-		b.budget.Release(b.owner, b.bytes)
-		b.bytes = 0
-	}
-}
-
-// again acquires as much once more, for what outlives the request. The error is a [*fair.Full].
-func (b *bodyMemory) again() (release func(), err error) {
-	own := &bodyMemory{budget: b.budget, owner: b.owner}
-	return own.release, own.grow(b.bytes)
 }

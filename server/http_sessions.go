@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/server/limits"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -17,7 +18,7 @@ const sessionIdle = time.Hour
 // away without a word; here they end.
 type httpSessions struct {
 	server *Server
-	quotas *quotas
+	quotas *limits.Quotas
 
 	mu      sync.Mutex
 	all     map[string]*httpSession // by the id of the session
@@ -34,7 +35,7 @@ type httpSession struct {
 	used     time.Time
 }
 
-func newHTTPSessions(s *Server, q *quotas) *httpSessions {
+func newHTTPSessions(s *Server, q *limits.Quotas) *httpSessions {
 	hs := &httpSessions{server: s, quotas: q, all: map[string]*httpSession{}}
 	hs.reaper = time.AfterFunc(sessionIdle/10, hs.reap)
 	return hs
@@ -56,7 +57,7 @@ func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 	if session != nil && session.user != h.user() {
 		return errForeignSession
 	}
-	if err := hs.quotas.requests.Try(h.owner, 1); err != nil {
+	if err := hs.quotas.Requests.Try(h.owner, 1); err != nil {
 		return err
 	}
 	if session != nil {
@@ -73,7 +74,7 @@ func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 func (hs *httpSessions) end(h *httpRequest) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	hs.quotas.requests.Release(h.owner, 1)
+	hs.quotas.Requests.Release(h.owner, 1)
 	if h.session != nil {
 		h.session.requests--
 		h.session.used = time.Now()
@@ -94,9 +95,9 @@ func (hs *httpSessions) add(session *mcp.ServerSession, h *httpRequest) error {
 	if hs.all[id] != nil {
 		return nil
 	}
-	err := hs.quotas.sessions.Try(h.owner, 1)
+	err := hs.quotas.Sessions.Try(h.owner, 1)
 	for err != nil && hs.evict(h.owner) {
-		err = hs.quotas.sessions.Try(h.owner, 1)
+		err = hs.quotas.Sessions.Try(h.owner, 1)
 	}
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (hs *httpSessions) add(session *mcp.ServerSession, h *httpRequest) error {
 func (hs *httpSessions) remove(id string) {
 	if session := hs.all[id]; session != nil {
 		delete(hs.all, id)
-		hs.quotas.sessions.Release(session.owner, 1)
+		hs.quotas.Sessions.Release(session.owner, 1)
 	}
 }
 

@@ -88,7 +88,7 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 		h.endTurn()
 	}
 	if h != nil && (method == "initialize" || method == "tools/call" || method == "server/discover") {
-		s.access.admit(ctx, h.owner, h.principal, openingClient(req), h.address)
+		s.access.Admit(ctx, h.owner, h.principal, openingClient(req), h.address)
 	}
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
 		// The version that is agreed on: the SDK would remember the one that the client asked for, and then refuse to ask it anything.

@@ -11,6 +11,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 // An httpRequest is one HTTP request that was let in, with its caller as far as that was checked.
@@ -25,7 +26,7 @@ type httpRequest struct {
 	session     *httpSession           // that the request belongs to; nil without one
 
 	stream *stream         // the response
-	body   *bodyMemory     // that the request takes
+	body   *limits.Memory  // that the request takes
 	gone   context.Context // ends with the request
 
 	endTurn  func() // says that the request waits for others than this process; may be called often
@@ -74,11 +75,8 @@ func (s *Server) senderOf(req *mcp.CallToolRequest) sender {
 		from.principal, from.fingerprint, from.address, from.unchecked = h.principal, h.fingerprint, h.address, h.owner == ""
 	case req.Extra == nil || req.Extra.Header == nil:
 		from.local, from.principal = true, s.options.Principal
-	default: // the SDK's own handler was mounted instead of HTTP: the token only tells callers apart
-		from.local, from.unchecked = true, true
-		if token := bearerToken(req.Extra.Header); token != "" {
-			from.principal = inforce.Fingerprint(token)
-		}
+	default: // over HTTP through a transport of an embedder, which hands on no checked caller
+		from.unchecked = true
 	}
 	switch {
 	case h != nil && h.role != "":

@@ -27,6 +27,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/server/limits"
 )
 
 // Options are the settings of a Server. The zero value offers what the
@@ -58,7 +59,7 @@ type Server struct {
 	mcp       *mcp.Server
 	cancel    func() // of the subscription to the evaluator
 	exchanges *exchanges
-	access    *accessLog
+	access    *limits.AccessLog
 
 	calls   calls
 	work    work     // over HTTP
@@ -94,7 +95,7 @@ func New(e *codemode.Evaluator, o Options) *Server {
 		o.Version = "dev"
 	}
 	s := &Server{
-		evaluator: e, options: o, log: o.Log, access: newAccessLog(e.Record().Access),
+		evaluator: e, options: o, log: o.Log, access: limits.NewAccessLog(e.Record().Access),
 		tools: map[string]string{}, retired: map[string]bool{}, local: map[*mcp.ServerSession]bool{},
 	}
 	s.exchanges = newExchanges(s, o.StateKey, o.Adopt)
@@ -110,9 +111,6 @@ func New(e *codemode.Evaluator, o Options) *Server {
 	s.cancel = e.Subscribe(s.offer)
 	return s
 }
-
-// MCP is the server of the SDK, for transports that make their own sessions.
-func (s *Server) MCP() *mcp.Server { return s.mcp }
 
 // Serve serves one client until it disconnects or ctx ends; its calls end then.
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
@@ -172,7 +170,7 @@ func (s *Server) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	s.exchanges.close(closeWait)
-	s.access.flush()
+	s.access.Flush()
 }
 
 // quiet keeps the SDK's messages about each session out of an operator's log.

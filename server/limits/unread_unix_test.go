@@ -1,6 +1,6 @@
 //go:build unix
 
-package server
+package limits
 
 import (
 	"net"
@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codemode-project/codemode/internal/fair"
 	"github.com/codemode-project/codemode/internal/testwait"
 )
 
@@ -40,7 +39,7 @@ func TestAConnectionWhoseRequestHasArrivedIsKept(t *testing.T) {
 	if unread(first) {
 		t.Fatal("nothing was sent, but something has arrived")
 	}
-	cs := newConnections(fair.New("connections", 4096, 0))
+	cs := NewConnections(New(0, 0))
 	cs.changed(first, http.StateNew)
 	accept := func() {
 		c, _ := net.Pipe()

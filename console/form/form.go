@@ -1,4 +1,6 @@
-package console
+// Package form makes a form from the JSON Schema of a tool's arguments, for people who change them. What the form cannot
+// express they change in the JSON beside it.
+package form
 
 import (
 	"cmp"
@@ -7,12 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/codemode-project/codemode/approvals/prompt"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A field is one place in the arguments of a tool, in the form that changes them. Its texts are visible characters, except
+// A Field is one place in the arguments of a tool, in the form that changes them. Its texts are visible characters, except
 // Pointer and the values of options, which are data.
-type field struct {
+type Field struct {
 	ID       int    // unique on its page
 	Pointer  string // JSON Pointer; the item of a list has that of the list
 	Label    string
@@ -21,9 +24,9 @@ type field struct {
 	Whole    bool   // a number without a fraction
 	Required bool
 	Null     bool     // null is a value
-	Options  []option // of a choice
-	Fields   []*field // of an object
-	Item     *field   // of a list: each of its items
+	Options  []Option // of a choice
+	Fields   []*Field // of an object
+	Item     *Field   // of a list: each of its items
 }
 
 // Kinds of fields. What the form cannot express is other: people change it in the JSON beside the form.
@@ -36,8 +39,8 @@ const (
 	otherField  = "other"
 )
 
-// An option is a value that a choice has.
-type option struct {
+// An Option is a value that a choice has.
+type Option struct {
 	Value string // JSON
 	Text  string
 }
@@ -50,10 +53,10 @@ const (
 	maxRefs    = 8 // references from one schema to the next
 )
 
-// fieldsOf makes the fields of a form from the schema of a tool's arguments. Nil is that there is none to make.
-func fieldsOf(input json.RawMessage) []*field {
+// Fields makes the fields of a form from the schema of a tool's arguments. Nil is that there is none to make.
+func Fields(input json.RawMessage) []*Field {
 	root, err := strictjson.Parse(input, strictjson.Options{})
-	f := &fielder{root: root}
+	f := &reader{root: root}
 	s, ok := f.read(root)
 	if err != nil || !ok {
 		return nil
@@ -62,32 +65,32 @@ func fieldsOf(input json.RawMessage) []*field {
 	return f.properties(s, "", 0)
 }
 
-// A fielder makes the fields of one form.
-type fielder struct {
+// A reader makes the fields of one form.
+type reader struct {
 	root strictjson.Value
 	n    int      // fields so far
 	in   []string // the properties of each object around: one that holds its like is not shown again
 }
 
-// A fieldSchema is a JSON Schema as far as a form needs it. It ignores a keyword whose value has the wrong type.
-type fieldSchema struct {
+// A schema is a JSON Schema as far as a form needs it. It ignores a keyword whose value has the wrong type.
+type schema struct {
 	strictjson.Value
 	about string // its description, or that of the first reference to it
 	types []string
 	enum  []strictjson.Value
 }
 
-func (s *fieldSchema) get(key string) strictjson.Value {
+func (s *schema) get(key string) strictjson.Value {
 	v, _ := s.Member(key)
 	return v
 }
 
 // has reports whether any of these keywords is there.
-func (s *fieldSchema) has(keys ...string) bool {
+func (s *schema) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return s.get(key).Kind() != strictjson.Missing })
 }
 
-func (s *fieldSchema) text(key string) string { return textOf(s.get(key)) }
+func (s *schema) text(key string) string { return textOf(s.get(key)) }
 
 func textOf(v strictjson.Value) string {
 	if v.Kind() != strictjson.String {
@@ -104,12 +107,12 @@ func elements(v strictjson.Value) (all []strictjson.Value) {
 }
 
 // read reads a schema, and follows references within the document.
-func (f *fielder) read(v strictjson.Value) (s fieldSchema, ok bool) {
+func (f *reader) read(v strictjson.Value) (s schema, ok bool) {
 	for range maxRefs {
 		if v.Kind() != strictjson.Object {
 			return s, false
 		}
-		s = fieldSchema{Value: v, about: s.about}
+		s = schema{Value: v, about: s.about}
 		s.about = cmp.Or(s.about, s.text("description"))
 		ref, allOf := s.text("$ref"), elements(s.get("allOf"))
 		switch {
@@ -133,17 +136,17 @@ func (f *fielder) read(v strictjson.Value) (s fieldSchema, ok bool) {
 }
 
 // is reports whether a schema has one type, this one.
-func (s *fieldSchema) is(kind string) bool { return len(s.types) == 1 && s.types[0] == kind }
+func (s *schema) is(kind string) bool { return len(s.types) == 1 && s.types[0] == kind }
 
 // properties are the fields of an object.
-func (f *fielder) properties(s fieldSchema, pointer string, depth int) (fields []*field) {
+func (f *reader) properties(s schema, pointer string, depth int) (fields []*Field) {
 	required := elements(s.get("required"))
 	for key, v := range s.get("properties").Members() {
 		if f.n >= maxFields {
 			break
 		}
 		one := f.field(v, strictjson.AppendToken(pointer, key), depth+1)
-		one.Label = word(key)
+		one.Label = prompt.Words(key)
 		one.Required = slices.ContainsFunc(required, func(r strictjson.Value) bool { return textOf(r) == key })
 		fields = append(fields, one)
 	}
@@ -151,9 +154,9 @@ func (f *fielder) properties(s fieldSchema, pointer string, depth int) (fields [
 }
 
 // field makes one field.
-func (f *fielder) field(v strictjson.Value, pointer string, depth int) *field {
+func (f *reader) field(v strictjson.Value, pointer string, depth int) *Field {
 	f.n++
-	one := &field{ID: f.n, Pointer: pointer, Kind: otherField}
+	one := &Field{ID: f.n, Pointer: pointer, Kind: otherField}
 	s, ok := f.read(v)
 	if !ok {
 		return one
@@ -183,7 +186,7 @@ func (f *fielder) field(v strictjson.Value, pointer string, depth int) *field {
 		}
 		f.in = append(f.in, properties)
 		inside := f.properties(s, pointer, depth)
-		if slices.ContainsFunc(inside, func(x *field) bool { return x.Kind != otherField }) {
+		if slices.ContainsFunc(inside, func(x *Field) bool { return x.Kind != otherField }) {
 			one.Kind, one.Fields = objectField, inside
 		}
 		f.in = f.in[:len(f.in)-1]
@@ -197,7 +200,7 @@ func (f *fielder) field(v strictjson.Value, pointer string, depth int) *field {
 }
 
 // withoutNull removes null from the types of a schema, and says whether it was there.
-func (f *fielder) withoutNull(s fieldSchema) (_ fieldSchema, null bool) {
+func (f *reader) withoutNull(s schema) (_ schema, null bool) {
 	if i := slices.Index(s.types, "null"); i >= 0 && len(s.types) > 1 {
 		s.types = slices.Delete(s.types, i, i+1)
 		s.enum = slices.DeleteFunc(s.enum, func(v strictjson.Value) bool { return v.Kind() == strictjson.Null })
@@ -217,19 +220,19 @@ func (f *fielder) withoutNull(s fieldSchema) (_ fieldSchema, null bool) {
 	return s, false
 }
 
-func (s *fieldSchema) alternatives() []strictjson.Value {
+func (s *schema) alternatives() []strictjson.Value {
 	return append(elements(s.get("anyOf")), elements(s.get("oneOf"))...)
 }
 
 // options are the values of a schema that lists them; nil is that it does not.
-func (f *fielder) options(s *fieldSchema) (all []option) {
+func (f *reader) options(s *schema) (all []Option) {
 	values, texts := s.enum, []string{}
 	switch {
 	case s.has("const"):
 		values = []strictjson.Value{s.get("const")}
 	case len(values) > 0:
 	case s.is("boolean"):
-		return []option{{"true", "yes (true)"}, {"false", "no (false)"}}
+		return []Option{{"true", "yes (true)"}, {"false", "no (false)"}}
 	case !s.has("properties"):
 		for _, v := range s.alternatives() {
 			one, ok := f.read(v)
@@ -238,7 +241,7 @@ func (f *fielder) options(s *fieldSchema) (all []option) {
 			}
 			text := ""
 			if title := one.text("title"); title != "" {
-				text = word(title) + " (" + word(one.get("const").Source()) + ")"
+				text = prompt.Words(title) + " (" + prompt.Words(one.get("const").Source()) + ")"
 			}
 			values, texts = append(values, one.get("const")), append(texts, text)
 		}
@@ -250,12 +253,12 @@ func (f *fielder) options(s *fieldSchema) (all []option) {
 		if v.Kind() == strictjson.Object || v.Kind() == strictjson.Array {
 			return nil
 		}
-		o := option{Value: v.Compact(), Text: v.Compact()}
+		o := Option{Value: v.Compact(), Text: v.Compact()}
 		switch {
 		case i < len(texts) && texts[i] != "":
 			o.Text = texts[i]
 		case v.Kind() == strictjson.String:
-			o.Text = word(v.Text())
+			o.Text = prompt.Words(v.Text())
 		}
 		all = append(all, o)
 	}
@@ -263,11 +266,11 @@ func (f *fielder) options(s *fieldSchema) (all []option) {
 }
 
 // about is what a schema says about a value, for people.
-func about(s *fieldSchema) string {
-	parts := []string{word(cmp.Or(s.about, s.text("title")))}
+func about(s *schema) string {
+	parts := []string{prompt.Words(cmp.Or(s.about, s.text("title")))}
 	bound := func(key, words string) {
 		if n := s.get(key); n.Kind() == strictjson.Number {
-			parts = append(parts, words+" "+word(n.Source()))
+			parts = append(parts, words+" "+prompt.Words(n.Source()))
 		}
 	}
 	bound("minimum", "at least")
@@ -277,10 +280,10 @@ func about(s *fieldSchema) string {
 	}
 	bound("maxLength", "longest:")
 	if format := s.text("format"); format != "" {
-		parts = append(parts, "format "+word(format))
+		parts = append(parts, "format "+prompt.Words(format))
 	}
 	if pattern := s.text("pattern"); pattern != "" {
-		parts = append(parts, "fits "+word(pattern))
+		parts = append(parts, "fits "+prompt.Words(pattern))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }

@@ -1,4 +1,4 @@
-package server
+package limits
 
 import (
 	"context"
@@ -16,14 +16,14 @@ func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var got []string
-		l := newAccessLog(func(_ context.Context, principal, client, state, detail string) {
+		l := NewAccessLog(func(_ context.Context, principal, client, state, detail string) {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, strings.Join([]string{principal, client, state, detail}, " "))
 		})
 		for i := range 5000 {
-			l.admit(t.Context(), "anna", "anna", fmt.Sprint("client", i), "127.0.0.1")
-			l.refused(t.Context(), "", "10.0.0.1", "no_token")
+			l.Admit(t.Context(), "anna", "anna", fmt.Sprint("client", i), "127.0.0.1")
+			l.Refused(t.Context(), "", "10.0.0.1", "no_token")
 		}
 		if len(got) != newcomersAnHour+entriesAMinute {
 			t.Errorf("%d entries, want %d", len(got), newcomersAnHour+entriesAMinute)
@@ -31,8 +31,8 @@ func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
 		mu.Lock()
 		got = nil
 		mu.Unlock()
-		l.admit(t.Context(), "bert", "bert", "client", "127.0.0.1")
-		l.refused(t.Context(), "bert", "127.0.0.1", "wrong_state")
+		l.Admit(t.Context(), "bert", "bert", "client", "127.0.0.1")
+		l.Refused(t.Context(), "bert", "127.0.0.1", "wrong_state")
 		if len(got) != 2 {
 			t.Errorf("of bert there are %q", got)
 		}
@@ -49,11 +49,11 @@ func TestOneCallerDoesNotFillTheRecord(t *testing.T) {
 			t.Errorf("counted: %q", counted)
 		}
 		for i := range 100_000 {
-			l.refused(t.Context(), fmt.Sprint("p", i), "127.0.0.1", "wrong_state")
+			l.Refused(t.Context(), fmt.Sprint("p", i), "127.0.0.1", "wrong_state")
 		}
 		if len(l.callers) > maxCallers+1 || len(l.admitted) > maxAdmitted {
 			t.Errorf("%d callers and %d clients are remembered", len(l.callers), len(l.admitted))
 		}
-		l.flush()
+		l.Flush()
 	})
 }

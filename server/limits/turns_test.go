@@ -1,4 +1,4 @@
-package server
+package limits
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // Point 48 of issue 15: who sends a thousand requests delays the request of another by those that are worked on, not by those that wait.
 func TestS48RequestsTakeTurnsByOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &quotas{turns: fair.New("turns", 4, 2000), turnLength: turnLength}
+		s := &Quotas{Turns: fair.New("turns", 4, 2000), TurnLength: turnLength}
 		var mu sync.Mutex
 		ends, served := map[string]func(){}, make(chan string, 2000)
 		end := func(name string) {
@@ -26,7 +26,7 @@ func TestS48RequestsTakeTurnsByOwner(t *testing.T) {
 		}
 		send := func(owner, name string) {
 			go func() {
-				over, err := s.turn(t.Context(), owner)
+				over, err := s.Turn(t.Context(), owner)
 				if err != nil {
 					t.Error(err)
 				}
@@ -79,16 +79,16 @@ func TestS48RequestsTakeTurnsByOwner(t *testing.T) {
 
 		gone, leave := context.WithCancelCause(t.Context())
 		left := make(chan error)
-		go func() { _, err := s.turn(gone, "anna"); left <- err }()
+		go func() { _, err := s.Turn(gone, "anna"); left <- err }()
 		leave(errors.New("hung up"))
 		if err := <-left; err == nil || err.Error() != "hung up" {
 			t.Errorf("who hangs up is told %v", err)
 		}
-		for s.turns.Held("anna") > 0 { // every turn ends by itself
+		for s.Turns.Held("anna") > 0 { // every turn ends by itself
 			time.Sleep(turnLength)
 		}
-		if all := got(); len(all) != 993 || s.turns.Used() != 0 {
-			t.Errorf("%d were served in the end, %d turns are taken", len(all), s.turns.Used())
+		if all := got(); len(all) != 993 || s.Turns.Used() != 0 {
+			t.Errorf("%d were served in the end, %d turns are taken", len(all), s.Turns.Used())
 		}
 	})
 }

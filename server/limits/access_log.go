@@ -1,4 +1,4 @@
-package server
+package limits
 
 import (
 	"cmp"
@@ -21,9 +21,9 @@ const (
 	maxCallers = 200
 )
 
-// An accessLog records which clients were let in and which were refused, so that no caller can fill the record or use up
+// An AccessLog records which clients were let in and which were refused, so that no caller can fill the record or use up
 // what is for others. Decisions of profiles are recorded elsewhere, and always.
-type accessLog struct {
+type AccessLog struct {
 	record func(ctx context.Context, principal, client, state, detail string)
 
 	mu        sync.Mutex
@@ -40,42 +40,43 @@ type entries struct {
 	n, uncounted       int
 }
 
-func newAccessLog(record func(ctx context.Context, principal, client, state, detail string)) *accessLog {
-	return &accessLog{record: record, admitted: map[string]time.Time{}, newcomers: map[string]int{}, callers: map[string]*entries{}}
+// NewAccessLog makes one that records with a function, which may be called by many goroutines.
+func NewAccessLog(record func(ctx context.Context, principal, client, state, detail string)) *AccessLog {
+	return &AccessLog{record: record, admitted: map[string]time.Time{}, newcomers: map[string]int{}, callers: map[string]*entries{}}
 }
 
-// admit records that a client was let in, once an hour for each client. owner is whose newcomers it counts with.
-func (l *accessLog) admit(ctx context.Context, owner, principal, client, address string) {
-	key := fmt.Sprintf("%q", []string{principal, client, address})
-	now := time.Now()
-	l.mu.Lock()
-	last, known := l.admitted[key]
-	fresh := !known || now.Sub(last) >= admittedAgain
-	alone := false
-	if fresh {
-		if now.Sub(l.since) >= admittedAgain {
-			clear(l.newcomers)
-			l.since = now
-		}
-		l.newcomers[owner]++ // owners are bounded by the configuration's tokens
-		alone = l.newcomers[owner] <= newcomersAnHour
-		if len(l.admitted) >= maxAdmitted {
-			clear(l.admitted)
-		}
-		if alone {
-			l.admitted[key] = now
-		} else {
-			l.count(owner, address).uncounted++
-		}
-	}
-	l.mu.Unlock()
-	if alone {
+// Admit records that a client was let in, once an hour for each client. owner is whose newcomers it counts with.
+func (l *AccessLog) Admit(ctx context.Context, owner, principal, client, address string) {
+	if l.newcomer(owner, fmt.Sprintf("%q", []string{principal, client, address}), address) {
 		l.record(ctx, principal, client, "admitted", "over HTTP from "+address)
 	}
 }
 
-// refused records that a request was refused.
-func (l *accessLog) refused(ctx context.Context, principal, address, state string) {
+// newcomer reports whether to record a client by itself. If there are too many of its owner, it is counted.
+func (l *AccessLog) newcomer(owner, key, address string) bool {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, known := l.admitted[key]; known && now.Sub(last) < admittedAgain {
+		return false
+	}
+	if now.Sub(l.since) >= admittedAgain {
+		clear(l.newcomers)
+		l.since = now
+	}
+	if len(l.admitted) >= maxAdmitted {
+		clear(l.admitted)
+	}
+	if l.newcomers[owner]++; l.newcomers[owner] > newcomersAnHour { // owners are bounded by the configuration's tokens
+		l.count(owner, address).uncounted++
+		return false
+	}
+	l.admitted[key] = now
+	return true
+}
+
+// Refused records that a request was refused.
+func (l *AccessLog) Refused(ctx context.Context, principal, address, state string) {
 	l.mu.Lock()
 	e := l.count(principal, address)
 	e.n++
@@ -90,9 +91,9 @@ func (l *accessLog) refused(ctx context.Context, principal, address, state strin
 }
 
 // count finds the entries about a caller: a principal, or an address without one. The caller of count holds mu.
-func (l *accessLog) count(principal, address string) *entries {
+func (l *AccessLog) count(principal, address string) *entries {
 	if l.timer == nil {
-		l.timer = time.AfterFunc(time.Minute, l.flush)
+		l.timer = time.AfterFunc(time.Minute, l.Flush)
 	}
 	key := cmp.Or(principal, "from "+address)
 	if l.callers[key] == nil {
@@ -106,8 +107,8 @@ func (l *accessLog) count(principal, address string) *entries {
 	return l.callers[key]
 }
 
-// flush ends the minute: it records how many entries were only counted.
-func (l *accessLog) flush() {
+// Flush ends the minute: it records how many entries were only counted.
+func (l *AccessLog) Flush() {
 	l.mu.Lock()
 	ended := l.callers
 	l.callers = map[string]*entries{}

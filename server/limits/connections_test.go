@@ -1,4 +1,4 @@
-package server
+package limits
 
 import (
 	"net"
@@ -6,14 +6,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/codemode-project/codemode/internal/fair"
 )
 
 // A connection has a moment to send its request, however many others there are: only one that stays silent makes way.
 func TestAConnectionHasTimeToSendItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cs := newConnections(fair.New("connections", 4096, 0))
+		cs := NewConnections(New(0, 0))
 		accept := func() net.Conn {
 			c, other := net.Pipe()
 			t.Cleanup(func() { c.Close(); other.Close() })

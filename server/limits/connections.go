@@ -1,4 +1,4 @@
-package server
+package limits
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/codemode-project/codemode/internal/fair"
 )
 
 const (
@@ -23,10 +21,10 @@ const (
 	anonymousWait = 250 * time.Millisecond
 )
 
-// connections are those of one listener. When there are too many, an idle one is closed for a new one: of those without a
+// Connections are those of one listener. When there are too many, an idle one is closed for a new one: of those without a
 // token, the oldest of the address that has most of them; of those of a principal, the longest idle one of this principal.
-type connections struct {
-	budget *fair.Budget
+type Connections struct {
+	quotas *Quotas
 
 	mu        sync.Mutex
 	all       map[net.Conn]*connection
@@ -41,14 +39,15 @@ type connection struct {
 	idle    time.Time // since when; zero while the server serves a request
 }
 
-func newConnections(budget *fair.Budget) *connections {
-	return &connections{budget: budget, all: map[net.Conn]*connection{}, anonymous: map[string]int{}}
+// NewConnections counts connections with owners to q.
+func NewConnections(q *Quotas) *Connections {
+	return &Connections{quotas: q, all: map[net.Conn]*connection{}, anonymous: map[string]int{}}
 }
 
-// Protect makes a listener's server close idle connections and bounds how many there are. The server has h in its handler.
-func (h *HTTP) Protect(s *http.Server) {
+// Protect makes a listener's server close idle connections and bounds how many there are. The server's handler calls Assign.
+func (cs *Connections) Protect(s *http.Server) {
 	s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes = headerWait, idleWait, maxHeader
-	s.ConnState = h.connections.changed
+	s.ConnState = cs.changed
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connectionKey{}, c)
 	}
@@ -58,7 +57,7 @@ func (h *HTTP) Protect(s *http.Server) {
 type connectionKey struct{}
 
 // changed follows the state of a connection.
-func (cs *connections) changed(c net.Conn, state http.ConnState) {
+func (cs *Connections) changed(c net.Conn, state http.ConnState) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	k := cs.all[c]
@@ -98,12 +97,15 @@ func (cs *connections) changed(c net.Conn, state http.ConnState) {
 const acceptPause = 2 * time.Millisecond
 
 func hostOf(a net.Addr) string {
-	host, _, _ := net.SplitHostPort(addrText(a))
+	if a == nil {
+		return ""
+	}
+	host, _, _ := net.SplitHostPort(a.String())
 	return host
 }
 
 // markIdle notes that the server serves no request on a connection. The caller holds mu.
-func (cs *connections) markIdle(k *connection) {
+func (cs *Connections) markIdle(k *connection) {
 	if k.idle.IsZero() && !k.owned {
 		cs.anonymous[k.address]++
 	}
@@ -111,7 +113,7 @@ func (cs *connections) markIdle(k *connection) {
 }
 
 // markBusy pairs with markIdle. The caller holds mu.
-func (cs *connections) markBusy(k *connection) {
+func (cs *Connections) markBusy(k *connection) {
 	if k.idle.IsZero() {
 		return
 	}
@@ -124,18 +126,18 @@ func (cs *connections) markBusy(k *connection) {
 }
 
 // remove is for a connection that is closed or hijacked. The caller holds mu.
-func (cs *connections) remove(k *connection) {
+func (cs *Connections) remove(k *connection) {
 	if cs.all[k.Conn] != k {
 		return
 	}
 	cs.markBusy(k)
 	delete(cs.all, k.Conn)
 	if k.owned {
-		cs.budget.Release(k.owner, 1)
+		cs.quotas.Connections.Release(k.owner, 1)
 	}
 }
 
-func (cs *connections) idleAnonymous() (n int) {
+func (cs *Connections) idleAnonymous() (n int) {
 	for _, of := range cs.anonymous {
 		n += of
 	}
@@ -143,7 +145,7 @@ func (cs *connections) idleAnonymous() (n int) {
 }
 
 // fromBusiestAddress matches the anonymous connections of the address that has most idle ones. The caller holds mu.
-func (cs *connections) fromBusiestAddress() func(*connection) bool {
+func (cs *Connections) fromBusiestAddress() func(*connection) bool {
 	var at string
 	for address, n := range cs.anonymous {
 		if n > cs.anonymous[at] {
@@ -154,7 +156,7 @@ func (cs *connections) fromBusiestAddress() func(*connection) bool {
 }
 
 // oldest is the longest idle connection that matches, nil if there is none. The caller holds mu.
-func (cs *connections) oldest(among func(*connection) bool) (oldest *connection) {
+func (cs *Connections) oldest(among func(*connection) bool) (oldest *connection) {
 	for _, k := range cs.all {
 		if !k.idle.IsZero() && among(k) && (oldest == nil || k.idle.Before(oldest.idle)) {
 			oldest = k
@@ -164,13 +166,13 @@ func (cs *connections) oldest(among func(*connection) bool) (oldest *connection)
 }
 
 // close closes a connection. The caller holds mu.
-func (cs *connections) close(k *connection) {
+func (cs *Connections) close(k *connection) {
 	cs.remove(k)
 	go k.Close() // may wait for what the server does with it
 }
 
 // closeOldest closes the longest idle connection that matches and reports whether there was one. The caller holds mu.
-func (cs *connections) closeOldest(among func(*connection) bool) bool {
+func (cs *Connections) closeOldest(among func(*connection) bool) bool {
 	oldest := cs.oldest(among)
 	if oldest != nil {
 		cs.close(oldest)
@@ -178,9 +180,9 @@ func (cs *connections) closeOldest(among func(*connection) bool) bool {
 	return oldest != nil
 }
 
-// assign counts a connection to the owner of a request that was let in on it. The error is a [*fair.Full] if too many
+// Assign counts a connection to the owner of a request that was let in on it. The error is a [*fair.Full] if too many
 // connections of the owner are busy.
-func (cs *connections) assign(r *http.Request, owner string) error {
+func (cs *Connections) Assign(r *http.Request, owner string) error {
 	c, ok := r.Context().Value(connectionKey{}).(net.Conn)
 	if !ok {
 		return nil // of a server without Protect
@@ -191,15 +193,15 @@ func (cs *connections) assign(r *http.Request, owner string) error {
 	if k == nil || k.owned && k.owner == owner {
 		return nil
 	}
-	err := cs.budget.Try(owner, 1)
+	err := cs.quotas.Connections.Try(owner, 1)
 	for err != nil && cs.closeOldest(func(other *connection) bool { return other.owned && other.owner == owner }) {
-		err = cs.budget.Try(owner, 1)
+		err = cs.quotas.Connections.Try(owner, 1)
 	}
 	if err != nil {
 		return err
 	}
 	if k.owned { // a proxy serves several
-		cs.budget.Release(k.owner, 1)
+		cs.quotas.Connections.Release(k.owner, 1)
 	}
 	cs.markBusy(k)
 	k.owned, k.owner = true, owner

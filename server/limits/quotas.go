@@ -1,0 +1,101 @@
+// Package limits bounds what callers over HTTP can use up: connections, requests, sessions, memory, turns of the processors,
+// and entries of the record. Nothing in it knows MCP.
+package limits
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/fair"
+)
+
+// What callers over HTTP share. One owner gets at most three quarters of each, so that something is left for the others.
+const (
+	// maxRequests is how many requests are served at once, open event streams included.
+	maxRequests = 4096
+	// maxBodies bounds the memory of all requests from their first byte to their answer, in bytes.
+	maxBodies = 64 << 20
+	// maxSessions is how many sessions there are, up to MCP 2025-11-25.
+	maxSessions = 4096
+	// maxConnections is how many connections with a request that was let in may be open.
+	maxConnections = 4096
+)
+
+// Quotas are what the clients of one listener share. Sessions are those up to MCP 2025-11-25.
+type Quotas struct {
+	Requests, Bodies, Sessions, Connections, Turns *fair.Budget
+
+	TurnLength time.Duration // at most
+}
+
+// New makes them for so many sessions and requests at once; 0 is the default.
+func New(sessions, requests int) *Quotas {
+	return &Quotas{
+		Requests:    fair.New("requests at once", int64(cmp.Or(requests, maxRequests)), 0),
+		Bodies:      fair.New("memory for requests", maxBodies, 0),
+		Sessions:    fair.New("sessions", int64(cmp.Or(sessions, maxSessions)), 0),
+		Connections: fair.New("connections", int64(max(requests, maxConnections)), 0),
+		Turns:       fair.New("turns", int64(max(4, turnsPerProcessor*runtime.GOMAXPROCS(0))), cmp.Or(requests, maxRequests)),
+		TurnLength:  turnLength,
+	}
+}
+
+const (
+	// turnsPerProcessor is how many requests each processor works on at once.
+	turnsPerProcessor = 2
+	// turnLength is how long a turn is at most. A request that takes longer waits for something, or its program has turns of
+	// its own in the sandbox.
+	turnLength = 10 * time.Millisecond
+)
+
+// Turn waits until this process may work on a request, from its decoding to its answer or to the first tool that its
+// program calls. Without turns the owner who sends most would get most: of 1,001 requests at once each gets a thousandth.
+// Owners alternate, so a request waits for those in work, not for all that another owner has in the queue. over ends the
+// turn, and may be called often; the error is the cause of ctx.
+func (q *Quotas) Turn(ctx context.Context, owner string) (over func(), err error) {
+	if err := q.Turns.Acquire(ctx, owner, 1); err != nil {
+		return nil, err
+	}
+	end := sync.OnceFunc(func() { q.Turns.Release(owner, 1) })
+	timer := time.AfterFunc(q.TurnLength, end)
+	return func() { timer.Stop(); end() }, nil
+}
+
+// Memory begins to hold memory for a request.
+func (q *Quotas) Memory(owner string) *Memory { return &Memory{budget: q.Bodies, owner: owner} }
+
+// A Memory is what a request of an owner holds of [Quotas.Bodies]. The zero value cannot be used; see [Quotas.Memory].
+type Memory struct {
+	budget *fair.Budget
+	owner  string
+	bytes  int64
+}
+
+// Grow acquires more, up to n bytes in all. The error is a [*fair.Full].
+func (b *Memory) Grow(n int64) error {
+	if n <= b.bytes {
+		return nil
+	}
+	if err := b.budget.Try(b.owner, n-b.bytes); err != nil {
+		return err
+	}
+	b.bytes = n
+	return nil
+}
+
+// Release gives all of it back. It may be called twice.
+func (b *Memory) Release() {
+	if b.bytes > 0 {
+		b.budget.Release(b.owner, b.bytes)
+		b.bytes = 0
+	}
+}
+
+// Again acquires as much once more, for what outlives the request. The error is a [*fair.Full].
+func (b *Memory) Again() (release func(), err error) {
+	own := &Memory{budget: b.budget, owner: b.owner}
+	return own.Release, own.Grow(b.bytes)
+}
