@@ -21,8 +21,8 @@ import (
 // errGone refuses an answer to a question that is answered, over, or not this person's.
 const errGone = "this question is answered already, or its time is over"
 
-// An Answered is what POST /api/answer takes, and with Propose POST /api/answer/propose. Only decision "allow" is a yes,
-// and only "deny" is a person's no.
+// An Answered is what POST /api/answer takes, and with Propose POST /api/answer/propose. Only decision "allow" is a
+// yes, and only "deny" is a person's no.
 type Answered struct {
 	ID       string          `json:"id"`
 	Digest   string          `json:"digest"`             // as it was shown
@@ -77,7 +77,8 @@ type Result struct {
 	asked  *prompt.Request // the same, if it is a call that was allowed and the record tells how it ends
 }
 
-// longestWait is how long a front end may wait for a call; formWait, how long the page waits for the calls that it allowed.
+// longestWait is how long a front end may wait for a call; formWait, how long the page waits for the calls that it
+// allowed.
 const longestWait, formWait = 20 * time.Second, 2 * time.Second
 
 // became says in a few words how an allowed call ended; "" if that is not known yet.
@@ -182,9 +183,10 @@ func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error
 }
 
 // recorded reports whether the record will have the end of a request, as it does for calls.
-func (c *Console) recorded(r *prompt.Request) bool {
-	return c.options.Record != nil && r.Run != "" && r.Inquiry == nil && !r.Ahead
-}
+func (c *Console) recorded(r *prompt.Request) bool { return c.options.Record != nil && r.Run != "" && isCall(r) }
+
+// isCall reports whether a request is for a call: not a question of a program, nor a plan before its run.
+func isCall(r *prompt.Request) bool { return r.Inquiry == nil && !r.Ahead }
 
 // A placed error says where in the arguments a problem is.
 type placed interface {
@@ -280,7 +282,7 @@ func (c *Console) withProposal(r *http.Request, s *session, said *Answered, do f
 	if err := c.mayChangeRules(s); err != nil {
 		return nil, err
 	}
-	if a.Inquiry != nil || a.request.Ahead || !said.proposes() {
+	if !isCall(a.request) || !said.proposes() {
 		return nil, refuse(http.StatusUnprocessableEntity, errNoProposal)
 	}
 	ch, err := c.proposing(r.Context(), c.proposal(s, a, said.Propose == ProposeExact))
@@ -351,7 +353,8 @@ func (c *Console) giveForm(w http.ResponseWriter, r *http.Request, s *session, p
 	waiting, cancel := context.WithTimeout(r.Context(), formWait)
 	defer cancel()
 	for i := range results {
-		// The script of the list shows later how a call ended. Other pages lead to the list, with a notice that says it.
+		// The script of the list shows later how a call ended. Other pages lead to the list, with a notice that says
+		// it.
 		if x := &results[i]; x.asked != nil && x.Outcome == "" && (!wantsJSON(r) || fromWhole) {
 			c.await(waiting, x.asked, formWait, x)
 		}

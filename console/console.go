@@ -29,28 +29,31 @@ const (
 
 // Options say what the page shows, and to whom. The page has no part for what is nil.
 type Options struct {
-	// Queue holds the questions. It is required, and belongs to this page alone: each open page has a seat at it. A queue of
-	// approvals.NewStrongQueue may approve calls of critical risk, since people log in before they have a seat.
+	// Queue holds the questions. It is required, and belongs to this page alone: each open page has a seat at it. A
+	// queue of approvals.NewStrongQueue may approve calls of critical risk, since people log in before they have a
+	// seat.
 	Queue *approvals.Queue
-	// Origins are the addresses of the page as browsers know it, such as http://127.0.0.1:7391. A request to another host, or
-	// from a page of another origin, is refused. Login links lead to the first one.
+	// Origins are the addresses of the page as browsers know it, such as http://127.0.0.1:7391. A request to another
+	// host, or from a page of another origin, is refused. Login links lead to the first one.
 	Origins []string
 	// Path is where the page is below its origin, such as /console; "" is at the top.
 	Path string
 
-	// May reports whether a person may see and answer questions for another principal. People always may for themselves;
-	// with nil for nobody else.
+	// May reports whether a person may see and answer questions for another principal. People always may for
+	// themselves; with nil for nobody else.
 	May func(person, principal string) bool
-	// Sees lists the principals that a person may see entries and grants of, or says that it is all. Nil is the person alone.
+	// Sees lists the principals that a person may see entries and grants of, or says that it is all. Nil is the person
+	// alone.
 	Sees func(person string) (principals []string, all bool)
 	// Admin reports whether a person may see and change the rules. Nil is nobody.
 	Admin func(person string) bool
 
-	// Bearer returns the person of a bearer token, for requests without a session, or the status and the reason to refuse
-	// the request with. It is called for each request, and again while a stream of events is open. Nil refuses all.
+	// Bearer returns the person of a bearer token, for requests without a session, or the status and the reason to
+	// refuse the request with. It is called for each request, and again while a stream of events is open. Nil refuses
+	// all.
 	Bearer func(r *http.Request, token string) (person string, status int, why string)
-	// Vouched reports whether the configuration lets a person answer for another principal: a person's token approves calls
-	// of critical risk for those principals alone. Nil is none.
+	// Vouched reports whether the configuration lets a person answer for another principal: a person's token approves
+	// calls of critical risk for those principals alone. Nil is none.
 	Vouched func(person, principal string) bool
 
 	Record Record               // history and runs

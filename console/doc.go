@@ -1,20 +1,21 @@
-// Package console is the web page for people: what waits for their answer, what programs did, what was allowed, and the rules.
+// Package console is the web page for people: what waits for their answer, what programs did, what was allowed, and the
+// rules.
 //
-// The central type is the [Console]. It is given a [approvals.Queue], whose questions it shows and whose answers it takes, and
-// the record, grants and rules as far as the page shows them:
+// The central type is the [Console]. It is given a [approvals.Queue], whose questions it shows and whose answers it
+// takes, and the record, grants and rules as far as the page shows them:
 //
 //	queue := approvals.NewStrongQueue(console.ChannelName)
 //	c, err := console.New(console.Options{Queue: queue, Origins: []string{"http://127.0.0.1:7391"}})
 //	go http.Serve(listener, c.Handler())
 //	fmt.Fprintln(os.Stderr, c.Link("local:anna")) // opens the page, once
 //
-// The queue is one of the channels of an evaluator. It may approve calls of critical risk, because people log in before they
-// answer.
+// The queue is one of the channels of an evaluator. It may approve calls of critical risk, because people log in before
+// they answer.
 //
 // # Front ends
 //
-// The page is plain HTML that works without its script. Other front ends have the same as JSON, with the same login, which is
-// under [Options.Path]:
+// The page is plain HTML that works without its script. Other front ends have the same as JSON, with the same login,
+// which is under [Options.Path]:
 //
 //	POST /login         {"secret": "..."}: the part of a login link behind the #. Answers what GET /api/session does, and sets a cookie
 //
@@ -35,12 +36,12 @@
 //
 // docs/rest.md and docs/openapi.json describe all of it.
 //
-// The page refuses a request that wants a proof at first, with 403 and "proof": "wanted". It accepts the same request, byte for
-// byte, with the header X-Proof and the code that [Console.Confirm] gives for it.
+// The page refuses a request that wants a proof at first, with 403 and "proof": "wanted". It accepts the same request,
+// byte for byte, with the header X-Proof and the code that [Console.Confirm] gives for it.
 //
-// An answer that does not count changes nothing: 404 when there is no such question for this person, or none any more, 409 when
-// somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else has to answer. While a
-// stream is open, and for a while after any other request, its person is there to be asked.
+// An answer that does not count changes nothing: 404 when there is no such question for this person, or none any more,
+// 409 when somebody was faster, 422 when the arguments, the code or the scope are wrong, 403 when somebody else has to
+// answer. While a stream is open, and for a while after any other request, its person is there to be asked.
 //
 // # What a user may rely on
 //

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// maxBody bounds the body of a request; maxAnswer, that of an answer, which may have arguments, and of a file of rules.
+	// maxBody bounds the body of a request; maxAnswer, that of an answer, which may have arguments, and of a file of
+	// rules.
 	maxBody, maxAnswer = 64 << 10, 4 << 20
 	// bodyWait is how long the client may take to send a request; answerWait, to read the response.
 	bodyWait, answerWait = 30 * time.Second, 30 * time.Second
@@ -25,7 +26,8 @@ var headers = map[string]string{
 	"Content-Security-Policy": policy,
 	"X-Content-Type-Options":  "nosniff",
 	"X-Frame-Options":         "DENY",
-	// Other origins see no path, which is half of a session; with no-referrer browsers would send "Origin: null" with our own forms.
+	// Other origins see no path, which is half of a session; with no-referrer browsers would send "Origin: null" with
+	// our own forms.
 	"Referrer-Policy":              "same-origin",
 	"Cross-Origin-Opener-Policy":   "same-origin",
 	"Cross-Origin-Resource-Policy": "same-origin",
@@ -68,9 +70,9 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// properHost is the address to redirect to from the name localhost, "" for other names. That name has several addresses, and
-// another program may listen on the same port of one of them, and would get the cookie and the path: no session exists under
-// that name.
+// properHost is the address to redirect to from the name localhost, "" for other names. That name has several
+// addresses, and another program may listen on the same port of one of them, and would get the cookie and the path: no
+// session exists under that name.
 func (c *Console) properHost(r *http.Request) string {
 	name, port, err := net.SplitHostPort(r.Host)
 	if err != nil || !strings.EqualFold(name, "localhost") || !navigates(r) || r.Method != http.MethodGet || !plainPath(r.URL.Path) {

@@ -14,12 +14,13 @@ const (
 	linkLife = 10 * time.Minute
 	// maxLinks is how many links may be open at once; one more replaces the oldest.
 	maxLinks = 16
-	// Wrong logins are recorded up to one per wrongEvery, and wrongBurst at once, so that a flood cannot fill the record.
+	// Wrong logins are recorded up to one per wrongEvery, and wrongBurst at once, so that a flood cannot fill the
+	// record.
 	wrongEvery, wrongBurst = 2 * time.Second, 10
 )
 
-// links are the secrets that open the page, each once. Only their digests are kept. A secret has 130 random bits, so that
-// guesses need no limit; anybody could use up a limit for the person with the right secret.
+// links are the secrets that open the page, each once. Only their digests are kept. A secret has 130 random bits, so
+// that guesses need no limit; anybody could use up a limit for the person with the right secret.
 type links struct {
 	mu   sync.Mutex
 	open []link
@@ -34,8 +35,8 @@ type link struct {
 	expires time.Time
 }
 
-// Link makes a login link for a person: it opens the page once, within ten minutes. Show it to that person alone, and store
-// it nowhere.
+// Link makes a login link for a person: it opens the page once, within ten minutes. Show it to that person alone, and
+// store it nowhere.
 func (c *Console) Link(person string) string {
 	return c.options.Origins[0] + c.options.Path + "/login#" + c.links.add(person, time.Now())
 }

@@ -43,8 +43,8 @@ type Asked struct {
 	Input   json.RawMessage `json:"input,omitempty"`   // with Args: the tool's JSON Schema of them, as its server wrote it
 }
 
-// An Offer is a way of saying yes. Its grant is for Uses calls, 0 being any number, and for Length; an answer may set other
-// numbers, up to MostUses and Longest.
+// An Offer is a way of saying yes. Its grant is for Uses calls, 0 being any number, and for Length; an answer may set
+// other numbers, up to MostUses and Longest.
 type Offer struct {
 	Scope    prompt.Scope `json:"scope"`
 	Text     string       `json:"text"`
@@ -115,7 +115,8 @@ type asked struct {
 // Yes are the words of the button that allows it.
 func (a *asked) Yes() string { return a.request.Yes() }
 
-// shownArgs are the arguments for wide and narrow screens, with notes beside them. A question of a program is in their place.
+// shownArgs are the arguments for wide and narrow screens, with notes beside them. A question of a program is in their
+// place.
 type shownArgs struct {
 	Wide, Narrow           []span
 	WideNotes, NarrowNotes []span
@@ -239,8 +240,8 @@ func risk(r string) (class, words string) {
 	return "critical", "Unknown risk, treated as critical"
 }
 
-// A group is the questions of one program that are shown together. A call that wants a code, or a program's own question,
-// stands alone.
+// A group is the questions of one program that are shown together. A call that wants a code, or a program's own
+// question, stands alone.
 type group struct {
 	Run          string
 	Asks         []*asked
@@ -252,7 +253,8 @@ type group struct {
 // Together reports whether the calls of a group are shown as one.
 func (g *group) Together() bool { return len(g.Asks) > 1 }
 
-// AtOnce reports whether the calls of a group are asked at the same moment, for the same principal and until the same time.
+// AtOnce reports whether the calls of a group are asked at the same moment, for the same principal and until the same
+// time.
 func (g *group) AtOnce() bool {
 	first := g.Asks[0]
 	return !slices.ContainsFunc(g.Asks, func(a *asked) bool {
@@ -346,7 +348,7 @@ func (c *Console) whole(r *http.Request, s *session, a *asked) *askView {
 	if a.Editable {
 		v.Args, v.Fields = editable(a.request.Args), form.Fields(a.request.Input)
 	}
-	v.Proposal = c.admin(s.person) && a.Inquiry == nil && !a.request.Ahead && a.request.Profile != ""
+	v.Proposal = c.admin(s.person) && isCall(a.request) && a.request.Profile != ""
 	return v
 }
 

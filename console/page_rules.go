@@ -14,8 +14,8 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// Rules are what an administrator sees and changes. Its methods may be called by many goroutines, and the page shows their
-// errors.
+// Rules are what an administrator sees and changes. Its methods may be called by many goroutines, and the page shows
+// their errors.
 type Rules interface {
 	// Files lists the configuration files; stale says why they are not in force as they are, "" if they are.
 	Files() (files []RuleFile, stale string)

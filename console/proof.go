@@ -19,9 +19,9 @@ import (
 	"github.com/codemode-project/codemode/audit"
 )
 
-// A session alone does not widen what programs may do, nor start anything: its cookie may be stolen, or another person may
-// sit before the open page. Such a change waits until the same request comes again with a code. The person who started the
-// process gets the code, together with what it is for.
+// A session alone does not widen what programs may do, nor start anything: its cookie may be stolen, or another person
+// may sit before the open page. Such a change waits until the same request comes again with a code. The person who
+// started the process gets the code, together with what it is for.
 
 const (
 	// changeLife is how long a change waits for its code.
@@ -30,7 +30,8 @@ const (
 	proofLife = 3 * time.Minute
 	// maxChanges is how many changes of one session wait at once; one more replaces the oldest.
 	maxChanges = 8
-	// maxWrong is how many wrong codes for one change are recorded. Guesses need no other limit: a code has 130 random bits.
+	// maxWrong is how many wrong codes for one change are recorded. Guesses need no other limit: a code has 130 random
+	// bits.
 	maxWrong = 3
 )
 
@@ -67,8 +68,8 @@ type Confirmation struct {
 	Expires time.Time `json:"expires"`          // of the code
 }
 
-// Confirm makes a code for each change of a person that waits on the page, oldest first. Earlier codes for these changes
-// are void. Show the codes to the person who started the process and to nobody else.
+// Confirm makes a code for each change of a person that waits on the page, oldest first. Earlier codes for these
+// changes are void. Show the codes to the person who started the process and to nobody else.
 func (c *Console) Confirm(person string) []Confirmation {
 	var all []Confirmation
 	for _, s := range c.sessions.ofPerson(person) {
@@ -224,8 +225,8 @@ func proofOf(r *http.Request) (request [sha256.Size]byte, code, again string, er
 	return [sha256.Size]byte(h.Sum(nil)), code, base64.RawURLEncoding.EncodeToString([]byte(text)), nil
 }
 
-// repeated restores the fields of a form that is sent again with a code. They are encoded in one field of letters, so that
-// they stay the same byte for byte; all other fields but the code are dropped.
+// repeated restores the fields of a form that is sent again with a code. They are encoded in one field of letters, so
+// that they stay the same byte for byte; all other fields but the code are dropped.
 func repeated(form url.Values) error {
 	text, err := base64.RawURLEncoding.DecodeString(form.Get(requestField))
 	if err != nil || len(text) == 0 {
@@ -246,7 +247,8 @@ func repeated(form url.Values) error {
 	return nil
 }
 
-// maxShown bounds a change that is made on the page, in bytes: a code is for the whole change, and a person sees all of it.
+// maxShown bounds a change that is made on the page, in bytes: a code is for the whole change, and a person sees all of
+// it.
 const maxShown = 128 << 10
 
 // shown is how many bytes of the change a person sees.

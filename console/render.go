@@ -92,7 +92,8 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 	}
 }
 
-// render writes a page whole or not at all. Like the other functions that answer, it returns nil, for handlers to return.
+// render writes a page whole or not at all. Like the other functions that answer, it returns nil, for handlers to
+// return.
 func (c *Console) render(w http.ResponseWriter, name string, data any) error {
 	var page bytes.Buffer
 	if err := templates()[name].Execute(&page, data); err != nil {

@@ -20,16 +20,16 @@ const (
 	maxStreams = 32
 	// lingering is how long a person counts as present after their last page was closed: another page may be loading.
 	lingering = 10 * time.Second
-	// reading is how long a person counts as present after a request: their page may run no script, or their front end may
-	// poll.
+	// reading is how long a person counts as present after a request: their page may run no script, or their front end
+	// may poll.
 	reading = 45 * time.Second
 	// maxNotices is how many notices of a session are kept.
 	maxNotices = 20
 )
 
-// A session is a login. A request belongs to it if it has both halves that the login made: the key in its path and the id in
-// its cookie. Browsers send a cookie to every port of a host but only below its path, and no other port knows the path. Its
-// own seat at the queue is for answers; each open page has another one, by which the person is present.
+// A session is a login. A request belongs to it if it has both halves that the login made: the key in its path and the
+// id in its cookie. Browsers send a cookie to every port of a host but only below its path, and no other port knows the
+// path. Its own seat at the queue is for answers; each open page has another one, by which the person is present.
 type session struct {
 	person string
 	token  bool              // it stands for a token, see ofToken, and has no id and no csrf
@@ -37,6 +37,7 @@ type session struct {
 	csrf   string
 	born   time.Time
 	seat   *approvals.Seat
+	reader *approvals.Seat // present after a request; nil before the first. Guarded by the mutex of sessions
 
 	mu       sync.Mutex
 	changes  []*waiting // that want a proof
@@ -82,21 +83,20 @@ type sessions struct {
 	c   *Console
 	now func() time.Time
 
-	mu      sync.Mutex
-	closed  bool
-	all     map[[sha256.Size]byte]*session  // by the digest of the key in their path
-	seats   map[*approvals.Seat]*time.Timer // with the timer that ends each; nil while a stream holds it
-	readers map[*session]*approvals.Seat    // of sessions with a request lately
-	tokens  map[[sha256.Size]byte]*session  // of tokens; see ofToken
+	mu     sync.Mutex
+	closed bool
+	all    map[[sha256.Size]byte]*session  // by the digest of the key in their path
+	seats  map[*approvals.Seat]*time.Timer // with the timer that ends each; nil while a stream holds it
+	tokens map[[sha256.Size]byte]*session  // of tokens; see ofToken
 }
 
 func (ss *sessions) init(c *Console) {
-	ss.c, ss.now = c, time.Now
-	ss.all, ss.seats, ss.readers = map[[sha256.Size]byte]*session{}, map[*approvals.Seat]*time.Timer{}, map[*session]*approvals.Seat{}
-	ss.tokens = map[[sha256.Size]byte]*session{}
+	ss.c, ss.now, ss.seats = c, time.Now, map[*approvals.Seat]*time.Timer{}
+	ss.all, ss.tokens = map[[sha256.Size]byte]*session{}, map[[sha256.Size]byte]*session{}
 }
 
-// open makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests alone.
+// open makes a session. Its key is part of the path and its id is the value of the cookie; both are kept as digests
+// alone.
 func (ss *sessions) open(person string) (key, id string, s *session) {
 	key, id = rand.Text(), rand.Text()+rand.Text()
 	now := ss.now()
@@ -189,10 +189,7 @@ func (ss *sessions) dropOldest() {
 
 func (ss *sessions) drop(id [sha256.Size]byte, s *session) {
 	delete(ss.all, id)
-	if seat := ss.readers[s]; seat != nil {
-		delete(ss.readers, s)
-		ss.leave(seat)
-	}
+	ss.leave(s.reader)
 	close(s.ended)
 }
 
@@ -237,12 +234,11 @@ func (ss *sessions) read(s *session) {
 	if ss.closed {
 		return
 	}
-	seat := ss.readers[s]
-	if _, there := ss.seats[seat]; !there {
-		seat = ss.c.sit(s)
-		ss.readers[s], ss.seats[seat] = seat, nil
+	if _, there := ss.seats[s.reader]; !there {
+		s.reader = ss.c.sit(s)
+		ss.seats[s.reader] = nil
 	}
-	ss.leaveIn(seat, reading)
+	ss.leaveIn(s.reader, reading)
 }
 
 // leaveIn ends a seat after a while, counted from now. The caller holds ss.mu.
@@ -290,8 +286,8 @@ func cookieName(origin string) string {
 	return "codemode-" + hex.EncodeToString(sum[:4])
 }
 
-// securePrefix makes browsers refuse a cookie of a page without TLS. Except Safari, they treat this host as one with TLS. The
-// prefix __Host- demands the path /, under which browsers send a cookie to every other port of this host.
+// securePrefix makes browsers refuse a cookie of a page without TLS. Except Safari, they treat this host as one with
+// TLS. The prefix __Host- demands the path /, under which browsers send a cookie to every other port of this host.
 const securePrefix = "__Secure-"
 
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, base, id string, life time.Duration) {

@@ -8,8 +8,8 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 )
 
-// A program that answers for its principal has a bearer token and no login: no path, no cookie and, since no browser sends
-// a token by itself, no X-CSRF-Token. It may use the routes that are marked so, all of them JSON.
+// A program that answers for its principal has a bearer token and no login: no path, no cookie and, since no browser
+// sends a token by itself, no X-CSRF-Token. It may use the routes that are marked so, all of them JSON.
 
 // bearer is the bearer token of a request, "" if there is none.
 func bearer(r *http.Request) string {
@@ -65,10 +65,7 @@ func (ss *sessions) ofToken(person, token string) *session {
 		return s
 	}
 	if len(ss.tokens) >= maxTokens {
-		for _, s := range ss.tokens {
-			delete(ss.readers, s) // its seat ends by itself
-		}
-		clear(ss.tokens)
+		clear(ss.tokens) // their seats end by themselves
 	}
 	s := &session{person: person, token: true, born: now, last: now, ended: make(chan struct{})}
 	s.seat = ss.c.sit(s)

@@ -94,7 +94,8 @@ func openingClient(req mcp.Request) string {
 	return ""
 }
 
-// clientName reads the name once per HTTP request: on MCP 2026-07-28 it is in the parameters, which the SDK decodes each time.
+// clientName reads the name once per HTTP request: on MCP 2026-07-28 it is in the parameters, which the SDK decodes
+// each time.
 func clientName(req *mcp.CallToolRequest) string {
 	h := httpRequestOf(req)
 	if h == nil {

@@ -53,7 +53,8 @@ func (c *conversation) asksFor(r *codemode.Request) {
 // An elicitor shows forms to the person at the client.
 type elicitor interface {
 	canAsk() bool
-	// elicit shows a form until ctx ends and returns the reply as the client sent it. It calls f.shown when the form is shown.
+	// elicit shows a form until ctx ends and returns the reply as the client sent it. It calls f.shown when the form is
+	// shown.
 	elicit(ctx context.Context, f *form) (*mcp.ElicitResult, error)
 }
 
@@ -86,7 +87,8 @@ func (c *conversation) ask(ctx context.Context, f *form) (*mcp.ElicitResult, err
 	return c.elicitor.elicit(ctx, f)
 }
 
-// interact serves a call that may ask the person at the client. Its context ends when nobody waits for the result any more.
+// interact serves a call that may ask the person at the client. Its context ends when nobody waits for the result any
+// more.
 func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do handler) (*mcp.CallToolResult, error) {
 	h := httpRequestOf(req)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -109,7 +111,7 @@ func (s *Server) interact(ctx context.Context, req *mcp.CallToolRequest, do hand
 	if modern {
 		return s.exchanges.serve(ctx, req, do)
 	}
-	defer s.calls.begin(&call{session: req.Session, http: h, cancel: cancel})()
+	defer s.calls.begin(&activeCall{session: req.Session, http: h, cancel: cancel})()
 	if h != nil {
 		h.stream.keepAlive()
 		s.work.begin()

@@ -30,8 +30,8 @@ const { items } = await codemode.<server>__list({ state: "open" });
 const all = await Promise.all(items.map(i => codemode.<server>__get({ id: i.id })));
 return all.filter(i => i.text.includes("TODO")).map(i => i.title);`
 
-// describe is the description of an eval tool. Only the first tool's teaches, since a model reads all of them each time.
-// It depends on the configuration alone, so that it is the same whichever servers are ready.
+// describe is the description of an eval tool. Only the first tool's teaches, since a model reads all of them each
+// time. It depends on the configuration alone, so that it is the same whichever servers are ready.
 func (s *Server) describe(by reach, profile string) string {
 	listed := s.listed(by)
 	bound := profile
@@ -73,8 +73,8 @@ func (s *Server) instructions(by reach) string {
 		"search_tools finds what a task needs and declares it; then run one program with %s.", s.servers(serverWords, s.offered(by)), run)
 }
 
-// listed are the profiles whose tools a caller is shown, "" for the base tool. The profile of the base tool is not shown
-// again under its own name; calls by that name work.
+// listed are the profiles whose tools a caller is shown, "" for the base tool. The profile of the base tool is not
+// shown again under its own name; calls by that name work.
 func (s *Server) listed(by reach) []string {
 	offered := s.offered(by)
 	cfg := s.evaluator.Config()

@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode"
 )
 
-// work counts what has to end before the process may stop: requests over HTTP until they are answered, and calls that go
-// on without a request.
+// work counts what has to end before the process may stop: requests over HTTP until they are answered, and calls that
+// go on without a request.
 type work struct {
 	mu       sync.Mutex
 	n        int
@@ -51,8 +51,8 @@ func (w *work) drain() <-chan struct{} {
 
 // Drain prepares for the end of the process: from now on it refuses new programs and new sessions with 503 and
 // Retry-After. Running programs go on, and their clients get their answers; runs that wait for a person are parked, and
-// their clients hear how to come back. When ctx ends, Drain ends the programs that still run, and their clients hear what
-// they did. It is called once, before Close.
+// their clients hear how to come back. When ctx ends, Drain ends the programs that still run, and their clients hear
+// what they did. It is called once, before Close.
 func (h *HTTP) Drain(ctx context.Context) {
 	idle := h.server.work.drain()
 	h.server.evaluator.Runs().Drain(ctx)

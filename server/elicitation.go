@@ -106,8 +106,8 @@ func (e *sessionElicitor) elicit(ctx context.Context, f *form) (*mcp.ElicitResul
 	return nil, err
 }
 
-// keepReplies keeps each reply to a question as the client sent it. The SDK reports an accept that does not fit the form
-// as an error, and fills in defaults; what a person is taken to have said must be what came.
+// keepReplies keeps each reply to a question as the client sent it. The SDK reports an accept that does not fit the
+// form as an error, and fills in defaults; what a person is taken to have said must be what came.
 func (s *Server) keepReplies(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)

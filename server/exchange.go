@@ -15,16 +15,16 @@ import (
 	"github.com/codemode-project/codemode/approvals"
 )
 
-// An exchange is one call of a tool in MCP 2026-07-28, where servers send no requests: a question ends the client's request, and the
-// client sends another one with the answer and the requestState that came with the question. The call itself goes on meanwhile
-// and is never begun anew. A request that waits for it is a waiter.
+// An exchange is one call of a tool in MCP 2026-07-28, where servers send no requests: a question ends the client's
+// request, and the client sends another one with the answer and the requestState that came with the question. The call
+// itself goes on meanwhile and is never begun anew. A request that waits for it is a waiter.
 //
-// Each round hands out one form, and one answer to it counts: the first. A client that sends the same answer again gets the
-// same response. Rounds are numbered from 1, and a state is good for the round that was handed out last.
+// Each round hands out one form, and one answer to it counts: the first. A client that sends the same answer again gets
+// the same response. Rounds are numbered from 1, and a state is good for the round that was handed out last.
 type exchange struct {
 	all    *exchanges
 	claims claims // that every request of the call has to share
-	call   *call
+	call   *activeCall
 
 	conversation *conversation
 	keyed        bool   // a client that hung up comes back for the result
@@ -82,7 +82,8 @@ const (
 	// resultKept is how long a result is kept for a client that has not got it; gotKept, for one that may have lost it.
 	resultKept = 10 * time.Minute
 	gotKept    = time.Minute
-	// stateLife is how long a state is good for at least; one of a question that may stay open for longer, for stateSlack more than that.
+	// stateLife is how long a state is good for at least; one of a question that may stay open for longer, for
+	// stateSlack more than that.
 	stateLife  = 15 * time.Minute
 	stateSlack = 5 * time.Minute
 )
@@ -269,7 +270,8 @@ func (x *exchange) expire() {
 	}
 }
 
-// redeem accepts the answer that a state came back with. It returns nil when the request is to wait like the one before it.
+// redeem accepts the answer that a state came back with. It returns nil when the request is to wait like the one before
+// it.
 func (x *exchange) redeem(c *claims, able bool, responses mcp.InputResponseMap) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

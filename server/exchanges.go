@@ -22,9 +22,9 @@ const (
 	parkedReserve  = 3
 )
 
-// An Adopter takes over a run that another process began, or this one before a restart: the run that a requestState names,
-// with the questions that the client answers. It is used like [codemode.Evaluator.Eval]; the channels of r are asked the
-// questions again, and the answer waits there. [ErrNotHere] says that there is no such run to take over.
+// An Adopter takes over a run that another process began, or this one before a restart: the run that a requestState
+// names, with the questions that the client answers. It is used like [codemode.Evaluator.Eval]; the channels of r are
+// asked the questions again, and the answer waits there. [ErrNotHere] says that there is no such run to take over.
 type Adopter func(ctx context.Context, run string, questions []string, r codemode.Request) (*codemode.Response, error)
 
 // ErrNotHere says that this process does not find a run.
@@ -102,7 +102,7 @@ func (xs *exchanges) open(req *mcp.CallToolRequest, from *sender, bound *claims)
 func (xs *exchanges) newExchange(req *mcp.CallToolRequest, from *sender, bound claims) *exchange {
 	x := &exchange{all: xs, claims: bound, able: canElicit(req), keyed: hasIdempotencyKey(req), changed: make(chan struct{})}
 	x.conversation = xs.server.newConversation(req, *from, x)
-	x.call = &call{http: httpRequestOf(req)}
+	x.call = &activeCall{http: httpRequestOf(req)}
 	if x.owner = from.principal; from.unchecked {
 		x.owner = ""
 	}
@@ -252,7 +252,7 @@ func (xs *exchanges) close(wait time.Duration) {
 		x.timer.Stop()
 	}
 	xs.mu.Unlock()
-	xs.server.calls.end(codemode.ErrClosed, func(*call) bool { return true })
+	xs.server.calls.end(codemode.ErrClosed, func(*activeCall) bool { return true })
 	within(wait, &xs.going)
 }
 

@@ -31,8 +31,8 @@ type HTTPOptions struct {
 	Public bool
 }
 
-// HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. It lets callers in by the key "http" of
-// the present configuration.
+// HTTP offers a [Server] over streamable HTTP, in both generations of the protocol. It lets callers in by the key
+// "http" of the present configuration.
 type HTTP struct {
 	server   *Server
 	options  HTTPOptions
@@ -94,8 +94,8 @@ func (h *HTTP) NeedsToken() (needs, any bool) {
 	return any || h.options.Public, any
 }
 
-// Guard refuses requests that are not meant for this listener, such as those of a web page whose name was made to resolve
-// to it: what passes has a Host of ours, and comes from no page of another origin unless it only reads.
+// Guard refuses requests that are not meant for this listener, such as those of a web page whose name was made to
+// resolve to it: what passes has a Host of ours, and comes from no page of another origin unless it only reads.
 func (h *HTTP) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := h.config.Load()
@@ -125,7 +125,8 @@ func (c *httpConfig) fromHere(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" // one that the configuration names
 }
 
-// Protect makes a listener's server close idle connections and bounds how many there are. The server has h in its handler.
+// Protect makes a listener's server close idle connections and bounds how many there are. The server has h in its
+// handler.
 func (h *HTTP) Protect(s *http.Server) { h.connections.Protect(s) }
 
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -222,8 +223,8 @@ func refuseFull(w http.ResponseWriter, full *fair.Full) {
 	retryLater(w, status, full.Error())
 }
 
-// retryLater refuses a request that may succeed later. The connection closes: the server waits for no more of the request,
-// and the next one may find another process.
+// retryLater refuses a request that may succeed later. The connection closes: the server waits for no more of the
+// request, and the next one may find another process.
 func retryLater(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	w.Header().Set("Connection", "close")

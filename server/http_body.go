@@ -19,8 +19,8 @@ const (
 	firstBody = 4 << 10
 )
 
-// readBody reads all of a request, so that from then on a silent client is one that waits. It acquires memory as the buffer
-// fills, not as the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
+// readBody reads all of a request, so that from then on a silent client is one that waits. It acquires memory as the
+// buffer fills, not as the client announces. The error is a [*fair.Full] if there is none, or one for bodyStatus.
 func readBody(w http.ResponseWriter, r *http.Request, memory *limits.Memory) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil

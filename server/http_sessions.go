@@ -11,11 +11,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessionIdle is how long a session may be silent, without a stream that is open. The protocol has clients begin a new one.
+// sessionIdle is how long a session may be silent, without a stream that is open. The protocol has clients begin a new
+// one.
 const sessionIdle = time.Hour
 
-// httpSessions are the sessions of clients over HTTP up to MCP 2025-11-25. The SDK keeps them for ever when a client goes
-// away without a word; here they end.
+// httpSessions are the sessions of clients over HTTP up to MCP 2025-11-25. The SDK keeps them for ever when a client
+// goes away without a word; here they end.
 type httpSessions struct {
 	server *Server
 	quotas *limits.Quotas
@@ -46,7 +47,8 @@ var (
 	errStopping       = errors.New("the server is stopping")
 )
 
-// begin counts a request, with its session if it names one; end pairs with it. An error says why the request is not served.
+// begin counts a request, with its session if it names one; end pairs with it. An error says why the request is not
+// served.
 func (hs *httpSessions) begin(h *httpRequest, r *http.Request) error {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()

@@ -50,7 +50,8 @@ func idempotencyKey(req *mcp.CallToolRequest) (string, error) {
 	return key, nil
 }
 
-// hasIdempotencyKey reports whether the client can come back for the result, so that the call need not end with the request.
+// hasIdempotencyKey reports whether the client can come back for the result, so that the call need not end with the
+// request.
 func hasIdempotencyKey(req *mcp.CallToolRequest) bool {
 	key, err := idempotencyKey(req)
 	return err == nil && key != ""

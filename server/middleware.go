@@ -16,8 +16,8 @@ import (
 const behindItself = "this server is codemode, and so is its client: one codemode behind another runs programs without end; " +
 	"remove this server from mcpServers of the client's configuration, and add the servers behind it there instead"
 
-// fromCodemode reports whether a request comes from a codemode that has this server as one of its own. The client declares
-// that over every transport, also when a command in between has cleared the environment.
+// fromCodemode reports whether a request comes from a codemode that has this server as one of its own. The client
+// declares that over every transport, also when a command in between has cleared the environment.
 func fromCodemode(req mcp.Request) bool {
 	var c *mcp.ClientCapabilities
 	switch r := req.(type) {
@@ -91,7 +91,8 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 		s.access.Admit(ctx, h.owner, h.principal, openingClient(req), h.address)
 	}
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion >= stateless {
-		// The version that is agreed on: the SDK would remember the one that the client asked for, and then refuse to ask it anything.
+		// The version that is agreed on: the SDK would remember the one that the client asked for, and then refuse to
+		// ask it anything.
 		p.ProtocolVersion = legacy
 	}
 	if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && h != nil {
@@ -103,8 +104,8 @@ func (s *Server) accept(ctx context.Context, method string, req mcp.Request) err
 		s.evaluator.Warm()
 	}
 	if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
-		// A tool that was removed serves calls that wait, and nothing else: [exchanges.resume] reads the requestState, which
-		// only clients on MCP 2026-07-28 have.
+		// A tool that was removed serves calls that wait, and nothing else: [exchanges.resume] reads the requestState,
+		// which only clients on MCP 2026-07-28 have.
 		back := call.Params.RequestState != "" && call.ProtocolVersion() >= stateless && s.hasRetired(call.Params.Name)
 		if !back {
 			return s.mayBegin(call)

@@ -39,8 +39,8 @@ func (r reach) holds(profile, byDefault string) bool {
 	return profile != "" && (r.all || slices.Contains(r.names, profile)) && (r.bound == "" || r.bound == profile)
 }
 
-// reaches reports whether a profile is within the reach of a caller. It says nothing about whether the profile is offered:
-// that is for programs that run already, and for saved programs, whose profile a person chose.
+// reaches reports whether a profile is within the reach of a caller. It says nothing about whether the profile is
+// offered: that is for programs that run already, and for saved programs, whose profile a person chose.
 func (s *Server) reaches(by reach, profile string) bool {
 	byDefault := ""
 	if cfg := s.evaluator.Config(); cfg != nil {
@@ -49,9 +49,9 @@ func (s *Server) reaches(by reach, profile string) bool {
 	return by.holds(profile, byDefault)
 }
 
-// mayUse reports whether a caller may run new programs under a profile at this moment: the configuration has it and exposes
-// it, the server was not started for another one, and it is within the caller's reach. "" is the base tool. Every way to name
-// a profile is decided here: a path, the name of a tool, and an argument.
+// mayUse reports whether a caller may run new programs under a profile at this moment: the configuration has it and
+// exposes it, the server was not started for another one, and it is within the caller's reach. "" is the base tool.
+// Every way to name a profile is decided here: a path, the name of a tool, and an argument.
 func (s *Server) mayUse(by reach, profile string) bool {
 	cfg := s.evaluator.Config()
 	switch only := s.options.Profile; {
@@ -80,9 +80,9 @@ func (s *Server) offered(by reach) []string {
 	return slices.DeleteFunc(names, func(profile string) bool { return !s.mayUse(by, profile) })
 }
 
-// scriptsProfile is the profile of a saved program whose rule names none: that of the path or the server, or the default profile,
-// which a person chose for such programs whether it is exposed or not, or the only one that the caller may use. ok is false if
-// there is none of them for the caller.
+// scriptsProfile is the profile of a saved program whose rule names none: that of the path or the server, or the
+// default profile, which a person chose for such programs whether it is exposed or not, or the only one that the caller
+// may use. ok is false if there is none of them for the caller.
 func (s *Server) scriptsProfile(by reach) (profile string, ok bool) {
 	if only := cmp.Or(by.bound, s.options.Profile); only != "" {
 		return only, s.mayUse(by, only)

@@ -103,8 +103,8 @@ func questionText(q *upstream.Question) string {
 	return b.String()
 }
 
-// plainForm reports whether all text in a form is visible. Values of a form are sent back as they are, so they cannot be
-// escaped.
+// plainForm reports whether all text in a form is visible. Values of a form are sent back as they are, so they cannot
+// be escaped.
 func plainForm(schema json.RawMessage) bool {
 	var v any
 	if len(schema) > 0 && json.Unmarshal(schema, &v) != nil {

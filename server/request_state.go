@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// claims are the content of a requestState. A client carries it from one request of a call to the next, so it is sealed:
-// only this server can read, make or change one.
+// claims are the content of a requestState. A client carries it from one request of a call to the next, so it is
+// sealed: only this server can read, make or change one.
 type claims struct {
 	Exchange  string   `json:"x"`
 	Run       string   `json:"r,omitempty"` // that asks; "" if no run does
@@ -34,8 +34,8 @@ type claims struct {
 	Bound     string `json:"b,omitempty"` // the profile that the path names; "" names none
 	Session   string `json:"s,omitempty"` // fingerprint of the session that was made for a role; "" is none
 
-	// Profile is what the call runs under, "" for the base tool; nil if the call runs nothing. The caller of each request must be
-	// allowed to use it.
+	// Profile is what the call runs under, "" for the base tool; nil if the call runs nothing. The caller of each
+	// request must be allowed to use it.
 	Profile *string `json:"f,omitempty"`
 }
 

@@ -54,7 +54,8 @@ func httpRequestOf(req mcp.Request) *httpRequest {
 // user is what a session is bound to: its caller, the profile of its path, and the session that was made for a role.
 func (h *httpRequest) user() string { return "u:" + h.principal + "\n" + h.reach.bound + "\n" + h.role }
 
-// A sender is who made a call, as far as this server knows by itself. Overlays go by it; arguments say nothing about it.
+// A sender is who made a call, as far as this server knows by itself. Overlays go by it; arguments say nothing about
+// it.
 type sender struct {
 	principal   string // the caller over HTTP, or whom the server was started for
 	fingerprint string // of the token; "" without one
@@ -87,7 +88,8 @@ func (s *Server) senderOf(req *mcp.CallToolRequest) sender {
 	return from
 }
 
-// madeSession is the session that the server was started for, if it was made for a role: clients over HTTP run in it too.
+// madeSession is the session that the server was started for, if it was made for a role: clients over HTTP run in it
+// too.
 func (s *Server) madeSession() string {
 	if inforce.IsMadeSession(s.options.Session) {
 		return s.options.Session

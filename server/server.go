@@ -36,14 +36,15 @@ type Options struct {
 	// Profile offers one way to run programs, codemode_eval_<Profile>, and none
 	// of the others; "" offers all that the configuration exposes.
 	Profile string
-	// Principal and Session are those of clients without a token or a session of the protocol: over stdio. Overlays match
-	// runs by them. A session that was made for a role holds for clients over HTTP too, unless they name another one.
+	// Principal and Session are those of clients without a token or a session of the protocol: over stdio. Overlays
+	// match runs by them. A session that was made for a role holds for clients over HTTP too, unless they name another
+	// one.
 	Principal string
 	Session   string
 	// Local says that clients are on this machine, so that links may name its files.
 	Local bool
-	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes that
-	// share it accept each other's states. Nil is a random key.
+	// StateKey seals what clients on MCP 2026-07-28 carry from one request of a call to the next: 32 bytes. Processes
+	// that share it accept each other's states. Nil is a random key.
 	StateKey []byte
 	// Adopt takes over runs that another process began; nil takes over none.
 	Adopt   Adopter
@@ -61,7 +62,7 @@ type Server struct {
 	exchanges *exchanges
 	access    *limits.AccessLog
 
-	calls   calls
+	calls   activeCalls
 	work    work     // over HTTP
 	replies sync.Map // what clients replied to open questions: *mcp.ElicitParams to *mcp.ElicitResult, see keepReplies
 
@@ -74,8 +75,8 @@ type Server struct {
 	warned  bool // of a weak secret for pre-flight tokens
 }
 
-// Protocol versions. Up to legacy, a server sends questions to its client while a call is under way; from stateless on it
-// ends the client's request with them, and there are no sessions.
+// Protocol versions. Up to legacy, a server sends questions to its client while a call is under way; from stateless on
+// it ends the client's request with them, and there are no sessions.
 const (
 	stateless = "2026-07-28"
 	legacy    = "2025-11-25"

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// writeWait is how long a client may take to read what the server writes. A client that does not read is disconnected,
-	// so that nothing waits for it.
+	// writeWait is how long a client may take to read what the server writes. A client that does not read is
+	// disconnected, so that nothing waits for it.
 	writeWait = 30 * time.Second
 	// quietAtFirst and quietLater are how long a stream stays silent: clients and proxies give up on silent ones, the
 	// strictest after 60 seconds without a first byte.
@@ -62,8 +62,8 @@ func (s *stream) FlushError() error {
 	return s.control.Flush()
 }
 
-// keepAlive writes comments into an event stream that is silent for too long, from now on. It is for the handlers of calls:
-// by then the response is an event stream with its final status.
+// keepAlive writes comments into an event stream that is silent for too long, from now on. It is for the handlers of
+// calls: by then the response is an event stream with its final status.
 func (s *stream) keepAlive() {
 	if s == nil {
 		return

@@ -20,7 +20,8 @@ var askSchema = newSchema(`{"type":"object","properties":{"question":{"type":"st
 	`"options":{"type":"array","items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"}},"required":["label"],"additionalProperties":false}},` +
 	`"multiple":{"type":"boolean"},"freeText":{"type":"boolean"}},"required":["question"],"additionalProperties":false}`)
 
-// askTool puts a model's question to a person. It approves nothing: what a profile asks about is asked about all the same.
+// askTool puts a model's question to a person. It approves nothing: what a profile asks about is asked about all the
+// same.
 func (s *Server) askTool() *tool {
 	return &tool{
 		Tool: mcp.Tool{

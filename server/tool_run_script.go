@@ -57,8 +57,8 @@ func (s *Server) scriptTool() *tool {
 	}
 }
 
-// placeScript says under which profile a saved program runs for a caller: the one that its rule names, or else the caller's
-// own. It runs under no other one, also if its rule changes meanwhile.
+// placeScript says under which profile a saved program runs for a caller: the one that its rule names, or else the
+// caller's own. It runs under no other one, also if its rule changes meanwhile.
 func (s *Server) placeScript(by reach, r *codemode.Request) error {
 	saved, err := s.evaluator.Rules().Script(r.Script)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 type tool struct {
 	mcp.Tool
 	schema *schema
-	// digest stands for what the tool does at the moment, where that depends on the configuration: clients hear of a change.
+	// digest stands for what the tool does at the moment, where that depends on the configuration: clients hear of a
+	// change.
 	digest string
 	// asks reports whether a call may ask the person at the client, and so wait for the answer; nil is never.
 	asks func(*arguments) bool
@@ -43,8 +44,8 @@ func (s *Server) toolsNow() []*tool {
 	return all
 }
 
-// offer makes the tools of the SDK's server those of this moment. A tool that the configuration removed takes no new calls;
-// those under way finish, and their clients come back to them through it.
+// offer makes the tools of the SDK's server those of this moment. A tool that the configuration removed takes no new
+// calls; those under way finish, and their clients come back to them through it.
 func (s *Server) offer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

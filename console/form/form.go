@@ -1,5 +1,5 @@
-// Package form makes a form from the JSON Schema of a tool's arguments, for people who change them. What the form cannot
-// express they change in the JSON beside it.
+// Package form makes a form from the JSON Schema of a tool's arguments, for people who change them. What the form
+// cannot express they change in the JSON beside it.
 package form
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// A Field is one place in the arguments of a tool, in the form that changes them. Its texts are visible characters, except
-// Pointer and the values of options, which are data.
+// A Field is one place in the arguments of a tool, in the form that changes them. Its texts are visible characters,
+// except Pointer and the values of options, which are data.
 type Field struct {
 	ID       int    // unique on its page
 	Pointer  string // JSON Pointer; the item of a list has that of the list

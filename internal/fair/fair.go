@@ -1,8 +1,9 @@
 // Package fair shares a bounded amount of a resource among owners: memory, sessions, requests.
 //
-// An owner may hold at most three times what it leaves free. One that acquires all it can gets three quarters of the whole,
-// the next one three quarters of the rest, and so on: something is left for the next owner, until there are so many owners
-// that it is less than a unit. Owners that are active at the same time get equal shares as they release and acquire again.
+// An owner may hold at most three times what it leaves free. One that acquires all it can gets three quarters of the
+// whole, the next one three quarters of the rest, and so on: something is left for the next owner, until there are so
+// many owners that it is less than a unit. Owners that are active at the same time get equal shares as they release and
+// acquire again.
 //
 //	b := fair.New("requests", 4096, 0)
 //	if err := b.Try("anna", 1); err != nil {
@@ -92,8 +93,8 @@ func (b *Budget) never(owner string, n int64) bool {
 	return n > b.total || owner != "" && n > reserve*(b.total-n)
 }
 
-// Acquire waits until an owner gets n units or ctx ends. Owners alternate; the requests of one owner are served in order.
-// The error is a [*Full] if too many wait, or the cause of ctx.
+// Acquire waits until an owner gets n units or ctx ends. Owners alternate; the requests of one owner are served in
+// order. The error is a [*Full] if too many wait, or the cause of ctx.
 func (b *Budget) Acquire(ctx context.Context, owner string, n int64) error {
 	b.mu.Lock()
 	queue := b.queues[owner]

@@ -21,8 +21,8 @@ const (
 	maxCallers = 200
 )
 
-// An AccessLog records which clients were let in and which were refused, so that no caller can fill the record or use up
-// what is for others. Decisions of profiles are recorded elsewhere, and always.
+// An AccessLog records which clients were let in and which were refused, so that no caller can fill the record or use
+// up what is for others. Decisions of profiles are recorded elsewhere, and always.
 type AccessLog struct {
 	record func(ctx context.Context, principal, client, state, detail string)
 

@@ -21,8 +21,9 @@ const (
 	anonymousWait = 250 * time.Millisecond
 )
 
-// Connections are those of one listener. When there are too many, an idle one is closed for a new one: of those without a
-// token, the oldest of the address that has most of them; of those of a principal, the longest idle one of this principal.
+// Connections are those of one listener. When there are too many, an idle one is closed for a new one: of those without
+// a token, the oldest of the address that has most of them; of those of a principal, the longest idle one of this
+// principal.
 type Connections struct {
 	quotas *Quotas
 
@@ -44,7 +45,8 @@ func NewConnections(q *Quotas) *Connections {
 	return &Connections{quotas: q, all: map[net.Conn]*connection{}, anonymous: map[string]int{}}
 }
 
-// Protect makes a listener's server close idle connections and bounds how many there are. The server's handler calls Assign.
+// Protect makes a listener's server close idle connections and bounds how many there are. The server's handler calls
+// Assign.
 func (cs *Connections) Protect(s *http.Server) {
 	s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes = headerWait, idleWait, maxHeader
 	s.ConnState = cs.changed
@@ -53,7 +55,8 @@ func (cs *Connections) Protect(s *http.Server) {
 	}
 }
 
-// connectionKey finds the connection of a request in its context, as [http.Server.ConnContext] is for: it is identity alone.
+// connectionKey finds the connection of a request in its context, as [http.Server.ConnContext] is for: it is identity
+// alone.
 type connectionKey struct{}
 
 // changed follows the state of a connection.

@@ -1,5 +1,5 @@
-// Package limits bounds what callers over HTTP can use up: connections, requests, sessions, memory, turns of the processors,
-// and entries of the record. Nothing in it knows MCP.
+// Package limits bounds what callers over HTTP can use up: connections, requests, sessions, memory, turns of the
+// processors, and entries of the record. Nothing in it knows MCP.
 package limits
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/codemode-project/codemode/internal/fair"
 )
 
-// What callers over HTTP share. One owner gets at most three quarters of each, so that something is left for the others.
+// What callers over HTTP share. One owner gets at most three quarters of each, so that something is left for the
+// others.
 const (
 	// maxRequests is how many requests are served at once, open event streams included.
 	maxRequests = 4096
@@ -46,15 +47,15 @@ func New(sessions, requests int) *Quotas {
 const (
 	// turnsPerProcessor is how many requests each processor works on at once.
 	turnsPerProcessor = 2
-	// turnLength is how long a turn is at most. A request that takes longer waits for something, or its program has turns of
-	// its own in the sandbox.
+	// turnLength is how long a turn is at most. A request that takes longer waits for something, or its program has
+	// turns of its own in the sandbox.
 	turnLength = 10 * time.Millisecond
 )
 
 // Turn waits until this process may work on a request, from its decoding to its answer or to the first tool that its
-// program calls. Without turns the owner who sends most would get most: of 1,001 requests at once each gets a thousandth.
-// Owners alternate, so a request waits for those in work, not for all that another owner has in the queue. over ends the
-// turn, and may be called often; the error is the cause of ctx.
+// program calls. Without turns the owner who sends most would get most: of 1,001 requests at once each gets a
+// thousandth. Owners alternate, so a request waits for those in work, not for all that another owner has in the queue.
+// over ends the turn, and may be called often; the error is the cause of ctx.
 func (q *Quotas) Turn(ctx context.Context, owner string) (over func(), err error) {
 	if err := q.Turns.Acquire(ctx, owner, 1); err != nil {
 		return nil, err

@@ -11,25 +11,25 @@ import (
 // errClientGone ends the calls of a client that is gone.
 var errClientGone = errors.New("the client is gone")
 
-// A call is one that is under way and can be ended from outside.
-type call struct {
+// An activeCall is one that is under way and can be ended from outside.
+type activeCall struct {
 	session *mcp.ServerSession // nil if the call is not bound to one
 	http    *httpRequest       // nil over stdio
 	cancel  context.CancelCauseFunc
 }
 
-// calls are those that are under way. Their lock may be acquired under any other.
-type calls struct {
+// activeCalls are those that are under way. Their lock may be acquired under any other.
+type activeCalls struct {
 	mu  sync.Mutex
-	all map[*call]struct{}
+	all map[*activeCall]struct{}
 }
 
 // begin adds a call until done is called.
-func (cs *calls) begin(c *call) (done func()) {
+func (cs *activeCalls) begin(c *activeCall) (done func()) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.all == nil {
-		cs.all = map[*call]struct{}{}
+		cs.all = map[*activeCall]struct{}{}
 	}
 	cs.all[c] = struct{}{}
 	return func() {
@@ -40,7 +40,7 @@ func (cs *calls) begin(c *call) (done func()) {
 }
 
 // end cancels the calls that match.
-func (cs *calls) end(because error, match func(*call) bool) {
+func (cs *activeCalls) end(because error, match func(*activeCall) bool) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for c := range cs.all {
@@ -51,9 +51,9 @@ func (cs *calls) end(because error, match func(*call) bool) {
 }
 
 // overHTTP matches the calls that came over [HTTP].
-func overHTTP(c *call) bool { return c.http != nil }
+func overHTTP(c *activeCall) bool { return c.http != nil }
 
 // of matches the calls of one session.
-func of(session *mcp.ServerSession) func(*call) bool {
-	return func(c *call) bool { return c.session == session }
+func of(session *mcp.ServerSession) func(*activeCall) bool {
+	return func(c *activeCall) bool { return c.session == session }
 }
