@@ -26,7 +26,8 @@ var layers = map[string]struct {
 	"sandbox":             {ours: []string{"internal/fair", "internal/replace"}, outside: []string{"github.com/tetratelabs/wazero"}},
 	"analysis/ecmascript": {}, // tokens, syntax tree, scopes
 	"analysis":            {ours: []string{"analysis/ecmascript", "internal/strictjson", "internal/visible"}, outside: []string{"github.com/evanw/esbuild"}},
-	"config":              {ours: []string{"call", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
+	"config":              {ours: []string{"call", "config/servers", "internal/replace", "internal/settings", "internal/strictjson", "internal/typos", "profiles", "profiles/condition", "profiles/pattern"}, outside: []string{"github.com/fsnotify/fsnotify"}},
+	"config/servers":      {ours: []string{"internal/settings", "internal/strictjson", "internal/typos"}},
 	"config/changes":      {ours: []string{"call", "config", "internal/replace", "internal/settings", "internal/strictjson", "internal/visible", "profiles", "profiles/condition", "profiles/pattern"}},
 	"config/importtable":  {ours: []string{"call", "config", "internal/settings", "internal/strictjson", "internal/visible", "profiles"}},
 	"profiles":            {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible", "profiles/condition", "profiles/pattern"}},
@@ -34,10 +35,10 @@ var layers = map[string]struct {
 	"profiles/pattern":    {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
 	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
-	"upstream":            {ours: []string{"internal/address", "internal/secrets", "internal/typos", "upstream/builtin", "upstream/child", "upstream/login"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"upstream/login":      {ours: []string{"internal/address", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
+	"upstream":            {ours: []string{"config/servers", "internal/address", "internal/secrets", "upstream/builtin", "upstream/child", "upstream/login"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	"upstream/login":      {ours: []string{"config/servers", "internal/address", "internal/replace"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
-	"upstream/child":      {},
+	"upstream/child":      {ours: []string{"config/servers"}},
 	"approvals":           {ours: []string{"approvals/prompt", "call", "internal/strictjson"}},
 	"approvals/prompt":    {ours: []string{"call", "internal/secrets", "internal/strictjson"}},
 	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
@@ -70,7 +71,7 @@ var layers = map[string]struct {
 	"server/limits": {ours: []string{"internal/fair"}, outside: []string{"golang.org/x/sys"}},
 	"console":       {ours: []string{"approvals", "approvals/prompt", "audit", "console/form", "internal/strictjson", "store"}},
 	"console/form":  {ours: []string{"approvals/prompt", "internal/strictjson"}},
-	"cmd/codemode":  {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "audit/report", "call", "catalog", "catalog/pins", "config", "config/changes", "config/importtable", "console", "discovery", "guest/quickjs", "hostfns", "inforce", "inforce/loader", "internal/address", "internal/bench", "internal/protect", "internal/replace", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "server", "store", "upstream", "upstream/login"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/codemode":  {ours: []string{".", "analysis", "approvals", "approvals/prompt", "approvals/terminal", "asking", "audit", "audit/report", "call", "catalog", "catalog/pins", "config", "config/changes", "config/importtable", "config/servers", "console", "discovery", "guest/quickjs", "hostfns", "inforce", "inforce/loader", "internal/address", "internal/bench", "internal/protect", "internal/replace", "internal/visible", "preflight", "profiles", "recorder", "registry", "sandbox", "server", "store", "upstream", "upstream/login"}, outside: []string{"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/pelletier/go-toml/v2", "github.com/rogpeppe/go-internal", "github.com/spf13/cobra", "golang.org/x/term"}},
 }
 
 // elsewhere are folders that build or test the product and are no part of it.

@@ -409,16 +409,16 @@ func TestStoreConfiguration(t *testing.T) {
 		{`{"store":"postgres://db/x"}`, "postgres://db/x full /s/record.key /s/checkpoints.jsonl"},
 		{`{"store":{"url":"postgres://u:${PW}@db/x","key":"/k","checkpoints":{"file":"/c"}}}`, "postgres://u:pw@db/x full /k /c"},
 		{`{"store":{"path":"${DIR:-sub}/r.db","durability":"normal"}}`, "/s/sub/r.db normal /s/record.key /s/checkpoints.jsonl"},
-		{`{"store":{"url":"mysql://db/x"}}`, "error: has to begin with postgres://"},
+		{`{"store":{"url":"mysql://db/x"}}`, "error: must begin with postgres://"},
 		{`{"store":{"url":"postgres://db/x","path":"y"}}`, "error: is for SQLite and"},
 		{`{"store":{"durability":"some"}}`, `error: must be "full" or "normal"`},
 		{`{"store":{"dir":"x"}}`, `error: unknown key "dir"`},
 		{`{"store":{"path":"${NOPE}"}}`, "error: the variable NOPE is not set"},
 		{`{"store":"host=db user=u password=secret dbname=x"}`, "error: a connection string in keywords"},
-		{`{"store":{"path":"dbname = x password = ${PW}"}}`, "error: path is a connection string in keywords"},
+		{`{"store":{"path":"dbname = x password = ${PW}"}}`, "error: a connection string in keywords"},
 		{`{"store":{"path":"/data/our hosts=all.db"}}`, "/data/our hosts=all.db full /s/record.key /s/checkpoints.jsonl"},
-		{`{"store":{"keep":"a week"}}`, "error: is not a length of time"},
-		{`{"store":{"checkpoints":{"webhook":"here"}}}`, "error: has to be the URL of a server"},
+		{`{"store":{"keep":"a week"}}`, "error: is not a duration"},
+		{`{"store":{"checkpoints":{"webhook":"here"}}}`, "error: must be the URL of a server"},
 	} {
 		cfg, err := config.Parse("codemode.json", []byte(row.config))
 		if err != nil { // the file is refused; what depends on variables shows later

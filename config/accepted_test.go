@@ -4,8 +4,10 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/codemode-project/codemode/internal/settings"
 )
@@ -20,9 +22,9 @@ var acceptedFiles = []struct {
 	{"comments and trailing commas", 0, "// one\n{\n /* two */ \"mcpServers\": { \"a\": { \"command\": \"x\", \"args\": [\"y\",], }, }, // three\n}\n// four"},
 	{"a mark at the start, as some editors write it", 0, "\ufeff{\"builtin\": false}"},
 	{"servers under the name other clients use", 0, `{"servers": {"a": {"url": "http://127.0.0.1/mcp"}}}`},
-	{"a bare map of servers", 0, `{"a": {"command": "x"}, "b-c": {"type": "http", "url": "http://127.0.0.1"}, "d": {"httpUrl": "x"}}`},
+	{"a bare map of servers", 0, `{"a": {"command": "x"}, "b-c": {"type": "http", "url": "http://127.0.0.1"}, "d": {"httpUrl": "https://x"}}`},
 	{"a bare map with a server called http", 0, `{"http": {"command": "x"}, "a": {"command": "y"}}`},
-	{"keys inside a server are not ours", 0, `{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["y"], "whatever": {"deep": [1, null]}}}}`},
+	{"unknown keys inside a server", 1, `{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["y"], "whatever": {"deep": [1, null]}}}}`},
 	{"inputs of another client", 1, `{"servers": {"a": {"command": "x"}}, "inputs": [{"id": "token"}]}`},
 	{"a schema for editors", 0, `{"$schema": "./codemode.schema.json"}`},
 	{"no built-in servers", 0, `{"builtin": false}`},
@@ -99,33 +101,36 @@ func TestSchemaAcceptsTheExamples(t *testing.T) {
 }
 
 func TestServersKeepTheirTextWithoutComments(t *testing.T) {
-	c := parse(t, "{\"mcpServers\": {\n  \"b\": { \"command\": \"x\", /* why */ \"args\": [ \"1e2\", 1e2, ], },\n  \"a-1\": {\"url\": \"http:\\/\\/x\", \"trustAnnotations\": true} }}")
+	c := parse(t, "{\"mcpServers\": {\n  \"b\": { \"command\": \"x\", /* why */ \"args\": [ \"1e2\", ], \"timeout\": 1e2, },\n  \"a-1\": {\"url\": \"http:\\/\\/x\", \"trustAnnotations\": true} }}")
 	want := []Server{
-		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2",1e2]}`), Pos: settings.Position{File: "codemode.json", Line: 2, Column: 3}},
+		{Name: "b", JSON: []byte(`{"command":"x","args":["1e2"],"timeout":1e2}`), Pos: settings.Position{File: "codemode.json", Line: 2, Column: 3}},
 		{Name: "a-1", JSON: []byte(`{"url":"http:\/\/x","trustAnnotations":true}`), Pos: settings.Position{File: "codemode.json", Line: 3, Column: 3}, TrustAnnotations: true},
 	}
-	if diff := cmp.Diff(want, c.Servers); diff != "" {
+	if diff := cmp.Diff(want, c.Servers, cmpopts.IgnoreUnexported(Server{})); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
 }
 
 func TestTheRestIsHandedOn(t *testing.T) {
 	c := parse(t, `{"builtin": {"time": false, /* x */ "filesystem": {"root": "."}}, "store": {"keep": /* x */ "1h",}, "http": {"hosts": ["a",]}, "limits": {"memory": "1MiB", "cpu": "2s"}}`)
-	for _, x := range []struct{ what, got, want string }{
-		{"builtin", string(c.Builtin), `{"time":false,"filesystem":{"root":"."}}`},
-		{"store", string(c.Store), `{"keep":"1h"}`},
-		{"http", string(c.HTTP), `{"hosts":["a"]}`},
+	http, err := c.HTTP(nil)
+	must(t, err)
+	for _, x := range []struct {
+		what      string
+		got, want any
+	}{
+		{"builtin", *c.Builtin, Builtin{Root: "."}}, {"store", storeOf(t, c), Store{Keep: time.Hour}}, {"http", http, HTTP{Hosts: []string{"a"}}},
 	} {
-		if x.got != x.want {
-			t.Errorf("%s: got %s, want %s", x.what, x.got, x.want)
+		if diff := cmp.Diff(x.want, x.got, cmpopts.IgnoreUnexported(Token{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", x.what, diff)
 		}
 	}
 	if c.Limits.Memory != 1<<20 || c.Limits.CPU.String() != "2s" {
 		t.Errorf("limits: got %+v", c.Limits)
 	}
 	empty := parse(t, `{}`)
-	if empty.Builtin != nil || empty.Store != nil || empty.HTTP != nil {
-		t.Errorf("got %q, %q, %q for what the file does not say, want nil", empty.Builtin, empty.Store, empty.HTTP)
+	if empty.Builtin != nil || empty.store != nil || empty.http != nil {
+		t.Errorf("got %v, %v, %v for what the file does not say, want nil", empty.Builtin, empty.store, empty.http)
 	}
 }
 

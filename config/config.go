@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -33,17 +35,15 @@ type Config struct {
 	// Expose narrows what is listed, see [Config.Exposes]; nil = everything is listed.
 	Expose []string
 
-	Servers []Server        // in the order of the file
-	Builtin json.RawMessage // false, or an object; nil if the file does not say
-	Store   json.RawMessage // an object or a string; nil if the file does not say
-	HTTP    json.RawMessage // an object; nil if the file does not say
-	Console json.RawMessage // false, an object or a string; nil if the file does not say
-	// Responder is how a terminal for answers is opened, an object or a string; nil if the file does not say.
-	Responder json.RawMessage
-	Scripts   *Scripts // nil = there are no saved programs
-	// Capacity bounds what all principals use together; nil if no file says. It counts from the start of a process.
-	Capacity *Capacity
-	Limits   profiles.Limits // for the profiles that do not say
+	Servers []Server // in the order of the file
+	// What files say about the process as a whole, nil if none does; see also [Config.HTTP] and [Config.Store].
+	Builtin   *Builtin
+	Console   *Console
+	Responder *Responder
+	Capacity  *Capacity // counts from the start of a process
+
+	Scripts *Scripts        // nil = there are no saved programs
+	Limits  profiles.Limits // for the profiles that do not say
 
 	// OutputValidation says what becomes of results that do not fit their tool's
 	// output schema: off, warn or strict; "" if the file does not say.
@@ -57,16 +57,8 @@ type Config struct {
 	base     *profiles.Profile
 	overlays []*Overlay
 	parts    []*fileRules
-}
-
-// Capacity is the key "capacity": what a process has for all principals together. Zero fields are not set by the file.
-type Capacity struct {
-	GuestMemory   int64 // bytes for all programs that run
-	WaitingRuns   int   // runs that wait for people
-	WaitingMemory int64 // bytes for them, in memory, and of one principal in the database
-	Sessions      int   // over HTTP
-	Requests      int   // that are served at once over HTTP
-	ProgramText   int64 // bytes of program texts of one principal that are recorded in an hour, beyond the first 4 KiB of each
+	http     *HTTP // without fingerprints
+	store    *writtenStore
 }
 
 // UsualPreflightLifetime is how long a check counts where no file says so.
@@ -81,6 +73,19 @@ type Server struct {
 	// TrustAnnotations lets allow rules believe the annotations of the server's tools.
 	TrustAnnotations bool
 	OutputValidation string // as in Config, for this server; "" leaves it to that
+
+	entry strictjson.Value
+	src   string // the file
+}
+
+// Connection says how to reach the server where the variables are those of env. The error is [Problems].
+func (s *Server) Connection(env func(string) (string, bool)) (servers.Server, error) {
+	r := &settings.Reader{File: s.Pos.File, Src: s.src}
+	connection := servers.Read(r, s.Name, s.entry, env)
+	if len(r.Problems) > 0 {
+		return servers.Server{}, r.Problems
+	}
+	return connection, nil
 }
 
 // Profile gives the profile of that name, nil if there is none. The name "" is the base
@@ -160,7 +165,7 @@ func read(file string, data []byte) (*settings.Reader, error) {
 }
 
 // parseSource checks one file that builds on those before it.
-func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
+func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Config, error) {
 	file, data := s.File, s.Data
 	var r *settings.Reader
 	if s.Standing == Environment {
@@ -173,7 +178,7 @@ func parseSource(s Source, base *Config, check ServerCheck) (*Config, error) {
 	}
 	c := &Config{Path: file, Digest: profiles.Digest(data)}
 	c.Files = []FileInfo{{file, c.Digest, s.Standing}}
-	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*profiles.Written{}, check: check}
+	b := builder{RuleReader: &profiles.RuleReader{Reader: r, Untrusted: s.Standing == Untrusted}, config: c, standing: s.Standing, written: map[string]*profiles.Written{}, env: env}
 	b.inherit(base)
 	if s.Standing == Environment {
 		if base == nil {

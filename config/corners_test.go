@@ -88,18 +88,18 @@ func TestUnrestricted(t *testing.T) {
 // TestSettingsArriveWhereTheyBelong: what the file says is what the configuration has.
 func TestSettingsArriveWhereTheyBelong(t *testing.T) {
 	c := parse(t, `{"outputValidation": "strict", "servers": {"a": {"command": "x", "outputValidation": "warn"}}, "store": "s.db", "http": {"hosts": ["h"]}, "console": {"idle": "1m"}}`)
-	if c.OutputValidation != "strict" || c.Servers[0].OutputValidation != "warn" || string(c.Store) != `"s.db"` || string(c.HTTP) != `{"hosts":["h"]}` || string(c.Console) != `{"idle":"1m"}` {
+	if c.OutputValidation != "strict" || c.Servers[0].OutputValidation != "warn" || storeOf(t, c).Path != "s.db" || c.http.Hosts[0] != "h" || c.Console.Idle != time.Minute {
 		t.Errorf("got %+v", c)
 	}
 	both, err := ranked(t, `{"builtin": false}`, `{"store": "mine.db", "evaluation": {"adminURL": "https://x", "profiles": {"p": {}}, "defaultProfile": "p"}, "scripts": {"root": "s", "allow": []}}`, ``)
 	must(t, err)
-	if string(both.Store) != `"mine.db"` || both.AdminURL != "https://x" || both.Scripts == nil || len(both.Warnings) != 0 {
-		t.Errorf("what the managed file leaves open: %q %q %v %v", both.Store, both.AdminURL, both.Scripts, settings.Problems(both.Warnings))
+	if storeOf(t, both).Path != "mine.db" || both.AdminURL != "https://x" || both.Scripts == nil || len(both.Warnings) != 0 {
+		t.Errorf("what the managed file leaves open: %v %q %v %v", both.store, both.AdminURL, both.Scripts, settings.Problems(both.Warnings))
 	}
-	if c := parse(t, `{"a": {"command": "x"}, "http": {"command": "y"}}`); len(c.Servers) != 2 || c.HTTP != nil {
+	if c := parse(t, `{"a": {"command": "x"}, "http": {"command": "y"}}`); len(c.Servers) != 2 || c.http != nil {
 		t.Errorf("a bare map whose last server is called http: %+v", c)
 	}
-	if c := parse(t, `{"http": {"hosts": ["x"]}}`); len(c.Servers) != 0 || c.HTTP == nil {
+	if c := parse(t, `{"http": {"hosts": ["x"]}}`); len(c.Servers) != 0 || c.http == nil {
 		t.Errorf("an address alone is no server: %+v", c)
 	}
 	_, err = ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)}, Source{File: "o", Standing: Narrowing, Data: []byte(`{"$schema": 5}`)})

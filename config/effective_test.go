@@ -305,7 +305,7 @@ func TestDigests(t *testing.T) {
 		"another rule":     file(`{"extends": ["q"], "denylist": ["a__c"]}`, ``),
 		"another setting":  file(`{"extends": ["q"], "denylist": ["a__b"], "unmatched": "ask"}`, ``),
 		"no parent":        file(`{"denylist": ["a__b"]}`, ``),
-		"a trusted server": file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"mcpServers": {"s": {"trustAnnotations": true}}, `),
+		"a trusted server": file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"mcpServers": {"s": {"command": "x", "trustAnnotations": true}}, `),
 		"limits":           file(`{"extends": ["q"], "denylist": ["a__b"]}`, `"limits": {"calls": 1}, `),
 		"no floor":         parse(t, `{"evaluation": {"profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, `+rest+`}}}`),
 		"another floor":    parse(t, `{"evaluation": {"floor": "f", "profiles": {"p": {"extends": ["q"], "denylist": ["a__b"]}, "q": {"denylist": ["x__y"]}, "f": {}}}}`),

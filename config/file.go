@@ -1,13 +1,12 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles"
@@ -23,8 +22,8 @@ type builder struct {
 	written  map[string]*profiles.Written // the profiles as the file has them
 	order    []*profiles.Written
 
-	variables *profiles.Written // of a variable of the environment
-	check     ServerCheck       // nil checks nothing
+	variables *profiles.Written           // of a variable of the environment
+	env       func(string) (string, bool) // variables of servers; nil knows none
 
 	defaultName, floorName       string
 	exposed                      []string
@@ -75,15 +74,15 @@ func (b *builder) read() {
 		settings.Key("mcpServers", servers),
 		settings.Key("servers", servers),
 		settings.Key("evaluation", b.evaluation),
-		settings.Key("builtin", b.builtin),
+		settings.Key("builtin", func(n strictjson.Value) { process(b, n, &b.config.Builtin, b.builtin) }),
 		settings.Key("scripts", b.scripts),
 		settings.Key("limits", func(n strictjson.Value) { b.fileLimits = b.Limits(n, "limits") }),
 		settings.Key("outputValidation", func(n strictjson.Value) { b.validateOutputs(n, b.validation(n)) }),
-		settings.Key("store", func(n strictjson.Value) { b.process(n, &b.config.Store, b.store) }),
-		settings.Key("capacity", b.capacity),
-		settings.Key("http", func(n strictjson.Value) { b.process(n, &b.config.HTTP, b.http) }),
-		settings.Key("console", func(n strictjson.Value) { b.process(n, &b.config.Console, b.console) }),
-		settings.Key("responder", func(n strictjson.Value) { b.process(n, &b.config.Responder, b.responder) }),
+		settings.Key("store", func(n strictjson.Value) { process(b, n, &b.config.store, b.store) }),
+		settings.Key("capacity", func(n strictjson.Value) { process(b, n, &b.config.Capacity, b.capacity) }),
+		settings.Key("http", func(n strictjson.Value) { process(b, n, &b.config.http, b.http) }),
+		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
+		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
 		settings.Key("inputs", func(n strictjson.Value) {
 			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" is read by other programs; nobody is asked for them here`)
 		}),
@@ -109,56 +108,6 @@ func (b *builder) isBareMap(root strictjson.Value) bool {
 	}
 	return named
 }
-
-// setting keeps what a file says about the process as a whole.
-func (b *builder) setting(n strictjson.Value, to *json.RawMessage, value []byte) {
-	if !b.outOfPlace(n, *to != nil && b.base != nil) {
-		*to = value
-	}
-}
-
-// outOfPlace notes what has no effect where it stands: a project's file has no say in what
-// concerns the process as a whole, and what an earlier file settled stays.
-func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
-	switch {
-	case b.project():
-		b.inVain(n, fmt.Sprintf("%q", n.Key()))
-		return true
-	case settled:
-		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(), b.before[0].Standing)
-		return true
-	}
-	return false
-}
-
-// capacity reads what the process has for all principals together.
-func (b *builder) capacity(n strictjson.Value) {
-	var c Capacity
-	count := func(name string, to *int) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) { *to = int(b.Whole(n, fmt.Sprintf("%q", name), leastCount)) })
-	}
-	bytes := func(name string, to *int64) settings.Field {
-		return settings.Key(name, func(n strictjson.Value) {
-			if *to = b.SizeUpTo(n, fmt.Sprintf("%q", name), maxCapacity); *to > 0 && *to < leastCapacity {
-				b.Wrong(n, "", "%q must be at least 1MiB", name)
-			}
-		})
-	}
-	b.Object(n, `"capacity"`, []settings.Field{
-		bytes("guestMemory", &c.GuestMemory), count("waitingRuns", &c.WaitingRuns), bytes("waitingMemory", &c.WaitingMemory),
-		count("sessions", &c.Sessions), count("requests", &c.Requests), bytes("programText", &c.ProgramText),
-	})
-	if !b.outOfPlace(n, b.base != nil && b.base.Capacity != nil) {
-		b.config.Capacity = &c
-	}
-}
-
-// What capacities may be. With fewer than leastCount, nothing would be left for a second principal.
-const (
-	leastCount    = 8
-	leastCapacity = 1 << 20
-	maxCapacity   = 1 << 40
-)
 
 func (b *builder) servers(n strictjson.Value) {
 	if n.Kind() != strictjson.Object {
@@ -206,20 +155,15 @@ func (b *builder) serverName(n strictjson.Value, name string) {
 }
 
 func (b *builder) server(n strictjson.Value) {
-	if n.Kind() != strictjson.Object {
-		b.Wrong(n, `write {"command": "..."} or {"url": "..."}`, "the server %q must be an object, this is %s", n.Key(), n.Kind())
-		return
+	if n.Kind() == strictjson.Object {
+		b.UniqueBelow(n)
 	}
-	b.UniqueBelow(n)
-	if b.standing == Untrusted {
+	if b.standing == Untrusted && n.Kind() == strictjson.Object {
 		b.inVain(n, fmt.Sprintf("the server %q is not started and", n.Key()))
 		return
 	}
-	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset())}
-	b.checkServer(n, s.JSON)
-	if trust := settings.Member(n, "trustAnnotations"); trust.Kind() != strictjson.Missing {
-		s.TrustAnnotations, _ = b.Boolean(trust, "trustAnnotations")
-	}
+	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset()), entry: n, src: b.Src}
+	s.TrustAnnotations = servers.Read(b.Reader, n.Key(), n, b.env).TrustAnnotations
 	if v := settings.Member(n, "outputValidation"); v.Kind() != strictjson.Missing {
 		s.OutputValidation = b.validation(v)
 	}
@@ -241,48 +185,5 @@ func (b *builder) validateOutputs(n strictjson.Value, word string) {
 		b.config.OutputValidation = word
 	} else if b.standing == Untrusted && word == "off" {
 		b.Stranger(n)
-	}
-}
-
-// builtin checks which built-in servers run: false for none, or an object with a switch
-// for each.
-func (b *builder) builtin(n strictjson.Value) {
-	switch n.Kind() {
-	case strictjson.False, strictjson.True:
-	case strictjson.Object:
-		b.Object(n, `"builtin"`, []settings.Field{
-			settings.Key("time", func(n strictjson.Value) {
-				if n.Kind() != strictjson.Object {
-					b.Boolean(n, `"time"`)
-					return
-				}
-				b.Object(n, `"time"`, nil)
-			}),
-			settings.Key("filesystem", b.filesystem),
-		})
-	default:
-		b.Wrong(n, `write false, or {"filesystem": {"root": "DIR"}}`, `"builtin" must be false or an object, this is %s`, n.Kind())
-	}
-	b.setting(n, &b.config.Builtin, settings.Source(n))
-}
-
-func (b *builder) filesystem(n strictjson.Value) {
-	if n.Kind() == strictjson.False {
-		return
-	}
-	hint := `write {"root": "DIR"}, or false`
-	if n.Kind() != strictjson.Object {
-		b.Wrong(n, hint, `"filesystem" must be an object with a root, this is %s`, n.Kind())
-		return
-	}
-	rooted := false
-	b.Object(n, `"filesystem"`, []settings.Field{settings.Key("root", func(n strictjson.Value) {
-		rooted = true
-		if root, ok := b.Text(n, `"root"`); ok && b.standing == Managed && !filepath.IsAbs(root) {
-			b.Wrong(n, "write the folder in full", "a root in the managed file must be absolute")
-		}
-	})})
-	if !rooted {
-		b.Wrong(n, hint, `"filesystem" needs a root: the folder that programs may use`)
 	}
 }

@@ -16,7 +16,7 @@ type Files struct {
 	Project  string // came with a project: only tightens, unless Trust says that it is trusted
 	Overlays string // nothing but overlays, written by an admin page
 
-	Servers ServerCheck // of the servers in all files; nil checks nothing
+	Env func(string) (string, bool) // looks up the variables of servers; nil knows none
 	// Environment are variables, as [ReadEnvironment] gives them; without User and Managed they are the configuration.
 	Environment []Source
 
@@ -30,7 +30,7 @@ func (f Files) Load() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseWith(f.Servers, sources...)
+	return ParseWith(f.Env, sources...)
 }
 
 // LoadWith is Load as if the file of that path had that content. It has to be one of the files.
@@ -42,13 +42,13 @@ func (f Files) LoadWith(path string, data []byte) (*Config, error) {
 	for i := range sources {
 		if sources[i].File == path {
 			sources[i].Data = data
-			return ParseWith(f.Servers, sources...)
+			return ParseWith(f.Env, sources...)
 		}
 	}
 	if path == "" || path != f.Overlays { // which need not be there
 		return nil, fmt.Errorf("%s is not one of the configuration files", path)
 	}
-	return ParseWith(f.Servers, append(sources, Source{File: path, Data: data, Standing: Narrowing})...)
+	return ParseWith(f.Env, append(sources, Source{File: path, Data: data, Standing: Narrowing})...)
 }
 
 // None reports whether there is no file, and no variable, that could say anything.

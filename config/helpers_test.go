@@ -56,3 +56,11 @@ func quote(s string) string { return fmt.Sprintf("%q", s) }
 
 // indexFrom is the number of rules from which profiles keeps an index.
 const indexFrom = 24
+
+// storeOf is the key "store" without variables.
+func storeOf(t testing.TB, c *Config) Store {
+	t.Helper()
+	s, err := c.Store(nil)
+	must(t, err)
+	return s
+}

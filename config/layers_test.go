@@ -76,7 +76,7 @@ func TestWarningsCoverWhatTheyAreAbout(t *testing.T) {
 	trusted, err := ParseAll(Source{File: "u", Standing: User, Data: []byte(`{}`)}, Source{File: "p", Standing: Trusted, Data: []byte(`{"store": "x"}`)})
 	must(t, err)
 	for _, c := range []*Config{untrusted, trusted} {
-		if got := warned(c); !strings.HasPrefix(got, `1:2+7 "store" has no effect`) || c.Store != nil {
+		if got := warned(c); !strings.HasPrefix(got, `1:2+7 "store" has no effect`) || c.store != nil {
 			t.Errorf("got %q", got)
 		}
 	}

@@ -687,7 +687,7 @@ func (m maker) call() profiles.Call {
 
 func configOf(t testing.TB, evaluation object) *Config {
 	t.Helper()
-	data, err := json.Marshal(object{"evaluation": evaluation, "mcpServers": object{"trusted": object{"trustAnnotations": true}}})
+	data, err := json.Marshal(object{"evaluation": evaluation, "mcpServers": object{"trusted": object{"command": "x", "trustAnnotations": true}}})
 	if err != nil {
 		t.Fatal(err)
 	}

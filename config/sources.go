@@ -57,8 +57,8 @@ type Source struct {
 // trusted project join the user's. Every floor binds every profile, and so do variables of the environment.
 func ParseAll(sources ...Source) (*Config, error) { return ParseWith(nil, sources...) }
 
-// ParseWith is ParseAll with a check of the servers; nil checks nothing.
-func ParseWith(check ServerCheck, sources ...Source) (*Config, error) {
+// ParseWith is ParseAll where servers find the variables of env; nil knows none.
+func ParseWith(env func(string) (string, bool), sources ...Source) (*Config, error) {
 	var c *Config
 	var wrong settings.Problems // with variables, which are reported together
 	for i, s := range sources {
@@ -70,7 +70,7 @@ func ParseWith(check ServerCheck, sources ...Source) (*Config, error) {
 		if len(wrong) > 0 && s.Standing != Environment {
 			break
 		}
-		next, err := parseSource(s, c, check)
+		next, err := parseSource(s, c, env)
 		if some, ok := err.(settings.Problems); ok && s.Standing == Environment {
 			wrong = append(wrong, some...)
 			continue
@@ -122,8 +122,9 @@ func (b *builder) inherit(base *Config) {
 	if b.standing != User {
 		c.Path = base.Path
 	}
-	c.Servers, c.Builtin, c.Store, c.HTTP, c.Console, c.Responder = slices.Clone(base.Servers), base.Builtin, base.Store, base.HTTP, base.Console, base.Responder
-	c.OutputValidation, c.Capacity = base.OutputValidation, base.Capacity
+	c.Servers, c.OutputValidation = slices.Clone(base.Servers), base.OutputValidation
+	c.Builtin, c.Capacity, c.store, c.http = base.Builtin, base.Capacity, base.store, base.http
+	c.Console, c.Responder = base.Console, base.Responder
 	b.Earlier = base.Warnings
 }
 

@@ -159,8 +159,8 @@ func TestManagedFilesBind(t *testing.T) {
 	if got := strings.Join(c.Names(), " "); got != "theirs work" {
 		t.Errorf("got the tools of %s", got)
 	}
-	if string(c.Builtin) != "false" || len(c.Servers) != 1 {
-		t.Errorf("got builtin %s and servers %v", c.Builtin, c.Servers)
+	if c.Builtin == nil || *c.Builtin != (Builtin{}) || len(c.Servers) != 1 {
+		t.Errorf("got builtin %v and servers %v", c.Builtin, c.Servers)
 	}
 	d := c.Profile("work").Decide(callOf("git push", ""))
 	if d.Reasons[0].Layer != "managed file" || d.Reasons[0].Pos.File != "managed.json" {
@@ -207,8 +207,8 @@ func TestFilesThatHoldTogether(t *testing.T) {
 	}
 	// What concerns the whole process is not for a project's file, and not said twice.
 	c := together(t, user(mine), project(`{"store": "x", "http": {}, "builtin": false, "scripts": {"root": "s"}, "evaluation": {"adminURL": "https://x.example"}}`, Trusted))
-	if c.Store != nil || c.HTTP != nil || c.Builtin != nil || c.Scripts != nil || c.AdminURL != "" || len(c.Warnings) < 5 {
-		t.Errorf("got %s %s %s %v %q, warnings %v", c.Store, c.HTTP, c.Builtin, c.Scripts, c.AdminURL, c.Warnings)
+	if c.store != nil || c.http != nil || c.Builtin != nil || c.Scripts != nil || c.AdminURL != "" || len(c.Warnings) < 5 {
+		t.Errorf("got %v %v %v %v %q, warnings %v", c.store, c.http, c.Builtin, c.Scripts, c.AdminURL, c.Warnings)
 	}
 	settled := together(t, managed(`{"evaluation": {"adminURL": "https://x.example"}, "scripts": {"root": "/srv"}}`), user(`{"evaluation": {"adminURL": "https://y.example"}, "scripts": {"root": "mine"}}`))
 	if settled.AdminURL != "https://x.example" || settled.Scripts == nil || settled.Scripts.Root != "/srv" || len(settled.Warnings) != 2 || settled.Warnings[0].Length != len(`"adminURL"`) || !contains(settled.Warnings[0].Message, "the managed file says it already") {

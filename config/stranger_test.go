@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -268,12 +271,13 @@ func checkStranger(t *testing.T, path, own, file, may string) {
 		}
 	}
 	// What no such file has a say in.
-	same("servers", before.Servers, after.Servers)
-	for what, pair := range map[string][2]json.RawMessage{
-		"builtin": {before.Builtin, after.Builtin}, "store": {before.Store, after.Store}, "http": {before.HTTP, after.HTTP},
-		"console": {before.Console, after.Console}, "responder": {before.Responder, after.Responder},
-	} {
-		same(what, string(pair[0]), string(pair[1]))
+	if diff := cmp.Diff(before.Servers, after.Servers, cmpopts.IgnoreUnexported(Server{})); diff != "" {
+		t.Errorf("%s: %s: servers changed:\n%s", path, file, diff)
+	}
+	same("builtin", before.Builtin, after.Builtin)
+	same("store", before.storeSource(), after.storeSource())
+	if before.http != after.http || before.Console != after.Console || before.Responder != after.Responder {
+		t.Errorf("%s: %s: http, console or responder changed", path, file)
 	}
 	same("scripts", before.Scripts, after.Scripts)
 	same("adminURL", before.AdminURL, after.AdminURL)

@@ -1,19 +1,14 @@
 package recorder
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/codemode-project/codemode/audit"
@@ -21,8 +16,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A RecordPlace says where a record is kept. It comes from a directory and the key "store" of a
-// configuration, see [PlaceRecord].
+// A Place says where a record is kept. It comes from a directory and the key "store" of a configuration, see [PlaceOf].
 type Place struct {
 	Store       store.Options
 	Key         string // file of the key that signs checkpoints
@@ -33,66 +27,13 @@ type Place struct {
 	Collector   string // URL that takes OpenTelemetry logs over HTTP; "" sends none
 }
 
-// defaultKeep is how long approvals, grants and parked runs stay in the store behind their end.
-const defaultKeep = 30 * 24 * time.Hour
-
-// storeConfig is the key "store": a string is url if it has a scheme, else path.
-type storeConfig struct {
-	Path        string `json:"path"`       // of the SQLite file; relative to the directory of the record
-	URL         string `json:"url"`        // of a PostgreSQL database
-	Durability  string `json:"durability"` // full or normal
-	Key         string `json:"key"`        // file
-	Keep        string `json:"keep"`       // duration
-	Collector   string `json:"collector"`  // URL, such as http://localhost:4318/v1/logs
-	Checkpoints struct {
-		File    string `json:"file"`
-		Webhook string `json:"webhook"`
-		Log     bool   `json:"log"`
-	} `json:"checkpoints"`
-}
-
-// PlaceRecord works out where the record is kept, given a directory for what the configuration does not place
-// elsewhere. cfg may be nil. Variables in it are looked up with env. The error is [config.Problems] with what is wrong
-// with the key once they are known.
+// PlaceOf works out where the record is kept, given a directory for what the configuration does not place elsewhere. cfg
+// may be nil. env looks up the variables in it. The error is [config.Problems] with what is wrong with the key "store"
+// once they are known.
 func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (Place, error) {
-	var c storeConfig
-	var text string
-	whole := false // the key is one text
-	if cfg != nil && len(cfg.Store) > 0 {
-		if whole = json.Unmarshal(cfg.Store, &text) == nil; !whole {
-			if err := strictly(cfg.Store, &c); err != nil { // the file was checked
-				return Place{}, fmt.Errorf("%s: store: %w", cfg.Path, err)
-			}
-		}
-	}
-	var wrong config.Problems
-	fail := func(path, format string, args ...any) {
-		at := []any{"store"}
-		for part := range strings.SplitSeq(path, ".") {
-			at = append(at, part)
-		}
-		wrong = append(wrong, cfg.ProblemAt(fmt.Sprintf(format, args...), "", at...))
-	}
-	for _, s := range []struct {
-		path string
-		text *string
-	}{{"", &text}, {"path", &c.Path}, {"url", &c.URL}, {"key", &c.Key}, {"checkpoints.file", &c.Checkpoints.File}, {"checkpoints.webhook", &c.Checkpoints.Webhook}, {"collector", &c.Collector}} {
-		expanded, err := expandVariables(*s.text, env)
-		if err != nil {
-			fail(s.path, "%v", err)
-		}
-		*s.text = expanded
-	}
-	if len(wrong) > 0 {
-		return Place{}, wrong
-	}
-	switch {
-	case whole && strings.Contains(text, "://"):
-		c.URL = text
-	case whole && !strings.ContainsAny(text, "./\\:= "):
-		fail("", "%q is neither a file nor the URL of a database", text)
-	case whole:
-		c.Path = text
+	s, err := cfg.Store(env)
+	if err != nil {
+		return Place{}, err
 	}
 	in := func(path, otherwise string) string {
 		path = cmp.Or(path, otherwise)
@@ -101,81 +42,14 @@ func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (P
 		}
 		return filepath.Join(dir, path)
 	}
-	p := Place{Key: in(c.Key, "record.key"), Checkpoints: in(c.Checkpoints.File, "checkpoints.jsonl"), Webhook: c.Checkpoints.Webhook, Log: c.Checkpoints.Log, Keep: defaultKeep}
-	switch {
-	case c.URL != "" && c.Path != "":
-		fail("path", "path is for SQLite and url for PostgreSQL; give one of them")
-	case c.URL != "":
-		if u, err := url.Parse(c.URL); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-			fail("url", "url has to begin with postgres://")
-		}
-		p.Store.URL = c.URL
-	default:
-		if keywords.MatchString(c.Path) {
-			fail("path", "path is a connection string in keywords, which may hold a password and would become the name "+
-				"of a file; write it as url, postgres://user:password@host:port/database")
-		}
-		p.Store.Path = in(c.Path, "codemode.db")
+	p := Place{
+		Store: store.Options{URL: s.URL, Relaxed: s.Relaxed}, Key: in(s.Key, "record.key"), Keep: s.Keep, Collector: s.Collector,
+		Checkpoints: in(s.Checkpoint.File, "checkpoints.jsonl"), Webhook: s.Checkpoint.Webhook, Log: s.Checkpoint.Log,
 	}
-	switch {
-	case c.Durability == "" || c.Durability == "full":
-	case c.Durability == "normal" && c.URL == "":
-		p.Store.Relaxed = true
-	case c.Durability == "normal":
-		fail("durability", "durability is the server's own business with PostgreSQL")
-	default:
-		fail("durability", "durability is full or normal, not %q", c.Durability)
-	}
-	if c.Keep != "" {
-		keep, err := time.ParseDuration(c.Keep)
-		if err != nil || keep < 0 {
-			fail("keep", "keep has to be a duration such as 720h")
-		}
-		p.Keep = keep
-	}
-	p.Collector = c.Collector
-	for what, address := range map[string]string{"checkpoints.webhook": p.Webhook, "collector": p.Collector} {
-		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-			fail(what, "%s has to be the URL of a server", what)
-		}
-	}
-	if len(wrong) > 0 {
-		return Place{}, wrong
+	if s.URL == "" {
+		p.Store.Path = in(s.Path, "codemode.db")
 	}
 	return p, nil
-}
-
-// keywords finds a PostgreSQL connection string in its form of keywords and values.
-var keywords = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|port|user|password|dbname|passfile|service|sslmode)\s*=`)
-
-// expandVariables replaces ${VAR} and ${VAR:-default}.
-func expandVariables(s string, env func(string) (string, bool)) (string, error) {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, "${")
-		out.WriteString(before)
-		if !found {
-			return out.String(), nil
-		}
-		inside, after, closed := strings.Cut(rest, "}")
-		if !closed {
-			return "", errors.New("a ${ is not closed")
-		}
-		name, otherwise, hasDefault := strings.Cut(inside, ":-")
-		value, ok := "", false
-		if env != nil {
-			value, ok = env(name)
-		}
-		switch {
-		case ok && value != "":
-			out.WriteString(value)
-		case hasDefault:
-			out.WriteString(otherwise)
-		default:
-			return "", fmt.Errorf("the variable %s is not set", name)
-		}
-		s = after
-	}
 }
 
 // Open opens the database for writing. A file that checkpoints speak of is never made anew: if it is gone, something happened to it.
@@ -234,10 +108,4 @@ func (p Place) publishers(log *slog.Logger) []audit.Publisher {
 		to = append(to, audit.WebhookPublisher(p.Webhook, &http.Client{}))
 	}
 	return to
-}
-
-func strictly(raw json.RawMessage, v any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
 }

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -36,8 +35,8 @@ type Recorder struct {
 	record  *audit.Record  // nil without a directory for it
 	otlp    *otlp.Exporter // nil without a collector
 	place   Place
-	Key     *audit.Key // nil without a record
-	given   []byte     // what the configuration said about the store when it was opened
+	Key     *audit.Key     // nil without a record
+	given   *config.Config // of the moment at which the store was opened; may be nil
 	secrets atomic.Pointer[[]string]
 	ParkKey []byte // authenticates what parked runs are resumed from
 }
@@ -68,9 +67,7 @@ func (k *Recorder) Open(dir string, cfg *config.Config, env func(string) (string
 		return err
 	}
 	k.place, k.Key = place, key
-	if cfg != nil {
-		k.given = cfg.Store
-	}
+	k.given = cfg
 	place.Store.Log, place.Store.SealKey = k.log, key.Derive(sealPurpose)
 	o := audit.Options{Open: place.Open, Key: key, Redact: k.redaction, Secrets: k.known, Publish: place.publishers(k.log), Log: k.log}
 	if place.Collector != "" {
@@ -294,7 +291,7 @@ func (k *Recorder) Policy(ctx context.Context, state string, cfg *config.Config,
 		}
 		data := map[string]any{"file": cfg.Path, "digest": cfg.Digest, "default": cfg.Default, "floor": cfg.Floor, "profiles": digests}
 		entry.Data, _ = json.Marshal(data) // strings always can be
-		if state == "changed" && !bytes.Equal(k.given, cfg.Store) {
+		if state == "changed" && !cfg.SameStore(k.given) {
 			k.log.Warn(`the key "store" was changed; the record goes on where it is until codemode is started again`)
 		}
 	}

@@ -76,8 +76,8 @@ func (h *HTTP) Draining() bool {
 	return w.draining
 }
 
-// Grace is how long programs have to finish by the configuration, http.grace; nil if it says nothing.
-func (h *HTTP) Grace() *time.Duration { return h.config.Load().grace }
+// Grace is how long programs have to finish by the configuration, http.HTTP.Grace; nil if it says nothing.
+func (h *HTTP) Grace() *time.Duration { return h.config.Load().HTTP.Grace }
 
 // begins reports whether a request begins a session or a call of a tool, or comes back to a call that waits.
 func begins(body []byte) bool {

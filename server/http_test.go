@@ -334,7 +334,7 @@ func TestWrongTokensAreSaidWithTheirPlaces(t *testing.T) {
 	if !ok || len(problems) != 5 {
 		t.Fatalf("got %v", err)
 	}
-	for i, want := range []string{"the variable NONE is not set", "has 5 characters; one that is not guessed has at least 16", "has a space or a line break in it", "stands there twice", "stands there twice"} {
+	for i, want := range []string{"the variable NONE is not set", "has 5 characters, which can be guessed", "has a space or a line break in it", "another entry has the same token", "another entry has the same token"} {
 		if p := problems[i]; p.File != h.config || p.Line != i+3 || p.Column != 12 || !strings.Contains(p.Message, want) {
 			t.Errorf("got %s, want %s on line %d", p, want, i+3)
 		}

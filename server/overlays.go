@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,24 +15,12 @@ var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // OverlaysForNobody finds overlays of a configuration that can match no principal or program: such an overlay narrows
 // nothing, and nothing else reports it. env looks up the variables that hold tokens.
 func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) config.Problems {
-	var file struct {
-		Tokens []struct {
-			Token, Principal string
-			Answers          bool
-		}
-	}
-	if len(cfg.HTTP) > 0 && json.Unmarshal(cfg.HTTP, &file) != nil {
-		return nil // another check reports it
-	}
+	http, unusable := cfg.HTTP(env)
 	known := []string{}
-	complete := true // every token is known
-	for _, t := range file.Tokens {
-		if t.Answers {
-			continue // it runs nothing
+	for _, t := range http.Tokens {
+		if !t.Answers { // others run nothing
+			known = append(known, t.Principal, t.Fingerprint)
 		}
-		digest, err := tokenDigest(t.Token, env)
-		complete = complete && err == nil
-		known = append(known, t.Principal, digest)
 	}
 	var found config.Problems
 	for _, o := range cfg.Overlays() {
@@ -46,7 +33,7 @@ func OverlaysForNobody(cfg *config.Config, env func(string) (string, bool)) conf
 		case strings.HasPrefix(p, "sha256:") && !fingerprintForm.MatchString(p):
 			say("printf %s \"$TOKEN\" | sha256sum prints them", "after sha256: a fingerprint has 64 hexadecimal digits in lower case, not %.80q", p)
 		case strings.HasPrefix(p, "sha256:"):
-			if len(file.Tokens) > 0 && complete {
+			if len(http.Tokens) > 0 && unusable == nil {
 				say("name the principal of the token, or its fingerprint as it is now", "none of http.tokens has the fingerprint %.24s…", p)
 			}
 		case !strings.HasPrefix(p, "local:"):

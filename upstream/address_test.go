@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -40,7 +41,7 @@ func TestAddressesWithSecretsAreNotShown(t *testing.T) {
 		"http://" + at + "/" + canary + "?status=elsewhere", "http://" + at + "/" + canary + "?status=nowhere", "http://" + at + "/" + canary + "?status=login",
 		"ftp://u:" + canary + "@h/" + canary, "http://u:%zz" + canary + "@h/", "http://h:" + canary + "/",
 	} {
-		s, warnings, err := upstream.ParseServer("s", json.RawMessage(`{"url":"`+address+`"}`), func(string) (string, bool) { return "", false })
+		s, warnings, err := servers.Parse("s", []byte(`{"url":"`+address+`"}`), func(string) (string, bool) { return "", false })
 		if err != nil {
 			if strings.Contains(err.Error()+strings.Join(warnings, ""), canary) {
 				t.Errorf("%s: %v", address, err)
@@ -48,7 +49,7 @@ func TestAddressesWithSecretsAreNotShown(t *testing.T) {
 			continue
 		}
 		var log lockedBuffer
-		m := manage(t, upstream.Options{Logins: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, s)
+		m := manage(t, upstream.Options{Logins: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, upstream.Server{Server: s})
 		_, err = call(t, m, "s", "any", `{}`)
 		if err == nil {
 			t.Errorf("%s: a call went through", address)

@@ -298,7 +298,8 @@ func TestSecretsAreNotInErrors(t *testing.T) {
 	t.Parallel()
 	s := fakeServer(t, "s", "crashes")
 	s.Env["API_TOKEN"], s.Env["PLAIN"] = "out of luck", "panic"
-	h := upstream.Server{Name: "h", Transport: upstream.HTTP, URL: "http://user:pa55word@127.0.0.1:1/mcp?api_key=k3y%2Fvalue", Headers: map[string][]string{"Authorization": {"Bearer t0ken123"}}}
+	h := httpServer("h", "http://user:pa55word@127.0.0.1:1/mcp?api_key=k3y%2Fvalue")
+	h.Headers = map[string][]string{"Authorization": {"Bearer t0ken123"}}
 	m := manage(t, upstream.Options{}, s, h)
 	_, err := call(t, m, "s", "echo", `{}`)
 	if err == nil || !strings.Contains(err.Error(), "panic: [secret]") {

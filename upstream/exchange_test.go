@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/codemode-project/codemode/config/servers"
 )
 
 // TestTheRecordOfACallStands when the SDK tells the server that the call was given up: it does so with a context
@@ -18,7 +20,7 @@ func TestTheRecordOfACallStands(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	defer ts.Close()
-	wire, err := newHTTPWire(&Server{URL: ts.URL}, nil)
+	wire, err := newHTTPWire(&Server{Server: servers.Server{URL: ts.URL}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -38,10 +39,10 @@ func fakeServer(t testing.TB, name, mode string, arg ...string) upstream.Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return upstream.Server{
+	return upstream.Server{Server: servers.Server{
 		Name: name, Transport: upstream.Stdio, Command: self,
 		Env: map[string]string{"CODEMODE_FAKE": mode, "CODEMODE_FAKE_ARG": strings.Join(arg, " ")},
-	}
+	}}
 }
 
 // A fake is an MCP server written by hand, so that it can do what no SDK would.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/address"
 	"github.com/codemode-project/codemode/upstream/login"
 )
@@ -183,12 +184,12 @@ func (w *httpWire) explain(err error) error {
 		case w.server.Headers.Get("Authorization") != "":
 			return fmt.Errorf("it does not take the Authorization header that the configuration gives it (HTTP 401): %w", err)
 		case w.account != nil:
-			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header", login.Command(w.server.Name))
+			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header", servers.LoginCommand(w.server.Name))
 		}
 		return fmt.Errorf("it wants a login (HTTP 401): give it an Authorization header: %w", err)
 	case http.StatusForbidden:
 		if w.account != nil {
-			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w", login.Command(w.server.Name), err)
+			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w", servers.LoginCommand(w.server.Name), err)
 		}
 		return fmt.Errorf("it refuses us (HTTP 403): check the address and the Authorization header: %w", err)
 	}

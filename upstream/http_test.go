@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -62,7 +63,7 @@ func TestEveryWayOverHTTP(t *testing.T) {
 		name    string
 		handler func(get) http.Handler
 		path    string
-		kind    upstream.Transport
+		kind    servers.Transport
 		version string
 	}{
 		{"the newest protocol, without sessions", streamable(&mcp.StreamableHTTPOptions{Stateless: true}), "/mcp", upstream.HTTP, "2026-07-28"},
@@ -87,13 +88,13 @@ func TestEveryWayOverHTTP(t *testing.T) {
 			}))
 			defer ts.Close()
 			defer close(over)
-			s, warnings, err := upstream.ParseServer("s", json.RawMessage(fmt.Sprintf(
+			s, warnings, err := servers.Parse("s", []byte(fmt.Sprintf(
 				`{"type":%q,"url":%q,"headers":{"Authorization":"Bearer ${TOKEN}"}}`, row.kind, ts.URL+row.path)),
 				func(string) (string, bool) { return "secret", true })
 			if err != nil || len(warnings) > 0 {
 				t.Fatal(err, warnings)
 			}
-			m := manage(t, upstream.Options{}, s)
+			m := manage(t, upstream.Options{}, upstream.Server{Server: s})
 			if st := status(t, m, "s"); st.State != upstream.Ready || st.Protocol != row.version || st.Tools != 4 {
 				t.Fatalf("%s: %s, protocol %s, %d tools", st.State, st.Error, st.Protocol, st.Tools)
 			}
@@ -189,7 +190,7 @@ func handwritten(answer func(w http.ResponseWriter, method string, call int) (st
 }
 
 func httpServer(name, url string) upstream.Server {
-	return upstream.Server{Name: name, Transport: upstream.HTTP, URL: url}
+	return upstream.Server{Server: servers.Server{Name: name, Transport: upstream.HTTP, URL: url}}
 }
 
 func TestFaultsOverHTTP(t *testing.T) {

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/upstream/builtin"
 )
 
 // BuiltIn returns the entry of a built-in server for [Manager.Set].
 func BuiltIn(b builtin.Server) Server {
-	return Server{Name: b.Name, Transport: InProcess, BuiltIn: &b, TrustAnnotations: true}
+	return Server{Server: servers.Server{Name: b.Name, Transport: InProcess, TrustAnnotations: true}, BuiltIn: &b}
 }
 
 // An inProcessLink is the link to a built-in server. It never ends.
@@ -35,7 +36,7 @@ func (l *inProcessLink) list(context.Context) (*toolList, error) {
 
 func (l *inProcessLink) call(ctx context.Context, tool string, args json.RawMessage, _ CallOptions) (_ *Result, err error) {
 	for _, t := range l.server.BuiltIn.Tools {
-		if t.Name != tool || !l.server.includes(tool) {
+		if t.Name != tool || !l.server.Takes(tool) {
 			continue
 		}
 		defer func() {

@@ -2,7 +2,6 @@ package upstream_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/hosted"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/codemode-project/codemode/upstream/builtin"
@@ -348,13 +348,13 @@ func TestAClientThatIsRegistered(t *testing.T) {
 	if err := logIn(t, unregistered); err == nil || !strings.Contains(err.Error(), `"oauth": {"clientId"`) {
 		t.Errorf("without the client: got %v, want what to write", err)
 	}
-	s, warnings, err := upstream.ParseServer("hosted", json.RawMessage(fmt.Sprintf(
+	s, warnings, err := servers.Parse("hosted", []byte(fmt.Sprintf(
 		`{"url":%q,"oauth":{"clientId":"us","clientSecret":"${SECRET}","callbackPort":%d,"scopes":["read"]}}`, h.URL, port)),
 		func(string) (string, bool) { return c.Secret, true })
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
-	m := manage(t, upstream.Options{Logins: dir}, s)
+	m := manage(t, upstream.Options{Logins: dir}, upstream.Server{Server: s})
 	if err := logIn(t, m); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/upstream"
 	"github.com/google/go-cmp/cmp"
@@ -139,9 +140,9 @@ func TestBlocksStayWithUs(t *testing.T) {
 func TestHowCallsFail(t *testing.T) {
 	t.Parallel()
 	m := manage(t, upstream.Options{}, fakeServer(t, "s", "plain"),
-		upstream.Server{Name: "off", Transport: upstream.Stdio, Command: "x", Disabled: true},
-		upstream.Server{Name: "unset", Transport: upstream.Stdio, Command: "x", Problem: "the variable TOKEN is not set"},
-		upstream.Server{Name: "missing", Transport: upstream.Stdio, Command: "no-such-program-anywhere"},
+		upstream.Server{Server: servers.Server{Name: "off", Transport: upstream.Stdio, Command: "x", Disabled: true}},
+		upstream.Server{Server: servers.Server{Name: "unset", Transport: upstream.Stdio, Command: "x", Problem: "the variable TOKEN is not set"}},
+		upstream.Server{Server: servers.Server{Name: "missing", Transport: upstream.Stdio, Command: "no-such-program-anywhere"}},
 		fakeServer(t, "picky", "refuses"), fakeServer(t, "odd", "no result"), fakeServer(t, "tasks", "odd names"))
 	var toolErr *upstream.ToolError
 	if _, err := call(t, m, "s", "fail", `{}`); !errors.As(err, &toolErr) || toolErr.Message != "no such\nfile" || toolErr.Code != 0 {

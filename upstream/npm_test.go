@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -64,10 +65,10 @@ func TestNPMServersAnswerAsTheyAre(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	m.Set([]upstream.Server{
-		{Name: "everything", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-everything"), Args: []string{"stdio"}},
-		{Name: "files", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-filesystem"), Args: []string{files}},
-		{Name: "memory", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-memory"),
-			Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")}},
+		{Server: servers.Server{Name: "everything", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-everything"), Args: []string{"stdio"}}},
+		{Server: servers.Server{Name: "files", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-filesystem"), Args: []string{files}}},
+		{Server: servers.Server{Name: "memory", Transport: upstream.Stdio, Command: bin(dir, "mcp-server-memory"),
+			Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")}}},
 	})
 	if err := m.Ready(ctx); err != nil {
 		t.Fatal(err)

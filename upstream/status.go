@@ -3,6 +3,8 @@ package upstream
 import (
 	"context"
 	"time"
+
+	"github.com/codemode-project/codemode/config/servers"
 )
 
 // CallOptions are about one call.
@@ -38,7 +40,7 @@ const (
 // A Status describes a server for people. Texts of the server are not escaped.
 type Status struct {
 	Name           string
-	Transport      Transport
+	Transport      servers.Transport
 	State          State
 	Since          time.Time // of State
 	Tools          int       // how many are known, also while the server is down

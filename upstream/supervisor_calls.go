@@ -51,7 +51,7 @@ func (sup *supervisor) call(ctx context.Context, tool string, args json.RawMessa
 	if a := bytes.TrimSpace(args); len(a) == 0 || bytes.Equal(a, []byte("null")) {
 		args = json.RawMessage("{}")
 	}
-	if !sup.server.includes(tool) {
+	if !sup.server.Takes(tool) {
 		return nil, &Error{Server: sup.server.Name, Tool: tool, Err: errors.New("the configuration leaves this tool out")}
 	}
 	return sup.request(ctx, tool, func(ctx context.Context, l link) (*Result, error) {

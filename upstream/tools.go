@@ -155,7 +155,7 @@ func (l *toolList) add(page *toolList, s *Server) {
 	}
 	l.more = l.more || page.more
 	for _, t := range page.tools {
-		if s.includes(t.Name) {
+		if s.Takes(t.Name) {
 			l.tools = append(l.tools, t)
 		}
 	}
@@ -195,7 +195,7 @@ func (l *toolList) finish(s *Server) {
 	}
 	l.tools = out
 	for _, name := range s.Include {
-		if !slices.ContainsFunc(l.tools, func(t Tool) bool { return t.Name == name }) && !conflicting[name] && s.includes(name) {
+		if !slices.ContainsFunc(l.tools, func(t Tool) bool { return t.Name == name }) && !conflicting[name] && s.Takes(name) {
 			l.notes = append(l.notes, fmt.Sprintf("it has no tool %q, which the configuration includes", name))
 		}
 	}

@@ -48,7 +48,7 @@ func (s *setting) mayAnswer() func(person, principal string) bool {
 	var c consoleConfig
 	if files, err := s.files(); err == nil && !files.None() {
 		if cfg, err := files.Load(); err == nil { // else whoever opens it says what is wrong
-			c, _ = parseConsole(cfg.Console)
+			c = consoleOf(cfg)
 		}
 	}
 	return func(person, principal string) bool { return c.may(cmp.Or(person, who()), principal) }

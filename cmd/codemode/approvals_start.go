@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/config"
 )
 
 const responderHelp = `When a question comes and no "codemode approvals" is running, "codemode serve" can open
@@ -74,23 +73,19 @@ func (s *summoner) follow(e *codemode.Evaluator) {
 	s.evaluator = e
 }
 
-// A responderSetting is the key "responder".
-type responderSetting struct {
-	Start   string   `json:"start"`
-	Command []string `json:"command"`
+// written is what the file says; nil says nothing. The caller holds s.mu.
+func (s *summoner) written() *config.Responder {
+	if s.evaluator == nil || s.evaluator.Config() == nil {
+		return nil
+	}
+	return s.evaluator.Config().Responder
 }
 
 // setting is what the variables say, and else the file. The caller holds s.mu.
-func (s *summoner) setting() (responderSetting, error) {
-	var set responderSetting
-	if s.evaluator != nil && s.evaluator.Config() != nil {
-		if raw := s.evaluator.Config().Responder; len(raw) > 0 && json.Unmarshal(raw, &set.Start) != nil {
-			d := json.NewDecoder(bytes.NewReader(raw))
-			d.DisallowUnknownFields()
-			if err := d.Decode(&set); err != nil {
-				return set, fmt.Errorf(`the key "responder": %w`, err)
-			}
-		}
+func (s *summoner) setting() (config.Responder, error) {
+	var set config.Responder
+	if written := s.written(); written != nil {
+		set = *written
 	}
 	if way := s.env("CODEMODE_RESPONDER"); way != "" {
 		set.Start = way
@@ -115,8 +110,7 @@ func (s *summoner) setting() (responderSetting, error) {
 func (s *summoner) expects() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	said := s.env("CODEMODE_RESPONDER") != "" || s.env("CODEMODE_RESPONDER_COMMAND") != "" ||
-		s.evaluator != nil && s.evaluator.Config() != nil && len(s.evaluator.Config().Responder) > 0
+	said := s.env("CODEMODE_RESPONDER") != "" || s.env("CODEMODE_RESPONDER_COMMAND") != "" || s.written() != nil
 	set, err := s.setting()
 	return said && err == nil && set.Start != startOff
 }
@@ -158,7 +152,7 @@ func (s *summoner) once(text string, args ...any) {
 }
 
 // open opens a terminal with a responder in it, and says where.
-func (s *summoner) open(set responderSetting) (where string, err error) {
+func (s *summoner) open(set config.Responder) (where string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err

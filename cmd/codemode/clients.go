@@ -17,9 +17,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/codemode-project/codemode/upstream"
-
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/address"
 )
 
@@ -139,7 +138,7 @@ type clientEntry struct {
 	value  map[string]any
 	notes  []string        // what was changed on the way, or has to be done
 	raw    json.RawMessage // as it is written for us
-	server upstream.Server
+	server servers.Server
 	err    error // why it cannot be used
 }
 
@@ -244,7 +243,7 @@ func (e *clientEntry) prepare(c *mcpClient, env func(string) (string, bool)) {
 		return
 	}
 	var warnings []string
-	e.server, warnings, e.err = upstream.ParseServer(e.name, e.raw, env)
+	e.server, warnings, e.err = servers.Parse(e.name, e.raw, env)
 	for _, w := range warnings {
 		e.note("%s", withoutName(w, e.name))
 	}

@@ -16,11 +16,11 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/inforce"
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/inforce/loader"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 const configurationHelp = `Your configuration file is the first of:
@@ -147,7 +147,7 @@ func (s *setting) files() (config.Files, error) {
 	}
 	f := config.Files{
 		User: own, Managed: managedFile(), Project: s.projectFile(own), Trust: trustStore(),
-		Environment: config.ReadEnvironment(os.Environ()), Servers: loader.CheckServers(os.LookupEnv),
+		Environment: config.ReadEnvironment(os.Environ()), Env: os.LookupEnv,
 	}
 	if own != "" {
 		f.Overlays = filepath.Join(filepath.Dir(own), "overlays.json")
@@ -296,12 +296,12 @@ func (s *setting) options(log *slog.Logger) (codemode.Options, error) {
 // notBehindItself refuses to start servers as a server of another codemode, or as anything that such a server started. Its
 // configuration may name the same servers, and so itself: each would start the next.
 func notBehindItself() error {
-	if _, ok := os.LookupEnv(upstream.ChildVariable); !ok {
+	if _, ok := os.LookupEnv(servers.ChildVariable); !ok {
 		return nil
 	}
 	return usage(fmt.Errorf("this codemode was started by a server of another codemode (the variable %[1]s is set), and codemode behind codemode "+
 		"starts servers without end: remove codemode from mcpServers of the outer one and add its servers there; "+
-		"if no server of codemode started it, unset %[1]s", upstream.ChildVariable))
+		"if no server of codemode started it, unset %[1]s", servers.ChildVariable))
 }
 
 // open makes the Evaluator that a command works with.

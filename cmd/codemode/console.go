@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,79 +9,25 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/store"
 )
 
-// consoleConfig is the key "console": false, an address such as "127.0.0.1:7391", or
-//
-//	{ "address": "127.0.0.1:7391",       // "" and absent: only beside "codemode serve --http"
-//	  "origin": "https://codemode.example", // where browsers find it, if something stands before it
-//	  "people": {
-//	    "local:anna": { "answersFor": ["ci"] },          // beside herself
-//	    "ben": { "answersFor": ["*"], "rules": false } },
-//	  "idle": "30m", "life": "12h" }
-type consoleConfig struct {
-	Address string                   `json:"address"`
-	Origin  string                   `json:"origin"`
-	People  map[string]consolePerson `json:"people"`
-	Idle    string                   `json:"idle"`
-	Life    string                   `json:"life"`
+// consoleConfig is the key "console".
+type consoleConfig config.Console
 
-	off        bool
-	idle, life time.Duration
-}
-
-// A consolePerson is somebody who may log in besides whoever started the process.
-type consolePerson struct {
-	// AnswersFor are the principals for whom they answer besides themselves; * is all. Left out: nobody else, but whoever started
-	// the process answers for all.
-	AnswersFor []string `json:"answersFor"`
-	// Rules says that they may see and change the configuration, and with it what is started here.
-	Rules bool `json:"rules"`
-}
-
-func parseConsole(raw json.RawMessage) (c consoleConfig, err error) {
-	var on bool
-	switch {
-	case len(raw) == 0:
-		return c, nil
-	case json.Unmarshal(raw, &on) == nil:
-		if on {
-			return c, errors.New(`console: true says too little; write an address, such as "127.0.0.1:7391"`)
-		}
-		c.off = true
-		return c, nil
-	case json.Unmarshal(raw, &c.Address) == nil:
-		return c, nil
+// consoleOf reads it; the zero value is that the file does not say.
+func consoleOf(cfg *config.Config) consoleConfig {
+	if cfg.Console == nil {
+		return consoleConfig{}
 	}
-	if err := strictly(raw, &c); err != nil {
-		return c, fmt.Errorf("console: %w", err)
-	}
-	for _, d := range []struct {
-		name, text string
-		to         *time.Duration
-	}{{"idle", c.Idle, &c.idle}, {"life", c.Life, &c.life}} {
-		if d.text == "" {
-			continue
-		}
-		if *d.to, err = time.ParseDuration(d.text); err != nil || *d.to <= 0 {
-			return c, fmt.Errorf("console: %s: %q is not a length of time such as 30m", d.name, d.text)
-		}
-	}
-	return c, nil
-}
-
-func strictly(raw json.RawMessage, to any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	return d.Decode(to)
+	return consoleConfig(*cfg.Console)
 }
 
 // A people is the page for people in the process that serves.
@@ -111,16 +55,14 @@ func (s *setting) awaitPeople(to streams, address string, overHTTP bool) (*peopl
 		if err != nil {
 			return nil, nil // whoever opens it says what is wrong
 		}
-		if p.config, err = parseConsole(cfg.Console); err != nil {
-			return nil, usage(fmt.Errorf("%s: %w", cfg.Path, err))
-		}
+		p.config = consoleOf(cfg)
 	}
 	if address == "" {
 		p.address = p.config.Address
 	}
 	p.queue = approvals.NewStrongQueue(console.ChannelName)
 	p.queue.May = p.config.may
-	if p.config.off && address == "" || p.address == "" && !overHTTP {
+	if p.config.Off && address == "" || p.address == "" && !overHTTP {
 		p.queue.Expects = func() bool { return false }
 		s.channels = append(s.channels, p.queue)
 		return nil, nil
@@ -151,7 +93,7 @@ func (p *people) open(e *codemode.Evaluator, set *setting, origin, path string, 
 	c, err := console.New(console.Options{
 		Queue: p.queue, Origins: origins, Path: path, May: p.config.may, Sees: p.sees, Admin: p.admin,
 		Record: recordOf{e}, Grants: e.People().Grants, Rules: &rulesOf{e, set}, Note: e.Record().Write,
-		Idle: p.config.idle, Life: p.config.life, Log: log,
+		Idle: p.config.Idle, Life: p.config.Life, Log: log,
 		Bearer: p.answerers(e, log).Admit, Vouched: p.config.vouched,
 	})
 	if err != nil {

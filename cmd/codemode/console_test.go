@@ -21,6 +21,7 @@ import (
 
 	"github.com/codemode-project/codemode/approvals"
 	"github.com/codemode-project/codemode/audit"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/console"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
@@ -449,26 +450,11 @@ func TestConsoleAnsweredBySomebodyElse(t *testing.T) {
 
 // What the key "console" may say, and who may do what by it.
 func TestConsoleConfiguration(t *testing.T) {
-	for _, test := range []struct{ text, wrong string }{
-		{``, ""},
-		{`false`, ""},
-		{`"127.0.0.1:7391"`, ""},
-		{`{"address": "127.0.0.1:0", "people": {"ben": {"answersFor": ["ci"]}}, "idle": "10m", "life": "2h"}`, ""},
-		{`true`, "write an address"},
-		{`7391`, "console"},
-		{`{"adress": "127.0.0.1:0"}`, "adress"},
-		{`{"idle": "often"}`, "length of time"},
-		{`{"life": "-1h"}`, "length of time"},
-	} {
-		_, err := parseConsole(json.RawMessage(test.text))
-		if got := ""; (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
-			t.Errorf("%s: got %v %s, want %q", test.text, err, got, test.wrong)
-		}
-	}
-	c, err := parseConsole(json.RawMessage(`{"people": {"ben": {"answersFor": ["ci", "anna"]}, "eve": {"answersFor": ["*"], "rules": true}}}`))
+	cfg, err := config.Parse("c.json", []byte(`{"console": {"people": {"ben": {"answersFor": ["ci", "anna"]}, "eve": {"answersFor": ["*"], "rules": true}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := consoleOf(cfg)
 	p := &people{config: c}
 	for _, test := range []struct {
 		person, principal string
@@ -481,7 +467,7 @@ func TestConsoleConfiguration(t *testing.T) {
 			t.Errorf("%q may answer for %q: %v", test.person, test.principal, got)
 		}
 	}
-	said := consoleConfig{People: map[string]consolePerson{who(): {AnswersFor: []string{"ci"}}}}
+	said := consoleConfig{People: map[string]config.Person{who(): {AnswersFor: []string{"ci"}}}}
 	if !said.may(who(), "ci") || !said.may(who(), "") || !said.may(who(), who()) || said.may(who(), "anna") {
 		t.Error("whoever started the process answers for others than the configuration says")
 	}

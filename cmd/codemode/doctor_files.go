@@ -13,6 +13,7 @@ import (
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/recorder"
 	"github.com/codemode-project/codemode/server"
 	"github.com/codemode-project/codemode/upstream"
@@ -107,7 +108,8 @@ func machineProblems(cfg *config.Config) config.Problems {
 	}
 	_, err := recorder.PlaceOf("", cfg, os.LookupEnv)
 	add(err)
-	add(server.CheckHTTP(cfg, os.LookupEnv))
+	_, err = cfg.HTTP(os.LookupEnv)
+	add(err)
 	return all
 }
 
@@ -128,10 +130,10 @@ func (d *diagnosis) clients(e *codemode.Evaluator) {
 	if err != nil {
 		return
 	}
-	configured := map[string]upstream.Server{}
+	configured := map[string]servers.Server{}
 	if cfg := e.Config(); cfg != nil {
 		for _, s := range cfg.Servers {
-			if server, _, err := upstream.ParseServer(s.Name, s.JSON, os.LookupEnv); err == nil {
+			if server, err := s.Connection(os.LookupEnv); err == nil {
 				configured[s.Name] = server
 			}
 		}
@@ -156,8 +158,8 @@ func (d *diagnosis) clients(e *codemode.Evaluator) {
 }
 
 // anySame reports whether one of the servers is started or reached in the same way.
-func anySame(servers map[string]upstream.Server, like upstream.Server) bool {
-	for _, s := range servers {
+func anySame(configured map[string]servers.Server, like servers.Server) bool {
+	for _, s := range configured {
 		if like.URL != "" && s.URL == like.URL ||
 			like.URL == "" && s.Command == like.Command && strings.Join(s.Args, "\x00") == strings.Join(like.Args, "\x00") {
 			return true

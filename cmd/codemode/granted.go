@@ -11,8 +11,8 @@ import (
 
 	"github.com/codemode-project/codemode"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/protect"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 // A grantedPower is a word in the entry of a server that names a folder or file with which a program could rule codemode.
@@ -36,8 +36,8 @@ func grantedPowers(o codemode.Options, cfg *config.Config) ([]grantedPower, erro
 	}
 	var found []grantedPower
 	for _, entry := range cfg.Servers {
-		s, _, err := upstream.ParseServer(entry.Name, entry.JSON, o.Env)
-		if err != nil || s.Transport != upstream.Stdio {
+		s, err := entry.Connection(o.Env)
+		if err != nil || s.Transport != servers.Stdio {
 			continue
 		}
 		look := func(where, text string) {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/profiles"
-	"github.com/codemode-project/codemode/upstream"
 )
 
 // testHome is a person's home with the files of every client, and a project in it.
@@ -32,7 +32,7 @@ func testHome(t *testing.T) (p places, project string) {
 func everySet(name string) (string, bool) { return strings.ToLower(name), true }
 
 // describe writes what a server is as one line.
-func describe(s upstream.Server) string {
+func describe(s servers.Server) string {
 	text := string(s.Transport)
 	if s.URL != "" {
 		text += " " + s.URL
@@ -70,7 +70,7 @@ func TestWhatClientsHaveBecomesOneConfiguration(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, s := range cfg.Servers {
-		server, _, err := upstream.ParseServer(s.Name, s.JSON, everySet)
+		server, err := s.Connection(everySet)
 		if err != nil {
 			t.Errorf("%s: %v", s.Name, err)
 		}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/config/servers"
 )
 
 // TestNoCommandStartsServersBehindItself: not only serve has servers.
 func TestNoCommandStartsServersBehindItself(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv(upstream.ChildVariable, "")
+	t.Setenv(servers.ChildVariable, "")
 	config := write(t, filepath.Join(t.TempDir(), "codemode.json"), `{}`)
 	for _, args := range [][]string{{"serve"}, {"tools"}, {"run", "-e", "return 1"}, {"doctor"}, {"review"}, {"profiles", "lint"}} {
 		var out strings.Builder

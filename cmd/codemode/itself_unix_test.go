@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/upstream"
+	"github.com/codemode-project/codemode/config/servers"
 )
 
 // TestCodemodeBehindItselfStartsNothing: whatever stands between, only the outer one starts its servers. Each start writes
@@ -23,7 +23,7 @@ func TestCodemodeBehindItselfStartsNothing(t *testing.T) {
 		part          string
 	}{
 		{"itself", `exec "$@"`, nil, "was started by a server of another codemode"},
-		{"its variables are emptied in the configuration", `exec "$@"`, map[string]string{upstream.ChildVariable: "", strings.ToLower(upstream.ChildVariable): ""}, "was started by a server of another codemode"},
+		{"its variables are emptied in the configuration", `exec "$@"`, map[string]string{servers.ChildVariable: "", strings.ToLower(servers.ChildVariable): ""}, "was started by a server of another codemode"},
 		{"a shell in between", `sh -c '"$@"; exit $?' sh "$@"`, nil, "was started by a server of another codemode"},
 		{"a command empties the variable", `CODEMODE_CHILD= exec "$@"`, nil, "was started by a server of another codemode"},
 		{"a command removes the variable", `unset CODEMODE_CHILD; exec "$@"`, nil, "one codemode behind another"},

@@ -15,7 +15,6 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/config/changes"
-	"github.com/codemode-project/codemode/inforce/loader"
 	"github.com/codemode-project/codemode/internal/visible"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -176,7 +175,7 @@ func trust(s streams, set *setting, store, file, digest string) error {
 		}
 		sources = append(sources, f)
 	}
-	cfg, err := config.ParseWith(loader.CheckServers(os.LookupEnv), sources...)
+	cfg, err := config.ParseWith(os.LookupEnv, sources...)
 	if err != nil {
 		return usage(err) // it would not be used
 	}

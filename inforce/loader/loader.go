@@ -6,9 +6,7 @@
 package loader
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,8 +41,8 @@ type Loader struct {
 
 // New makes a Loader that has loaded nothing. It follows files until ctx ends.
 func New(ctx context.Context, o Options) *Loader {
-	if o.Files.Servers == nil {
-		o.Files.Servers = CheckServers(o.Env)
+	if o.Files.Env == nil {
+		o.Files.Env = o.Env
 	}
 	return &Loader{
 		options: o, log: o.Log, rules: o.Rules, ctx: ctx, roots: map[string]*openRoot{}, saved: map[string]*os.Root{},
@@ -216,34 +214,21 @@ func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 	var wrong []error
 	taken := map[string]bool{}
 	for _, s := range cfg.Servers {
-		server, warnings, err := upstream.ParseServer(s.Name, s.JSON, l.options.Env)
+		server, err := s.Connection(l.options.Env)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("%s: %w", s.Pos, err))
+			wrong = append(wrong, err)
 			continue
 		}
-		for _, w := range warnings {
-			if l.options.Files.None() { // else Config.Warnings has them
-				l.log.Warn("configuration", "at", s.Pos.String(), "server", s.Name, "problem", w)
-			}
-		}
-		servers = append(servers, server)
+		servers = append(servers, upstream.Server{Server: server})
 		taken[s.Name] = true
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...) // all at once, for the person who corrects the file
 	}
-	built, err := builtins(cfg.Builtin)
-	if err != nil {
-		return nil, fmt.Errorf("%s: builtin: %w", cfg.Path, err)
-	}
-	if built.time && !taken["time"] {
+	if (cfg.Builtin == nil || cfg.Builtin.Time) && !taken["time"] {
 		servers = append(servers, upstream.BuiltIn(builtin.Time()))
 	}
-	root, err := l.filesRoot(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if root != "" {
+	if root := l.filesRoot(cfg); root != "" {
 		if err := l.options.judgeRoot(root, cfg); err != nil {
 			return nil, err
 		}
@@ -257,64 +242,16 @@ func (l *Loader) servers(cfg *config.Config) ([]upstream.Server, error) {
 }
 
 // filesRoot is the directory of the built-in filesystem; "" if there is none.
-func (l *Loader) filesRoot(cfg *config.Config) (string, error) {
-	if slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == "filesystem" }) {
-		return "", nil // a configured server replaces it
+func (l *Loader) filesRoot(cfg *config.Config) string {
+	switch {
+	case slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == "filesystem" }):
+		return "" // a configured server replaces it
+	case l.options.Root != "":
+		return l.options.Root
+	case cfg.Builtin == nil || cfg.Builtin.Root == "":
+		return ""
 	}
-	if l.options.Root != "" {
-		return l.options.Root, nil
-	}
-	built, err := builtins(cfg.Builtin)
-	if err != nil || built.root == "" {
-		return "", err
-	}
-	return beside(cfg.Path, built.root), nil
-}
-
-// builtinServers says which built-in servers a configuration wants.
-type builtinServers struct {
-	time bool
-	root string // of the filesystem; relative to the configuration file
-}
-
-// builtins reads the key "builtin": false, or an object such as
-// {"time": false, "filesystem": {"root": "notes"}}. Without the key there is time.
-func builtins(raw json.RawMessage) (builtinServers, error) {
-	if len(raw) == 0 {
-		return builtinServers{time: true}, nil
-	}
-	var on bool
-	if json.Unmarshal(raw, &on) == nil {
-		return builtinServers{time: on}, nil
-	}
-	var object struct {
-		Time       *bool           `json:"time"`
-		Filesystem json.RawMessage `json:"filesystem"`
-	}
-	if err := strict(raw, &object); err != nil {
-		return builtinServers{}, err
-	}
-	b := builtinServers{time: object.Time == nil || *object.Time}
-	if len(object.Filesystem) == 0 || string(object.Filesystem) == "false" {
-		return b, nil
-	}
-	var filesystem struct {
-		Root string `json:"root"`
-	}
-	if err := strict(object.Filesystem, &filesystem); err != nil {
-		return b, err
-	}
-	if filesystem.Root == "" {
-		return b, errors.New(`filesystem needs a directory: {"filesystem": {"root": "notes"}}`)
-	}
-	b.root = filesystem.Root
-	return b, nil
-}
-
-func strict(raw json.RawMessage, v any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
+	return beside(cfg.Path, cfg.Builtin.Root)
 }
 
 // filesystem returns the built-in server for a directory; the same directory

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"path/filepath"
 
@@ -31,20 +30,6 @@ type Options struct {
 	Note func(ctx context.Context, state string, cfg *config.Config, problem error)
 	// Changed is called after each change.
 	Changed func()
-}
-
-// CheckServers gives the check of servers for [config.Files]. env looks up variables, as os.LookupEnv does.
-func CheckServers(env func(string) (string, bool)) config.ServerCheck {
-	return func(name string, raw json.RawMessage) (wrong, doubts []config.ServerProblem) {
-		problems := func(all []upstream.Mistake) (list []config.ServerProblem) {
-			for _, m := range all {
-				list = append(list, config.ServerProblem(m))
-			}
-			return list
-		}
-		mistakes, odd := upstream.CheckServer(name, raw, env)
-		return problems(mistakes), problems(odd)
-	}
 }
 
 // beside makes a path of a configuration file absolute: it is relative to the folder of that file.

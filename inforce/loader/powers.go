@@ -2,7 +2,6 @@ package loader
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,7 +59,8 @@ func Powers(o Options, cfg *config.Config) ([]protect.Place, error) {
 	if cfg.Scripts != nil {
 		tree(beside(cfg.Scripts.Pos.File, cfg.Scripts.Root), "the folder of the saved programs")
 	}
-	if name := responderProgram(cfg.Responder); name != "" {
+	if r := cfg.Responder; r != nil && len(r.Command) > 0 && filepath.Base(r.Command[0]) != r.Command[0] { // PATH finds others
+		name := r.Command[0]
 		add(name, "the program that opens a terminal for answers")
 	}
 	recorded, err := recordPlaces(o, cfg)
@@ -114,10 +114,11 @@ func started(o Options, cfg *config.Config) []protect.Place {
 		}
 	}
 	for _, entry := range cfg.Servers {
-		s, _, err := upstream.ParseServer(entry.Name, entry.JSON, env)
+		connection, err := entry.Connection(env)
 		if err != nil {
 			continue // the configuration is refused for it
 		}
+		s := upstream.Server{Server: connection}
 		for _, path := range s.Files(env) {
 			what := fmt.Sprintf("a file that starts the server %q", s.Name)
 			p := protect.Place{Path: path, What: what, Server: s.Name, Searched: true}
@@ -154,17 +155,6 @@ func passwords(env func(string) (string, bool)) []protect.Place {
 		}
 	}
 	return places
-}
-
-// responderProgram is the command of the key "responder" if it names a folder; "" for one that PATH finds.
-func responderProgram(raw json.RawMessage) string {
-	var set struct {
-		Command []string `json:"command"`
-	}
-	if json.Unmarshal(raw, &set) == nil && len(set.Command) > 0 && filepath.Base(set.Command[0]) != set.Command[0] {
-		return set.Command[0]
-	}
-	return ""
 }
 
 func exists(path string) bool {

@@ -10,6 +10,11 @@ import (
 
 // Duration reads a Go duration longer than nothing.
 func (r *Reader) Duration(n strictjson.Value, what string) time.Duration {
+	return r.DurationFrom(n, what, 1)
+}
+
+// DurationFrom reads a Go duration from low on, which is 0 or more.
+func (r *Reader) DurationFrom(n strictjson.Value, what string, low time.Duration) time.Duration {
 	const hint = `write it as "90s", "5m" or "2h30m"`
 	if n.Kind() != strictjson.String {
 		r.Wrong(n, hint, "%s must be a duration in a string, this is %s", what, n.Kind())
@@ -19,7 +24,9 @@ func (r *Reader) Duration(n strictjson.Value, what string) time.Duration {
 	switch {
 	case err != nil:
 		r.Wrong(n, hint, "%s is not a duration", what)
-	case d <= 0:
+	case d < low && low == 0:
+		r.Wrong(n, hint, "%s must not be negative", what)
+	case d < low:
 		r.Wrong(n, "remove it if there should be no limit of its own", "%s must be longer than nothing", what)
 	}
 	return max(d, 0)

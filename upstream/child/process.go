@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/codemode-project/codemode/config/servers"
 )
 
 // How long [Process.Stop] waits between two of its steps.
@@ -37,7 +39,7 @@ const DrainTime = 250 * time.Millisecond
 // Variable is in the environment of every process that a [Starter] starts, and
 // of its descendants. It tells them from other processes: killStrays finds
 // them by it, and a codemode that finds it in its own environment refuses to start.
-const Variable = "CODEMODE_CHILD"
+const Variable = servers.ChildVariable
 
 // A Starter starts processes.
 type Starter struct {

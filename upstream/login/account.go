@@ -8,16 +8,15 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/address"
 )
 
@@ -50,16 +49,8 @@ type fileStamp struct {
 // An Error says that a person has to log in.
 type Error struct{ server, why string }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s: run %s", e.why, Command(e.server)) }
-
-// Command is what a person types to log in.
-func Command(server string) string {
-	if strings.ContainsFunc(server, func(r rune) bool {
-		return r != '-' && r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
-		server = strconv.Quote(server)
-	}
-	return "codemode login " + server
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: run %s", e.why, servers.LoginCommand(e.server))
 }
 
 // RoundTrip sends a request with the login, if there is one. When the server

@@ -23,16 +23,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/address"
 )
-
-// Settings are what the configuration says about the login at a server. The zero value discovers everything.
-type Settings struct {
-	ClientID     string // registered with the authorization server beforehand; "" registers one at each login
-	ClientSecret string
-	Scopes       []string // nil requests those that the server names
-	Port         int      // of the callback address on this machine that a registered client has; 0 is any
-}
 
 // Options are how one login reaches the person.
 type Options struct {
@@ -48,10 +41,10 @@ type Options struct {
 type Target struct {
 	Server   string // its name in the configuration
 	URL      string
-	SSE      bool // it speaks the HTTP transport of protocol 2024-11-05
-	Settings *Settings
-	Client   *http.Client // for requests to URL; it sends no token
-	Protocol string       // MCP version of the requests to URL
+	SSE      bool           // it speaks the HTTP transport of protocol 2024-11-05
+	Settings *servers.OAuth // nil discovers everything
+	Client   *http.Client   // for requests to URL; it sends no token
+	Protocol string         // MCP version of the requests to URL
 }
 
 // ErrNotNeeded is the error of a login at a server that requires none.
@@ -68,7 +61,7 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
 	if s.dir == "" {
 		return errors.New("there is no directory to keep logins in")
 	}
-	settings := cmp.Or(t.Settings, new(Settings))
+	settings := cmp.Or(t.Settings, new(servers.OAuth))
 	back, err := newCallback(settings.Port)
 	if err != nil {
 		return err
@@ -127,7 +120,7 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
 }
 
 // identify says which OAuth client we are: the registered one of the settings, or one that registers itself.
-func (s *Store) identify(config *auth.AuthorizationCodeHandlerConfig, settings *Settings) {
+func (s *Store) identify(config *auth.AuthorizationCodeHandlerConfig, settings *servers.OAuth) {
 	if settings.ClientID == "" {
 		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{
 			Metadata: &oauthex.ClientRegistrationMetadata{

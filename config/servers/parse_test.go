@@ -1,4 +1,4 @@
-package upstream_test
+package servers
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/upstream"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -78,7 +77,7 @@ func entries(t *testing.T, file string) map[string]json.RawMessage {
 }
 
 // fieldsOf returns what of the server is set.
-func fieldsOf(t *testing.T, s upstream.Server) map[string]any {
+func fieldsOf(t *testing.T, s Server) map[string]any {
 	t.Helper()
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -108,7 +107,7 @@ func TestFilesOfAllClients(t *testing.T) {
 			got := map[string]map[string]any{}
 			in := entries(t, file)
 			for _, name := range slices.Sorted(maps.Keys(in)) {
-				s, warnings, err := upstream.ParseServer(name, in[name], people)
+				s, warnings, err := Parse(name, in[name], people)
 				got[name] = fieldsOf(t, s)
 				if len(warnings) > 0 {
 					got[name]["(warnings)"] = warnings
@@ -142,7 +141,7 @@ func TestFilesOfAllClients(t *testing.T) {
 }
 
 // Whatever an entry says: no panic, no word that is both accepted and impossible.
-func FuzzParseServer(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"command":"${A:-${B}}","args":["{env:X}"],"env":{"A":"${input:x}"}}`, `{"url":"http://${HOME}/sse","headers":{"a":"b"}}`,
 		`{"type":"remote","url":"x","timeout":{"startup":1}}`, `{"command":["a"],"timeout":1e99,"disabled":true}`,
@@ -150,16 +149,16 @@ func FuzzParseServer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, _, err := upstream.ParseServer("s", raw, people)
+		s, _, err := Parse("s", raw, people)
 		if err != nil || s.Disabled || s.Problem != "" {
 			return
 		}
 		switch s.Transport {
-		case upstream.Stdio:
+		case Stdio:
 			if s.Command == "" && !bytes.Contains(raw, []byte("$")) && !bytes.Contains(raw, []byte("{env")) {
 				t.Errorf("a server without a command: %+v", s)
 			}
-		case upstream.HTTP, upstream.SSE:
+		case HTTP, SSE:
 			if !strings.HasPrefix(strings.ToLower(s.URL), "http") {
 				t.Errorf("a server without an address: %+v", s)
 			}

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
+)
+
+// Console is the key "console": the page on which people answer, and who they are. It is false, an address such as
+// "127.0.0.1:7391", or
+//
+//	{ "address": "127.0.0.1:7391",       // absent: only beside "codemode serve --http"
+//	  "origin": "https://codemode.example", // where browsers find it, if something stands before it
+//	  "people": {
+//	    "local:anna": { "answersFor": ["ci"] },          // beside herself
+//	    "ben": { "answersFor": ["*"], "rules": false } },
+//	  "idle": "30m", "life": "12h" }
+type Console struct {
+	Off        bool
+	Address    string
+	Origin     string
+	People     map[string]Person // by the principals that log in
+	Idle, Life time.Duration     // of a login; 0 leaves it to the page
+}
+
+// A Person is somebody who may log in besides whoever started the process.
+type Person struct {
+	// AnswersFor are the principals for whom they answer besides themselves; * is all. nil, which is left out: nobody
+	// else, but whoever started the process answers for all.
+	AnswersFor []string
+	// Rules says that they may see and change the configuration, and with it what is started here.
+	Rules bool
+}
+
+func (b *builder) console(n strictjson.Value) (c Console) {
+	switch n.Kind() {
+	case strictjson.False:
+		c.Off = true
+	case strictjson.True:
+		b.Wrong(n, `write an address, such as "127.0.0.1:7391"`, `"console": true does not say where the page is`)
+	case strictjson.String:
+		c.Address = b.address(n)
+	case strictjson.Object:
+		b.Object(n, `"console"`, []settings.Field{
+			settings.Key("address", func(n strictjson.Value) { c.Address = b.address(n) }),
+			settings.Key("origin", func(n strictjson.Value) { c.Origin = b.origin(n, `"origin"`) }),
+			settings.Key("people", func(n strictjson.Value) { c.People = b.people(n) }),
+			settings.Key("idle", func(n strictjson.Value) { c.Idle = b.Duration(n, `"idle"`) }),
+			settings.Key("life", func(n strictjson.Value) { c.Life = b.Duration(n, `"life"`) }),
+		})
+	default:
+		b.Wrong(n, `write false, an address such as "127.0.0.1:7391", or an object`, `"console" must be false, a string or an object, this is %s`, n.Kind())
+	}
+	return c
+}
+
+func (b *builder) people(n strictjson.Value) map[string]Person {
+	if n.Kind() != strictjson.Object {
+		b.Wrong(n, `write {"local:anna": {"answersFor": ["ci"]}}`, `"people" must be an object, this is %s`, n.Kind())
+		return nil
+	}
+	b.Unique(n)
+	people := map[string]Person{}
+	for name, child := range n.Members() {
+		if !validPrincipal(name) {
+			b.WrongKey(child, "write the principal that logs in, such as local:anna", "%.40q is not the name of a principal", name)
+		}
+		var p Person
+		b.Object(child, fmt.Sprintf("%q in \"people\"", name), []settings.Field{
+			settings.Key("answersFor", func(n strictjson.Value) {
+				p.AnswersFor = []string{}
+				for one := range b.Elements(n, `"answersFor"`, true) {
+					principal, _ := b.Text(one, "a principal")
+					p.AnswersFor = append(p.AnswersFor, principal)
+				}
+			}),
+			settings.Key("rules", func(n strictjson.Value) { p.Rules, _ = b.Boolean(n, `"rules"`) }),
+		})
+		people[name] = p
+	}
+	return people
+}
+
+// address reads the address of a listener that only this machine can reach.
+func (b *builder) address(n strictjson.Value) string {
+	const hint = `write a port, or an address such as "127.0.0.1:7391"`
+	text, ok := b.Text(n, "the address")
+	if !ok {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port, err = net.SplitHostPort(net.JoinHostPort("", text))
+	}
+	if number, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || number > 65535 {
+		b.Wrong(n, hint, "%.80q is not an address", text)
+		return ""
+	}
+	if ip := net.ParseIP(host); host != "" && host != "localhost" && !ip.IsLoopback() {
+		b.Wrong(n, `take 127.0.0.1, put what adds TLS before it, and name it in "origin"`, "the page is served on this machine only, without TLS, and %.80q is reached from elsewhere", text)
+	}
+	return text
+}
+
+// Responder is the key "responder": how a terminal for answers is opened. It is a word or an object.
+type Responder struct {
+	Start   string   // off, hint, auto, tmux or terminal; "" if the file does not say
+	Command []string // opens a terminal
+}
+
+func (b *builder) responder(n strictjson.Value) (r Responder) {
+	start := func(n strictjson.Value) {
+		r.Start, _ = b.Word(n, `"responder"`, "off", "hint", "auto", "tmux", "terminal")
+	}
+	if n.Kind() == strictjson.String {
+		start(n)
+		return r
+	}
+	b.Object(n, `"responder"`, []settings.Field{
+		settings.Key("start", start),
+		settings.Key("command", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"command"`, false) {
+				word, _ := b.Text(child, "a word of the command")
+				r.Command = append(r.Command, word)
+			}
+		}),
+	})
+	return r
+}

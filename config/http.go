@@ -1,0 +1,237 @@
+package config
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/strictjson"
+	"github.com/codemode-project/codemode/internal/typos"
+)
+
+// HTTP is the key "http": who may come in over HTTP.
+//
+//	"http": {
+//	  "tokens": [
+//	    { "token": "${ANNA_TOKEN}", "principal": "anna", "profiles": ["supervised"] },
+//	    { "token": "sha256:9f86d081...", "principal": "ci", "profiles": ["readonly"] },
+//	    { "token": "${ANNA_ANSWERS}", "principal": "anna", "answers": true }
+//	  ],
+//	  "hosts": ["codemode.example.com"],
+//	  "origins": ["https://codemode.example.com"],
+//	  "grace": "30s"
+//	}
+type HTTP struct {
+	Tokens  []Token
+	Hosts   []string       // names that a request may be for, beside those of this machine; in lower case
+	Origins []string       // of pages that may send requests, beside our own; in lower case
+	Grace   *time.Duration // how long programs have to finish; nil if the file does not say
+}
+
+// A Token is who may come in with one.
+type Token struct {
+	Fingerprint string // of the token, see [Fingerprint]; "" if its variable has no usable token
+	Principal   string
+	Profiles    []string // nil = all of them
+	Answers     bool     // it answers questions on the page and runs nothing
+
+	at text
+}
+
+const (
+	// maxTokens bounds what is compared with each request.
+	maxTokens = 10_000
+	// longestPrincipal is how long the name of a principal may be.
+	longestPrincipal = 128
+	// leastToken is the shortest token that is not guessed.
+	leastToken = 16
+)
+
+var (
+	inVariable    = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]*$`)
+	hostName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
+)
+
+// HTTP is the key "http" where the variables are those of env. The error is [Problems] with the tokens that nobody can come in
+// with; nobody may come in then. They are in the result without their fingerprints.
+func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
+	if c == nil || c.http == nil {
+		return HTTP{}, nil
+	}
+	h := *c.http
+	h.Tokens = slices.Clone(h.Tokens)
+	var wrong settings.Problems
+	seen := map[string]bool{}
+	for i := range h.Tokens {
+		t := &h.Tokens[i]
+		fingerprint, message, hint := t.fingerprint(env)
+		if message == "" && seen[fingerprint] {
+			fingerprint, message, hint = "", "another entry has the same token", "keep one of the two"
+		}
+		if message != "" {
+			wrong = append(wrong, t.at.wrong(message, hint))
+		}
+		t.Fingerprint = fingerprint
+		seen[fingerprint] = true
+	}
+	if len(wrong) > 0 {
+		return h, wrong
+	}
+	return h, nil
+}
+
+// fingerprint is that of the token that stands in the file as a variable or as its digest.
+func (t *Token) fingerprint(env func(string) (string, bool)) (fingerprint, message, hint string) {
+	if strings.HasPrefix(t.at.written, "sha256:") {
+		return strings.ToLower(t.at.written), "", "" // its form was checked with the file
+	}
+	name := inVariable.FindStringSubmatch(t.at.written)[1]
+	token := ""
+	if env != nil {
+		token, _ = env(name)
+	}
+	switch {
+	case token == "":
+		return "", fmt.Sprintf("the variable %s is not set", name), "set it to the token, or remove this entry"
+	case len(token) < leastToken:
+		return "", fmt.Sprintf("the token in %s has %d characters, which can be guessed", name, len(token)),
+			fmt.Sprintf("take at least %d characters, such as those of: openssl rand -hex 32", leastToken)
+	case strings.ContainsAny(token, " \t\r\n"):
+		return "", fmt.Sprintf("the token in %s has a space or a line break in it", name), "set the variable without it"
+	}
+	return Fingerprint(token), "", ""
+}
+
+func (b *builder) http(n strictjson.Value) (h HTTP) {
+	if n.Kind() == strictjson.String {
+		b.Wrong(n, `the address is that of codemode serve --http; write {"tokens": [...]} to say who may come in`, `"http" must be an object, this is a string`)
+		return h
+	}
+	seen := map[string]int{}
+	b.Object(n, `"http"`, []settings.Field{
+		settings.Key("tokens", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"tokens"`, true) {
+				if len(h.Tokens) == maxTokens {
+					b.Wrong(child, "remove some", `"tokens" has more than %d entries`, maxTokens)
+				}
+				h.Tokens = append(h.Tokens, b.token(child, seen))
+			}
+		}),
+		settings.Key("hosts", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"hosts"`, true) {
+				host, ok := b.Text(child, "a host")
+				host = strings.ToLower(host)
+				if _, err := netip.ParseAddr(host); ok && err != nil && !hostName.MatchString(host) {
+					b.Wrong(child, `write it without scheme and port: "codemode.example.com"`, "%.80q is not the name of a host", host)
+				}
+				h.Hosts = append(h.Hosts, host)
+			}
+		}),
+		settings.Key("origins", func(n strictjson.Value) {
+			for child := range b.Elements(n, `"origins"`, true) {
+				h.Origins = append(h.Origins, strings.ToLower(b.origin(child, "an origin")))
+			}
+		}),
+		settings.Key("grace", func(n strictjson.Value) { h.Grace = new(b.DurationFrom(n, `"grace"`, 0)) }),
+	})
+	return h
+}
+
+func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
+	var answersAt, profilesAt strictjson.Value
+	ok := b.Object(n, "a token", []settings.Field{
+		settings.Key("answers", func(n strictjson.Value) {
+			if t.Answers, _ = b.Boolean(n, `"answers"`); t.Answers {
+				answersAt = n
+			}
+		}),
+		settings.Key("token", func(n strictjson.Value) {
+			t.at = b.text(n, `"token"`, nil)
+			written := strings.ToLower(t.at.written)
+			if written == "" {
+				return
+			}
+			digest, isDigest := strings.CutPrefix(t.at.written, "sha256:")
+			switch sum, err := hex.DecodeString(digest); {
+			case isDigest && (err != nil || len(sum) != 32):
+				b.Wrong(n, "printf %s \"$TOKEN\" | sha256sum prints them, without a line break in the token", `after "sha256:" there must be 64 hexadecimal digits`)
+			case !isDigest && !inVariable.MatchString(t.at.written):
+				b.Wrong(n, `write "${VARIABLE}", or "sha256:" and its digest`, "a token must not stand in the file itself")
+			}
+			if line := seen[written]; line != 0 {
+				b.Wrong(n, fmt.Sprintf("it is on line %d already: keep one of the two", line), "the same token twice")
+			} else {
+				seen[written] = t.at.place.Line
+			}
+		}),
+		settings.Key("principal", func(n strictjson.Value) {
+			name, ok := b.Text(n, `"principal"`)
+			if ok && !validPrincipal(name) {
+				b.Wrong(n, fmt.Sprintf("it has letters, digits and ._:@+- and is at most %d bytes long", longestPrincipal), "%.40q is not the name of a principal", name)
+			}
+			t.Principal = name
+		}),
+		settings.Key("profiles", func(n strictjson.Value) {
+			profilesAt = n
+			t.Profiles = []string{}
+			if n.Kind() == strictjson.Array && n.Len() == 0 {
+				b.Wrong(n, `leave "profiles" out to allow all`, "with an empty list of profiles the token allows nothing")
+				return
+			}
+			for child := range b.Elements(n, `"profiles"`, true) {
+				if name, named := b.profileNamed(child, "an entry of \"profiles\""); named.Kind() != strictjson.Missing {
+					b.namedProfiles = append(b.namedProfiles, named)
+					t.Profiles = append(t.Profiles, name)
+				}
+			}
+		}),
+	})
+	if ok && settings.Member(n, "token").Kind() == strictjson.Missing {
+		b.Wrong(n, `add "token": "${VARIABLE}"`, "an entry without a token")
+	}
+	if t.Answers && profilesAt.Kind() != strictjson.Missing {
+		b.WrongKey(profilesAt, "remove it, or add another token for programs",
+			`a token with "answers" runs no program, so it has no profiles`)
+	}
+	if ok && t.Answers && settings.Member(n, "principal").Kind() == strictjson.Missing {
+		b.WrongKey(answersAt, `add "principal": whose questions it answers`,
+			`a token with "answers" and without a principal answers for nobody`)
+	}
+	return t
+}
+
+func validPrincipal(name string) bool {
+	return len(name) <= longestPrincipal && principalName.MatchString(name)
+}
+
+// reachable reports profiles that tokens name and nobody has. It is no error: another file may bring them.
+func (b *builder) reachable() {
+	for _, n := range b.namedProfiles {
+		if b.find(n.Text()) == nil {
+			hint := "define it, or remove it here"
+			if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token allows nothing there", n.Text())
+		}
+	}
+}
+
+func (b *builder) origin(n strictjson.Value, what string) string {
+	text, ok := b.Text(n, what)
+	if !ok {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path+u.RawQuery+u.Fragment != "" || u.User != nil {
+		b.Wrong(n, "write it as browsers send it: scheme, host and port, and no path", "%.80q is not an origin such as https://codemode.example.com", text)
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// TestKeysOfTheProcessArriveTyped: what the keys about the process say is what the configuration has, in every form.
+func TestKeysOfTheProcessArriveTyped(t *testing.T) {
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"TOKEN": "0123456789abcdef", "DB": "postgres://h/d", "DIR": "/srv"}[name]
+		return v, ok
+	}
+	c := parse(t, `{
+		"builtin": {"time": {}, "filesystem": {"root": "notes"}},
+		"http": {"hosts": ["A.example"], "origins": ["https://A.example"], "grace": "0s",
+			"tokens": [{"token": "${TOKEN}", "principal": "ci", "profiles": ["p"]}]},
+		"console": {"address": "7391", "people": {"ben": {"answersFor": [], "rules": true}, "eve": {}}, "life": "2h"},
+		"responder": {"start": "tmux", "command": ["x", "y"]},
+		"store": {"url": "${DB}", "key": "${DIR}/key", "keep": "0s", "checkpoints": {"log": true}},
+		"evaluation": {"profiles": {"p": {}}}}`)
+	http, err := c.HTTP(env)
+	must(t, err)
+	store, err := c.Store(env)
+	must(t, err)
+	wantStore := Store{URL: "postgres://h/d", Key: "/srv/key"}
+	wantStore.Checkpoint.Log = true
+	for _, x := range []struct{ got, want any }{
+		{*c.Builtin, Builtin{Time: true, Root: "notes"}},
+		{http, HTTP{Hosts: []string{"a.example"}, Origins: []string{"https://a.example"}, Grace: new(time.Duration), Tokens: []Token{
+			{Fingerprint: Fingerprint("0123456789abcdef"), Principal: "ci", Profiles: []string{"p"}}}}},
+		{*c.Console, Console{Address: "7391", Life: 2 * time.Hour, People: map[string]Person{"ben": {AnswersFor: []string{}, Rules: true}, "eve": {}}}},
+		{*c.Responder, Responder{Start: "tmux", Command: []string{"x", "y"}}},
+		{store, wantStore},
+		{*parse(t, `{"console": false}`).Console, Console{Off: true}},
+		{*parse(t, `{"responder": "off"}`).Responder, Responder{Start: "off"}},
+		{*parse(t, `{"builtin": false}`).Builtin, Builtin{}},
+		{storeOf(t, nil), Store{Keep: usualKeep}},
+	} {
+		if diff := cmp.Diff(x.want, x.got, cmpopts.IgnoreUnexported(Token{})); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
+// TestVariablesThatDoNotFitHaveTheirPlace: all of them at once, each at the text that has it.
+func TestVariablesThatDoNotFitHaveTheirPlace(t *testing.T) {
+	c := parse(t, `{
+		"store": {"path": "${PATH_IS}", "collector": "${COLLECTOR}", "key": "${UNSET}"},
+		"http": {"tokens": [{"token": "${UNSET}"}, {"token": "${SHORT}"}]}}`)
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"PATH_IS": "postgres://u:secret@h/d", "COLLECTOR": "localhost:4318", "SHORT": "abc"}[name]
+		return v, ok
+	}
+	_, storeErr := c.Store(env)
+	http, httpErr := c.HTTP(env)
+	for _, row := range []struct {
+		err  error
+		want []string
+	}{
+		{storeErr, []string{`2:21 "this is a URL`, `2:48 "\"collector\" must be the URL`, `2:71 "the variable UNSET is not set`}},
+		{httpErr, []string{`3:33 "the variable UNSET`, `3:56 "the token in SHORT has 3 characters`}},
+	} {
+		problems, _ := row.err.(Problems)
+		if len(problems) != len(row.want) {
+			t.Errorf("got %v, want %q", row.err, row.want)
+			continue
+		}
+		for i, p := range problems {
+			if got := fmt.Sprintf("%d:%d %q", p.Line, p.Column, p.Message); !contains(got, row.want[i]) || contains(p.String(), "secret") || p.Hint == "" {
+				t.Errorf("got %s, want %s", got, row.want[i])
+			}
+		}
+	}
+	if len(http.Tokens) != 2 || http.Tokens[0].Fingerprint != "" || http.Tokens[1].Fingerprint != "" {
+		t.Errorf("unusable tokens have a fingerprint: %+v", http.Tokens)
+	}
+}

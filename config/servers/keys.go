@@ -1,0 +1,77 @@
+package servers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/codemode-project/codemode/internal/settings"
+	"github.com/codemode-project/codemode/internal/typos"
+)
+
+// meaningless are keys of other clients that change nothing about what a server is, so that nobody need hear of them.
+var meaningless = map[string]bool{
+	"$schema": true, "description": true, "alwaysLoad": true, "dev": true, "icon": true, "name": true, "note": true, "comment": true,
+	"autoApprove": true, "alwaysAllow": true, "codemode": true,
+	"outputValidation": true, // ours; package config reads it
+}
+
+// narrowing are the keys that take something away from a server. Misspelt, they would leave it there.
+var narrowing = []string{
+	"disabled", "enabled", "includeTools", "enabled_tools", "enabledTools", "tools",
+	"excludeTools", "disabled_tools", "disabledTools",
+}
+
+// starting are the keys that say how to reach a server. It needs one of them.
+var starting = []string{"command", "url", "httpUrl", "serverUrl"}
+
+// unknown reports the keys that nothing has read.
+func (e *entry) unknown() {
+	for child := range settings.Children(e.value) {
+		key := child.Key()
+		if e.used[key] || meaningless[key] {
+			continue
+		}
+		meant := e.meant(key)
+		hint := ""
+		if meant != "" {
+			hint = fmt.Sprintf("did you mean %q?", meant)
+		}
+		switch {
+		case slices.Contains(narrowing, meant):
+			e.WrongKey(child, hint, "%s", e.sentence("%q is not a key of a server, so it would take nothing away from it", key))
+		case e.without && slices.Contains(starting, meant):
+			e.WrongKey(child, hint, "%s", e.sentence("%q is not a key of a server, and %s", key, needsOne))
+			e.without = false
+		case !e.lost:
+			e.doubtHint(key, hint, "%q has no effect", key)
+		}
+	}
+	if e.without {
+		e.WrongKey(e.value, `write {"command": "..."} or {"url": "..."}`, "%s", e.sentence("%s", needsOne))
+	}
+}
+
+const needsOne = `it needs a "command" or a "url"`
+
+// meant names the key that was meant by one that is almost it.
+func (e *entry) meant(key string) string {
+	bare := func(s string) string {
+		return strings.TrimSuffix(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)), "s")
+	}
+	known := slices.Sorted(maps.Keys(e.used))
+	if e.without {
+		known = append(known, starting...)
+	}
+	best := ""
+	for _, k := range known {
+		switch {
+		case bare(k) == bare(key):
+			return k
+		case best == "" && typos.Distance(strings.ToLower(k), strings.ToLower(key), 1) == 1:
+			best = k
+		}
+	}
+	return best
+}

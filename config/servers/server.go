@@ -1,0 +1,63 @@
+package servers
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// A Transport is the way to reach a server. The zero value reaches nothing.
+type Transport string
+
+// The transports that a [Server] can name.
+const (
+	Stdio     Transport = "stdio"   // a child process of ours
+	HTTP      Transport = "http"    // streamable HTTP; a server that does not know it is tried with SSE
+	SSE       Transport = "sse"     // the HTTP transport of protocol 2024-11-05
+	InProcess Transport = "builtin" // Go code in this process
+)
+
+// ChildVariable is in the environment of every process that a server is started as, and of what it starts in turn. It
+// keeps codemode from starting itself.
+const ChildVariable = "CODEMODE_CHILD"
+
+// A Server says how to reach one MCP server, with all variables expanded.
+type Server struct {
+	Name      string
+	Transport Transport
+
+	Command string            // Stdio: looked up in the PATH the child will have
+	Args    []string          // Stdio: no shell ever reads them
+	Env     map[string]string // Stdio: added to the minimal environment of the child
+	EnvFile string            // Stdio: a file of KEY=value lines, read at every start; Env wins over it
+	Dir     string            // Stdio: "" is our own working directory
+
+	URL     string      // HTTP and SSE
+	Headers http.Header // HTTP and SSE: sent with every request to the URL's origin, and to no other
+
+	OAuth *OAuth // HTTP and SSE: how to log in; nil finds out
+
+	SSEFirst bool // HTTP: SSE is likelier, because the address says so
+
+	Disabled bool   // listed, never started
+	Problem  string // why it cannot be started, such as an unset variable; "" if it can
+
+	Include          []string      // the tools to take, by the name the server gives them; empty takes all
+	Exclude          []string      // the tools to leave out; wins over Include
+	TrustAnnotations bool          // the operator believes this server's hints; carried for whoever decides
+	Timeout          time.Duration // of one call; 0 leaves it to the caller
+	StartTimeout     time.Duration // from the start until the tools are listed; 0 is one minute
+}
+
+// An OAuth is what the configuration says about logging in at a server over HTTP.
+type OAuth struct {
+	ClientID     string // registered with the authorization server beforehand; "" registers one at each login
+	ClientSecret string
+	Scopes       []string // empty asks for those that the server names
+	Port         int      // of the address on this machine that a registered client returns to; 0 is any
+}
+
+// Takes reports whether the operator wants the tool that the server calls raw.
+func (s *Server) Takes(raw string) bool {
+	return !slices.Contains(s.Exclude, raw) && (len(s.Include) == 0 || slices.Contains(s.Include, raw))
+}
