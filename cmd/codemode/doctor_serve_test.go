@@ -19,7 +19,7 @@ func TestDoctorRefusesWhatServeRefuses(t *testing.T) {
 "http": {"tokns": []},
 "console": true,
 "store": "postgres",
-"responder": {"start": "always"}}`, []string{":2:10", `did you mean "tokens"?`, ":3:12", "says too little", ":4:10", "neither a file", ":5:24", `"auto"`}, exitUsage},
+"responder": {"start": "always"}}`, []string{":2:10", `did you mean "tokens"?`, ":3:12", "does not say where the page is", ":4:10", "neither a file", ":5:24", `"auto"`}, exitUsage},
 		"variables that are not set": {`{
 "http": {"tokens": [
   {"token": "${NO_SUCH_A}"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/codemode-project/codemode/config"
@@ -40,9 +41,9 @@ type Imported struct {
 // stands in for autoApprove where the table has three. Servers gives the names here by the ids there; an id that is not in it is
 // taken for a name, unless "servers" in the file knows it.
 //
-// The profile decides as the table does. Deny comes before ask and ask before allow here, so
-// where a rule is an exception to one below it, the one below is written out around it. What
-// cannot be written out, because both have patterns with several stars, becomes stricter.
+// The profile decides as the table does. An ask rule names the approve rules above it as its exceptions, so no pattern is
+// written around another one. Nothing is an exception to a deny rule here: what rules above one approve or ask about is denied
+// too, and a note says so. A rule at the end that denies everything else becomes "unmatched".
 func ImportReleio(data []byte, profile string, servers map[string]string, order Order) (Imported, error) {
 	rules, err := readTable(data, servers)
 	if err != nil {
@@ -52,9 +53,9 @@ func ImportReleio(data []byte, profile string, servers map[string]string, order 
 	if order == 0 && len(depends) > 0 {
 		return Imported{}, &OrderError{depends}
 	}
-	im := importer{rules: order.sorted(rules)}
+	im := importer{rules: order.sorted(rules), unmatched: profiles.Ask}
 	im.write()
-	im.askAboutAmbiguous()
+	im.refuseAmbiguous()
 	depends = append(depends, ties(rules)...)
 	file := im.file(profile, order, depends)
 	if _, err := config.Parse("imported.json", file); err != nil {
@@ -170,113 +171,99 @@ func tableAction(n strictjson.Value) (profiles.Verdict, error) {
 
 // An importer turns rules of which the first counts into lists of which the strictest does.
 type importer struct {
-	rules []tableRule // the first that fits counts
-	lists [3][]string // rules of each list, as JSON
-	hard  []bool      // an ask rule that stands in the asklist
-	notes []string
-	vague bool // an allow rule is about a tool of any server
+	rules     []tableRule // the first that fits counts
+	lists     [3][]string // rules of each list, as JSON
+	notes     []string
+	unmatched profiles.Verdict
+	vague     bool // a rule that loosens is about a tool of any server
 }
 
-// write decides for each rule whether its list says the same by itself. Where no rule fits,
-// unmatched asks, so an ask rule is only needed above what would allow.
+// write writes the rules that decide anything.
 func (im *importer) write() {
-	im.hard = make([]bool, len(im.rules))
-	for i := range im.rules {
-		r := &im.rules[i]
-		if r.Action == profiles.Ask {
-			im.hard[i] = im.meets(i, profiles.Allow, false) && !im.meets(i, profiles.Allow, true)
-			if im.hard[i] {
-				im.add(profiles.Asklist, r, []area{r.area()})
-			}
+	var rules []tableRule // without those below a rule that covers them
+	for _, r := range im.rules {
+		if slices.ContainsFunc(rules, func(above tableRule) bool { return above.covers(&r) }) {
+			im.notes = append(im.notes, r.name()+" never decides anything: rules above it do")
+			continue
 		}
+		rules = append(rules, r)
 	}
-	for i := range im.rules {
-		r := &im.rules[i]
+	if last := len(rules) - 1; last >= 0 && rules[last].Action == profiles.Deny && rules[last].everything() {
+		im.unmatched = profiles.Deny
+		rules = rules[:last]
+	}
+	im.rules = rules
+	for i := range rules {
+		r := &rules[i]
 		switch r.Action {
 		case profiles.Allow:
-			im.around(i, profiles.Allowlist, func(j int) bool { return im.rules[j].Action == profiles.Ask && !im.hard[j] })
-		case profiles.Deny:
-			im.around(i, profiles.Denylist, func(j int) bool { return im.rules[j].Action != profiles.Deny })
-		}
-	}
-}
-
-// meets reports whether a rule of that action, above or below, fits some tool of rule i.
-func (im *importer) meets(i int, action profiles.Verdict, above bool) bool {
-	for j := range im.rules {
-		if (j < i) == above && j != i && im.rules[j].Action == action && im.rules[i].area().meets(im.rules[j].area()) {
-			return true
-		}
-	}
-	return false
-}
-
-// around writes rule i without what the rules above it, that its list would override, decide.
-func (im *importer) around(i int, l profiles.List, overridden func(j int) bool) {
-	r := &im.rules[i]
-	areas := []area{r.area()}
-	for j := range i {
-		above := &im.rules[j]
-		if !overridden(j) || !r.area().meets(above.area()) {
-			continue
-		}
-		left, ok := without(areas, above.area())
-		if !ok {
-			im.stricter(r, above, j)
-			if l == profiles.Denylist {
-				continue // it denies what is above it too
+			im.loosens(r)
+			im.add(profiles.Allowlist, r, nil)
+		case profiles.Ask:
+			// A question is what unmatched says too, unless a rule below would allow.
+			if im.unmatched == profiles.Deny || len(im.meeting(r, rules[i+1:], profiles.Allow)) > 0 {
+				if im.unmatched == profiles.Deny {
+					im.loosens(r)
+				}
+				im.add(profiles.Asklist, r, im.meeting(r, rules[:i], profiles.Allow))
 			}
-			im.add(profiles.Asklist, above, []area{above.area()})
-			im.hard[j] = true
-			continue
-		}
-		areas = left
-	}
-	im.add(l, r, areas)
-}
-
-func (im *importer) stricter(r, above *tableRule, j int) {
-	im.notes = append(im.notes, fmt.Sprintf("%s cannot be written as an exception to %s: what both are about is decided by the stricter of the two", above.name(), r.name()))
-}
-
-func (im *importer) add(l profiles.List, r *tableRule, areas []area) {
-	seen := map[string]bool{}
-	var patterns []string
-	for _, a := range areas {
-		im.vague = im.vague || l == profiles.Allowlist && a.server.star && !a.tool.all()
-		if p := a.pattern(l != profiles.Allowlist); !seen[p] {
-			seen[p] = true
-			patterns = append(patterns, p)
+		case profiles.Deny:
+			for _, above := range slices.Concat(im.meeting(r, rules[:i], profiles.Allow), im.meeting(r, rules[:i], profiles.Ask)) {
+				im.notes = append(im.notes, fmt.Sprintf("%s cannot be an exception to %s: what both are about is denied", above.name(), r.name()))
+			}
+			im.add(profiles.Denylist, r, nil)
 		}
 	}
-	if len(patterns) == 0 {
-		im.notes = append(im.notes, r.name()+" never decides anything: rules above it do")
-		return
+}
+
+// loosens notes a rule that lets through more than unmatched does.
+func (im *importer) loosens(r *tableRule) {
+	im.vague = im.vague || r.Server == "" && !r.everything()
+}
+
+// meeting gives the rules with that action that may be about a tool of r.
+func (im *importer) meeting(r *tableRule, rules []tableRule, action profiles.Verdict) (all []*tableRule) {
+	for i := range rules {
+		if rules[i].Action == action && rules[i].meets(r) {
+			all = append(all, &rules[i])
+		}
 	}
-	var tool any = patterns
-	if len(patterns) == 1 {
-		tool = patterns[0]
+	return all
+}
+
+// add writes a rule; exceptions are the allow rules that an ask rule gives way to.
+func (im *importer) add(l profiles.List, r *tableRule, exceptions []*tableRule) {
+	var unless []string
+	for _, x := range exceptions {
+		unless = append(unless, x.label())
 	}
 	raw, err := json.Marshal(struct {
-		ID     string `json:"id"`
-		Tool   any    `json:"tool"`
-		Reason string `json:"reason"`
-	}{fmt.Sprintf("imported-%d", r.order), tool, r.name()})
+		ID     string   `json:"id"`
+		Tool   string   `json:"tool"`
+		Unless []string `json:"unlessAllowed,omitempty"`
+		Reason string   `json:"reason"`
+	}{r.label(), r.pattern(l != profiles.Allowlist), unless, r.name()})
 	if err != nil {
 		panic(err) // strings are always JSON
 	}
 	im.lists[l] = append(im.lists[l], string(raw))
 }
 
-// askAboutAmbiguous keeps an allow rule about a tool of any server from being read with the
-// name cut at another place: where "__" stands twice, a pattern cannot tell the server's
-// part from the tool's.
-func (im *importer) askAboutAmbiguous() {
+// refuseAmbiguous keeps a rule about a tool of any server from being read with the name cut at another place: where "__" stands
+// twice, a pattern cannot tell the server's part from the tool's. Such tools are asked about, or denied where the table denies
+// what it does not name.
+func (im *importer) refuseAmbiguous() {
 	if !im.vague {
 		return
 	}
-	im.lists[profiles.Asklist] = append(im.lists[profiles.Asklist], `{"id":"imported-ambiguous","tool":["*__*__*","*___*"],"reason":"where the server's name ends cannot be told"}`)
+	l := profiles.Asklist
+	if im.unmatched == profiles.Deny {
+		l = profiles.Denylist
+	}
+	im.lists[l] = append(im.lists[l], `{"id":"imported-ambiguous","tool":["*__*__*","*___*"],"reason":"where the server's name ends cannot be told"}`)
 }
+
+func (r *tableRule) label() string { return fmt.Sprintf("imported-%d", r.order) }
 
 // name is what the rule said in the table.
 func (r *tableRule) name() string {
@@ -291,7 +278,7 @@ func (r *tableRule) tools() string {
 
 func (im *importer) file(profile string, order Order, depends []string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{\n  // Made of a rule table of which the first rule that fits decides.\n")
+	fmt.Fprintf(&b, "{\n  // Made of a rule table in which the first rule that fits decides.\n")
 	if order != 0 {
 		fmt.Fprintf(&b, "  // Its priorities were read %s.\n", order)
 	}
@@ -301,20 +288,12 @@ func (im *importer) file(profile string, order Order, depends []string) []byte {
 	for _, n := range im.notes {
 		fmt.Fprintf(&b, "  // Stricter than the table, or without effect: %s.\n", visible.InComment(n))
 	}
-	fmt.Fprintf(&b, "  \"evaluation\": {\n    \"profiles\": {\n      %s: {\n", Quote(profile))
+	fmt.Fprintf(&b, "  \"evaluation\": {\n    \"profiles\": {\n      %s: {\n", strictjson.AppendString(nil, profile))
 	for l := profiles.Denylist; l <= profiles.Allowlist; l++ {
 		if len(im.lists[l]) > 0 {
 			fmt.Fprintf(&b, "        %q: [\n          %s\n        ],\n", l, strings.Join(im.lists[l], ",\n          "))
 		}
 	}
-	b.WriteString("        \"unmatched\": \"ask\"\n      }\n    }\n  }\n}\n")
+	fmt.Fprintf(&b, "        \"unmatched\": %q\n      }\n    }\n  }\n}\n", im.unmatched)
 	return []byte(b.String())
-}
-
-func Quote(s string) string {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // strings are always JSON
-	}
-	return string(raw)
 }

@@ -1,0 +1,119 @@
+package importtable
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/codemode-project/codemode/call"
+)
+
+// everything reports whether the rule is about every tool of every server.
+func (r *tableRule) everything() bool { return r.Server == "" && r.allTools() }
+
+func (r *tableRule) allTools() bool { return r.Tool == "" && strings.Trim(r.Pattern, "*") == "" }
+
+// covers reports whether the rule is about every tool that other is about. It may say no where that is so.
+func (r *tableRule) covers(other *tableRule) bool {
+	if r.Server != "" && (other.Server == "" || call.Part(r.Server) != call.Part(other.Server)) {
+		return false
+	}
+	switch {
+	case r.allTools():
+		return true
+	case r.Tool != "":
+		return other.Tool != "" && call.Part(r.Tool) == call.Part(other.Tool)
+	case other.Tool != "":
+		return fits(r.Pattern, call.Part(other.Tool))
+	}
+	return !other.allTools() && fits(r.Pattern, other.Pattern) // a star of r stands for the stars of other, too
+}
+
+// meets reports whether some tool may be one that both rules are about. Of two patterns it compares how names begin and end:
+// it may say yes where there is none.
+func (r *tableRule) meets(other *tableRule) bool {
+	if r.Server != "" && other.Server != "" && call.Part(r.Server) != call.Part(other.Server) {
+		return false
+	}
+	switch {
+	case r.allTools(), other.allTools():
+		return true
+	case r.Tool != "" && other.Tool != "":
+		return call.Part(r.Tool) == call.Part(other.Tool)
+	case r.Tool != "":
+		return fits(other.Pattern, call.Part(r.Tool))
+	case other.Tool != "":
+		return fits(r.Pattern, call.Part(other.Tool))
+	}
+	head, tail := ends(r.Pattern)
+	otherHead, otherTail := ends(other.Pattern)
+	begin, end := min(len(head), len(otherHead)), min(len(tail), len(otherTail))
+	return head[:begin] == otherHead[:begin] && tail[len(tail)-end:] == otherTail[len(otherTail)-end:]
+}
+
+// ends gives what a pattern has before its first star and behind its last one, without case.
+func ends(pattern string) (head, tail string) {
+	parts := parts(pattern)
+	if len(parts) == 1 {
+		return "", "" // it is a name; that it may be any one is wider
+	}
+	return strings.ToLower(parts[0]), strings.ToLower(parts[len(parts)-1])
+}
+
+// parts gives what stands between the stars of a pattern, as programs know it.
+func parts(pattern string) []string {
+	parts := strings.Split(stars.ReplaceAllString(pattern, "*"), "*")
+	for i := range parts {
+		parts[i] = call.Part(parts[i])
+	}
+	return parts
+}
+
+var stars = regexp.MustCompile(`\*+`)
+
+// fits reports whether a name, or another pattern with its stars, fits a pattern. Case does not matter.
+func fits(pattern, name string) bool {
+	var text []string
+	for _, part := range parts(name) {
+		text = append(text, strings.ToLower(part))
+	}
+	rest, all := strings.Join(text, "*"), parts(strings.ToLower(pattern))
+	rest, ok := strings.CutPrefix(rest, all[0])
+	if !ok || len(all) == 1 {
+		return ok && rest == ""
+	}
+	for _, part := range all[1 : len(all)-1] {
+		if _, rest, ok = strings.Cut(rest, part); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(rest, all[len(all)-1])
+}
+
+// pattern writes what the rule is about as a pattern of ours. Wide counts every case of a letter in a pattern, as the table
+// does; an allow rule takes the case that is written, which is the narrower.
+func (r *tableRule) pattern(wide bool) string {
+	server, tool := "*", "*"
+	if r.Server != "" {
+		server = call.Part(r.Server)
+	}
+	switch {
+	case r.Tool != "":
+		tool = call.Part(r.Tool)
+	case r.Pattern != "":
+		tool = strings.Join(parts(r.Pattern), "*")
+		if wide {
+			tool = letter.ReplaceAllStringFunc(tool, func(l string) string { return "[" + l + other(l) + "]" })
+		}
+	}
+	return server + "__" + tool
+}
+
+var letter = regexp.MustCompile(`[a-zA-Z]`)
+
+// other is a letter in its other case.
+func other(letter string) string {
+	if upper := strings.ToUpper(letter); upper != letter {
+		return upper
+	}
+	return strings.ToLower(letter)
+}
