@@ -1,6 +1,7 @@
 package importtable
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -14,9 +15,12 @@ func (r *tableRule) allTools() bool { return r.Tool == "" && strings.Trim(r.Patt
 
 // covers reports whether the rule is about every tool that other is about. It may say no where that is so.
 func (r *tableRule) covers(other *tableRule) bool {
-	if r.Server != "" && (other.Server == "" || call.Part(r.Server) != call.Part(other.Server)) {
-		return false
-	}
+	server := r.Server == "" || other.Server != "" && call.Part(r.Server) == call.Part(other.Server)
+	return server && r.coversNames(other)
+}
+
+// coversNames is covers for the names of tools alone.
+func (r *tableRule) coversNames(other *tableRule) bool {
 	switch {
 	case r.allTools():
 		return true
@@ -26,6 +30,16 @@ func (r *tableRule) covers(other *tableRule) bool {
 		return fits(r.Pattern, call.Part(other.Tool))
 	}
 	return !other.allTools() && fits(r.Pattern, other.Pattern) // a star of r stands for the stars of other, too
+}
+
+// and gives a rule about the tools that both rules are about, which meet; false if no pattern names them.
+func (r *tableRule) and(other *tableRule) (tableRule, bool) {
+	both := tableRule{Server: cmp.Or(r.Server, other.Server), Tool: other.Tool, Pattern: other.Pattern}
+	if !r.coversNames(other) {
+		both.Tool, both.Pattern = r.Tool, r.Pattern
+		return both, other.coversNames(r)
+	}
+	return both, true
 }
 
 // meets reports whether some tool may be one that both rules are about. Of two patterns it compares how names begin and end:

@@ -66,24 +66,18 @@ func orderMatters(rules []tableRule) []string {
 			if a.Action == b.Action || a.Priority <= b.Priority || !a.meets(b) {
 				continue // where a is first among the highest and b among the lowest, a has the higher priority
 			}
-			decides := func(above tableRule) bool { return above.covers(a) || above.covers(b) }
+			tools := fmt.Sprintf("what both %s and %s are about", a.tools(), b.tools())
+			both, named := a.and(b)
+			if named {
+				tools = both.pattern(false)
+			}
+			decides := func(above tableRule) bool { return above.covers(a) || above.covers(b) || named && above.covers(&both) }
 			if !slices.ContainsFunc(highest[:i], decides) && !slices.ContainsFunc(lowest[:j], decides) {
-				all = append(all, fmt.Sprintf("%s: %s with highest-first, by %s; %s with lowest-first, by %s", shared(a, b), a.Action, a.name(), b.Action, b.name()))
+				all = append(all, fmt.Sprintf("%s: %s with highest-first, by %s; %s with lowest-first, by %s", tools, a.Action, a.name(), b.Action, b.name()))
 			}
 		}
 	}
 	return all
-}
-
-// shared names the tools that both rules are about.
-func shared(a, b *tableRule) string {
-	switch {
-	case a.covers(b):
-		return b.pattern(false)
-	case b.covers(a):
-		return a.pattern(false)
-	}
-	return fmt.Sprintf("what both %s and %s are about", a.tools(), b.tools())
 }
 
 // ties says which rules of the same priority stand in each other's way: only their order in the file tells which comes first.
