@@ -15,7 +15,7 @@ type ExpectedCall struct {
 	Pos     settings.Position
 	Source  string // the row
 	Profile string
-	Verdict profiles.Verdict
+	Verdict call.Verdict
 	Tool    string // canonical, or server.tool
 	Args    json.RawMessage
 	Rule    string // the rule that should decide; "" = any
@@ -64,11 +64,11 @@ func ParseCalls(file string, data []byte) ([]ExpectedCall, error) {
 func (c *ExpectedCall) read(verdict, rest string) (message, hint string) {
 	switch verdict {
 	case "allow":
-		c.Verdict = profiles.Allow
+		c.Verdict = call.Allow
 	case "ask":
-		c.Verdict = profiles.Ask
+		c.Verdict = call.Ask
 	case "deny":
-		c.Verdict = profiles.Deny
+		c.Verdict = call.Deny
 	default:
 		return fmt.Sprintf("a row begins with a verdict, not with %q", verdict), "write allow, ask or deny, then the tool, then its arguments"
 	}
@@ -116,7 +116,7 @@ func (c *Config) Call(tool string, args json.RawMessage) profiles.Call {
 // A RowResult is a row and what the profile makes of it.
 type RowResult struct {
 	ExpectedCall
-	Decision profiles.Decision
+	Decision call.Decision
 	Failure  string // "" = as expected
 }
 
@@ -146,7 +146,7 @@ func (c *Config) try(row ExpectedCall) RowResult {
 	return r
 }
 
-func restsOn(d *profiles.Decision, rule string) bool {
+func restsOn(d *call.Decision, rule string) bool {
 	for _, r := range d.Reasons {
 		if r.Rule == rule {
 			return true

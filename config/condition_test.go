@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/codemode-project/codemode/profiles"
+	"github.com/codemode-project/codemode/call"
 )
 
 // conditionRows is POLICY.md A4, A5 and A7: a condition, arguments, and how it comes out
@@ -242,17 +242,17 @@ func TestConditions(t *testing.T) {
 	if len(conditionRows) < 60 {
 		t.Fatalf("got %d rows, want at least 60", len(conditionRows))
 	}
-	type expected map[byte]profiles.Verdict
+	type expected map[byte]call.Verdict
 	lists := []struct {
 		name, body string
 		wide       bool
 		want       expected
 	}{
-		{"a deny rule", `"denylist": [%s]`, true, expected{'T': profiles.Deny, 'U': profiles.Ask, 'F': profiles.Allow}},
-		{"an ask rule", `"asklist": [%s]`, true, expected{'T': profiles.Ask, 'U': profiles.Ask, 'F': profiles.Allow}},
-		{"an allow rule", `"allowlist": [%s]`, false, expected{'T': profiles.Allow, 'U': profiles.Deny, 'F': profiles.Deny}},
-		{"a deny rule over an unmatched deny", `"unmatched": "deny", "denylist": [%s]`, true, expected{'T': profiles.Deny, 'U': profiles.Deny, 'F': profiles.Deny}},
-		{"a soft ask rule over an unmatched deny", `"unmatched": "deny", "asklist": [%s]`, true, expected{'T': profiles.Ask, 'U': profiles.Deny, 'F': profiles.Deny}},
+		{"a deny rule", `"denylist": [%s]`, true, expected{'T': call.Deny, 'U': call.Ask, 'F': call.Allow}},
+		{"an ask rule", `"asklist": [%s]`, true, expected{'T': call.Ask, 'U': call.Ask, 'F': call.Allow}},
+		{"an allow rule", `"allowlist": [%s]`, false, expected{'T': call.Allow, 'U': call.Deny, 'F': call.Deny}},
+		{"a deny rule over an unmatched deny", `"unmatched": "deny", "denylist": [%s]`, true, expected{'T': call.Deny, 'U': call.Deny, 'F': call.Deny}},
+		{"a soft ask rule over an unmatched deny", `"unmatched": "deny", "asklist": [%s]`, true, expected{'T': call.Ask, 'U': call.Deny, 'F': call.Deny}},
 	}
 	for _, row := range conditionRows {
 		for _, l := range lists {
@@ -266,7 +266,7 @@ func TestConditions(t *testing.T) {
 				if d.Verdict != l.want[want] {
 					t.Errorf("got %s\nwant %s, because the condition is %c for %s", described(d), l.want[want], want, row.args)
 				}
-				if want == 'U' && l.wide && l.want['U'] == profiles.Ask && (!d.Unknown || d.Reasons[0].Rule != "r" || len(d.Reasons[0].Conditions) == 0) {
+				if want == 'U' && l.wide && l.want['U'] == call.Ask && (!d.Unknown || d.Reasons[0].Rule != "r" || len(d.Reasons[0].Conditions) == 0) {
 					t.Errorf("got %s\nwant the rule named that could not be judged", described(d))
 				}
 			})
@@ -279,24 +279,24 @@ func TestClosedAllow(t *testing.T) {
 	const rule = `{"tool": "a__b", "others": "none", "when": {%s}}`
 	for _, row := range []struct {
 		title, when, args string
-		want              profiles.Verdict
+		want              call.Verdict
 	}{
-		{"only what the rule names", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`, `{"owner": "x", "repo": "y"}`, profiles.Allow},
-		{"an argument the rule does not name", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`, `{"owner": "x", "repo": "y", "visibility": "public"}`, profiles.Deny},
-		{"a named argument that is missing and may be", `"/owner": {"eq": "x"}, "/repo": {"eq": "y", "ifMissing": "match"}`, `{"owner": "x"}`, profiles.Allow},
-		{"a whole object is named", `"/o": {"type": "object"}`, `{"o": {"a": 1, "b": [2]}}`, profiles.Allow},
-		{"a member more than the named one", `"/o/a": {"eq": 1}`, `{"o": {"a": 1, "b": 2}}`, profiles.Deny},
-		{"the named member alone", `"/o/a": {"eq": 1}`, `{"o": {"a": 1}}`, profiles.Allow},
-		{"members of every element", `"/f/*/p": {"eq": 1}`, `{"f": [{"p": 1}, {"p": 1}]}`, profiles.Allow},
-		{"a member more in one element", `"/f/*/p": {"eq": 1}`, `{"f": [{"p": 1}, {"p": 1, "q": 2}]}`, profiles.Deny},
-		{"an element more than the named one", `"/f/0": {"eq": 1}`, `{"f": [1, 2]}`, profiles.Deny},
-		{"two named elements", `"/f/0": {"eq": 1}, "/f/1": {"eq": 2}`, `{"f": [1, 2]}`, profiles.Allow},
-		{"an element between those named", `"/f/0": {"eq": 1}, "/f/2": {"eq": 3}`, `{"f": [1, 2, 3]}`, profiles.Deny},
-		{"the named element alone", `"/f/0": {"eq": 1}`, `{"f": [1]}`, profiles.Allow},
-		{"named twice, deep and whole", `"/o": {"exists": true}, "/o/a": {"eq": 1}`, `{"o": {"a": 1, "b": 2}}`, profiles.Allow},
-		{"a look-alike is another argument", `"/owner": {"eq": "x"}`, `{"owner": "x", "Owner": "y"}`, profiles.Deny},
-		{"a plain value where more is named", `"/o/a": {"eq": 1, "ifMissing": "match"}`, `{"o": 1}`, profiles.Deny},
-		{"an empty object where more is named", `"/o/a": {"eq": 1, "ifMissing": "match"}`, `{"o": {}}`, profiles.Allow},
+		{"only what the rule names", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`, `{"owner": "x", "repo": "y"}`, call.Allow},
+		{"an argument the rule does not name", `"/owner": {"eq": "x"}, "/repo": {"exists": true}`, `{"owner": "x", "repo": "y", "visibility": "public"}`, call.Deny},
+		{"a named argument that is missing and may be", `"/owner": {"eq": "x"}, "/repo": {"eq": "y", "ifMissing": "match"}`, `{"owner": "x"}`, call.Allow},
+		{"a whole object is named", `"/o": {"type": "object"}`, `{"o": {"a": 1, "b": [2]}}`, call.Allow},
+		{"a member more than the named one", `"/o/a": {"eq": 1}`, `{"o": {"a": 1, "b": 2}}`, call.Deny},
+		{"the named member alone", `"/o/a": {"eq": 1}`, `{"o": {"a": 1}}`, call.Allow},
+		{"members of every element", `"/f/*/p": {"eq": 1}`, `{"f": [{"p": 1}, {"p": 1}]}`, call.Allow},
+		{"a member more in one element", `"/f/*/p": {"eq": 1}`, `{"f": [{"p": 1}, {"p": 1, "q": 2}]}`, call.Deny},
+		{"an element more than the named one", `"/f/0": {"eq": 1}`, `{"f": [1, 2]}`, call.Deny},
+		{"two named elements", `"/f/0": {"eq": 1}, "/f/1": {"eq": 2}`, `{"f": [1, 2]}`, call.Allow},
+		{"an element between those named", `"/f/0": {"eq": 1}, "/f/2": {"eq": 3}`, `{"f": [1, 2, 3]}`, call.Deny},
+		{"the named element alone", `"/f/0": {"eq": 1}`, `{"f": [1]}`, call.Allow},
+		{"named twice, deep and whole", `"/o": {"exists": true}, "/o/a": {"eq": 1}`, `{"o": {"a": 1, "b": 2}}`, call.Allow},
+		{"a look-alike is another argument", `"/owner": {"eq": "x"}`, `{"owner": "x", "Owner": "y"}`, call.Deny},
+		{"a plain value where more is named", `"/o/a": {"eq": 1, "ifMissing": "match"}`, `{"o": 1}`, call.Deny},
+		{"an empty object where more is named", `"/o/a": {"eq": 1, "ifMissing": "match"}`, `{"o": {}}`, call.Allow},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			p := profile(t, `"allowlist": [`+fmt.Sprintf(rule, row.when)+`]`)
@@ -315,16 +315,16 @@ func TestClosedAllow(t *testing.T) {
 	})
 	t.Run("a rule that names no arguments", func(t *testing.T) {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "others": "none"}]`)
-		if d := p.Decide(callOf("a b", ``)); d.Verdict != profiles.Allow {
+		if d := p.Decide(callOf("a b", ``)); d.Verdict != call.Allow {
 			t.Errorf("without arguments: got %s, want allow", described(d))
 		}
-		if d := p.Decide(callOf("a b", `{"x": null}`)); d.Verdict != profiles.Deny {
+		if d := p.Decide(callOf("a b", `{"x": null}`)); d.Verdict != call.Deny {
 			t.Errorf("with an argument: got %s, want deny", described(d))
 		}
 	})
 	t.Run("any is the default and allows others", func(t *testing.T) {
 		p := profile(t, `"allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}, "others": "any"}]`)
-		if d := p.Decide(callOf("a b", `{"x": 1, "y": 2}`)); d.Verdict != profiles.Allow {
+		if d := p.Decide(callOf("a b", `{"x": 1, "y": 2}`)); d.Verdict != call.Allow {
 			t.Errorf("got %s, want allow", described(d))
 		}
 	})

@@ -33,7 +33,7 @@ func TestOnlyWhatDecidedIsAReason(t *testing.T) {
 		}
 	}
 	d := profile(t, `"asklist": [{"tool": "a__*", "when": {"/x": {"eq": 1}}}]`).Decide(callOf("a b", `{}`))
-	if d.Verdict != profiles.Ask || d.Reasons[len(d.Reasons)-1].Text != "the rule cannot be judged: /x is missing" {
+	if d.Verdict != call.Ask || d.Reasons[len(d.Reasons)-1].Text != "the rule cannot be judged: /x is missing" {
 		t.Errorf("an ask rule that cannot be judged: %s", described(d))
 	}
 	d = profile(t, `"asklist": [{"tool": "a__*", "risk": "low"}], "allowlist": ["a__b"]`).Decide(callOf("a b", `{}`))
@@ -65,7 +65,7 @@ func TestWhatProgramsMaySee(t *testing.T) {
 	for tool, want := range map[string]bool{"my-fs w": false, "git log": true} {
 		server, name, _ := strings.Cut(tool, " ")
 		one := profiles.Call{Server: server, Tool: name, Name: call.Name(server, name)}
-		if p.Visible(one) != want || (p.Decide(one).Verdict == profiles.Allow) != want {
+		if p.Visible(one) != want || (p.Decide(one).Verdict == call.Allow) != want {
 			t.Errorf("under an overlay of some tools, %s: seen %t, %s", tool, p.Visible(one), p.Decide(one).Verdict)
 		}
 	}
@@ -208,7 +208,7 @@ func TestSmallParts(t *testing.T) {
 		}
 	}
 	d := profile(t, `"denylist": [{"tool": "a__b", "when": {"/n": {"type": "integer"}}}]`).Decide(callOf("a b", `{"n": 1e99999999999}`))
-	if d.Verdict == profiles.Deny {
+	if d.Verdict == call.Deny {
 		t.Errorf("a number that nobody can write out is an integer: %s", described(d))
 	}
 }
@@ -262,21 +262,21 @@ func TestMoreFindings(t *testing.T) {
 // TestOutcomesThatAreRare has the conditions of deciding code that hardly anything makes come out this way.
 func TestOutcomesThatAreRare(t *testing.T) {
 	odd := profile(t, `"denylist": [{"tool": "a__b", "when": {"/größe": {"eq": 5, "ifMissing": "noMatch"}}}]`)
-	for args, want := range map[string]profiles.Verdict{`{"size": 5}`: profiles.Allow, `{"größe": 5}`: profiles.Deny, `{"GRÖSSE": 5}`: profiles.Deny, `{"GRÖßE": 5}`: profiles.Deny, `{"größe": 1e99999999999}`: profiles.Allow} {
+	for args, want := range map[string]call.Verdict{`{"size": 5}`: call.Allow, `{"größe": 5}`: call.Deny, `{"GRÖSSE": 5}`: call.Deny, `{"GRÖßE": 5}`: call.Deny, `{"größe": 1e99999999999}`: call.Allow} {
 		if d := odd.Decide(callOf("a b", args)); d.Verdict != want {
 			t.Errorf("%s: %s", args, described(d))
 		}
 	}
 	for constant, value := range map[string]string{`{"k": 1e99999999999}`: `{"k": 1}`, `{"k": 1}`: `{"k": 1e99999999999}`} {
 		p := profile(t, `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": `+constant+`}}}]`)
-		if d := p.Decide(callOf("a b", `{"x": `+value+`}`)); d.Verdict != profiles.Allow {
+		if d := p.Decide(callOf("a b", `{"x": `+value+`}`)); d.Verdict != call.Allow {
 			t.Errorf("%s is %s: %s", value, constant, described(d))
 		}
 	}
 	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"raise": {"tainted": "ask"}}, "p": {"denylist": ["a__b"]}}}}`)
 	one := callOf("a b", `{}`)
 	one.Tainted = true
-	if d := c.Profile("p").Decide(one); d.Verdict != profiles.Deny || d.Floor {
+	if d := c.Profile("p").Decide(one); d.Verdict != call.Deny || d.Floor {
 		t.Errorf("what the profile denies is not raised by the floor: %s", described(d))
 	}
 }

@@ -22,14 +22,14 @@ func TestOriginalPlan(t *testing.T) {
 	}
 	for _, row := range []struct {
 		profile, tool string
-		want          profiles.Verdict
+		want          call.Verdict
 	}{
-		{"safe", "time now", profiles.Allow},
-		{"safe", "fs x", profiles.Deny},
-		{"supervised", "filesystem delete_a", profiles.Deny},
-		{"supervised", "filesystem read", profiles.Ask},
-		{"supervised", "other x", profiles.Allow},
-		{"", "filesystem delete_a", profiles.Allow}, // no defaultProfile: the base tool is unrestricted
+		{"safe", "time now", call.Allow},
+		{"safe", "fs x", call.Deny},
+		{"supervised", "filesystem delete_a", call.Deny},
+		{"supervised", "filesystem read", call.Ask},
+		{"supervised", "other x", call.Allow},
+		{"", "filesystem delete_a", call.Allow}, // no defaultProfile: the base tool is unrestricted
 	} {
 		if d := c.Profile(row.profile).Decide(callOf(row.tool, `{}`)); d.Verdict != row.want {
 			t.Errorf("%s in %q: got %s\nwant %s", row.tool, row.profile, described(d), row.want)
@@ -51,42 +51,42 @@ func TestOriginalPlan(t *testing.T) {
 func TestOrder(t *testing.T) {
 	for _, row := range []struct {
 		title, body string
-		want        profiles.Verdict
+		want        call.Verdict
 	}{
-		{"nothing said", ``, profiles.Allow},
-		{"an allowlist that fits", `"allowlist": ["a__b"]`, profiles.Allow},
-		{"an allowlist that does not fit", `"allowlist": ["a__c"]`, profiles.Deny},
-		{"an empty allowlist", `"allowlist": []`, profiles.Deny},
-		{"a denylist alone leaves the rest allowed", `"denylist": ["a__c"]`, profiles.Allow},
-		{"an asklist alone leaves the rest allowed", `"asklist": ["a__c"]`, profiles.Allow},
-		{"deny over allow", `"allowlist": ["a__b"], "denylist": ["a__*"]`, profiles.Deny},
-		{"deny over allow, narrow over broad", `"denylist": ["a__b"], "allowlist": ["*"]`, profiles.Deny},
-		{"deny over ask", `"asklist": ["a__b"], "denylist": ["*"]`, profiles.Deny},
-		{"ask over allow", `"allowlist": ["a__b"], "asklist": ["a__*"]`, profiles.Ask},
-		{"broad allow does not beat narrow ask", `"asklist": ["a__b"], "allowlist": ["*"]`, profiles.Ask},
-		{"ask without an allowlist match", `"allowlist": ["x__*"], "asklist": ["a__b"]`, profiles.Ask},
-		{"unmatched deny", `"unmatched": "deny"`, profiles.Deny},
-		{"unmatched ask", `"unmatched": "ask"`, profiles.Ask},
-		{"unmatched ask beats the allowlist's default", `"allowlist": ["x__*"], "unmatched": "ask"`, profiles.Ask},
-		{"unmatched allow beats the allowlist's default", `"allowlist": ["x__*"], "unmatched": "allow"`, profiles.Allow},
-		{"a soft ask loses to an allow", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "allowlist": ["a__b"]`, profiles.Allow},
-		{"a soft ask wins over unmatched", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "unmatched": "deny"`, profiles.Ask},
-		{"a soft ask loses to a deny", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "denylist": ["a__b"]`, profiles.Deny},
-		{"a named exception", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__b"}]`, profiles.Allow},
-		{"an allow rule that is not the named exception", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__c"}]`, profiles.Ask},
-		{"an exception that is only named", `"asklist": [{"tool": "a__*", "unlessAllowed": ["a__*"]}], "allowlist": ["a__*"]`, profiles.Ask},
-		{"a named exception loses to a deny", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": [{"id": "x", "tool": "a__b"}], "denylist": ["a__b"]`, profiles.Deny},
-		{"a named exception loses to another ask", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}, "a__b"], "allowlist": [{"id": "x", "tool": "a__b"}]`, profiles.Ask},
-		{"a named exception that cannot be judged", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__b", "when": {"/x": {"eq": 1}}}]`, profiles.Ask},
-		{"a hard ask beside a soft one", `"asklist": [{"tool": "a__*", "unlessAllowed": true}, "a__b"], "allowlist": ["a__b"]`, profiles.Ask},
-		{"unlessAllowed false is a hard ask", `"asklist": [{"tool": "a__*", "unlessAllowed": false}], "allowlist": ["a__b"]`, profiles.Ask},
-		{"an unknown deny turns allow into ask", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, profiles.Ask},
-		{"an unknown ask turns allow into ask", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, profiles.Ask},
-		{"an unknown soft ask turns allow into ask", `"asklist": [{"tool": "a__b", "unlessAllowed": true, "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, profiles.Ask},
-		{"an unknown deny leaves an unmatched deny", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "unmatched": "deny"`, profiles.Deny},
-		{"an unknown allow allows nothing", `"allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, profiles.Deny},
-		{"one deny true, another unknown", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}, "a__b"]`, profiles.Deny},
-		{"a rule for several tools", `"denylist": [{"tool": ["x__y", "a__[bc]"]}]`, profiles.Deny},
+		{"nothing said", ``, call.Allow},
+		{"an allowlist that fits", `"allowlist": ["a__b"]`, call.Allow},
+		{"an allowlist that does not fit", `"allowlist": ["a__c"]`, call.Deny},
+		{"an empty allowlist", `"allowlist": []`, call.Deny},
+		{"a denylist alone leaves the rest allowed", `"denylist": ["a__c"]`, call.Allow},
+		{"an asklist alone leaves the rest allowed", `"asklist": ["a__c"]`, call.Allow},
+		{"deny over allow", `"allowlist": ["a__b"], "denylist": ["a__*"]`, call.Deny},
+		{"deny over allow, narrow over broad", `"denylist": ["a__b"], "allowlist": ["*"]`, call.Deny},
+		{"deny over ask", `"asklist": ["a__b"], "denylist": ["*"]`, call.Deny},
+		{"ask over allow", `"allowlist": ["a__b"], "asklist": ["a__*"]`, call.Ask},
+		{"broad allow does not beat narrow ask", `"asklist": ["a__b"], "allowlist": ["*"]`, call.Ask},
+		{"ask without an allowlist match", `"allowlist": ["x__*"], "asklist": ["a__b"]`, call.Ask},
+		{"unmatched deny", `"unmatched": "deny"`, call.Deny},
+		{"unmatched ask", `"unmatched": "ask"`, call.Ask},
+		{"unmatched ask beats the allowlist's default", `"allowlist": ["x__*"], "unmatched": "ask"`, call.Ask},
+		{"unmatched allow beats the allowlist's default", `"allowlist": ["x__*"], "unmatched": "allow"`, call.Allow},
+		{"a soft ask loses to an allow", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "allowlist": ["a__b"]`, call.Allow},
+		{"a soft ask wins over unmatched", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "unmatched": "deny"`, call.Ask},
+		{"a soft ask loses to a deny", `"asklist": [{"tool": "a__*", "unlessAllowed": true}], "denylist": ["a__b"]`, call.Deny},
+		{"a named exception", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__b"}]`, call.Allow},
+		{"an allow rule that is not the named exception", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__c"}]`, call.Ask},
+		{"an exception that is only named", `"asklist": [{"tool": "a__*", "unlessAllowed": ["a__*"]}], "allowlist": ["a__*"]`, call.Ask},
+		{"a named exception loses to a deny", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": [{"id": "x", "tool": "a__b"}], "denylist": ["a__b"]`, call.Deny},
+		{"a named exception loses to another ask", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}, "a__b"], "allowlist": [{"id": "x", "tool": "a__b"}]`, call.Ask},
+		{"a named exception that cannot be judged", `"asklist": [{"tool": "a__*", "unlessAllowed": ["x"]}], "allowlist": ["a__*", {"id": "x", "tool": "a__b", "when": {"/x": {"eq": 1}}}]`, call.Ask},
+		{"a hard ask beside a soft one", `"asklist": [{"tool": "a__*", "unlessAllowed": true}, "a__b"], "allowlist": ["a__b"]`, call.Ask},
+		{"unlessAllowed false is a hard ask", `"asklist": [{"tool": "a__*", "unlessAllowed": false}], "allowlist": ["a__b"]`, call.Ask},
+		{"an unknown deny turns allow into ask", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
+		{"an unknown ask turns allow into ask", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
+		{"an unknown soft ask turns allow into ask", `"asklist": [{"tool": "a__b", "unlessAllowed": true, "when": {"/x": {"eq": 1}}}], "allowlist": ["a__b"]`, call.Ask},
+		{"an unknown deny leaves an unmatched deny", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}], "unmatched": "deny"`, call.Deny},
+		{"an unknown allow allows nothing", `"allowlist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]`, call.Deny},
+		{"one deny true, another unknown", `"denylist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}, "a__b"]`, call.Deny},
+		{"a rule for several tools", `"denylist": [{"tool": ["x__y", "a__[bc]"]}]`, call.Deny},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			d := profile(t, row.body).Decide(callOf("a b", `{}`))
@@ -99,7 +99,7 @@ func TestOrder(t *testing.T) {
 }
 
 // checkDecision holds for every decision, whatever it is.
-func checkDecision(t testing.TB, d profiles.Decision) {
+func checkDecision(t testing.TB, d call.Decision) {
 	t.Helper()
 	if len(d.Reasons) == 0 {
 		t.Fatalf("no reasons: %s", described(d))
@@ -112,10 +112,10 @@ func checkDecision(t testing.TB, d profiles.Decision) {
 			t.Errorf("a rule without a place: %+v", r)
 		}
 	}
-	if (d.Verdict == profiles.Deny) != (d.Code != "") || (d.Verdict == profiles.Deny) != (d.Risk == "") {
+	if (d.Verdict == call.Deny) != (d.Code != "") || (d.Verdict == call.Deny) != (d.Risk == "") {
 		t.Errorf("code and risk do not fit the verdict: %s", described(d))
 	}
-	if d.Verdict != profiles.Ask && (d.Remember.Scopes != nil || d.Pointers != nil || d.Unknown) {
+	if d.Verdict != call.Ask && (d.Remember.Scopes != nil || d.Pointers != nil || d.Unknown) {
 		t.Errorf("remembering without a question: %+v", d)
 	}
 	if (d.Unknown || d.Floor) && d.Remember.Scopes != nil {
@@ -127,22 +127,22 @@ func checkDecision(t testing.TB, d profiles.Decision) {
 func TestNames(t *testing.T) {
 	for _, row := range []struct {
 		title, body, tool string
-		want              profiles.Verdict
+		want              call.Verdict
 	}{
-		{"a star goes over a slash", `"denylist": ["fs__*"]`, "fs a/b", profiles.Deny},
-		{"a star in the middle goes over slashes", `"denylist": ["fs__*_b"]`, "fs x/y/z_b", profiles.Deny},
-		{"deny sees the upstream's own spelling", `"denylist": ["fs__delete-file"]`, "fs delete-file", profiles.Deny},
-		{"deny sees the canonical name too", `"denylist": ["fs__delete_file"]`, "fs delete-file", profiles.Deny},
-		{"ask sees the upstream's own spelling", `"asklist": ["fs__delete-*"]`, "fs delete-file", profiles.Ask},
-		{"deny sees the server's own spelling", `"denylist": ["my-fs__*"]`, "my-fs x", profiles.Deny},
-		{"allow sees the canonical name", `"allowlist": ["fs__delete_file"]`, "fs delete-file", profiles.Allow},
-		{"allow does not see the upstream's own spelling", `"allowlist": ["fs__delete-file"]`, "fs delete-file", profiles.Deny},
-		{"case matters", `"denylist": ["fs__Delete"]`, "fs delete", profiles.Allow},
-		{"a pattern fits the whole name", `"denylist": ["fs__del"]`, "fs delete", profiles.Allow},
-		{"a question mark is one character", `"denylist": ["fs__a?"]`, "fs a", profiles.Allow},
-		{"a question mark is one character of any length", `"denylist": ["fs__a?"]`, "fs aé", profiles.Deny},
-		{"a star over everything", `"denylist": ["*"]`, "fs x", profiles.Deny},
-		{"a dot is a dot", `"denylist": ["fs__a.c"]`, "fs abc", profiles.Allow},
+		{"a star goes over a slash", `"denylist": ["fs__*"]`, "fs a/b", call.Deny},
+		{"a star in the middle goes over slashes", `"denylist": ["fs__*_b"]`, "fs x/y/z_b", call.Deny},
+		{"deny sees the upstream's own spelling", `"denylist": ["fs__delete-file"]`, "fs delete-file", call.Deny},
+		{"deny sees the canonical name too", `"denylist": ["fs__delete_file"]`, "fs delete-file", call.Deny},
+		{"ask sees the upstream's own spelling", `"asklist": ["fs__delete-*"]`, "fs delete-file", call.Ask},
+		{"deny sees the server's own spelling", `"denylist": ["my-fs__*"]`, "my-fs x", call.Deny},
+		{"allow sees the canonical name", `"allowlist": ["fs__delete_file"]`, "fs delete-file", call.Allow},
+		{"allow does not see the upstream's own spelling", `"allowlist": ["fs__delete-file"]`, "fs delete-file", call.Deny},
+		{"case matters", `"denylist": ["fs__Delete"]`, "fs delete", call.Allow},
+		{"a pattern fits the whole name", `"denylist": ["fs__del"]`, "fs delete", call.Allow},
+		{"a question mark is one character", `"denylist": ["fs__a?"]`, "fs a", call.Allow},
+		{"a question mark is one character of any length", `"denylist": ["fs__a?"]`, "fs aé", call.Deny},
+		{"a star over everything", `"denylist": ["*"]`, "fs x", call.Deny},
+		{"a dot is a dot", `"denylist": ["fs__a.c"]`, "fs abc", call.Allow},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			if d := profile(t, row.body).Decide(callOf(row.tool, ``)); d.Verdict != row.want {
@@ -153,9 +153,9 @@ func TestNames(t *testing.T) {
 	t.Run("in a profile large enough for an index", func(t *testing.T) {
 		filler := strings.Repeat(`"zz__1", "*__zz", `, indexFrom)
 		p := profile(t, `"denylist": [`+filler+`"my-fs__del-*", "*x-y*"], "asklist": [{"tool": "my_fs__del_*", "unlessAllowed": true}], "allowlist": ["my-fs__ok", "my_fs__ok*"]`)
-		for tool, want := range map[string]profiles.Verdict{"my-fs del-a": profiles.Deny, "my-fs del_a": profiles.Ask, "q x-y": profiles.Deny, "q x_y": profiles.Deny, "my-fs ok": profiles.Allow, "my_fs ok": profiles.Allow, "my-fs ok-x-y": profiles.Deny, "other zz": profiles.Deny} {
+		for tool, want := range map[string]call.Verdict{"my-fs del-a": call.Deny, "my-fs del_a": call.Ask, "q x-y": call.Deny, "q x_y": call.Deny, "my-fs ok": call.Allow, "my_fs ok": call.Allow, "my-fs ok-x-y": call.Deny, "other zz": call.Deny} {
 			if tool == "q x_y" {
-				want = profiles.Deny // by the allowlist's default: the raw name does not fit the deny rule
+				want = call.Deny // by the allowlist's default: the raw name does not fit the deny rule
 			}
 			if d := p.Decide(callOf(tool, ``)); d.Verdict != want {
 				t.Errorf("%s: got %s\nwant %s", tool, described(d), want)
@@ -165,13 +165,13 @@ func TestNames(t *testing.T) {
 	t.Run("the canonical name may be given", func(t *testing.T) {
 		p := profile(t, `"allowlist": ["fs__x"]`)
 		for _, c := range []profiles.Call{{Name: "fs__x"}, {Server: "fs", Tool: "x", Name: "fs__x"}, {Server: "fs", Tool: "x"}} {
-			if d := p.Decide(c); d.Verdict != profiles.Allow {
+			if d := p.Decide(c); d.Verdict != call.Allow {
 				t.Errorf("%+v: got %s, want allow", c, described(d))
 			}
 		}
 	})
 	t.Run("no name at all is no tool", func(t *testing.T) {
-		if d := profile(t, `"allowlist": ["?*__?*"]`).Decide(profiles.Call{}); d.Verdict != profiles.Deny {
+		if d := profile(t, `"allowlist": ["?*__?*"]`).Decide(profiles.Call{}); d.Verdict != call.Deny {
 			t.Errorf("got %s, want deny", described(d))
 		}
 	})
@@ -224,7 +224,7 @@ func TestBadArguments(t *testing.T) {
 		t.Run(row.title, func(t *testing.T) {
 			p := profile(t, `"allowlist": ["*"]`)
 			d := p.Decide(callOf("a b", row.args))
-			if d.Verdict != profiles.Deny || d.Code != call.CodeBadArguments || !contains(d.Reasons[0].Text, row.text) {
+			if d.Verdict != call.Deny || d.Code != call.CodeBadArguments || !contains(d.Reasons[0].Text, row.text) {
 				t.Errorf("got %s\nwant a denial with the code bad_arguments and %q", described(d), row.text)
 			}
 			checkDecision(t, d)
@@ -241,14 +241,14 @@ func TestBadArguments(t *testing.T) {
 		{"many keys", `{"0":0,"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"11":0,"12":0,"13":0}`},
 	} {
 		t.Run(row.title+" is judged", func(t *testing.T) {
-			if d := profile(t, `"allowlist": ["*"]`).Decide(callOf("a b", row.args)); d.Verdict != profiles.Allow {
+			if d := profile(t, `"allowlist": ["*"]`).Decide(callOf("a b", row.args)); d.Verdict != call.Allow {
 				t.Errorf("got %s, want allow", described(d))
 			}
 		})
 	}
 	t.Run("the profile's own limit", func(t *testing.T) {
 		p := profile(t, `"limits": {"argumentBytes": 10}`)
-		if d := p.Decide(callOf("a b", `{"a": 123}`)); d.Verdict != profiles.Allow {
+		if d := p.Decide(callOf("a b", `{"a": 123}`)); d.Verdict != call.Allow {
 			t.Errorf("at the limit: got %s", described(d))
 		}
 		if d := p.Decide(callOf("a b", `{"a": 1234}`)); d.Code != call.CodeBadArguments {
@@ -261,7 +261,7 @@ func TestBadArguments(t *testing.T) {
 func TestClaimsInArguments(t *testing.T) {
 	p := profile(t, `"denylist": ["a__b"]`)
 	for _, args := range []string{`{"approved": true}`, `{"_meta": {"codemode/approved": true}}`, `{"profile": "other", "verdict": "allow"}`} {
-		if d := p.Decide(callOf("a b", args)); d.Verdict != profiles.Deny {
+		if d := p.Decide(callOf("a b", args)); d.Verdict != call.Deny {
 			t.Errorf("%s: got %s, want deny", args, described(d))
 		}
 	}
@@ -306,27 +306,27 @@ func TestAnnotations(t *testing.T) {
 		server  string
 		hints   string
 		tainted bool
-		want    profiles.Verdict
+		want    call.Verdict
 	}{
-		{"a trusted server's word allows", allow, "good", `{"readOnlyHint": true}`, false, profiles.Allow},
-		{"an untrusted server's word allows nothing", allow, "evil", `{"readOnlyHint": true}`, false, profiles.Deny},
-		{"a server the file does not know is not trusted", allow, "other", `{"readOnlyHint": true}`, false, profiles.Deny},
-		{"a built-in server is trusted", allow, "time", `{"readOnlyHint": true}`, false, profiles.Allow},
-		{"the other built-in server is trusted", allow, "filesystem", `{"readOnlyHint": true}`, false, profiles.Allow},
-		{"a trusted server that says otherwise", allow, "good", `{"readOnlyHint": false}`, false, profiles.Deny},
-		{"a trusted server that does not say", allow, "good", `{}`, false, profiles.Deny},
-		{"a trusted server that says it in text", allow, "good", `{"readOnlyHint": "true"}`, false, profiles.Deny},
-		{"every server's word denies", deny, "evil", `{"destructiveHint": true, "readOnlyHint": false}`, false, profiles.Deny},
-		{"one hint of two", deny, "evil", `{"destructiveHint": true, "readOnlyHint": true}`, false, profiles.Allow},
-		{"a hint that is not given makes it unknown", deny, "evil", `{"destructiveHint": true}`, false, profiles.Ask},
-		{"a hint that is neither true nor false makes it unknown", deny, "evil", `{"destructiveHint": true, "readOnlyHint": "no"}`, false, profiles.Ask},
-		{"nothing raises", raise, "evil", `{"destructiveHint": false, "openWorldHint": null, "readOnlyHint": true}`, false, profiles.Allow},
-		{"a hint raises to ask", raise, "evil", `{"destructiveHint": true}`, false, profiles.Ask},
-		{"a trusted server's hint raises too", raise, "good", `{"destructiveHint": true}`, false, profiles.Ask},
-		{"a hint that is neither true nor false raises", raise, "evil", `{"destructiveHint": "yes"}`, false, profiles.Ask},
-		{"the strictest raise wins", raise, "evil", `{"destructiveHint": true, "openWorldHint": true}`, true, profiles.Deny},
-		{"a run that has read something untrusted", raise, "evil", `{}`, true, profiles.Ask},
-		{"a hint of that name is not being tainted", raise, "evil", `{"tainted": true}`, false, profiles.Allow},
+		{"a trusted server's word allows", allow, "good", `{"readOnlyHint": true}`, false, call.Allow},
+		{"an untrusted server's word allows nothing", allow, "evil", `{"readOnlyHint": true}`, false, call.Deny},
+		{"a server the file does not know is not trusted", allow, "other", `{"readOnlyHint": true}`, false, call.Deny},
+		{"a built-in server is trusted", allow, "time", `{"readOnlyHint": true}`, false, call.Allow},
+		{"the other built-in server is trusted", allow, "filesystem", `{"readOnlyHint": true}`, false, call.Allow},
+		{"a trusted server that says otherwise", allow, "good", `{"readOnlyHint": false}`, false, call.Deny},
+		{"a trusted server that does not say", allow, "good", `{}`, false, call.Deny},
+		{"a trusted server that says it in text", allow, "good", `{"readOnlyHint": "true"}`, false, call.Deny},
+		{"every server's word denies", deny, "evil", `{"destructiveHint": true, "readOnlyHint": false}`, false, call.Deny},
+		{"one hint of two", deny, "evil", `{"destructiveHint": true, "readOnlyHint": true}`, false, call.Allow},
+		{"a hint that is not given makes it unknown", deny, "evil", `{"destructiveHint": true}`, false, call.Ask},
+		{"a hint that is neither true nor false makes it unknown", deny, "evil", `{"destructiveHint": true, "readOnlyHint": "no"}`, false, call.Ask},
+		{"nothing raises", raise, "evil", `{"destructiveHint": false, "openWorldHint": null, "readOnlyHint": true}`, false, call.Allow},
+		{"a hint raises to ask", raise, "evil", `{"destructiveHint": true}`, false, call.Ask},
+		{"a trusted server's hint raises too", raise, "good", `{"destructiveHint": true}`, false, call.Ask},
+		{"a hint that is neither true nor false raises", raise, "evil", `{"destructiveHint": "yes"}`, false, call.Ask},
+		{"the strictest raise wins", raise, "evil", `{"destructiveHint": true, "openWorldHint": true}`, true, call.Deny},
+		{"a run that has read something untrusted", raise, "evil", `{}`, true, call.Ask},
+		{"a hint of that name is not being tainted", raise, "evil", `{"tainted": true}`, false, call.Allow},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			c := profiles.Call{Server: row.server, Tool: "x", Tainted: row.tainted}
@@ -342,7 +342,7 @@ func TestAnnotations(t *testing.T) {
 	}
 	t.Run("a configured server takes the place of the built-in one", func(t *testing.T) {
 		p := parse(t, `{"mcpServers": {"time": {"command": "x"}}, "evaluation": {"profiles": {"p": {"allowlist": [{"tool": "*", "annotations": {"readOnlyHint": true}}]}}}}`).Profile("p")
-		if d := p.Decide(profiles.Call{Server: "time", Tool: "now", Annotations: map[string]any{"readOnlyHint": true}}); d.Verdict != profiles.Deny {
+		if d := p.Decide(profiles.Call{Server: "time", Tool: "now", Annotations: map[string]any{"readOnlyHint": true}}); d.Verdict != call.Deny {
 			t.Errorf("got %s, want deny", described(d))
 		}
 	})
@@ -355,12 +355,12 @@ func TestUntil(t *testing.T) {
 	for _, row := range []struct {
 		title string
 		now   time.Time
-		want  profiles.Verdict
+		want  call.Verdict
 	}{
-		{"before the end", end.Add(-time.Nanosecond), profiles.Allow},
-		{"at the end", end, profiles.Deny},
-		{"after the end", end.Add(time.Hour), profiles.Deny},
-		{"at an unknown time", time.Time{}, profiles.Deny},
+		{"before the end", end.Add(-time.Nanosecond), call.Allow},
+		{"at the end", end, call.Deny},
+		{"after the end", end.Add(time.Hour), call.Deny},
+		{"at an unknown time", time.Time{}, call.Deny},
 	} {
 		c := callOf("a b", `{}`)
 		c.Time = row.now
@@ -372,8 +372,8 @@ func TestUntil(t *testing.T) {
 		var clock profiles.Clock
 		for _, row := range []struct {
 			now  time.Time
-			want profiles.Verdict
-		}{{end.Add(-time.Hour), profiles.Allow}, {end.Add(time.Second), profiles.Deny}, {end.Add(-time.Hour), profiles.Deny}} {
+			want call.Verdict
+		}{{end.Add(-time.Hour), call.Allow}, {end.Add(time.Second), call.Deny}, {end.Add(-time.Hour), call.Deny}} {
 			c := callOf("a b", `{}`)
 			c.Time = clock.At(row.now)
 			if d := p.Decide(c); d.Verdict != row.want {
@@ -390,20 +390,20 @@ func TestLimits(t *testing.T) {
 	for _, row := range []struct {
 		title, tool string
 		counters    profiles.Counters
-		want        profiles.Verdict
+		want        call.Verdict
 		code        string
 	}{
-		{"everything one below its limit", "a ask", profiles.Counters{Calls: 999, Repeat: 4, Asks: 19, AsksLastMinute: 5, Pending: 4, Refusals: 2}, profiles.Ask, ""},
-		{"the 21st question", "a ask", profiles.Counters{Asks: 20}, profiles.Deny, call.CodeLimit},
-		{"the seventh question in a minute", "a ask", profiles.Counters{AsksLastMinute: 6}, profiles.Deny, call.CodeLimit},
-		{"the sixth open question", "a ask", profiles.Counters{Pending: 5}, profiles.Deny, call.CodeLimit},
-		{"after the third refusal", "a ask", profiles.Counters{Refusals: 3}, profiles.Deny, call.CodeLimit},
-		{"limits on questions do not bind what is allowed", "a other", profiles.Counters{Asks: 20, AsksLastMinute: 6, Pending: 5, Refusals: 3}, profiles.Allow, ""},
-		{"the 1001st call", "a other", profiles.Counters{Calls: 1000}, profiles.Deny, call.CodeLimit},
-		{"the 1001st call, asked", "a ask", profiles.Counters{Calls: 1000}, profiles.Deny, call.CodeLimit},
-		{"the sixth identical call is asked about", "a other", profiles.Counters{Repeat: 5}, profiles.Ask, ""},
-		{"the sixth identical call, and no questions left", "a other", profiles.Counters{Repeat: 5, Asks: 20}, profiles.Deny, call.CodeLimit},
-		{"what is denied is denied for that", "a deny", profiles.Counters{Calls: 1000, Repeat: 5}, profiles.Deny, call.CodeDenied},
+		{"everything one below its limit", "a ask", profiles.Counters{Calls: 999, Repeat: 4, Asks: 19, AsksLastMinute: 5, Pending: 4, Refusals: 2}, call.Ask, ""},
+		{"the 21st question", "a ask", profiles.Counters{Asks: 20}, call.Deny, call.CodeLimit},
+		{"the seventh question in a minute", "a ask", profiles.Counters{AsksLastMinute: 6}, call.Deny, call.CodeLimit},
+		{"the sixth open question", "a ask", profiles.Counters{Pending: 5}, call.Deny, call.CodeLimit},
+		{"after the third refusal", "a ask", profiles.Counters{Refusals: 3}, call.Deny, call.CodeLimit},
+		{"limits on questions do not bind what is allowed", "a other", profiles.Counters{Asks: 20, AsksLastMinute: 6, Pending: 5, Refusals: 3}, call.Allow, ""},
+		{"the 1001st call", "a other", profiles.Counters{Calls: 1000}, call.Deny, call.CodeLimit},
+		{"the 1001st call, asked", "a ask", profiles.Counters{Calls: 1000}, call.Deny, call.CodeLimit},
+		{"the sixth identical call is asked about", "a other", profiles.Counters{Repeat: 5}, call.Ask, ""},
+		{"the sixth identical call, and no questions left", "a other", profiles.Counters{Repeat: 5, Asks: 20}, call.Deny, call.CodeLimit},
+		{"what is denied is denied for that", "a deny", profiles.Counters{Calls: 1000, Repeat: 5}, call.Deny, call.CodeDenied},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			c := callOf(row.tool, `{}`)
@@ -418,7 +418,7 @@ func TestLimits(t *testing.T) {
 	t.Run("without limits nothing is counted", func(t *testing.T) {
 		c := callOf("a ask", `{}`)
 		c.Counters = profiles.Counters{Calls: 1 << 30, Repeat: 1 << 30, Asks: 1 << 30, AsksLastMinute: 1 << 30, Pending: 1 << 30, Refusals: 1 << 30}
-		if d := profile(t, `"asklist": ["a__ask"]`).Decide(c); d.Verdict != profiles.Ask {
+		if d := profile(t, `"asklist": ["a__ask"]`).Decide(c); d.Verdict != call.Ask {
 			t.Errorf("got %s, want ask", described(d))
 		}
 	})
@@ -434,8 +434,8 @@ func TestLimits(t *testing.T) {
 func TestDefinitionChanged(t *testing.T) {
 	for _, row := range []struct {
 		body string
-		want profiles.Verdict
-	}{{``, profiles.Ask}, {`"asklist": ["a__b"], "remember": {"scopes": ["run"]}`, profiles.Ask}, {`"denylist": ["a__b"]`, profiles.Deny}} {
+		want call.Verdict
+	}{{``, call.Ask}, {`"asklist": ["a__b"], "remember": {"scopes": ["run"]}`, call.Ask}, {`"denylist": ["a__b"]`, call.Deny}} {
 		c := callOf("a b", `{}`)
 		c.DefinitionChanged = true
 		d := profile(t, row.body).Decide(c)
@@ -463,26 +463,26 @@ func TestReasons(t *testing.T) {
 	}
 	for _, row := range []struct {
 		title, tool, args string
-		want              []profiles.Reason
+		want              []call.Reason
 	}{
-		{"a plain rule of a parent", "a never", `{"path": "/x"}`, []profiles.Reason{
+		{"a plain rule of a parent", "a never", `{"path": "/x"}`, []call.Reason{
 			{Rule: "a__never", List: "denylist", Pos: at(1, 52), Result: "true", Text: "the profile denies it", Profile: "base"}}},
-		{"a rule with a reason", "a b", `{"path": "/etc/x"}`, []profiles.Reason{
+		{"a rule with a reason", "a b", `{"path": "/etc/x"}`, []call.Reason{
 			{Rule: "no-etc", List: "denylist", Pos: at(4, 3), Result: "true", Text: "system files", Profile: "p",
-				Conditions: []profiles.Outcome{{Pointer: "/path", Result: "true", Text: `/path {"under":["/etc"]}`}}}}},
-		{"a rule that cannot be judged", "a ask", `{}`, []profiles.Reason{
+				Conditions: []call.Condition{{Pointer: "/path", Result: "true", Text: `/path {"under":["/etc"]}`}}}}},
+		{"a rule that cannot be judged", "a ask", `{}`, []call.Reason{
 			{Rule: "no-etc", List: "denylist", Pos: at(4, 3), Result: "unknown", Profile: "p",
 				Text:       `system files (the rule cannot be judged: /path is missing)`,
-				Conditions: []profiles.Outcome{{Pointer: "/path", Result: "unknown", Text: `/path is missing`}}},
+				Conditions: []call.Condition{{Pointer: "/path", Result: "unknown", Text: `/path is missing`}}},
 			{Rule: "a__ask", List: "asklist", Pos: at(5, 14), Result: "true", Text: "the profile wants a person to decide", Profile: "p"}}},
-		{"no rule, and one that came near", "a b", `{"path": "/x", "owner": "other"}`, []profiles.Reason{
+		{"no rule, and one that came near", "a b", `{"path": "/x", "owner": "other"}`, []call.Reason{
 			{List: "unmatched", Pos: at(1, 66), Result: "true", Text: "no rule decides, and what is not on the allowlist is denied", Profile: "p"},
 			{Rule: "mine", List: "allowlist", Pos: at(7, 3), Result: "false", Profile: "p",
 				Text:       `the rule does not hold: not /owner {"eq":"acme"}`,
-				Conditions: []profiles.Outcome{{Pointer: "/owner", Result: "false", Text: `not /owner {"eq":"acme"}`}}}}},
-		{"an allow rule", "a b", `{"path": "/x", "owner": "acme"}`, []profiles.Reason{
+				Conditions: []call.Condition{{Pointer: "/owner", Result: "false", Text: `not /owner {"eq":"acme"}`}}}}},
+		{"an allow rule", "a b", `{"path": "/x", "owner": "acme"}`, []call.Reason{
 			{Rule: "mine", List: "allowlist", Pos: at(7, 3), Result: "true", Text: "the profile allows it", Profile: "p",
-				Conditions: []profiles.Outcome{{Pointer: "/owner", Result: "true", Text: `/owner {"eq":"acme"}`}}}}},
+				Conditions: []call.Condition{{Pointer: "/owner", Result: "true", Text: `/owner {"eq":"acme"}`}}}}},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			got := p.Decide(callOf(row.tool, row.args))
@@ -644,7 +644,7 @@ func TestReaches(t *testing.T) {
 }
 
 func TestACallOfItsCanonicalNameAlone(t *testing.T) {
-	if d := profile(t, `"denylist": ["__"]`).Decide(profiles.Call{Name: "a__b"}); d.Verdict != profiles.Allow {
+	if d := profile(t, `"denylist": ["__"]`).Decide(profiles.Call{Name: "a__b"}); d.Verdict != call.Allow {
 		t.Errorf("a call that has only its canonical name: got %s", described(d))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -151,7 +152,7 @@ func TestLayersHideMoreAndAskSooner(t *testing.T) {
 		t.Errorf("asked by both: %s", described(asked))
 	}
 	for _, row := range [][2]string{{`"asklist": [{"tool": "a__*", "risk": "low"}]`, `"allowlist": [{"tool": "a__*", "risk": "critical"}]`}, {`"allowlist": [{"tool": "a__*", "risk": "critical"}]`, `"asklist": [{"tool": "a__*", "risk": "low"}]`}} {
-		if d := files(row[0], row[1]).Decide(callOf("a b", ``)); d.Verdict != profiles.Ask || d.Risk != "critical" {
+		if d := files(row[0], row[1]).Decide(callOf("a b", ``)); d.Verdict != call.Ask || d.Risk != "critical" {
 			t.Errorf("%s: the higher risk counts, whoever asks: %s", row, described(d))
 		}
 	}
@@ -169,7 +170,7 @@ func TestGrantsOfHighRiskEndWithTheRun(t *testing.T) {
 	}
 	raised := profile(t, `"remember": {"scopes": ["run"]}, "asklist": [{"tool": "*", "when": {"/x": {"eq": 1}}}], "raise": {"destructiveHint": "deny"}`)
 	d = raised.Decide(profiles.Call{Server: "a", Tool: "b", Args: json.RawMessage(`{}`), Annotations: map[string]any{"destructiveHint": true}})
-	if d.Verdict != profiles.Deny || d.Unknown || len(d.Remember.Scopes)+len(d.Pointers) != 0 {
+	if d.Verdict != call.Deny || d.Unknown || len(d.Remember.Scopes)+len(d.Pointers) != 0 {
 		t.Errorf("denied by raise: %s, %+v", described(d), d)
 	}
 }

@@ -24,21 +24,21 @@ func profilesOf(t testing.TB, all string) *profiles.Profile {
 func TestExtends(t *testing.T) {
 	for _, row := range []struct {
 		title, all, tool string
-		want             profiles.Verdict
+		want             call.Verdict
 	}{
-		{"a parent's deny binds the child", `"q": {"denylist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", profiles.Deny},
-		{"a parent's ask binds the child", `"q": {"asklist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", profiles.Ask},
-		{"a parent's allow counts", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__c"]}`, "a b", profiles.Allow},
-		{"a child's deny binds a parent's allow", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "denylist": ["a__b"]}`, "a b", profiles.Deny},
-		{"a grandparent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {"extends": ["r"]}, "p": {"extends": ["q"]}`, "a b", profiles.Deny},
-		{"the second parent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {}, "p": {"extends": ["q", "r"]}`, "a b", profiles.Deny},
-		{"a parent may stand below", `"p": {"extends": ["q"]}, "q": {"denylist": ["a__b"]}`, "a b", profiles.Deny},
-		{"a parent's allowlist makes the rest denied", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"]}`, "x y", profiles.Deny},
-		{"a parent's unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"]}`, "x y", profiles.Deny},
-		{"a child cannot loosen unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"], "unmatched": "allow"}`, "x y", profiles.Deny},
-		{"a parent cannot loosen unmatched", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "unmatched": "ask"}`, "x y", profiles.Ask},
-		{"a parent cannot loosen an allowlist", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "allowlist": ["a__b"]}`, "x y", profiles.Deny},
-		{"a child that says nothing does not tighten", `"q": {"unmatched": "ask"}, "p": {"extends": ["q"]}`, "x y", profiles.Ask},
+		{"a parent's deny binds the child", `"q": {"denylist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", call.Deny},
+		{"a parent's ask binds the child", `"q": {"asklist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__*"]}`, "a b", call.Ask},
+		{"a parent's allow counts", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "allowlist": ["a__c"]}`, "a b", call.Allow},
+		{"a child's deny binds a parent's allow", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"], "denylist": ["a__b"]}`, "a b", call.Deny},
+		{"a grandparent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {"extends": ["r"]}, "p": {"extends": ["q"]}`, "a b", call.Deny},
+		{"the second parent's deny binds", `"r": {"denylist": ["a__b"]}, "q": {}, "p": {"extends": ["q", "r"]}`, "a b", call.Deny},
+		{"a parent may stand below", `"p": {"extends": ["q"]}, "q": {"denylist": ["a__b"]}`, "a b", call.Deny},
+		{"a parent's allowlist makes the rest denied", `"q": {"allowlist": ["a__b"]}, "p": {"extends": ["q"]}`, "x y", call.Deny},
+		{"a parent's unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"]}`, "x y", call.Deny},
+		{"a child cannot loosen unmatched", `"q": {"unmatched": "deny"}, "p": {"extends": ["q"], "unmatched": "allow"}`, "x y", call.Deny},
+		{"a parent cannot loosen unmatched", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "unmatched": "ask"}`, "x y", call.Ask},
+		{"a parent cannot loosen an allowlist", `"q": {"unmatched": "allow"}, "p": {"extends": ["q"], "allowlist": ["a__b"]}`, "x y", call.Deny},
+		{"a child that says nothing does not tighten", `"q": {"unmatched": "ask"}, "p": {"extends": ["q"]}`, "x y", call.Ask},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			if d := profilesOf(t, row.all).Decide(callOf(row.tool, `{}`)); d.Verdict != row.want {
@@ -70,7 +70,7 @@ func TestExtendsTakesTheStrictestSettings(t *testing.T) {
 	if diff := cmp.Diff(profiles.Redact{Keys: []string{"token", "secret"}, Pointers: []string{"/a"}, Detect: true}, p.Redact()); diff != "" {
 		t.Errorf("redact (-want +got):\n%s", diff)
 	}
-	if d := p.Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != profiles.Deny {
+	if d := p.Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != call.Deny {
 		t.Errorf("raise: got %s, want deny", described(d))
 	}
 	t.Run("channels with nothing in common are none, not all", func(t *testing.T) {
@@ -108,22 +108,22 @@ func TestFloor(t *testing.T) {
 	c := parse(t, `{"evaluation": {`+floor+`}}`)
 	for _, row := range []struct {
 		profile, tool, args string
-		want                profiles.Verdict
+		want                call.Verdict
 		floor               bool
 		rule                string
 	}{
-		{"p", "db drop_t", `{}`, profiles.Deny, true, "*__drop_*"},
-		{"q", "db drop_t", `{}`, profiles.Deny, true, "*__drop_*"},
-		{"", "db drop_t", `{}`, profiles.Deny, true, "*__drop_*"},
-		{"f", "db drop_t", `{}`, profiles.Deny, false, "*__drop_*"},
-		{"p", "pay x", `{}`, profiles.Ask, true, "pay"},
-		{"p", "pay both", `{}`, profiles.Ask, true, "pay__both"},
-		{"p", "pay no", `{}`, profiles.Deny, false, "pay__no"},
-		{"", "pay x", `{}`, profiles.Ask, true, "pay"},
-		{"p", "x y", `{}`, profiles.Deny, false, "x__*"},
-		{"p", "db get", `{"n": 10}`, profiles.Ask, true, "big"},
-		{"p", "db get", `{"n": 9}`, profiles.Allow, false, ""},
-		{"p", "db get", `{}`, profiles.Ask, true, "big"},
+		{"p", "db drop_t", `{}`, call.Deny, true, "*__drop_*"},
+		{"q", "db drop_t", `{}`, call.Deny, true, "*__drop_*"},
+		{"", "db drop_t", `{}`, call.Deny, true, "*__drop_*"},
+		{"f", "db drop_t", `{}`, call.Deny, false, "*__drop_*"},
+		{"p", "pay x", `{}`, call.Ask, true, "pay"},
+		{"p", "pay both", `{}`, call.Ask, true, "pay__both"},
+		{"p", "pay no", `{}`, call.Deny, false, "pay__no"},
+		{"", "pay x", `{}`, call.Ask, true, "pay"},
+		{"p", "x y", `{}`, call.Deny, false, "x__*"},
+		{"p", "db get", `{"n": 10}`, call.Ask, true, "big"},
+		{"p", "db get", `{"n": 9}`, call.Allow, false, ""},
+		{"p", "db get", `{}`, call.Ask, true, "big"},
 	} {
 		d := c.Profile(row.profile).Decide(callOf(row.tool, row.args))
 		if d.Verdict != row.want || d.Floor != row.floor || d.Reasons[0].Rule != row.rule {
@@ -135,7 +135,7 @@ func TestFloor(t *testing.T) {
 		const when = `{"tool": "a__b", "when": {"/x": {"eq": 1}}}`
 		for _, body := range []string{`"f": {"asklist": ["*"]}, "p": {"asklist": [` + when + `]}`, `"f": {"asklist": [` + when + `]}, "p": {"asklist": ["*"]}`} {
 			d := parse(t, `{"evaluation": {"floor": "f", "profiles": {`+body+`}}}`).Profile("p").Decide(callOf("a b", `{}`))
-			if d.Verdict != profiles.Ask || !d.Unknown || !d.Floor {
+			if d.Verdict != call.Ask || !d.Unknown || !d.Floor {
 				t.Errorf("%s: got %s, unknown %t, floor %t", body, described(d), d.Unknown, d.Floor)
 			}
 		}
@@ -150,13 +150,13 @@ func TestFloor(t *testing.T) {
 	if p.Fallback() || !slices.Contains(p.Redact().Keys, "token") {
 		t.Error("the floor's fallback or redaction does not hold")
 	}
-	if d := p.Decide(profiles.Call{Name: "pay__x", Counters: profiles.Counters{Calls: 5}}); d.Verdict != profiles.Deny || d.Code != call.CodeLimit || d.Floor {
+	if d := p.Decide(profiles.Call{Name: "pay__x", Counters: profiles.Counters{Calls: 5}}); d.Verdict != call.Deny || d.Code != call.CodeLimit || d.Floor {
 		t.Errorf("a limit that is used up: got %s, floor %t", described(d), d.Floor)
 	}
-	if d := p.Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != profiles.Ask || !d.Floor || d.Remember.Scopes != nil {
+	if d := p.Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != call.Ask || !d.Floor || d.Remember.Scopes != nil {
 		t.Errorf("what the floor raises can be answered by a grant: %s, %+v", described(d), d.Remember)
 	}
-	if d := c.Profile("").Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != profiles.Ask {
+	if d := c.Profile("").Decide(profiles.Call{Name: "a__b", Tainted: true}); d.Verdict != call.Ask {
 		t.Errorf("the floor's raise does not hold for the base tool: %s", described(d))
 	}
 	if c.Profile("").Unrestricted() {
@@ -173,35 +173,35 @@ func TestFloor(t *testing.T) {
 // TestRemember is POLICY.md section 5 as far as a profile decides it.
 func TestRemember(t *testing.T) {
 	const rest = `, "remember": {"scopes": ["run", "count", "time"], "default": "5m", "max": "8h", "args": "rule"}`
-	full := profiles.Remember{Scopes: []string{"run", "count", "time"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}
+	full := call.Remember{Scopes: []string{"run", "count", "time"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}
 	for _, row := range []struct {
 		title, body, args string
-		want              profiles.Remember
+		want              call.Remember
 		pointers          []string
 	}{
 		{"the profile's", `"asklist": ["a__b"]` + rest, `{}`, full, nil},
-		{"none without remember", `"asklist": ["a__b"]`, `{}`, profiles.Remember{}, nil},
+		{"none without remember", `"asklist": ["a__b"]`, `{}`, call.Remember{}, nil},
 		{"the rule narrows", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["run", "time"], "max": "30m", "args": "exact"}}]` + rest, `{}`,
-			profiles.Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "exact"}, nil},
+			call.Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "exact"}, nil},
 		{"the rule cannot widen", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["run", "session"], "max": "24h", "args": "any"}}]` + rest, `{}`,
-			profiles.Remember{Scopes: []string{"run"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+			call.Remember{Scopes: []string{"run"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
 		{"a maximum below the default", `"asklist": [{"tool": "a__b", "remember": {"max": "1m"}}]` + rest, `{}`,
-			profiles.Remember{Scopes: full.Scopes, Default: time.Minute, Max: time.Minute, Args: "rule"}, nil},
+			call.Remember{Scopes: full.Scopes, Default: time.Minute, Max: time.Minute, Args: "rule"}, nil},
 		{"two rules narrow together", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["run"]}}, {"tool": "a__*", "remember": {"scopes": ["time"]}}]` + rest, `{}`,
-			profiles.Remember{Scopes: []string{}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+			call.Remember{Scopes: []string{}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
 		{"a rule alone", `"asklist": [{"tool": "a__b", "remember": {"scopes": ["count"]}}]`, `{}`,
-			profiles.Remember{Scopes: []string{"count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+			call.Remember{Scopes: []string{"count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
 		{"the pointers of the rules that hold", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}, "/y": {"exists": true}}}, {"tool": "a__*", "when": {"/y": {"eq": 2}}}, {"tool": "a__*", "when": {"/z": {"exists": true}}}]` + rest,
 			`{"x": 1, "y": 2}`, full, []string{"/x", "/y"}},
 		{"high risk is not remembered beyond the run", `"asklist": [{"tool": "a__b", "risk": "high"}]` + rest, `{}`,
-			profiles.Remember{Scopes: []string{"run", "count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
-		{"critical risk is not remembered", `"asklist": [{"tool": "a__b", "risk": "critical"}]` + rest, `{}`, profiles.Remember{}, nil},
-		{"an unknown condition is not remembered", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]` + rest, `{}`, profiles.Remember{}, nil},
+			call.Remember{Scopes: []string{"run", "count"}, Default: 5 * time.Minute, Max: 8 * time.Hour, Args: "rule"}, nil},
+		{"critical risk is not remembered", `"asklist": [{"tool": "a__b", "risk": "critical"}]` + rest, `{}`, call.Remember{}, nil},
+		{"an unknown condition is not remembered", `"asklist": [{"tool": "a__b", "when": {"/x": {"eq": 1}}}]` + rest, `{}`, call.Remember{}, nil},
 		{"unmatched ask is remembered as the profile says", `"unmatched": "ask"` + rest, `{}`, full, nil},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			d := profile(t, row.body).Decide(callOf("a b", row.args))
-			if diff := cmp.Diff(row.want, d.Remember); diff != "" || d.Verdict != profiles.Ask {
+			if diff := cmp.Diff(row.want, d.Remember); diff != "" || d.Verdict != call.Ask {
 				t.Errorf("%s (-want +got):\n%s", d.Verdict, diff)
 			}
 			if diff := cmp.Diff(row.pointers, d.Pointers); diff != "" {
@@ -230,29 +230,29 @@ func TestPolicyExample(t *testing.T) {
 	}
 	for _, row := range []struct {
 		title, profile, tool, args string
-		want                       profiles.Verdict
+		want                       call.Verdict
 		risk                       call.Risk
 		rule                       string
 	}{
-		{"what readonly lists", "readonly", "github get_issue", `{}`, profiles.Allow, "low", "github__get_*"},
-		{"what readonly does not list", "readonly", "github create_issue", `{}`, profiles.Deny, "", ""},
-		{"the base tool is supervised", "", "github create_issue", `{"owner": "acme", "repo": "api"}`, profiles.Allow, "medium", "own-issues"},
-		{"an allow of the parent, beneath a soft ask", "supervised", "github list_issues", `{}`, profiles.Allow, "medium", "github__list_*"},
-		{"another owner", "supervised", "github create_issue", `{"owner": "other", "repo": "web"}`, profiles.Ask, "medium", "github-rest"},
-		{"an argument the rule does not name", "supervised", "github create_issue", `{"owner": "acme", "repo": "web", "visibility": "public"}`, profiles.Ask, "medium", "github-rest"},
-		{"another tool of github", "supervised", "github delete_repo", `{}`, profiles.Ask, "medium", "github-rest"},
-		{"a deletion", "supervised", "fs delete_file", `{"path": "/data/x"}`, profiles.Deny, "", "fs__delete_*"},
-		{"a write", "supervised", "fs write_file", `{"path": "/data/x"}`, profiles.Ask, "medium", "fs-write"},
-		{"a write to system files", "supervised", "fs write_file", `{"path": "/data/../etc/passwd"}`, profiles.Deny, "", "no-etc"},
-		{"a read of system files", "supervised", "fs read_file", `{"path": "//etc/shadow"}`, profiles.Deny, "", "no-etc"},
-		{"a read that no rule mentions", "supervised", "fs read_file", `{"path": "/data/x"}`, profiles.Deny, "", ""},
-		{"a write to who knows where", "supervised", "fs write_file", `{"file": "/etc/passwd"}`, profiles.Ask, "medium", "no-etc"},
-		{"the floor denies drops everywhere", "readonly", "time drop_it", `{}`, profiles.Deny, "", "*__drop_*"},
-		{"the floor asks about big payments", "house", "pay create", `{"amount": {"value": "10000.00"}}`, profiles.Ask, "critical", "big-payment"},
-		{"a payment just below", "house", "pay create", `{"amount": {"value": "9999.99"}}`, profiles.Allow, "low", ""},
-		{"a payment of unknown size", "house", "pay create", `{"amount": 20000}`, profiles.Ask, "critical", "big-payment"},
-		{"a payment where it is not allowed at all", "supervised", "pay create", `{"amount": {"value": "20000"}}`, profiles.Deny, "", ""},
-		{"nothing but what is listed", "supervised", "mail send", `{}`, profiles.Deny, "", ""},
+		{"what readonly lists", "readonly", "github get_issue", `{}`, call.Allow, "low", "github__get_*"},
+		{"what readonly does not list", "readonly", "github create_issue", `{}`, call.Deny, "", ""},
+		{"the base tool is supervised", "", "github create_issue", `{"owner": "acme", "repo": "api"}`, call.Allow, "medium", "own-issues"},
+		{"an allow of the parent, beneath a soft ask", "supervised", "github list_issues", `{}`, call.Allow, "medium", "github__list_*"},
+		{"another owner", "supervised", "github create_issue", `{"owner": "other", "repo": "web"}`, call.Ask, "medium", "github-rest"},
+		{"an argument the rule does not name", "supervised", "github create_issue", `{"owner": "acme", "repo": "web", "visibility": "public"}`, call.Ask, "medium", "github-rest"},
+		{"another tool of github", "supervised", "github delete_repo", `{}`, call.Ask, "medium", "github-rest"},
+		{"a deletion", "supervised", "fs delete_file", `{"path": "/data/x"}`, call.Deny, "", "fs__delete_*"},
+		{"a write", "supervised", "fs write_file", `{"path": "/data/x"}`, call.Ask, "medium", "fs-write"},
+		{"a write to system files", "supervised", "fs write_file", `{"path": "/data/../etc/passwd"}`, call.Deny, "", "no-etc"},
+		{"a read of system files", "supervised", "fs read_file", `{"path": "//etc/shadow"}`, call.Deny, "", "no-etc"},
+		{"a read that no rule mentions", "supervised", "fs read_file", `{"path": "/data/x"}`, call.Deny, "", ""},
+		{"a write to who knows where", "supervised", "fs write_file", `{"file": "/etc/passwd"}`, call.Ask, "medium", "no-etc"},
+		{"the floor denies drops everywhere", "readonly", "time drop_it", `{}`, call.Deny, "", "*__drop_*"},
+		{"the floor asks about big payments", "house", "pay create", `{"amount": {"value": "10000.00"}}`, call.Ask, "critical", "big-payment"},
+		{"a payment just below", "house", "pay create", `{"amount": {"value": "9999.99"}}`, call.Allow, "low", ""},
+		{"a payment of unknown size", "house", "pay create", `{"amount": 20000}`, call.Ask, "critical", "big-payment"},
+		{"a payment where it is not allowed at all", "supervised", "pay create", `{"amount": {"value": "20000"}}`, call.Deny, "", ""},
+		{"nothing but what is listed", "supervised", "mail send", `{}`, call.Deny, "", ""},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			d := c.Profile(row.profile).Decide(callOf(row.tool, row.args))
@@ -267,7 +267,7 @@ func TestPolicyExample(t *testing.T) {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	d := p.Decide(callOf("fs write_file", `{"path": "/data/x"}`))
-	if diff := cmp.Diff(profiles.Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "rule"}, d.Remember); diff != "" {
+	if diff := cmp.Diff(call.Remember{Scopes: []string{"run", "time"}, Default: 5 * time.Minute, Max: 30 * time.Minute, Args: "rule"}, d.Remember); diff != "" {
 		t.Errorf("remember (-want +got):\n%s", diff)
 	}
 	if a := p.Ask(); a.Timeout != 2*time.Minute || a.Budget != 10*time.Minute || a.MinHuman != 700*time.Millisecond || !*a.Batch || !*a.Edit || a.OtherOnly {
@@ -278,7 +278,7 @@ func TestPolicyExample(t *testing.T) {
 	}
 	destructive := callOf("time wipe", `{}`)
 	destructive.Annotations = map[string]any{"destructiveHint": true}
-	if d := p.Decide(destructive); d.Verdict != profiles.Ask || d.Reasons[0].List != "raise" {
+	if d := p.Decide(destructive); d.Verdict != call.Ask || d.Reasons[0].List != "raise" {
 		t.Errorf("a destructive tool: got %s, want ask by raise", described(d))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -74,7 +75,7 @@ func TestS39TheEnvironmentSaysWhichVariableDecided(t *testing.T) {
 		must(t, err)
 		for tool, want := range map[string]string{"a": "CODEMODE_DENYLIST:1:7", "c": "CODEMODE_ALLOWLIST:1:1"} {
 			d := c.Profile("").Decide(callOf("s "+tool, "{}"))
-			if r := d.Reasons[0]; d.Verdict != profiles.Deny || r.Pos.String() != want || (r.Layer == "environment") != (user != "") || r.Profile != "environment" {
+			if r := d.Reasons[0]; d.Verdict != call.Deny || r.Pos.String() != want || (r.Layer == "environment") != (user != "") || r.Profile != "environment" {
 				t.Errorf("beside %q: %s: %s", user, tool, described(d))
 			}
 		}
@@ -139,10 +140,10 @@ func TestS39AMalformedVariableIsAnErrorThatNamesIt(t *testing.T) {
 func TestS39AProfileThatIsCalledEnvironment(t *testing.T) {
 	c, err := surrounded(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["s__b"]}, "environment": {"denylist": ["s__c"]}}}}`, "CODEMODE_ALLOWLIST=s__a s__b s__c")
 	must(t, err)
-	if got := c.Profile("environment").Decide(callOf("s c", "{}")); got.Verdict != profiles.Deny || got.Reasons[0].Layer != "" {
+	if got := c.Profile("environment").Decide(callOf("s c", "{}")); got.Verdict != call.Deny || got.Reasons[0].Layer != "" {
 		t.Error(described(got))
 	}
-	if got := c.Profile("environment").Decide(callOf("s d", "{}")); got.Verdict != profiles.Deny || got.Reasons[0].Layer != "environment" {
+	if got := c.Profile("environment").Decide(callOf("s d", "{}")); got.Verdict != call.Deny || got.Reasons[0].Layer != "environment" {
 		t.Error(described(got))
 	}
 	c, err = surrounded(`{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"denylist": ["s__b"]}}}}`, "CODEMODE_ALLOWLIST=s__a s__b")
@@ -170,7 +171,7 @@ func TestS39AProjectCannotLoosenTheEnvironment(t *testing.T) {
 				continue
 			}
 			for _, tool := range []string{"a", "b", "c"} {
-				if want := tool == "b" && name == "own"; (p.Decide(callOf("s "+tool, "{}")).Verdict != profiles.Deny) != want {
+				if want := tool == "b" && name == "own"; (p.Decide(callOf("s "+tool, "{}")).Verdict != call.Deny) != want {
 					t.Errorf("%s: %q decides %s about s__%s", standing, name, described(p.Decide(callOf("s "+tool, "{}"))), tool)
 				}
 			}

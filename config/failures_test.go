@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -64,10 +65,10 @@ func TestFailuresSeenInTheField(t *testing.T) {
 // rests on: the rules of then do not reach into those of now.
 func TestFailure19TheStricterProfileOfTwoMomentsWins(t *testing.T) {
 	before, after := profile(t, `"asklist": ["a__b"]`), profile(t, `"denylist": ["a__b"]`)
-	if d := before.Decide(profiles.Call{Name: "a__b"}); d.Verdict != profiles.Ask {
+	if d := before.Decide(profiles.Call{Name: "a__b"}); d.Verdict != call.Ask {
 		t.Errorf("then: got %s", described(d))
 	}
-	if d := after.Decide(profiles.Call{Name: "a__b"}); d.Verdict != profiles.Deny || before.Digest() == after.Digest() {
+	if d := after.Decide(profiles.Call{Name: "a__b"}); d.Verdict != call.Deny || before.Digest() == after.Digest() {
 		t.Errorf("now: got %s, and the digests are %s and %s", described(d), before.Digest(), after.Digest())
 	}
 }

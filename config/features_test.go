@@ -79,7 +79,7 @@ func TestA5UnknownNeverAllowsAndAnUnknownDenyAsks(t *testing.T) {
 	wantVerdicts(t, p, `deny fs__read {"path":"/etc/x"}`, `allow fs__read {"path":"/tmp/x"}`)
 	for _, args := range []string{`{"file":"/etc/x"}`, `{"path":["/etc/x"]}`} {
 		d := p.Decide(callOf("fs read", args))
-		if d.Verdict != profiles.Ask || !d.Unknown || d.Reasons[0].Rule != "no-etc" {
+		if d.Verdict != call.Ask || !d.Unknown || d.Reasons[0].Rule != "no-etc" {
 			t.Errorf("%s: got %s\nwant a question that names no-etc", args, described(d))
 		}
 	}
@@ -160,9 +160,9 @@ func TestA10NobodyLoosensTheFloor(t *testing.T) {
 			t.Fatalf("%v\nin %s", err, raw)
 		}
 		for _, name := range append(c.All(), "") {
-			call := m.call()
-			call.Server, call.Tool = "db", "drop_t"
-			if d := c.Narrowed(name, Subject{Session: "s"}, call.Time).Decide(call); d.Verdict != profiles.Deny {
+			asked := m.call()
+			asked.Server, asked.Tool = "db", "drop_t"
+			if d := c.Narrowed(name, Subject{Session: "s"}, asked.Time).Decide(asked); d.Verdict != call.Deny {
 				t.Fatalf("%q of %s: %s", name, raw, described(d))
 			}
 		}
@@ -173,19 +173,19 @@ func TestA10NobodyLoosensTheFloor(t *testing.T) {
 func TestA12AllowUntil(t *testing.T) {
 	p := profile(t, `"allowlist": [{"tool": "a__b", "until": "2026-06-01T12:00:00Z"}]`)
 	var clock profiles.Clock
-	at := func(text string) profiles.Verdict {
+	at := func(text string) call.Verdict {
 		now, err := time.Parse(time.RFC3339, text)
 		must(t, err)
 		return p.Decide(profiles.Call{Name: "a__b", Time: clock.At(now)}).Verdict
 	}
 	for _, row := range []struct {
 		time string
-		want profiles.Verdict
+		want call.Verdict
 	}{
-		{"2026-06-01T11:59:59Z", profiles.Allow},
-		{"2026-06-01T12:00:00Z", profiles.Deny},
-		{"2026-05-01T00:00:00Z", profiles.Deny}, // the clock was set back
-		{"2027-01-01T00:00:00Z", profiles.Deny},
+		{"2026-06-01T11:59:59Z", call.Allow},
+		{"2026-06-01T12:00:00Z", call.Deny},
+		{"2026-05-01T00:00:00Z", call.Deny}, // the clock was set back
+		{"2027-01-01T00:00:00Z", call.Deny},
 	} {
 		if got := at(row.time); got != row.want {
 			t.Errorf("at %s: got %s, want %s", row.time, got, row.want)
@@ -203,14 +203,14 @@ func TestA13AnnotationsRaiseAlwaysAndLowerOnlyForTrustedServers(t *testing.T) {
 		"evaluation": {"profiles": {"p": {"allowlist": [{"tool": "*", "annotations": {"readOnlyHint": true}}, "*__plain"], "raise": {"destructiveHint": "ask"}}}}}`)
 	for _, row := range []struct {
 		server, tool, hint string
-		want               profiles.Verdict
+		want               call.Verdict
 	}{
-		{"other", "x", "", profiles.Deny},
-		{"other", "x", "readOnlyHint", profiles.Deny}, // it says so itself
-		{"trusted", "x", "readOnlyHint", profiles.Allow},
-		{"other", "plain", "", profiles.Allow},
-		{"other", "plain", "destructiveHint", profiles.Ask},
-		{"trusted", "plain", "destructiveHint", profiles.Ask},
+		{"other", "x", "", call.Deny},
+		{"other", "x", "readOnlyHint", call.Deny}, // it says so itself
+		{"trusted", "x", "readOnlyHint", call.Allow},
+		{"other", "plain", "", call.Allow},
+		{"other", "plain", "destructiveHint", call.Ask},
+		{"trusted", "plain", "destructiveHint", call.Ask},
 	} {
 		d := c.Profile("p").Decide(profiles.Call{Server: row.server, Tool: row.tool, Annotations: map[string]any{row.hint: true}})
 		if d.Verdict != row.want {
@@ -223,7 +223,7 @@ func TestA14AChangedDefinitionAsksAndNoGrantAnswers(t *testing.T) {
 	p := profile(t, `"allowlist": ["a__b"], "asklist": ["a__c"], "remember": {"scopes": ["run"]}`)
 	for _, tool := range []string{"a__b", "a__c"} {
 		d := p.Decide(profiles.Call{Name: tool, DefinitionChanged: true})
-		if d.Verdict != profiles.Ask || d.Remember.Scopes != nil {
+		if d.Verdict != call.Ask || d.Remember.Scopes != nil {
 			t.Errorf("%s: got %s, remember %v", tool, described(d), d.Remember)
 		}
 	}
@@ -277,8 +277,8 @@ func TestH5AShadowProfileDecidesNothing(t *testing.T) {
 		{"a__del", "deny instead of allow: no rule decides, and what is not on the allowlist is denied"},
 		{"b__x", ""},
 	} {
-		call := profiles.Call{Name: row.tool}
-		if got := profiles.Differ(live.Decide(call), live.Shadow().Decide(call)); got != row.want {
+		asked := profiles.Call{Name: row.tool}
+		if got := profiles.Differ(live.Decide(asked), live.Shadow().Decide(asked)); got != row.want {
 			t.Errorf("%s: got %q, want %q", row.tool, got, row.want)
 		}
 	}
@@ -309,13 +309,13 @@ func TestE6NothingThatCannotBeGrantedOffersAGrant(t *testing.T) {
 		}
 		c := configOf(t, evaluation)
 		for range 100 {
-			call := m.call()
-			call.DefinitionChanged = m.chance(10)
-			d := c.Profile(pick(m, c.All()...)).Decide(call)
+			asked := m.call()
+			asked.DefinitionChanged = m.chance(10)
+			d := c.Profile(pick(m, c.All()...)).Decide(asked)
 			scopes := strings.Join(d.Remember.Scopes, " ")
 			switch {
 			case scopes == "":
-			case d.Verdict != profiles.Ask || d.Unknown || d.Floor || d.Risk == "critical" || call.DefinitionChanged:
+			case d.Verdict != call.Ask || d.Unknown || d.Floor || d.Risk == "critical" || asked.DefinitionChanged:
 				t.Fatalf("a grant is offered for %s: %s", scopes, described(d))
 			case d.Risk == "high" && contains(scopes, "time"):
 				t.Fatalf("a grant of high risk outlasts the run: %s: %s", scopes, described(d))

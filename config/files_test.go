@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -30,13 +31,13 @@ const theirs = `{"evaluation": {"profiles": {"work": {"allowlist": ["http__post"
 // TestTrust is POLICY.md A11: trust holds for a file as it was.
 func TestTrust(t *testing.T) {
 	f := filesIn(t, map[string]string{"codemode.json": mine, ".codemode.json": theirs})
-	verdict := func() profiles.Verdict {
+	verdict := func() call.Verdict {
 		t.Helper()
 		c, err := f.Load()
 		must(t, err)
 		return c.Profile("work").Decide(callOf("http post", "")).Verdict
 	}
-	if got := verdict(); got != profiles.Deny {
+	if got := verdict(); got != call.Deny {
 		t.Errorf("before: got %s", got)
 	}
 	if _, err := TrustFile(f.Trust, f.Project, "sha256:00", time.Now()); err == nil || !contains(err.Error(), "not the file you read") {
@@ -44,14 +45,14 @@ func TestTrust(t *testing.T) {
 	}
 	trust, err := TrustFile(f.Trust, f.Project, profiles.Digest([]byte(theirs)), time.Now())
 	must(t, err)
-	if got := verdict(); got != profiles.Allow || trust.Digest != profiles.Digest([]byte(theirs)) {
+	if got := verdict(); got != call.Allow || trust.Digest != profiles.Digest([]byte(theirs)) {
 		t.Errorf("trusted: got %s, %+v", got, trust)
 	}
 	if info, err := os.Stat(f.Trust); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the list of trusted files: got %v, %v", info.Mode(), err)
 	}
 	write(t, f.Project, theirs+" ")
-	if got := verdict(); got != profiles.Deny {
+	if got := verdict(); got != call.Deny {
 		t.Errorf("changed by a space: got %s", got)
 	}
 	write(t, f.Project, theirs)
@@ -70,7 +71,7 @@ func TestTrust(t *testing.T) {
 	if was, err := Distrust(f.Trust, f.Project); was || err != nil {
 		t.Errorf("again: got %t, %v", was, err)
 	}
-	if got := verdict(); got != profiles.Deny {
+	if got := verdict(); got != call.Deny {
 		t.Errorf("not trusted any more: got %s", got)
 	}
 }
@@ -126,33 +127,33 @@ func TestWatchFollowsAllFiles(t *testing.T) {
 			t.Fatalf("%s is not in force; stale: %v", what, w.Stale())
 		}
 	}
-	is := func(tool string, want profiles.Verdict) func(*Config) bool {
+	is := func(tool string, want call.Verdict) func(*Config) bool {
 		return func(c *Config) bool {
 			return c.Narrowed("work", Subject{Session: "s"}, time.Time{}).Decide(c.Call(tool, nil)).Verdict == want
 		}
 	}
-	until("the start", is("git__push", profiles.Allow))
+	until("the start", is("git__push", call.Allow))
 	write(t, f.Project, theirs)
-	until("a project's rule", is("git__push", profiles.Deny))
-	until("no allow rule of it", is("http__post", profiles.Deny))
+	until("a project's rule", is("git__push", call.Deny))
+	until("no allow rule of it", is("http__post", call.Deny))
 	_, err = TrustFile(f.Trust, f.Project, "", time.Now())
 	must(t, err)
-	until("trust", is("http__post", profiles.Allow))
+	until("trust", is("http__post", call.Allow))
 	write(t, f.Managed, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["http__post"]}}}}`)
-	until("the managed floor", is("http__post", profiles.Deny))
+	until("the managed floor", is("http__post", call.Deny))
 	write(t, f.Overlays, `{"overlays": [{"id": "o", "session": "s", "denylist": ["git__log"]}]}`)
-	until("an overlay", is("git__log", profiles.Deny))
+	until("an overlay", is("git__log", call.Deny))
 	must(t, os.Remove(f.Overlays))
-	until("no overlay", is("git__log", profiles.Allow))
+	until("no overlay", is("git__log", call.Allow))
 
 	// One broken file keeps the last good state of all of them.
 	write(t, f.Project, `{`)
 	testwait.Holds(func() bool { return w.Stale() != nil })
-	if err := w.Stale(); err == nil || !strings.Contains(err.Error(), ".codemode.json:1:") || !is("git__push", profiles.Deny)(w.Config()) {
+	if err := w.Stale(); err == nil || !strings.Contains(err.Error(), ".codemode.json:1:") || !is("git__push", call.Deny)(w.Config()) {
 		t.Errorf("a broken project file: stale %v", err)
 	}
 	write(t, f.Project, theirs)
-	until("the mended file", is("git__push", profiles.Deny))
+	until("the mended file", is("git__push", call.Deny))
 }
 
 // A project's file that is broken or removed keeps what it forbade, and does not keep the user's own change away.
@@ -163,7 +164,7 @@ func TestABrokenProjectFileHoldsNothingUp(t *testing.T) {
 	w, err := WatchFiles(t.Context(), f, WatchOptions{Last: first, Settle: 5 * time.Millisecond, Poll: 20 * time.Millisecond}, func(*Config, error) {})
 	must(t, err)
 	defer w.Close()
-	verdict := func(tool string) profiles.Verdict {
+	verdict := func(tool string) call.Verdict {
 		c := w.Config()
 		return c.Narrowed("work", Subject{}, time.Time{}).Decide(c.Call(tool, nil)).Verdict
 	}
@@ -190,18 +191,18 @@ func TestABrokenProjectFileHoldsNothingUp(t *testing.T) {
 		write(t, f.Project, theirs)
 		write(t, f.User, mine)
 		until(tt.name+": before", func() bool {
-			return w.Stale() == nil && verdict("git__log") == profiles.Allow && verdict("git__push") == profiles.Deny
+			return w.Stale() == nil && verdict("git__log") == call.Allow && verdict("git__push") == call.Deny
 		})
 		tt.spoil()
 		until(tt.name+": it is told", func() bool { return w.Stale() != nil })
 		write(t, f.User, stricter)
-		until(tt.name+": the user's change", func() bool { return verdict("git__log") == profiles.Deny && w.Stale() != nil })
-		if got := verdict("git__push"); got != profiles.Deny {
+		until(tt.name+": the user's change", func() bool { return verdict("git__log") == call.Deny && w.Stale() != nil })
+		if got := verdict("git__push"); got != call.Deny {
 			t.Errorf("%s: what the project forbids is %s", tt.name, got)
 		}
 		write(t, f.User, "{")
 		until(tt.name+": a broken file of the user", func() bool { return w.Stale() != nil && contains(w.Stale().Error(), "codemode.json") })
-		if verdict("git__push") != profiles.Deny || verdict("git__log") != profiles.Deny {
+		if verdict("git__push") != call.Deny || verdict("git__log") != call.Deny {
 			t.Errorf("%s: a broken file of the user changes what holds", tt.name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -76,17 +77,17 @@ func TestForeseeWithAFloorAndLimits(t *testing.T) {
 		"p": {"asklist": ["db__run"], "raise": {"tainted": "ask"}, "limits": {"calls": 3}}
 	}}}`)
 	unknown := profiles.Gaps{Unknown: []string{"/sql"}}
-	call := profiles.Call{Server: "db", Tool: "run", Args: json.RawMessage(`{"sql":null}`)}
-	f := c.Profile("p").Foresee(call, unknown)
-	if diff := cmp.Diff([]profiles.Verdict{profiles.Deny, profiles.Ask}, f.Verdicts); diff != "" || len(f.Depends) != 1 || !f.Depends[0].Floor {
+	asked := profiles.Call{Server: "db", Tool: "run", Args: json.RawMessage(`{"sql":null}`)}
+	f := c.Profile("p").Foresee(asked, unknown)
+	if diff := cmp.Diff([]call.Verdict{call.Deny, call.Ask}, f.Verdicts); diff != "" || len(f.Depends) != 1 || !f.Depends[0].Floor {
 		t.Errorf("%s %+v", diff, f.Depends)
 	}
-	call.Tool, call.Tainted = "look", true
-	if f = c.Profile("p").Foresee(call, unknown); !slices.Equal(f.Verdicts, []profiles.Verdict{profiles.Deny, profiles.Ask}) {
+	asked.Tool, asked.Tainted = "look", true
+	if f = c.Profile("p").Foresee(asked, unknown); !slices.Equal(f.Verdicts, []call.Verdict{call.Deny, call.Ask}) {
 		t.Errorf("a tainted run: %v", f.Verdicts)
 	}
-	call.Counters.Calls = 3
-	if f = c.Profile("p").Foresee(call, unknown); !slices.Equal(f.Verdicts, []profiles.Verdict{profiles.Deny}) || f.Depends != nil {
+	asked.Counters.Calls = 3
+	if f = c.Profile("p").Foresee(asked, unknown); !slices.Equal(f.Verdicts, []call.Verdict{call.Deny}) || f.Depends != nil {
 		t.Errorf("a limit that is used up: %v %v", f.Verdicts, f.Depends)
 	}
 }
@@ -171,7 +172,7 @@ func TestForeseeUnderAnOverlay(t *testing.T) {
 	c := parse(t, `{"evaluation": {"profiles": {"p": {"allowlist": ["*"]}}, "overlays": [
 		{"id": "o", "session": "s", "tool": "fs__*", "denylist": [{"id": "etc", "tool": "*", "when": {"/path": {"under": ["/etc"]}}}]}]}}`)
 	p := c.Narrowed("p", Subject{Session: "s"}, time.Time{})
-	for tool, want := range map[string][]profiles.Verdict{"fs": {profiles.Deny, profiles.Ask, profiles.Allow}, "db": {profiles.Allow}} {
+	for tool, want := range map[string][]call.Verdict{"fs": {call.Deny, call.Ask, call.Allow}, "db": {call.Allow}} {
 		f := p.Foresee(profiles.Call{Server: tool, Tool: "read", Args: json.RawMessage(`{"path":null}`)}, profiles.Gaps{Unknown: []string{"/path"}})
 		if !slices.Equal(f.Verdicts, want) {
 			t.Errorf("%s: got %v, want %v", tool, f.Verdicts, want)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -41,7 +42,7 @@ func decoded(t testing.TB, text string) any {
 }
 
 // described writes a decision for a failure message.
-func described(d profiles.Decision) string {
+func described(d call.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (risk %q, code %q)", d.Verdict, d.Risk, d.Code)
 	for _, r := range d.Reasons {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/testwait"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -32,7 +33,7 @@ func TestWatchHostileSaves(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {
-			denies := c.Profile("p").Decide(profiles.Call{Name: fmt.Sprintf("v%d__x", c.Limits.Calls)}).Verdict == profiles.Deny
+			denies := c.Profile("p").Decide(profiles.Call{Name: fmt.Sprintf("v%d__x", c.Limits.Calls)}).Verdict == call.Deny
 			if c.Limits.Calls < latest || !denies {
 				wrong++
 			}

@@ -33,7 +33,7 @@ func (b *builder) warn() {
 			b.Warn(w.Pos, len(w.Name)+2, "remove elicitationFallback to refuse such calls",
 				"the profile %q lets calls through unseen when nobody can be asked", w.Name)
 		}
-		if c.Floor == w.Name && c.Exposes(toolPrefix+w.Name) && p.ByDefault() == profiles.Allow {
+		if c.Floor == w.Name && c.Exposes(toolPrefix+w.Name) && p.ByDefault() == call.Allow {
 			b.Warn(w.Pos, len(w.Name)+2, `name in "expose" what should be listed`,
 				"the floor %q is listed as a tool of its own, %s", w.Name, toolPrefix+w.Name)
 		}

@@ -743,7 +743,7 @@ func TestMonotone(t *testing.T) {
 			asked := m.call()
 			was := old.Profile("p").Decide(asked)
 			is := changedTo.Profile("p").Decide(asked)
-			if list == "denylist" && is.Verdict > was.Verdict || is.Verdict == profiles.Allow && was.Verdict != profiles.Allow {
+			if list == "denylist" && is.Verdict > was.Verdict || is.Verdict == call.Allow && was.Verdict != call.Allow {
 				t.Fatalf("adding %v to the %s of %s loosened %+v with %s\nfrom %s\nto %s", extra, list, victim, asked, asked.Args, described(was), described(is))
 			}
 			if is.Verdict != was.Verdict {

@@ -60,7 +60,7 @@ func TestOverlaysSelect(t *testing.T) {
 		{`"session": "s1", "until": "2026-11-21T11:00:00Z"`, full, time.Time{}, true}, // who does not know the time is not let out
 	} {
 		c := overlaid(t, `{"id": "o", `+row.selects+`, "unmatched": "deny"}`)
-		got := c.Narrowed("", row.who, row.at).Decide(profiles.Call{Name: "a__b"}).Verdict == profiles.Deny
+		got := c.Narrowed("", row.who, row.at).Decide(profiles.Call{Name: "a__b"}).Verdict == call.Deny
 		if got != row.want {
 			t.Errorf("%s for %+v: got %t, want %t", row.selects, row.who, got, row.want)
 		}
@@ -91,7 +91,7 @@ func TestOverlaysNarrow(t *testing.T) {
 	if l := p.Limits(); l.Calls != 7 || l.Asks != 5 {
 		t.Errorf("of limits the smaller is taken: got %+v", l)
 	}
-	if d := p.Decide(profiles.Call{Name: "a__b", Counters: profiles.Counters{Calls: 7}}); d.Verdict != profiles.Deny || d.Code != call.CodeLimit {
+	if d := p.Decide(profiles.Call{Name: "a__b", Counters: profiles.Counters{Calls: 7}}); d.Verdict != call.Deny || d.Code != call.CodeLimit {
 		t.Errorf("got %s", described(d))
 	}
 	if p.Digest() == c.Profile("p").Digest() {
@@ -101,7 +101,7 @@ func TestOverlaysNarrow(t *testing.T) {
 		t.Error("without overlays it is the profile itself")
 	}
 	shadowed := parse(t, `{"evaluation": {"profiles": {"p": {"shadow": "q"}, "q": {}}, "overlays": [{"id": "o", "session": "s", "denylist": ["a__b"]}]}}`)
-	if q := shadowed.Narrowed("p", Subject{Session: "s"}, time.Time{}).Shadow(); q.Decide(profiles.Call{Name: "a__b"}).Verdict != profiles.Deny || q.Decide(profiles.Call{Name: "a__c"}).Verdict != profiles.Allow {
+	if q := shadowed.Narrowed("p", Subject{Session: "s"}, time.Time{}).Shadow(); q.Decide(profiles.Call{Name: "a__b"}).Verdict != call.Deny || q.Decide(profiles.Call{Name: "a__c"}).Verdict != call.Allow {
 		t.Error("an overlay does not bind the profile that is tried beside")
 	}
 	if within := c.Profile("p").Within(profiles.Limits{Calls: 3, Asks: 9}); within.Limits().Calls != 3 || within.Limits().Asks != 5 || within.Digest() == c.Profile("p").Digest() || c.Profile("p").Within(profiles.Limits{}) != c.Profile("p") {
@@ -150,7 +150,7 @@ func TestOverlaysOrder(t *testing.T) {
 		t.Errorf("got the reasons of %s", got)
 	}
 	x := p.Explain(callOf("b x", ""))
-	if x.Decision.Verdict != profiles.Allow || len(x.Considered) != 5 { // the overlay "tools" is not about b__x
+	if x.Decision.Verdict != call.Allow || len(x.Considered) != 5 { // the overlay "tools" is not about b__x
 		t.Errorf("got %s, considered %+v", described(x.Decision), x.Considered)
 	}
 	if r := x.Decision.Reasons; len(r) != 2 || r[0].Layer != "" || r[1].Layer != "overlay session" || r[1].Rule != "b__*" {
@@ -158,11 +158,11 @@ func TestOverlaysOrder(t *testing.T) {
 	}
 	x = p.Explain(callOf("c x", ""))
 	want := `add "c__x" to what the overlay session allows at codemode.json:7:3`
-	if x.Decision.Verdict != profiles.Deny || x.Decision.Reasons[0].Layer != "overlay session" || len(x.Changes) == 0 || x.Changes[0] != want {
+	if x.Decision.Verdict != call.Deny || x.Decision.Reasons[0].Layer != "overlay session" || len(x.Changes) == 0 || x.Changes[0] != want {
 		t.Errorf("got %s, changes %q, want %q", described(x.Decision), x.Changes, want)
 	}
 	x = p.Explain(callOf("b ask", ""))
-	if d := x.Decision; d.Verdict != profiles.Ask || !d.Floor || d.Remember.Scopes != nil || !contains(x.Changes[0], "of the overlay principal") {
+	if d := x.Decision; d.Verdict != call.Ask || !d.Floor || d.Remember.Scopes != nil || !contains(x.Changes[0], "of the overlay principal") {
 		t.Errorf("what an overlay asks about is asked each time: got %s, %q", described(d), x.Changes)
 	}
 }
@@ -201,11 +201,11 @@ func TestOverlaysNeverLoosen(t *testing.T) {
 		evaluation["overlays"] = overlays
 		c = configOf(t, evaluation)
 		for range 20 {
-			name, call := pick(m, names...), m.call()
-			was := c.Profile(name).Decide(call)
-			is := c.Narrowed(name, Subject{Session: "s"}, call.Time).Decide(call)
+			name, asked := pick(m, names...), m.call()
+			was := c.Profile(name).Decide(asked)
+			is := c.Narrowed(name, Subject{Session: "s"}, asked.Time).Decide(asked)
 			if is.Verdict > was.Verdict {
-				t.Fatalf("%v loosen %+v with %s:\nfrom %s\nto %s", overlays, call, call.Args, described(was), described(is))
+				t.Fatalf("%v loosen %+v with %s:\nfrom %s\nto %s", overlays, asked, asked.Args, described(was), described(is))
 			}
 			if is.Verdict != was.Verdict {
 				changed++

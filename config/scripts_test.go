@@ -87,12 +87,12 @@ func TestWithAnotherFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := profiles.Call{Server: "a", Tool: "b"}
+	asked := profiles.Call{Server: "a", Tool: "b"}
 	s := Subject{Session: "s"}
-	if v := both.Narrowed("p", s, time.Time{}).Decide(call).Verdict; v != profiles.Deny {
+	if v := both.Narrowed("p", s, time.Time{}).Decide(asked).Verdict; v != call.Deny {
 		t.Errorf("with the overlays: %v", v)
 	}
-	if v := c.Narrowed("p", s, time.Time{}).Decide(call).Verdict; v != profiles.Allow {
+	if v := c.Narrowed("p", s, time.Time{}).Decide(asked).Verdict; v != call.Allow {
 		t.Errorf("the configuration itself has changed: %v", v)
 	}
 }

@@ -49,7 +49,7 @@ func TestA11AProjectFileOnlyTightensUntilItIsTrusted(t *testing.T) {
 		t.Errorf("a limit of theirs holds: got %+v", work.Limits())
 	}
 	both := together(t, user(mine), project(`{"evaluation": {"profiles": {"work": {"allowlist": ["git__log"]}}}}`, Untrusted)).Profile("work")
-	if d := both.Decide(callOf("git log", "")); d.Verdict != profiles.Allow || len(d.Reasons) != 1 || d.Reasons[0].Rule != "git__*" {
+	if d := both.Decide(callOf("git log", "")); d.Verdict != call.Allow || len(d.Reasons) != 1 || d.Reasons[0].Rule != "git__*" {
 		t.Errorf("a rule that nobody trusts is no reason to allow: got %s", described(d))
 	}
 	floored := profilesOf(t, `"f": {"allowlist": ["git__log"]}, "p": {"allowlist": ["git__*"]}`)
@@ -106,14 +106,14 @@ func TestUntrustedFilesNeverLoosen(t *testing.T) {
 		untrusted := together(t, user(string(raw)), project(string(other), Untrusted))
 		rules := together(t, managed(string(raw)), user(string(other)))
 		for range 20 {
-			name, call := pick(m, append(alone.All(), "")...), m.call()
+			name, asked := pick(m, append(alone.All(), "")...), m.call()
 			who := Subject{Session: pick(m, "s", "t")}
-			was := alone.Narrowed(name, who, call.Time).Decide(call)
+			was := alone.Narrowed(name, who, asked.Time).Decide(asked)
 			for what, c := range map[string]*Config{"an untrusted file": untrusted, "a user's file": rules} {
-				is := c.Narrowed(name, who, call.Time).Decide(call)
+				is := c.Narrowed(name, who, asked.Time).Decide(asked)
 				checkDecision(t, is)
 				if is.Verdict > was.Verdict {
-					t.Fatalf("%s\n%s\nloosens %q of\n%s\nfor %+v with %s:\nfrom %s\nto %s", what, other, name, raw, call, call.Args, described(was), described(is))
+					t.Fatalf("%s\n%s\nloosens %q of\n%s\nfor %+v with %s:\nfrom %s\nto %s", what, other, name, raw, asked, asked.Args, described(was), described(is))
 				}
 				if is.Verdict != was.Verdict {
 					changed++

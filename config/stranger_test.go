@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -349,7 +350,7 @@ func checkStrangersProfile(t *testing.T, what string, before, after *profiles.Pr
 	} {
 		was, is := before.Decide(c), after.Decide(c)
 		of := c.Server + "__" + c.Tool
-		scopes := func(r profiles.Remember) []string { return r.Scopes }
+		scopes := func(r call.Remember) []string { return r.Scopes }
 		switch {
 		case is.Verdict > was.Verdict:
 			wrong(of, was.Verdict, is.Verdict)
@@ -368,7 +369,7 @@ func checkStrangersProfile(t *testing.T, what string, before, after *profiles.Pr
 		}
 		if is.Verdict == was.Verdict { // whatever was said before is still said
 			for _, r := range was.Reasons {
-				if r.Rule != "" && !slices.ContainsFunc(is.Reasons, func(s profiles.Reason) bool { return s.Rule == r.Rule && s.Pos == r.Pos }) {
+				if r.Rule != "" && !slices.ContainsFunc(is.Reasons, func(s call.Reason) bool { return s.Rule == r.Rule && s.Pos == r.Pos }) {
 					wrong("the reasons for "+of, was.Reasons, is.Reasons)
 				}
 			}

@@ -3,23 +3,6 @@ package profiles
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/codemode-project/codemode/call"
-)
-
-// The words of decisions are those of package call.
-type (
-	Verdict  = call.Verdict
-	Decision = call.Decision
-	Reason   = call.Reason
-	Outcome  = call.Condition
-)
-
-// The verdicts.
-const (
-	Deny  = call.Deny
-	Ask   = call.Ask
-	Allow = call.Allow
 )
 
 // A Call is what is decided. Everything a decision may depend on is in it.

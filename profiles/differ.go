@@ -1,11 +1,15 @@
 package profiles
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/codemode-project/codemode/call"
+)
 
 // Differ says in a sentence how another profile's decision on a call differs from the one
 // that counts; "" if the same would happen. That the same verdict has other reasons is no
 // difference.
-func Differ(counts, other Decision) string {
+func Differ(counts, other call.Decision) string {
 	if counts.Verdict == other.Verdict {
 		return ""
 	}

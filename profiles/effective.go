@@ -3,6 +3,8 @@ package profiles
 import (
 	"fmt"
 	"slices"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // Surroundings are what holds for all profiles of a configuration.
@@ -18,7 +20,7 @@ type Surroundings struct {
 // that has an order of strictness the strictest is taken, so that neither a child nor a
 // parent can loosen the other.
 func (s *Surroundings) Effective(w *Written) *Profile {
-	p := &Profile{name: w.Name, pos: w.Pos, trusted: s.Trusted, unmatched: Allow, raise: map[string]Verdict{}}
+	p := &Profile{name: w.Name, pos: w.Pos, trusted: s.Trusted, unmatched: call.Allow, raise: map[string]call.Verdict{}}
 	var fallback []bool
 	for l := Denylist; l <= Allowlist; l++ {
 		for _, x := range w.Chain {
@@ -58,11 +60,11 @@ func (p *Profile) judgeUnmatched(x *Written) {
 		p.unmatchedSaid = true
 		p.unmatched = min(p.unmatched, *x.Unmatched)
 	case x.Has[Allowlist]:
-		p.unmatched = Deny
+		p.unmatched = call.Deny
 	}
 }
 
-func (p *Profile) addRaise(raise map[string]Verdict) {
+func (p *Profile) addRaise(raise map[string]call.Verdict) {
 	for name, v := range raise {
 		if old, ok := p.raise[name]; ok {
 			v = min(v, old)

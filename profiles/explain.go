@@ -13,9 +13,9 @@ import (
 
 // An Explanation is a decision with everything that was considered on the way.
 type Explanation struct {
-	Decision   Decision
-	Considered []Reason // every rule, in the order in which lists are asked; then the floor's
-	Changes    []string // what would make the verdict milder; empty if it is allow
+	Decision   call.Decision
+	Considered []call.Reason // every rule, in the order in which lists are asked; then the floor's
+	Changes    []string      // what would make the verdict milder; empty if it is allow
 }
 
 // Explain decides a call as [Profile.Decide] does and also tells what every rule had to
@@ -37,8 +37,8 @@ func (p *Profile) Explain(c Call) Explanation {
 
 // changes says what a person would have to do about the reasons of a decision. What made a
 // verdict stricter than the rules stands first, and then the rules do not matter.
-func (p *Profile) changes(d *Decision, tool string, considered []Reason) []string {
-	if d.Verdict == Allow {
+func (p *Profile) changes(d *call.Decision, tool string, considered []call.Reason) []string {
+	if d.Verdict == call.Allow {
 		return nil
 	}
 	reasons := d.Reasons
@@ -69,7 +69,7 @@ func (p *Profile) changes(d *Decision, tool string, considered []Reason) []strin
 }
 
 // change says what a person would have to do about one reason.
-func (p *Profile) change(r *Reason, tool string) string {
+func (p *Profile) change(r *call.Reason, tool string) string {
 	rule := fmt.Sprintf("the rule %q at %s", r.Rule, r.Pos)
 	switch {
 	case r.Floor:
@@ -80,7 +80,7 @@ func (p *Profile) change(r *Reason, tool string) string {
 	switch {
 	case r.List == "unmatched" && r.Layer != "":
 		return fmt.Sprintf("add %q to what the %s allows at %s", tool, r.Layer, r.Pos)
-	case r.List == "unmatched" && p.unmatched == Deny:
+	case r.List == "unmatched" && p.unmatched == call.Deny:
 		return fmt.Sprintf("add %q to the allowlist or the asklist of the profile %q at %s", tool, r.Profile, r.Pos)
 	case r.List == "unmatched":
 		return fmt.Sprintf("add %q to the allowlist of the profile %q at %s", tool, r.Profile, r.Pos)
@@ -111,7 +111,7 @@ func (p *Profile) change(r *Reason, tool string) string {
 }
 
 // unmet lists the conditions of a rule that do not hold.
-func unmet(r *Reason) string {
+func unmet(r *call.Reason) string {
 	var all []string
 	for _, o := range r.Conditions {
 		if o.Result != condition.Yes.String() {
@@ -121,7 +121,7 @@ func unmet(r *Reason) string {
 	return strings.Join(all, "; ")
 }
 
-func (l *Layer) consider(v *view, all []Reason) []Reason {
+func (l *Layer) consider(v *view, all []call.Reason) []call.Reason {
 	if !l.applies(v) {
 		return all
 	}
@@ -143,13 +143,13 @@ const (
 	ignoredRule = "ignored"
 )
 
-func (p *Profile) consider(v *view, all []Reason) []Reason {
+func (p *Profile) consider(v *view, all []call.Reason) []call.Reason {
 	for _, r := range p.rules {
 		if r.Matches(v.canonical, v.raw) {
 			all = append(all, p.reason(v, judgement{rule: r, result: r.judge(v)}))
 			continue
 		}
-		all = append(all, Reason{
+		all = append(all, call.Reason{
 			Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
 			Result: otherTool, Text: "the rule is about other tools",
 		})
@@ -168,7 +168,7 @@ func (p *Profile) Visible(c Call) bool {
 
 // mayPass reports whether some arguments could make the verdict anything but deny.
 func (p *Profile) mayPass(v *view) bool {
-	pass := p.unmatched != Deny
+	pass := p.unmatched != call.Deny
 	for _, j := range p.judgements(v, nil) {
 		r := j.rule
 		switch {
@@ -206,7 +206,7 @@ func (p *Profile) Reaches(server string) bool {
 
 // mayReach reports whether the rules could let a tool pass whose name begins so.
 func (p *Profile) mayReach(prefix string) bool {
-	pass := p.unmatched != Deny
+	pass := p.unmatched != call.Deny
 	for _, r := range p.rules {
 		if r.List != Denylist {
 			pass = pass || slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.MayBegin(prefix) })

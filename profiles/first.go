@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
@@ -86,9 +87,9 @@ func (p *Profile) MayAllow(c Call, raw string) bool {
 	if !p.Visible(c) || p.FirstOver(c.Name, raw, allows) != nil {
 		return false
 	}
-	return p.unmatched == Allow || len(allows) > 0
+	return p.unmatched == call.Allow || len(allows) > 0
 }
 
 // UnmatchedWithout reports whether the profile lets through what no rule names, and only
 // because it has no allowlist.
-func (p *Profile) UnmatchedWithout() bool { return p.unmatched == Allow && !p.unmatchedSaid }
+func (p *Profile) UnmatchedWithout() bool { return p.unmatched == call.Allow && !p.unmatchedSaid }

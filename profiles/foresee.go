@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles/condition"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
@@ -24,13 +25,13 @@ type Gaps struct {
 // A Forecast is what can be said of a call with gaps.
 type Forecast struct {
 	// Decision is the one on the call with nothing in the gaps.
-	Decision Decision
+	Decision call.Decision
 	// Verdicts are those that the call may get, the strictest first. One means that
 	// nothing in the gaps changes it.
-	Verdicts []Verdict
+	Verdicts []call.Verdict
 	// Depends are the rules that may come out one way or the other, and Result is unknown
 	// for all of them. Empty where the verdict does not depend on them.
-	Depends []Reason
+	Depends []call.Reason
 }
 
 // Foresee says how a call may be decided whose arguments are not all known: whatever comes
@@ -40,7 +41,7 @@ func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 	f := Forecast{Decision: p.Decide(c)}
 	v := &view{call: c}
 	if p.prepare(v) != "" {
-		f.Verdicts = []Verdict{Deny}
+		f.Verdicts = []call.Verdict{call.Deny}
 		return f
 	}
 	g := newGaps(gaps)
@@ -56,11 +57,11 @@ func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 		depends = append(depends, more...)
 		own = own.least(layer)
 	}
-	for verdict := Deny; verdict <= Allow; verdict++ {
+	for verdict := call.Deny; verdict <= call.Allow; verdict++ {
 		if !own[verdict] {
 			continue
 		}
-		now := p.tighten(v, Decision{Verdict: verdict, Reasons: []Reason{{}}}).Verdict
+		now := p.tighten(v, call.Decision{Verdict: verdict, Reasons: []call.Reason{{}}}).Verdict
 		if !slices.Contains(f.Verdicts, now) {
 			f.Verdicts = append(f.Verdicts, now)
 		}
@@ -72,7 +73,7 @@ func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 }
 
 // verdicts is a set of them.
-type verdicts [Allow + 1]bool
+type verdicts [call.Allow + 1]bool
 
 // least is what may come of taking the stricter of one each.
 func (a verdicts) least(b verdicts) (both verdicts) {
@@ -107,7 +108,7 @@ func (m may) each(f func(bool)) {
 
 // outlook gives the verdicts that the rules alone may come to. It pairs with [Profile.judge],
 // which knows how each rule comes out.
-func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []Reason) {
+func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []call.Reason) {
 	open := may{notBe: true}
 	denied, hard, soft, allowed, doubt := open, open, open, open, open
 	judged := p.judgements(v, nil)
@@ -165,20 +166,20 @@ func (r *Rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool
 }
 
 // conclude is the order of the lists: POLICY.md section 3, step 4.
-func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) Verdict {
+func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) call.Verdict {
 	verdict := p.unmatched
 	switch {
 	case denied:
-		return Deny
+		return call.Deny
 	case hard:
-		return Ask
+		return call.Ask
 	case allowed:
-		verdict = Allow
+		verdict = call.Allow
 	case soft:
-		return Ask
+		return call.Ask
 	}
 	if doubt {
-		return min(verdict, Ask)
+		return min(verdict, call.Ask)
 	}
 	return verdict
 }
@@ -279,13 +280,13 @@ func common(place []string, steps []condition.Step) int {
 }
 
 // dependence is the reason of a rule that nobody can judge yet.
-func (g *gaps) dependence(r *Rule) Reason {
-	reason := Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile, Result: condition.Unknown.String()}
+func (g *gaps) dependence(r *Rule) call.Reason {
+	reason := call.Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile, Result: condition.Unknown.String()}
 	var on []string
 	for i := range r.When {
 		if c := &r.When[i]; g.touch(c) {
 			on = append(on, c.Pointer)
-			reason.Conditions = append(reason.Conditions, Outcome{Pointer: c.Pointer, Result: condition.Unknown.String(), Text: c.Pointer + " " + c.Text})
+			reason.Conditions = append(reason.Conditions, call.Condition{Pointer: c.Pointer, Result: condition.Unknown.String(), Text: c.Pointer + " " + c.Text})
 		}
 	}
 	if r.closed && g.others(r) {

@@ -17,7 +17,7 @@ type judgement struct {
 // A ruling is what the rules of one profile say about a call, before anything that only
 // makes it stricter.
 type ruling struct {
-	verdict Verdict
+	verdict call.Verdict
 	cause   cause
 	unknown bool // a deny or ask rule could not be judged
 	warned  bool // a deny or ask rule holds or could not be judged
@@ -63,20 +63,20 @@ func (p *Profile) judge(v *view, space []judgement) ruling {
 	}
 	switch {
 	case denied:
-		u.verdict, u.cause = Deny, byDeny
+		u.verdict, u.cause = call.Deny, byDeny
 	case hard:
-		u.verdict, u.cause = Ask, byAsk
+		u.verdict, u.cause = call.Ask, byAsk
 	case allowed:
-		u.verdict, u.cause = Allow, byAllow
+		u.verdict, u.cause = call.Allow, byAllow
 	case soft:
-		u.verdict, u.cause = Ask, bySoftAsk
+		u.verdict, u.cause = call.Ask, bySoftAsk
 	default:
 		u.verdict, u.cause = p.unmatched, byDefault
 	}
-	if u.unknown && u.verdict == Allow {
-		u.verdict, u.cause = Ask, byUnknown
+	if u.unknown && u.verdict == call.Allow {
+		u.verdict, u.cause = call.Ask, byUnknown
 	}
-	u.unknown = u.unknown && u.verdict == Ask
+	u.unknown = u.unknown && u.verdict == call.Ask
 	return u
 }
 

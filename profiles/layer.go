@@ -3,6 +3,7 @@ package profiles
 import (
 	"slices"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -67,20 +68,20 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 }
 
 // decision is that of the profile, as a layer gives it: what it asks for, no grant can answer.
-func (l *Layer) decision(v *view, u *ruling) Decision {
+func (l *Layer) decision(v *view, u *ruling) call.Decision {
 	d := l.Profile.decision(v, u)
-	d.Floor = d.Verdict != Allow
-	d.Remember, d.Pointers = Remember{}, nil
+	d.Floor = d.Verdict != call.Allow
+	d.Remember, d.Pointers = call.Remember{}, nil
 	for i := range d.Reasons {
 		l.owns(&d.Reasons[i])
 	}
-	if d.Verdict == Allow && l.Mute != "" {
+	if d.Verdict == call.Allow && l.Mute != "" {
 		d.Reasons = nil // its allow rules allow nothing
 	}
 	return d
 }
 
 // owns marks a reason as a layer's.
-func (l *Layer) owns(r *Reason) {
+func (l *Layer) owns(r *call.Reason) {
 	r.Layer, r.Floor = l.What, l.What == FloorLayer
 }

@@ -21,7 +21,7 @@ type Profile struct {
 	pos           settings.Position
 	rules         []*Rule // denylist, asklist, allowlist; in each, ancestors first
 	index         *Index
-	unmatched     Verdict
+	unmatched     call.Verdict
 	unmatchedSaid bool            // by "unmatched", not only by there being an allowlist
 	layers        []*Layer        // the floor first
 	trusted       map[string]bool // servers whose annotations allow rules may believe
@@ -29,12 +29,12 @@ type Profile struct {
 	fallback, noFallback bool // allowed; forbidden in so many words
 
 	ask       Asking
-	remembers []*Remember
+	remembers []*call.Remember
 	ownLimits Limits // without those of the file and of the floor
 	limits    Limits
 	caps      Limits // of overlays and other files: they lower the limits and the defaults
 	redact    Redact
-	raise     map[string]Verdict
+	raise     map[string]call.Verdict
 	preflight bool
 	shadow    *Profile // tried beside this one; nil = none
 	digest    string
@@ -80,16 +80,16 @@ func (p *Profile) Shadow() *Profile { return p.shadow }
 
 // Unrestricted reports whether the profile allows every call whatever it is.
 func (p *Profile) Unrestricted() bool {
-	return len(p.rules) == 0 && p.unmatched == Allow && len(p.raise) == 0 && p.Limits() == Limits{} &&
+	return len(p.rules) == 0 && p.unmatched == call.Allow && len(p.raise) == 0 && p.Limits() == Limits{} &&
 		!slices.ContainsFunc(p.layers, func(l *Layer) bool { return !l.Unrestricted() })
 }
 
 // Decide says what may happen to a call, and why. It is a pure function of the profile and
 // the call: no clock, no memory, no network.
-func (p *Profile) Decide(c Call) Decision {
+func (p *Profile) Decide(c Call) call.Decision {
 	d := p.decide(&view{call: c})
 	d.Profile, d.Digest = p.name, p.digest
-	if d.Verdict == Ask {
+	if d.Verdict == call.Ask {
 		d.Timeout = p.ask.Timeout
 		d.Firm = d.Unknown || d.Floor || c.DefinitionChanged || slices.Contains(raisingLists, d.Lead().List)
 		d.Fallback = p.fallback && !d.Firm && !d.Risk.Grave()
@@ -100,10 +100,10 @@ func (p *Profile) Decide(c Call) Decision {
 // raisingLists are what a question may stand for beside the rules. A fallback that answered it would undo that.
 var raisingLists = []string{"raise", "mark", "limits", "definition"}
 
-func (p *Profile) decide(v *view) Decision {
+func (p *Profile) decide(v *view) call.Decision {
 	if bad := p.prepare(v); bad != "" {
-		reason := Reason{List: "arguments", Pos: p.pos, Result: "true", Text: bad, Profile: p.name}
-		return Decision{Code: call.CodeBadArguments, Reasons: []Reason{reason}}
+		reason := call.Reason{List: "arguments", Pos: p.pos, Result: "true", Text: bad, Profile: p.name}
+		return call.Decision{Code: call.CodeBadArguments, Reasons: []call.Reason{reason}}
 	}
 	var space, layerSpace [16]judgement
 	own := p.judge(v, space[:0])
@@ -230,4 +230,4 @@ func (p *Profile) AsStranger() *Profile {
 }
 
 // ByDefault is the verdict on calls that no rule mentions.
-func (p *Profile) ByDefault() Verdict { return p.unmatched }
+func (p *Profile) ByDefault() call.Verdict { return p.unmatched }

@@ -10,8 +10,8 @@ import (
 )
 
 // decision words a ruling: it picks the rules that the verdict rests on.
-func (p *Profile) decision(v *view, u *ruling) Decision {
-	d := Decision{Verdict: u.verdict, Unknown: u.unknown, Reasons: make([]Reason, 0, 1)}
+func (p *Profile) decision(v *view, u *ruling) call.Decision {
+	d := call.Decision{Verdict: u.verdict, Unknown: u.unknown, Reasons: make([]call.Reason, 0, 1)}
 	for _, j := range u.judged {
 		if decisive(u, j) {
 			d.Reasons = append(d.Reasons, p.reason(v, j))
@@ -21,15 +21,15 @@ func (p *Profile) decision(v *view, u *ruling) Decision {
 		d.Reasons = slices.Insert(d.Reasons, 0, p.noRule())
 	}
 	switch u.verdict {
-	case Deny:
+	case call.Deny:
 		d.Code = call.CodeDenied
-	case Ask:
+	case call.Ask:
 		d.Risk = u.risk
 		if !u.warned { // asked for no rule's sake, so no rule says how much is at stake
 			d.Risk = call.Higher(u.risk, call.Medium)
 		}
 		p.grants(u, &d)
-	case Allow:
+	case call.Allow:
 		d.Risk = call.Higher(u.risk, call.Low)
 	}
 	return d
@@ -40,7 +40,7 @@ func (p *Profile) decision(v *view, u *ruling) Decision {
 func decisive(u *ruling, j judgement) bool {
 	switch {
 	case j.result == condition.Unknown && j.rule.List != Allowlist:
-		return u.verdict != Deny || u.cause == byDefault
+		return u.verdict != call.Deny || u.cause == byDefault
 	case u.cause == byDeny:
 		return j.result == condition.Yes && j.rule.List == Denylist
 	case u.cause == byAsk:
@@ -56,9 +56,9 @@ func decisive(u *ruling, j judgement) bool {
 	}
 }
 
-func (p *Profile) reason(v *view, j judgement) Reason {
+func (p *Profile) reason(v *view, j judgement) call.Reason {
 	r := j.rule
-	reason := Reason{
+	reason := call.Reason{
 		Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile,
 		Result: j.result.String(), Text: r.reason, Soft: r.Soft, Unless: r.Unless,
 	}
@@ -75,7 +75,7 @@ func (p *Profile) reason(v *view, j judgement) Reason {
 }
 
 // explained says in a sentence what a rule without a reason of its own does.
-func explained(j judgement, outcomes []Outcome) string {
+func explained(j judgement, outcomes []call.Condition) string {
 	switch {
 	case j.result == condition.Yes && j.rule.List == Denylist:
 		return "the profile denies it"
@@ -98,12 +98,12 @@ func explained(j judgement, outcomes []Outcome) string {
 }
 
 // noRule is the reason of a call that no rule decides.
-func (p *Profile) noRule() Reason {
-	reason := Reason{List: "unmatched", Pos: p.pos, Profile: p.name, Result: "true"}
+func (p *Profile) noRule() call.Reason {
+	reason := call.Reason{List: "unmatched", Pos: p.pos, Profile: p.name, Result: "true"}
 	switch {
 	case p.unmatchedSaid:
 		reason.Text = fmt.Sprintf("no rule decides, and unmatched is %q", p.unmatched)
-	case p.unmatched == Deny:
+	case p.unmatched == call.Deny:
 		reason.Text = "no rule decides, and what is not on the allowlist is denied"
 	default:
 		reason.Text = "no rule is against it"
@@ -112,8 +112,8 @@ func (p *Profile) noRule() Reason {
 }
 
 // outcomes gives how everything the rule looks at came out, beside the tool's name.
-func (r *Rule) outcomes(v *view) []Outcome {
-	var all []Outcome
+func (r *Rule) outcomes(v *view) []call.Condition {
+	var all []call.Condition
 	add := func(pointer, what string, o condition.Outcome) {
 		text := what
 		switch {
@@ -124,7 +124,7 @@ func (r *Rule) outcomes(v *view) []Outcome {
 		case o.Result == condition.No:
 			text = "not " + what
 		}
-		all = append(all, Outcome{Pointer: pointer, Result: o.Result.String(), Text: text})
+		all = append(all, call.Condition{Pointer: pointer, Result: o.Result.String(), Text: text})
 	}
 	if !r.until.IsZero() {
 		add("", "until "+r.until.Format("2006-01-02T15:04:05Z07:00"), r.inTime(v))

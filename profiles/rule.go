@@ -41,7 +41,7 @@ type Rule struct {
 	until       time.Time // zero = no end
 	risk        call.Risk
 	reason      string
-	remember    *Remember
+	remember    *call.Remember
 }
 
 // A hintIs is an annotation that a rule asks for.

@@ -2,8 +2,6 @@ package profiles
 
 import (
 	"time"
-
-	"github.com/codemode-project/codemode/call"
 )
 
 // Limits bound a run. A zero field means that the file does not say; whoever enforces
@@ -43,9 +41,6 @@ const (
 func (a Asking) Awaits(expected, fallback bool) bool {
 	return a.Absent == AbsentWait || a.Absent == "" && expected && !fallback
 }
-
-// Remember is which answers may be remembered, and for how long.
-type Remember = call.Remember
 
 // Redact says what must not be shown or recorded in clear.
 type Redact struct {

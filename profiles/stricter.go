@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // least is the smaller of two limits of which zero means none.
@@ -110,8 +112,8 @@ func (x Redact) joinLayer(y Redact) Redact {
 // narrowed joins what several places say about remembering: what they all offer, for the
 // shortest of the times, by the strictest comparison of arguments. Without scopes there are
 // no grants.
-func narrowed(all []*Remember) Remember {
-	var r Remember
+func narrowed(all []*call.Remember) call.Remember {
+	var r call.Remember
 	strictness := []string{"exact", "rule", "any", ""} // "" is not said
 	stricter := func(a, b string) string {
 		return strictness[min(slices.Index(strictness, a), slices.Index(strictness, b))]

@@ -12,7 +12,7 @@ import (
 
 // stricter takes the stricter of what a profile and a layer decide. Where they agree,
 // both give their reasons.
-func stricter(own, layer Decision) Decision {
+func stricter(own, layer call.Decision) call.Decision {
 	switch {
 	case layer.Verdict < own.Verdict:
 		layer.Risk = higherRisk(layer.Verdict, layer.Risk, own.Risk)
@@ -29,35 +29,35 @@ func stricter(own, layer Decision) Decision {
 	own.Risk = higherRisk(own.Verdict, own.Risk, layer.Risk)
 	own.Unknown = own.Unknown || layer.Unknown
 	own.Floor = own.Floor || layer.Floor
-	if own.Verdict == Ask {
-		own.Remember = Remember{}
+	if own.Verdict == call.Ask {
+		own.Remember = call.Remember{}
 	}
 	return own
 }
 
-func higherRisk(v Verdict, a, b call.Risk) call.Risk {
-	if v == Deny {
+func higherRisk(v call.Verdict, a, b call.Risk) call.Risk {
+	if v == call.Deny {
 		return ""
 	}
 	return call.Higher(a, b)
 }
 
 // tighten applies what only ever makes a verdict stricter: POLICY.md section 3, step 5.
-func (p *Profile) tighten(v *view, d Decision) Decision {
+func (p *Profile) tighten(v *view, d call.Decision) call.Decision {
 	c := &v.call
 	p.raised(v, &d)
 	if c.DefinitionChanged {
-		lower(&d, Ask, "definition", p.pos, p.name, "the tool is not what it was when it was reviewed")
-		if d.Verdict == Ask {
-			d.Remember = Remember{}
+		lower(&d, call.Ask, "definition", p.pos, p.name, "the tool is not what it was when it was reviewed")
+		if d.Verdict == call.Ask {
+			d.Remember = call.Remember{}
 		}
 	}
 	n, l := c.Counters, p.Limits()
 	if l.Repeat > 0 && n.Repeat >= l.Repeat {
-		lower(&d, Ask, "limits", p.pos, p.name, fmt.Sprintf("the same call was made %d times already", n.Repeat))
+		lower(&d, call.Ask, "limits", p.pos, p.name, fmt.Sprintf("the same call was made %d times already", n.Repeat))
 	}
 	p.spent(&d, l.Calls, n.Calls, "calls in this run")
-	if d.Verdict == Ask {
+	if d.Verdict == call.Ask {
 		p.spent(&d, l.Asks, n.Asks, "questions in this run")
 		p.spent(&d, l.AsksPerMinute, n.AsksLastMinute, "questions within a minute")
 		p.spent(&d, l.Pending, n.Pending, "open questions")
@@ -68,7 +68,7 @@ func (p *Profile) tighten(v *view, d Decision) Decision {
 
 // raised applies "raise" of the profile and its layers: hints of any server, and what the
 // run has read.
-func (p *Profile) raised(v *view, d *Decision) {
+func (p *Profile) raised(v *view, d *call.Decision) {
 	for _, name := range raisers {
 		if text := v.raiser(name); text != "" {
 			p.raisedBy(d, name, text)
@@ -105,13 +105,13 @@ func (v *view) raiser(name string) string {
 	return ""
 }
 
-func (p *Profile) raisedBy(d *Decision, name, text string) {
+func (p *Profile) raisedBy(d *call.Decision, name, text string) {
 	to, ok := p.raise[name]
 	switch {
 	case ok:
 		lower(d, to, "raise", p.pos, p.name, text)
 	case name == "approval":
-		lower(d, Ask, "mark", p.pos, p.name, text)
+		lower(d, call.Ask, "mark", p.pos, p.name, text)
 	}
 	for _, l := range p.layers {
 		to, ok := l.raise[name] // of a layer about all tools: overlays have none
@@ -123,7 +123,7 @@ func (p *Profile) raisedBy(d *Decision, name, text string) {
 			l.owns(&d.Reasons[0])
 		}
 		if to == d.Verdict {
-			d.Floor, d.Remember = true, Remember{}
+			d.Floor, d.Remember = true, call.Remember{}
 		}
 	}
 }
@@ -139,33 +139,33 @@ func claims(hint any) bool {
 }
 
 // spent turns a decision into a refusal if a limit is used up.
-func (p *Profile) spent(d *Decision, limit, used int, what string) {
-	if limit > 0 && used >= limit && d.Verdict != Deny {
-		lower(d, Deny, "limits", p.pos, p.name, fmt.Sprintf("the limit of %d %s is used up", limit, what))
+func (p *Profile) spent(d *call.Decision, limit, used int, what string) {
+	if limit > 0 && used >= limit && d.Verdict != call.Deny {
+		lower(d, call.Deny, "limits", p.pos, p.name, fmt.Sprintf("the limit of %d %s is used up", limit, what))
 		d.Code = call.CodeLimit
 	}
 }
 
 // lower makes a decision stricter. What made it so becomes its first reason; a decision
 // that is as strict already stays as it is.
-func lower(d *Decision, to Verdict, list string, pos settings.Position, profile, text string) {
+func lower(d *call.Decision, to call.Verdict, list string, pos settings.Position, profile, text string) {
 	if to >= d.Verdict {
 		return
 	}
-	reason := Reason{List: list, Pos: pos, Profile: profile, Result: "true", Text: text}
+	reason := call.Reason{List: list, Pos: pos, Profile: profile, Result: "true", Text: text}
 	d.Reasons = slices.Insert(d.Reasons, 0, reason)
 	d.Verdict, d.Floor = to, false
 	d.Risk = higherRisk(to, d.Risk, call.Medium)
-	if to == Deny {
+	if to == call.Deny {
 		d.Code = call.CodeDenied
-		d.Remember, d.Pointers, d.Unknown = Remember{}, nil, false
+		d.Remember, d.Pointers, d.Unknown = call.Remember{}, nil, false
 	}
 }
 
 // grants says what may be remembered of an answer. A question that stands for an unknown
 // condition, or whose risk is critical, is asked each time; one of high risk is not
 // answered for longer than the run.
-func (p *Profile) grants(u *ruling, d *Decision) {
+func (p *Profile) grants(u *ruling, d *call.Decision) {
 	all := p.remembers
 	for _, j := range u.judged {
 		if j.result != condition.Yes || j.rule.List != Asklist {
@@ -191,7 +191,7 @@ func (p *Profile) grants(u *ruling, d *Decision) {
 
 // RaisedTo gives what may have led to a verdict for which no rule is named: the record does not
 // keep what tools said of themselves, nor what a run had read.
-func (p *Profile) RaisedTo(verdict Verdict) (all []Reason) {
+func (p *Profile) RaisedTo(verdict call.Verdict) (all []call.Reason) {
 	over := []*Profile{p}
 	for _, l := range p.layers {
 		over = append(over, l.Profile)
@@ -199,7 +199,7 @@ func (p *Profile) RaisedTo(verdict Verdict) (all []Reason) {
 	for _, q := range over {
 		for _, name := range raisers {
 			if to, ok := q.raise[name]; ok && to == verdict {
-				all = append(all, Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: condition.Unknown.String()})
+				all = append(all, call.Reason{Rule: "raise " + name, List: "raise", Pos: q.pos, Profile: q.name, Result: condition.Unknown.String()})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/profiles/condition"
@@ -19,13 +20,13 @@ type Written struct {
 	Lists   [3][]*Rule
 	Has     [3]bool // the list is there, if only empty
 
-	Unmatched *Verdict
+	Unmatched *call.Verdict
 	Fallback  *bool
 	Ask       Asking
-	remember  *Remember
+	remember  *call.Remember
 	Limits    Limits
 	redact    Redact
-	raise     map[string]Verdict
+	raise     map[string]call.Verdict
 	preflight bool
 	Shadow    strictjson.Value // where it names the profile that is tried beside it
 
@@ -92,12 +93,12 @@ func (b *RuleReader) deciding(n strictjson.Value) []byte {
 	return source
 }
 
-func (b *RuleReader) Verdict(n strictjson.Value, what string, words ...string) *Verdict {
+func (b *RuleReader) Verdict(n strictjson.Value, what string, words ...string) *call.Verdict {
 	word, ok := b.Word(n, what, words...)
 	if !ok {
 		return nil
 	}
-	v := map[string]Verdict{"deny": Deny, "ask": Ask, "allow": Allow}[word]
+	v := map[string]call.Verdict{"deny": call.Deny, "ask": call.Ask, "allow": call.Allow}[word]
 	return &v
 }
 
@@ -147,8 +148,8 @@ const (
 	hardMaxRemember    = 7 * 24 * time.Hour
 )
 
-func (b *RuleReader) remembering(n strictjson.Value) *Remember {
-	m := &Remember{}
+func (b *RuleReader) remembering(n strictjson.Value) *call.Remember {
+	m := &call.Remember{}
 	var defaultAt strictjson.Value
 	b.Object(n, `"remember"`, []settings.Field{
 		settings.Key("scopes", func(n strictjson.Value) { m.Scopes = b.Words(n, `"scopes"`, "once", "run", "count", "time", "session") }),
@@ -200,8 +201,8 @@ func (b *RuleReader) redaction(n strictjson.Value) (x Redact) {
 // ever make a tool look harmless are not among them.
 var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 
-func (b *RuleReader) raising(n strictjson.Value) map[string]Verdict {
-	raise := map[string]Verdict{}
+func (b *RuleReader) raising(n strictjson.Value) map[string]call.Verdict {
+	raise := map[string]call.Verdict{}
 	var fields []settings.Field
 	for _, name := range raisers {
 		fields = append(fields, settings.Key(name, func(n strictjson.Value) {

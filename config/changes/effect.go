@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -25,24 +26,24 @@ type replacement struct {
 
 // probe is the call that an accepted proposal has to let through.
 func (p *Proposal) probe(c *config.Config) (profiles.Call, profiles.Gaps) {
-	call := c.Call(strings.NewReplacer("*", "x", "?", "x").Replace(p.Tool), p.Args)
-	call.Time = p.Time
+	asked := c.Call(strings.NewReplacer("*", "x", "?", "x").Replace(p.Tool), p.Args)
+	asked.Time = p.Time
 	if p.Args == nil {
-		return call, profiles.Gaps{Unknown: []string{""}}
+		return asked, profiles.Gaps{Unknown: []string{""}}
 	}
-	return call, profiles.Gaps{}
+	return asked, profiles.Gaps{}
 }
 
 // allows reports whether a profile may let the call through, and why not.
-func (p *Proposal) allows(c *config.Config) (bool, profiles.Decision) {
+func (p *Proposal) allows(c *config.Config) (bool, call.Decision) {
 	profile := c.Profile(p.Profile)
 	if profile == nil {
-		return false, profiles.Decision{}
+		return false, call.Decision{}
 	}
-	call, gaps := p.probe(c)
-	f := profile.Foresee(call, gaps)
+	asked, gaps := p.probe(c)
+	f := profile.Foresee(asked, gaps)
 	for _, v := range f.Verdicts {
-		if v == profiles.Allow {
+		if v == call.Allow {
 			return true, f.Decision
 		}
 	}
@@ -55,8 +56,8 @@ func (p *Proposal) beating(c *config.Config) ([]*profiles.Rule, error) {
 	if profile == nil {
 		return nil, nil
 	}
-	call, _ := p.probe(c)
-	return profile.Beating(call, p.ID)
+	asked, _ := p.probe(c)
+	return profile.Beating(asked, p.ID)
 }
 
 // wantsName reports whether the proposed rule needs an id for ask rules to name it.
@@ -147,7 +148,7 @@ func unlessAllowed(rule, to string) string {
 }
 
 // noEffect says why a proposal would change nothing.
-func (p *Proposal) noEffect(d profiles.Decision) error {
+func (p *Proposal) noEffect(d call.Decision) error {
 	why := "nothing says why"
 	if len(d.Reasons) > 0 {
 		r := d.Reasons[0]

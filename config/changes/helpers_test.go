@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -32,7 +33,7 @@ func profile(t testing.TB, body string) *profiles.Profile {
 }
 
 // described writes a decision for a failure message.
-func described(d profiles.Decision) string {
+func described(d call.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (risk %q, code %q)", d.Verdict, d.Risk, d.Code)
 	for _, r := range d.Reasons {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/profiles"
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
@@ -25,7 +25,7 @@ type Effect struct {
 // A Shift is a way in which calls of one tool under one profile change.
 type Shift struct {
 	Profile, Tool string
-	Was, Is       []profiles.Verdict // several where it depends on what the record does not keep
+	Was, Is       []call.Verdict // several where it depends on what the record does not keep
 	Count         int
 	Refused       int             // of these, those that a person refused
 	Args          json.RawMessage // of the first of them; nil where the record does not keep them

@@ -7,23 +7,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // What a proposal would change in other calls of the record is said, decided under the rules before and after.
 func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
-	made := func(tool, args string, verdict profiles.Verdict, refused bool) PastCall {
-		c := PastCall{Server: strings.SplitN(tool, "__", 2)[0], Tool: tool, Profile: "p", Verdict: verdict, Asked: verdict == profiles.Ask, Refused: refused}
+	made := func(tool, args string, verdict call.Verdict, refused bool) PastCall {
+		c := PastCall{Server: strings.SplitN(tool, "__", 2)[0], Tool: tool, Profile: "p", Verdict: verdict, Asked: verdict == call.Ask, Refused: refused}
 		if args != "" {
 			c.Args = json.RawMessage(args)
 		}
 		return c
 	}
 	record := []PastCall{
-		made("fs__write", `{"path":"a"}`, profiles.Ask, false), made("fs__write", `{ "path": "a" }`, profiles.Ask, false), made("fs__write", `{"path":"b"}`, profiles.Ask, true),
-		made("fs__write", `{"path":"c"}`, profiles.Ask, false), made("fs__read", `{}`, profiles.Ask, false), made("git__log", `{}`, profiles.Allow, false), made("fs__write", "", profiles.Ask, false),
-		{Tool: "fs__write", Profile: "gone", Verdict: profiles.Ask},
+		made("fs__write", `{"path":"a"}`, call.Ask, false), made("fs__write", `{ "path": "a" }`, call.Ask, false), made("fs__write", `{"path":"b"}`, call.Ask, true),
+		made("fs__write", `{"path":"c"}`, call.Ask, false), made("fs__read", `{}`, call.Ask, false), made("git__log", `{}`, call.Allow, false), made("fs__write", "", call.Ask, false),
+		{Tool: "fs__write", Profile: "gone", Verdict: call.Ask},
 	}
 	for _, row := range []struct {
 		title, body string
@@ -62,11 +62,11 @@ func TestAProposalSaysWhichOtherCallsItChanges(t *testing.T) {
 	if got := e.Lines("30 days", true); len(got) != 1 || got[0] != "the record of the last 30 days has no calls to compare with" {
 		t.Errorf("got %q", got)
 	}
-	secret := &Effect{Calls: 1, Others: []Shift{{Tool: "a__b", Was: []profiles.Verdict{profiles.Ask}, Is: []profiles.Verdict{profiles.Allow}, Count: 1, Args: json.RawMessage(`{"x":"y"}`)}}}
+	secret := &Effect{Calls: 1, Others: []Shift{{Tool: "a__b", Was: []call.Verdict{call.Ask}, Is: []call.Verdict{call.Allow}, Count: 1, Args: json.RawMessage(`{"x":"y"}`)}}}
 	if got := strings.Join(secret.Lines("30 days", false), "\n"); strings.Contains(got, `"y"`) || !strings.Contains(got, "ASK -> ALLOW: a__b (1 call)") || secret.Others[0].Args == nil {
 		t.Errorf("without arguments: %s", got)
 	}
-	refused := Shift{Tool: "a__b", Was: []profiles.Verdict{profiles.Ask}, Is: []profiles.Verdict{profiles.Allow}, Count: 3, Refused: 1, Args: json.RawMessage(`{"x":"` + strings.Repeat("y", 200) + `"}`)}
+	refused := Shift{Tool: "a__b", Was: []call.Verdict{call.Ask}, Is: []call.Verdict{call.Allow}, Count: 3, Refused: 1, Args: json.RawMessage(`{"x":"` + strings.Repeat("y", 200) + `"}`)}
 	if got := refused.text(); !strings.HasPrefix(got, `ASK -> ALLOW: a__b {"x":"yyy`) || !strings.HasSuffix(got, "... (3 calls, this one and others, 1 refused by a person)") {
 		t.Errorf("got %s", got)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
-	"github.com/codemode-project/codemode/profiles"
 )
 
 // maxLine is how long an entry of a record may be, in bytes.
@@ -103,7 +102,7 @@ func parseEntry(line string) (e entry, err error) {
 }
 
 func (e *entry) call() (c PastCall, ok bool) {
-	verdict, ok := map[string]profiles.Verdict{"deny": profiles.Deny, "ask": profiles.Ask, "allow": profiles.Allow}[e.Verdict]
+	verdict, ok := map[string]call.Verdict{"deny": call.Deny, "ask": call.Ask, "allow": call.Allow}[e.Verdict]
 	question := (e.Tool == "ask_user" || e.Tool == "plan") && e.Server == "" // of a program, or about one: no call
 	if !ok || e.Tool == "" || question {
 		return c, false

@@ -24,10 +24,10 @@ type PastCall struct {
 	Args    json.RawMessage
 	Masked  []string // JSON Pointers to what is not kept in clear
 	Profile string
-	Verdict profiles.Verdict // then
-	Rule    string           // that decided; "" = none did, or the record does not say which
-	Refused bool             // a person said no
-	Asked   bool             // a person answered
+	Verdict call.Verdict // then
+	Rule    string       // that decided; "" = none did, or the record does not say which
+	Refused bool         // a person said no
+	Asked   bool         // a person answered
 }
 
 // A Replayed is a past call as a profile would decide it now.
@@ -35,9 +35,9 @@ type Replayed struct {
 	PastCall
 	// Verdicts are those it may get, the strictest first. One is certain; several mean that
 	// it depends on what the record does not keep.
-	Verdicts []profiles.Verdict
-	Decision profiles.Decision // on what is known
-	Depends  []profiles.Reason // the rules that it depends on
+	Verdicts []call.Verdict
+	Decision call.Decision // on what is known
+	Depends  []call.Reason // the rules that it depends on
 }
 
 // Certain reports whether the record keeps enough to tell the verdict.
@@ -94,7 +94,7 @@ func Summarise(all []Replayed) ReplaySummary {
 			s.Looser++
 		}
 		s.Changed++
-		if r.Verdict == profiles.Ask && r.Verdicts[0] == profiles.Allow {
+		if r.Verdict == call.Ask && r.Verdicts[0] == call.Allow {
 			if s.SavedQuestions++; r.Refused {
 				s.AllowedRefused++
 			}
@@ -115,7 +115,7 @@ func (s ReplaySummary) String() string {
 }
 
 // VerdictsText words the verdicts that a call may get.
-func VerdictsText(all []profiles.Verdict) string {
+func VerdictsText(all []call.Verdict) string {
 	words := make([]string, len(all))
 	for i, v := range all {
 		words[i] = v.String()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/profiles"
 )
 
@@ -193,7 +194,7 @@ func TestReplayFindsTheTool(t *testing.T) {
 }
 
 func TestSummariesCount(t *testing.T) {
-	was := func(was profiles.Verdict, refused bool, now ...profiles.Verdict) Replayed {
+	was := func(was call.Verdict, refused bool, now ...call.Verdict) Replayed {
 		return Replayed{PastCall: PastCall{Verdict: was, Refused: refused}, Verdicts: now}
 	}
 	for _, row := range []struct {
@@ -201,23 +202,23 @@ func TestSummariesCount(t *testing.T) {
 		want string
 	}{
 		{nil, "0 calls: 0 as before, 0 otherwise (0 stricter, 0 looser)."},
-		{[]Replayed{was(profiles.Allow, false, profiles.Allow), was(profiles.Ask, true, profiles.Ask), was(profiles.Ask, true, profiles.Deny, profiles.Ask)}, "3 calls: 2 as before, 0 otherwise (0 stricter, 0 looser), 1 cannot be told."},
-		{[]Replayed{was(profiles.Allow, false, profiles.Deny), was(profiles.Allow, false, profiles.Ask), was(profiles.Deny, false, profiles.Ask)}, "3 calls: 0 as before, 3 otherwise (2 stricter, 1 looser)."},
-		{[]Replayed{was(profiles.Deny, false, profiles.Allow)}, "1 calls: 0 as before, 1 otherwise (0 stricter, 1 looser)."},
-		{[]Replayed{was(profiles.Ask, true, profiles.Allow), was(profiles.Ask, false, profiles.Allow)}, "2 calls: 0 as before, 2 otherwise (0 stricter, 2 looser).\nIt would have saved 2 questions, and allowed 1 calls that a person refused."},
+		{[]Replayed{was(call.Allow, false, call.Allow), was(call.Ask, true, call.Ask), was(call.Ask, true, call.Deny, call.Ask)}, "3 calls: 2 as before, 0 otherwise (0 stricter, 0 looser), 1 cannot be told."},
+		{[]Replayed{was(call.Allow, false, call.Deny), was(call.Allow, false, call.Ask), was(call.Deny, false, call.Ask)}, "3 calls: 0 as before, 3 otherwise (2 stricter, 1 looser)."},
+		{[]Replayed{was(call.Deny, false, call.Allow)}, "1 calls: 0 as before, 1 otherwise (0 stricter, 1 looser)."},
+		{[]Replayed{was(call.Ask, true, call.Allow), was(call.Ask, false, call.Allow)}, "2 calls: 0 as before, 2 otherwise (0 stricter, 2 looser).\nIt would have saved 2 questions, and allowed 1 calls that a person refused."},
 	} {
 		if got := Summarise(row.all).String(); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)
 		}
 	}
-	unsure := was(profiles.Ask, false, profiles.Deny, profiles.Ask)
+	unsure := was(call.Ask, false, call.Deny, call.Ask)
 	if unsure.Changed() {
 		t.Error("what cannot be told counts as changed")
 	}
 }
 
 func TestASummaryOfStricterRules(t *testing.T) {
-	summary := Summarise([]Replayed{{PastCall: PastCall{Verdict: profiles.Ask}, Verdicts: []profiles.Verdict{profiles.Deny}}})
+	summary := Summarise([]Replayed{{PastCall: PastCall{Verdict: call.Ask}, Verdicts: []call.Verdict{call.Deny}}})
 	if summary.SavedQuestions != 0 || summary.Stricter != 1 {
 		t.Errorf("asked then and denied now: %+v", summary)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
 )
@@ -24,7 +25,7 @@ func parse(t testing.TB, content string) *config.Config {
 }
 
 // described writes a decision for a failure message.
-func described(d profiles.Decision) string {
+func described(d call.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (risk %q, code %q)", d.Verdict, d.Risk, d.Code)
 	for _, r := range d.Reasons {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
@@ -21,7 +22,7 @@ type tableRule struct {
 	Server   string // "" = all
 	Tool     string // exact name, "" = see Pattern
 	Pattern  string // * stands for any characters, case does not matter; "" = every tool
-	Action   profiles.Verdict
+	Action   call.Verdict
 	Priority float64
 	order    int
 }
@@ -53,7 +54,7 @@ func ImportReleio(data []byte, profile string, servers map[string]string, order 
 	if order == 0 && len(depends) > 0 {
 		return Imported{}, &OrderError{depends}
 	}
-	im := importer{rules: order.sorted(rules), unmatched: profiles.Ask}
+	im := importer{rules: order.sorted(rules), unmatched: call.Ask}
 	im.write()
 	im.refuseAmbiguous()
 	depends = append(depends, ties(rules)...)
@@ -137,7 +138,7 @@ func readTableRule(n strictjson.Value, order int) (r tableRule, err error) {
 	return r, err
 }
 
-func tableAction(n strictjson.Value) (profiles.Verdict, error) {
+func tableAction(n strictjson.Value) (call.Verdict, error) {
 	for _, key := range []string{"action", "mode"} {
 		m := settings.Member(n, key)
 		if m.Kind() == strictjson.Missing {
@@ -145,13 +146,13 @@ func tableAction(n strictjson.Value) (profiles.Verdict, error) {
 		}
 		switch m.Text() {
 		case "approve", "allow", "auto", "auto_approve":
-			return profiles.Allow, nil
+			return call.Allow, nil
 		case "ask", "require_approval", "confirm":
-			return profiles.Ask, nil
+			return call.Ask, nil
 		case "deny", "reject", "block":
-			return profiles.Deny, nil
+			return call.Deny, nil
 		}
-		return profiles.Deny, fmt.Errorf("%q must be approve, ask or deny", key)
+		return call.Deny, fmt.Errorf("%q must be approve, ask or deny", key)
 	}
 	for _, key := range []string{"autoApprove", "auto_approve"} {
 		m := settings.Member(n, key)
@@ -160,13 +161,13 @@ func tableAction(n strictjson.Value) (profiles.Verdict, error) {
 		}
 		switch m.Compact() {
 		case "true", "1":
-			return profiles.Allow, nil
+			return call.Allow, nil
 		case "false", "0":
-			return profiles.Ask, nil
+			return call.Ask, nil
 		}
-		return profiles.Deny, fmt.Errorf("%q must be true or false", key)
+		return call.Deny, fmt.Errorf("%q must be true or false", key)
 	}
-	return profiles.Deny, errors.New(`it has neither "autoApprove" nor "action"`)
+	return call.Deny, errors.New(`it has neither "autoApprove" nor "action"`)
 }
 
 // An importer turns rules of which the first counts into lists of which the strictest does.
@@ -174,7 +175,7 @@ type importer struct {
 	rules     []tableRule // the first that fits counts
 	lists     [3][]string // rules of each list, as JSON
 	notes     []string
-	unmatched profiles.Verdict
+	unmatched call.Verdict
 	vague     bool // a rule that loosens is about a tool of any server
 }
 
@@ -188,27 +189,27 @@ func (im *importer) write() {
 		}
 		rules = append(rules, r)
 	}
-	if last := len(rules) - 1; last >= 0 && rules[last].Action == profiles.Deny && rules[last].everything() {
-		im.unmatched = profiles.Deny
+	if last := len(rules) - 1; last >= 0 && rules[last].Action == call.Deny && rules[last].everything() {
+		im.unmatched = call.Deny
 		rules = rules[:last]
 	}
 	im.rules = rules
 	for i := range rules {
 		r := &rules[i]
 		switch r.Action {
-		case profiles.Allow:
+		case call.Allow:
 			im.loosens(r)
 			im.add(profiles.Allowlist, r, nil)
-		case profiles.Ask:
+		case call.Ask:
 			// A question is what unmatched says too, unless a rule below would allow.
-			if im.unmatched == profiles.Deny || len(im.meeting(r, rules[i+1:], profiles.Allow)) > 0 {
-				if im.unmatched == profiles.Deny {
+			if im.unmatched == call.Deny || len(im.meeting(r, rules[i+1:], call.Allow)) > 0 {
+				if im.unmatched == call.Deny {
 					im.loosens(r)
 				}
-				im.add(profiles.Asklist, r, im.meeting(r, rules[:i], profiles.Allow))
+				im.add(profiles.Asklist, r, im.meeting(r, rules[:i], call.Allow))
 			}
-		case profiles.Deny:
-			for _, above := range slices.Concat(im.meeting(r, rules[:i], profiles.Allow), im.meeting(r, rules[:i], profiles.Ask)) {
+		case call.Deny:
+			for _, above := range slices.Concat(im.meeting(r, rules[:i], call.Allow), im.meeting(r, rules[:i], call.Ask)) {
 				im.notes = append(im.notes, fmt.Sprintf("%s cannot be an exception to %s: what both are about is denied", above.name(), r.name()))
 			}
 			im.add(profiles.Denylist, r, nil)
@@ -222,7 +223,7 @@ func (im *importer) loosens(r *tableRule) {
 }
 
 // meeting gives the rules with that action that may be about a tool of r.
-func (im *importer) meeting(r *tableRule, rules []tableRule, action profiles.Verdict) (all []*tableRule) {
+func (im *importer) meeting(r *tableRule, rules []tableRule, action call.Verdict) (all []*tableRule) {
 	for i := range rules {
 		if rules[i].Action == action && rules[i].meets(r) {
 			all = append(all, &rules[i])
@@ -257,7 +258,7 @@ func (im *importer) refuseAmbiguous() {
 		return
 	}
 	l := profiles.Asklist
-	if im.unmatched == profiles.Deny {
+	if im.unmatched == call.Deny {
 		l = profiles.Denylist
 	}
 	im.lists[l] = append(im.lists[l], `{"id":"imported-ambiguous","tool":["*__*__*","*___*"],"reason":"where the server's name ends cannot be told"}`)
@@ -267,7 +268,7 @@ func (r *tableRule) label() string { return fmt.Sprintf("imported-%d", r.order) 
 
 // name is what the rule said in the table.
 func (r *tableRule) name() string {
-	verb := map[profiles.Verdict]string{profiles.Allow: "approve", profiles.Ask: "ask about", profiles.Deny: "deny"}[r.Action]
+	verb := map[call.Verdict]string{call.Allow: "approve", call.Ask: "ask about", call.Deny: "deny"}[r.Action]
 	return fmt.Sprintf("rule %d (%s %s, priority %v)", r.order, verb, r.tools(), r.Priority)
 }
 
