@@ -102,7 +102,7 @@ func TestAMarkOnlyTightens(t *testing.T) {
 		{"strict", "ask", call.Deny}, {"strict", "never", call.Allow},
 		{"asks", "never", call.Ask}, {"asks", "ask", call.Ask}, {"denies", "ask", call.Deny}, {"denies", false, call.Deny},
 	} {
-		d := cfg.Profile(tt.profile).Decide(profiles.Call{Server: "s", Tool: "t", Annotations: map[string]any{profiles.ApprovalMark: tt.value}})
+		d := cfg.Profile(tt.profile).Decide(profiles.Call{Server: "s", Tool: "t", Annotations: map[string]any{"codemode/approval": tt.value}})
 		if d.Verdict != tt.want {
 			t.Errorf("%s, %v: got %s, want %s", tt.profile, tt.value, d.Verdict, tt.want)
 		}

@@ -62,26 +62,26 @@ func TestDifferences(t *testing.T) {
 	old := profile(t, `"denylist": ["a__b", {"id": "x", "tool": "c__*", "when": {"/p": {"eq": 1}}}], "asklist": ["d__*"], "limits": {"calls": 5}`)
 	new := profile(t, `"asklist": [ "d__*" ], "denylist": [{"id":"x","tool":"c__*","when":{"/p":{"eq":2}}}, "a__b"], "limits": {"calls": 5, "asks": 1}, "unmatched": "ask"`)
 	var got []string
-	for _, c := range profiles.DiffRules(old, new) {
+	for _, c := range ruleChanges(old, new) {
 		got = append(got, map[bool]string{true: "+", false: "-"}[c.Added]+c.Text)
 	}
 	want := "-{\"id\":\"x\",\"tool\":\"c__*\",\"when\":{\"/p\":{\"eq\":1}}}\n+{\"id\":\"x\",\"tool\":\"c__*\",\"when\":{\"/p\":{\"eq\":2}}}"
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
-	if got := strings.Join(profiles.DiffSettings(old, new), "\n"); got != "unmatched: \"allow\" -> \"ask\"\nlimits: {\"calls\":5} -> {\"asks\":1,\"calls\":5}" {
+	if got := strings.Join(settingChanges(old, new), "\n"); got != "unmatched: \"allow\" -> \"ask\"\nlimits: {\"calls\":5} -> {\"asks\":1,\"calls\":5}" {
 		t.Errorf("got\n%s", got)
 	}
 	floor := func(rule string) *profiles.Profile {
 		return parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["`+rule+`"]}, "p": {}}}}`).Profile("p")
 	}
-	if changes := profiles.DiffRules(floor("a__b"), floor("a__c")); len(changes) != 2 || changes[0].Added || changes[1].Text != `"a__c"` {
+	if changes := ruleChanges(floor("a__b"), floor("a__c")); len(changes) != 2 || changes[0].Added || changes[1].Text != `"a__c"` {
 		t.Errorf("the rules of the floor: got %+v", changes)
 	}
-	if changes := profiles.DiffRules(profile(t, `"denylist": ["a__b"]`), profile(t, `"asklist": ["a__b"]`)); len(changes) != 2 {
+	if changes := ruleChanges(profile(t, `"denylist": ["a__b"]`), profile(t, `"asklist": ["a__b"]`)); len(changes) != 2 {
 		t.Errorf("a rule that moved to another list: got %+v", changes)
 	}
-	if profiles.DiffRules(old, old) != nil || profiles.DiffSettings(old, old) != nil {
+	if ruleChanges(old, old) != nil || settingChanges(old, old) != nil {
 		t.Error("a profile differs from itself")
 	}
 }

@@ -146,7 +146,7 @@ func TestFilesOfAProject(t *testing.T) {
 	a, err := ranked(t, ``, inProfile(`"denylist": ["a__b"]`), ``)
 	must(t, err)
 	b := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["a__b"]}, "p": {}}}}`)
-	if got := len(profiles.DiffRules(a.Profile("p"), b.Profile("p"))); got != 2 {
+	if got := len(ruleChanges(a.Profile("p"), b.Profile("p"))); got != 2 {
 		t.Errorf("a rule moves to the floor: %d differences", got)
 	}
 	c, err = ranked(t, `{"evaluation": {"profiles": {"p": {"shadow": "q"}, "q": {"shadow": "p"}}}}`, `{}`, ``)

@@ -332,13 +332,13 @@ func TestRules(t *testing.T) {
 		t.Fatalf("got %d rules, want 2", len(rules))
 	}
 	d, a := rules[0], rules[1]
-	if d.ID != "" || d.List != "denylist" || d.Profile != "q" || d.Conditional || d.Pos.Line != 1 || !slices.Equal(d.Patterns, []string{"a-b__*"}) {
+	if d.ID != "" || d.List != profiles.Denylist || d.Profile != "q" || d.Conditional() || d.Pos.Line != 1 || !slices.Equal(d.Patterns, []string{"a-b__*"}) {
 		t.Errorf("got %+v", d)
 	}
-	if a.ID != "w" || a.List != "allowlist" || a.Profile != "p" || !a.Conditional || !slices.Equal(a.Pointers, []string{"/n"}) {
+	if a.ID != "w" || a.List != profiles.Allowlist || a.Profile != "p" || !a.Conditional() || a.When[0].Pointer != "/n" {
 		t.Errorf("got %+v", a)
 	}
-	if !d.Matches("a-b", "x") || d.Matches("c", "d") || !a.Matches("a-b", "x") || !a.Matches("c", "d") {
+	if !d.Matches("a_b__x", "a-b__x") || d.Matches("c__d", "c__d") || !a.Matches("a_b__x", "a-b__x") || !a.Matches("c__d", "c__d") {
 		t.Error("a rule is about other tools than Decide finds")
 	}
 }

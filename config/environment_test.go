@@ -232,7 +232,7 @@ func TestS39BesideAFileNoVariableLoosens(t *testing.T) {
 			before, after := without.Profile(name), with.Profile(name)
 			if most := func(a profiles.Asking) time.Duration {
 				if a.Timeout == 0 {
-					return profiles.UsualTimeout
+					return 2 * time.Minute
 				}
 				return a.Timeout
 			}; most(after.Ask()) > most(before.Ask()) {

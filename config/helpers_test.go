@@ -65,3 +65,13 @@ func storeOf(t testing.TB, c *Config) Store {
 	must(t, err)
 	return s
 }
+
+func ruleChanges(old, new *profiles.Profile) []profiles.RuleChange {
+	changes, _ := profiles.Diff(old, new)
+	return changes
+}
+
+func settingChanges(old, new *profiles.Profile) []string {
+	_, lines := profiles.Diff(old, new)
+	return lines
+}

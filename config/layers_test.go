@@ -118,8 +118,8 @@ func TestFilesNone(t *testing.T) {
 func TestDifferencesBetweenProfiles(t *testing.T) {
 	diff := func(old, new string) string {
 		var all []string
-		for _, c := range profiles.DiffRules(profile(t, old), profile(t, new)) {
-			all = append(all, map[bool]string{true: "+", false: "-"}[c.Added]+c.List+" "+c.Text)
+		for _, c := range ruleChanges(profile(t, old), profile(t, new)) {
+			all = append(all, map[bool]string{true: "+", false: "-"}[c.Added]+c.List.String()+" "+c.Text)
 		}
 		return strings.Join(all, ", ")
 	}
@@ -133,10 +133,10 @@ func TestDifferencesBetweenProfiles(t *testing.T) {
 		}
 	}
 	c := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"denylist": ["a__b"]}, "p": {}, "q": {"denylist": ["a__b"]}}}}`)
-	if got := len(profiles.DiffRules(c.Profile("p"), c.Profile("q"))); got != 1 {
+	if got := len(ruleChanges(c.Profile("p"), c.Profile("q"))); got != 1 {
 		t.Errorf("a rule of the floor and the same of the profile: %d differences", got)
 	}
-	if got := profiles.DiffSettings(profile(t, `"unmatched": "ask"`), profile(t, `"unmatched": "deny", "limits": {"calls": 3}`)); strings.Join(got, "; ") != `unmatched: "ask" -> "deny"; limits: {} -> {"calls":3}` {
+	if got := settingChanges(profile(t, `"unmatched": "ask"`), profile(t, `"unmatched": "deny", "limits": {"calls": 3}`)); strings.Join(got, "; ") != `unmatched: "ask" -> "deny"; limits: {} -> {"calls":3}` {
 		t.Errorf("settings: %q", got)
 	}
 }

@@ -9,16 +9,16 @@ import (
 // shadows reports rules that are written in w and can never take effect, because of what
 // other rules of the same effective profile do first.
 func (b *builder) shadows(w *profiles.Written, p *profiles.Profile) {
-	denies := profiles.Unconditional(p, profiles.Denylist)
-	asks := profiles.Unconditional(p, profiles.Asklist)
-	var floor *profiles.Index
+	deniedBy := profiles.Covering(p, profiles.Denylist)
+	askedBy := profiles.Covering(p, profiles.Asklist)
+	floorBy := func(*profiles.Rule) *profiles.Rule { return nil }
 	for _, l := range p.Layers() {
 		if l.What == profiles.FloorLayer {
-			floor = profiles.Unconditional(l.Profile, profiles.Denylist)
+			floorBy = profiles.Covering(l.Profile, profiles.Denylist)
 		}
 	}
 	seen := map[string]*profiles.Rule{}
-	for _, r := range p.EveryRule() {
+	for _, r := range p.Rules() {
 		if !r.Conditional() && len(r.Patterns) == 1 {
 			key := r.List.String() + " " + r.Patterns[0]
 			if first := seen[key]; first != nil && r.Profile == w.Name && r.Pos.File == b.File {
@@ -32,16 +32,16 @@ func (b *builder) shadows(w *profiles.Written, p *profiles.Profile) {
 		}
 		for _, id := range r.Unless {
 			is := func(allow *profiles.Rule) bool { return allow.List == profiles.Allowlist && allow.ID == id }
-			if !slices.ContainsFunc(p.EveryRule(), is) {
+			if !slices.ContainsFunc(p.Rules(), is) {
 				b.doubtRule(r, "give that id to an allow rule of the profile, or remove it",
 					"%q in \"unlessAllowed\" is the id of no allow rule here", id)
 			}
 		}
-		if by := denies.Covering(r); by != nil {
+		if by := deniedBy(r); by != nil {
 			b.withoutEffect(r, "remove it, or narrow the deny rule", "the rule %q has no effect: %s denies all it is about", r.Label(), b.WhereIs(by.Pos))
-		} else if by := asks.Covering(r); by != nil && r.List == profiles.Allowlist && !by.Soft && !by.Excepts(r) {
+		} else if by := askedBy(r); by != nil && r.List == profiles.Allowlist && !by.Soft && !by.Excepts(r) {
 			b.withoutEffect(r, b.softening(), "the rule %q has no effect: %s asks about all it is about", r.Label(), b.WhereIs(by.Pos))
-		} else if by := floor.Covering(r); by != nil {
+		} else if by := floorBy(r); by != nil {
 			b.withoutEffect(r, "remove it, or narrow the floor", "the rule %q has no effect: the floor denies all it is about (%s)", r.Label(), b.WhereIs(by.Pos))
 		}
 	}

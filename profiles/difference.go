@@ -9,15 +9,13 @@ import (
 // A RuleChange is a rule that only one of two profiles has.
 type RuleChange struct {
 	Added bool // the new profile has it
-	RuleInfo
-	Text string // as written
+	*Rule
 }
 
-// DiffRules gives the rules that only one of two profiles has, as they are written: first
-// those that are gone, then those that are new. Where they stand makes no difference.
-func DiffRules(old, new *Profile) []RuleChange {
+// Diff gives the rules that only one of two profiles has, as they are written: first those that are gone, then those that are
+// new. Where they stand makes no difference. Settings are lines about what else differs.
+func Diff(old, new *Profile) (changes []RuleChange, settings []string) {
 	was, is := old.texts(), new.texts()
-	var changes []RuleChange
 	only := func(here, there []ruleText, added bool) {
 		left := slices.Clone(there)
 		for _, t := range here {
@@ -25,28 +23,28 @@ func DiffRules(old, new *Profile) []RuleChange {
 				left = slices.Delete(left, i, i+1)
 				continue
 			}
-			changes = append(changes, RuleChange{Added: added, RuleInfo: t.RuleInfo, Text: t.text})
+			changes = append(changes, RuleChange{added, t.Rule})
 		}
 	}
 	only(was, is, false)
 	only(is, was, true)
-	return changes
+	return changes, diffSettings(old, new)
 }
 
 type ruleText struct {
-	RuleInfo
-	layer, text string
+	*Rule
+	layer string
 }
 
 func (t ruleText) same(u ruleText) bool {
-	return t.List == u.List && t.layer == u.layer && t.text == u.text
+	return t.List == u.List && t.layer == u.layer && t.Text == u.Text
 }
 
 func (p *Profile) texts() []ruleText {
 	var all []ruleText
 	add := func(p *Profile, layer string) {
-		for _, info := range p.Rules() {
-			all = append(all, ruleText{info, layer, info.rule.Text})
+		for _, r := range p.rules {
+			all = append(all, ruleText{r, layer})
 		}
 	}
 	add(p, "")
@@ -56,8 +54,7 @@ func (p *Profile) texts() []ruleText {
 	return all
 }
 
-// DiffSettings says in lines what else differs between two profiles, beside their rules.
-func DiffSettings(old, new *Profile) []string {
+func diffSettings(old, new *Profile) []string {
 	was, is := bytes.Split([]byte(old.settingsText()), []byte("\n")), bytes.Split([]byte(new.settingsText()), []byte("\n"))
 	var lines []string
 	for i := range was {

@@ -6,12 +6,12 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// An Index finds the rules whose pattern may match a name without trying all of them.
+// An index finds the rules whose pattern may match a name without trying all of them.
 //
 // Every pattern is filed under one gram, up to three neighbouring bytes of its literal text outside braces, of which any matching name has to contain a copy. The gram that the
 // fewest patterns contain is taken, so that what a thousand patterns have in common
 // (a server's name) does not make a thousand candidates.
-type Index struct {
+type index struct {
 	rules []*Rule
 	grams map[pattern.Gram][]int32 // rule numbers, ascending
 	any   []int32                  // rules with a pattern that has no such text
@@ -21,8 +21,8 @@ type Index struct {
 // every rule is a candidate.
 const indexFrom = 24
 
-func newIndex(rules []*Rule) *Index {
-	x := &Index{rules: rules}
+func newIndex(rules []*Rule) *index {
+	x := &index{rules: rules}
 	if len(rules) < indexFrom {
 		for i := range rules {
 			x.any = append(x.any, int32(i))
@@ -57,7 +57,7 @@ func newIndex(rules []*Rule) *Index {
 
 // candidates appends to found the numbers of all rules that may match the name, in
 // ascending order, each once.
-func (x *Index) candidates(found []int32, name string) []int32 {
+func (x *index) candidates(found []int32, name string) []int32 {
 	found = append(found, x.any...)
 	if x.grams == nil {
 		return found
@@ -79,44 +79,41 @@ func (x *Index) candidates(found []int32, name string) []int32 {
 }
 
 // more adds the candidates of another name.
-func (x *Index) more(found []int32, name string) []int32 {
+func (x *index) more(found []int32, name string) []int32 {
 	found = x.candidates(found, name)
 	slices.Sort(found)
 	return slices.Compact(found)
 }
 
-// Unconditional is the index of the rules of one list that look at nothing but names.
-func Unconditional(p *Profile, l List) *Index {
+// Covering finds, among the rules of one list of a profile that look at nothing but names, one that is about every tool that a
+// given rule is about; nil if none surely is. Patterns that only do so together are not found.
+func Covering(p *Profile, l List) func(*Rule) *Rule {
 	var rules []*Rule
 	for _, r := range p.rules {
 		if r.List == l && !r.Conditional() {
 			rules = append(rules, r)
 		}
 	}
-	return newIndex(rules)
-}
-
-// Covering gives a rule that is about every tool that r is about, nil if none surely is.
-// Patterns that only do so together are not found.
-func (x *Index) Covering(r *Rule) *Rule {
-	if x == nil {
-		return nil
-	}
-	var by *Rule
-	for _, g := range r.Globs {
-		sample := g.Sample()
-		by = nil
-		for _, i := range x.candidates(nil, sample) {
-			if x.rules[i].covers(g, sample) {
-				by = x.rules[i]
-				break
+	x := newIndex(rules)
+	return func(r *Rule) (by *Rule) {
+		for _, g := range r.Globs {
+			if by = x.covering(g); by == nil {
+				return nil
 			}
 		}
-		if by == nil {
-			return nil
+		return by
+	}
+}
+
+// covering gives a rule that surely is about all that a pattern matches.
+func (x *index) covering(g *pattern.Pattern) *Rule {
+	sample := g.Sample()
+	for _, i := range x.candidates(nil, sample) {
+		if x.rules[i].covers(g, sample) {
+			return x.rules[i]
 		}
 	}
-	return by
+	return nil
 }
 
 // covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given.

@@ -51,7 +51,7 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 		case FloorLayer:
 			q.limits, q.ask = q.limits.Stricter(l.ownLimits), q.ask.Stricter(l.ask)
 		case EnvironmentLayer: // which says nothing of asking but how long a question waits
-			if q.ask.Timeout != 0 || l.ask.Timeout < UsualTimeout {
+			if q.ask.Timeout != 0 || l.ask.Timeout < usualTimeout {
 				q.ask.Timeout = least(q.ask.Timeout, l.ask.Timeout)
 			}
 		default:

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ApprovalMark is the member of a tool's _meta, or of its annotations, by which a server says that a person has to approve each call
+// approvalMark is the member of a tool's _meta, or of its annotations, by which a server says that a person has to approve each call
 // of the tool: true or "ask". See [IsMark] for what counts beside it.
-const ApprovalMark = "codemode/approval"
+const approvalMark = "codemode/approval"
 
 // marks are the usual names of such members without what stands before the last slash, in lower case, letters only.
 var marks = []string{

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ type Profile struct {
 	name          string
 	pos           settings.Position
 	rules         []*Rule // denylist, asklist, allowlist; in each, ancestors first
-	index         *Index
+	index         *index
 	unmatched     call.Verdict
 	unmatchedSaid bool            // by "unmatched", not only by there being an allowlist
 	layers        []*Layer        // the floor first
@@ -146,7 +145,7 @@ func (p *Profile) prepare(v *view) (bad string) {
 	if len(c.Args) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)
 	}
-	root, err := settings.ParseArguments(NoArguments(c.Args))
+	root, err := settings.ParseCall(c.Args)
 	if err != nil {
 		return "the arguments cannot be judged: " + err.Message
 	}
@@ -163,47 +162,9 @@ func isJoined(name, server, tool string) bool {
 		name[len(server):len(server)+2] == "__" && strings.HasSuffix(name, tool)
 }
 
-// NoArguments turns a call without arguments into one with an empty object.
-func NoArguments(args json.RawMessage) string {
-	if len(args) == 0 || string(args) == "null" {
-		return "{}"
-	}
-	return string(args)
-}
-
-// A RuleInfo is a rule as tools for people show it.
-type RuleInfo struct {
-	ID          string // as written; "" = none
-	List        string // denylist, asklist or allowlist
-	Profile     string // where it is written
-	Patterns    []string
-	Pointers    []string // the arguments it looks at
-	Conditional bool     // it looks at more than the tool's name
-	Pos         settings.Position
-
-	rule *Rule
-}
-
-// Rules gives the rules of the profile and of those it extends, in the order in which they
-// are asked. The floor's are those of its own profile.
-func (p *Profile) Rules() []RuleInfo {
-	infos := make([]RuleInfo, len(p.rules))
-	for i, r := range p.rules {
-		infos[i] = RuleInfo{
-			ID: r.ID, List: r.List.String(), Profile: r.Profile, Patterns: slices.Clone(r.Patterns),
-			Conditional: r.Conditional(), Pos: r.Pos, rule: r,
-		}
-		for j := range r.When {
-			infos[i].Pointers = append(infos[i].Pointers, r.When[j].Pointer)
-		}
-	}
-	return infos
-}
-
-// Matches reports whether the rule is about the tool, as [Profile.Decide] sees it.
-func (i RuleInfo) Matches(server, tool string) bool {
-	return i.rule.Matches(call.Name(server, tool), server+"__"+tool)
-}
+// Rules gives the rules of the profile and of those it extends, in the order in which they are asked. The floor's are those of its
+// own profile.
+func (p *Profile) Rules() []*Rule { return p.rules }
 
 // TryBeside makes another profile the one that is tried beside p, for nothing but the record.
 func (p *Profile) TryBeside(other *Profile) {
@@ -211,9 +172,6 @@ func (p *Profile) TryBeside(other *Profile) {
 	beside.shadow = nil // it is tried, not its own shadow
 	p.shadow = &beside
 }
-
-// EveryRule gives the rules of the profile itself.
-func (p *Profile) EveryRule() []*Rule { return p.rules }
 
 // Layers gives the layers that bind the profile, the floor first.
 func (p *Profile) Layers() []*Layer { return p.layers }
@@ -223,7 +181,7 @@ func (p *Profile) Layers() []*Layer { return p.layers }
 func (p *Profile) AsStranger() *Profile {
 	q := *p
 	q.redact, q.ask.Channels = Redact{}, nil
-	if q.ask.MinHuman < UsualMinHuman {
+	if q.ask.MinHuman < usualMinHuman {
 		q.ask.MinHuman = 0
 	}
 	return &q

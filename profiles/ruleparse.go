@@ -3,7 +3,6 @@ package profiles
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/settings"
@@ -152,19 +151,6 @@ func (b *RuleReader) exceptions(n strictjson.Value, r *Rule) {
 			r.Unless = append(r.Unless, id)
 		}
 	}
-}
-
-func (b *RuleReader) Moment(n strictjson.Value) time.Time {
-	const hint = `write it as "2026-12-31T18:00:00Z"`
-	if n.Kind() != strictjson.String {
-		b.Wrong(n, hint, `"until" must be a string, this is %s`, n.Kind())
-		return time.Time{}
-	}
-	t, err := time.Parse(time.RFC3339, n.Text())
-	if err != nil || t.IsZero() {
-		b.Wrong(n, hint, `"until" is not a time as RFC 3339 has it`)
-	}
-	return t
 }
 
 // hintNames are the annotations that MCP defines for tools and that say yes or no.

@@ -31,15 +31,15 @@ type Asking struct {
 
 // What a question does for which nobody is there yet.
 const (
-	AbsentWait   = "wait"
-	AbsentRefuse = "refuse"
+	absentWait   = "wait"
+	absentRefuse = "refuse"
 )
 
 // Awaits reports whether a question waits for people who are not there yet, on the page or in a terminal. A profile that says
 // nothing waits where people are expected, unless it has an answer of its own for the case that nobody is there: fallback says
 // that it allows the call.
 func (a Asking) Awaits(expected, fallback bool) bool {
-	return a.Absent == AbsentWait || a.Absent == "" && expected && !fallback
+	return a.Absent == absentWait || a.Absent == "" && expected && !fallback
 }
 
 // Redact says what must not be shown or recorded in clear.

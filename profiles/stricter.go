@@ -55,17 +55,17 @@ func (a Asking) Stricter(b Asking) Asking {
 	a.Batch = both(a.Batch, b.Batch)
 	a.Edit = both(a.Edit, b.Edit)
 	a.OtherOnly = a.OtherOnly || b.OtherOnly
-	if a.Absent != AbsentWait && b.Absent != "" { // who waits decides nothing without a person
+	if a.Absent != absentWait && b.Absent != "" { // who waits decides nothing without a person
 		a.Absent = b.Absent
 	}
 	return a
 }
 
 // usualTimeout is how long a question waits where a profile says nothing, see DefaultTimeout in package approvals.
-const UsualTimeout = 2 * time.Minute
+const usualTimeout = 2 * time.Minute
 
 // usualMinHuman is what a refusal is judged by where a profile says nothing, see DefaultMinHuman in package approvals.
-const UsualMinHuman = 300 * time.Millisecond
+const usualMinHuman = 300 * time.Millisecond
 
 // narrowing keeps what can only make asking stricter than own, in which what is not said
 // stands for a default.

@@ -113,7 +113,7 @@ func (b *RuleReader) asking(n strictjson.Value) (a Asking) {
 		settings.Key("budget", func(n strictjson.Value) { a.Budget = b.Duration(n, `"budget"`) }),
 		settings.Key("minHuman", func(n strictjson.Value) {
 			d := b.Duration(n, `"minHuman"`)
-			if d >= UsualMinHuman || !b.Stranger(n) { // else it would be shorter than when nobody says anything
+			if d >= usualMinHuman || !b.Stranger(n) { // else it would be shorter than when nobody says anything
 				a.MinHuman = d
 			}
 		}),
@@ -124,7 +124,7 @@ func (b *RuleReader) asking(n strictjson.Value) (a Asking) {
 			a.OtherOnly = word == "other"
 		}),
 		settings.Key("absent", func(n strictjson.Value) {
-			if word, ok := b.Word(n, `"absent"`, AbsentWait, AbsentRefuse); ok && !b.Stranger(n) {
+			if word, ok := b.Word(n, `"absent"`, absentWait, absentRefuse); ok && !b.Stranger(n) {
 				a.Absent = word
 			}
 		}),

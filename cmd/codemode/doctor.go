@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/codemode-project/codemode"
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/catalog"
 	"github.com/codemode-project/codemode/discovery"
 	"github.com/codemode-project/codemode/internal/visible"
@@ -199,7 +200,9 @@ func (d *diagnosis) rules(ctx context.Context, e *codemode.Evaluator) {
 	for _, name := range cfg.All() {
 		dead := 0
 		for _, rule := range cfg.Profile(name).Rules() {
-			if rule.Profile != name || slices.ContainsFunc(all, func(t *catalog.Tool) bool { return rule.Matches(t.Server, t.Raw) }) {
+			if rule.Profile != name || slices.ContainsFunc(all, func(t *catalog.Tool) bool {
+				return rule.Matches(call.Name(t.Server, t.Raw), t.Server+call.Separator+t.Raw)
+			}) {
 				continue
 			}
 			dead++

@@ -201,7 +201,7 @@ func trustedPowers(b *strings.Builder, cfg *config.Config, file string) {
 	}
 	for _, name := range cfg.All() {
 		for _, r := range cfg.Profile(name).Rules() {
-			if r.List == "allowlist" && r.Pos.File == file {
+			if r.List == profiles.Allowlist && r.Pos.File == file {
 				visible.Fprintf(b, "  allows in %s: %s\n", name, strings.Join(r.Patterns, ", "))
 			}
 		}

@@ -126,14 +126,15 @@ func (p *pair) diff(s streams, samples []sample) bool {
 		return true
 	}
 	var lines []string
-	for _, c := range profiles.DiffRules(p.old, p.new) {
+	changes, settings := profiles.Diff(p.old, p.new)
+	for _, c := range changes {
 		mark := "-"
 		if c.Added {
 			mark = "+"
 		}
 		lines = append(lines, fmt.Sprintf("%s %s  %s  %s", mark, c.List, place(c.Pos), c.Text))
 	}
-	for _, line := range profiles.DiffSettings(p.old, p.new) {
+	for _, line := range settings {
 		lines = append(lines, "  "+line)
 	}
 	for _, x := range samples {

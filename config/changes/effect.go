@@ -70,7 +70,7 @@ func (p *Proposal) wantsName(c *config.Config) bool {
 func (p *Proposal) freeID(c *config.Config) string {
 	taken := map[string]bool{}
 	for _, name := range c.All() {
-		for _, r := range c.Profile(name).EveryRule() {
+		for _, r := range c.Profile(name).Rules() {
 			taken[r.ID] = true
 		}
 	}

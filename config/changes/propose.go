@@ -198,7 +198,7 @@ func (p *Proposal) rule() (string, error) {
 		Others string               `json:"others,omitempty"`
 	}{ID: p.ID, Tool: p.Tool}
 	if p.Args != nil {
-		root, bad := settings.ParseArguments(profiles.NoArguments(p.Args))
+		root, bad := settings.ParseCall(p.Args)
 		if bad != nil || root.Kind() != strictjson.Object {
 			return "", errors.New("the arguments of the proposal are no JSON object")
 		}

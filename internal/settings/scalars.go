@@ -32,6 +32,20 @@ func (r *Reader) DurationFrom(n strictjson.Value, what string, low time.Duration
 	return max(d, 0)
 }
 
+// Moment reads the time at which a rule ends.
+func (r *Reader) Moment(n strictjson.Value) time.Time {
+	const hint = `write it as "2026-12-31T18:00:00Z"`
+	if n.Kind() != strictjson.String {
+		r.Wrong(n, hint, `"until" must be a string, this is %s`, n.Kind())
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, n.Text())
+	if err != nil || t.IsZero() {
+		r.Wrong(n, hint, `"until" is not a time as RFC 3339 has it`)
+	}
+	return t
+}
+
 // Whole reads a whole number from low on.
 func (r *Reader) Whole(n strictjson.Value, what string, low int64) int64 {
 	if n.Kind() == strictjson.String {

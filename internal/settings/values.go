@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"errors"
 	"iter"
 
@@ -11,6 +12,14 @@ import (
 // larger than a double; conditions compare it exactly.
 func ParseArguments(text string) (strictjson.Value, *strictjson.SyntaxError) {
 	return parseText(text, strictjson.Options{AllowHugeNumbers: true})
+}
+
+// ParseCall is [ParseArguments] for a call that may have none: that is an empty object.
+func ParseCall(args json.RawMessage) (strictjson.Value, *strictjson.SyntaxError) {
+	if len(args) == 0 || string(args) == "null" {
+		return ParseArguments("{}")
+	}
+	return ParseArguments(string(args))
 }
 
 // ParseFile reads JSON with comments and trailing commas. Keys that appear twice are left for the caller to report.
