@@ -44,8 +44,8 @@ func (b *builder) assemble() {
 	b.floors()
 	c.profiles = map[string]*profiles.Profile{}
 	if b.alone = c.environmentAlone(); b.alone {
-		c.Default = cmp.Or(c.Default, EnvironmentProfile)
-		c.profiles[EnvironmentProfile] = b.complete(EnvironmentProfile)
+		c.Default = cmp.Or(c.Default, environmentProfile)
+		c.profiles[environmentProfile] = b.complete(environmentProfile)
 	}
 	for _, p := range c.parts {
 		for name := range maps.Keys(p.written) {
@@ -123,7 +123,7 @@ func (b *builder) complete(name string) *profiles.Profile {
 			own = append(own, w)
 		}
 	}
-	if name == EnvironmentProfile && b.alone {
+	if name == environmentProfile && b.alone {
 		own = append(own, b.surrounding)
 	}
 	switch {

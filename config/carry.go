@@ -23,7 +23,7 @@ func (l *linter) carry(p *profiles.Profile) {
 		}
 	}
 	if len(reads) > 0 && len(sends) > 0 {
-		l.add(FindingCarry, true, p.Pos(), `ask about what sends, or set "raise": {"tainted": "ask"}`,
+		l.add(findingCarry, true, p.Pos(), `ask about what sends, or set "raise": {"tainted": "ask"}`,
 			"under the profile %q a program may read with %s and send with %s, and nobody is asked", p.Name(), few(reads), few(sends))
 	}
 }

@@ -234,7 +234,7 @@ func TestMoreFindings(t *testing.T) {
 	c = parse(t, `{"evaluation": {"defaultProfile": "p", "profiles": {"p": {"allowlist": ["zz__qqqqqqqq"], "denylist": ["yy__wwwwwwww"]}}}}`)
 	var columns []int
 	for _, f := range c.Lint(lintTools) {
-		if f.Kind == FindingDead {
+		if f.Kind == findingDead {
 			columns = append(columns, f.Column)
 		}
 	}
@@ -242,7 +242,7 @@ func TestMoreFindings(t *testing.T) {
 		t.Errorf("findings of one line: columns %v", columns)
 	}
 	c = parse(t, `{"evaluation": {"defaultProfile": "p", "expose": ["p"], "floor": "f", "profiles": {"f": {"denylist": ["github__get_issue"]}, "p": {"allowlist": ["{fs,mail}__*"]}}}}`)
-	if got := kinds(c.Lint(lintTools)); contains(got, FindingShadowed) {
+	if got := kinds(c.Lint(lintTools)); contains(got, findingShadowed) {
 		t.Errorf("a floor about another tool: %s", got)
 	}
 	x := parse(t, `{"evaluation": {"floor": "f", "profiles": {"f": {"unmatched": "allow", "allowlist": [{"id": "floors", "tool": "a__b", "when": {"/x": {"eq": 1}}}]}, "p": {"asklist": [{"tool": "a__*", "unlessAllowed": true}]}}}}`).Profile("p").Explain(callOf("a b", `{}`))

@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// EnvironmentProfile is the profile that variables of the environment make where there is no configuration file.
-const EnvironmentProfile = "environment"
+// environmentProfile is the profile that variables of the environment make where there is no configuration file.
+const environmentProfile = "environment"
 
 // environmentPath stands in [Config.Path] where there is no file but those of a project.
 const environmentPath = "the environment"
@@ -100,7 +100,7 @@ func meantVariable(name string) string {
 // variable reads the value of one variable as a part of a profile. The places of problems and rules are in that value.
 func (b *builder) variable() {
 	value := b.Src
-	w := &profiles.Written{Name: EnvironmentProfile, Pos: b.Position(0), Source: []byte(b.File + "=" + value + "\n")}
+	w := &profiles.Written{Name: environmentProfile, Pos: b.Position(0), Source: []byte(b.File + "=" + value + "\n")}
 	b.variables = w
 	lines := func(l profiles.List) {
 		w.Has[l] = true
@@ -244,7 +244,7 @@ func (c *Config) EnvironmentNote() (variables []string, note string) {
 		return nil, ""
 	case c.environmentAlone():
 		return variables, fmt.Sprintf("the environment is the configuration, as the profile %q, which codemode_eval has",
-			EnvironmentProfile)
+			environmentProfile)
 	}
 	return variables, "the environment binds every profile beside the files: " +
 		"it denies and asks more, and allows nothing that they do not"

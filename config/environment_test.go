@@ -54,7 +54,7 @@ func TestS39WithoutAFileTheEnvironmentIsTheConfiguration(t *testing.T) {
 				t.Errorf("%s: %q decides %v, want %s", row.variables, name, got, row.want)
 			}
 		}
-		if c.Default != EnvironmentProfile || !slices.Equal(c.Names(), []string{"environment"}) {
+		if c.Default != environmentProfile || !slices.Equal(c.Names(), []string{"environment"}) {
 			t.Errorf("%s: the default is %q, and the profiles are %v", row.variables, c.Default, c.Names())
 		}
 	}
@@ -84,7 +84,7 @@ func TestS39TheEnvironmentSaysWhichVariableDecided(t *testing.T) {
 			t.Errorf("beside %q: %v, %s", user, variables, note)
 		}
 		if found := c.Lint(nil); !slices.ContainsFunc(found, func(f Finding) bool {
-			return f.Kind == FindingEnvironment && f.Note && f.File == "CODEMODE_DENYLIST" && f.Message == note
+			return f.Kind == findingEnvironment && f.Note && f.File == "CODEMODE_DENYLIST" && f.Message == note
 		}) {
 			t.Errorf("lint says nothing of it: %v", found)
 		}

@@ -112,7 +112,7 @@ func TestLintBeneathTheFloor(t *testing.T) {
 		c := parse(t, `{"evaluation": {"defaultProfile": "p", "expose": ["p"], "floor": "f", "profiles": {"f": {`+row.floor+`}, "p": {"unmatched": "deny", `+row.body+`}}}}`)
 		var got []string
 		for _, f := range c.Lint(lintTools) {
-			if f.Kind == FindingShadowed {
+			if f.Kind == findingShadowed {
 				got = append(got, f.Kind)
 			}
 		}
@@ -130,7 +130,7 @@ func TestCarryIsLookedForWhereAClientGets(t *testing.T) {
 		c := parse(t, `{"evaluation": {`+row.settings+` "profiles": {"p": {"allowlist": ["github__get_*", "mail__*"]}, "q": {"unmatched": "deny"}}}}`)
 		var got []string
 		for _, f := range c.Lint(lintTools) {
-			if f.Kind == FindingCarry {
+			if f.Kind == findingCarry {
 				got = append(got, "p")
 			}
 		}

@@ -145,7 +145,7 @@ func (b *builder) findBefore(name string) *profiles.Written {
 			return w
 		}
 	}
-	if b.base != nil && name == EnvironmentProfile && b.base.environmentAlone() {
+	if b.base != nil && name == environmentProfile && b.base.environmentAlone() {
 		return b.base.environment()
 	}
 	return nil
@@ -165,7 +165,7 @@ func (b *builder) profileNames() []string {
 		}
 	}
 	if b.base != nil && b.base.environmentAlone() {
-		names = append(names, EnvironmentProfile)
+		names = append(names, environmentProfile)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -23,14 +23,14 @@ type ToolInfo struct {
 
 // The kinds of [Finding].
 const (
-	FindingArgument = "no-such-argument"  // a condition looks at what no tool of the rule takes
-	FindingOptional = "optional-argument" // a deny rule looks at what a call may leave out
-	FindingDead     = "dead-rule"         // a pattern fits no tool
-	FindingShadowed = "shadowed"          // other rules decide all that the rule is about
-	FindingCarry    = "read-and-send"     // a program may read and send without a question between
-	FindingWarning  = "warning"           // what loading the file warns of anyway
+	findingArgument = "no-such-argument"  // a condition looks at what no tool of the rule takes
+	findingOptional = "optional-argument" // a deny rule looks at what a call may leave out
+	findingDead     = "dead-rule"         // a pattern fits no tool
+	findingShadowed = "shadowed"          // other rules decide all that the rule is about
+	findingCarry    = "read-and-send"     // a program may read and send without a question between
+	findingWarning  = "warning"           // what loading the file warns of anyway
 
-	FindingEnvironment = "environment" // a variable of the environment decides too
+	findingEnvironment = "environment" // a variable of the environment decides too
 )
 
 // A Finding is something in the rules that probably does not do what its author meant.
@@ -45,15 +45,15 @@ type Finding struct {
 func (c *Config) Lint(tools []ToolInfo) []Finding {
 	l := &linter{c: c, lines: map[string][]string{}}
 	for _, w := range c.Warnings {
-		kind := FindingWarning
+		kind := findingWarning
 		if w.Shadowed {
-			kind = FindingShadowed
+			kind = findingShadowed
 		}
 		l.found = append(l.found, Finding{Kind: kind, Problem: w})
 	}
 	variables, note := c.EnvironmentNote()
 	for _, name := range variables {
-		l.add(FindingEnvironment, true, settings.Position{File: name, Line: 1, Column: 1}, "", "%s", note)
+		l.add(findingEnvironment, true, settings.Position{File: name, Line: 1, Column: 1}, "", "%s", note)
 	}
 	if len(tools) == 0 {
 		return l.found
@@ -178,7 +178,7 @@ func (l *linter) dead(r *profiles.Rule) {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		net := r.List != profiles.Allowlist && strings.HasPrefix(r.Patterns[i], "*")
-		l.add(FindingDead, net, r.Pos, hint, "the pattern %q in the %s fits none of the %d tools", r.Patterns[i], r.List, len(l.tools))
+		l.add(findingDead, net, r.Pos, hint, "the pattern %q in the %s fits none of the %d tools", r.Patterns[i], r.List, len(l.tools))
 	}
 }
 
@@ -209,13 +209,13 @@ func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 		}
 		switch {
 		case known > 0 && len(without) == known:
-			l.add(FindingArgument, false, r.Pos, "correct the pointer", "%s is in the inputSchema of no tool that the rule %q is about: %s", c.Pointer, r.Label(), few(without))
+			l.add(findingArgument, false, r.Pos, "correct the pointer", "%s is in the inputSchema of no tool that the rule %q is about: %s", c.Pointer, r.Label(), few(without))
 		case len(without) > 0 && r.List != profiles.Allowlist:
-			l.add(FindingArgument, false, r.Pos, `narrow the pattern, or say what holds without the argument: "ifMissing": "noMatch"`,
+			l.add(findingArgument, false, r.Pos, `narrow the pattern, or say what holds without the argument: "ifMissing": "noMatch"`,
 				"the rule %q looks at %s, which %s not take: every call of it is put to a person", r.Label(), c.Pointer, plural(without, "does", "do"))
 		}
 		if len(optional) > 0 && r.List == profiles.Denylist {
-			l.add(FindingOptional, false, r.Pos, `say what holds without the argument: "ifMissing": "match" denies such calls`,
+			l.add(findingOptional, false, r.Pos, `say what holds without the argument: "ifMissing": "match" denies such calls`,
 				"%s may be left out in calls of %s%s: the rule %q then asks instead of denying", c.Pointer, few(optional), standing, r.Label())
 		}
 	}
@@ -224,7 +224,7 @@ func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 // shadowed reports allow rules whose tools are all decided by rules that come first: those
 // that no single rule covers, which loading finds already.
 func (l *linter) shadowed(r *profiles.Rule, p *profiles.Profile, about []*lintTool) {
-	if len(about) == 0 || slices.ContainsFunc(l.found, func(f Finding) bool { return f.Kind == FindingShadowed && f.Position == r.Pos }) {
+	if len(about) == 0 || slices.ContainsFunc(l.found, func(f Finding) bool { return f.Kind == findingShadowed && f.Position == r.Pos }) {
 		return
 	}
 	var by []string
@@ -237,7 +237,7 @@ func (l *linter) shadowed(r *profiles.Rule, p *profiles.Profile, about []*lintTo
 			by = append(by, text)
 		}
 	}
-	l.add(FindingShadowed, false, r.Pos, "remove it, or narrow the others", "the rule %q has no effect: other rules decide all it is about: %s", r.Label(), few(by))
+	l.add(findingShadowed, false, r.Pos, "remove it, or narrow the others", "the rule %q has no effect: other rules decide all it is about: %s", r.Label(), few(by))
 }
 
 // few lists names, and only counts those beyond three.

@@ -37,16 +37,19 @@ func (e *entry) span(key string, n strictjson.Value, unit time.Duration) time.Du
 		return 0
 	}
 	if n.Kind() != strictjson.Number {
-		hint := ""
-		if n.Kind() == strictjson.String {
-			hint = "write it without quotes and unit"
+		hint := "write a number"
+		switch unit {
+		case time.Millisecond:
+			hint = "write milliseconds, without quotes: 30000"
+		case time.Second:
+			hint = "write seconds, without quotes: 30"
 		}
 		e.failAt(key, n, hint, "%q must be a number, this is %s", n.Key(), n.Kind())
 		return 0
 	}
 	number, _ := strconv.ParseFloat(n.Text(), 64) // one that is out of range is infinite
 	if number < 0 {
-		e.failAt(key, n, "", "%q must not be negative", n.Key())
+		e.failAt(key, n, "remove it for the usual time", "%q must not be negative", n.Key())
 		return 0
 	}
 	if number > float64(most/unit) {
@@ -103,7 +106,11 @@ func (e *entry) list(key string) []string {
 	list := []string{}
 	for _, child := range n.Elements() {
 		if child.Kind() != strictjson.String {
-			e.failAt(key, child, "", "%q must be a list of strings, this is %s", key, child.Kind())
+			hint := "remove it"
+			if child.Kind() == strictjson.Number {
+				hint = "write it in quotes: \"" + child.Text() + "\""
+			}
+			e.failAt(key, child, hint, "%q must be a list of strings, this is %s", key, child.Kind())
 			continue
 		}
 		list = append(list, child.Text())
