@@ -88,8 +88,7 @@ func (s inputSchema) follow(schema any, steps []condition.Step, refs int) argume
 	return best
 }
 
-// either is what several schemas say of which one holds: what all of them require is
-// required.
+// either joins alternative schemas: an argument is required if all of them require it.
 func (s inputSchema) either(schemas []any, steps []condition.Step, refs int) argument {
 	one := argument{required: len(schemas) > 0}
 	for _, schema := range schemas {
@@ -103,7 +102,7 @@ func (s inputSchema) either(schemas []any, steps []condition.Step, refs int) arg
 	return one
 }
 
-// A below is a schema one step further in.
+// A below is a subschema.
 type below struct {
 	schema   any
 	required bool

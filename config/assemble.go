@@ -10,8 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles"
 )
 
-// assemble makes the profiles that calls are decided by, out of all files so far.
-// Everything has been checked.
+// assemble makes the profiles that decide calls, from all files so far. Everything has been checked.
 func (b *builder) assemble() {
 	c := b.config
 	c.parts = append(slices.Clip(b.before), &fileRules{
@@ -59,7 +58,7 @@ func (b *builder) assemble() {
 	b.layOverlays()
 }
 
-// settle joins what the files say about runs before they are started.
+// settle joins what the files say about preflight, saved programs and the admin page.
 func (b *builder) settle() {
 	c := b.config
 	if b.base == nil {
@@ -75,8 +74,8 @@ func (b *builder) settle() {
 	}
 }
 
-// trustedServers gives the servers whose annotations allow rules may believe: those the
-// files trust, and the built-in ones unless a configured server has taken their name.
+// trustedServers gives the servers with annotations that allow rules may believe: those that the files trust, and the
+// built-in ones unless a configured server has their name.
 func (b *builder) trustedServers() map[string]bool {
 	trusted := map[string]bool{"time": true, "filesystem": true}
 	for _, s := range b.config.Servers {
@@ -105,8 +104,8 @@ func (b *builder) floors() {
 	}
 }
 
-// complete puts a profile together from all files that have one of its name, and binds it by
-// what it cannot loosen. A name that only an untrusted file has is no profile.
+// complete joins the profiles of that name from all files, and adds the layers that bind it. A name that only an
+// untrusted file has is not a profile.
 func (b *builder) complete(name string) *profiles.Profile {
 	var own []*profiles.Written
 	var layers []*profiles.Layer
@@ -158,9 +157,8 @@ func merged(all []*profiles.Written) *profiles.Written {
 	return whole
 }
 
-// untrusted makes the layer of a profile of a file that nobody trusts: what the file itself
-// says, of which only what is stricter than the rest has an effect. That there is an
-// allowlist means nothing then, or a list in vain would deny all that is not on it.
+// untrusted makes a layer of a profile in an untrusted file. Only rules that are stricter than the rest have an effect.
+// The presence of an allowlist means nothing there, or an ineffective list would deny everything else.
 func (b *builder) untrusted(w *profiles.Written, p *fileRules) *profiles.Layer {
 	copied := &profiles.Written{Name: w.Name, Pos: w.Pos}
 	for _, x := range w.Chain {
@@ -205,7 +203,7 @@ func (b *builder) baseProfile() *profiles.Profile {
 	return base
 }
 
-// effective puts a profile together with what holds for all.
+// effective joins a profile with what holds for all profiles.
 func (b *builder) effective(w *profiles.Written) *profiles.Profile {
 	s := profiles.Surroundings{
 		Trusted: b.trusted, Limits: b.config.Limits, Bounds: b.bounds, Caps: b.caps,
@@ -219,7 +217,7 @@ func (b *builder) effective(w *profiles.Written) *profiles.Profile {
 	return s.Effective(w)
 }
 
-// shortest is the shortest of two times of which 0 is none.
+// shortest is the shorter of two times; 0 means none.
 func shortest(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

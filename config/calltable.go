@@ -113,7 +113,7 @@ func (c *Config) Call(tool string, args json.RawMessage) profiles.Call {
 	return profiles.Call{Server: server, Tool: name, Name: call.Part(tool), Args: args}
 }
 
-// A RowResult is a row and what the profile makes of it.
+// A RowResult is a row and the profile's decision on it.
 type RowResult struct {
 	ExpectedCall
 	Decision call.Decision

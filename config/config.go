@@ -45,12 +45,12 @@ type Config struct {
 	Scripts *Scripts        // nil = there are no saved programs
 	Limits  profiles.Limits // for the profiles that do not say
 
-	// OutputValidation says what becomes of results that do not fit their tool's
-	// output schema: off, warn or strict; "" if the file does not say.
+	// OutputValidation says what happens to results that do not fit their tool's output schema: off, warn or strict; ""
+	// if the file does not say.
 	OutputValidation string
 
-	// Warnings is what the file may contain but was probably not meant, or what a person
-	// should know before trusting it. Worth printing once per load.
+	// Warnings are about keys that are valid and probably a mistake, and about what a person should know before
+	// trusting the file. Print them once per load.
 	Warnings []settings.Problem
 
 	profiles map[string]*profiles.Profile
@@ -147,7 +147,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	return ParseAll(Source{File: file, Data: data, Standing: User})
 }
 
-// read makes a tree of a file; what is no JSON at all is a problem.
+// read parses a file; a syntax error is a problem.
 func read(file string, data []byte) (*settings.Reader, error) {
 	src := strings.TrimPrefix(string(data), "\ufeff") // some editors leave a mark at the start
 	r := &settings.Reader{File: file, Src: src}
@@ -198,7 +198,7 @@ func parseSource(s Source, base *Config, env func(string) (string, bool)) (*Conf
 	return c, nil
 }
 
-// encodingHint recognises what Windows editors and accidents leave behind.
+// encodingHint recognises files that are not UTF-8.
 func encodingHint(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):

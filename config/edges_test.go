@@ -54,7 +54,7 @@ func TestEdgesOfFiles(t *testing.T) {
 		{script(`"file": "a\\b", "sha256": "` + sum + `"`), "inside the root"}, {script(`"file": "a//b", "sha256": "` + sum + `"`), `write "a/b"`},
 		{script(`"file": "a", "sha256": "` + sum + `", "input": {"a": 1, "a": 2}`), "twice"}, {script(`"file": "a", "sha256": "` + sum + `", "profile": "q"`), "does not exist"},
 		{script(`"file": "a", "sha256": "` + sum + `", "profile": ""`), "empty"}, {script(`"file": "a", "sha256": "` + sum + `", "profile": 5`), "must be a string"},
-		{`{"scripts": {"root": "s", "allow": [{"file": "a", "sha256": "` + sum + `"}]}}`, "nothing says what this script may do"}, {`{"scripts": {"allow": []}}`, "needs a root"}, {`{"scripts": []}`, "must be an object"},
+		{`{"scripts": {"root": "s", "allow": [{"file": "a", "sha256": "` + sum + `"}]}}`, "no profile says what this script may do"}, {`{"scripts": {"allow": []}}`, "needs a root"}, {`{"scripts": []}`, "must be an object"},
 		// Text.
 		{`{"builtin": false, "$schema": "\u00aF\u0f90\uABEd"}`, ""}, {`{"$schema": "\u00g0"}`, "no such escape"}, {`{"$schema": "\u00G0"}`, "no such escape"}, {"{\"$schema\": \"\\u00`0\"}", "no such escape"},
 		{`{"$schema": "\u00@0"}`, "no such escape"}, {`{"$schema": "\u00/0"}`, "no such escape"}, {`{"$schema": "\u00:0"}`, "no such escape"}, {`{"$schema": "\U0041"}`, "no such escape"}, {`{"$schema": "\u004`, "no such escape"},

@@ -36,13 +36,13 @@ var environmentVariables = []string{
 // variablePrefix begins the names of our variables.
 const variablePrefix = "CODEMODE_"
 
-// otherVariables are those that say something else.
+// otherVariables are our variables that are not about calls.
 var otherVariables = []string{
 	"CODEMODE_CONFIG", "CODEMODE_MANAGED", "CODEMODE_SESSION", "CODEMODE_STATE", "CODEMODE_RESPONDER",
 	"CODEMODE_RESPONDER_COMMAND", "CODEMODE_PREFLIGHT_SECRET", "CODEMODE_CHILD",
 }
 
-// variableSynonyms are words that spelling alone does not lead back from.
+// variableSynonyms are words for our variables that are not near them in spelling.
 var variableSynonyms = map[string]string{
 	"DENY": denylistVariable, "DENIED": denylistVariable, "BLOCK": denylistVariable, "BLOCKLIST": denylistVariable,
 	"BLACKLIST": denylistVariable, "ASK": asklistVariable, "CONFIRM": asklistVariable,
@@ -153,7 +153,7 @@ func (b *builder) trimmed(value string) strictjson.Value {
 	return b.TextAt(text, start)
 }
 
-// patterns takes a list of patterns apart.
+// patterns splits a list of patterns.
 func (b *builder) patterns(value string) []strictjson.Value {
 	var all []strictjson.Value
 	braces, class, from := 0, false, -1

@@ -17,7 +17,7 @@ func (b *builder) evaluation(n strictjson.Value) {
 		settings.Key("defaultProfile", func(n strictjson.Value) {
 			b.defaultName, b.defaultAt = b.profileNamed(n, `"defaultProfile"`)
 			if b.standing == Untrusted {
-				b.inVain(n, `"defaultProfile"`)
+				b.withoutSay(n, `"defaultProfile"`)
 				b.defaultAt = strictjson.Value{}
 			}
 		}),
@@ -70,7 +70,7 @@ func (b *builder) profiles(n strictjson.Value) {
 			b.written[child.Key()] = w
 			b.order = append(b.order, w)
 			if b.standing == Untrusted && !b.elsewhere(child.Key()) {
-				b.inVain(child, fmt.Sprintf("the profile %q, which is in no other file,", child.Key()))
+				b.withoutSay(child, fmt.Sprintf("the profile %q, which is in no other file,", child.Key()))
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (b *builder) profileName(n strictjson.Value) {
 	})
 	switch {
 	case n.Key() == "":
-		b.WrongKey(n, grammar, "a profile without a name")
+		b.WrongKey(n, grammar, "the profile has no name")
 	case bad >= 0:
 		hint := grammar
 		if better := strings.Trim(call.Part(n.Key()), "_"); better != "" && len(better) <= maxProfileName {

@@ -121,7 +121,7 @@ func TestA7SafeComparisons(t *testing.T) {
 func TestA8StrictParsing(t *testing.T) {
 	for _, row := range []struct{ content, message, hint string }{
 		{inProfile(`"denylst": []`), `unknown key "denylst"`, `did you mean "denylist"`},
-		{inProfile(`"denylist": [], "denylist": []`), `the key "denylist" twice`, "keep one"},
+		{inProfile(`"denylist": [], "denylist": []`), `the key "denylist" is twice`, "keep one"},
 		{inProfile(`"denylist": [{"tool": "a__b", "when": {}}]`), `"when" must not be empty`, "remove it"},
 		{inProfile(`"denylist": [{"tool": "a__b", "when": {"/x": {}}}]`), `is empty`, "say what the argument must be"},
 		{inProfile(`"denylist": [{"tool": "a__b", "when": {"/x": {"matches": "y"}}}]`), `unknown key "matches"`, ""},

@@ -65,7 +65,7 @@ func (b *builder) read() {
 	var serversAt strictjson.Value
 	servers := func(n strictjson.Value) {
 		if serversAt.Kind() != strictjson.Missing && serversAt.Key() != n.Key() {
-			b.WrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.Key()), "both \"mcpServers\" and \"servers\"")
+			b.WrongKey(n, fmt.Sprintf("move what is in it to %q", serversAt.Key()), "the file has both \"mcpServers\" and \"servers\"")
 		}
 		serversAt = n
 		b.servers(n)
@@ -84,7 +84,7 @@ func (b *builder) read() {
 		settings.Key("console", func(n strictjson.Value) { process(b, n, &b.config.Console, b.console) }),
 		settings.Key("responder", func(n strictjson.Value) { process(b, n, &b.config.Responder, b.responder) }),
 		settings.Key("inputs", func(n strictjson.Value) {
-			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" is read by other programs; nobody is asked for them here`)
+			b.Warn(b.Position(n.KeyOffset()), len(n.Key()), "", `"inputs" has no effect: codemode asks nobody for them`)
 		}),
 		settings.Key("$schema", func(n strictjson.Value) { b.Text(n, "$schema") }),
 	})
@@ -144,13 +144,13 @@ const maxServerName = 64
 func (b *builder) serverName(n strictjson.Value, name string) {
 	switch {
 	case n.Key() == "":
-		b.WrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "a server without a name")
+		b.WrongKey(n, "give it a name: programs call codemode.<name>__<tool>", "the server has no name")
 	case strings.Contains(name, "__"):
 		b.WrongKey(n, `"__" separates the server from the tool: use one "_"`, "the server name %q has two underscores in a row for programs", n.Key())
 	case strings.HasSuffix(name, "_"):
 		b.WrongKey(n, `rules for "x" would be about "x_" too, whose tools are x___tool: remove the "_" at the end`, "the server name %q ends in an underscore for programs", n.Key())
 	case len(n.Key()) > maxServerName:
-		b.WrongKey(n, "choose a shorter one", "a server name longer than %d bytes", maxServerName)
+		b.WrongKey(n, "choose a shorter one", "the server name is longer than %d bytes", maxServerName)
 	}
 }
 
@@ -159,7 +159,7 @@ func (b *builder) server(n strictjson.Value) {
 		b.UniqueBelow(n)
 	}
 	if b.standing == Untrusted && n.Kind() == strictjson.Object {
-		b.inVain(n, fmt.Sprintf("the server %q is not started and", n.Key()))
+		b.withoutSay(n, fmt.Sprintf("the server %q is not started and", n.Key()))
 		return
 	}
 	s := Server{Name: n.Key(), JSON: settings.Source(n), Pos: b.Position(n.KeyOffset()), entry: n, src: b.Src}
@@ -170,7 +170,7 @@ func (b *builder) server(n strictjson.Value) {
 	b.config.Servers = append(b.config.Servers, s)
 }
 
-// validation reads what becomes of results that do not fit their output schema.
+// validation reads what happens to results that do not fit their output schema.
 func (b *builder) validation(n strictjson.Value) string {
 	word, _ := b.Word(n, `"outputValidation"`, "off", "warn", "strict")
 	return word

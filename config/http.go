@@ -59,8 +59,8 @@ var (
 	hostName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 )
 
-// HTTP is the key "http" where the variables are those of env. The error is [Problems] with the tokens that nobody can come in
-// with; nobody may come in then. They are in the result without their fingerprints.
+// HTTP is the key "http" where the variables are those of env. The error is [Problems] with the tokens that nobody can
+// come in with; nobody may come in then. They are in the result without their fingerprints.
 func (c *Config) HTTP(env func(string) (string, bool)) (HTTP, error) {
 	if c == nil || c.http == nil {
 		return HTTP{}, nil
@@ -166,7 +166,7 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 				b.Wrong(n, `write "${VARIABLE}", or "sha256:" and its digest`, "a token must not stand in the file itself")
 			}
 			if line := seen[written]; line != 0 {
-				b.Wrong(n, fmt.Sprintf("it is on line %d already: keep one of the two", line), "the same token twice")
+				b.Wrong(n, fmt.Sprintf("it is on line %d already: keep one of the two", line), "the same token is there twice")
 			} else {
 				seen[written] = t.at.place.Line
 			}
@@ -194,7 +194,7 @@ func (b *builder) token(n strictjson.Value, seen map[string]int) (t Token) {
 		}),
 	})
 	if ok && settings.Member(n, "token").Kind() == strictjson.Missing {
-		b.Wrong(n, `add "token": "${VARIABLE}"`, "an entry without a token")
+		b.Wrong(n, `add "token": "${VARIABLE}"`, "the entry has no token")
 	}
 	if t.Answers && profilesAt.Kind() != strictjson.Missing {
 		b.WrongKey(profilesAt, "remove it, or add another token for programs",
@@ -219,7 +219,7 @@ func (b *builder) reachable() {
 			if near := typos.Nearest(n.Text(), b.profileNames()); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token allows nothing there", n.Text())
+			b.Warn(b.Position(n.Offset()), len(n.Text())+2, hint, "there is no profile %q, so the token does not allow it", n.Text())
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // is an entry of evaluation.overlays:
 //
 //	{ "id": "contractor",                       // how it is called in reasons; required
-//	  "principal": "sha256:9c1e...",            // whose runs: a session, a role, or a principal by name or token;
+//	  "principal": "sha256:9c1e...",            // who runs: a session, a role, or a principal by name or token;
 //	  "program": ["sha256:41af...", "weekly"],  // which programs: digests or names of saved ones
 //	  "folder": "reports",                      // or all saved programs in a folder
 //	  "tool": "github__*",                      // which tools its rules are about; absent = all
@@ -47,10 +47,10 @@ type Overlay struct {
 	layers []*profiles.Layer // what it puts on profiles
 }
 
-// A Subject is whose run it is and what it runs, as far as it is known. Overlays select by it.
+// A Subject says who runs a program and which one, as far as that is known. Overlays select by it.
 //
-// Every field has to come from the server's own knowledge, never from an argument of the
-// caller: leaving a field empty gets a caller out of the overlays that select by it.
+// Every field must come from the server's own knowledge, never from an argument of the caller: with an empty field, a
+// caller escapes the overlays that select by it.
 type Subject struct {
 	Session   string // the id of the MCP session, or one made for a role
 	Principal string // who the caller is, or the fingerprint of their token
@@ -87,7 +87,7 @@ func (c *Config) Narrowed(profile string, s Subject, now time.Time) *profiles.Pr
 }
 
 // Overlays gives the overlays of the file, most specific first: the order in which they
-// are asked. It includes those whose time is over.
+// are asked. It includes expired ones.
 func (c *Config) Overlays() []Overlay {
 	all := make([]Overlay, len(c.overlays))
 	for i, o := range c.overlays {

@@ -220,7 +220,7 @@ func TestOverlaysNeverLoosen(t *testing.T) {
 
 func TestBrokenOverlays(t *testing.T) {
 	for _, row := range []struct{ overlay, message, hint string }{
-		{`{"session": "s", "denylist": ["*"]}`, "without an id", "reasons call"},
+		{`{"session": "s", "denylist": ["*"]}`, "has no id", "reasons call"},
 		{`{"id": "o", "denylist": ["*"]}`, "for nobody in particular", "floor"},
 		{`{"id": "o", "tool": "a__*", "denylist": ["*"]}`, "for nobody in particular", ""},
 		{`{"id": "o", "session": "s"}`, "changes nothing", ""},

@@ -110,7 +110,7 @@ func (b *builder) overlaySense(n strictjson.Value, o *Overlay, says bool) {
 	})
 	switch {
 	case settings.Member(n, "id").Kind() == strictjson.Missing:
-		b.Wrong(n, `add "id": reasons call the overlay by it`, "an overlay without an id")
+		b.Wrong(n, `add "id": reasons call the overlay by it`, "the overlay has no id")
 	case !selects:
 		b.Wrong(n, `add "session", "principal", "role", "program" or "folder"; what is for everybody belongs in the floor`,
 			"the overlay %q is for nobody in particular", o.ID)

@@ -2,7 +2,7 @@ package config
 
 import "github.com/codemode-project/codemode/internal/settings"
 
-// What is wrong with a configuration file, and where.
+// Problems of a configuration file, with their places.
 type (
 	// A Position is a place in a configuration file.
 	Position = settings.Position

@@ -22,12 +22,12 @@ func process[T any](b *builder, n strictjson.Value, to **T, read func(strictjson
 	}
 }
 
-// outOfPlace warns of a key that has no effect where it stands: a project's file has no say in what concerns the process as a
-// whole, and what an earlier file settled stays.
+// outOfPlace warns of a key that has no effect where it stands: a project's file has no say in what concerns the
+// process as a whole, and what an earlier file settled stays.
 func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 	switch {
 	case b.project():
-		b.inVain(n, fmt.Sprintf("%q", n.Key()))
+		b.withoutSay(n, fmt.Sprintf("%q", n.Key()))
 		return true
 	case settled:
 		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "remove it", "%q has no effect: the %s says it already", n.Key(), b.before[0].Standing)
@@ -36,8 +36,8 @@ func (b *builder) outOfPlace(n strictjson.Value, settled bool) bool {
 	return false
 }
 
-// A text is a string that may hold variables of the environment. Its check finds what is wrong with it as soon as they are
-// known: while the file is read if it holds none.
+// A text is a string that may hold variables of the environment. Its check finds what is wrong with it as soon as they
+// are known: while the file is read if it holds none.
 type text struct {
 	written string
 	place   settings.Problem // where it stands; it has no message yet

@@ -149,7 +149,7 @@ func (b *builder) finishScripts() {
 	}
 	for _, n := range b.scriptsWithout {
 		if b.defaultAt.Kind() == strictjson.Missing && (b.base == nil || b.base.Default == "") {
-			b.Wrong(n, `write "profile": "...", or set "defaultProfile"`, "nothing says what this script may do")
+			b.Wrong(n, `write "profile": "...", or set "defaultProfile"`, "no profile says what this script may do")
 		}
 	}
 }

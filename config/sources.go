@@ -48,9 +48,9 @@ type Source struct {
 	Standing Standing
 }
 
-// ParseAll checks files that hold together, and gives the configuration that comes of them.
-// They are given from the one that binds to those that are bound: managed, user, variables of the environment, project,
-// overlays. The error is [Problems] if one of them must not be used, and then none is.
+// ParseAll checks files that hold together, and joins them into one configuration. Files that bind come before files
+// that they bind: managed, user, variables of the environment, project, overlays. The error is [Problems] if one of
+// them must not be used; then none is.
 //
 // A profile that stands in several files is decided by all of them: the user's cannot
 // loosen the managed one, an untrusted project's cannot loosen either, and the rules of a
@@ -96,7 +96,7 @@ type FileInfo struct {
 	Standing Standing
 }
 
-// fileRules are what one file says about profiles, kept so that later files can build on it.
+// fileRules keep what one file says about profiles, so that later files can build on it.
 type fileRules struct {
 	FileInfo
 	src            string // its text, for excerpts
@@ -174,8 +174,8 @@ func (b *builder) profileNames() []string {
 // project reports whether the file is a project's.
 func (b *builder) project() bool { return b.standing == Untrusted || b.standing == Trusted }
 
-// inVain notes what a project's file says without effect.
-func (b *builder) inVain(n strictjson.Value, what string) {
+// withoutSay warns of a key that has no effect in a project's file.
+func (b *builder) withoutSay(n strictjson.Value, what string) {
 	if b.standing == Trusted {
 		b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, "say it in your own file", "%s has no effect in a project file", what)
 		return

@@ -7,7 +7,7 @@ import (
 )
 
 // Standard turns JSON as people write it, with comments and trailing commas,
-// into standard JSON: what a tool needs that reads the files of other programs.
+// into standard JSON, for tools that read the files of other programs.
 // file is the name to use in messages. The error is [Problems].
 func Standard(file string, data []byte) (json.RawMessage, error) {
 	r, problems := read(file, data)

@@ -9,8 +9,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Store is the key "store": where the record is kept. It is the path of an SQLite file, the URL of a PostgreSQL database, or
-// an object. Paths are as they are written, and "" where the file does not say.
+// Store is the key "store": where the record is kept. It is the path of an SQLite file, the URL of a PostgreSQL
+// database, or an object. Paths are as they are written, and "" where the file does not say.
 type Store struct {
 	Path       string // of an SQLite file
 	URL        string // of a PostgreSQL database; then Path is ""

@@ -28,7 +28,7 @@ const (
 	findingDead     = "dead-rule"         // a pattern fits no tool
 	findingShadowed = "shadowed"          // other rules decide all that the rule is about
 	findingCarry    = "read-and-send"     // a program may read and send without a question between
-	findingWarning  = "warning"           // what loading the file warns of anyway
+	findingWarning  = "warning"           // a warning from loading the file
 
 	findingEnvironment = "environment" // a variable of the environment decides too
 )
@@ -221,8 +221,8 @@ func (l *linter) arguments(r *profiles.Rule, about []*lintTool) {
 	}
 }
 
-// shadowed reports allow rules whose tools are all decided by rules that come first: those
-// that no single rule covers, which loading finds already.
+// shadowed reports allow rules that have no effect because several rules before them decide all their tools. Loading
+// the file finds those that a single rule covers.
 func (l *linter) shadowed(r *profiles.Rule, p *profiles.Profile, about []*lintTool) {
 	if len(about) == 0 || slices.ContainsFunc(l.found, func(f Finding) bool { return f.Kind == findingShadowed && f.Position == r.Pos }) {
 		return

@@ -37,8 +37,7 @@ type WatchOptions struct {
 	Log *slog.Logger
 }
 
-// A Watcher follows configuration files. What it last found good stays in force whatever
-// becomes of them.
+// A Watcher follows configuration files. The last good configuration stays in force while a file is broken or missing.
 type Watcher struct {
 	files   Files
 	o       WatchOptions
@@ -65,14 +64,13 @@ func Watch(ctx context.Context, path string, o WatchOptions, changed func(*Confi
 	return WatchFiles(ctx, Files{User: path}, o, changed)
 }
 
-// WatchFiles follows files until ctx ends or Close is called. It calls changed, never two at
-// a time, with each new content that is good, and with an error once the file is broken,
-// missing or not a plain file. It gets both where only the project's file is: the configuration
-// then has that file as it was when it was last good, and is in force. Which way an editor or a ConfigMap replaces the file makes
-// no difference; a change is seen within two seconds.
+// WatchFiles follows files until ctx ends or Close is called. It calls changed, never two at a time, with each new
+// content that is good, and with an error once the file is broken, missing or not a plain file. It gets both where only
+// the project's file is: the configuration then has that file as it was when it was last good, and is in force. Which
+// way an editor or a ConfigMap replaces the file makes no difference; a change is seen within two seconds.
 func WatchFiles(ctx context.Context, f Files, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
 	if changed == nil {
-		panic("profiles.Watch needs a function to call")
+		panic("config.WatchFiles needs a function to call")
 	}
 	f, err := f.absolute()
 	if err != nil {
@@ -213,14 +211,14 @@ func (w *Watcher) look(ctx context.Context) {
 	w.changed(config, err)
 }
 
-// parsed is what a content meant the last time it was looked at.
+// parsed is the latest content of the files and its configuration.
 type parsed struct {
 	data   []byte
 	config *Config
 	err    error
 }
 
-// read gives the content and what it means. The same content is parsed once.
+// read gives the content and its configuration. The same content is parsed once.
 //
 // With an error there may be a configuration nevertheless: that of the other files as they are now, with the project's
 // file as it was when it was last good. A project's file belongs to others, who must not be able to keep the user's own
@@ -241,7 +239,7 @@ func (w *Watcher) read() ([]byte, *Config, error) {
 	return again, c, err
 }
 
-// of gives what files mean, as if the project's had that content, unless it is nil.
+// of parses the files, as if the project's had that content, unless it is nil.
 func (p *parsed) of(f Files, project []byte) ([]byte, *Config, error) {
 	sources, err := f.readWith(project)
 	if err != nil {

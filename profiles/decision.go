@@ -20,8 +20,7 @@ type Call struct {
 	Counters          Counters
 }
 
-// Counters is what has happened before the call that is decided. The zero value is a
-// fresh run.
+// Counters count what happened before the call. The zero value is a fresh run.
 type Counters struct {
 	Calls          int // calls of this run so far
 	Repeat         int // of those, how many had the same tool and the same arguments

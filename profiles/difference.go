@@ -2,8 +2,11 @@ package profiles
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A RuleChange is a rule that only one of two profiles has.
@@ -12,8 +15,8 @@ type RuleChange struct {
 	*Rule
 }
 
-// Diff gives the rules that only one of two profiles has, as they are written: first those that are gone, then those that are
-// new. Where they stand makes no difference. Settings are lines about what else differs.
+// Diff gives the rules that only one of two profiles has, as they are written: first those that are gone, then those
+// that are new. Where they stand makes no difference. Settings are lines about what else differs.
 func Diff(old, new *Profile) (changes []RuleChange, settings []string) {
 	was, is := old.texts(), new.texts()
 	only := func(here, there []ruleText, added bool) {
@@ -65,4 +68,18 @@ func diffSettings(old, new *Profile) []string {
 		}
 	}
 	return lines
+}
+
+// Differ says in a sentence how another profile's decision on a call differs from the one
+// that counts; "" if the same would happen. That the same verdict has other reasons is no
+// difference.
+func Differ(counts, other call.Decision) string {
+	if counts.Verdict == other.Verdict {
+		return ""
+	}
+	r := other.Reasons[0]
+	if r.Rule == "" {
+		return fmt.Sprintf("%s instead of %s: %s", other.Verdict, counts.Verdict, r.Text)
+	}
+	return fmt.Sprintf("%s instead of %s: the rule %q at %s", other.Verdict, counts.Verdict, r.Rule, r.Pos)
 }

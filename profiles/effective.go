@@ -7,7 +7,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Surroundings are what holds for all profiles of a configuration.
+// Surroundings hold for all profiles of a configuration.
 type Surroundings struct {
 	Trusted          map[string]bool // the servers whose annotations allow rules may believe
 	TrustedNames     []string        // of configured ones, in the order of the file
@@ -16,9 +16,8 @@ type Surroundings struct {
 	RequirePreflight bool
 }
 
-// Effective puts a profile together with its ancestors. Lists are joined; of everything
-// that has an order of strictness the strictest is taken, so that neither a child nor a
-// parent can loosen the other.
+// Effective joins a profile with its ancestors. It joins lists, and takes the strictest of each setting, so that
+// neither a child nor a parent can loosen the other.
 func (s *Surroundings) Effective(w *Written) *Profile {
 	p := &Profile{name: w.Name, pos: w.Pos, trusted: s.Trusted, unmatched: call.Allow, raise: map[string]call.Verdict{}}
 	var fallback []bool
@@ -51,9 +50,8 @@ func (s *Surroundings) Effective(w *Written) *Profile {
 	return p
 }
 
-// judgeUnmatched takes in what one profile of the chain says about calls that no rule
-// mentions. A profile with an allowlist and without "unmatched" denies them, as it would
-// standing alone.
+// judgeUnmatched applies what one profile of the chain says about calls that no rule mentions. A profile with an
+// allowlist and without "unmatched" denies them, as it does alone.
 func (p *Profile) judgeUnmatched(x *Written) {
 	switch {
 	case x.Unmatched != nil:

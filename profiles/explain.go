@@ -11,15 +11,15 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// An Explanation is a decision with everything that was considered on the way.
+// An Explanation is a decision with the result of every rule.
 type Explanation struct {
 	Decision   call.Decision
 	Considered []call.Reason // every rule, in the order in which lists are asked; then the floor's
 	Changes    []string      // what would make the verdict milder; empty if it is allow
 }
 
-// Explain decides a call as [Profile.Decide] does and also tells what every rule had to
-// say. Rules that are about another tool have the result "other tool".
+// Explain decides a call as [Profile.Decide] does, and gives the result of every rule. Rules about another tool have
+// the result "other tool".
 func (p *Profile) Explain(c Call) Explanation {
 	x := Explanation{Decision: p.Decide(c)}
 	v := &view{call: c}
@@ -204,7 +204,7 @@ func (p *Profile) Reaches(server string) bool {
 	return p.mayReach(prefix) && !slices.ContainsFunc(p.layers, func(l *Layer) bool { return l.Tools == nil && !l.mayReach(prefix) })
 }
 
-// mayReach reports whether the rules could let a tool pass whose name begins so.
+// mayReach reports whether the rules could let a tool pass that has a name with this beginning.
 func (p *Profile) mayReach(prefix string) bool {
 	pass := p.unmatched != call.Deny
 	for _, r := range p.rules {

@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// What comes before what: for tools that look at rules.
+// This file says which rules come before others, for tools that propose and check rules.
 
 // Beating gives the ask rules that go before an allow rule for a call. id is the rule's, "" = none.
 func (p *Profile) Beating(c Call, id string) ([]*Rule, error) {
@@ -32,7 +32,8 @@ func (p *Profile) Beating(c Call, id string) ([]*Rule, error) {
 // let more through.
 func (p *Profile) Exact(ask *Rule) bool { return len(ask.Unless) > 0 || p.alsoAllowed(ask) != nil }
 
-// alsoAllowed gives an allow rule about tools of the ask rule, nil if there is none. One that could be about them counts.
+// alsoAllowed gives an allow rule about tools of the ask rule, nil if there is none. One that could be about them
+// counts.
 func (p *Profile) alsoAllowed(ask *Rule) *Rule {
 	for _, r := range p.rules {
 		if r.List != Allowlist {
@@ -50,7 +51,7 @@ func (p *Profile) alsoAllowed(ask *Rule) *Rule {
 	return nil
 }
 
-// fixed is the part of a pattern before anything that may stand for something else.
+// fixed is the part of a pattern before its first wildcard.
 func fixed(pattern string) string {
 	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {
 		return pattern[:i]

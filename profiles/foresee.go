@@ -34,9 +34,9 @@ type Forecast struct {
 	Depends []call.Reason
 }
 
-// Foresee says how a call may be decided whose arguments are not all known: whatever comes
-// to stand in the gaps, [Profile.Decide] gives one of the verdicts. Arguments that cannot be
-// judged at all, which are always denied, are left out of account.
+// Foresee gives the verdicts that a call may get when some of its arguments are not known yet: for every value in the
+// gaps, [Profile.Decide] gives one of them. Foresee does not consider arguments that are always denied because they
+// cannot be judged.
 func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 	f := Forecast{Decision: p.Decide(c)}
 	v := &view{call: c}
@@ -75,7 +75,7 @@ func (p *Profile) Foresee(c Call, gaps Gaps) Forecast {
 // verdicts is a set of them.
 type verdicts [call.Allow + 1]bool
 
-// least is what may come of taking the stricter of one each.
+// least is the set of verdicts from taking the stricter of one verdict of each set.
 func (a verdicts) least(b verdicts) (both verdicts) {
 	for x := range a {
 		for y := range b {
@@ -87,10 +87,10 @@ func (a verdicts) least(b verdicts) (both verdicts) {
 	return both
 }
 
-// A may is something that can be so, and that can be otherwise.
+// A may says whether something can be true and whether it can be false.
 type may struct{ be, notBe bool }
 
-// add takes in one more rule that would make it so.
+// add adds a rule that would make it true.
 func (m *may) add(can, must bool) {
 	m.be = m.be || can
 	m.notBe = m.notBe && !must
@@ -106,8 +106,8 @@ func (m may) each(f func(bool)) {
 	}
 }
 
-// outlook gives the verdicts that the rules alone may come to. It pairs with [Profile.judge],
-// which knows how each rule comes out.
+// outlook gives the verdicts that the rules alone may give. It pairs with [Profile.judge], which knows the result of
+// each rule.
 func (p *Profile) outlook(v *view, g *gaps) (possible verdicts, depends []call.Reason) {
 	open := may{notBe: true}
 	denied, hard, soft, allowed, doubt := open, open, open, open, open
@@ -165,7 +165,7 @@ func (r *Rule) mayBeBeaten(v *view, g *gaps, judged []judgement) (can, must bool
 	return can, must
 }
 
-// conclude is the order of the lists: POLICY.md section 3, step 4.
+// conclude applies the order of the lists, as [Profile.judge] does.
 func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) call.Verdict {
 	verdict := p.unmatched
 	switch {
@@ -184,7 +184,7 @@ func (p *Profile) conclude(denied, hard, soft, allowed, doubt bool) call.Verdict
 	return verdict
 }
 
-// results gives the ways in which a rule may come out; known is the one with nothing in the gaps.
+// results gives the possible results of a rule; known is the one with nothing in the gaps.
 func (r *Rule) results(v *view, g *gaps, known condition.Result) []condition.Result {
 	if !r.Conditional() {
 		return []condition.Result{known}
@@ -279,7 +279,7 @@ func common(place []string, steps []condition.Step) int {
 	return n
 }
 
-// dependence is the reason of a rule that nobody can judge yet.
+// dependence is the reason for a rule that cannot be judged yet.
 func (g *gaps) dependence(r *Rule) call.Reason {
 	reason := call.Reason{Rule: r.Label(), List: r.List.String(), Pos: r.Pos, Profile: r.Profile, Result: condition.Unknown.String()}
 	var on []string

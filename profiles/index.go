@@ -8,9 +8,9 @@ import (
 
 // An index finds the rules whose pattern may match a name without trying all of them.
 //
-// Every pattern is filed under one gram, up to three neighbouring bytes of its literal text outside braces, of which any matching name has to contain a copy. The gram that the
-// fewest patterns contain is taken, so that what a thousand patterns have in common
-// (a server's name) does not make a thousand candidates.
+// Each pattern is filed under one gram: up to three neighbouring bytes of its literal text outside braces, which every
+// matching name contains. Of its grams, the index takes the one in the fewest patterns, so that a common part of a
+// thousand patterns (a server's name) does not give a thousand candidates.
 type index struct {
 	rules []*Rule
 	grams map[pattern.Gram][]int32 // rule numbers, ascending
@@ -85,8 +85,8 @@ func (x *index) more(found []int32, name string) []int32 {
 	return slices.Compact(found)
 }
 
-// Covering finds, among the rules of one list of a profile that look at nothing but names, one that is about every tool that a
-// given rule is about; nil if none surely is. Patterns that only do so together are not found.
+// Covering finds a rule that makes another one superfluous: among the unconditional rules of one list of a profile, one
+// that surely matches every tool that the other matches, else nil. It does not find rules that only do so together.
 func Covering(p *Profile, l List) func(*Rule) *Rule {
 	var rules []*Rule
 	for _, r := range p.rules {
@@ -105,7 +105,7 @@ func Covering(p *Profile, l List) func(*Rule) *Rule {
 	}
 }
 
-// covering gives a rule that surely is about all that a pattern matches.
+// covering gives a rule that surely matches all that a pattern matches.
 func (x *index) covering(g *pattern.Pattern) *Rule {
 	sample := g.Sample()
 	for _, i := range x.candidates(nil, sample) {
@@ -116,7 +116,8 @@ func (x *index) covering(g *pattern.Pattern) *Rule {
 	return nil
 }
 
-// covers reports whether a pattern of the rule surely matches all that other matches, whose sample is given.
+// covers reports whether a pattern of the rule surely matches all that other matches; sample is a name that other
+// matches.
 func (r *Rule) covers(other *pattern.Pattern, sample string) bool {
 	return slices.ContainsFunc(r.Globs, func(g *pattern.Pattern) bool { return g.Covers(other, sample) })
 }

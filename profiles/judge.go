@@ -7,15 +7,14 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// A judgement is how one rule that is about the tool came out for a call.
+// A judgement is the result of one rule for a call; the rule is about the call's tool.
 type judgement struct {
 	rule   *Rule
 	result condition.Result
-	beaten bool // an ask rule that an allow rule beats which it names
+	beaten bool // it is an ask rule, and an allow rule that it names as an exception holds
 }
 
-// A ruling is what the rules of one profile say about a call, before anything that only
-// makes it stricter.
+// A ruling is the verdict of the rules of one profile, before tighten makes it stricter.
 type ruling struct {
 	verdict call.Verdict
 	cause   cause
@@ -25,7 +24,7 @@ type ruling struct {
 	judged  []judgement
 }
 
-// A cause is what the verdict rests on.
+// A cause is the reason for a verdict.
 type cause int
 
 const (
@@ -37,7 +36,7 @@ const (
 	byDefault
 )
 
-// judge decides by the rules alone: POLICY.md section 3, steps 3 and 4.
+// judge decides by the rules alone: deny comes before ask, ask before allow, and "unmatched" decides what is left.
 func (p *Profile) judge(v *view, space []judgement) ruling {
 	u := ruling{judged: p.judgements(v, space)}
 	var denied, hard, soft, allowed bool
@@ -165,7 +164,7 @@ func (r *Rule) annotation(h *hintIs, v *view) condition.Outcome {
 	}
 }
 
-// stakes is the rule's risk, or what its list stands for if it does not say.
+// stakes is the rule's risk, or the usual risk of its list.
 func (r *Rule) stakes() call.Risk {
 	switch {
 	case r.risk != "":
@@ -175,4 +174,13 @@ func (r *Rule) stakes() call.Risk {
 	default:
 		return call.Medium
 	}
+}
+
+// others judges `"others": "none"`: it is no if the call carries anything that no pointer
+// of the rule leads to.
+func (r *Rule) others(args *condition.Arguments) condition.Outcome {
+	if condition.CoveredBy(args, r.When) {
+		return condition.Outcome{Result: condition.Yes}
+	}
+	return condition.Outcome{Result: condition.No, Why: "carries arguments that the rule does not name"}
 }

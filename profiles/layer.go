@@ -67,7 +67,7 @@ func (p *Profile) Under(layers ...*Layer) *Profile {
 	return &q
 }
 
-// decision is that of the profile, as a layer gives it: what it asks for, no grant can answer.
+// decision is the layer's decision. No grant can answer a question that a layer asks.
 func (l *Layer) decision(v *view, u *ruling) call.Decision {
 	d := l.Profile.decision(v, u)
 	d.Floor = d.Verdict != call.Allow
@@ -81,7 +81,7 @@ func (l *Layer) decision(v *view, u *ruling) call.Decision {
 	return d
 }
 
-// owns marks a reason as a layer's.
+// owns marks a reason as coming from the layer.
 func (l *Layer) owns(r *call.Reason) {
 	r.Layer, r.Floor = l.What, l.What == FloorLayer
 }

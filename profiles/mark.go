@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// approvalMark is the member of a tool's _meta, or of its annotations, by which a server says that a person has to approve each call
-// of the tool: true or "ask". See [IsMark] for what counts beside it.
+// approvalMark is the member of a tool's _meta or annotations with which a server asks for a person's approval of each
+// call: true or "ask". See [IsMark] for other spellings.
 const approvalMark = "codemode/approval"
 
 // marks are the usual names of such members without what stands before the last slash, in lower case, letters only.
@@ -18,8 +18,9 @@ var marks = []string{
 	"userconfirmation", "requireuserinteraction", "requiresuserinteraction",
 }
 
-// IsMark reports whether a member of a tool's _meta or annotations is one by which servers say that a person has to approve
-// its calls, such as codemode/approval, anthropic/requiresUserInteraction, requires_confirmation or requireApproval.
+// IsMark reports whether a member of a tool's _meta or annotations is one by which servers say that a person has to
+// approve its calls, such as codemode/approval, anthropic/requiresUserInteraction, requires_confirmation or
+// requireApproval.
 func IsMark(key string) bool {
 	if slices.Contains(hintNames, key) || key == "title" {
 		return false
@@ -36,8 +37,8 @@ func IsMark(key string) bool {
 	return slices.Contains(marks, name)
 }
 
-// marked gives the mark of a tool that says that a person has to approve its calls; "" if none does. What a server says in a
-// word that nobody knows counts as yes: a mark only ever makes a call stricter.
+// marked gives the mark of a tool that says that a person has to approve its calls; "" if none does. What a server says
+// in a word that nobody knows counts as yes: a mark only ever makes a call stricter.
 func marked(annotations map[string]any) string {
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if IsMark(key) && !declines(annotations[key]) {
@@ -60,7 +61,7 @@ func declines(value any) bool {
 	return false
 }
 
-// A hint is what a server says of its tool, as people are told it.
+// hint words for people what a server says about its tool.
 func hint(name string) string {
 	switch name {
 	case "destructiveHint":
@@ -71,8 +72,8 @@ func hint(name string) string {
 	return "that a person has to approve it (" + name + ")"
 }
 
-// Warnings are the hints and marks by which the server of a tool warns of it, in a sentence each. What a server says to make a tool look
-// harmless is not among them.
+// Warnings are the hints and marks with which a server warns of its tool, one sentence each. Hints that make a tool
+// look harmless are not among them.
 func Warnings(annotations map[string]any) []string {
 	var all []string
 	for _, name := range []string{"destructiveHint", "openWorldHint"} {

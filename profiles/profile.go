@@ -59,8 +59,8 @@ func (p *Profile) Fallback() bool { return p.fallback }
 // Where a default stands in for a zero field, [Profile.Bounded] has the limit to use.
 func (p *Profile) Limits() Limits { return p.limits.Stricter(p.caps) }
 
-// Bounded gives the limits to use where defaults stand in for what nobody says: what an
-// overlay or another file demands can lower a default, and never raise it.
+// Bounded gives the limits to use, with defaults where no file sets one. Overlays and other files can lower a default
+// and never raise it.
 func (p *Profile) Bounded(defaults Limits) Limits { return p.limits.or(defaults).Stricter(p.caps) }
 
 // Ask says how people are asked.
@@ -96,7 +96,7 @@ func (p *Profile) Decide(c Call) call.Decision {
 	return d
 }
 
-// raisingLists are what a question may stand for beside the rules. A fallback that answered it would undo that.
+// raisingLists are causes of a question other than rules. The fallback must not answer such a question.
 var raisingLists = []string{"raise", "mark", "limits", "definition"}
 
 func (p *Profile) decide(v *view) call.Decision {
@@ -119,7 +119,7 @@ func (p *Profile) decide(v *view) call.Decision {
 // maxArguments is the limit of the argument bytes of a call where the file sets none.
 const maxArguments = 1 << 20
 
-// A view is a call made ready for rules.
+// A view is a call in the form in which rules judge it.
 type view struct {
 	call      Call
 	args      *condition.Arguments // apart from the rest, which then needs no place in memory of its own
@@ -128,8 +128,8 @@ type view struct {
 	trusted   bool
 }
 
-// prepare freezes the arguments: they are taken apart once, and what cannot be taken apart
-// in only one way is not judged at all. The result says why not.
+// prepare parses the arguments once. Arguments that two parsers could read differently are not judged; the result says
+// why.
 func (p *Profile) prepare(v *view) (bad string) {
 	c := &v.call
 	v.trusted = p.trusted[c.Server]
@@ -162,8 +162,8 @@ func isJoined(name, server, tool string) bool {
 		name[len(server):len(server)+2] == "__" && strings.HasSuffix(name, tool)
 }
 
-// Rules gives the rules of the profile and of those it extends, in the order in which they are asked. The floor's are those of its
-// own profile.
+// Rules gives the rules of the profile and of those it extends, in the order in which they are asked. The rules of the
+// floor are in the floor's profile.
 func (p *Profile) Rules() []*Rule { return p.rules }
 
 // TryBeside makes another profile the one that is tried beside p, for nothing but the record.
@@ -176,8 +176,8 @@ func (p *Profile) TryBeside(other *Profile) {
 // Layers gives the layers that bind the profile, the floor first.
 func (p *Profile) Layers() []*Layer { return p.layers }
 
-// AsStranger is the profile for a file that nobody trusts: it may narrow, and has no say in what people see, where they are
-// asked and how soon.
+// AsStranger is the profile for a file that nobody trusts: it may narrow, and has no say in what people see, where they
+// are asked and how soon.
 func (p *Profile) AsStranger() *Profile {
 	q := *p
 	q.redact, q.ask.Channels = Redact{}, nil
@@ -189,3 +189,14 @@ func (p *Profile) AsStranger() *Profile {
 
 // ByDefault is the verdict on calls that no rule mentions.
 func (p *Profile) ByDefault() call.Verdict { return p.unmatched }
+
+// Within gives the profile with limits beside its own: of each the smaller one counts.
+func (p *Profile) Within(l Limits) *Profile {
+	if l == (Limits{}) {
+		return p
+	}
+	q := *p
+	q.limits = q.limits.Stricter(l)
+	q.digest = Digest([]byte(p.digest), fmt.Appendf(nil, "\nwithin %v", l))
+	return &q
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/condition"
 )
 
-// decision words a ruling: it picks the rules that the verdict rests on.
+// decision turns a ruling into a decision with the rules that led to the verdict.
 func (p *Profile) decision(v *view, u *ruling) call.Decision {
 	d := call.Decision{Verdict: u.verdict, Unknown: u.unknown, Reasons: make([]call.Reason, 0, 1)}
 	for _, j := range u.judged {
@@ -35,8 +35,8 @@ func (p *Profile) decision(v *view, u *ruling) call.Decision {
 	return d
 }
 
-// decisive reports whether the verdict rests on how the rule came out. Where no rule
-// decided, the allow rules that came near are worth reading too.
+// decisive reports whether the rule's result led to the verdict. Where no rule decided, the allow rules that nearly
+// held count too.
 func decisive(u *ruling, j judgement) bool {
 	switch {
 	case j.result == condition.Unknown && j.rule.List != Allowlist:
@@ -97,7 +97,7 @@ func explained(j judgement, outcomes []call.Condition) string {
 	return fmt.Sprintf("the rule %s: %s", word, strings.Join(why, "; "))
 }
 
-// noRule is the reason of a call that no rule decides.
+// noRule is the reason for a call that no rule decides.
 func (p *Profile) noRule() call.Reason {
 	reason := call.Reason{List: "unmatched", Pos: p.pos, Profile: p.name, Result: "true"}
 	switch {

@@ -50,7 +50,7 @@ type hintIs struct {
 	want bool
 }
 
-// Label is how the rule is called in reasons: its id, else its patterns.
+// Label names the rule in reasons: its id, else its patterns.
 func (r *Rule) Label() string {
 	if r.ID != "" {
 		return r.ID

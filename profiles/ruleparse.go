@@ -17,9 +17,9 @@ type RuleReader struct {
 	Untrusted bool // the file came with a project, and nobody vouched for it
 }
 
-// Stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file may
-// make verdicts and limits stricter. It may not choose what people see, where they are asked or what they are told: who
-// hides an argument or words a question has a say in the answer.
+// Stranger notes a key that has no effect in a file that nobody trusts, and reports whether this is one. Such a file
+// may make verdicts and limits stricter. It may not choose what people see, where they are asked or what they are told:
+// who hides an argument or words a question has a say in the answer.
 func (b *RuleReader) Stranger(n strictjson.Value) bool {
 	if b.Untrusted {
 		b.NoEffect(n, fmt.Sprintf("%q", n.Key()))
@@ -27,7 +27,7 @@ func (b *RuleReader) Stranger(n strictjson.Value) bool {
 	return b.Untrusted
 }
 
-// NoEffect notes what a file that nobody trusts says without effect.
+// NoEffect warns of a key that has no effect in an untrusted file.
 func (b *RuleReader) NoEffect(n strictjson.Value, what string) {
 	b.Warn(b.Position(n.KeyOffset()), len(n.Key())+2, b.trustHint(), "%s has no effect: the project file is not trusted", what)
 }
@@ -75,7 +75,7 @@ func (b *RuleReader) rule(n strictjson.Value, r *Rule) {
 					r.ID = id
 				}
 				if strings.ContainsFunc(id, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-					b.Wrong(n, "", "an id with control characters")
+					b.Wrong(n, "", "the id has control characters")
 				}
 			}
 		}),

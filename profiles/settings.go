@@ -29,15 +29,15 @@ type Asking struct {
 	Absent    string        // wait or refuse: what is done where people could answer and nobody is there; "" = see Awaits
 }
 
-// What a question does for which nobody is there yet.
+// The values of "absent": what to do with a question while nobody is there.
 const (
 	absentWait   = "wait"
 	absentRefuse = "refuse"
 )
 
-// Awaits reports whether a question waits for people who are not there yet, on the page or in a terminal. A profile that says
-// nothing waits where people are expected, unless it has an answer of its own for the case that nobody is there: fallback says
-// that it allows the call.
+// Awaits reports whether a question waits for people who are not there yet, on the page or in a terminal. A profile
+// that says nothing waits where people are expected, unless it has an answer of its own for the case that nobody is
+// there: fallback says that it allows the call.
 func (a Asking) Awaits(expected, fallback bool) bool {
 	return a.Absent == absentWait || a.Absent == "" && expected && !fallback
 }

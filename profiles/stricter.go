@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// least is the smaller of two limits of which zero means none.
+// least is the smaller of two limits; zero means no limit.
 func least[T cmp.Ordered](a, b T) T {
 	var none T
 	if a == none || b != none && b < a {
@@ -67,8 +67,7 @@ const usualTimeout = 2 * time.Minute
 // usualMinHuman is what a refusal is judged by where a profile says nothing, see DefaultMinHuman in package approvals.
 const usualMinHuman = 300 * time.Millisecond
 
-// narrowing keeps what can only make asking stricter than own, in which what is not said
-// stands for a default.
+// narrowing keeps the settings that can only make asking stricter than own; a zero field of own stands for a default.
 func (a Asking) narrowing(own Asking) Asking {
 	if own.Timeout == 0 {
 		a.Timeout = 0
@@ -86,7 +85,7 @@ func (a Asking) narrowing(own Asking) Asking {
 	return a
 }
 
-// both joins two switches of which nil means not said; off is the stricter.
+// both joins two switches; nil means that the file does not say, and off is the stricter value.
 func both(a, b *bool) *bool {
 	if a == nil || b != nil && !*b {
 		return b
@@ -109,9 +108,8 @@ func (x Redact) joinLayer(y Redact) Redact {
 	return x.join(y)
 }
 
-// narrowed joins what several places say about remembering: what they all offer, for the
-// shortest of the times, by the strictest comparison of arguments. Without scopes there are
-// no grants.
+// narrowed joins several settings about remembering answers: the scopes they all offer, the shortest time, the
+// strictest comparison of arguments. Without scopes there are no grants.
 func narrowed(all []*call.Remember) call.Remember {
 	var r call.Remember
 	strictness := []string{"exact", "rule", "any", ""} // "" is not said

@@ -42,7 +42,7 @@ func higherRisk(v call.Verdict, a, b call.Risk) call.Risk {
 	return call.Higher(a, b)
 }
 
-// tighten applies what only ever makes a verdict stricter: POLICY.md section 3, step 5.
+// tighten applies what can only make a verdict stricter: a changed definition, "raise", limits.
 func (p *Profile) tighten(v *view, d call.Decision) call.Decision {
 	c := &v.call
 	p.raised(v, &d)
@@ -138,7 +138,7 @@ func claims(hint any) bool {
 	}
 }
 
-// spent turns a decision into a refusal if a limit is used up.
+// spent denies the call if a limit is used up.
 func (p *Profile) spent(d *call.Decision, limit, used int, what string) {
 	if limit > 0 && used >= limit && d.Verdict != call.Deny {
 		lower(d, call.Deny, "limits", p.pos, p.name, fmt.Sprintf("the limit of %d %s is used up", limit, what))
@@ -162,9 +162,8 @@ func lower(d *call.Decision, to call.Verdict, list string, pos settings.Position
 	}
 }
 
-// grants says what may be remembered of an answer. A question that stands for an unknown
-// condition, or whose risk is critical, is asked each time; one of high risk is not
-// answered for longer than the run.
+// grants says which answers may be remembered. A question about an unknown condition or of critical risk is asked each
+// time. An answer to a question of high risk holds for the run at most.
 func (p *Profile) grants(u *ruling, d *call.Decision) {
 	all := p.remembers
 	for _, j := range u.judged {
@@ -189,8 +188,8 @@ func (p *Profile) grants(u *ruling, d *call.Decision) {
 	}
 }
 
-// RaisedTo gives what may have led to a verdict for which no rule is named: the record does not
-// keep what tools said of themselves, nor what a run had read.
+// RaisedTo gives the keys of "raise" that may have led to a verdict for which the record names no rule. The record
+// keeps neither the annotations of tools nor what a run had read.
 func (p *Profile) RaisedTo(verdict call.Verdict) (all []call.Reason) {
 	over := []*Profile{p}
 	for _, l := range p.layers {

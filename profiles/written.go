@@ -80,8 +80,8 @@ func (b *RuleReader) Profile(n strictjson.Value) *Written {
 	return w
 }
 
-// deciding is the text of a profile without what changes no decision: approvals given
-// under a profile stay good when another one is tried beside it.
+// deciding is the text of a profile without the keys that change no decision: approvals given under a profile stay
+// valid when somebody changes its shadow.
 func (b *RuleReader) deciding(n strictjson.Value) []byte {
 	var source []byte
 	for child := range settings.Children(n) {
@@ -156,7 +156,7 @@ func (b *RuleReader) remembering(n strictjson.Value) *call.Remember {
 		settings.Key("default", func(n strictjson.Value) { m.Default, defaultAt = b.Duration(n, `"default"`), n }),
 		settings.Key("max", func(n strictjson.Value) {
 			if m.Max = b.Duration(n, `"max"`); m.Max > hardMaxRemember {
-				b.Wrong(n, "168h is the most; what should hold longer is an allow rule", "nothing is remembered longer than 7 days")
+				b.Wrong(n, "write 168h or less; for longer, write an allow rule", "an answer is remembered for at most 7 days")
 			}
 		}),
 		settings.Key("args", func(n strictjson.Value) { m.Args, _ = b.Word(n, `"args"`, "exact", "rule", "any") }),
@@ -197,8 +197,8 @@ func (b *RuleReader) redaction(n strictjson.Value) (x Redact) {
 	return x
 }
 
-// The keys of "raise": what makes a call stricter whatever the rules say. Hints that only
-// ever make a tool look harmless are not among them.
+// The keys of "raise" make a call stricter whatever the rules say. Hints that make a tool look harmless are not among
+// them.
 var raisers = []string{"destructiveHint", "openWorldHint", "tainted", "approval"}
 
 func (b *RuleReader) raising(n strictjson.Value) map[string]call.Verdict {

@@ -97,8 +97,8 @@ func (p Proposal) in(file string, data []byte, load func([]byte) (*config.Config
 	return placed{after, before, accepted}, nil
 }
 
-// effective proves that the accepted proposal lets the call through. Where ask rules of the file would beat it, the result are the
-// comments that propose to change them, and the configuration with these changes.
+// effective proves that the accepted proposal lets the call through. Where ask rules of the file would beat it, the
+// result are the comments that propose to change them, and the configuration with these changes.
 func (p *Proposal) effective(
 	file, text string, accepted *config.Config, rules edit, load func([]byte) (*config.Config, error),
 ) ([]edit, *config.Config, error) {
@@ -157,7 +157,8 @@ func ProposeInFile(path string, p Proposal) error {
 	return p.write(path, func(text []byte) (*config.Config, error) { return config.Parse(path, text) })
 }
 
-// ProposeInFiles writes a proposal into the user's file, whole or not at all. That it has an effect is proved with all files.
+// ProposeInFiles writes a proposal into the user's file, whole or not at all. That it has an effect is proved with all
+// files.
 func ProposeInFiles(f config.Files, p Proposal) error {
 	return p.write(f.User, func(text []byte) (*config.Config, error) { return f.LoadWith(f.User, text) })
 }

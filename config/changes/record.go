@@ -17,9 +17,9 @@ import (
 // maxLine is how long an entry of a record may be, in bytes.
 const maxLine = 8 << 20
 
-// ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode
-// writes and exports them, alone or as a list with one on each line. Entries of one call, which are told by its run and number, make
-// one; what is no call is passed over.
+// ReadRecord reads the calls out of a record: lines of JSON, one entry each, as codemode writes and exports them, alone
+// or as a list with one on each line. Entries of one call, which are told by its run and number, make one; what is no
+// call is passed over.
 func ReadRecord(r io.Reader) ([]PastCall, error) {
 	var calls []PastCall
 	known := map[string]int{}

@@ -34,17 +34,16 @@ type Imported struct {
 	Depends []string // in a sentence each, which tools would be decided otherwise in the other order, or by a tie
 }
 
-// ImportReleio makes a profile of the rules of releio: a JSON array of objects, or an object
-// whose "rules" is one, with serverId, toolName, toolPattern, autoApprove and priority. The
-// rules are tried in the given order, the first rule that fits decides, and where none fits a
-// person is asked. Without an order, a table that depends on it is an [*OrderError]. In a
-// toolName * stands for any characters, as in a toolPattern. An "action" of approve, ask or deny
-// stands in for autoApprove where the table has three. Servers gives the names here by the ids there; an id that is not in it is
-// taken for a name, unless "servers" in the file knows it.
+// ImportReleio makes a profile of the rules of releio: a JSON array of objects, or an object whose "rules" is one, with
+// serverId, toolName, toolPattern, autoApprove and priority. The rules are tried in the given order, the first rule
+// that fits decides, and where none fits a person is asked. Without an order, a table that depends on it is an
+// [*OrderError]. In a toolName * stands for any characters, as in a toolPattern. An "action" of approve, ask or deny
+// stands in for autoApprove where the table has three. Servers maps the ids of the table to names here; an id that is
+// not in it is taken for a name, unless "servers" in the file knows it.
 //
-// The profile decides as the table does. An ask rule names the approve rules above it as its exceptions, so no pattern is
-// written around another one. Nothing is an exception to a deny rule here: what rules above one approve or ask about is denied
-// too, and a note says so. A rule at the end that denies everything else becomes "unmatched".
+// The profile decides as the table does. An ask rule names the approve rules above it as its exceptions, so no pattern
+// is written around another one. Nothing is an exception to a deny rule here: what rules above one approve or ask about
+// is denied too, and a note says so. A rule at the end that denies everything else becomes "unmatched".
 func ImportReleio(data []byte, profile string, servers map[string]string, order Order) (Imported, error) {
 	rules, err := readTable(data, servers)
 	if err != nil {
@@ -170,7 +169,8 @@ func tableAction(n strictjson.Value) (call.Verdict, error) {
 	return call.Deny, errors.New(`it has neither "autoApprove" nor "action"`)
 }
 
-// An importer turns rules of which the first counts into lists of which the strictest does.
+// An importer turns an ordered table, in which the first rule that fits decides, into lists, in which the strictest
+// does.
 type importer struct {
 	rules     []tableRule // the first that fits counts
 	lists     [3][]string // rules of each list, as JSON
@@ -250,9 +250,9 @@ func (im *importer) add(l profiles.List, r *tableRule, exceptions []*tableRule) 
 	im.lists[l] = append(im.lists[l], string(raw))
 }
 
-// refuseAmbiguous keeps a rule about a tool of any server from being read with the name cut at another place: where "__" stands
-// twice, a pattern cannot tell the server's part from the tool's. Such tools are asked about, or denied where the table denies
-// what it does not name.
+// refuseAmbiguous keeps a rule about a tool of any server from being read with the name cut at another place: where
+// "__" stands twice, a pattern cannot tell the server's part from the tool's. Such tools are asked about, or denied
+// where the table denies what it does not name.
 func (im *importer) refuseAmbiguous() {
 	if !im.vague {
 		return

@@ -42,8 +42,8 @@ func (r *tableRule) and(other *tableRule) (tableRule, bool) {
 	return both, true
 }
 
-// meets reports whether some tool may be one that both rules are about. Of two patterns it compares how names begin and end:
-// it may say yes where there is none.
+// meets reports whether some tool may be one that both rules are about. Of two patterns it compares how names begin and
+// end: it may say yes where there is none.
 func (r *tableRule) meets(other *tableRule) bool {
 	if r.Server != "" && other.Server != "" && call.Part(r.Server) != call.Part(other.Server) {
 		return false
@@ -103,8 +103,8 @@ func fits(pattern, name string) bool {
 	return strings.HasSuffix(rest, all[len(all)-1])
 }
 
-// pattern writes what the rule is about as a pattern of ours. Wide counts every case of a letter in a pattern, as the table
-// does; an allow rule takes the case that is written, which is the narrower.
+// pattern writes what the rule is about as a pattern of ours. Wide counts every case of a letter in a pattern, as the
+// table does; an allow rule takes the case that is written, which is the narrower.
 func (r *tableRule) pattern(wide bool) string {
 	server, tool := "*", "*"
 	if r.Server != "" {

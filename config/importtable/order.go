@@ -55,8 +55,8 @@ func (e *OrderError) Error() string {
 		strings.Join(e.Tools, "\n  ")
 }
 
-// orderMatters lists the tools whose verdict depends on which priority is tried first. It may list some that several rules
-// together decide in both orders, and leaves none out.
+// orderMatters lists the tools whose verdict depends on which priority is tried first. It may list some that several
+// rules together decide in both orders, and leaves none out.
 func orderMatters(rules []tableRule) []string {
 	highest, lowest := HighestFirst.sorted(rules), LowestFirst.sorted(rules)
 	var all []string
@@ -80,7 +80,8 @@ func orderMatters(rules []tableRule) []string {
 	return all
 }
 
-// ties says which rules of the same priority stand in each other's way: only their order in the file tells which comes first.
+// ties says which rules of the same priority stand in each other's way: only their order in the file tells which comes
+// first.
 func ties(rules []tableRule) []string {
 	var notes []string
 	for i := range rules {

@@ -17,8 +17,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Read reads the entry n of mcpServers in the file of r, and reports to r what is wrong with it and what has no effect. env
-// looks variables up; nil knows none.
+// Read reads the entry n of mcpServers in the file of r, and reports to r what is wrong with it and what has no effect.
+// env looks variables up; nil knows none.
 //
 // A variable without a value, in an entry that is not disabled, is no problem of the file: it sets [Server.Problem], so
 // that the other servers of the file work. Where r has new problems, the Server must not be used.
@@ -40,7 +40,8 @@ func Read(r *settings.Reader, name string, n strictjson.Value, env func(string) 
 	return s
 }
 
-// Parse reads an entry that stands in no file of ours; raw is JSON. The warnings are sentences about what has no effect.
+// Parse reads an entry that stands in no file of ours; raw is JSON. The warnings are sentences about what has no
+// effect.
 func Parse(name string, raw []byte, env func(string) (string, bool)) (s Server, warnings []string, err error) {
 	root, bad := settings.ParseFile(string(raw))
 	if bad != nil {

@@ -1,3 +1,3 @@
-// Package settings reads what a configuration file says into Go values, and tells each mistake at its place, with the
-// way out. It does not know what the settings are for.
+// Package settings reads values out of a configuration file, and reports each problem at its place with a hint. It does
+// not know what the settings are for.
 package settings

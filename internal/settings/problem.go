@@ -20,7 +20,7 @@ type Problem struct {
 	Source  string // the whole source line, without its end
 	Hint    string // the way out; "" if there is nothing better than the message
 
-	Shadowed bool // a warning of a rule that others keep from having an effect
+	Shadowed bool // a warning about a rule without effect, because of others
 }
 
 // String prints the place and the message, then the source line with a caret under the
@@ -83,7 +83,7 @@ func (p Problem) excerpt() (line, caret string) {
 // for a file that must not be used.
 type Problems []Problem
 
-// ProblemsShown keeps a file that is wrong everywhere from filling the screen.
+// ProblemsShown is how many problems Error prints.
 const ProblemsShown = 50
 
 // Error prints the first problems, one below the other.

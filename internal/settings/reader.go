@@ -102,7 +102,7 @@ func (r *Reader) WrongKey(n strictjson.Value, hint, format string, args ...any) 
 	r.Report(n.KeyOffset(), n.KeyEnd(), hint, format, args...)
 }
 
-// MaxProblems is where counting what is wrong with a file stops being of use.
+// MaxProblems bounds the problems that are collected for one file.
 const MaxProblems = 1000
 
 // Report reports a problem with the bytes from start to end.
@@ -183,11 +183,11 @@ func (r *Reader) Unique(n strictjson.Value) {
 			continue
 		}
 		at := r.Position(before.KeyOffset())
-		r.WrongKey(child, fmt.Sprintf("it is on line %d already: keep one of the two", at.Line), "the key %q twice in one object", child.Key())
+		r.WrongKey(child, fmt.Sprintf("it is on line %d already: keep one of the two", at.Line), "the key %q is twice in one object", child.Key())
 	}
 }
 
-// UniqueBelow does the same for everything inside a value that is handed on as it is.
+// UniqueBelow is Unique for all objects inside a value.
 func (r *Reader) UniqueBelow(n strictjson.Value) {
 	if n.Kind() == strictjson.Object {
 		r.Unique(n)

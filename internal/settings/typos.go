@@ -8,8 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// synonyms are words that people write for one of ours and that spelling alone does not
-// lead back from.
+// synonyms are words for our keys that are not near them in spelling.
 var synonyms = map[string]string{
 	"allow": "allowlist", "whitelist": "allowlist", "permit": "allowlist", "allowed": "allowlist", "allowedtools": "allowlist",
 	"deny": "denylist", "blacklist": "denylist", "blocklist": "denylist", "block": "denylist", "forbid": "denylist", "denied": "denylist",

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/profiles/pattern"
 )
 
-// hostOperator is "host": the value is an absolute URL whose host is one of the given
+// hostOperator is "host": the value is an absolute URL, and its host is one of the given
 // ones, or for *.domain is anything below the domain.
 type hostOperator struct {
 	valueOperator
@@ -42,7 +42,7 @@ const (
 	notASCII = "has a host that is not plain ASCII"
 )
 
-// opaque are schemes whose host is none, or is left out by some readers.
+// opaque are schemes of URLs without a host, or with a host that some readers leave out.
 var opaque = map[string]bool{"file": true, "javascript": true, "data": true, "blob": true, "about": true, "mailto": true}
 
 // plainHost returns the host of an absolute URL, in lower case and without a dot at its end. why is not empty if there

@@ -38,7 +38,7 @@ func (b conditionReader) constant(n strictjson.Value) constant {
 	b.UniqueBelow(n)
 	if n.Kind() == strictjson.Number {
 		if _, ok := parseDecimal(n.Text()); !ok {
-			b.Wrong(n, "write it without such an exponent", "a number too large or too small to compare")
+			b.Wrong(n, "write it without such an exponent", "the number is too large or too small to compare")
 		}
 	}
 	return constant{node: n, folded: pattern.Fold(n.Text())}
@@ -89,7 +89,7 @@ func (b conditionReader) regex(n strictjson.Value, what string) operator {
 		return nil
 	}
 	if len(s) > maxRegex {
-		b.Wrong(n, "split it with \"any\"", "a regular expression longer than %d bytes", maxRegex)
+		b.Wrong(n, "split it with \"any\"", "the regular expression is longer than %d bytes", maxRegex)
 		return nil
 	}
 	// It is compiled alone first: "a)|(b" would otherwise break out of the anchors.

@@ -7,7 +7,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A Pattern is a pattern over names, or over text in the operator "glob". The package doublestar decides what it matches:
+// A Pattern is a pattern over names, or over text in the operator "glob". The package doublestar decides what it
+// matches:
 //
 //   - any characters, none too
 //     ?        one character
@@ -82,7 +83,7 @@ func (g *Pattern) MayBegin(prefix string) bool {
 	return doublestar.MatchUnvalidated(server+"__", prefix) || doublestar.MatchUnvalidated(server+"__*", prefix)
 }
 
-// Covers reports whether g surely matches all that other matches, whose sample is given. If something is
+// Covers reports whether g surely matches all that other matches; sample is a name that other matches. If something is
 // variable there, only * and the same pattern are sure to.
 func (g *Pattern) Covers(other *Pattern, sample string) bool {
 	return g.pattern == other.pattern || (other.Plain || !strings.ContainsAny(g.pattern, "?[")) && g.Match(sample)
