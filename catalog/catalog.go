@@ -13,21 +13,20 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// A Catalog is the set of tools known now. All methods may be called at the
-// same time; those that read never wait for those that write.
+// A Catalog is the set of tools known now. Many goroutines may call its methods. Readers never wait for writers.
 type Catalog struct {
 	now atomic.Pointer[state]
 
-	mu      sync.Mutex // held while a new state is made
+	mu      sync.Mutex // guards the rest, while a new state is made
 	servers map[string]*listing
 	words   lexicon
 	slots   []*index // nil for a free one
 }
 
-// A listing is what one upstream offers, as it was given to [Catalog.Replace].
+// A listing is the list of one upstream, from [Catalog.Replace].
 type listing struct {
 	tools    []*Tool
-	problems []Problem // found in the list alone
+	problems []Problem // of this list, whatever the others are
 	index    *index
 }
 
@@ -39,13 +38,12 @@ type state struct {
 
 	// For search: all tools, also those that collide, server by server.
 	tools   []*Tool
-	first   []int32 // by slot of the index: the number of its first tool
+	first   []int32 // by slot of the index: the position of its first tool in tools
 	average [fields]float64
 	words   lexicon
 }
 
-// A Problem is something about an upstream's list that keeps a tool from being
-// used as it is. It is a sentence for a person.
+// A Problem says, in a sentence for a person, why a tool of an upstream's list cannot be used as it is.
 type Problem struct {
 	Server  string
 	Tool    string // the raw name, "" when the whole server is meant
@@ -62,11 +60,9 @@ func New() *Catalog {
 	return c
 }
 
-// Replace makes tools the whole list of the server, in one step. The Server
-// field of the tools is ignored. It returns what is wrong with the new list:
-// tools withheld because their name is another's too, whichever server that
-// is on, and schemas that cannot be used. A server whose name contains the
-// separator "__" has all its tools withheld.
+// Replace replaces the whole list of the server in one step. It ignores the Server field of the tools. It returns the
+// problems of the new list: tools withheld because another tool, of any server, has the same name, and schemas that
+// cannot be used. It withholds all tools of a server whose name contains the separator "__".
 func (c *Catalog) Replace(server string, tools []Tool) []Problem {
 	l := newListing(server, tools)
 	c.mu.Lock()
@@ -77,8 +73,7 @@ func (c *Catalog) Replace(server string, tools []Tool) []Problem {
 	return append(slices.Clone(l.problems), s.collisionsOf(server)...)
 }
 
-// Remove forgets the server's tools. Tools that were withheld only because of
-// one of them come back.
+// Remove removes the server's tools. Tools that it withheld only because of one of them come back.
 func (c *Catalog) Remove(server string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,13 +81,13 @@ func (c *Catalog) Remove(server string) {
 	c.now.Store(c.build())
 }
 
-// place makes l what the server offers; nil is a server that is gone. c.mu is held.
+// place replaces the listing of a server; nil removes it. The caller holds c.mu.
 func (c *Catalog) place(server string, l *listing) {
 	var before, now *index
 	if old := c.servers[server]; old != nil {
 		before = old.index
 		c.slots[before.slot] = nil
-		l.keep(old)
+		l.inherit(old)
 	}
 	delete(c.servers, server)
 	if l != nil {
@@ -108,12 +103,13 @@ func (c *Catalog) place(server string, l *listing) {
 	c.words = c.words.replaced(before, now)
 }
 
-// newListing does what can be done without knowing the other servers.
+// newListing makes the listing, and the index and the compiled schemas, which do not depend on other servers.
 func newListing(server string, tools []Tool) *listing {
 	l := &listing{}
 	if name := call.Part(server); name == "" || strings.Contains(name, call.Separator) {
 		l.problems = append(l.problems, Problem{Server: server, Code: "bad_name", Message: fmt.Sprintf(
-			"server %q: its name must not be empty or contain %q, which parts a server from its tools; all its tools are withheld", server, call.Separator)})
+			"server %q: its name must not be empty or contain %q, which parts a server from its tools; "+
+				"all its tools are withheld", server, call.Separator)})
 		l.index = newIndex(server, nil)
 		return l
 	}
@@ -136,7 +132,7 @@ func newListing(server string, tools []Tool) *listing {
 	return l
 }
 
-// check notes what of a schema cannot be used, and what follows from it.
+// check adds a problem if parts of a schema cannot be used.
 func (l *listing) check(t *Tool, which string, schema *jsonschema.Schema, inPart, notAtAll string) {
 	if schema.Note == "" {
 		return
@@ -149,8 +145,8 @@ func (l *listing) check(t *Tool, which string, schema *jsonschema.Schema, inPart
 		Message: fmt.Sprintf("%s: its %s schema cannot be used as it is: %s; %s", t.Name, which, schema.Note, effect)})
 }
 
-// keep takes over what was learned of the tools that have not changed.
-func (l *listing) keep(old *listing) {
+// inherit takes over the learned result types of the tools that have not changed.
+func (l *listing) inherit(old *listing) {
 	if l == nil {
 		return
 	}
@@ -165,7 +161,7 @@ func (l *listing) keep(old *listing) {
 	}
 }
 
-// build makes a state from all the listings. c.mu is held.
+// build makes a state from all listings. The caller holds c.mu.
 func (c *Catalog) build() *state {
 	before := c.now.Load()
 	s := &state{byName: make(map[string]*Tool, len(before.byName)), collision: map[string][]*Tool{},
@@ -201,8 +197,8 @@ func (c *Catalog) build() *state {
 	return s
 }
 
-// sortedTools returns the tools by name. What was there before is in order
-// already, so that another list of one server does not cost a sorting of all.
+// sortedTools returns the tools by name. It merges the new ones into before, which is sorted already, so that a new
+// list of one server does not sort all tools.
 func sortedTools(before []*Tool, byName map[string]*Tool) []*Tool {
 	kept := make([]*Tool, 0, len(byName))
 	old := make(map[*Tool]bool, len(before))
@@ -230,7 +226,7 @@ func sortedTools(before []*Tool, byName map[string]*Tool) []*Tool {
 	return append(append(out, kept...), added...)
 }
 
-// collisionsOf says which of the server's tools are withheld, in order of their names.
+// collisionsOf lists the withheld tools of a server, sorted by name.
 func (s *state) collisionsOf(server string) []Problem {
 	var out []Problem
 	for _, name := range slices.Sorted(maps.Keys(s.collision)) {
@@ -251,9 +247,8 @@ func (s *state) withheld(name string) *CollisionError {
 	return e
 }
 
-// Find returns the tool of that canonical name, or of the name as the upstream
-// spells it, <server>__<raw>. The match is exact: another name that would become
-// the tool's, or one that differs in case only, is not it. The error is a
+// Find returns the tool with that canonical name, or with the name as the upstream spells it, <server>__<raw>. The
+// match is exact: it does not accept another spelling with the same canonical name, or another case. The error is a
 // [*NotFoundError] or a [*CollisionError].
 func (c *Catalog) Find(name string) (*Tool, error) {
 	s := c.now.Load()
@@ -269,7 +264,8 @@ func (c *Catalog) Find(name string) (*Tool, error) {
 	return nil, &NotFoundError{Name: name, Nearest: s.nearest(name)}
 }
 
-// Has reports whether [Catalog.Find] would find the name, or that it is withheld. It takes no time to look for others.
+// Has reports whether the name exists, including withheld ones. Unlike [Catalog.Find] it does not search for near
+// names.
 func (c *Catalog) Has(name string) bool {
 	s := c.now.Load()
 	if s.byName[name] != nil || s.collision[name] != nil {
@@ -279,10 +275,10 @@ func (c *Catalog) Has(name string) bool {
 	return t != nil && t.Server+call.Separator+t.Raw == name
 }
 
-// Tools returns all tools that can be called, sorted by name. The slice is the caller's.
+// Tools returns all tools that can be called, sorted by name. The caller owns the slice.
 func (c *Catalog) Tools() []*Tool { return slices.Clone(c.now.Load().sorted) }
 
-// Withheld returns an error for every name that several tools would get, sorted by name.
+// Withheld returns an error for each name that several tools share, sorted by name.
 func (c *Catalog) Withheld() []*CollisionError {
 	s := c.now.Load()
 	var out []*CollisionError

@@ -10,11 +10,9 @@ import (
 	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
-// Declarations returns TypeScript that declares the tools as members of the
-// global codemode, the servers by name and the tools of each by name. The same
-// tools always give the same bytes. A type that refers to itself, or that a
-// schema gives a name, stands in front under a name of its own. Descriptions are
-// the servers' words, made safe to stand in a comment.
+// Declarations returns TypeScript that declares the tools as members of the global codemode, sorted by server and
+// name. The same tools always give the same bytes. Recursive types and types that a schema names come first, with
+// names of their own. Descriptions are the servers' words, escaped for comments.
 func Declarations(tools []*Tool) string {
 	declared := make([]member, len(tools))
 	for i, t := range tools {
@@ -24,8 +22,8 @@ func Declarations(tools []*Tool) string {
 	return interfaceOf(declared)
 }
 
-// Brief returns the declarations of as many of tools as fit into room bytes, the first of the list before others, each with
-// the beginning of what its server says about it. The others are returned too.
+// Brief declares as many tools as fit into room bytes, in their order, each with the beginning of its description. It
+// returns the others as left.
 func Brief(tools []*Tool, room int) (text string, left []*Tool) {
 	var declared []member
 	used := len(interfaceOf([]member{{Tool: new(Tool), text: tsdecl.UnknownResult}}))
@@ -33,7 +31,8 @@ func Brief(tools []*Tool, room int) (text string, left []*Tool) {
 	for _, t := range tools {
 		m := member{Tool: t}
 		m.named, m.text = t.declaration()
-		m.text = tsdecl.DocComment(beginning(t.about()), "  ") + strings.TrimPrefix(m.text, tsdecl.DocComment(t.about(), "  "))
+		bare := strings.TrimPrefix(m.text, tsdecl.DocComment(t.about(), "  "))
+		m.text = tsdecl.DocComment(beginning(t.about()), "  ") + bare
 		size := len(m.named) + len(m.text)
 		if !servers[t.Server] {
 			size += len(serverLine(t.Server))
@@ -52,7 +51,7 @@ func Brief(tools []*Tool, room int) (text string, left []*Tool) {
 	return interfaceOf(declared), left
 }
 
-// A member is a tool of the interface, as text, with the types that are declared for it.
+// A member is the declaration of one tool, with the named types that it needs.
 type member struct {
 	*Tool
 	named, text string
@@ -87,10 +86,10 @@ func serverLine(server string) string {
 	return fmt.Sprintf("  // %s\n", strings.ReplaceAll(tsdecl.Comment(server), "\n", " "))
 }
 
-// briefRunes is how much of a description stands in [Brief].
+// briefRunes bounds a description in [Brief].
 const briefRunes = 160
 
-// beginning is the first sentence of a description, and those after it that fit.
+// beginning is the first sentences of a description that fit, or a part of the first one.
 func beginning(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > briefRunes {
@@ -103,13 +102,12 @@ func beginning(text string) string {
 	return text
 }
 
-// Signature returns the line of [Declarations] that declares the tool, without
-// its description and the types it refers to.
+// Signature returns the line of [Declarations] that declares the tool, without its description and named types.
 func (t *Tool) Signature() string {
 	return strings.TrimSpace(t.declares().line)
 }
 
-// declared is what [declare] returns for a tool of a catalogue, made once.
+// declared has the result of [tsdecl.Declare] for a tool of a catalogue.
 type declared struct {
 	once               sync.Once
 	named, about, line string
@@ -129,12 +127,13 @@ func (t *Tool) declaration() (named, member string) {
 	if t.learned != nil {
 		if text := t.learned.text.Load(); text != nil {
 			if head, ok := strings.CutSuffix(d.line, tsdecl.UnknownResult); ok {
-				return d.named, d.about + head + "Promise<" + *text + ">; // learned from its first result; the server declares no type\n"
+				return d.named, d.about + head + "Promise<" + *text + ">; " +
+					"// learned from its first result; the server declares no type\n"
 			}
 		}
 	}
 	return d.named, d.about + d.line
 }
 
-// about is what the server says about the tool.
+// about is the description of the tool.
 func (t *Tool) about() string { return cmp.Or(t.Description, t.Title) }

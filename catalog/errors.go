@@ -8,7 +8,7 @@ import (
 // A NotFoundError says that no tool has the name.
 type NotFoundError struct {
 	Name    string
-	Nearest []string // canonical names that look like it, best first
+	Nearest []string // similar canonical names, best first
 }
 
 func (e *NotFoundError) Error() string {
@@ -18,7 +18,7 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no tool is named %q; the nearest names are %s", e.Name, strings.Join(e.Nearest, ", "))
 }
 
-// A CollisionError says that a name is withheld because several tools would get it.
+// A CollisionError says that a name is withheld because several tools share it.
 type CollisionError struct {
 	Name  string
 	Names []string // each as server/tool, both as their owners spell them
@@ -29,7 +29,7 @@ func (e *CollisionError) Error() string {
 		e.Name, strings.Join(e.Names, ", "))
 }
 
-// An ArgumentError says which part of a call's arguments does not fit the tool's input schema.
+// An ArgumentError says which part of a call's arguments does not match the tool's input schema.
 type ArgumentError struct {
 	Tool string // canonical name
 	Path string // JSON Pointer into the arguments, "" for the arguments as a whole

@@ -9,10 +9,9 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// Fits checks a value against a JSON Schema that a person wrote. What does not
-// fit is an [*ArgumentError]; any other error says that the schema cannot be
-// used, in whole or in part, or takes too long, or that ctx has ended. Where a part of a tool's schema, which is a
-// stranger's, then says nothing, here nothing fits.
+// Fits checks a value against a JSON Schema that a person wrote. A value that does not match gives an [*ArgumentError].
+// Any other error says that the schema, or a part of it, cannot be used, that the check takes too long, or that ctx has
+// ended. It is stricter than [Tool.Validate], which ignores the parts of an upstream's schema that it cannot use.
 func Fits(ctx context.Context, schema, value json.RawMessage) error {
 	c := jsonschema.Compile(schema, jsonschema.NewRoom())
 	if c.Note != "" {

@@ -1,9 +1,9 @@
 package catalog
 
-// An index holds the words of one server's tools. It never changes, so that a
-// server's new list costs nothing to the others.
+// An index has the words of one server's tools. It never changes. A new list of one server leaves the indexes of the
+// others as they are.
 type index struct {
-	slot  int // its place among the indexes of the catalogue
+	slot  int // its position in Catalog.slots
 	tools []*Tool
 	terms map[string]*[fields][]posting // stem to the tools that have it, in order
 	field [fields]struct {
@@ -17,7 +17,7 @@ type posting struct {
 	weight float32
 }
 
-// indexBytes is how much of what one tool says about itself can be searched.
+// indexBytes bounds the searchable text of one tool.
 const indexBytes = 32 << 10
 
 func newIndex(server string, tools []*Tool) *index {

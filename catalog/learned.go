@@ -11,25 +11,23 @@ import (
 	"github.com/codemode-project/codemode/internal/tsdecl"
 )
 
-// What a learned type may take. A result that is larger teaches nothing, and a
-// type that is longer is cut at a lower depth.
+// The bounds of learned types. Learn ignores a larger result, and cuts a longer type at a lower depth.
 const (
 	learnBytes = 1 << 20 // of a result
 	learnedMax = 2 << 10 // of the type as text
 	learnDepth = 6
-	learnItems = 50 // of an array that are looked at
-	learnKeys  = 40 // of an object; one with more is a map
-	learnKey   = 40 // bytes of a key; a longer one is data
+	learnItems = 50 // items of an array
+	learnKeys  = 40 // members of an object; one with more is a map
+	learnKey   = 40 // bytes of a key; a longer key is data
 )
 
-// A learned type is what is known of the results of a tool that has no output
-// schema: the shape of the first one. It has names of members and types, and no values.
+// A learned type is the shape of the first result of a tool without an output schema: names of members and types,
+// without values.
 type learned struct{ text atomic.Pointer[string] }
 
-// Learn takes the shape of a result as the result type of a tool whose server
-// declares none. Only the first result counts, and only while the definition is
-// the one of that digest. Another list of the server keeps what was learned of
-// the tools that it does not change.
+// Learn takes the shape of a result as the result type of a tool whose server declares none. Only the first result
+// counts, and only if the definition still has that digest. A new list of the server keeps the learned types of the
+// tools that it does not change.
 func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
 	t := c.now.Load().byName[name]
 	if t == nil || t.Digest != digest || len(t.Output) > 0 || t.learned.text.Load() != nil || len(result) > learnBytes {
@@ -47,13 +45,13 @@ func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
 	}
 }
 
-// A shape is what values that were seen in one place have in common.
+// A shape is the union of the values that one place had.
 type shape struct {
 	kinds   map[string]bool // string, number, boolean, null, array, object, any
 	seen    int             // objects
 	members map[string]*shape
 	present map[string]int // in how many of the objects
-	dict    *shape         // of the members of objects whose keys are data
+	dict    *shape         // of the values of maps
 	item    *shape
 }
 
@@ -113,8 +111,7 @@ func (s *shape) with(v any, depth int) *shape {
 	return s
 }
 
-// isDict tells an object whose keys are data, such as one person for each
-// address, from one whose keys are names of members.
+// isDict reports whether an object is a map, whose keys are data, and not a record with named members.
 func isDict(v map[string]any) bool {
 	var first map[string]any
 	alike := true // all members are objects with the same keys

@@ -5,33 +5,32 @@ import (
 	"slices"
 )
 
-// A lexicon is where every word of every index stands. It never changes either:
-// another list of one server makes another lexicon, which shares with the old
-// one all that the server does not touch.
+// A lexicon maps each stem to its postings in all indexes. It never changes: a new list of one server makes a new
+// lexicon, which shares with the old one the terms that the server does not have.
 type lexicon struct {
 	terms  map[string]*term
 	sorted []string // the stems in order, for prefixes
 }
 
-// A term is one stem: where it stands, and in how many tools' names and texts.
+// A term has the postings of one stem, and in how many names and texts of tools it occurs.
 type term struct {
 	spans  []span
 	having [fields]int
 }
 
-// A span is what one index has of a term.
+// A span has the postings of a term in one index.
 type span struct {
 	index    *index
 	postings *[fields][]posting
 }
 
-// replaced returns the lexicon with the index now in the place of before; either may be nil.
+// replaced returns a lexicon with the index now instead of before; either may be nil.
 func (l lexicon) replaced(before, now *index) lexicon {
 	n := lexicon{terms: maps.Clone(l.terms), sorted: l.sorted}
 	if n.terms == nil {
 		n.terms = map[string]*term{}
 	}
-	stems := map[string]bool{} // those of either
+	stems := map[string]bool{} // of both indexes
 	for _, x := range []*index{before, now} {
 		if x != nil {
 			for w := range x.terms {
@@ -39,7 +38,7 @@ func (l lexicon) replaced(before, now *index) lexicon {
 			}
 		}
 	}
-	others := false // whether there are other stems now
+	others := false // whether a stem was added or removed
 	for w := range stems {
 		had := n.terms[w]
 		t := had.replaced(w, before, now)
@@ -56,7 +55,7 @@ func (l lexicon) replaced(before, now *index) lexicon {
 	return n
 }
 
-// replaced does the same for one stem; nil is one that stands nowhere.
+// replaced does the same for one stem; nil is a stem without postings.
 func (t *term) replaced(w string, before, now *index) *term {
 	n := &term{}
 	note := func(s span) {

@@ -9,15 +9,15 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-// nearestMax is how many names an error offers; more would be noise to a model.
+// nearestMax is how many names an error suggests. More would distract a model.
 const nearestMax = 3
 
-// nearestCells bounds the comparing of letters for one error: a server can list thousands of long names.
+// nearestCells bounds the work of comparing names for one error: a server can list thousands of long names.
 const nearestCells = 5_000_000
 
-// nearest returns the names a person or a model most likely meant, best first.
+// nearest returns the names that the caller most likely meant, best first.
 func (s *state) nearest(name string) []string {
-	if len(name) > 200 { // nobody meant that
+	if len(name) > 200 { // no tool has a name like that
 		return nil
 	}
 	wanted := strings.ToLower(call.Part(name))

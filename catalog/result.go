@@ -9,11 +9,10 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// ValidateResult checks the structured content of a result against the tool's
-// output schema; nil is a result without structured content. The error is a
-// [*ResultError] for the first place that does not fit. A tool without an output
-// schema, or with one that cannot be used, accepts every result. One that cannot be checked within the steps that
-// a check may take does not fit. If ctx ends first, the error is its cause.
+// ValidateResult checks the structured content of a result against the tool's output schema; nil is a result without
+// structured content. The error is a [*ResultError] for the first place that does not match. A tool without an output
+// schema, or with one that cannot be used, accepts every result. ValidateResult also refuses a result that is too
+// costly to check. If ctx ends first, the error is its cause.
 func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) error {
 	if len(t.Output) == 0 {
 		return nil
@@ -32,7 +31,8 @@ func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) e
 	m, err := jsonschema.NewChecker(ctx, schema, len(structured)).Run(ctx, v)
 	switch {
 	case errors.Is(err, jsonschema.ErrCostly):
-		return &ResultError{Tool: t.Name, Want: "a result that can be checked against the output schema", Got: "one for which that is too costly"}
+		return &ResultError{Tool: t.Name, Want: "a result that can be checked against the output schema",
+			Got: "one for which that is too costly"}
 	case err != nil:
 		return err
 	case m != nil:
@@ -41,7 +41,7 @@ func (t *Tool) ValidateResult(ctx context.Context, structured json.RawMessage) e
 	return nil
 }
 
-// A ResultError says which part of a result does not fit the tool's output schema.
+// A ResultError says which part of a result does not match the tool's output schema.
 type ResultError struct {
 	Tool string // canonical name
 	Path string // JSON Pointer into the structured content, "" for all of it

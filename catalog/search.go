@@ -14,16 +14,15 @@ type Match struct {
 	Score float64
 }
 
-// A tool is two texts: its name, which says most, and everything else. How rare
-// a word is counts in each by itself, so that a word that stands in every
-// description still tells two names apart.
+// A tool has two fields: its name, which says most, and all other text. Each field has its own inverse document
+// frequency: a word that is in every description can still distinguish two names.
 const (
 	inName = iota
 	inText
 	fields
 )
 
-// weights of the fields, and of the words in a tool's text by where they stand.
+// The weights of the fields, and of the words in a tool's text by their place.
 const (
 	weightName      = 1.0
 	weightText      = 1.0
@@ -34,30 +33,27 @@ const (
 	weightParameter = 0.6
 )
 
-// The usual constants of BM25: how soon a repeated word stops counting, and
-// how much a long text counts against its words.
+// The constants k1 and b of BM25: how soon a repeated word stops counting, and how much a long text lowers the score
+// of its words.
 const (
 	saturation = 1.2
 	lengthBias = 0.5
 )
 
-// What a word counts that is not the one asked for: one of the same meaning, and
-// one that merely starts alike.
+// The weight of a synonym of a query word, and of a word that begins with it.
 const (
 	weightAlike  = 0.55
 	weightPrefix = 0.35
 )
 
-// weightWhole is how much of a score depends on how many of the asked words a
-// tool has at all: two of three are better than a rare one alone.
+// weightWhole is the part of a score that depends on how many of the query's words a tool has: two of three are better
+// than a rare one alone.
 const weightWhole = 0.5
 
-// Search returns the tools that fit the query, best first, at most limit of
-// them (all if limit is 0 or less). Tools for which visible returns false are
-// left out as if they did not exist; nil shows all. An empty query matches
-// every tool, in order of names. Commas, semicolons and line ends part a query into several:
-// each is ranked by itself, and their results take turns, so that none crowds the others out.
-// Scores are those of the part that found the tool.
+// Search returns the tools that match the query, best first, at most limit of them (all if limit is 0 or less). It
+// leaves out the tools for which visible returns false; nil shows all. An empty query matches all tools, sorted by
+// name. Commas, semicolons and line ends separate queries: Search ranks each by itself and takes their results in
+// turn, so that none fills the whole answer. A score is that of the query that found the tool.
 func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Match {
 	query = query[:min(len(query), queryMax)]
 	parts := strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(",;\n", r) })
@@ -88,7 +84,7 @@ func (c *Catalog) Search(query string, limit int, visible func(*Tool) bool) []Ma
 	return out
 }
 
-// partsMax is how many parts of a query count.
+// partsMax is how many queries Search takes from one text.
 const partsMax = 12
 
 func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) []Match {
@@ -98,7 +94,7 @@ func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) [
 	}
 	var out []Match
 	note := func(t *Tool, score float64) (more bool) {
-		if s.byName[t.Name] == t && (visible == nil || visible(t)) { // else it is withheld, or not to be seen
+		if s.byName[t.Name] == t && (visible == nil || visible(t)) { // else it is withheld, or hidden
 			out = append(out, Match{t, score})
 		}
 		return len(out) < limit
@@ -112,7 +108,7 @@ func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) [
 		return out
 	}
 	r := s.rank(query)
-	heap.Init(r) // only the first few are wanted in order, as a rule
+	heap.Init(r) // a heap, because most callers want only the first few
 	for r.Len() > 0 {
 		id := heap.Pop(r).(int32)
 		if !note(s.tools[id], r.scores[id]) {
@@ -122,19 +118,19 @@ func (c *Catalog) searchOne(query string, limit int, visible func(*Tool) bool) [
 	return out
 }
 
-// queryMax is how many bytes of a query count, askedMax how many words.
+// queryMax bounds the bytes of a query that count, and askedMax the words.
 const (
 	queryMax = 1000
 	askedMax = 40
 )
 
-// A ranking is one search under way. Tools have the numbers of [state.tools].
-// What it found is a heap with the best on top.
+// A ranking is one search under way. It identifies tools by their index in [state.tools]. found is a heap with the best
+// tool on top.
 type ranking struct {
 	*state
 	scores  []float64
-	having  []int32   // how many of the asked words a tool has
-	best    []float64 // of one asked word: the word itself or one like it, not both
+	having  []int32   // how many of the query's words a tool has
+	best    []float64 // the score for one query word: of the word or a similar one, not of both
 	touched []int32   // the tools in best
 	found   []int32   // the tools in scores
 }
@@ -156,11 +152,11 @@ func (r *ranking) Pop() any {
 	return last
 }
 
-// rank finds out how well each tool fits.
+// rank computes the score of each tool that matches.
 func (s *state) rank(query string) *ranking {
 	asked := words(query)
 	if len(asked) == 0 {
-		asked = []string{strings.ToLower(strings.TrimSpace(query))} // only small words: look for them as they are
+		asked = []string{strings.ToLower(strings.TrimSpace(query))} // only stop words: search for them as they are
 	}
 	asked = asked[:min(len(asked), askedMax)]
 	slices.Sort(asked)
@@ -191,7 +187,7 @@ func (s *state) rank(query string) *ranking {
 	return r
 }
 
-// term notes what the stem w is worth for the tools that have it.
+// term adds the score of the stem w to the tools that have it.
 func (r *ranking) term(w string, factor float64) {
 	t := r.words.terms[w]
 	if t == nil {
@@ -204,7 +200,7 @@ func (r *ranking) term(w string, factor float64) {
 	for _, s := range t.spans {
 		first := r.first[s.index.slot]
 		names, texts := s.postings[inName], s.postings[inText]
-		for len(names) > 0 || len(texts) > 0 { // both are in order of tools
+		for len(names) > 0 || len(texts) > 0 { // both are sorted by tool
 			var tool int32
 			v := 0.0
 			if len(texts) == 0 || len(names) > 0 && names[0].tool <= texts[0].tool {
@@ -213,11 +209,11 @@ func (r *ranking) term(w string, factor float64) {
 				tool = texts[0].tool
 			}
 			if len(names) > 0 && names[0].tool == tool {
-				v += weightName * rarity[inName] * s.index.worth(inName, names[0], r.average[inName])
+				v += weightName * rarity[inName] * s.index.score(inName, names[0], r.average[inName])
 				names = names[1:]
 			}
 			if len(texts) > 0 && texts[0].tool == tool {
-				v += weightText * rarity[inText] * s.index.worth(inText, texts[0], r.average[inText])
+				v += weightText * rarity[inText] * s.index.score(inText, texts[0], r.average[inText])
 				texts = texts[1:]
 			}
 			id := first + tool
@@ -229,7 +225,7 @@ func (r *ranking) term(w string, factor float64) {
 	}
 }
 
-// prefix does what term does for every stem that starts with w.
+// prefix adds the score of each stem that begins with w.
 func (r *ranking) prefix(w string) {
 	stems := r.words.sorted
 	at, _ := slices.BinarySearch(stems, w)
@@ -241,11 +237,11 @@ func (r *ranking) prefix(w string) {
 	}
 }
 
-// prefixMax is how many words that start like the one asked for are looked at.
+// prefixMax bounds the stems of [ranking.prefix].
 const prefixMax = 20
 
-// worth is how much a posting says about its tool, from 0 to saturation + 1.
-func (x *index) worth(f int, p posting, average float64) float64 {
+// score is the BM25 score of a posting without its rarity, from 0 to saturation + 1.
+func (x *index) score(f int, p posting, average float64) float64 {
 	w := float64(p.weight)
 	return w * (saturation + 1) / (w + saturation*(1-lengthBias+lengthBias*x.field[f].length[p.tool]/average))
 }

@@ -18,24 +18,25 @@ type Tool struct {
 	Description string `json:"description,omitempty"`
 
 	// Input and Output are JSON Schemas of the arguments and of the result. A nil or unusable Input accepts any object;
-	// a nil Output means that the upstream says nothing. Annotations are the upstream's hints, an object; nil if there are none.
+	// a nil Output means that the upstream says nothing. Annotations are the upstream's hints, an object; nil if there
+	// are none.
 	Input       json.RawMessage `json:"inputSchema,omitempty"`
 	Output      json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 
-	// Digest identifies the definition: it changes when anything above that the
-	// upstream controls changes. [Catalog.Replace] sets it.
+	// Digest identifies the definition: it changes when the upstream changes any field above.
+	// [Catalog.Replace] sets it.
 	Digest string `json:"-"`
 
-	// [Catalog.Replace] sets these: the compiled schemas, what Declarations needs, and what is known of results without a schema.
+	// [Catalog.Replace] sets these: the compiled schemas, the declaration, and the learned type of results without a
+	// schema.
 	input, output *jsonschema.Schema
 	declared      *declared
 	learned       *learned
 }
 
-// Definition is the Digest that the tool gets once it is in a [Catalog]: the SHA-256, in hexadecimal, of the canonical JSON of what the
-// upstream says about the tool: keys sorted, no white space, so that a server
-// that merely prints the same definition differently keeps its digest.
+// Definition is the Digest that the tool gets in a [Catalog]: the SHA-256, in hexadecimal, of the definition as JSON
+// with sorted keys and without white space. Another layout of the same definition has the same digest.
 func (t *Tool) Definition() string {
 	b, err := json.Marshal(map[string]any{
 		"name": t.Raw, "title": t.Title, "description": t.Description,
@@ -48,8 +49,8 @@ func (t *Tool) Definition() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sorted decodes raw so that encoding it again sorts its keys. Numbers keep
-// their digits. What is not JSON stands for itself as a string.
+// sorted decodes raw, so that encoding it again sorts its keys. Numbers keep their digits. A text that is not JSON
+// becomes a string.
 func sorted(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// compiled gives a schema of a tool. Only a Tool that never was in a catalogue has it compiled here.
+// compiled gives the compiled schema, and compiles it for a Tool that never was in a catalogue.
 func compiled(known *jsonschema.Schema, raw json.RawMessage) *jsonschema.Schema {
 	if known == nil {
 		known = jsonschema.Compile(raw, jsonschema.NewRoom())
@@ -18,10 +18,9 @@ func compiled(known *jsonschema.Schema, raw json.RawMessage) *jsonschema.Schema 
 	return known
 }
 
-// ValidateKnown checks arguments of which only a part is known yet: those that
-// the text of a program shows. unknown are JSON Pointers to places where any
-// value may come to stand, or none; open are those of objects that may get
-// more members. It reports only what is wrong whatever comes.
+// ValidateKnown checks arguments that are known in part, such as those that the text of a program shows. unknown are
+// JSON Pointers to places that may get any value or none; open are those of objects that may get more members. It
+// reports only what is wrong in every case.
 func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown, open []string) error {
 	g := jsonschema.Gaps{Unknown: map[string]bool{}, Open: map[string]bool{}}
 	for _, p := range unknown {
@@ -36,11 +35,10 @@ func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown,
 	return t.validate(ctx, args, g)
 }
 
-// Validate checks arguments against the tool's input schema. The error is an
-// [*ArgumentError] for the first place that does not fit. Arguments are always
-// an object in which no key occurs twice, even when the tool has no schema or
-// one that cannot be used. Arguments that cannot be checked within the steps that a check may take
-// do not fit either. If ctx ends first, the error is its cause.
+// Validate checks arguments against the tool's input schema. The error is an [*ArgumentError] for the first place
+// that does not match. Arguments must be an object without duplicate keys, even if the tool has no schema or one that
+// cannot be used. Validate also refuses arguments that are too costly to check. If ctx ends first, the error is its
+// cause.
 func (t *Tool) Validate(ctx context.Context, args json.RawMessage) error {
 	return t.validate(ctx, args, jsonschema.Gaps{})
 }
@@ -64,7 +62,8 @@ func (t *Tool) validate(ctx context.Context, args json.RawMessage, g jsonschema.
 	m, err := c.Run(ctx, v)
 	switch {
 	case errors.Is(err, jsonschema.ErrCostly):
-		return wrong("", "arguments that can be checked against the tool's schema", "some for which that is too costly: send less, or ask who runs the server for a simpler schema")
+		return wrong("", "arguments that can be checked against the tool's schema",
+			"some for which that is too costly: send less, or ask who runs the server for a simpler schema")
 	case err != nil:
 		return err
 	case m != nil:
@@ -73,7 +72,7 @@ func (t *Tool) validate(ctx context.Context, args json.RawMessage, g jsonschema.
 	return nil
 }
 
-// parameters visits the properties of an input schema with their descriptions.
+// parameters calls each with the properties of an input schema and their descriptions.
 func parameters(input json.RawMessage, each func(name, description string)) {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -1,12 +1,13 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// words splits a text into lower-case stems: at everything that is not a
-// letter or digit, and inside names written like_this, like-this or likeThis.
+// words splits a text into lower-case stems: at each character that is not a letter or digit, and inside names such as
+// like_this, like-this or likeThis.
 func words(s string) []string {
 	var out []string
 	rs := []rune(s)
@@ -31,33 +32,32 @@ func words(s string) []string {
 	return out
 }
 
-// stopWords say nothing about which tool is meant.
-var stopWords = set("a", "about", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "do", "does", "each", "for", "from", "has", "have", "how",
-	"i", "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "please", "should", "so", "some", "such", "than", "that", "the",
-	"their", "them", "then", "there", "these", "they", "this", "those", "to", "tool", "tools", "us", "use", "used", "using", "want", "was", "we",
-	"what", "when", "where", "which", "will", "with", "would", "you", "your")
-
-func set(words ...string) map[string]bool {
+// stopWords do not help to choose a tool.
+var stopWords = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range words {
+	for _, w := range strings.Fields(`a about an and any are as at be but by can do does each for from has have how i if in
+		into is it its me my of on or our please should so some such than that the their them then there these they this those
+		to tool tools us use used using want was we what when where which will with would you your`) {
 		m[w] = true
 	}
 	return m
-}
+}()
 
-// stem cuts the English endings that part a question from a tool's name:
-// files and file, entries and entry, listing and list, deleted and delete.
-// It is right often enough; a wrong stem is at least the same wrong stem on both sides.
+// stem removes English endings, so that a query matches a tool's name: files and file, entries and entry, listing and
+// list, deleted and delete. A wrong stem does little harm: it is the same in the query and in the index.
 func stem(w string) string {
 	if len(w) < 4 {
 		return w
 	}
+	ends := func(endings ...string) bool {
+		return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(w, e) })
+	}
 	switch {
-	case strings.HasSuffix(w, "ies") && len(w) > 4:
+	case ends("ies") && len(w) > 4:
 		w = w[:len(w)-3] + "y"
-	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "xes"):
+	case ends("sses", "shes", "ches", "xes"):
 		w = w[:len(w)-2]
-	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+	case ends("s") && !ends("ss", "us", "is"):
 		w = w[:len(w)-1]
 	}
 	for _, end := range []string{"ing", "ed"} {
@@ -78,8 +78,7 @@ func stem(w string) string {
 	return w
 }
 
-// alike holds words that people and tools use for the same thing. A query
-// word also looks for the others of its line, at a lower weight.
+// alike has synonyms. A query word also searches for the others of its line, at a lower weight.
 var alike = lines(
 	"delete remove erase drop destroy unlink rm forget clear",
 	"create add make new insert",
@@ -141,7 +140,7 @@ var alike = lines(
 	"small resize size",
 	"think reason thought",
 	"permission allowed access",
-	// What opening means depends on what is opened, so these are one-way.
+	// These are one-way: what "open" means depends on its object.
 	"open> create navigate read view visit",
 	"post> create",
 	"look> search find get",
@@ -152,8 +151,8 @@ var alike = lines(
 	"change> status diff",
 )
 
-// lines makes each word of a line look for all others of it; the word before
-// "> " looks for those behind it, and not the other way round.
+// lines maps each word of a line to all others of it. A word before "> " is mapped to those after it, but not the other
+// way round.
 func lines(all ...string) map[string][]string {
 	m := map[string][]string{}
 	for _, line := range all {

@@ -110,7 +110,7 @@ func (f *Foresight) Call(c analysis.Call) PlannedCall {
 	}
 	f.decide(&planned, t, c)
 	if planned.Verdict != call.Deny.String() {
-		planned.Problem = f.misfit(t, &planned)
+		planned.Problem = f.violation(t, &planned)
 	}
 	f.count(&planned, t)
 	return planned
@@ -195,8 +195,8 @@ func reasons(d call.Decision) string {
 	return strings.Join(texts, "; ")
 }
 
-// misfit says why the arguments cannot fit, whatever the values are that the text does not show.
-func (f *Foresight) misfit(t *hostfns.Tool, c *PlannedCall) string {
+// violation says why the arguments cannot fit, whatever the values are that the text does not show.
+func (f *Foresight) violation(t *hostfns.Tool, c *PlannedCall) string {
 	known, err := f.tools.Catalog.Find(t.Name)
 	if err != nil || c.Args == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package pins remembers how each tool was defined when a person last had reason to trust it, so that a server that
-// redefines a tool does not get the approvals of the old one.
+// Package pins stores the accepted definition of each tool, so that a server that redefines a tool does not get the
+// approvals of the old definition.
 package pins
 
 import (
@@ -22,32 +22,32 @@ import (
 	"github.com/codemode-project/codemode/internal/replace"
 )
 
-// Pins are the definitions of tools as they were accepted: when their server first offered them, or when a person accepted a
-// change. A tool that is defined otherwise is asked about until somebody accepts that. Methods may be called from many
-// goroutines.
+// Pins has the accepted definitions of tools. The first definition that a server offers is accepted; later ones count
+// once a person accepts them, and until then the rules ask about each call of the tool. Many goroutines may call its
+// methods.
 type Pins struct {
 	path string // "" keeps them in memory
-	most int    // how many are kept
+	most int    // pins
 
 	mu      sync.Mutex
 	read    fs.FileInfo     // the file as it was last read or written
 	tools   map[string]*pin // by server identity and tool
-	current map[string]*pin // by canonical name: the pins of what is offered now
-	changes uint64          // how often a definition changed
+	current map[string]*pin // by canonical name: the pins of the tools offered now
+	changes uint64          // how many times a definition changed
 }
 
 type pin struct {
 	Server     string          `json:"server"`
 	Tool       string          `json:"tool"`   // canonical name
-	Digest     string          `json:"digest"` // of the definition that was accepted
+	Digest     string          `json:"digest"` // of the accepted definition
 	Definition json.RawMessage `json:"definition"`
 
 	offered    string // digest of the definition offered now
 	offers     json.RawMessage
-	lastChange uint64 // when offered last became another one
+	lastChange uint64 // the value of changes when offered last changed
 }
 
-// maxPins bounds the file: a server that offers new names each time fills no disk.
+// maxPins bounds the file, so that a server that offers new names each time cannot fill the disk.
 const maxPins = 100_000
 
 type pinFile struct {
@@ -55,7 +55,7 @@ type pinFile struct {
 	Tools   map[string]*pin `json:"tools"`
 }
 
-// Open reads what earlier processes remembered. A file that cannot be read
+// Open reads the pins of earlier processes. A file that cannot be read
 // is an error: without it every tool would count as new. "" keeps the pins in memory.
 func Open(dir string) (*Pins, error) {
 	p := &Pins{most: maxPins, tools: map[string]*pin{}, current: map[string]*pin{}}
@@ -66,14 +66,17 @@ func Open(dir string) (*Pins, error) {
 	return p, p.refresh()
 }
 
-// refresh takes in what other processes have written meanwhile: a person
-// accepts a tool in one while programs run in another. The caller holds mu.
+// refresh reads what other processes have written: a person may accept a tool in one process while programs run in
+// another. The caller holds mu.
 func (p *Pins) refresh() error {
 	if p.path == "" {
 		return nil
 	}
 	info, err := os.Stat(p.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && p.read != nil && os.SameFile(info, p.read) && info.ModTime().Equal(p.read.ModTime()) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && p.read != nil && os.SameFile(info, p.read) && info.ModTime().Equal(p.read.ModTime()) {
 		return nil
 	}
 	var data []byte
@@ -88,7 +91,8 @@ func (p *Pins) refresh() error {
 		err = fmt.Errorf("it is of version %d, this program knows 1", file.Version)
 	}
 	if err != nil {
-		return fmt.Errorf("reading how tools were defined when they were accepted, %s: %w; put it right or remove it to accept all tools anew", p.path, err)
+		return fmt.Errorf("reading the accepted definitions of tools, %s: %w; "+
+			"correct the file, or remove it to accept all tools anew", p.path, err)
 	}
 	p.read = info
 	for key, tool := range file.Tools {
@@ -103,33 +107,31 @@ func (p *Pins) refresh() error {
 	return nil
 }
 
-// Now counts the changes so far, for [Pins.Changed].
+// Now is the number of changes so far, for [Pins.Changed].
 func (p *Pins) Now() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.changes
 }
 
-// Changed reports whether a tool is not what was accepted, or not what it was
-// when a run began.
+// Changed reports whether a tool differs from its accepted definition, or has changed since a run began.
 func (p *Pins) Changed(name, digest string, began uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.current[name]
 	if known != nil && known.Digest != digest {
-		_ = p.refresh() // a file that cannot be read has accepted nothing
+		_ = p.refresh() // a file that cannot be read accepts nothing
 	}
 	if known == nil {
 		return false
 	}
-	// What a server offers counts from when it was seen, also while it is not listed yet.
+	// An offered definition counts as soon as Observe has seen it, before the catalogue lists it.
 	redefined := known.offered != "" && known.offered != known.Digest
 	return redefined || known.Digest != digest || known.lastChange > began
 }
 
-// Observe takes note of what a server offers. identity tells servers apart
-// that only share a name: one that is started otherwise is another one. It
-// returns the names of the tools that have changed with this.
+// Observe stores the definitions that a server offers, and returns the names of the tools that have changed with them.
+// identity distinguishes servers with the same name: a server that is started with another command is another one.
 func (p *Pins) Observe(identity string, tools []catalog.Tool) (changed []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,8 +147,9 @@ func (p *Pins) Observe(identity string, tools []catalog.Tool) (changed []string,
 			known = &pin{Server: t.Server, Tool: name, Digest: digest, Definition: definition(t)}
 			if len(p.tools) < p.most {
 				p.tools[key], fresh = known, true
-			} else { // what is not remembered is asked about
-				known.Digest, full = "", fmt.Errorf("more than %d tools were seen; new ones are not remembered, and are asked about", p.most)
+			} else { // without a pin the rules ask about the tool
+				known.Digest = ""
+				full = fmt.Errorf("there are definitions of %d tools; new ones are not stored, and are asked about", p.most)
 			}
 		}
 		p.current[name] = known
@@ -163,8 +166,8 @@ func (p *Pins) Observe(identity string, tools []catalog.Tool) (changed []string,
 	return changed, errors.Join(err, full)
 }
 
-// Seen gives the definition of a tool as processes that share the folder last accepted it. It reports false for a tool that
-// none of them has seen.
+// Seen gives the accepted definition of a tool, of all processes that share the folder. It reports false for a tool
+// that none of them has seen.
 func Seen(dir, identity, tool string) (definition json.RawMessage, ok bool) {
 	p, err := Open(dir)
 	if err != nil {
@@ -177,20 +180,19 @@ func Seen(dir, identity, tool string) (definition json.RawMessage, ok bool) {
 	return known.Definition, true
 }
 
-// A Change is a tool that is not defined as it was when it was accepted.
+// A Change is a tool that differs from its accepted definition.
 type Change struct {
 	Name   string   `json:"name"`
 	Server string   `json:"server"`
 	Digest string   `json:"digest"` // of the definition now, for [Pins.Accept]
-	Diff   []string `json:"diff"`   // lines of the definition: "-" before, "+" now
+	Diff   []string `json:"diff"`   // lines of the definitions: "-" accepted, "+" now
 }
 
-// Changes lists the tools that people are asked about because they are
-// not what they were when they were accepted, by name.
+// Changes lists the tools that differ from their accepted definitions, sorted by name.
 func (p *Pins) Changes() []Change {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.refresh() // then what is known counts
+	_ = p.refresh() // on an error the pins in memory count
 	var list []Change
 	for name, known := range p.current {
 		if known.offered != known.Digest {
@@ -201,8 +203,8 @@ func (p *Pins) Changes() []Change {
 	return list
 }
 
-// Accept says that a person has looked at a changed tool. digest is that of
-// what the person saw: a tool that has changed again since is not accepted.
+// Accept accepts a changed tool for a person. digest is that of the definition that the person saw: Accept refuses a
+// tool that has changed again.
 func (p *Pins) Accept(name, digest string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,7 +227,7 @@ func (p *Pins) Accept(name, digest string) error {
 	return nil
 }
 
-// save writes the file anew, whole or not at all. The caller holds mu.
+// save replaces the file atomically. The caller holds mu.
 func (p *Pins) save() error {
 	if p.path == "" {
 		return nil
@@ -241,12 +243,12 @@ func (p *Pins) save() error {
 		p.read, err = os.Stat(p.path)
 	}
 	if err != nil {
-		return fmt.Errorf("remembering how tools are defined: %w", err)
+		return fmt.Errorf("storing the definitions of tools: %w", err)
 	}
 	return nil
 }
 
-// definition is what an upstream says about a tool, in the order a reader wants.
+// definition is the definition of a tool, in a good order for readers.
 func definition(t *catalog.Tool) json.RawMessage {
 	whole := struct {
 		Title       string          `json:"title,omitempty"`
@@ -258,21 +260,20 @@ func definition(t *catalog.Tool) json.RawMessage {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(whole) != nil { // a schema that is no JSON
+	if encoder.Encode(whole) != nil { // a schema that is not JSON
 		return json.RawMessage("null")
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Identity tells a server apart by how it is started or reached, not by
-// what it says about itself.
+// Identity identifies a server by its entry in the configuration, and not by what it says about itself.
 func Identity(name string, entry json.RawMessage) string {
 	sum := sha256.Sum256(append([]byte(name+"\x00"), entry...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// difference lists the lines that two definitions do not share. Each line is
-// one value with its place, so that a changed word stands next to what it was.
+// difference lists the lines in which two definitions differ. Each line is one value with its JSON Pointer, so that
+// the old and the new value are next to each other.
 func difference(before, after json.RawMessage) []string {
 	was, is := flat(before), flat(after)
 	var lines []string
@@ -294,7 +295,7 @@ func difference(before, after json.RawMessage) []string {
 	return lines
 }
 
-// flat lists the plain values of JSON by their places.
+// flat lists the scalar values of a JSON text by their places.
 func flat(raw json.RawMessage) map[string]string {
 	values := map[string]string{}
 	var walk func(place string, v any)

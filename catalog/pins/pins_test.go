@@ -31,7 +31,7 @@ func TestPinsThatAreFull(t *testing.T) {
 	}
 	p.most = 2
 	tools := []catalog.Tool{{Server: "s", Raw: "a"}, {Server: "s", Raw: "b"}, {Server: "s", Raw: "c"}}
-	if _, err := p.Observe("id", tools); err == nil || !strings.Contains(err.Error(), "more than 2 tools") {
+	if _, err := p.Observe("id", tools); err == nil || !strings.Contains(err.Error(), "definitions of 2 tools") {
 		t.Errorf("got %v", err)
 	}
 	changed := func(i int) bool {
@@ -49,7 +49,7 @@ func TestPinsThatAreFull(t *testing.T) {
 
 func TestPinsThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
-	for text, part := range map[string]string{"{": "put it right or remove it", `{"v": 2}`: "version 2"} {
+	for text, part := range map[string]string{"{": "correct the file, or remove it", `{"v": 2}`: "version 2"} {
 		if err := os.WriteFile(filepath.Join(dir, "pins.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

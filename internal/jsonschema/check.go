@@ -11,50 +11,51 @@ import (
 	"slices"
 )
 
-// A Checker checks one value against a schema and finds the first place where
-// it does not fit. It is our own because a schema is a stranger's: two that
-// refer to each other end a whole process through the stack of the validators
-// at hand, and thirty lines of anyOf keep them busy for years.
+// A Checker checks one value against a schema and finds the first place that does not match. It is our own because
+// untrusted servers write the schemas: two that refer to each other overflow the stack of the usual validators and end
+// the process, and thirty lines of anyOf keep them busy for years.
 //
-// Whatever it does costs steps, of some 20 ns each, before it is done: a schema looked at, a key looked up,
-// an item compared, a text matched. What a schema makes it do again and again is thus counted again and again.
+// It counts steps of some 20 ns each before it does the work: for a schema, for a key, for an item that it compares,
+// for a text that it matches. Work that a schema repeats is counted each time.
 type Checker struct {
 	*Schema
 	Gaps Gaps
 
 	steps  int             // taken
 	budget int             // of steps
-	looked int             // steps at which done was looked at last
-	done   <-chan struct{} // closed when nobody waits any more; nil is never
-	gone   bool            // it was closed
+	looked int             // steps when done was last checked
+	done   <-chan struct{} // of the context
+	gone   bool            // done is closed
 
-	sorted map[uintptr][]string // the keys of objects, by object
-	own    map[string]*pattern  // those of schemas that only a reference leads to
-	told   int                  // schemas that have been described
+	sorted map[uintptr][]string // the sorted keys of objects, by object
+	own    map[string]*pattern  // patterns of schemas that only a reference reaches
+	told   int                  // described schemas
 }
 
-// What one check may take: stepsLeast, and stepsByte more for each byte of the value, but not more than stepsMost,
-// which take some tenths of a second.
+// The budget of one check is stepsLeast plus stepsByte for each byte of the value, and stepsMost at most, which takes
+// some tenths of a second.
 const (
 	stepsLeast = 4_000_000
 	stepsByte  = 24
 	stepsMost  = 16_000_000
 	depthMax   = 10_000
 
-	stepsSchema = 20      // to look at one schema: some twenty keywords are looked up
-	stepsLook   = 1 << 14 // between two looks at the context
+	stepsSchema = 20      // for one schema, which has some twenty keywords to look up
+	stepsLook   = 1 << 14 // between two checks of the context
 )
 
 // NewChecker returns a checker for a value of so many bytes.
 func NewChecker(ctx context.Context, c *Schema, size int) *Checker {
-	return &Checker{Schema: c, budget: min(stepsLeast+stepsByte*size, stepsMost), done: ctx.Done(), sorted: map[uintptr][]string{}}
+	budget := min(stepsLeast+stepsByte*size, stepsMost)
+	return &Checker{Schema: c, budget: budget, done: ctx.Done(), sorted: map[uintptr][]string{}}
 }
 
+// ErrCostly says that a check exceeds its budget.
 var ErrCostly = errors.New("the schema is too costly to check this against")
 
-// Run checks the root of the schema. An error says that the check came to no end: the schema is too costly, or ctx
-// has ended.
-func (c *Checker) Run(ctx context.Context, v any) (*Misfit, error) {
+// Run checks a value against the root of the schema. An error says that the check did not end: it is [ErrCostly] or the
+// cause of ctx.
+func (c *Checker) Run(ctx context.Context, v any) (*Violation, error) {
 	m := c.check(c.Root, v, nil, 0, nil)
 	switch {
 	case c.gone:
@@ -67,7 +68,7 @@ func (c *Checker) Run(ctx context.Context, v any) (*Misfit, error) {
 
 // spend counts steps. It reports whether the check may go on.
 func (c *Checker) spend(n int) bool {
-	c.steps = min(c.steps+max(n, 0), c.budget+1) // what is not done any more costs nothing
+	c.steps = min(c.steps+max(n, 0), c.budget+1) // the sum cannot overflow
 	if c.steps-c.looked > stepsLook {
 		c.looked = c.steps
 		select {
@@ -79,13 +80,13 @@ func (c *Checker) spend(n int) bool {
 	return !c.over()
 }
 
-// lookUp spends what it takes to look a text of n bytes up, or to compare it.
+// lookUp spends the cost of looking up, or comparing, a text of n bytes.
 func (c *Checker) lookUp(n int) bool { return c.spend(1 + n/64) }
 
-// over reports whether the check has cost all it may, or nobody waits for it.
+// over reports whether the check has used up its budget, or its context has ended.
 func (c *Checker) over() bool { return c.gone || c.steps > c.budget }
 
-// keys returns the keys of an object in order.
+// keys returns the keys of an object, sorted.
 func (c *Checker) keys(m map[string]any) []string {
 	if len(m) == 0 {
 		return nil
@@ -101,13 +102,13 @@ func (c *Checker) keys(m map[string]any) []string {
 	return keys
 }
 
-// A position is where in the value something is; nil is its root. Its text is made only where it is needed: it is as
-// long as all the keys above it.
+// A position is a place in the value; nil is its root. Its text, which is as long as all the keys above it, is made
+// only when it is needed.
 type position struct {
 	up    *position
 	key   string // of an object
 	index int    // of an array, -1 for an object
-	depth int    // of the root it is 0
+	depth int    // 0 for the root
 }
 
 func (p *position) below() int {
@@ -120,17 +121,16 @@ func (p *position) below() int {
 func (p *position) member(key string) *position { return &position{p, key, -1, p.below()} }
 func (p *position) item(i int) *position        { return &position{p, "", i, p.below()} }
 
-// A Misfit is one place that does not fit. Its words are made only for the one that is reported.
-type Misfit struct {
+// A Violation is one place that does not match. Want and Got are functions because only one violation is reported.
+type Violation struct {
 	At        *position
 	Want, Got func() string
-	constant  bool // want begins with a text in quotation marks
+	constant  bool // Want begins with a text in quotation marks
 }
 
 func plainly(s string) func() string { return func() string { return s } }
 
-// seen notes which properties and items of a value were checked by the schema
-// at hand or those beside it; a nil *seen notes nothing.
+// seen has the evaluated properties and items of a value, for the "unevaluated" keywords; a nil *seen records nothing.
 type seen struct {
 	properties map[string]bool
 	items      map[int]bool
@@ -155,7 +155,7 @@ func (s *seen) item(i int) {
 	}
 }
 
-// note adds to s what o has.
+// note adds o to s.
 func (c *Checker) note(s, o *seen) {
 	if s == nil || o == nil {
 		return
@@ -173,7 +173,7 @@ func (c *Checker) note(s, o *seen) {
 	s.all = s.all || o.all
 }
 
-// fresh returns a new note if anything needs notes.
+// fresh returns a new seen if the schema has an "unevaluated" keyword.
 func (c *Checker) fresh() *seen {
 	if c.tracks {
 		return new(seen)
@@ -181,9 +181,9 @@ func (c *Checker) fresh() *seen {
 	return nil
 }
 
-// check returns nil if v fits the schema. Where it is given a note, it adds
-// what the schema has looked at. What it returns means nothing if the check is over.
-func (c *Checker) check(schema, v any, at *position, depth int, note *seen) *Misfit {
+// check returns nil if v matches the schema. It adds to note what the schema has evaluated. The result is undefined
+// if the check is over.
+func (c *Checker) check(schema, v any, at *position, depth int, note *seen) *Violation {
 	if depth > depthMax {
 		c.steps = c.budget + 1
 	}
@@ -193,7 +193,7 @@ func (c *Checker) check(schema, v any, at *position, depth int, note *seen) *Mis
 	s, ok := schema.(map[string]any)
 	if !ok {
 		if schema == false {
-			return &Misfit{At: at, Want: plainly("nothing"), Got: shown(v)}
+			return &Violation{At: at, Want: plainly("nothing"), Got: shown(v)}
 		}
 		return nil
 	}
@@ -205,12 +205,12 @@ func (c *Checker) check(schema, v any, at *position, depth int, note *seen) *Mis
 				return m
 			}
 		}
-		if c.Draft7 { // there nothing beside a reference counts
+		if c.Draft7 { // which ignores keywords beside a reference
 			c.note(note, own)
 			return nil
 		}
 	}
-	if own != nil && s["$dynamicRef"] != nil { // it may look at all, for all we know
+	if own != nil && s["$dynamicRef"] != nil { // it may evaluate everything
 		own.all = true
 	}
 	if m := c.value(s, v, at, depth, own); m != nil {
@@ -228,10 +228,11 @@ func (c *Checker) check(schema, v any, at *position, depth int, note *seen) *Mis
 	return nil
 }
 
-// value checks what concerns the value itself and what is inside it.
-func (c *Checker) value(s map[string]any, v any, at *position, depth int, own *seen) *Misfit {
-	here := func() *Misfit {
-		return &Misfit{At: at, Want: func() string { return c.describe(s, 0) }, Got: shown(v), constant: c.leadsWithText(s)}
+// value checks the value itself, its members and its items.
+func (c *Checker) value(s map[string]any, v any, at *position, depth int, own *seen) *Violation {
+	here := func() *Violation {
+		want := func() string { return c.describe(s, 0) }
+		return &Violation{At: at, Want: want, Got: shown(v), constant: c.leadsWithText(s)}
 	}
 	if !c.typeFits(s["type"], v) {
 		return here()
@@ -259,7 +260,7 @@ func (c *Checker) value(s map[string]any, v any, at *position, depth int, own *s
 }
 
 // combined checks allOf, anyOf, oneOf, not and if.
-func (c *Checker) combined(s map[string]any, v any, at *position, depth int, own *seen) *Misfit {
+func (c *Checker) combined(s map[string]any, v any, at *position, depth int, own *seen) *Violation {
 	all, _ := s["allOf"].([]any)
 	for _, sub := range all {
 		if m := c.check(sub, v, at, depth+1, own); m != nil {
@@ -276,11 +277,11 @@ func (c *Checker) combined(s map[string]any, v any, at *position, depth int, own
 			}
 		}
 	}
-	if c.within(at) { // what fits so far may not in the end
+	if c.within(at) { // the unknown parts may change the outcome
 		return nil
 	}
 	if not, ok := s["not"]; ok && c.check(not, v, at, depth+1, nil) == nil {
-		return &Misfit{At: at, Want: func() string { return "anything but " + c.describe(not, 0) }, Got: shown(v)}
+		return &Violation{At: at, Want: func() string { return "anything but " + c.describe(not, 0) }, Got: shown(v)}
 	}
 	if cond, ok := s["if"]; ok {
 		note := c.fresh()
@@ -297,9 +298,9 @@ func (c *Checker) combined(s map[string]any, v any, at *position, depth int, own
 }
 
 // forms checks anyOf or oneOf.
-func (c *Checker) forms(key string, list []any, v any, at *position, depth int, own *seen) *Misfit {
+func (c *Checker) forms(key string, list []any, v any, at *position, depth int, own *seen) *Violation {
 	fits := 0
-	var best *Misfit
+	var best *Violation
 	for _, sub := range list {
 		note := c.fresh()
 		m := c.check(sub, v, at, depth+1, note)
@@ -319,21 +320,21 @@ func (c *Checker) forms(key string, list []any, v any, at *position, depth int, 
 	switch {
 	case fits == 0 && best.At == at:
 		form := map[string]any{key: list}
-		return &Misfit{At: at, Want: func() string { return c.describe(form, 0) }, Got: shown(v), constant: c.leadsWithText(form)}
+		want := func() string { return c.describe(form, 0) }
+		return &Violation{At: at, Want: want, Got: shown(v), constant: c.leadsWithText(form)}
 	case fits == 0:
 		return best
 	case fits > 1 && key == "oneOf" && !c.within(at):
-		return &Misfit{At: at, Want: plainly("exactly one of several forms"),
+		return &Violation{At: at, Want: plainly("exactly one of several forms"),
 			Got: func() string { return fmt.Sprintf("a value that is %d of them at once", fits) }}
 	}
 	return nil
 }
 
-// nearer reports whether the misfit m tells more than n about which of several
-// forms was meant: one deeper inside, and best one that is no wrong constant,
-// because the constant is what tells the forms apart.
-func nearer(m, n *Misfit, at *position) bool {
-	rank := func(x *Misfit) int {
+// nearer reports whether the violation m says more than n about which of several forms the author meant: a deeper one
+// does, and one that is not a wrong constant, because constants distinguish the forms.
+func nearer(m, n *Violation, at *position) bool {
+	rank := func(x *Violation) int {
 		r := x.At.below()
 		if x.constant && x.At != at {
 			r -= 100
@@ -343,7 +344,7 @@ func nearer(m, n *Misfit, at *position) bool {
 	return rank(m) > rank(n)
 }
 
-// leadsWithText reports whether the words for a schema begin with a text that the value has to be.
+// leadsWithText reports whether the description of a schema begins with a string constant.
 func (c *Checker) leadsWithText(schema any) bool {
 	for range 4 {
 		s, ok := schema.(map[string]any)

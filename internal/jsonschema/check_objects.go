@@ -8,12 +8,12 @@ import (
 	"github.com/codemode-project/codemode/internal/typos"
 )
 
-func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth int, own *seen) *Misfit {
+func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth int, own *seen) *Violation {
 	properties, _ := s["properties"].(map[string]any)
 	patterns, _ := s["patternProperties"].(map[string]any)
 	extra, closed := s["additionalProperties"]
 	names, named := s["propertyNames"]
-	if len(properties) == 0 && len(patterns) == 0 && !closed && !named { // nothing is said of what is inside
+	if len(properties) == 0 && len(patterns) == 0 && !closed && !named { // no keyword is about members
 		return c.presence(s, v, at, depth, own)
 	}
 	expressions := c.keys(patterns)
@@ -26,7 +26,8 @@ func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth
 		below := at.member(k)
 		if named {
 			if m := c.check(names, k, below, depth+1, nil); m != nil {
-				return &Misfit{At: below, Want: func() string { return "a key that is " + m.Want() }, Got: func() string { return quoted(k) }}
+				want := func() string { return "a key that is " + m.Want() }
+				return &Violation{At: below, Want: want, Got: func() string { return quoted(k) }}
 			}
 		}
 		sub, listed := properties[k]
@@ -61,27 +62,29 @@ func (c *Checker) object(s map[string]any, v map[string]any, at *position, depth
 	}
 	if len(unknown) > 0 {
 		k := unknown[0]
-		return &Misfit{At: at.member(k), Want: func() string { return c.noSuchProperty(k, properties, v) }, Got: shown(v[k])}
+		want := func() string { return c.noSuchProperty(k, properties, v) }
+		return &Violation{At: at.member(k), Want: want, Got: shown(v[k])}
 	}
 	return c.presence(s, v, at, depth, own)
 }
 
-// presence checks which keys there have to be, and how many.
-func (c *Checker) presence(s map[string]any, v map[string]any, at *position, depth int, own *seen) *Misfit {
+// presence checks the required keys and the number of keys.
+func (c *Checker) presence(s map[string]any, v map[string]any, at *position, depth int, own *seen) *Violation {
 	if c.open(at) {
 		return nil
 	}
 	if m := c.missing(s, s["required"], v, at, ""); m != nil {
 		return m
 	}
+	got := func() string { return fmt.Sprint(len(v)) }
 	if least, ok := integer(s["minProperties"]); ok && len(v) < least {
-		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at least %d keys", least) }, Got: func() string { return fmt.Sprint(len(v)) }}
+		return &Violation{At: at, Want: func() string { return fmt.Sprintf("at least %d keys", least) }, Got: got}
 	}
-	if c.within(at) { // what may come to be undefined is no key
+	if c.within(at) { // an unknown member may turn out to be undefined, which is no key
 		return nil
 	}
 	if most, ok := integer(s["maxProperties"]); ok && len(v) > most {
-		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at most %d keys", most) }, Got: func() string { return fmt.Sprint(len(v)) }}
+		return &Violation{At: at, Want: func() string { return fmt.Sprintf("at most %d keys", most) }, Got: got}
 	}
 	keywords := []string{"dependentRequired", "dependentSchemas"}
 	if c.Draft7 {
@@ -108,9 +111,8 @@ func (c *Checker) presence(s map[string]any, v map[string]any, at *position, dep
 	return nil
 }
 
-// missing finds the first key of a list that the value does not have. because is the key that makes it
-// necessary, "" if none does.
-func (c *Checker) missing(s map[string]any, list any, v map[string]any, at *position, because string) *Misfit {
+// missing finds the first key of a list that the value does not have. because is the key that requires it, "" for none.
+func (c *Checker) missing(s map[string]any, list any, v map[string]any, at *position, because string) *Violation {
 	properties, _ := s["properties"].(map[string]any)
 	names, _ := list.([]any)
 	for _, r := range names {
@@ -128,13 +130,13 @@ func (c *Checker) missing(s map[string]any, list any, v map[string]any, at *posi
 			}
 			return words
 		}
-		return &Misfit{At: at.member(k), Want: want, Got: plainly("nothing"), constant: c.leadsWithText(properties[k])}
+		return &Violation{At: at.member(k), Want: want, Got: plainly("nothing"), constant: c.leadsWithText(properties[k])}
 	}
 	return nil
 }
 
-// unevaluated checks what no schema beside has looked at.
-func (c *Checker) unevaluated(s map[string]any, v any, at *position, depth int, own *seen) *Misfit {
+// unevaluated checks the properties and items that no other keyword has evaluated.
+func (c *Checker) unevaluated(s map[string]any, v any, at *position, depth int, own *seen) *Violation {
 	if own == nil {
 		return nil
 	}
@@ -153,7 +155,7 @@ func (c *Checker) unevaluated(s map[string]any, v any, at *position, depth int, 
 			}
 			below := at.member(k)
 			if rest == false {
-				return &Misfit{At: below, Want: plainly("no property of that name"), Got: shown(v[k])}
+				return &Violation{At: below, Want: plainly("no property of that name"), Got: shown(v[k])}
 			}
 			if m := c.check(rest, v[k], below, depth+1, nil); m != nil {
 				return m
@@ -181,13 +183,13 @@ func (c *Checker) unevaluated(s map[string]any, v any, at *position, depth int, 
 	return nil
 }
 
-// What is looked through to find the name that was meant.
+// The bounds of the search for the property that the author meant.
 const (
 	meantNames = 200 // properties
 	meantBytes = 100 // of a name
 )
 
-// noSuchProperty says which names there are, and which of them was meant.
+// noSuchProperty says which names there are, and which of them is the most similar.
 func (c *Checker) noSuchProperty(name string, properties, v map[string]any) string {
 	var free []string
 	for _, k := range c.keys(properties) {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func (c *Checker) number(s map[string]any, v json.Number, at *position) *Misfit {
+func (c *Checker) number(s map[string]any, v json.Number, at *position) *Violation {
 	for _, limit := range []struct {
 		key, want string
 		bad       func(c int) bool
@@ -26,16 +26,16 @@ func (c *Checker) number(s map[string]any, v json.Number, at *position) *Misfit 
 		}
 		if limit.bad(compare(v, n)) {
 			want := func() string { return fmt.Sprintf("a number of %s %s", limit.want, Cut(n.String(), 40)) }
-			return &Misfit{At: at, Want: want, Got: shown(v)}
+			return &Violation{At: at, Want: want, Got: shown(v)}
 		}
 	}
 	if n, ok := s["multipleOf"].(json.Number); ok && c.spend(4*(numberCost(v)+numberCost(n))) && !multiple(v, n) {
-		return &Misfit{At: at, Want: func() string { return "a multiple of " + Cut(n.String(), 40) }, Got: shown(v)}
+		return &Violation{At: at, Want: func() string { return "a multiple of " + Cut(n.String(), 40) }, Got: shown(v)}
 	}
 	return nil
 }
 
-func (c *Checker) text(s map[string]any, v string, at *position) *Misfit {
+func (c *Checker) text(s map[string]any, v string, at *position) *Violation {
 	least, hasLeast := integer(s["minLength"])
 	most, hasMost := integer(s["maxLength"])
 	if hasLeast || hasMost {
@@ -45,22 +45,24 @@ func (c *Checker) text(s map[string]any, v string, at *position) *Misfit {
 		n := utf8.RuneCountInString(v)
 		got := func() string { return fmt.Sprintf("one of %d", n) }
 		if hasLeast && n < least {
-			return &Misfit{At: at, Want: func() string { return fmt.Sprintf("a string of at least %d characters", least) }, Got: got}
+			want := func() string { return fmt.Sprintf("a string of at least %d characters", least) }
+			return &Violation{At: at, Want: want, Got: got}
 		}
 		if hasMost && n > most {
-			return &Misfit{At: at, Want: func() string { return fmt.Sprintf("a string of at most %d characters", most) }, Got: got}
+			want := func() string { return fmt.Sprintf("a string of at most %d characters", most) }
+			return &Violation{At: at, Want: want, Got: got}
 		}
 	}
 	if p, ok := s["pattern"].(string); ok {
 		if fits, known := c.matches(p, v); known && !fits {
 			want := func() string { return "a string that matches " + strconv.Quote(Cut(p, 1000)) }
-			return &Misfit{At: at, Want: want, Got: shown(v)}
+			return &Violation{At: at, Want: want, Got: shown(v)}
 		}
 	}
 	return nil
 }
 
-// matches looks for a pattern in a text. known is false for one that cannot be used.
+// matches reports whether a text has a match of a pattern. known is false if the pattern cannot be used.
 func (c *Checker) matches(p, text string) (fits, known bool) {
 	re := c.pattern(p)
 	if re == nil || !c.spend(re.cost(len(text))) {
@@ -77,7 +79,7 @@ func (c *Checker) pattern(p string) *pattern {
 	if re, ok := c.patterns[p]; ok {
 		return re
 	}
-	re, ok := c.own[p] // of a schema that only a reference leads to
+	re, ok := c.own[p] // of a schema that only a reference reaches
 	if !ok {
 		if !c.spend(1000 + 50*min(len(p), patternBytes) + 50*patternSize/10) {
 			return nil
@@ -101,12 +103,12 @@ func TupleOf(s map[string]any) (first []any, rest any) {
 	return first, s["items"]
 }
 
-func (c *Checker) array(s map[string]any, v []any, at *position, depth int, own *seen) *Misfit {
+func (c *Checker) array(s map[string]any, v []any, at *position, depth int, own *seen) *Violation {
 	if least, ok := integer(s["minItems"]); ok && len(v) < least {
-		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at least %d items", least) }, Got: shown(v)}
+		return &Violation{At: at, Want: func() string { return fmt.Sprintf("at least %d items", least) }, Got: shown(v)}
 	}
 	if most, ok := integer(s["maxItems"]); ok && len(v) > most {
-		return &Misfit{At: at, Want: func() string { return fmt.Sprintf("at most %d items", most) }, Got: shown(v)}
+		return &Violation{At: at, Want: func() string { return fmt.Sprintf("at most %d items", most) }, Got: shown(v)}
 	}
 	first, rest := TupleOf(s)
 	for i, e := range v {
@@ -136,7 +138,7 @@ func (c *Checker) array(s map[string]any, v []any, at *position, depth int, own 
 	return nil
 }
 
-func (c *Checker) unique(v []any, at *position) *Misfit {
+func (c *Checker) unique(v []any, at *position) *Violation {
 	before := map[string]int{}
 	for i, e := range v {
 		key := string(c.identity(nil, e))
@@ -144,14 +146,15 @@ func (c *Checker) unique(v []any, at *position) *Misfit {
 			return nil
 		}
 		if j, twice := before[key]; twice {
-			return &Misfit{At: at.item(i), Want: plainly("items that differ"), Got: func() string { return fmt.Sprintf("the same as item %d", j) }}
+			got := func() string { return fmt.Sprintf("the same as item %d", j) }
+			return &Violation{At: at.item(i), Want: plainly("items that differ"), Got: got}
 		}
 		before[key] = i
 	}
 	return nil
 }
 
-func (c *Checker) contains(s map[string]any, v []any, at *position, depth int, own *seen) *Misfit {
+func (c *Checker) contains(s map[string]any, v []any, at *position, depth int, own *seen) *Violation {
 	wanted, ok := s["contains"]
 	if !ok {
 		return nil
@@ -175,11 +178,11 @@ func (c *Checker) contains(s map[string]any, v []any, at *position, depth int, o
 	got := func() string { return fmt.Sprintf("%d of them", n) }
 	if n < least {
 		want := func() string { return fmt.Sprintf("an array with at least %d of: %s", least, c.describe(wanted, 0)) }
-		return &Misfit{At: at, Want: want, Got: got}
+		return &Violation{At: at, Want: want, Got: got}
 	}
 	if most, ok := integer(s["maxContains"]); ok && n > most && !c.Draft7 && !c.within(at) {
 		want := func() string { return fmt.Sprintf("an array with at most %d of: %s", most, c.describe(wanted, 0)) }
-		return &Misfit{At: at, Want: want, Got: got}
+		return &Violation{At: at, Want: want, Got: got}
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// What the words for a schema may take.
+// The bounds of a description.
 const (
-	toldSchemas = 300 // looked at
-	toldForms   = 64  // alternatives compared, of which ten are named
+	toldSchemas = 300 // described schemas
+	toldForms   = 64  // compared alternatives, ten of which are named
 	toldName    = 60  // characters of a name
 )
 
@@ -61,7 +61,8 @@ func (c *Checker) describe(schema any, depth int) string {
 func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 	limits := func(noun string) string {
 		for _, x := range []struct{ key, word string }{
-			{"minimum", "at least"}, {"exclusiveMinimum", "more than"}, {"maximum", "at most"}, {"exclusiveMaximum", "less than"},
+			{"minimum", "at least"}, {"exclusiveMinimum", "more than"},
+			{"maximum", "at most"}, {"exclusiveMaximum", "less than"},
 		} {
 			if s[x.key] != nil {
 				noun += fmt.Sprintf(", %s %s", x.word, Literal(s[x.key]))
@@ -113,7 +114,7 @@ func (c *Checker) describeType(t string, s map[string]any, depth int) string {
 	return "a value"
 }
 
-// Literal shows a constant as it has to be written.
+// Literal shows a constant as JSON, shortened.
 func Literal(v any) string { return Cut(string(appendLiteral(nil, v, 4*60+8)), 60) }
 
 // appendLiteral appends JSON, about up to most bytes of it.
@@ -136,7 +137,7 @@ func appendLiteral(to []byte, v any, most int) []byte {
 		}
 		return append(to, ']')
 	case map[string]any:
-		if len(v) > most { // to sort them would take long
+		if len(v) > most { // sorting them would take long
 			return append(to, "{…"...)
 		}
 		to = append(to, '{')
@@ -154,7 +155,7 @@ func appendLiteral(to []byte, v any, most int) []byte {
 	return append(to, MustMarshal(v)...)
 }
 
-// oneOf joins alternatives, the same words once, not more than ten.
+// oneOf joins up to ten alternatives, each once.
 func oneOf[T any](list []T, words func(T) string) string {
 	var out []string
 	for _, e := range list[:min(len(list), toldForms)] {

@@ -4,12 +4,13 @@ import (
 	"strings"
 )
 
-// Gaps are the places of a value that are not known. The zero value has none.
+// Gaps are the unknown places of a value. The zero value has none.
 type Gaps struct {
 	Unknown, Open map[string]bool
-	above         map[string]bool // every place with a gap at or below it
+	above         map[string]bool // the places with a gap at or below them
 }
 
+// Add adds a place to Unknown or Open.
 func (g *Gaps) Add(to map[string]bool, pointer string) {
 	to[pointer] = true
 	if g.above == nil {
@@ -20,11 +21,11 @@ func (g *Gaps) Add(to map[string]bool, pointer string) {
 	}
 }
 
-// The three ask about a position of the value. Its text is made only where there are gaps at all.
+// These three look up a position of the value. They make its text only if there are gaps.
 func (c *Checker) unknown(at *position) bool { return c.gap(c.Gaps.Unknown, at) }
 func (c *Checker) open(at *position) bool    { return c.gap(c.Gaps.Open, at) }
 
-// within reports whether a value is known in part only.
+// within reports whether a part of the value is unknown.
 func (c *Checker) within(at *position) bool { return c.gap(c.Gaps.above, at) }
 
 func (c *Checker) gap(of map[string]bool, at *position) bool {

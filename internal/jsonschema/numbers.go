@@ -54,23 +54,22 @@ func KindOf(v any) string {
 	return ""
 }
 
-// digitsMax is how long a number may be to be read exactly.
+// digitsMax bounds the length of numbers that are read exactly.
 const digitsMax = 1000
 
-// numberCost is how many steps it takes to read a number exactly.
+// numberCost is the number of steps to read a number exactly.
 func numberCost(n json.Number) int {
 	s := n.String()
 	switch {
 	case len(s) > digitsMax:
 		return 1 + len(s)/8
-	case strings.ContainsAny(s, "eE"): // up to a thousand digits, however short it is
+	case strings.ContainsAny(s, "eE"): // it may have a thousand digits
 		return 2000
 	}
 	return 5 + len(s)*len(s)/64
 }
 
-// rational reads a number exactly, unless its digits or its exponent would
-// make it enormous.
+// rational reads a number exactly. ok is false for one with too many digits or too large an exponent.
 func rational(n json.Number) (*big.Rat, bool) {
 	s := n.String()
 	if len(s) > digitsMax {
@@ -82,14 +81,14 @@ func rational(n json.Number) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// compare orders two numbers, exactly if they are of a sane size.
+// compare orders two numbers, exactly if [rational] can read both.
 func compare(a, b json.Number) int {
 	x, ok := rational(a)
 	y, okToo := rational(b)
 	if ok && okToo {
 		return x.Cmp(y)
 	}
-	f, _ := a.Float64() // what is too large for it becomes an infinity
+	f, _ := a.Float64() // infinity if it is too large
 	g, _ := b.Float64()
 	return cmp.Compare(f, g)
 }
@@ -123,7 +122,7 @@ func (c *Checker) same(a, b any) bool {
 		if !ok || len(a) != len(b) {
 			return false
 		}
-		for _, k := range c.keys(a) { // in order, so that it always costs the same
+		for _, k := range c.keys(a) { // sorted, so that the cost is always the same
 			c.lookUp(len(k))
 			other, ok := b[k]
 			if !ok || !c.same(a[k], other) {
@@ -135,7 +134,7 @@ func (c *Checker) same(a, b any) bool {
 	return a == b // null, true or false, or not of one type
 }
 
-// identity appends a text that two values share exactly if they are the same.
+// identity appends a text that is equal for two values if and only if the values are the same.
 func (c *Checker) identity(to []byte, v any) []byte {
 	if !c.spend(10) {
 		return to

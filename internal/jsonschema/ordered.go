@@ -8,14 +8,13 @@ import (
 	"slices"
 )
 
-// A KeyOrder remembers in which order the keys of decoded objects were
-// written. Authors put first what matters most.
+// A KeyOrder has the keys of decoded objects in the order of the text. Authors put the most important first.
 type KeyOrder map[uintptr][]string
 
-// DecodeOrdered is decode with the order of keys; nesting beyond schemaDepth is refused.
+// DecodeOrdered is [Decode] with the order of keys. It refuses nesting beyond schemaDepth.
 func DecodeOrdered(raw []byte) (any, KeyOrder, error) {
 	order := KeyOrder{}
-	v, err := Decode(raw) // for its strictness: what follows trusts the input
+	v, err := Decode(raw) // it is strict, so that the second reading can trust the text
 	if err != nil {
 		return nil, nil, err
 	}
@@ -28,7 +27,7 @@ func DecodeOrdered(raw []byte) (any, KeyOrder, error) {
 	return v, order, nil
 }
 
-// read goes through the text of v beside v itself.
+// read walks through v and its text at the same time.
 func (o KeyOrder) read(d *json.Decoder, v any) {
 	if _, err := d.Token(); err != nil { // a scalar, or the opening of what follows
 		return
@@ -55,7 +54,7 @@ func (o KeyOrder) read(d *json.Decoder, v any) {
 	}
 }
 
-// Keys returns the keys of m as they were written, or sorted if m was not read from a text.
+// Keys returns the keys of m in the order of its text, or sorted if m was not read from a text.
 func (o KeyOrder) Keys(m map[string]any) []string {
 	written := o[reflect.ValueOf(m).Pointer()]
 	var out []string

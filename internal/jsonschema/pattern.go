@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// What the regular expressions of strangers may take. A match costs as many steps as the text is long, times
-// the instructions of the expression: forty letters, such as (a{1000}){1,}, can be thousands of them.
+// The bounds of regular expressions, which untrusted servers write. The cost of a match is the length of the text
+// times the number of instructions, and forty letters such as (a{1000}){1,} can be thousands of instructions.
 const (
 	patternBytes  = 4 << 10 // of one, as it is written
 	patternSize   = 10_000  // instructions of one
@@ -18,6 +18,7 @@ const (
 	patternsTotal = 500_000 // of all in the schemas of one server
 )
 
+// NewRoom is the budget of pattern instructions for the schemas of one server, for [Compile].
 func NewRoom() *int {
 	room := patternsTotal
 	return &room
@@ -33,7 +34,7 @@ type pattern struct {
 // its number; those of Go write it differently.
 var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)
 
-// newPattern compiles an expression that has at most most instructions. The error is a sentence about it.
+// newPattern compiles an expression of at most most instructions. The error is a sentence for a person.
 func newPattern(p string, most int) (*pattern, error) {
 	if len(p) > patternBytes {
 		return nil, fmt.Errorf("pattern %q is too long to be used", Cut(p, 60))
@@ -54,8 +55,8 @@ func newPattern(p string, most int) (*pattern, error) {
 	return &pattern{re, size}, nil
 }
 
-// instructions is about how many an expression is compiled to: what is repeated counts as often as it is.
-// What is beyond most is only known to be.
+// instructions estimates the number of instructions of an expression. A repeated part counts as often as it is
+// repeated. The result is most+1 for anything larger than most.
 func instructions(re *syntax.Regexp, most int) int {
 	n := 2
 	if re.Op == syntax.OpLiteral {
@@ -72,15 +73,15 @@ func instructions(re *syntax.Regexp, most int) int {
 	return min(n, most+1)
 }
 
-// cost is how many steps it takes to look for the pattern in a text of n bytes.
+// cost is the number of steps to search for the pattern in a text of n bytes.
 func (p *pattern) cost(n int) int { return 10 + (n+1)*(p.size+2)/2 }
 
-// A gatherer collects what the check of a schema needs to look up.
+// A gatherer compiles the patterns of a schema.
 type gatherer struct {
 	c     *Schema
-	room  *int // instructions that the patterns of the server may still take
+	room  *int // the remaining budget of instructions, for all schemas of the server
 	bytes int  // of the patterns so far
-	size  int  // instructions of them
+	size  int  // their instructions
 	notes []string
 }
 

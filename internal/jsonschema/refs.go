@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// A linker finds what the references of a schema refer to: places of the schema
-// itself, by their way from its root, by their anchor, or by the $id that they
-// give themselves. Nothing is fetched from anywhere.
+// A linker resolves the references of a schema to places of the schema itself, by JSON Pointer, by anchor or by $id. It
+// fetches nothing.
 type linker struct {
 	c         *Schema
 	resources map[string]any // by address: the schemas that have an $id
@@ -18,17 +17,17 @@ type linker struct {
 	notes     []string
 }
 
-// What an address in a schema may take: it is joined with those around it and looked up again and again.
+// AddressMax bounds the addresses in a schema, which are joined and looked up often.
 const AddressMax = 1000
 
-// A place is the address that references are relative to.
+// A place is the base address of references.
 type place struct {
 	base    *url.URL
 	address string // of base
 }
 
-// find goes through the schema v, whose references are relative to base: first
-// for what can be referred to, then for what refers to it.
+// find walks through the schema v, first, with link false, to collect the targets of references, then to resolve the
+// references. at is the base address.
 func (l *linker) find(v any, at place, link bool) {
 	s, ok := v.(map[string]any)
 	if !ok {
@@ -39,7 +38,7 @@ func (l *linker) find(v any, at place, link bool) {
 		at = l.named(s, id, at)
 	}
 	if !link {
-		if _, taken := l.resources[at.address]; !taken { // the root is the first of its own
+		if _, taken := l.resources[at.address]; !taken { // the root of a resource comes first
 			l.resources[at.address] = s
 		}
 		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
@@ -60,7 +59,7 @@ func (l *linker) find(v any, at place, link bool) {
 	EachSubschema(s, func(sub any) { l.find(sub, at, link) })
 }
 
-// named returns the address of a schema that gives itself an $id.
+// named returns the base address inside a schema with an $id.
 func (l *linker) named(s map[string]any, id string, at place) place {
 	if len(id) > AddressMax {
 		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", Cut(id, 60)))
@@ -72,7 +71,7 @@ func (l *linker) named(s map[string]any, id string, at place) place {
 	}
 	whole := u.String()
 	id, anchor, _ := strings.Cut(whole, "#")
-	if len(whole) > 2*AddressMax { // below many others
+	if len(whole) > 2*AddressMax { // joined with many others
 		l.notes = append(l.notes, fmt.Sprintf("$id %q is too long to be used", Cut(whole, 60)))
 	} else if anchor != "" { // draft-07
 		l.anchors[whole] = s
@@ -86,7 +85,7 @@ func (l *linker) target(ref string, at place) (any, bool) {
 	if len(ref) > AddressMax {
 		return nil, false
 	}
-	if strings.HasPrefix(ref, "#") { // the usual case, also where base is no address at all
+	if strings.HasPrefix(ref, "#") { // the usual case; base may be empty
 		ref = at.address + ref
 	} else if u, err := at.base.Parse(ref); err == nil {
 		ref = u.String()
@@ -103,12 +102,12 @@ func (l *linker) target(ref string, at place) (any, bool) {
 	return Pointed(resource, fragment)
 }
 
-// referred returns what a schema that is a reference refers to.
+// referred returns the target of a schema with a $ref.
 func (c *Schema) referred(s map[string]any) (any, bool) {
 	if target, ok := c.targets[reflect.ValueOf(s).Pointer()]; ok {
 		return target, true
 	}
-	// It is where no schema is looked for, and another reference led to it.
+	// The schema is at a place that only another reference reaches, and the linker has not seen it.
 	ref, _ := s["$ref"].(string)
 	pointer, local := strings.CutPrefix(ref, "#")
 	if !local || len(ref) > AddressMax {
@@ -117,10 +116,10 @@ func (c *Schema) referred(s map[string]any) (any, bool) {
 	return Pointed(c.Root, pointer)
 }
 
-// pointerText undoes what strictjson.EscapeToken does.
+// pointerText is the inverse of strictjson.EscapeToken.
 var pointerText = strings.NewReplacer("~1", "/", "~0", "~")
 
-// Pointed returns the schema that a JSON Pointer, as it stands in a URL, leads to.
+// Pointed returns the schema at a JSON Pointer in URL encoding.
 func Pointed(root any, pointer string) (any, bool) {
 	if pointer == "" {
 		return root, true

@@ -9,26 +9,25 @@ import (
 	"strings"
 )
 
-// What a schema from a stranger may cost. Real ones stay far below.
+// The bounds of a schema from an untrusted server. Real ones are far smaller.
 const (
 	schemaBytes = 1 << 20
 	schemaDepth = 64
-	notesMax    = 8 // of what cannot be used of one schema
+	notesMax    = 8 // notes about one schema
 )
 
 // A Schema is compiled, ready to check values against. Nothing in it changes once it is made.
 type Schema struct {
 	Root     any                 // the schema as plain JSON; nil accepts any object
 	Draft7   bool                // else 2020-12
-	tracks   bool                // it has an "unevaluated" keyword somewhere
-	targets  map[uintptr]any     // by schema that is a reference: what it refers to
+	tracks   bool                // it has an "unevaluated" keyword
+	targets  map[uintptr]any     // the targets of references, by the schema with the $ref
 	patterns map[string]*pattern // nil for one that cannot be used
-	Note     string              // what of the schema cannot be used, "" if nothing
+	Note     string              // which parts of the schema cannot be used; "" for none
 }
 
-// Compile reads a schema of draft-07 or 2020-12. It loads nothing from
-// elsewhere. What of a schema cannot be used is noted and left out; the rest counts. room is how many
-// instructions its patterns may still take, and is lowered by those that they do.
+// Compile reads a schema of draft-07 or 2020-12. It fetches nothing. It ignores the parts of a schema that it cannot
+// use, and says so in Note. It takes the instructions of the patterns from room.
 func Compile(raw json.RawMessage, room *int) *Schema {
 	c := new(Schema)
 	c.compile(raw, room)
@@ -50,7 +49,7 @@ func (c *Schema) compile(raw json.RawMessage, room *int) {
 	}
 	s, ok := root.(map[string]any)
 	switch {
-	case root == true, root == false: // false would make a tool that cannot be called
+	case root == true, root == false: // false would make a tool that nobody can call
 		return
 	case !ok:
 		c.Note = "neither an object nor true"
@@ -77,7 +76,7 @@ func (c *Schema) compile(raw json.RawMessage, room *int) {
 	c.Note = strings.Join(listed(slices.Concat(notes, g.notes, l.notes)), "; ")
 }
 
-// listed sorts notes, says each once, and of many only how many they are.
+// listed sorts notes, removes duplicates, and counts those beyond notesMax.
 func listed(notes []string) []string {
 	slices.Sort(notes)
 	notes = slices.Compact(notes)
@@ -87,10 +86,10 @@ func listed(notes []string) []string {
 	return notes
 }
 
-// EachSubschema visits the schemas directly inside a schema.
+// EachSubschema visits the direct subschemas of a schema.
 func EachSubschema(s map[string]any, visit func(any)) {
-	for _, key := range []string{"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items",
-		"not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"} {
+	for _, key := range []string{"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if",
+		"items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"} {
 		if list, ok := s[key].([]any); ok {
 			for _, sub := range list {
 				visit(sub)
@@ -106,15 +105,18 @@ func EachSubschema(s map[string]any, visit func(any)) {
 			}
 		}
 	}
-	for _, key := range []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"} {
+	for _, key := range []string{
+		"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties",
+	} {
 		if m, ok := s[key].(map[string]any); ok {
-			for _, k := range slices.Sorted(maps.Keys(m)) { // in order, because what the patterns may take is shared
+			for _, k := range slices.Sorted(maps.Keys(m)) { // sorted, because the patterns share a budget
 				visit(m[k])
 			}
 		}
 	}
 }
 
+// deep reports whether a value is nested deeper than so many levels.
 func deep(v any, levels int) bool {
 	if levels == 0 {
 		return true

@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// DoubleKey finds an object that has a key twice: two readers of it could see
-// two different values. It returns nil if there is none.
+// DoubleKey finds a duplicate key of an object, which two readers could read as two different values. It returns nil if
+// there is none.
 func DoubleKey(raw []byte) *position {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -28,7 +28,7 @@ func DoubleKey(raw []byte) *position {
 		case json.Delim('{'):
 			seen := map[string]bool{}
 			for d.More() {
-				k, _ := d.Token() // decode has read it before
+				k, _ := d.Token() // without an error, because Decode has read it
 				key, _ := k.(string)
 				below := at.member(key)
 				if seen[key] {
@@ -53,10 +53,10 @@ func DoubleKey(raw []byte) *position {
 	return value(nil)
 }
 
-// pointerMax is how long a JSON Pointer of an error gets: its keys are a stranger's, or a program's.
+// pointerMax bounds the JSON Pointer in an error: untrusted servers and programs choose its keys.
 const pointerMax = 2000
 
-// Pointer writes the position as a JSON Pointer. The middle of a very long one is left out.
+// Pointer writes the position as a JSON Pointer, and cuts the middle of a very long one.
 func (p *position) Pointer() string {
 	var steps []string
 	for ; p != nil; p = p.up {
@@ -99,10 +99,10 @@ func Show(v any) string {
 	return fmt.Sprintf("%v", v)
 }
 
-// shown is show, for later.
+// shown is a lazy [Show].
 func shown(v any) func() string { return func() string { return Show(v) } }
 
-// quoted shows a string as JSON, cut in the middle.
+// quoted shows a string in quotation marks, and cuts the middle of a long one.
 func quoted(s string) string {
 	if at := runesEnd(s, 60); at < len(s) {
 		tail := len(s)
@@ -115,6 +115,7 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
+// Cut shortens a text to max characters.
 func Cut(s string, max int) string {
 	if at := runesEnd(s, max); at < len(s) {
 		return s[:at] + "…"
@@ -122,7 +123,7 @@ func Cut(s string, max int) string {
 	return s
 }
 
-// runesEnd is where the first n characters of a text end. It does not read on.
+// runesEnd is the offset of the end of the first n characters. It reads only those.
 func runesEnd(s string, n int) int {
 	at := 0
 	for ; n > 0 && at < len(s); n-- {
@@ -132,7 +133,7 @@ func runesEnd(s string, n int) int {
 	return at
 }
 
-// Decode reads exactly one JSON value, with its numbers as they are written.
+// Decode reads exactly one JSON value, and keeps numbers as json.Number.
 func Decode(raw []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

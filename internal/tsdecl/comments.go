@@ -8,7 +8,7 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// descriptionMax is what is shown of one property's description; a tool's own is shown whole.
+// descriptionMax bounds the description of a property. That of a tool is shown whole.
 const descriptionMax = 600
 
 // largestSafe is the largest integer that a JavaScript number holds exactly.
@@ -22,12 +22,12 @@ func description(s map[string]any) string {
 	return jsonschema.Cut(d, descriptionMax)
 }
 
-// propertyComment is a property's description with those of its limits that a
-// type cannot say.
+// propertyComment is a property's description with the constraints that a type cannot express.
 func propertyComment(s map[string]any) string {
 	var facts []string
 	for _, k := range []struct{ key, word string }{
-		{"format", ""}, {"pattern", "matches "}, {"minimum", ">= "}, {"exclusiveMinimum", "> "}, {"maximum", "<= "}, {"exclusiveMaximum", "< "},
+		{"format", ""}, {"pattern", "matches "},
+		{"minimum", ">= "}, {"exclusiveMinimum", "> "}, {"maximum", "<= "}, {"exclusiveMaximum", "< "},
 		{"multipleOf", "multiple of "}, {"minLength", "min length "}, {"maxLength", "max length "},
 		{"minItems", "min items "}, {"maxItems", "max items "}, {"default", "default "},
 	} {
@@ -79,8 +79,8 @@ func DocComment(text, pad string) string {
 	return b.String()
 }
 
-// Comment makes a stranger's text safe inside a comment: it cannot end it, and
-// what cannot be seen or changes the order of what is seen is shown as its number.
+// Comment escapes an untrusted text for a comment: the text cannot end the comment, and invisible characters and
+// those that change the direction of text appear as their numbers.
 func Comment(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n") {
@@ -89,7 +89,8 @@ func Comment(text string) string {
 			b.WriteRune(r)
 		case r == '\t':
 			b.WriteString("  ")
-		case r == '\u2028' || r == '\u2029' || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Variation_Selector, r):
+		case r == '\u2028' || r == '\u2029' || !unicode.IsGraphic(r) ||
+			unicode.In(r, unicode.Zs, unicode.Variation_Selector):
 			fmt.Fprintf(&b, `\u{%X}`, r)
 		default:
 			b.WriteRune(r)

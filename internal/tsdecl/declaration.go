@@ -7,25 +7,25 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// declarationMax is what one tool may take of the declarations. The schema of a
-// tool that needs more is left out, because nobody could read it anyway.
+// declarationMax bounds the declaration of one tool. A longer one is replaced by a short one without the schema.
 const declarationMax = 64 << 10
 
-// unknownResult ends the declaration of a tool without an output schema, contentTypes says what that is.
+// UnknownResult ends the declaration of a tool without an output schema, and ContentTypes declares its Block.
 const (
 	UnknownResult = "Promise<" + contentType + ">;\n"
 	contentType   = "string | object | Block[]"
-	ContentTypes  = "/** A tool without an output schema gives its text, parsed if that is a JSON object or array; else its content blocks. */\n" +
+	ContentTypes  = "/** A tool without an output schema gives its text, parsed if that is a JSON object or array; " +
+		"else its content blocks. */\n" +
 		"interface Block { type: string; text?: string }\n\n"
 )
 
-// Declare returns the named types of a tool, what its server says about it, and its member of the interface.
+// Declare returns the named types of a tool, its description as a comment, and its member of the interface.
 func Declare(name string, input, output json.RawMessage, about string) (named, comment, line string) {
 	w := &typeWriter{tool: name, names: map[string]string{}, taken: map[string]int{}, anchors: map[string]map[string]any{}}
 	args := w.arguments(input)
 	result := contentType
 	if len(output) > 0 {
-		result = "any" // nothing is known of it
+		result = "any" // the schema may be unusable
 		if root, order, err := jsonschema.DecodeOrdered(output); err == nil {
 			w.root, w.order, w.part = root, order, "result"
 			result = w.render(root, 1)
@@ -35,7 +35,8 @@ func Declare(name string, input, output json.RawMessage, about string) (named, c
 	text := fmt.Sprintf("  %s(%s): Promise<%s>;\n", PropertyName(name), args, result)
 	if len(text)+w.types.Len() > declarationMax || w.work > workMax {
 		w.types.Reset()
-		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n", PropertyName(name))
+		text = fmt.Sprintf("  %s(args: { [key: string]: unknown }): Promise<any>; // its schema is too long to be shown\n",
+			PropertyName(name))
 	}
 	return w.types.String(), DocComment(about, "  "), text
 }
@@ -58,8 +59,7 @@ func (w *typeWriter) arguments(input json.RawMessage) string {
 	return "args: " + text
 }
 
-// needsArguments reports whether a schema that requires no property by itself
-// may require some by other means.
+// needsArguments reports whether a schema without "required" may still require properties.
 func needsArguments(s map[string]any) bool {
 	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "minProperties"} {
 		if s[key] != nil {

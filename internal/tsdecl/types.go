@@ -12,51 +12,49 @@ import (
 // A typeWriter turns the schemas of one tool into TypeScript types.
 type typeWriter struct {
 	tool  string
-	part  string // "args" or "result", of which schema root is
+	part  string // "args" or "result": whose schema root is
 	root  any
 	order jsonschema.KeyOrder
 
 	names   map[string]string         // part and reference to the name of its type
-	taken   map[string]int            // by name, how many wanted to have it
-	anchors map[string]map[string]any // by part, the schemas that have an anchor
+	taken   map[string]int            // how many types wanted the name
+	anchors map[string]map[string]any // by part and anchor
 	queue   []namedType
-	types   strings.Builder // the named types that are done
+	types   strings.Builder // the finished named types
 
-	expanding []string // references being written out where they stand
+	expanding []string // the references that are being written out in place
 	steps     int
-	work      int // in bytes and members gone through
+	work      int // in bytes and members
 }
 
-// A namedType is a type that has a name and waits to be written.
+// A namedType is a type with a name that waits in the queue.
 type namedType struct {
 	name, part, ref string
 	root            any
 	order           jsonschema.KeyOrder
 }
 
-// enumMax is how many alternatives a type lists; the rest is what they are made of.
+// enumMax is how many alternatives a type lists. The others appear by their kind.
 const enumMax = 100
 
-// What the work on one tool may take: schemas looked at, and bytes and members gone through, of which a schema can have
-// many that are looked at again and again.
+// The bounds of the work on one tool: in schemas, and in bytes and members, which a schema can repeat often.
 const (
 	writeMax = 5000
 	workMax  = 1 << 21
 )
 
-// spend counts work before it is done. It reports whether there may be more.
+// spend counts work in advance. It reports whether the work may go on.
 func (w *typeWriter) spend(n int) bool {
 	w.work += n
 	return w.work <= workMax
 }
 
-// render writes the type of a schema, as it stands inside something else.
-// indent is the depth at which further lines begin.
+// render writes the type of a schema inside another type. indent is the indentation of further lines.
 func (w *typeWriter) render(schema any, indent int) string {
 	return strings.Join(w.alternatives(schema, indent, false), " | ")
 }
 
-// finish writes the named types, and those that they name.
+// finish writes the named types, including those that they refer to.
 func (w *typeWriter) finish() {
 	for len(w.queue) > 0 {
 		n := w.queue[0]
@@ -73,9 +71,8 @@ func (w *typeWriter) finish() {
 	}
 }
 
-// alternatives returns the members of the union that the schema is. With bare,
-// they become the right side of a type's own definition, where a reference must
-// be written out, because a type may contain itself but not be itself.
+// alternatives returns the members of the union that the schema is. With bare, they become the right side of a type
+// definition. There a reference must be written out, because a type may contain itself but not be itself.
 func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 	w.steps++
 	s, ok := schema.(map[string]any)
@@ -95,7 +92,19 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 		return w.nullable(s, w.enumTypes(enum))
 	}
 	own := w.own(s, indent)
-	var forms []string // of anyOf and oneOf
+	forms := w.forms(s, indent, bare)
+	own = w.withAllOf(s, own, indent, bare)
+	switch {
+	case forms == nil, slices.Equal(forms, []string{"unknown"}) && s["properties"] != nil:
+		return w.nullable(s, own)
+	case slices.Equal(own, []string{"unknown"}), s["properties"] == nil && s["allOf"] == nil:
+		return w.nullable(s, forms)
+	}
+	return w.nullable(s, []string{intersect(strings.Join(own, " | "), strings.Join(forms, " | "))})
+}
+
+// forms returns the union that anyOf and oneOf are; nil without either.
+func (w *typeWriter) forms(s map[string]any, indent int, bare bool) (forms []string) {
 	for _, key := range []string{"anyOf", "oneOf"} {
 		list, _ := s[key].([]any)
 		if len(list) == 0 {
@@ -116,35 +125,33 @@ func (w *typeWriter) alternatives(schema any, indent int, bare bool) []string {
 			forms = []string{intersect(strings.Join(forms, " | "), strings.Join(union, " | "))}
 		}
 	}
-	if all, _ := s["allOf"].([]any); len(all) > 0 {
-		var parts []string
-		if !slices.Equal(own, []string{"unknown"}) {
-			parts = append(parts, strings.Join(own, " | "))
-		}
-		for _, sub := range all {
-			if !w.spend(len(parts)) {
-				break
-			}
-			part := strings.Join(w.alternatives(sub, indent, bare), " | ")
-			if part != "unknown" && !slices.Contains(parts, part) {
-				parts = append(parts, part)
-			}
-		}
-		if len(parts) > 0 {
-			own = []string{intersect(parts...)}
-		}
-	}
-	switch {
-	case forms == nil, slices.Equal(forms, []string{"unknown"}) && s["properties"] != nil:
-		return w.nullable(s, own)
-	case slices.Equal(own, []string{"unknown"}), s["properties"] == nil && s["allOf"] == nil:
-		return w.nullable(s, forms)
-	}
-	return w.nullable(s, []string{intersect(strings.Join(own, " | "), strings.Join(forms, " | "))})
+	return forms
 }
 
-// inherit gives a form of an anyOf the type that stands beside the anyOf, as
-// authors mean it: {"type": "string", "anyOf": [{"minLength": 1}, ...]}.
+// withAllOf intersects a type with those of allOf.
+func (w *typeWriter) withAllOf(s map[string]any, own []string, indent int, bare bool) []string {
+	all, _ := s["allOf"].([]any)
+	var parts []string
+	if len(all) > 0 && !slices.Equal(own, []string{"unknown"}) {
+		parts = append(parts, strings.Join(own, " | "))
+	}
+	for _, sub := range all {
+		if !w.spend(len(parts)) {
+			break
+		}
+		part := strings.Join(w.alternatives(sub, indent, bare), " | ")
+		if part != "unknown" && !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return own
+	}
+	return []string{intersect(parts...)}
+}
+
+// inherit gives a form of an anyOf the type beside the anyOf, as authors mean it:
+// {"type": "string", "anyOf": [{"minLength": 1}, ...]}.
 func (w *typeWriter) inherit(s map[string]any, sub any) any {
 	form, ok := sub.(map[string]any)
 	if !ok || s["type"] == nil {
@@ -156,7 +163,7 @@ func (w *typeWriter) inherit(s map[string]any, sub any) any {
 		}
 	}
 	if s["properties"] != nil {
-		return map[string]any{} // it only narrows the object, such as by required
+		return map[string]any{} // it only constrains the object, such as by required
 	}
 	w.spend(4 * len(form))
 	form = maps.Clone(form)
@@ -164,7 +171,7 @@ func (w *typeWriter) inherit(s map[string]any, sub any) any {
 	return form
 }
 
-// nullable adds null where a schema says so in the words of OpenAPI.
+// nullable adds null for the OpenAPI keyword.
 func (w *typeWriter) nullable(s map[string]any, union []string) []string {
 	if s["nullable"] == true {
 		return w.compact(append(union, "null"))
@@ -172,7 +179,7 @@ func (w *typeWriter) nullable(s map[string]any, union []string) []string {
 	return union
 }
 
-// own returns what the schema is by its type and the keywords of that type.
+// own returns the union by the keyword type and the keywords of that type.
 func (w *typeWriter) own(s map[string]any, indent int) []string {
 	switch t := s["type"].(type) {
 	case string:
@@ -220,7 +227,7 @@ func (w *typeWriter) byType(t string, s map[string]any, indent int) string {
 	return "unknown"
 }
 
-// compact leaves each member out that is there already, and null last.
+// compact is [Compact] with its cost.
 func (w *typeWriter) compact(union []string) []string {
 	for _, t := range union {
 		w.spend(1 + len(t)/8)
@@ -228,6 +235,7 @@ func (w *typeWriter) compact(union []string) []string {
 	return Compact(union)
 }
 
+// Compact removes duplicates from a union and puts null last.
 func Compact(union []string) []string {
 	var out []string
 	there := make(map[string]bool, len(union))

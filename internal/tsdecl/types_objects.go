@@ -29,6 +29,7 @@ func (w *typeWriter) array(s map[string]any, indent int) string {
 	return ArrayOf(w.render(rest, indent))
 }
 
+// ArrayOf is the type of arrays of item.
 func ArrayOf(item string) string {
 	if simple(item) {
 		return item + "[]"
@@ -36,8 +37,7 @@ func ArrayOf(item string) string {
 	return "(" + item + ")[]"
 }
 
-// simple reports whether a type can be followed by [] or stand in an
-// intersection as it is.
+// simple reports whether a type needs no parentheses before [] or in an intersection.
 func simple(t string) bool {
 	depth := 0
 	inString := false
@@ -51,7 +51,7 @@ func simple(t string) bool {
 			}
 		case c == '"':
 			inString = true
-		case strings.HasPrefix(t[i:], "/*"): // a server's words, which may have any bracket or quote in them
+		case strings.HasPrefix(t[i:], "/*"): // a server's words, which may contain brackets and quotes
 			length := strings.Index(t[i:], "*/")
 			if length < 0 {
 				return false
@@ -78,8 +78,36 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 			required[k] = true
 		}
 	}
-	var members []string
-	long := false
+	members, long := w.members(properties, required, indent)
+	index := w.index(s, indent)
+	if len(members) == 0 {
+		if index == "" {
+			return "{ [key: string]: unknown }"
+		}
+		if index == "none" {
+			return "{}"
+		}
+		return "{ [key: string]: " + index + " }"
+	}
+	for _, m := range members {
+		w.spend(len(m))
+	}
+	body := "{ " + strings.Join(members, "; ") + " }"
+	if long || len(body) > 70+len("{  }") || strings.Contains(body, "\n") {
+		pad := strings.Repeat("  ", indent+1)
+		body = "{\n" + pad + strings.Join(members, ";\n"+pad) + ";\n" + strings.Repeat("  ", indent) + "}"
+	}
+	if index != "" && index != "none" {
+		return intersect(body, "{ [key: string]: "+index+" }")
+	}
+	return body
+}
+
+// members writes the properties, and the required ones that have no schema. long says that one of them has a comment.
+func (w *typeWriter) members(
+	properties map[string]any, required map[string]bool, indent int,
+) (members []string, long bool) {
+	pad := strings.Repeat("  ", indent+1)
 	for _, k := range w.keys(properties) {
 		if !w.spend(10 + len(k)) {
 			break
@@ -95,13 +123,15 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 		}
 		text := PropertyName(k) + mark + ": " + w.render(sub, indent+1)
 		if about != "" {
-			text = DocComment(about, strings.Repeat("  ", indent+1)) + strings.Repeat("  ", indent+1) + text
-			text = strings.TrimPrefix(text, strings.Repeat("  ", indent+1))
+			text = strings.TrimPrefix(DocComment(about, pad)+pad+text, pad)
 			long = true
 		}
 		members = append(members, text)
 	}
-	for _, r := range w.sorted(required) {
+	if !w.spend(20 * len(required)) {
+		return members, long
+	}
+	for _, r := range slices.Sorted(maps.Keys(required)) {
 		if !w.spend(10 + len(r)) {
 			break
 		}
@@ -109,34 +139,11 @@ func (w *typeWriter) object(s map[string]any, indent int) string {
 			members = append(members, PropertyName(r)+": unknown")
 		}
 	}
-	index := w.index(s, indent)
-	if len(members) == 0 {
-		if index == "" {
-			return "{ [key: string]: unknown }"
-		}
-		if index == "none" {
-			return "{}"
-		}
-		return "{ [key: string]: " + index + " }"
-	}
-	var body string
-	for _, m := range members {
-		w.spend(len(m))
-	}
-	if total := len(strings.Join(members, "; ")); long || total > 70 || strings.Contains(strings.Join(members, ""), "\n") {
-		pad := strings.Repeat("  ", indent+1)
-		body = "{\n" + pad + strings.Join(members, ";\n"+pad) + ";\n" + strings.Repeat("  ", indent) + "}"
-	} else {
-		body = "{ " + strings.Join(members, "; ") + " }"
-	}
-	if index != "" && index != "none" {
-		return intersect(body, "{ [key: string]: "+index+" }")
-	}
-	return body
+	return members, long
 }
 
-// index returns the type of the properties that have no name in the schema:
-// "" if it says nothing about them, "none" if there are none.
+// index returns the type of the additional properties: "" if the schema does not mention them, "none" if it forbids
+// them.
 func (w *typeWriter) index(s map[string]any, indent int) string {
 	var union []string
 	patterns, _ := s["patternProperties"].(map[string]any)
@@ -163,7 +170,7 @@ func (w *typeWriter) index(s map[string]any, indent int) string {
 	return strings.Join(w.compact(union), " | ")
 }
 
-// keys returns the keys of a schema's member as they were written.
+// keys returns the keys of an object of the schema in the order of the text.
 func (w *typeWriter) keys(m map[string]any) []string {
 	if !w.spend(20 * len(m)) {
 		return nil
@@ -171,14 +178,7 @@ func (w *typeWriter) keys(m map[string]any) []string {
 	return w.order.Keys(m)
 }
 
-func (w *typeWriter) sorted(m map[string]bool) []string {
-	if !w.spend(20 * len(m)) {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(m))
-}
-
-// PropertyName quotes a name that cannot stand by itself.
+// PropertyName quotes a name that is not an identifier.
 func PropertyName(name string) string {
 	for i, r := range name {
 		if r == '_' || r == '$' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9' {

@@ -10,8 +10,7 @@ import (
 	"github.com/codemode-project/codemode/internal/jsonschema"
 )
 
-// reference returns the name of the type that is referred to, and sees to it
-// that it is written.
+// reference returns the name of the target's type, and queues that type.
 func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bool) []string {
 	target, ok := w.local(ref)
 	if !ok {
@@ -29,7 +28,7 @@ func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bo
 		union = []string{w.nameOf(ref)}
 	}
 	w.spend(4 * len(s))
-	rest := maps.Clone(s) // 2020-12 lets other keywords stand beside it
+	rest := maps.Clone(s) // 2020-12 allows other keywords beside it
 	delete(rest, "$ref")
 	if rest["properties"] != nil || rest["allOf"] != nil || rest["anyOf"] != nil || rest["oneOf"] != nil {
 		return []string{intersect(strings.Join(union, " | "), w.render(rest, indent))}
@@ -37,8 +36,7 @@ func (w *typeWriter) reference(s map[string]any, ref string, indent int, bare bo
 	return w.nullable(s, union)
 }
 
-// local returns the schema in the root that a reference of the plain form, by the
-// way from the root or by an anchor, means. Others are not written as types.
+// local returns the target of a reference by JSON Pointer or anchor. Other references have no type.
 func (w *typeWriter) local(ref string) (any, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok || len(ref) > jsonschema.AddressMax {
@@ -56,7 +54,7 @@ func (w *typeWriter) local(ref string) (any, bool) {
 	return found, ok
 }
 
-// anchored finds the schemas that give themselves names.
+// anchored collects the schemas with anchors.
 func anchored(v any, into map[string]any) {
 	s, isSchema := v.(map[string]any)
 	if !isSchema {
@@ -95,7 +93,7 @@ func (w *typeWriter) nameOf(ref string) string {
 	return name
 }
 
-// typeName makes the name one that can stand in a type declaration.
+// typeName makes a name an identifier.
 func typeName(s string) string {
 	if s[0] >= '0' && s[0] <= '9' {
 		return "_" + s
