@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -261,7 +262,7 @@ func (c *Catalog) Find(name string) (*Tool, error) {
 	if s.collision[name] != nil {
 		return nil, s.withheld(name)
 	}
-	return nil, &NotFoundError{Name: name, Nearest: s.nearest(name)}
+	return nil, &NotFoundError{Name: name, Nearest: nearest(name, s.sorted)}
 }
 
 // Has reports whether the name exists, including withheld ones. Unlike [Catalog.Find] it does not search for near
@@ -286,4 +287,14 @@ func (c *Catalog) Withheld() []*CollisionError {
 		out = append(out, s.withheld(name))
 	}
 	return out
+}
+
+// Learn takes the shape of a result as the result type of a tool whose server declares none. Only the first result
+// counts, and only if the definition still has that digest. A new list of the server keeps the learned types of the
+// tools that it does not change.
+func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
+	t := c.now.Load().byName[name]
+	if t != nil && t.Digest == digest && len(t.Output) == 0 {
+		t.learned.learn(result)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/codemode-project/codemode/internal/tsdecl"
 )
@@ -101,39 +100,3 @@ func beginning(text string) string {
 	}
 	return text
 }
-
-// Signature returns the line of [Declarations] that declares the tool, without its description and named types.
-func (t *Tool) Signature() string {
-	return strings.TrimSpace(t.declares().line)
-}
-
-// declared has the result of [tsdecl.Declare] for a tool of a catalogue.
-type declared struct {
-	once               sync.Once
-	named, about, line string
-}
-
-func (t *Tool) declares() *declared {
-	d := t.declared
-	if d == nil { // a Tool that never was in a catalogue
-		d = new(declared)
-	}
-	d.once.Do(func() { d.named, d.about, d.line = tsdecl.Declare(t.Name, t.Input, t.Output, t.about()) })
-	return d
-}
-
-func (t *Tool) declaration() (named, member string) {
-	d := t.declares()
-	if t.learned != nil {
-		if text := t.learned.text.Load(); text != nil {
-			if head, ok := strings.CutSuffix(d.line, tsdecl.UnknownResult); ok {
-				return d.named, d.about + head + "Promise<" + *text + ">; " +
-					"// learned from its first result; the server declares no type\n"
-			}
-		}
-	}
-	return d.named, d.about + d.line
-}
-
-// about is the description of the tool.
-func (t *Tool) about() string { return cmp.Or(t.Description, t.Title) }

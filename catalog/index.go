@@ -1,5 +1,31 @@
 package catalog
 
+// A tool has two fields: its name, which says most, and all other text. Each field has its own inverse document
+// frequency: a word that is in every description can still distinguish two names.
+const (
+	inName = iota
+	inText
+	fields
+)
+
+// The weights of the fields, and of the words in a tool's text by their place.
+const (
+	weightName      = 1.0
+	weightText      = 1.0
+	weightTitle     = 2.0
+	weightServer    = 2.0
+	weightDescribed = 1.0 // in the first sentence of the description
+	weightRest      = 0.4 // in what follows it
+	weightParameter = 0.6
+)
+
+// The constants k1 and b of BM25: how soon a repeated word stops counting, and how much a long text lowers the score
+// of its words.
+const (
+	saturation = 1.2
+	lengthBias = 0.5
+)
+
 // An index has the words of one server's tools. It never changes. A new list of one server leaves the indexes of the
 // others as they are.
 type index struct {
@@ -69,4 +95,10 @@ func firstSentence(s string) (first, rest string) {
 		}
 	}
 	return s, ""
+}
+
+// score is the BM25 score of a posting without its rarity, from 0 to saturation + 1.
+func (x *index) score(f int, p posting, average float64) float64 {
+	w := float64(p.weight)
+	return w * (saturation + 1) / (w + saturation*(1-lengthBias+lengthBias*x.field[f].length[p.tool]/average))
 }

@@ -25,12 +25,9 @@ const (
 // without values.
 type learned struct{ text atomic.Pointer[string] }
 
-// Learn takes the shape of a result as the result type of a tool whose server declares none. Only the first result
-// counts, and only if the definition still has that digest. A new list of the server keeps the learned types of the
-// tools that it does not change.
-func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
-	t := c.now.Load().byName[name]
-	if t == nil || t.Digest != digest || len(t.Output) > 0 || t.learned.text.Load() != nil || len(result) > learnBytes {
+// learn sets the type from a result, unless the result is too large.
+func (l *learned) learn(result json.RawMessage) {
+	if len(result) > learnBytes || l.text.Load() != nil {
 		return
 	}
 	v, err := jsonschema.Decode(result)
@@ -39,7 +36,7 @@ func (c *Catalog) Learn(name, digest string, result json.RawMessage) {
 	}
 	for depth := learnDepth; depth >= 0; depth-- {
 		if text := shapeOf(v, depth).typed(); len(text) <= learnedMax {
-			t.learned.text.CompareAndSwap(nil, &text)
+			l.text.CompareAndSwap(nil, &text)
 			return
 		}
 	}

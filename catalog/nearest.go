@@ -16,7 +16,7 @@ const nearestMax = 3
 const nearestCells = 5_000_000
 
 // nearest returns the names that the caller most likely meant, best first.
-func (s *state) nearest(name string) []string {
+func nearest(name string, tools []*Tool) []string {
 	if len(name) > 200 { // no tool has a name like that
 		return nil
 	}
@@ -31,7 +31,7 @@ func (s *state) nearest(name string) []string {
 	}
 	var found []candidate
 	cells := 0
-	for _, t := range s.sorted {
+	for _, t := range tools {
 		whole := strings.ToLower(t.Name)
 		_, tool, _ := strings.Cut(whole, call.Separator)
 		limit := 1 + len(wanted)/4

@@ -71,8 +71,9 @@ func (c *Checker) Check(
 	foresight.Look(program)
 	for i, call := range program.Calls {
 		if len(plan.Calls) == maxPlanned {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("line %d: the check ends before this call: it does not look at "+
-				"the last %d calls, because one check looks at %d at most", call.Line, len(program.Calls)-i, maxPlanned))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf(
+				"line %d: this call and what follows it, %d in all, were not checked: one check looks at %d calls at most",
+				call.Line, len(program.Calls)-i, maxPlanned))
 			break
 		}
 		foresight.foresee(plan, call)

@@ -1,4 +1,4 @@
-package codemode
+package asking_test
 
 import (
 	"context"
