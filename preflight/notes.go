@@ -1,13 +1,5 @@
 package preflight
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/internal/visible"
-)
-
 // SetPage gives the address of the page of this process on which people change the rules.
 // Links lead there unless the configuration has an address of its own.
 func (c *Checker) SetPage(address string) { c.page.Store(&address) }
@@ -42,20 +34,4 @@ func (c *Checker) SecretWarning() string {
 			"and count for nothing once it ends or in another one"
 	}
 	return ""
-}
-
-// staleText says that the file is broken, and where first. It hides the folders of the file from the caller.
-func staleText(err error) string {
-	problem := "it cannot be used"
-	if problems, ok := errors.AsType[config.Problems](err); ok && len(problems) > 0 {
-		problem = problems[0].Position.Short() + ": " + problems[0].Message
-		if problems[0].Hint != "" {
-			problem += " (" + problems[0].Hint + ")"
-		}
-		if n := len(problems) - 1; n > 0 {
-			problem += fmt.Sprintf(" (and %d more)", n)
-		}
-	}
-	return "the configuration file was changed and is not in force, because it is broken; " +
-		"the rules of its last good version hold. " + visible.Short(problem, sentenceRunes)
 }

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/codemode-project/codemode/analysis"
 	"github.com/codemode-project/codemode/call"
+	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/internal/visible"
 )
 
@@ -193,4 +195,20 @@ func alternatives(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// staleText says that the file is broken, and where first. It hides the folders of the file from the caller.
+func staleText(err error) string {
+	problem := "it cannot be used"
+	if problems, ok := errors.AsType[config.Problems](err); ok && len(problems) > 0 {
+		problem = problems[0].Position.Short() + ": " + problems[0].Message
+		if problems[0].Hint != "" {
+			problem += " (" + problems[0].Hint + ")"
+		}
+		if n := len(problems) - 1; n > 0 {
+			problem += fmt.Sprintf(" (and %d more)", n)
+		}
+	}
+	return "the configuration file was changed and is not in force, because it is broken; " +
+		"the rules of its last good version hold. " + visible.Short(problem, sentenceRunes)
 }
