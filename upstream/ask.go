@@ -35,6 +35,9 @@ const (
 	Dismissed = "cancel"  // no person said anything
 )
 
+// An askFunc puts a question to a person; see [CallOptions.Ask].
+type askFunc = func(context.Context, *Question) (*Answer, error)
+
 // The limits of a question's length, and of the number of questions of one call.
 const (
 	questionMax  = 64 << 10
@@ -43,10 +46,10 @@ const (
 
 // A caller is one of those for whom calls are in flight at a server.
 type caller struct {
-	key      string                                            // marks the questions in the streams of its calls
-	ask      func(context.Context, *Question) (*Answer, error) // of the latest call; nil reaches nobody
-	calls    int                                               // in flight
-	made     int                                               // in all
+	key      string  // marks the questions in the streams of its calls
+	ask      askFunc // of the latest call; nil reaches nobody
+	calls    int     // in flight
+	made     int     // in all
 	asked    int
 	over     context.Context // ends with the last of the calls
 	finished context.CancelFunc
@@ -64,7 +67,7 @@ type callers struct {
 }
 
 // enter adds a call until leave is called.
-func (cs *callers) enter(ctx context.Context, session any, ask func(context.Context, *Question) (*Answer, error)) (c *caller, leave func()) {
+func (cs *callers) enter(ctx context.Context, session any, ask askFunc) (c *caller, leave func()) {
 	if session == nil {
 		session = new(int) // a caller of its own
 	}
@@ -93,7 +96,7 @@ func (cs *callers) enter(ctx context.Context, session any, ask func(context.Cont
 }
 
 // of returns the caller that a question concerns, and how to reach it.
-func (cs *callers) of(ctx context.Context, meta mcp.Meta) (*caller, func(context.Context, *Question) (*Answer, error), error) {
+func (cs *callers) of(ctx context.Context, meta mcp.Meta) (*caller, askFunc, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	var c *caller
@@ -133,8 +136,8 @@ func (c *caller) mark(message []byte) []byte {
 	}
 	var m, params, meta map[string]json.RawMessage
 	var method string
-	if json.Unmarshal(message, &m) != nil || json.Unmarshal(m["method"], &method) != nil || method != "elicitation/create" ||
-		json.Unmarshal(m["params"], &params) != nil || params == nil {
+	if json.Unmarshal(message, &m) != nil || json.Unmarshal(m["method"], &method) != nil ||
+		method != "elicitation/create" || json.Unmarshal(m["params"], &params) != nil || params == nil {
 		return message
 	}
 	if json.Unmarshal(params["_meta"], &meta) != nil || meta == nil {
@@ -155,11 +158,11 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 		err = badly
 	}
 	if err != nil {
-		s.log.Warn("a question of an upstream was not passed on", "server", s.server.Name, "reason", err)
+		s.log.Warn("refused a question of an upstream", "server", s.server.Name, "reason", err)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "not passed on: " + err.Error()}
 	}
 	if ask == nil {
-		s.log.Warn("a question of an upstream was dismissed: there is nobody to ask", "server", s.server.Name)
+		s.log.Warn("dismissed a question of an upstream: there is nobody to ask", "server", s.server.Name)
 		return &mcp.ElicitResult{Action: Dismissed}, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -168,7 +171,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
 	a, err := ask(ctx, q)
 	if err != nil {
-		s.log.Warn("a question of an upstream was dismissed", "server", s.server.Name, "reason", err)
+		s.log.Warn("dismissed a question of an upstream", "server", s.server.Name, "reason", err)
 		return &mcp.ElicitResult{Action: Dismissed}, nil
 	}
 	return &mcp.ElicitResult{Action: a.Action, Content: a.Content}, nil
@@ -201,7 +204,8 @@ func toOpen(addresses ...string) string {
 	for _, a := range addresses {
 		all = append(all, fmt.Sprintf("%.300q", a))
 	}
-	return "it wants a person to open " + strings.Join(all, " and ") + ", which is not passed on: open it yourself if you trust the server with it, then make the call again"
+	return "it wants a person to open " + strings.Join(all, " and ") +
+		", which is not passed on: open it yourself if you trust the server with it, then make the call again"
 }
 
 // errorText is the message of a server's error, with the pages that it wants opened first.

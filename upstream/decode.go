@@ -18,7 +18,8 @@ func decode(raw []byte) (jsonrpc.Message, error) {
 	}
 	var m map[string]json.RawMessage
 	var version, method string
-	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(m["jsonrpc"], &version) != nil || version != "2.0" || m["error"] != nil {
+	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(m["jsonrpc"], &version) != nil || version != "2.0" ||
+		m["error"] != nil {
 		return jsonrpc.DecodeMessage(raw)
 	}
 	var id jsonrpc.ID

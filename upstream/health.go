@@ -20,7 +20,7 @@ func (s Status) Health() []string {
 		say("it has not listed its tools yet")
 	}
 	if s.Stale && s.State == Ready {
-		say("it no longer lists its tools (%s): shown are those of its last good list", s.ListError)
+		say("it no longer lists its tools (%s); the tools shown are those of its last good list", s.ListError)
 	} else if s.Stale {
 		say("the tools shown are those of its last good list")
 	}
@@ -35,22 +35,22 @@ func (s Status) Health() []string {
 		say(`start its command by hand to see what it waits for, or give it more time: "timeout": {"startup": milliseconds}`)
 	}
 	if s.CallError != "" {
-		say("the last call that it did not answer: %s", s.CallError)
+		say("its last call got no answer: %s", s.CallError)
 	}
 	if s.Dropped > 0 {
-		say("lines on its standard output that are no messages, and were left out: %d; logs belong on standard error", s.Dropped)
+		say("dropped lines on its standard output that are no messages: %d; logs belong on standard error", s.Dropped)
 	}
 	if s.Unexpected > 0 {
-		say("answers that nobody waited for, or no longer, and were left out: %d", s.Unexpected)
+		say("dropped answers to no request, or to one that had timed out: %d", s.Unexpected)
 	}
 	if s.StderrBytes > muchStderr {
-		say("it wrote %d MiB to its standard error, of which the end is kept", s.StderrBytes>>20)
+		say("it wrote %d MiB to its standard error; only the end is kept", s.StderrBytes>>20)
 	}
 	if s.Changes > manyChanges {
 		say("it announced a change of its tools %s; the list is read again at most twice a second", times(s.Changes))
 	}
 	if s.Refused > 0 {
-		say("it asked %s for what it does not get (last: %s)", times(s.Refused), s.LastRefused)
+		say("it sent requests that failed %s (last: %s)", times(s.Refused), s.LastRefused)
 	}
 	return append(out, s.Notes...)
 }

@@ -59,7 +59,8 @@ func newHTTPWire(s *Server, a *login.Account) (*httpWire, error) {
 func (w *httpWire) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if address.SchemeHostPort(r.URL) != w.origin {
-			return fmt.Errorf("it redirects to another origin, %s; if that is meant, configure that address", address.SchemeHostPort(r.URL))
+			return fmt.Errorf("it redirects to another origin, %s; if that is meant, configure that address",
+				address.SchemeHostPort(r.URL))
 		}
 		if r.Method != via[0].Method {
 			return fmt.Errorf("it redirects to another address at %s; configure that", address.Origin(r.URL.String()))
@@ -143,7 +144,8 @@ func (s *Server) attempts() []attempt {
 		return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}, nil
 	}
 	sse := attempt{version: pinned, open: func(sess *session) (mcp.Transport, error) {
-		return &sseTransport{mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}, sess}, nil
+		t := mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: sess.http.client(), MaxEventSize: -1}
+		return &sseTransport{t, sess}, nil
 	}}
 	switch {
 	case s.Transport == SSE:
@@ -159,7 +161,8 @@ func (s *Server) attempts() []attempt {
 // refusal of our identity is the same on every transport.
 func (w *httpWire) again(err error) bool {
 	switch code := w.refused(); {
-	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusProxyAuthRequired, code == http.StatusTooManyRequests:
+	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusProxyAuthRequired,
+		code == http.StatusTooManyRequests:
 		return false
 	case code >= 400 && code < 500:
 		return true
@@ -184,12 +187,14 @@ func (w *httpWire) explain(err error) error {
 		case w.server.Headers.Get("Authorization") != "":
 			return fmt.Errorf("it does not take the Authorization header that the configuration gives it (HTTP 401): %w", err)
 		case w.account != nil:
-			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header", servers.LoginCommand(w.server.Name))
+			return fmt.Errorf("it wants a login (HTTP 401): run %s, or give it an Authorization header",
+				servers.LoginCommand(w.server.Name))
 		}
 		return fmt.Errorf("it wants a login (HTTP 401): give it an Authorization header: %w", err)
 	case http.StatusForbidden:
 		if w.account != nil {
-			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w", servers.LoginCommand(w.server.Name), err)
+			return fmt.Errorf("it refuses us (HTTP 403): its login may have to be another one, or for more (%s): %w",
+				servers.LoginCommand(w.server.Name), err)
 		}
 		return fmt.Errorf("it refuses us (HTTP 403): check the address and the Authorization header: %w", err)
 	}

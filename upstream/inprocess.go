@@ -27,14 +27,18 @@ func newInProcessLink(s *Server) *inProcessLink {
 func (l *inProcessLink) list(context.Context) (*toolList, error) {
 	page, all := new(toolList), new(toolList)
 	for _, t := range l.server.BuiltIn.Tools {
-		page.tools = append(page.tools, Tool{Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, Annotations: t.Annotations})
+		page.tools = append(page.tools, Tool{
+			Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, Annotations: t.Annotations,
+		})
 	}
 	all.add(page, l.server)
 	all.finish(l.server)
 	return all, nil
 }
 
-func (l *inProcessLink) call(ctx context.Context, tool string, args json.RawMessage, _ CallOptions) (_ *Result, err error) {
+func (l *inProcessLink) call(
+	ctx context.Context, tool string, args json.RawMessage, _ CallOptions,
+) (_ *Result, err error) {
 	for _, t := range l.server.BuiltIn.Tools {
 		if t.Name != tool || !l.server.Takes(tool) {
 			continue

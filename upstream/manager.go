@@ -73,8 +73,11 @@ func NewManager(o Options) *Manager {
 		o.Env = os.LookupEnv
 	}
 	m := &Manager{o: o, started: !o.Lazy, supervisors: map[string]*supervisor{}, last: map[string]chan struct{}{}}
-	m.host = host{env: o.Env, log: o.Log, starter: child.NewStarter(), name: cmp.Or(o.Name, "codemode"), version: cmp.Or(o.Version, "dev")}
-	m.host.logins = login.NewStore(o.Logins, m.host.name, m.host.version)
+	name, version := cmp.Or(o.Name, "codemode"), cmp.Or(o.Version, "dev")
+	m.host = host{
+		env: o.Env, log: o.Log, name: name, version: version,
+		starter: child.NewStarter(), logins: login.NewStore(o.Logins, name, version),
+	}
 	m.grace, m.endGrace = context.WithCancel(context.Background())
 	return m
 }
@@ -257,7 +260,8 @@ func (m *Manager) Login(ctx context.Context, server string, o login.Options) err
 	}
 	defer wire.close()
 	err = m.host.logins.LogIn(ctx, login.Target{
-		Server: s.Name, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth, Client: wire.client(), Protocol: pinned,
+		Server: s.Name, URL: s.URL, SSE: s.Transport == SSE || s.SSEFirst, Settings: s.OAuth,
+		Client: wire.client(), Protocol: pinned,
 	}, o)
 	if err != nil {
 		return sup.mask(err)

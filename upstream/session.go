@@ -106,8 +106,10 @@ func connect(ctx context.Context, s *session, a attempt, name, version string) (
 		return nil, err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: version}, &mcp.ClientOptions{
-		Logger:       slog.New(slog.DiscardHandler),
-		Capabilities: &mcp.ClientCapabilities{Experimental: map[string]any{GateCapability: map[string]any{}}}, // nil would offer roots
+		Logger: slog.New(slog.DiscardHandler),
+		Capabilities: &mcp.ClientCapabilities{ // nil would offer roots
+			Experimental: map[string]any{GateCapability: map[string]any{}},
+		},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.toolsChanged()
 		},

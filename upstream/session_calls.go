@@ -191,7 +191,8 @@ func (s *session) suspect() {
 		defer cancel()
 		before := s.lastMessage.Load()
 		_ = s.cs.Ping(ctx, nil) // every answer counts, also an error
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && s.lastMessage.Load() == before && s.inFlight.Load() == 0 {
+		timedOut := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+		if timedOut && s.lastMessage.Load() == before && s.inFlight.Load() == 0 {
 			s.end(errSilent)
 			if s.child != nil {
 				s.child.Fail(errSilent)

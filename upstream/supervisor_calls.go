@@ -66,7 +66,9 @@ func (sup *supervisor) call(ctx context.Context, tool string, args json.RawMessa
 // request makes a request over the current connection, within the server's
 // time. It repeats a request once, over the next connection, if the server
 // cannot have acted on it.
-func (sup *supervisor) request(ctx context.Context, tool string, send func(context.Context, link) (*Result, error)) (*Result, error) {
+func (sup *supervisor) request(
+	ctx context.Context, tool string, send func(context.Context, link) (*Result, error),
+) (*Result, error) {
 	if sup.server.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, sup.server.Timeout)
@@ -140,7 +142,8 @@ func (sup *supervisor) status() Status {
 	defer sup.mu.Unlock()
 	s := Status{
 		Name: sup.server.Name, Transport: sup.server.Transport, State: sup.state, Since: sup.since,
-		StderrBytes: sup.info.stderrBytes, Changes: sup.info.changes, Refused: sup.info.refused, LastRefused: sup.info.lastRefused,
+		StderrBytes: sup.info.stderrBytes, Changes: sup.info.changes,
+		Refused: sup.info.refused, LastRefused: sup.info.lastRefused,
 		Tools: len(sup.tools), Notes: slices.Clone(sup.notes), Stale: sup.stale, Restarts: sup.restarts,
 		Stderr: sup.masked(sup.info.stderr), Dropped: sup.info.dropped, Unexpected: sup.info.unexpected,
 		Instructions: sup.info.instructions, Protocol: sup.info.protocol, Implementation: sup.info.implementation,

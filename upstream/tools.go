@@ -195,7 +195,8 @@ func (l *toolList) finish(s *Server) {
 	}
 	l.tools = out
 	for _, name := range s.Include {
-		if !slices.ContainsFunc(l.tools, func(t Tool) bool { return t.Name == name }) && !conflicting[name] && s.Takes(name) {
+		listed := conflicting[name] || slices.ContainsFunc(l.tools, func(t Tool) bool { return t.Name == name })
+		if !listed && s.Takes(name) {
 			l.notes = append(l.notes, fmt.Sprintf("it has no tool %q, which the configuration includes", name))
 		}
 	}

@@ -1,5 +1,5 @@
-// Package address writes addresses into messages without their secrets: webhooks have one in their path, databases in
-// their user, collectors in their query, and the errors of net/http and net/url repeat the whole.
+// Package address writes addresses into messages without their secrets: a webhook has one in its path, a database in
+// its user, a collector in its query, and the errors of net/http and net/url quote the whole address.
 package address
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Hidden stands for what of an address is not shown.
+// Hidden replaces the hidden parts of an address.
 const Hidden = "…"
 
-// Unreadable stands for an address that cannot be read.
+// Unreadable replaces an address that cannot be read.
 const Unreadable = "(an address that cannot be read)"
 
 // Origin returns the scheme and the host of an address, and [Hidden] if there is more to it.
@@ -30,7 +30,8 @@ func Origin(address string) string {
 	return origin + "/" + Hidden
 }
 
-// SchemeHostPort returns the origin of an address as HTTP compares them: with the port, also where it is the default one.
+// SchemeHostPort returns the origin of an address as HTTP compares them: with the port, also where it is the default
+// one.
 func SchemeHostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -53,8 +54,8 @@ func Scrub(text string) string {
 	return login.ReplaceAllString(text, Hidden+"@")
 }
 
-// Hide returns an error whose text has no more of an address than its origin; nil for nil. Of what is wrong with an
-// address nothing is said: it quotes the part.
+// Hide returns an error that shows no more of an address than its origin; nil for nil. It does not say what is wrong
+// with an unreadable address, because that text quotes a part of it.
 func Hide(err error) error {
 	if err == nil {
 		return nil
@@ -86,8 +87,7 @@ type hiddenError struct {
 
 func (e *hiddenError) Error() string { return e.text }
 
-// Is finds what the error is made of. There is no Unwrap: it would give the [url.Error] with the address to whoever
-// prints it.
+// Is implements the interface of [errors.Is]. There is no Unwrap: it would return the [url.Error] with the address.
 func (e *hiddenError) Is(target error) bool { return errors.Is(e.err, target) }
 
 // Timeout reports whether the request ran out of time.

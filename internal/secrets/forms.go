@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// Values are secrets that are known, wherever they stand.
+// Values are known secrets.
 type Values struct{ replacer *strings.Replacer }
 
-// shortestValue is how long a value has to be to be looked for: shorter ones are in half of all texts.
+// shortestValue is the length below which a value is not masked: shorter ones are in half of all texts.
 const shortestValue = 6
 
-// Known returns values, in the forms in which they usually travel, and what stands for them in texts. It is nil if
-// none is long enough.
+// Known returns Values that mask values in their usual forms. It is nil if none is long enough.
 func Known(values []string, mask string) *Values {
 	var pairs []string
 	seen := map[string]bool{}
 	values = slices.Clone(values)
-	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) }) // of two that overlap the longer
+	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) }) // of two that overlap, the longer wins
 	for _, v := range values {
 		if len(v) < shortestValue {
 			continue
@@ -47,12 +46,12 @@ func (v *Values) Hide(text string) string {
 	return v.replacer.Replace(text)
 }
 
-// shortest is how long a part of a base64 text has to be to say by itself what it is part of.
+// shortest is the length below which a part of a base64 text does not identify its value.
 const shortest = 8
 
-// forms returns a value, the whole before its parts, as it is and as it stands in JSON, in the path and the query of
-// a URL, in hexadecimal digits, and in base64 of both alphabets, also of a longer text of which it is a part. What is
-// cut in pieces it cannot find.
+// forms returns the forms of a value, the whole before its parts: as it is, in JSON, in the path and the query of a
+// URL, in hexadecimal digits, and in base64 of both alphabets, also inside a longer text. A value that was cut in
+// pieces has none of these forms.
 func forms(value string) []string {
 	var all []string
 	seen := map[string]bool{"": true}
@@ -63,7 +62,7 @@ func forms(value string) []string {
 		}
 	}
 	add(value)
-	quoted, _ := json.Marshal(value) // a string always can be
+	quoted, _ := json.Marshal(value) // a string is always encodable
 	add(string(quoted[1 : len(quoted)-1]))
 	var plain strings.Builder
 	js := json.NewEncoder(&plain)
@@ -75,7 +74,7 @@ func forms(value string) []string {
 	add(strings.ReplaceAll(url.QueryEscape(value), "+", "%20"))
 	add(hex.EncodeToString([]byte(value)))
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
-		add(e.EncodeToString([]byte(value))) // the whole first, so that nothing of it is left
+		add(e.EncodeToString([]byte(value))) // the whole first, so that no part of it remains
 	}
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
@@ -87,14 +86,14 @@ func forms(value string) []string {
 	return all
 }
 
-// inside is what of the base64 of a text depends on the value alone, which stands in it behind a number of bytes that
-// leaves the remainder before when it is divided by three.
+// inside returns the part of a text's base64 that depends on the value alone. The number of bytes of the text in front
+// of the value is before modulo three.
 func inside(e *base64.Encoding, value string, before int) string {
 	text := e.EncodeToString(append(make([]byte, before), value...))
-	first := [...]int{0, 2, 3}[before] // digits that depend on what is before
+	first := [...]int{0, 2, 3}[before] // digits that depend on the bytes in front
 	last := len(text)
 	if (before+len(value))%3 != 0 {
-		last-- // which depends on what is behind
+		last-- // it depends on the bytes behind
 	}
 	if first >= last {
 		return ""

@@ -6,16 +6,15 @@ import (
 )
 
 const (
-	// learnedMost bounds how many secrets of one run are remembered, and learnedRuns of how many runs.
+	// learnedMost limits the secrets of one run, and learnedRuns the runs.
 	learnedMost = 200
 	learnedRuns = 2000
-	// learnedLongest is the longest value that is looked for elsewhere.
+	// learnedLongest is the length of the longest value that is masked elsewhere.
 	learnedLongest = 4096
 )
 
-// Learned remembers what was masked for its key in a run, because programs carry values on: what was "token" in a
-// result is the program's own value in the next moment, without a key. Its methods may be called from many
-// goroutines.
+// Learned remembers, for each run, the values that were masked for their key, because programs pass values on: the
+// "token" of a result is an argument without that key in the next call. Its methods may be called concurrently.
 type Learned struct {
 	mu   sync.Mutex
 	runs map[string]*learnedRun
@@ -26,7 +25,7 @@ type learnedRun struct {
 	replacer *Values
 }
 
-// Add notes values of a run and returns all of the run.
+// Add adds values to a run and returns all values of the run.
 func (l *Learned) Add(run string, values []string) *Values {
 	if run == "" {
 		return Known(values, Mask)
@@ -59,7 +58,7 @@ func (l *Learned) Add(run string, values []string) *Values {
 	return r.replacer
 }
 
-// Forget ends a run.
+// Forget removes a run.
 func (l *Learned) Forget(run string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,24 +10,24 @@ import (
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
-// Mask stands for what is secret in what is stored.
+// Mask replaces a secret in the record.
 const Mask = "[redacted]"
 
-// The sizes beyond which a Redactor keeps less than the whole.
+// The sizes above which a Redactor cuts.
 const (
 	maxString   = 2_000  // characters of one string
 	maxItems    = 200    // members of one list or object
 	maxRedacted = 16_000 // bytes of one redacted value
 )
 
-// A Redactor writes what may be stored of values and texts. It is for one goroutine.
+// A Redactor writes values and texts without their secrets. It is for one goroutine.
 type Redactor struct {
-	Run   *Values  // values that the program has shown to be secret
-	Found []string // texts that were masked for their places
+	Run   *Values  // the secrets of the run so far
+	Found []string // the values that were masked for their place
 
 	find  *Finder
 	known *Values
-	short bool // something was left out
+	short bool // something was cut
 }
 
 // NewRedactor returns a Redactor that also masks known values.
@@ -53,8 +53,8 @@ func (d *Redactor) Text(s string) string {
 	return b.String()
 }
 
-// JSON gives a value as it may be stored, in canonical form; nil if it is missing or too large. whole says that
-// nothing but secrets is left out.
+// JSON returns a value without its secrets, in canonical form; nil if it is missing or too large. whole says that
+// nothing but secrets is missing.
 func (d *Redactor) JSON(v strictjson.Value) (redacted json.RawMessage, whole bool) {
 	if v.Kind() == strictjson.Missing {
 		return nil, false
@@ -67,7 +67,7 @@ func (d *Redactor) JSON(v strictjson.Value) (redacted json.RawMessage, whole boo
 	return redacted, !d.short
 }
 
-// append writes a value. A secret value leaves that it is there: null and emptiness are none.
+// append writes a value. The record shows that there is a secret; null and the empty string are no secrets.
 func (d *Redactor) append(b []byte, v strictjson.Value, at Place) []byte {
 	secret := at.Level > Open
 	switch kind := v.Kind(); {
@@ -105,10 +105,10 @@ func (d *Redactor) array(b []byte, v strictjson.Value, at Place) []byte {
 	return append(b, ']')
 }
 
-// A member is one of an object that is kept.
+// A member is a member of an object.
 type member struct {
 	key   string           // masked
-	value strictjson.Value // missing if it stands for the members that are left out
+	value strictjson.Value // missing if the member stands for those that were cut
 	at    Place
 }
 
@@ -142,9 +142,9 @@ func (d *Redactor) object(b []byte, v strictjson.Value, at Place) []byte {
 	return append(b, '}')
 }
 
-// unique keeps apart the keys that masking has made equal.
+// unique numbers the keys that masking has made equal.
 func unique(members []member) {
-	seen := make(map[string]int, len(members)) // by key, the last number that was tried for it
+	seen := make(map[string]int, len(members)) // by key: the last number that was tried
 	for i := range members {
 		m := &members[i]
 		for key := m.key; seen[m.key] > 0; {
@@ -155,7 +155,7 @@ func unique(members []member) {
 	}
 }
 
-// findIn notes a secret, and the parts of it that are secrets themselves: what is behind Bearer, or one of several
+// findIn adds a secret to Found, and its parts that are secrets themselves: the token behind Bearer, or each of several
 // cookies.
 func (d *Redactor) findIn(secret string) {
 	if secret == Mask {
@@ -169,7 +169,7 @@ func (d *Redactor) findIn(secret string) {
 	}
 }
 
-// longSecret is how long a part of a secret has to be to be one itself.
+// longSecret is the length below which a part of a secret is no secret itself.
 const longSecret = 12
 
 func (d *Redactor) note(s string) {
@@ -186,7 +186,7 @@ func (d *Redactor) cut(s string) string {
 	return s
 }
 
-// Cut keeps the beginning of a text, as many characters, and says how much it left out.
+// Cut returns the first characters of a text, that many, and says how much is missing.
 func Cut(s string, most int) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s

@@ -1,6 +1,5 @@
-// Package secrets finds secrets in JSON values and in texts, and masks them. It has one table of the names of
-// secrets, one of the shapes of texts that are secrets, and one walk through a value; [Strictness] says how much of
-// them applies.
+// Package secrets finds secrets in JSON values and in texts, and masks them. It has one table of the names of secrets,
+// one of the forms of secret texts, and one walk through a value. [Strictness] says which parts of the tables apply.
 package secrets
 
 import (
@@ -16,34 +15,34 @@ import (
 type Strictness int
 
 const (
-	// Mild is for what a person decides by. What the person has to read to judge a call, such as paths, URLs and
-	// shell text, is never masked, so that nothing can be hidden in a would-be secret.
+	// Mild is for the texts of questions to a person. It never masks what the person has to read to judge a call,
+	// such as paths, URLs and shell text: nothing can hide in a text that looks like a secret.
 	Mild Strictness = iota
-	// Strict is for what is stored. It may leave out more than it has to.
+	// Strict is for the record. It may mask more than necessary.
 	Strict
 )
 
-// Rules say what is secret beside what looks so itself.
+// Rules add to the secrets that the tables find.
 type Rules struct {
-	Keys     []string // patterns of keys whose values are masked; * is any characters
-	Pointers []string // JSON Pointers of values that are masked; a segment * is any key or index
-	NoDetect bool     // leave in clear what looks like a token unless its key says so
+	Keys     []string // patterns of keys with secret values; * is any characters
+	Pointers []string // JSON Pointers of secret values; a segment * is any key or index
+	NoDetect bool     // find no secrets by their form, only by their key
 }
 
-// Level says how much of a value its place lets us mask.
+// Level says how much of a value to mask for its place.
 type Level int
 
 const (
-	Open   Level = iota // only what looks like a secret itself
-	Token               // a value without spaces, or one behind "Bearer"
-	Phrase              // several plain words, or a number, too
+	Open   Level = iota // only what has the form of a secret
+	Token               // a value without spaces, or the part behind "Bearer"
+	Phrase              // also several plain words, or a number
 )
 
-// names are the keys whose values are secrets, without case, hyphens and underscores, or words within them, with the
-// level that they have for [Mild]. For [Strict] each has the highest.
+// names are the keys of secret values, without case, hyphens and underscores, with their level for [Mild]. For [Strict]
+// the level of each is Phrase.
 var names = []struct {
 	name   string
-	within bool // any key that has it in it
+	within bool // any key that contains it
 	mild   Level
 }{
 	{"token", true, Token}, {"secret", true, Token}, {"password", true, Phrase}, {"passwd", false, Phrase}, {"pwd", false, Phrase},
@@ -53,10 +52,11 @@ var names = []struct {
 	{"signature", true, Open}, {"pin", false, Open}, {"otp", false, Open}, {"cvv", false, Open}, {"cvc", false, Open},
 }
 
-// variables are the words in names of variables of the environment and of headers, more of which hold secrets.
+// variables are the words in the names of variables of the environment and of headers with secrets. There are more of
+// them than of keys.
 var variables = []string{"token", "key", "secret", "passw", "pwd", "auth", "credential", "cookie", "dsn"}
 
-// IsVariable reports whether a variable or a header of that name holds a secret; an author is none.
+// IsVariable reports whether a variable or a header of that name holds a secret. An author is no secret.
 func IsVariable(name string) bool {
 	name = strings.NewReplacer("authorization", "auth", "author", "").Replace(fold(name))
 	return slices.ContainsFunc(variables, func(word string) bool { return strings.Contains(name, word) })
@@ -89,7 +89,7 @@ func like(pattern, s string) bool {
 	}
 }
 
-// A Finder finds what is secret. It does not change.
+// A Finder finds secrets. It is immutable.
 type Finder struct {
 	strictness Strictness
 	keys       []string
@@ -108,7 +108,7 @@ func New(r Rules, s Strictness) *Finder {
 		switch {
 		case err == nil:
 			f.pointers = append(f.pointers, path)
-		case s == Strict: // the configuration refuses it; here it means everything
+		case s == Strict: // package config refuses it; fail closed: the root is secret
 			f.pointers = append(f.pointers, nil)
 		}
 	}
@@ -133,7 +133,7 @@ func (f *Finder) Key(key string) Level {
 	return level
 }
 
-// A Place is where a value stands, as far as that tells what is secret in it.
+// A Place is the place of a value in a larger one.
 type Place struct {
 	Level Level
 	Step  string   // its key, or its index
@@ -154,8 +154,8 @@ func fits(pattern, path []string) bool {
 	return slices.EqualFunc(pattern, path, func(p, step string) bool { return p == "*" || p == step })
 }
 
-// Children returns the members of an object or the elements of an array, each with its place. The places that a
-// strict Finder without pointers gives have no path, and those of elements no step.
+// Children returns the members of an object or the elements of an array, each with its place. A strict Finder without
+// pointers gives places without a path, and elements without a step.
 func (f *Finder) Children(v strictjson.Value, at Place) iter.Seq2[Place, strictjson.Value] {
 	paths := f.strictness == Mild || len(f.pointers) > 0
 	below := func(step string, level Level) Place {
@@ -189,7 +189,7 @@ func (f *Finder) Children(v strictjson.Value, at Place) iter.Seq2[Place, strictj
 	}
 }
 
-// named reports whether a member of an object says that its sibling "value" is a secret.
+// named reports whether a member of an object names its sibling "value" a secret.
 func (f *Finder) named(v strictjson.Value) bool {
 	if _, ok := v.Member("value"); !ok {
 		return false

@@ -9,23 +9,22 @@ import (
 	"unicode"
 )
 
-// A shape is a form of text that secrets have. A group of the expression is the secret; without one all that matches
-// is.
+// A shape is a form of secret texts. The group of the expression is the secret; without a group it is the whole match.
 type shape struct {
 	what         string
-	hints        []string // in lower case; one of them is in every text that matches, and looking for it is much cheaper
+	hints        []string // in lower case; every match contains one of them, and the search for it is much cheaper
 	strict, mild expression
 }
 
-// An expression is compiled when it is needed first; nil finds nothing.
+// An expression is compiled at its first use; nil matches nothing.
 type expression func() *regexp.Regexp
 
 func pattern(text string) expression {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// shapes are the secrets that give themselves away. What is mild matches no character that means anything to a shell,
-// and a private key only as long as it is nothing but base64.
+// shapes are the secrets that have a form of their own. A mild expression matches no character with a meaning for a
+// shell, and a private key only if it is nothing but base64.
 var shapes = []shape{
 	{"private key", []string{"private key"},
 		pattern(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
@@ -57,13 +56,13 @@ var shapes = []shape{
 		pattern(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|\bdo[opr]_v1_[a-f0-9]{32,}`)},
 }
 
-// A hint is one of a shape.
+// A hint is a text that a shape requires.
 type hint struct {
 	text  string
 	shape int
 }
 
-// hints are those of all shapes, by their first byte.
+// hints are the hints of all shapes, by their first byte.
 var hints = func() (by [256][]hint) {
 	for i, s := range shapes {
 		for _, h := range s.hints {
@@ -73,7 +72,7 @@ var hints = func() (by [256][]hint) {
 	return by
 }()
 
-// hintsIn returns the set of shapes that have a hint in a text.
+// hintsIn returns the set of shapes with a hint in a text.
 func hintsIn(lower string) (set uint32) {
 	for i := range len(lower) {
 		for _, h := range hints[lower[i]] {
@@ -85,10 +84,10 @@ func hintsIn(lower string) (set uint32) {
 	return set
 }
 
-// A Span is a part of a text that is secret.
+// A Span is a secret part of a text.
 type Span struct {
 	From, To int    // bytes
-	What     string // "" when only its place tells
+	What     string // the kind of secret; "" if only its place makes it one
 }
 
 var (
@@ -97,22 +96,22 @@ var (
 	address = pattern(`^(?:/|\./|\.\./|~/|\\\\|[A-Za-z]:[\\/]|[A-Za-z][A-Za-z0-9+.-]*://|(?:data|file|mailto|javascript):)|` +
 		`^(?:[\w.-]+[/\\])+[\w-]*\.\w+$`)
 	shell = pattern("[$][({]|`|&&|[|][|]")
-	// A phrase is plain words; an option, a path or an assignment among them makes it a command.
+	// A phrase is plain words. An option, a path or an assignment among them makes it a command.
 	phrase = pattern(`^[\pL\pN][\pL\pN'.,!?-]*(?: [\pL\pN][\pL\pN'.,!?-]*)*$`)
-	// hostGoesOn matches what follows when a would-be secret is the beginning of a host name or a path.
-	hostGoesOn = pattern(`^(?:\.[A-Za-z0-9]|[/\\:@])`)
+	// hostContinues matches the rest of a host name or a path behind a supposed secret.
+	hostContinues = pattern(`^(?:\.[A-Za-z0-9]|[/\\:@])`)
 )
 
 const (
 	maxPhrase = 128
-	// maxAddress is how far back a path or URL is looked for, in bytes, so that a text full of would-be secrets is
-	// read only once.
+	// maxAddress is how many bytes in front of a supposed secret are searched for a path or URL. The limit keeps the
+	// time for a text full of supposed secrets linear.
 	maxAddress = 2048
-	// shortestText is how long a text has to be to be looked at for secrets.
+	// shortestText is the length below which a text has no secrets.
 	shortestText = 8
 )
 
-// Spans returns what is secret in a text at a place of that level, in order and without overlaps.
+// Spans returns the secret parts of a text at a place of that level, in order and without overlaps.
 func (f *Finder) Spans(text string, level Level) []Span {
 	switch {
 	case text == "":
@@ -151,7 +150,7 @@ func (f *Finder) Spans(text string, level Level) []Span {
 	return apart(found)
 }
 
-// placed is what of a text is not shown for its place alone.
+// placed returns the parts of a text that are secret for their place alone.
 func placed(text string, level Level) []Span {
 	if address().MatchString(text) || shell().MatchString(text) {
 		return nil
@@ -167,7 +166,7 @@ func placed(text string, level Level) []Span {
 	return nil
 }
 
-// apart sorts spans and makes one of those that overlap.
+// apart sorts spans and merges those that overlap.
 func apart(spans []Span) []Span {
 	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
 	kept := spans[:0]
@@ -181,11 +180,11 @@ func apart(spans []Span) []Span {
 	return kept
 }
 
-// inAddress reports whether the secret is a part of a path or of a URL before its query: where a request goes must stay
-// visible.
+// inAddress reports whether a span is part of a path, or of a URL before its query: the destination of a request must
+// stay visible.
 func inAddress(text string, from, to int) bool {
 	nearby := text[max(0, from-maxAddress):from]
 	start := strings.LastIndexFunc(nearby, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'<>`, r) }) + 1
 	before := nearby[start:]
-	return hostGoesOn().MatchString(text[to:]) || strings.ContainsAny(before, `/\`) && !strings.ContainsAny(before, "?#")
+	return hostContinues().MatchString(text[to:]) || strings.ContainsAny(before, `/\`) && !strings.ContainsAny(before, "?#")
 }

@@ -67,17 +67,20 @@ func (f *filesystem) begin() (*operation, error) {
 	return o, err
 }
 
+// A method is what a tool does.
+type method[A any] func(*operation, context.Context, A) (any, error)
+
 // using makes a tool of a method that changes nothing.
-func using[A any](f *filesystem, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
+func using[A any](f *filesystem, do method[A]) func(context.Context, A) (any, error) {
 	return locked(f, f.changes.RLocker(), do)
 }
 
 // changing makes a tool of a method that changes something.
-func changing[A any](f *filesystem, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
+func changing[A any](f *filesystem, do method[A]) func(context.Context, A) (any, error) {
 	return locked(f, &f.changes, do)
 }
 
-func locked[A any](f *filesystem, l sync.Locker, do func(*operation, context.Context, A) (any, error)) func(context.Context, A) (any, error) {
+func locked[A any](f *filesystem, l sync.Locker, do method[A]) func(context.Context, A) (any, error) {
 	return func(ctx context.Context, args A) (any, error) {
 		l.Lock()
 		defer l.Unlock()
@@ -118,7 +121,8 @@ func (f *operation) wayTo(name string) error {
 	return nil
 }
 
-// folder opens the folder that a path is in. An operation in it by name stays in this folder, also if the folder is moved.
+// folder opens the folder that a path is in. An operation in it by name stays in this folder, also if the folder is
+// moved.
 func (f *operation) folder(name string) (dir *os.Root, base string, err error) {
 	parent := path.Dir(name)
 	if err := f.wayTo(parent); err != nil {
@@ -164,7 +168,8 @@ func check(path string) error {
 	case len(path) > pathMax:
 		return fmt.Errorf("the path has %d bytes, more than %d", len(path), pathMax)
 	case path[0] == '/' || strings.Contains(path, `\`) || len(path) > 1 && path[1] == ':':
-		return fmt.Errorf("path %q is not inside the granted directory: paths are relative to it and use slashes, such as notes/a.md", path)
+		return fmt.Errorf("path %q is not inside the granted directory: paths are relative to it and use slashes, "+
+			"such as notes/a.md", path)
 	case fs.ValidPath(path) && !strings.ContainsRune(path, 0):
 		return nil
 	case !utf8.ValidString(path) || strings.ContainsRune(path, 0):

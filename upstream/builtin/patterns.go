@@ -51,8 +51,8 @@ func newPatterns(list []string) ([]pattern, error) {
 
 func (p pattern) match(name string) bool { return doublestar.MatchUnvalidated(string(p), name+pathEnd) }
 
-// patternCost counts the braces of a valid pattern, and bounds the number of ways through them from above: it multiplies
-// the numbers of alternatives of all braces, also of those in others.
+// patternCost counts the braces of a valid pattern, and bounds the number of ways through them from above: it
+// multiplies the numbers of alternatives of all braces, also of those in others.
 func patternCost(s string) (braces, ways int) {
 	ways = 1
 	var open []int // alternatives of the braces around

@@ -10,7 +10,9 @@ import (
 )
 
 // neededBySystem are the variables that programs on this system do not start without.
-var neededBySystem = []string{"SystemRoot", "SystemDrive", "PATHEXT", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "ProgramFiles"}
+var neededBySystem = []string{
+	"SystemRoot", "SystemDrive", "PATHEXT", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "ProgramFiles",
+}
 
 func ownGroup(*exec.Cmd) {}
 

@@ -90,7 +90,10 @@ func (g *guard) start() error {
 		return err
 	}
 	defer r.Close()
-	cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", guardScript, "sh", Variable + "=" + g.mark}, Env: []string{"PATH=/usr/bin:/bin"}, Stdin: r}
+	cmd := &exec.Cmd{
+		Path: "/bin/sh", Args: []string{"sh", "-c", guardScript, "sh", Variable + "=" + g.mark},
+		Env: []string{"PATH=/usr/bin:/bin"}, Stdin: r,
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // away from a terminal's Ctrl-C
 	if err := cmd.Start(); err != nil {
 		w.Close()

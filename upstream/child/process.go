@@ -95,8 +95,8 @@ func (s *Starter) Start(c Command) (*Process, error) {
 	}
 	p := &Process{
 		guard: s.guard, mark: s.guard.newMark(),
-		turn: make(chan struct{}, 1), closed: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{}),
-		hard: make(chan struct{}), stdoutDone: make(chan struct{}),
+		turn: make(chan struct{}, 1), closed: make(chan struct{}), exited: make(chan struct{}),
+		gone: make(chan struct{}), hard: make(chan struct{}), stdoutDone: make(chan struct{}),
 	}
 	env := []string{Variable + "=" + cmp.Or(p.mark, "1")}
 	for name, value := range c.Env {

@@ -21,7 +21,8 @@ func killStrays(mark string) {
 			if killed[pid] || pid == os.Getpid() {
 				continue
 			}
-			environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ") // empty if the process is another user's or gone
+			// Empty if the process is another user's or gone.
+			environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 			if at := bytes.Index(environ, want); at == 0 || at > 0 && environ[at-1] == 0 {
 				killed[pid], more = true, syscall.Kill(pid, syscall.SIGKILL) == nil || more
 			}

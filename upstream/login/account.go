@@ -74,7 +74,8 @@ func (a *Account) RoundTrip(base http.RoundTripper, r *http.Request) (*http.Resp
 		if scopes := missingScopes(resp.Header); len(scopes) > 0 {
 			_ = resp.Body.Close()
 			a.want(r.Context(), scopes)
-			return resp, &Error{a.server, fmt.Sprintf("its login does not cover this (HTTP 403, it wants %.200q)", strings.Join(scopes, " "))}
+			wants := strings.Join(scopes, " ")
+			return resp, &Error{a.server, fmt.Sprintf("its login does not cover this (HTTP 403, it wants %.200q)", wants)}
 		}
 	}
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.Body != nil && r.GetBody == nil {
@@ -263,7 +264,8 @@ func final(e *oauth2.RetrieveError) bool {
 	if e.Response != nil {
 		code = e.Response.StatusCode
 	}
-	return e.ErrorCode == "invalid_grant" || code/100 == 4 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
+	return e.ErrorCode == "invalid_grant" ||
+		code/100 == 4 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
 }
 
 // refresh requests another token from the authorization server. The oauth2

@@ -69,7 +69,8 @@ func (c *callback) expect(state string) {
 func (c *callback) isOurs(q url.Values) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ours := c.state != "" && len(q["state"]) == 1 && subtle.ConstantTimeCompare([]byte(q["state"][0]), []byte(c.state)) == 1
+	ours := c.state != "" && len(q["state"]) == 1 &&
+		subtle.ConstantTimeCompare([]byte(q["state"][0]), []byte(c.state)) == 1
 	c.stray = c.stray || !ours
 	return ours
 }
@@ -114,7 +115,8 @@ func (c *callback) wait(ctx context.Context, pasted <-chan string) (*auth.Author
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.stray {
-			return nil, fmt.Errorf("nobody has logged in, and what was sent to the address for the answer does not belong to this login: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("nobody has logged in, and what was sent to the address for the answer "+
+				"does not belong to this login: %w", context.Cause(ctx))
 		}
 		return nil, fmt.Errorf("nobody has logged in: %w", context.Cause(ctx))
 	}

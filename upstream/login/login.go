@@ -92,7 +92,8 @@ func (s *Store) LogIn(ctx context.Context, t Target, o Options) error {
 		NewTokenSource: func(_ context.Context, c *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
 			cred := &credential{
 				Server: t.Server, URL: t.URL, Resource: resource,
-				TokenURL: c.Endpoint.TokenURL, ClientID: c.ClientID, ClientSecret: c.ClientSecret, AuthStyle: c.Endpoint.AuthStyle,
+				ClientID: c.ClientID, ClientSecret: c.ClientSecret,
+				TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle,
 				Wanted: more, // the next login requests them again, granted or not
 				Access: token.AccessToken, Refresh: token.RefreshToken, Expiry: token.Expiry,
 			}
@@ -173,7 +174,8 @@ func (s *Store) challenge(ctx context.Context, t Target) (*http.Request, *http.R
 		_ = resp.Body.Close() // only its header counts
 		session = cmp.Or(session, resp.Header.Get("Mcp-Session-Id"))
 		switch {
-		case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode/100 != 2 && resp.Header.Get("WWW-Authenticate") != "":
+		case resp.StatusCode == http.StatusUnauthorized,
+			resp.StatusCode/100 != 2 && resp.Header.Get("WWW-Authenticate") != "":
 			return req, &http.Response{StatusCode: http.StatusUnauthorized, Header: resp.Header, Body: http.NoBody}, nil
 		case resp.StatusCode/100 != 2 && body == bodies[0]:
 			return nil, nil, fmt.Errorf("it does not ask for a login but answers HTTP %d", resp.StatusCode)
@@ -239,7 +241,8 @@ func withoutEcho(err error) error {
 	}
 	text := address.Hide(err).Error()
 	if strings.Contains(text, "no configured client registration methods") {
-		return errors.New(`its authorization server registers nobody by itself: register codemode there, and put what it gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}`)
+		return errors.New("its authorization server registers nobody by itself: register codemode there, and put what it " +
+			`gives you into the configuration: "oauth": {"clientId": "...", "callbackPort": 8123}`)
 	}
 	if len(text) > 400 {
 		text = strings.ToValidUTF8(text[:400], "") + "…"

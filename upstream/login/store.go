@@ -115,7 +115,8 @@ func readCredential(path string) (*credential, error) {
 		return nil, err
 	}
 	if mode := info.Mode(); !mode.IsRegular() || runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("the file with its login, %s, can be read by others (%v): remove it and log in again", path, mode)
+		return nil, fmt.Errorf("the file with its login, %s, can be read by others (%v): remove it and log in again",
+			path, mode)
 	}
 	c := new(credential)
 	if err := json.NewDecoder(f).Decode(c); err != nil {
