@@ -72,7 +72,7 @@ func (l *inProcessLink) read(_ context.Context, uri string) (*Result, error) {
 	return nil, &ToolError{Server: l.server.Name, Message: fmt.Sprintf("unknown resource %q", uri)}
 }
 
-func (l *inProcessLink) info() linkInfo           { return linkInfo{instructions: l.server.BuiltIn.Instructions} }
+func (l *inProcessLink) info() Status             { return Status{Instructions: l.server.BuiltIn.Instructions} }
 func (l *inProcessLink) changed() <-chan struct{} { return l.never }
 func (l *inProcessLink) ended() <-chan struct{}   { return l.never }
 func (l *inProcessLink) why() error               { return nil }

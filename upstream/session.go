@@ -38,19 +38,11 @@ type link interface {
 	list(ctx context.Context) (*toolList, error)
 	call(ctx context.Context, tool string, args json.RawMessage, o CallOptions) (*Result, error)
 	read(ctx context.Context, uri string) (*Result, error)
-	info() linkInfo
+	info() Status                // what the server says about itself, and what we observed of it
 	changed() <-chan struct{}    // receives when the tool list has changed; capacity 1
 	ended() <-chan struct{}      // closed when the connection is over
 	why() error                  // why it is over
 	close(grace context.Context) // asks the server to stop until grace ends, then kills it, and returns when it is gone
-}
-
-// linkInfo is what a server says about itself, and what we observed of it.
-type linkInfo struct {
-	instructions, protocol, implementation, stderr string
-	stderrBytes                                    int64
-	dropped, unexpected, changes, refused          int
-	lastRefused                                    string
 }
 
 // An attempt is one way to open a connection.
@@ -212,24 +204,22 @@ func (s *session) report(token any, progress, total float64, message string) {
 	}
 }
 
-func (s *session) info() linkInfo {
-	var i linkInfo
+func (s *session) info() Status {
+	st := Status{Changes: int(s.changes.Load()), Refused: int(s.refused.Load())}
+	if method := s.lastRefused.Load(); method != nil {
+		st.LastRefused = *method
+	}
 	if r := s.cs.InitializeResult(); r != nil {
-		i.instructions, i.protocol = r.Instructions, r.ProtocolVersion
+		st.Instructions, st.Protocol = r.Instructions, r.ProtocolVersion
 		if r.ServerInfo != nil {
-			i.implementation = r.ServerInfo.Name + " " + r.ServerInfo.Version
+			st.Implementation = r.ServerInfo.Name + " " + r.ServerInfo.Version
 		}
 	}
 	if s.stdio != nil {
-		i.unexpected = int(s.stdio.pending.unexpected.Load())
-		i.dropped = int(s.stdio.frames.dropped.Load())
-		i.stderr, i.stderrBytes = s.child.Stderr()
+		st.Dropped, st.Unexpected = int(s.stdio.frames.dropped.Load()), int(s.stdio.pending.unexpected.Load())
+		st.Stderr, st.StderrBytes = s.child.Stderr()
 	}
-	i.changes, i.refused = int(s.changes.Load()), int(s.refused.Load())
-	if method := s.lastRefused.Load(); method != nil {
-		i.lastRefused = *method
-	}
-	return i
+	return st
 }
 
 func (s *session) changed() <-chan struct{} { return s.listChanged }

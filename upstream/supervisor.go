@@ -58,7 +58,7 @@ type supervisor struct {
 	listErr  error // why the list could not be read again
 	callErr  error // of the last call, if it got no answer
 	restarts int
-	info     linkInfo
+	info     Status // the part that the last connection knows
 }
 
 func newSupervisor(s Server, h *host, log *slog.Logger) *supervisor {
@@ -104,7 +104,7 @@ func (sup *supervisor) run(ctx, grace context.Context) {
 			sup.serve(ctx, l)
 			sup.setState(Starting, nil, nil) // new calls wait for the next connection
 			l.close(grace)
-			sup.setInfo(l)
+			sup.saveInfo(l)
 			err = l.why()
 			if time.Since(began) > steadyTime {
 				pause.reset()
@@ -173,11 +173,11 @@ func (sup *supervisor) open(ctx context.Context) (link, error) {
 		noGrace, cancel := context.WithCancel(context.Background())
 		cancel()
 		l.close(noGrace)
-		sup.setInfo(l)
+		sup.saveInfo(l)
 		return nil, fmt.Errorf("reading its tool list: %w", err)
 	}
-	sup.setInfo(l)
-	sup.setTools(ctx, list, l.info().instructions)
+	sup.saveInfo(l)
+	sup.setTools(ctx, list, l.info().Instructions)
 	return l, nil
 }
 
@@ -249,7 +249,7 @@ func (sup *supervisor) serve(ctx context.Context, l link) {
 			again = time.After(listRetry)
 			continue
 		}
-		if sup.setTools(ctx, list, l.info().instructions) {
+		if sup.setTools(ctx, list, l.info().Instructions) {
 			least = listPause
 		} else {
 			least = min(2*least, listPauseUp) // a false alarm
@@ -260,10 +260,10 @@ func (sup *supervisor) serve(ctx context.Context, l link) {
 // setTools makes the list the current one, and reports a change to toolsChanged.
 func (sup *supervisor) setTools(ctx context.Context, l *toolList, instructions string) (changed bool) {
 	sup.mu.Lock()
-	same := sup.listed && slices.EqualFunc(sup.tools, l.tools, sameTool) && sup.info.instructions == instructions
+	same := sup.listed && slices.EqualFunc(sup.tools, l.tools, sameTool) && sup.info.Instructions == instructions
 	before := sup.notes
 	sup.tools, sup.notes, sup.listed, sup.stale = l.tools, l.notes, true, false
-	sup.info.instructions = instructions
+	sup.info.Instructions = instructions
 	sup.mu.Unlock()
 	for _, n := range l.notes {
 		if !slices.Contains(before, n) {
@@ -276,12 +276,17 @@ func (sup *supervisor) setTools(ctx context.Context, l *toolList, instructions s
 	return !same
 }
 
-// setInfo stores what a connection knows of its server, which [Manager.Status] shows also after its end.
-func (sup *supervisor) setInfo(l link) {
-	info := l.info()
+func (sup *supervisor) saveInfo(l link) {
 	sup.mu.Lock()
 	defer sup.mu.Unlock()
-	info.instructions = sup.info.instructions // setTools reports them first
+	sup.setInfo(l)
+}
+
+// setInfo stores what a connection knows of its server, which [Manager.Status]
+// shows also after its end. The caller holds sup.mu.
+func (sup *supervisor) setInfo(l link) {
+	info := l.info()
+	info.Instructions = sup.info.Instructions // setTools reports them first
 	sup.info = info
 }
 

@@ -133,21 +133,15 @@ func (sup *supervisor) needsTask(tool string) bool {
 
 func (sup *supervisor) status() Status {
 	sup.mu.Lock()
-	l := sup.link
-	sup.mu.Unlock()
-	if l != nil {
-		sup.setInfo(l)
-	}
-	sup.mu.Lock()
 	defer sup.mu.Unlock()
-	s := Status{
-		Name: sup.server.Name, Transport: sup.server.Transport, State: sup.state, Since: sup.since,
-		StderrBytes: sup.info.stderrBytes, Changes: sup.info.changes,
-		Refused: sup.info.refused, LastRefused: sup.info.lastRefused,
-		Tools: len(sup.tools), Notes: slices.Clone(sup.notes), Stale: sup.stale, Restarts: sup.restarts,
-		Stderr: sup.masked(sup.info.stderr), Dropped: sup.info.dropped, Unexpected: sup.info.unexpected,
-		Instructions: sup.info.instructions, Protocol: sup.info.protocol, Implementation: sup.info.implementation,
+	if sup.link != nil {
+		sup.setInfo(sup.link)
 	}
+	s := sup.info
+	s.Name, s.Transport, s.State, s.Since = sup.server.Name, sup.server.Transport, sup.state, sup.since
+	s.Restarts = sup.restarts
+	s.Tools, s.Notes, s.Stale = len(sup.tools), slices.Clone(sup.notes), sup.stale
+	s.Stderr = sup.masked(s.Stderr)
 	for to, err := range map[*string]error{&s.Error: sup.err, &s.ListError: sup.listErr, &s.CallError: sup.callErr} {
 		if err != nil {
 			*to = sup.masked(err.Error())
