@@ -55,12 +55,12 @@ type caller struct {
 	finished context.CancelFunc
 }
 
-// callers decides which caller a question concerns. A question must never
-// reach another person than the one whose call it is about. Since protocol
-// 2026-07-28 it is the answer to that call. Before, over HTTP, it comes in the
-// stream of that call if the server follows the specification. Elsewhere, as
-// over stdio, nothing says which call it belongs to: it is passed on only while
-// all calls in flight are those of one caller.
+// callers decides which caller a question concerns. A question about one
+// person's call must never reach another person. Since protocol 2026-07-28 it
+// is the answer to that call. Before, over HTTP, it comes in the stream of that
+// call if the server follows the specification. Elsewhere, as over stdio,
+// nothing says which call it belongs to: it is passed on only while all calls
+// in flight are those of one caller.
 type callers struct {
 	mu        sync.Mutex
 	bySession map[any]*caller

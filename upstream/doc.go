@@ -17,9 +17,9 @@
 //   - Results keep the bytes of the wire: integers beyond 2^53 keep their digits.
 //   - A child process gets a minimal environment, and dies with this process and with all
 //     that it started (package child).
-//   - A question of a server (elicitation) reaches the person whose call it is about, or
-//     nobody. Where a server does not say which call that is, the question is passed on only
-//     while all calls in flight there belong to one session. Sampling is not offered.
+//   - A question of a server (elicitation) reaches the person who made the call, or nobody.
+//     Where a server does not say which call that is, the question is passed on only while
+//     all calls in flight there belong to one session. Sampling is not offered.
 //   - The token of a login ([Manager.Login]) goes to the server it was issued for (package
 //     login). No error, log or result shows it, nor the keys of the configuration.
 //

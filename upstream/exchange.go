@@ -37,7 +37,8 @@ var errWithheld = &jsonrpc.Error{Code: 1, Message: "the transport kept the resul
 
 type exchangeKey struct{}
 
-// context returns a context whose last request before ctx ends fills x.
+// context returns a context for the SDK. The record is of the last request that
+// the SDK makes with it before ctx ends.
 func (x *exchange) context(ctx context.Context) context.Context {
 	x.over = ctx.Done()
 	return context.WithValue(ctx, exchangeKey{}, x)

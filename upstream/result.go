@@ -94,7 +94,7 @@ func readContents(ctx context.Context, raw json.RawMessage) (*Result, error) {
 	return r, nil
 }
 
-// readContent returns the result whose content is one block. Its value is the handle of the block.
+// readContent returns a result with one block. The value is the handle of the block.
 func readContent(ctx context.Context, block json.RawMessage) (r *Result, err error) {
 	r = &Result{Content: marshal([]json.RawMessage{block})}
 	r.Value, err = r.withoutBlocks(ctx, block, 0)
