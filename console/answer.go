@@ -183,7 +183,9 @@ func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error
 }
 
 // recorded reports whether the record will have the end of a request, as it does for calls.
-func (c *Console) recorded(r *prompt.Request) bool { return c.options.Record != nil && r.Run != "" && isCall(r) }
+func (c *Console) recorded(r *prompt.Request) bool {
+	return c.options.Record != nil && r.Run != "" && isCall(r)
+}
 
 // isCall reports whether a request is for a call: not a question of a program, nor a plan before its run.
 func isCall(r *prompt.Request) bool { return r.Inquiry == nil && !r.Ahead }

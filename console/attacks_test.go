@@ -376,16 +376,16 @@ func TestW07Sessions(t *testing.T) {
 	now := time.Now()
 	w.c.sessions.now = func() time.Time { return now }
 	b = w.login(anna)
-	now = now.Add(DefaultIdle - time.Second)
+	now = now.Add(defaultIdle - time.Second)
 	if b.get("/api/session").code != 200 {
 		t.Error("a session ended before its time")
 	}
-	now = now.Add(DefaultIdle)
+	now = now.Add(defaultIdle)
 	if b.get("/api/session").code != 401 {
 		t.Error("a session that was idle for long lives")
 	}
 	b = w.login(anna)
-	for end := now.Add(DefaultLife); now.Before(end); now = now.Add(DefaultIdle / 2) {
+	for end := now.Add(defaultLife); now.Before(end); now = now.Add(defaultIdle / 2) {
 		if b.get("/api/session").code != 200 {
 			t.Fatal("a session that is used ended before its time")
 		}

@@ -21,10 +21,10 @@ import (
 const ChannelName = "web"
 
 const (
-	// DefaultIdle is how long a session lasts without an open page.
-	DefaultIdle = 30 * time.Minute
-	// DefaultLife is how long a session lasts at most.
-	DefaultLife = 12 * time.Hour
+	// defaultIdle is how long a session lasts without an open page.
+	defaultIdle = 30 * time.Minute
+	// defaultLife is how long a session lasts at most.
+	defaultLife = 12 * time.Hour
 )
 
 // Options say what the page shows, and to whom. The page has no part for what is nil.
@@ -63,7 +63,7 @@ type Options struct {
 	// Note records what people do here: logins, revoked grants, changed rules. What it cannot record does not happen.
 	Note func(ctx context.Context, e audit.Entry) error
 
-	Idle, Life time.Duration // of a session; 0 are DefaultIdle and DefaultLife
+	Idle, Life time.Duration // of a session; 0 are half an hour without an open page, and half a day in all
 	Log        *slog.Logger  // nil discards
 }
 
@@ -105,10 +105,10 @@ func New(o Options) (*Console, error) {
 		return nil, errors.New("a session cannot last less than no time")
 	}
 	if o.Idle == 0 {
-		o.Idle = DefaultIdle
+		o.Idle = defaultIdle
 	}
 	if o.Life == 0 {
-		o.Life = DefaultLife
+		o.Life = defaultLife
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

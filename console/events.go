@@ -22,17 +22,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 		return refuse(http.StatusTooManyRequests, "this session has too many pages open")
 	}
 	defer left()
-	stream := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // for nginx
-	send := func(text []byte) bool {
-		_ = stream.SetWriteDeadline(time.Now().Add(writeWait))
-		if _, err := w.Write(text); err != nil {
-			return false
-		}
-		return stream.Flush() == nil
-	}
-	_ = stream.SetReadDeadline(time.Time{})
+	send := openStream(w)
 	if !send([]byte("retry: 1000\n\n")) {
 		return nil
 	}
@@ -77,5 +67,20 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 		case <-c.done:
 			return nil
 		}
+	}
+}
+
+// openStream begins a stream of events. send writes to it, and reports whether the client still reads.
+func openStream(w http.ResponseWriter) (send func(text []byte) bool) {
+	stream := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // for nginx
+	_ = stream.SetReadDeadline(time.Time{})
+	return func(text []byte) bool {
+		_ = stream.SetWriteDeadline(time.Now().Add(writeWait))
+		if _, err := w.Write(text); err != nil {
+			return false
+		}
+		return stream.Flush() == nil
 	}
 }

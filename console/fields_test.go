@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,104 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/codemode-project/codemode/approvals/prompt"
-	"github.com/codemode-project/codemode/console/form"
 )
-
-// issueSchema has every kind of field.
-const issueSchema = `{"type": "object", "required": ["title", "amount"], "properties": {
-	"title": {"type": "string", "description": "What it is\u202e called", "maxLength": 20},
-	"body": {"type": "string"},
-	"amount": {"$ref": "#/$defs/money"},
-	"draft": {"type": "boolean"},
-	"priority": {"enum": ["low", "high", 3]},
-	"labels": {"type": "array", "items": {"type": "string"}},
-	"milestone": {"type": ["integer", "null"]},
-	"kind": {"anyOf": [{"const": "bug", "title": "Something is broken"}, {"const": "idea"}]},
-	"parent": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-	"when": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}},
-	"a/b~c": {"type": "number"},
-	"extra": {"type": "object", "additionalProperties": true},
-	"either": {"anyOf": [{"type": "string"}, {"type": "number"}]},
-	"rows": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "number"}}}},
-	"tree": {"$ref": "#/$defs/tree"}
-}, "$defs": {
-	"money": {"type": "object", "description": "What it costs", "required": ["value"], "properties": {
-		"value": {"type": "number", "minimum": 0}, "currency": {"type": "string", "enum": ["EUR", "USD"]}}},
-	"tree": {"type": "object", "properties": {"left": {"$ref": "#/$defs/tree"}}}
-}}`
-
-// sketch writes fields as one line each.
-func sketch(fields []*form.Field) string {
-	var b strings.Builder
-	for _, f := range fields {
-		fmt.Fprintf(&b, "%s %s", f.Pointer, f.Kind)
-		for _, x := range []struct {
-			is   bool
-			word string
-		}{{f.Required, "required"}, {f.Null, "null"}, {f.Whole, "whole"}} {
-			if x.is {
-				b.WriteString(" " + x.word)
-			}
-		}
-		for _, o := range f.Options {
-			b.WriteString(" " + o.Value)
-		}
-		if f.Item != nil {
-			b.WriteString(" of " + f.Item.Kind)
-		}
-		if f.About != "" {
-			b.WriteString(": " + f.About)
-		}
-		b.WriteString("\n" + sketch(f.Fields))
-	}
-	return b.String()
-}
-
-// The form has a field for each property that the schema describes, in its order, and its texts show all they hold.
-func TestTheFormFollowsTheSchema(t *testing.T) {
-	const want = `/title text required: What it is\u{202E} called · longest: 20
-/body text
-/amount object required: What it costs
-/amount/value number required: at least 0
-/amount/currency choice "EUR" "USD"
-/draft choice true false
-/priority choice "low" "high" 3
-/labels list of text
-/milestone number null whole
-/kind choice "bug" "idea"
-/parent text null
-/when object
-/when/day text: format date
-/a~1b~0c number
-/extra other
-/either other
-/rows other
-/tree other
-`
-	if got := sketch(form.Fields(json.RawMessage(issueSchema))); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	for _, none := range []string{``, `true`, `{}`, `[]`, `{"type":"object"}`, `{"properties":7}`, `{"$ref":"#"}`, `{"$ref":"https://elsewhere.test/s"}`, `{"properties":`} {
-		if got := form.Fields(json.RawMessage(none)); len(got) != 0 {
-			t.Errorf("%s makes %s", none, sketch(got))
-		}
-	}
-	var many []string
-	for i := range 500 {
-		many = append(many, fmt.Sprintf(`"p%d": {"type": ["string"], "required": true, "properties": {"a": {"$ref": "#"}}}`, i))
-	}
-	if got := form.Fields(json.RawMessage(`{"properties": {` + strings.Join(many, ",") + `}}`)); len(got) > 120 {
-		t.Errorf("%d fields", len(got))
-	}
-}
-
-// A reference that is not a JSON Pointer, such as an anchor, leads nowhere.
-func TestReferencesAreJSONPointers(t *testing.T) {
-	const schema = `{"properties": {"a": {"$ref": "#money"}, "b": {"$ref": "#/$defs/mo~ney"}}, "$defs": {"mo~ney": {"type": "string"}}}`
-	if got, want := sketch(form.Fields(json.RawMessage(schema))), "/a other\n/b other\n"; got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
 
 // misplaced is an error at a place in arguments.
 type misplaced struct{ pointer, text string }
@@ -145,8 +49,12 @@ func TestArgumentsAreChangedInAForm(t *testing.T) {
 		}
 		return nil
 	}
+	issueSchema, err := os.ReadFile("form/testdata/issue.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	answers := w.ask(call(func(r *prompt.Request) {
-		r.Args, r.Edit, r.Input = json.RawMessage(args), check, json.RawMessage(issueSchema)
+		r.Args, r.Edit, r.Input = json.RawMessage(args), check, issueSchema
 	}))
 	id := w.login(anna).pending()[0].ID
 	b.until("the question is there", `document.querySelectorAll("article.ask").length === 1`)

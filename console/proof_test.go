@@ -272,7 +272,7 @@ func TestCodesEnd(t *testing.T) {
 	if n := len(w.c.Confirm("ben")); n != 0 {
 		t.Errorf("%d changes of hers are somebody else's", n)
 	}
-	now = now.Add(DefaultLife)
+	now = now.Add(defaultLife)
 	if n := len(w.c.Confirm(anna)); n != 0 {
 		t.Errorf("%d changes wait for a session whose time is over", n)
 	}
