@@ -101,7 +101,7 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 	fail := func(status int, why string) Result { return Result{ID: said.ID, Error: why, status: status} }
 	switch {
 	case said.Propose != "" && !proved:
-		return fail(http.StatusForbidden, "a rule is proposed with a fresh proof of the person: send the answer to answer/propose")
+		return fail(http.StatusForbidden, "proposing a rule needs a fresh proof: send the answer to answer/propose")
 	case said.problem != "":
 		return fail(http.StatusUnprocessableEntity, said.problem)
 	}
@@ -129,7 +129,9 @@ func (c *Console) give(ctx context.Context, s *session, said *Answered, proved b
 			why = "who asks for a call may not answer for it"
 		}
 		r := a.request
-		c.noteRefused(ctx, audit.Entry{Principal: s.person, Run: r.Run, Call: r.Call, Profile: r.Profile, Server: r.Server, Tool: r.Name, Detail: why})
+		c.noteRefused(ctx, audit.Entry{
+			Principal: s.person, Run: r.Run, Call: r.Call, Profile: r.Profile, Server: r.Server, Tool: r.Name, Detail: why,
+		})
 		return fail(http.StatusForbidden, word(err.Error()))
 	default:
 		wrong := fail(http.StatusUnprocessableEntity, word(err.Error()))
@@ -177,7 +179,8 @@ func (said *Answered) reply() (reply prompt.Reply, wait time.Duration, err error
 	}
 	reply.Length = length
 	if said.Decision == "allow" {
-		reply.Decision, reply.Scope, reply.Args, reply.Selected, reply.Text = prompt.AllowOnce, said.Scope, said.Args, said.Selected, said.Text
+		reply.Decision, reply.Scope, reply.Args = prompt.AllowOnce, said.Scope, said.Args
+		reply.Selected, reply.Text = said.Selected, said.Text
 	}
 	return reply, wait, nil
 }
@@ -210,7 +213,7 @@ func (c *Console) proposal(s *session, a *asked, exact bool) *Proposal {
 // propose writes a proposal into a file, for review, and says so.
 func (c *Console) propose(ctx context.Context, p *Proposal) (said string, err error) {
 	file, err := c.options.Rules.Propose(ctx, *p)
-	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody takes its comment signs away.", err
+	return "A rule was proposed in " + word(file) + ". It decides nothing until somebody removes its comment signs.", err
 }
 
 // await waits for the end of a call.
@@ -272,11 +275,15 @@ func (c *Console) answerAndPropose(_ http.ResponseWriter, r *http.Request, s *se
 	if len(all) != 1 || all[0].problem != "" {
 		return nil, refuse(http.StatusUnprocessableEntity, "a rule is proposed with the answer to one question")
 	}
-	return c.withProposal(r, s, all[0], func(w http.ResponseWriter, r *http.Request) error { return c.giveForm(w, r, s, true) })
+	return c.withProposal(r, s, all[0], func(w http.ResponseWriter, r *http.Request) error {
+		return c.giveForm(w, r, s, true)
+	})
 }
 
 // withProposal is the change that an answer makes which proposes a rule.
-func (c *Console) withProposal(r *http.Request, s *session, said *Answered, do func(http.ResponseWriter, *http.Request) error) (*change, error) {
+func (c *Console) withProposal(
+	r *http.Request, s *session, said *Answered, do func(http.ResponseWriter, *http.Request) error,
+) (*change, error) {
 	a := c.find(s, said.ID)
 	if a == nil {
 		return nil, refuse(http.StatusNotFound, errGone)

@@ -102,7 +102,7 @@ func New(o Options) (*Console, error) {
 		return nil, fmt.Errorf("the path %q is not like /console", o.Path)
 	}
 	if o.Idle < 0 || o.Life < 0 {
-		return nil, errors.New("a session cannot last less than no time")
+		return nil, errors.New("the idle time and the life of a session cannot be negative")
 	}
 	if o.Idle == 0 {
 		o.Idle = defaultIdle
@@ -172,8 +172,8 @@ func (c *Console) note(ctx context.Context, e audit.Entry) error {
 		return nil
 	}
 	if err := c.options.Note(ctx, e); err != nil {
-		c.log.Error("an entry of the console could not be recorded", "kind", e.Kind, "state", e.State, "error", err)
-		return errors.New("it could not be recorded, so it was not done")
+		c.log.Error("recording an entry of the console failed", "kind", e.Kind, "state", e.State, "error", err)
+		return errors.New("nothing was done, since it could not be recorded")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (c *Console) apiEvents(w http.ResponseWriter, r *http.Request, s *session) 
 			}
 			list, err := json.Marshal(c.listing(s))
 			if err != nil {
-				c.log.Error("the questions cannot be written as JSON", "error", err)
+				c.log.Error("writing the questions as JSON failed", "error", err)
 				return nil
 			}
 			if bytes.Equal(list, before) {

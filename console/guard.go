@@ -109,7 +109,7 @@ func (c *Console) foreign(r *http.Request) (code int, why string) {
 	case c.origin(r) == "":
 		return http.StatusForbidden, "this page is not served under that host"
 	case len(site) > 1 || len(origin) > 1:
-		return http.StatusForbidden, "the request says twice where it comes from"
+		return http.StatusForbidden, "the request names its origin or site twice"
 	case change && r.Method != http.MethodPost:
 		return http.StatusMethodNotAllowed, "only GET and POST are known here"
 	case r.Header.Get("Service-Worker") != "":

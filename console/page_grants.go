@@ -91,7 +91,7 @@ func (c *Console) revoke(w http.ResponseWriter, r *http.Request, s *session) err
 		DecidedBy: &audit.DecidedBy{How: approvals.ByPerson, Channel: ChannelName, Principal: s.person, Grant: g.ID, Scope: string(g.Scope)}, Detail: g.Allows(),
 	})
 	if noted != nil {
-		c.log.Warn("a grant was revoked, and that is not in the record", "grant", g.ID)
+		c.log.Warn("a revoked grant is not in the record", "grant", g.ID)
 	}
 	const done = "Revoked. The next such call asks again."
 	if wantsJSON(r) {

@@ -57,7 +57,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 	secret = secret[strings.LastIndexByte(secret, '#')+1:] // somebody pasted the whole link
 	person, ok := c.links.use(secret, time.Now())
 	if !ok {
-		const why = "this link was used before, is older than ten minutes, or is none"
+		const why = "this link was used before, is older than ten minutes, or is not a login link"
 		if c.links.records(time.Now()) {
 			c.noteRefused(r.Context(), audit.Entry{Detail: "a login to the page with a wrong or used link"})
 		}
@@ -67,7 +67,10 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusForbidden)
 		return c.renderLogin(w, to, why)
 	}
-	if err := c.note(r.Context(), audit.Entry{Kind: audit.Access, State: "admitted", Client: "console", Principal: person, Detail: "a login to the page"}); err != nil {
+	err := c.note(r.Context(), audit.Entry{
+		Kind: audit.Access, State: "admitted", Client: "console", Principal: person, Detail: "a login to the page",
+	})
+	if err != nil {
 		return refuse(http.StatusInternalServerError, err.Error())
 	}
 	key, id, s := c.sessions.open(person)

@@ -67,7 +67,8 @@ type end struct {
 
 // lengths are the lengths of grants on offer, up to the longest that the profile lets people choose.
 var lengths = []time.Duration{
-	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, prompt.HardMax,
+	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour, prompt.HardMax,
 }
 
 // offer describes a grant that can be given with a yes to r.
@@ -220,7 +221,9 @@ func visibleInquiry(q *prompt.Inquiry) *prompt.Inquiry {
 	if q == nil {
 		return nil
 	}
-	shown := &prompt.Inquiry{Header: word(q.Header), Question: word(q.Question), Multiple: q.Multiple, FreeText: q.TakesText()}
+	shown := &prompt.Inquiry{
+		Header: word(q.Header), Question: word(q.Question), Multiple: q.Multiple, FreeText: q.TakesText(),
+	}
 	for _, o := range q.Options {
 		shown.Options = append(shown.Options, prompt.Option{Label: word(o.Label), Description: word(o.Description)})
 	}

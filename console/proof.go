@@ -75,7 +75,9 @@ func (c *Console) Confirm(person string) []Confirmation {
 	for _, s := range c.sessions.ofPerson(person) {
 		all = append(all, s.confirm(c.sessions.now())...)
 	}
-	slices.SortStableFunc(all, func(a, b Confirmation) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.What, b.What)) })
+	slices.SortStableFunc(all, func(a, b Confirmation) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.What, b.What))
+	})
 	return all
 }
 
@@ -176,11 +178,12 @@ func (c *Console) proved(p prepare) page {
 			if ok {
 				return ch.do(w, r)
 			}
-			problem = "This code is none for this change, was used before, or is older than three minutes; " +
+			problem = "This code is not for this change, was used before, or is older than three minutes; " +
 				"codemode console --confirm prints a new one"
 			if tell {
 				c.noteRefused(r.Context(), audit.Entry{
-					Principal: s.person, Detail: "a change on the page with a wrong code, at " + r.URL.Path, // the change itself may hold secrets
+					Principal: s.person,
+					Detail:    "a change on the page with a wrong code, at " + r.URL.Path, // the change may hold secrets
 				})
 			}
 		}
@@ -188,7 +191,7 @@ func (c *Console) proved(p prepare) page {
 		if wantsJSON(r) {
 			return writeJSON(w, http.StatusForbidden, map[string]any{
 				"ok": false, "proof": "wanted", "what": ch.what, "detail": ch.detail,
-				"error": cmp.Or(problem, "this change wants a fresh proof: codemode console --confirm prints a code for it; "+
+				"error": cmp.Or(problem, "this change needs a fresh proof: codemode console --confirm prints a code for it; "+
 					"send the same request again with the code in the header "+proofHeader+", or as the field "+proofField+" of a form"),
 			})
 		}

@@ -97,7 +97,7 @@ func (c *Console) frame(r *http.Request, s *session, here, title string) frame {
 func (c *Console) render(w http.ResponseWriter, name string, data any) error {
 	var page bytes.Buffer
 	if err := templates()[name].Execute(&page, data); err != nil {
-		c.log.Error("a page cannot be written", "page", name, "error", err)
+		c.log.Error("writing a page failed", "page", name, "error", err)
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return nil
 	}
@@ -151,12 +151,12 @@ func readJSON(r *http.Request, to any) error {
 		return refuse(http.StatusBadRequest, "the request cannot be read, or is too large")
 	}
 	if _, err := strictjson.Canonical(body); err != nil {
-		return refuse(http.StatusBadRequest, "the request is not JSON that has one meaning: "+word(err.Error()))
+		return refuse(http.StatusBadRequest, "the request is not strict JSON: "+word(err.Error()))
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return refuse(http.StatusBadRequest, "the request is not what it should be: "+word(err.Error()))
+		return refuse(http.StatusBadRequest, "the request has a wrong member or type: "+word(err.Error()))
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func (c *Console) byToken(w http.ResponseWriter, r *http.Request, x *route) erro
 	case status != 0:
 		return refuse(status, why)
 	case !x.token:
-		return refuse(http.StatusForbidden, "a token answers questions and no more: log in, with the link that codemode console prints")
+		return refuse(http.StatusForbidden,
+			"a token answers questions and no more: log in, with the link that codemode console prints")
 	case x.method == http.MethodPost && mediaType(r) != "application/json":
 		return errNotJSON
 	}

@@ -65,7 +65,7 @@ func (a *Answerers) all() map[string]*caller {
 		a.config, a.tokens = cfg, map[string]*caller{}
 		read, err := readHTTP(cfg, a.env)
 		if err != nil {
-			a.log.Error("nobody answers with a token: http.tokens cannot be used", "problem", err)
+			a.log.Error("no token answers: http.tokens has a problem", "problem", err)
 			return a.tokens
 		}
 		a.tokens = read.tokens

@@ -57,7 +57,8 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 		case len(s.names) == 0:
 			return nil, fmt.Errorf("there is no argument %.80q: this tool takes none", name)
 		case name == "profile":
-			return nil, fmt.Errorf("there is no argument %q: a program runs under the profile of the tool that it is given to; there are %s", name, s.quoted())
+			return nil, fmt.Errorf("there is no argument %q: a program runs under the profile of the tool that it is given to; "+
+				"there are %s", name, s.quoted())
 		default:
 			return nil, fmt.Errorf("there is no argument %.80q; there are %s", name, s.quoted())
 		}
@@ -85,7 +86,8 @@ func (s *schema) read(raw json.RawMessage) (*arguments, error) {
 
 // forms says what the value of an argument has to be, by its kind.
 var forms = map[reflect.Kind]string{
-	reflect.Bool: "true or false", reflect.Int: "a whole number above 0", reflect.String: "text", reflect.Slice: "a list of names",
+	reflect.Bool: "true or false", reflect.Int: "a whole number above 0",
+	reflect.String: "text", reflect.Slice: "a list of names",
 }
 
 func mustBe(name, form string) error { return fmt.Errorf("the argument %q has to be %s", name, form) }

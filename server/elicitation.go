@@ -46,7 +46,9 @@ func (e *elicitation) AskAll(ctx context.Context, calls []*prompt.Request) ([]pr
 	f.late = func(r *mcp.ElicitResult) {
 		for i, result := range prompt.ReadForm(calls, r.Action, r.Content) {
 			if result.Err == nil {
-				e.server.evaluator.People().Desk.Late(approvals.LateAnswer{Request: calls[i], Channel: e.Name(), Reply: result.Reply, Took: time.Since(begun)})
+				e.server.evaluator.People().Desk.Late(approvals.LateAnswer{
+					Request: calls[i], Channel: e.Name(), Reply: result.Reply, Took: time.Since(begun),
+				})
 			}
 		}
 	}

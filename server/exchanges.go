@@ -57,7 +57,7 @@ func (xs *exchanges) serve(ctx context.Context, req *mcp.CallToolRequest, do han
 		bound.Exchange = rand.Text()
 		x, err = xs.begin(xs.newExchange(req, &from, bound), do)
 	} else if x, round, err = xs.resume(req, &from, bound, do); err != nil {
-		xs.server.log.Warn("a request came back with a requestState that is not accepted", "tool", fmt.Sprintf("%.80q", req.Params.Name), "because", err.Error())
+		xs.server.log.Warn("a requestState was not accepted", "tool", fmt.Sprintf("%.80q", req.Params.Name), "because", err.Error())
 		xs.server.access.Refused(ctx, from.principal, from.address, "wrong_state")
 	}
 	if err != nil {
@@ -151,7 +151,9 @@ func (xs *exchanges) begin(x *exchange, do handler) (*exchange, error) {
 }
 
 // resume finds the call that a state belongs to, and gives it the answer.
-func (xs *exchanges) resume(req *mcp.CallToolRequest, from *sender, bound claims, do handler) (x *exchange, round int, err error) {
+func (xs *exchanges) resume(
+	req *mcp.CallToolRequest, from *sender, bound claims, do handler,
+) (x *exchange, round int, err error) {
 	c, err := xs.open(req, from, &bound)
 	if err != nil {
 		return nil, 0, invalid("%v", err)

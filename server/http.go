@@ -52,7 +52,10 @@ const maxBody = 4 << 20
 func (s *Server) HTTP(o HTTPOptions) (*HTTP, error) {
 	capacity := s.evaluator.Loader().Capacity()
 	quotas := limits.New(capacity.Sessions, capacity.Requests)
-	h := &HTTP{server: s, options: o, quotas: quotas, sessions: newHTTPSessions(s, quotas), connections: limits.NewConnections(quotas)}
+	h := &HTTP{
+		server: s, options: o, quotas: quotas,
+		sessions: newHTTPSessions(s, quotas), connections: limits.NewConnections(quotas),
+	}
 	config, err := h.read()
 	if err != nil {
 		return nil, err
@@ -165,7 +168,8 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		in.answered() // a stream of notifications
 	} else if draining && begins(body) {
-		retryLater(w, http.StatusServiceUnavailable, "this server is stopping, and takes no new programs and sessions; nothing was run: send the request again")
+		retryLater(w, http.StatusServiceUnavailable, "this server is stopping, and takes no new programs and sessions; "+
+			"nothing was run: send the request again")
 		return
 	}
 	if r.Method == http.MethodPost {

@@ -25,7 +25,8 @@ func (h *HTTP) authenticate(w http.ResponseWriter, r *http.Request, c *httpConfi
 	}
 	switch needs, _ := h.NeedsToken(); {
 	case needs && token == "":
-		return refuse("", http.StatusUnauthorized, "no_token", "a bearer token is needed; http.tokens in the configuration says which")
+		return refuse("", http.StatusUnauthorized, "no_token",
+			"a bearer token is needed; http.tokens in the configuration says which")
 	case needs: // digests are compared, so that the time it takes says nothing about a token
 		known := c.tokens[in.fingerprint]
 		if known == nil {
@@ -40,12 +41,14 @@ func (h *HTTP) authenticate(w http.ResponseWriter, r *http.Request, c *httpConfi
 		in.caller = caller{principal: in.fingerprint, reach: everyProfile}
 	}
 	if inforce.IsMadeSession(r.Header.Get(sessionHeader)) {
-		http.Error(w, "this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+" to the protocol", http.StatusNotFound)
+		http.Error(w, "this session was made for a role; send its id as "+roleHeader+", and leave "+sessionHeader+
+			" to the protocol", http.StatusNotFound)
 		return nil, false
 	}
 	if in.role = cmp.Or(r.Header.Get(roleHeader), h.server.madeSession()); in.role != "" {
 		if len(r.Header.Values(roleHeader)) > 1 || !inforce.IsMadeSession(in.role) {
-			return refuse(in.principal, http.StatusBadRequest, "wrong_session", roleHeader+" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
+			return refuse(in.principal, http.StatusBadRequest, "wrong_session", roleHeader+
+				" takes one id of a session that was made for a role, as the page for people gives it: cms_...")
 		}
 		if _, err := h.server.evaluator.Rules().Session(r.Context(), in.role); err != nil {
 			return refuse(in.principal, http.StatusForbidden, "wrong_session", err.Error())

@@ -63,7 +63,7 @@ func (c *conversation) awaits() string {
 // answer to it allows a call.
 func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstream.Answer, error) {
 	if !plainForm(q.Schema) {
-		return nil, errors.New("its form has characters that do not show")
+		return nil, errors.New("its form has invisible characters")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, fmt.Errorf("nobody answered in %v", answerWait))
 	defer cancel()
@@ -82,7 +82,7 @@ func (c *conversation) relay(ctx context.Context, q *upstream.Question) (*upstre
 	case upstream.Accepted, upstream.Declined, upstream.Dismissed:
 		return &upstream.Answer{Action: res.Action, Content: res.Content}, nil
 	}
-	return nil, fmt.Errorf("the client's answer %.20q is none", res.Action)
+	return nil, fmt.Errorf("the client answered with an unknown action %.20q", res.Action)
 }
 
 // maxLines is how many lines of a question are shown.

@@ -118,8 +118,10 @@ func (s *Server) surviving(do handler) handler {
 	return func(ctx context.Context, c *conversation) (result *mcp.CallToolResult) {
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("serving a call crashed", "tool", c.request.Params.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				result = failed(errors.New("serving this call crashed, which is a mistake in codemode; the log of the server says where"))
+				s.log.Error("serving a call crashed", "tool", c.request.Params.Name,
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				result = failed(errors.New(
+					"serving this call crashed, which is a mistake in codemode; the log of the server says where"))
 			}
 		}()
 		return do(ctx, c)

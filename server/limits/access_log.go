@@ -42,7 +42,9 @@ type entries struct {
 
 // NewAccessLog makes one that records with a function, which may be called by many goroutines.
 func NewAccessLog(record func(ctx context.Context, principal, client, state, detail string)) *AccessLog {
-	return &AccessLog{record: record, admitted: map[string]time.Time{}, newcomers: map[string]int{}, callers: map[string]*entries{}}
+	return &AccessLog{
+		record: record, admitted: map[string]time.Time{}, newcomers: map[string]int{}, callers: map[string]*entries{},
+	}
 }
 
 // Admit records that a client was let in, once an hour for each client. owner is whose newcomers it counts with.
