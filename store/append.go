@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// together is how many rows one statement inserts, the most first.
+// together lists how many rows one statement inserts, the largest number first.
 var together = [...]int{16, 8, 4, 2, 1}
 
 const columns = `chain, seq, time, kind, state, run, call, principal, profile, tool, hash, body`
@@ -91,7 +91,7 @@ func (c *Chain) write(ctx context.Context, rows []Row, openFrom int64, signed *S
 	return err
 }
 
-// tailOf is what is signed of an end; an append that nobody signs leaves none of an earlier end.
+// tailOf is the authentication of an end. An append that nobody signs leaves none of an earlier end.
 func tailOf(s *Signed) []byte {
 	if s == nil || s.Tail == nil {
 		return []byte{}
@@ -99,10 +99,10 @@ func tailOf(s *Signed) []byte {
 	return s.Tail
 }
 
-// runBlock is how many entries of a chain have one row for each run that is among them.
+// runBlock is how many entries of a chain share one row of run_blocks for each run among them.
 const runBlock = 64
 
-// findable notes where the runs of rows are.
+// findable notes in which blocks the runs of rows are.
 func (c *Chain) findable(ctx context.Context, rows []Row) error {
 	for i := range rows {
 		r := &rows[i]
@@ -121,7 +121,7 @@ func (c *Chain) findable(ctx context.Context, rows []Row) error {
 	return nil
 }
 
-// connect makes the connection and its statements, anew when the file was opened anew.
+// connect makes the connection and its statements, again after the file was opened again.
 func (c *Chain) connect(ctx context.Context, pool *sql.DB) (err error) {
 	if c.of == pool {
 		return nil
@@ -175,7 +175,7 @@ func (c *Chain) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// drop lets go of the connection, if there is one.
+// drop closes the connection, if there is one.
 func (c *Chain) drop() {
 	c.db.keep(c, nil)
 	c.close()

@@ -35,8 +35,8 @@ type Row struct {
 	Body       string
 }
 
-// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. Tail
-// shows of the end itself, which may be behind that, that its writer wrote it. None of them means anything to this
+// A Signed is the latest signed checkpoint of a chain, as text, and the hashes that the next one is made of. The end of
+// the chain may be behind that checkpoint, so Tail authenticates the end itself. None of them means anything to this
 // package. All are zero for a chain that was never signed.
 type Signed struct {
 	Note string
@@ -44,7 +44,7 @@ type Signed struct {
 	Tail []byte
 }
 
-// An End is a chain's end and what it is signed with, as they were at one moment.
+// An End is the end of a chain and its signatures, as they were at one moment.
 type End struct {
 	Head
 	Signed
@@ -58,10 +58,10 @@ type Chain struct {
 	signed Signed                            // when it was claimed
 	lock   *os.File                          // SQLite: held by the process; nil for PostgreSQL
 
-	// PostgreSQL: the owner, as the database knows it. It changes after an append that got no answer and that
-	// the database may perform yet, see [Chain.fence].
+	// PostgreSQL: the owner, as the database knows it. It changes after an append that got no answer, because the
+	// database may still perform it: see [Chain.fence].
 	name atomic.Pointer[string]
-	next string // that it was attempted to change to
+	next string // the name that a change was attempted to
 
 	stop   context.CancelFunc
 	beside sync.WaitGroup
@@ -75,19 +75,19 @@ type Chain struct {
 	seal       *sql.Stmt
 	find       *sql.Stmt
 	block      int64           // the first entry of the last block
-	found      map[string]bool // the runs that are known to be in it
+	found      map[string]bool // the runs that have a row for it
 }
 
 const (
-	// beatEvery is how often the owner of a chain in PostgreSQL says that it lives, and deadAfter how
-	// long it may be silent, by the database's clock, before another may take the chain over.
+	// beatEvery is how often the owner of a chain in PostgreSQL sends a heartbeat, and deadAfter how long it may be
+	// silent, by the database's clock, before another process may take over the chain.
 	beatEvery = 5 * time.Second
 	deadAfter = 30 * time.Second
 	// maxChains bounds how many processes may write one SQLite file at once.
 	maxChains = 1000
 )
 
-// Claim takes a chain that nobody writes to and for which fit gives no error, or begins one. Without fit each fits.
+// Claim takes a chain that nobody writes to and that fit accepts, or begins one. A nil fit accepts every chain.
 func (d *DB) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, error) {
 	if fit == nil {
 		fit = func(Head, Signed) error { return nil }
@@ -104,7 +104,7 @@ func (d *DB) Claim(ctx context.Context, fit func(Head, Signed) error) (*Chain, e
 	return nil, fmt.Errorf("more than %d processes write the record at once", maxChains)
 }
 
-// claimFile takes chain n; nil means that another process has it, or that it is not fit for use.
+// claimFile takes chain n; nil means that another process has it, or that fit refused it.
 func (d *DB) claimFile(ctx context.Context, n int64, fit func(Head, Signed) error) (*Chain, error) {
 	lock, err := tryLock(d.file.path + "-chain-" + strconv.FormatInt(n, 10))
 	if lock == nil {
@@ -201,7 +201,7 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 		if written == c.head && unfit == nil {
 			break
 		}
-		// Owned by nobody for ever: its beat never gets old.
+		// Nobody owns it from now on: its heartbeat never gets old.
 		if _, err := d.exec(ctx, `UPDATE chains SET owner = 'nobody', beat = 'infinity' WHERE number = $1`, c.head.Chain); err != nil {
 			return nil, err
 		}
@@ -222,7 +222,7 @@ func (d *DB) claimPostgres(ctx context.Context, fit func(Head, Signed) error) (*
 	return c, nil
 }
 
-// beat keeps other replicas from taking the chain while there is nothing to append.
+// beat sends heartbeats, which keep other replicas from taking the chain while there is nothing to append.
 func (c *Chain) beat(ctx context.Context) {
 	t := time.NewTicker(beatEvery)
 	defer t.Stop()
@@ -240,13 +240,13 @@ func (c *Chain) beat(ctx context.Context) {
 	}
 }
 
-// Head is the end of the chain as far as its appends were acknowledged.
+// Head is the end of the chain behind the last append that was acknowledged.
 func (c *Chain) Head() Head { return c.head }
 
 // Append adds rows, all of them or none, and returns when they are on the disk. They have to follow
 // the head without a gap. openFrom is the first entry of this chain whose call may still be open.
 //
-// After an error other than [ErrFenced] it is not known whether the rows are there: ask [Chain.Check].
+// After an error other than [ErrFenced] nobody knows whether the rows are there: ask [Chain.Check].
 func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 	for i, r := range rows {
 		if r.Chain != c.head.Chain || r.Seq != c.head.Seq+int64(i)+1 {
@@ -277,14 +277,14 @@ func (c *Chain) Append(ctx context.Context, rows []Row, openFrom int64) error {
 	return nil
 }
 
-// Signed is what the chain was signed with when it was claimed.
+// Signed is what the chain was signed with when this process claimed it.
 func (c *Chain) Signed() Signed { return c.signed }
 
-// SignWith has all later appends signed: sign is told of the rows of each before it, and gives what goes to the disk
-// with them. Without a note the checkpoint and the hashes stay what they are. sign must not use the database.
+// SignWith makes all later appends signed ones: sign gets the rows of each append before it, and returns what goes to
+// the disk with them. Without a note the checkpoint and the hashes stay as they are. sign must not use the database.
 func (c *Chain) SignWith(sign func(rows []Row) (*Signed, error)) { c.sign = sign }
 
-// Seal puts the checkpoint of the end on the disk without an append.
+// Seal writes the checkpoint of the end without an append.
 func (c *Chain) Seal(ctx context.Context, s Signed) error {
 	n, err := c.db.exec(ctx, `UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3 AND seq = $4 AND hash = $5`,
 		s.Note, s.Tree, c.head.Chain, c.head.Seq, c.head.Hash[:])
@@ -294,9 +294,9 @@ func (c *Chain) Seal(ctx context.Context, s Signed) error {
 	return err
 }
 
-// Check asks the database where the chain ends, after an append of rows that failed, and says whether they
-// are there after all. If it says without an error that they are not, they never will be. An end that is neither the
-// one before nor the one behind them is [ErrFenced], and so is a chain that another process took over.
+// Check asks the database where the chain ends, after an append of rows that failed, and reports whether they are there
+// after all. If it reports false without an error, they never will be. An end that is neither the one before nor the
+// one behind the rows is [ErrFenced], and so is a chain that another process took over.
 func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 	mine, err := c.fence(ctx)
 	if err != nil {
@@ -326,10 +326,9 @@ func (c *Chain) Check(ctx context.Context, rows []Row) (there bool, err error) {
 	return there, fmt.Errorf("chain %d ends at entry %d and was left at %d: %w", c.head.Chain, written.Seq, c.head.Seq, ErrFenced)
 }
 
-// fence keeps what was sent to the database and not answered from being performed later: PostgreSQL goes on with what
-// it has read, also when whoever sent it is gone. An append names the owner, so it is void once the owner has another
-// name. It reports whether the chain is still this writer's. An attempt that got no answer
-// is repeated with the same name.
+// fence voids an append that got no answer: PostgreSQL performs a statement that it has read even when the sender is
+// gone. An append names the owner, so it is void once the owner has another name. fence reports whether this writer
+// still owns the chain. It repeats an attempt that got no answer with the same name.
 func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 	if c.lock != nil {
 		return true, nil
@@ -353,7 +352,7 @@ func (c *Chain) fence(ctx context.Context) (mine bool, err error) {
 
 func newOwner() string { return "w_" + rand.Text() }
 
-// Release gives the chain back. The database has to be open still.
+// Release gives the chain back. The database must still be open.
 func (c *Chain) Release(ctx context.Context) error {
 	if c.stop != nil {
 		c.stop()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// claims are the parked runs and seats that this process has, and the signs of life of others.
+// claims are the parked runs and seats that this process has, and the heartbeats of others.
 //
 // Beside an SQLite file, a process that has claims keeps a lock file, which the system unlocks when the process ends,
 // however it does. On PostgreSQL a process that has claims counts up a number in their rows, and one whose number stood
@@ -128,7 +128,7 @@ func (c *claims) end() {
 	c.lock, c.token, c.mine = nil, "", nil
 }
 
-// settle says whether a claim should be in the database.
+// settle notes whether a claim should be in the database.
 func (c *claims) settle(claim string, there bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *claims) held() []string {
 	return all
 }
 
-// lose tells who has a claim that it is gone, unless it was given up meanwhile.
+// lose tells the holder of a claim that it is gone, unless the holder gave it up meanwhile.
 func (c *claims) lose(claim string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +166,7 @@ func (c *claims) lose(claim string) {
 	}
 }
 
-// see notes a sign of life.
+// see notes a heartbeat.
 func (c *claims) see(claim string, beats int64) {
 	if c.path != "" || claim == "" {
 		return
@@ -211,7 +211,7 @@ func (c *claims) dead(claim string) bool {
 	return true
 }
 
-// news reports whether claims are dead of which that was not known, and forgets those that are not among them any more.
+// news reports whether claims have died since the last look, and forgets those that are no longer among them.
 func (c *claims) news(all []string) bool {
 	found, dead := false, map[string]bool{}
 	for _, claim := range all {

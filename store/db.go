@@ -19,13 +19,13 @@ type Options struct {
 	// ReadOnly allows queries and nothing else; the database must exist and be of this version.
 	ReadOnly bool
 
-	// Relaxed lets a power cut take the last few rows that were acknowledged; without it they survive that too, and
-	// with it the death of the process. SQLite only.
+	// Relaxed lets a power cut take the last few rows that were acknowledged. They survive the death of the process in
+	// any case. SQLite only.
 	Relaxed bool
-	// Wait is how long a database that another process has locked is waited for; zero is DefaultWait.
+	// Wait bounds the wait for a database that another process has locked; zero means five seconds.
 	Wait time.Duration
 
-	// SealKey, of 32 bytes, encrypts what questions, answers, parked runs and outcomes hold of arguments and results.
+	// SealKey, of 32 bytes, encrypts the arguments and results in questions, answers, parked runs and outcomes.
 	// Processes that share the database share it. nil keeps them in clear.
 	SealKey []byte
 
@@ -33,11 +33,11 @@ type Options struct {
 	Log *slog.Logger     // nil discards
 }
 
-// defaultWait is how long a locked database is waited for.
+// defaultWait bounds the wait for a locked database.
 const defaultWait = 5 * time.Second
 
-// A DB is a database that is open. Its methods may be called from many goroutines. Errors that say why it cannot be
-// used at the moment have a method Reason() string, which names no files, hosts or users.
+// A DB is an open database. Many goroutines may call its methods. Errors that say why it cannot be used at the moment
+// have a method Reason() string, which names no files, hosts or users.
 type DB struct {
 	options Options
 	file    *file // nil for PostgreSQL
@@ -52,8 +52,8 @@ type DB struct {
 
 	mostOutcomes int // maxOutcomes, or fewer in tests
 
-	// gate is held for reading while connections are used, and for writing to open the file anew: one that is
-	// still open to a file or a log that is gone would spoil the new one.
+	// gate is held for reading while connections are in use, and for writing to open the file again: a connection to a
+	// file or a log that is gone would spoil the new one.
 	gate   sync.RWMutex
 	pool   *sql.DB // nil while the file cannot be opened again
 	id     string
@@ -63,10 +63,10 @@ type DB struct {
 
 	used   atomic.Bool // since the last look at the file's health
 	heldMu sync.Mutex
-	held   map[any]func() // what lets go of connections that are kept, by who keeps them
+	held   map[any]func() // closes the connections that somebody keeps, by who keeps them
 }
 
-// Open opens a database, and makes the tables if there are none. One whose tables are of another version is refused.
+// Open opens a database, and makes the tables if there are none. It refuses a database with tables of another version.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if (o.Path == "") == (o.URL == "") {
 		return nil, errors.New("store: one of Path and URL says which database to use")
@@ -114,13 +114,13 @@ func (d *DB) background(f func()) {
 	}()
 }
 
-// ID names the database. It is made with it, and a copy has the same one.
+// ID names the database. A copy of the database has the same one.
 func (d *DB) ID() string { return d.id }
 
 // Fleet reports whether other replicas may share the database.
 func (d *DB) Fleet() bool { return d.file == nil }
 
-// Close may be called twice. Chains have to be released before.
+// Close may be called twice. Release the chains first.
 func (d *DB) Close() error {
 	d.stall.close()
 	d.gate.Lock()
@@ -158,7 +158,7 @@ func (d *DB) closePool() error {
 	return err
 }
 
-// keep notes that who has connections of its own, which drop closes; nil forgets it.
+// keep notes that who has connections of its own, which drop closes; a nil drop forgets it.
 func (d *DB) keep(who any, drop func()) {
 	d.heldMu.Lock()
 	defer d.heldMu.Unlock()
@@ -169,8 +169,8 @@ func (d *DB) keep(who any, drop func()) {
 	}
 }
 
-// use gives the connections, after a look at whether the file is still the one that was opened. They may be
-// used until done is called, which must be soon, and without using the DB again in between.
+// use gives the connections, after a look at whether the file is still the one that was opened. The caller calls done
+// soon, and does not use the DB in between.
 func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	for range 2 {
 		d.gate.RLock()
@@ -197,8 +197,8 @@ func (d *DB) use(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	return nil, nil, &failure{reason: reasonOther, Err: errors.New("somebody replaces the file of the record again and again")}
 }
 
-// write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them
-// win and all others try again after a while, and of many some would never have their turn.
+// write waits until no other goroutine of this process writes to an SQLite file. The library would let one of them win
+// and all others try again after a while, and some of many would never have their turn.
 func (d *DB) write(ctx context.Context) (done func(), err error) {
 	if d.file == nil {
 		return func() {}, nil
@@ -211,7 +211,7 @@ func (d *DB) write(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// turn is write for those who do not wait longer than [answerWait].
+// turn is write for callers that do not wait longer than [answerWait].
 func (d *DB) turn(ctx context.Context) (done func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errStalled)
 	defer cancel()
@@ -284,7 +284,7 @@ func (d *DB) query(u *use, f func(scan func(...any) error) error, query string, 
 	return nil, rows.Err()
 }
 
-// once performs a statement that may touch one row, and tells with ErrTaken when it touched none.
+// once performs a statement that may touch one row. ErrTaken says that it touched none.
 func (d *DB) once(ctx context.Context, query string, args ...any) error {
 	return one(d.exec(ctx, query, args...))
 }

@@ -34,8 +34,8 @@ func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 	if q.Limit <= 0 || q.Chain != 0 || q.Run != "" {
 		return d.rows(ctx, q, f)
 	}
-	// Some of many: the chains are in order nearly, which saves sorting all there is. A little more than the limit of
-	// each has those that come a little late.
+	// Some of many: each chain is nearly in order, which saves sorting everything. A little more than the limit of
+	// each chain includes entries that are a little late.
 	left, err := d.Ends(ctx)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (d *DB) Rows(ctx context.Context, q Query, f func(*Row) error) error {
 	return nil
 }
 
-// lateness is how many entries of a chain may stand behind one that is later.
+// lateness is how many entries of a chain may come after one with a later time.
 const lateness = 512
 
 func (d *DB) rows(ctx context.Context, q Query, f func(*Row) error) error {
@@ -154,15 +154,15 @@ func scanRow(scan func(...any) error) (*Row, error) {
 	var hash []byte
 	err := scan(&r.Chain, &r.Seq, &r.Time, &r.Kind, &r.State, &r.Run, &r.Call, &r.Principal, &r.Profile, &r.Tool, &hash, &r.Body)
 	if err == nil && len(hash) != len(r.Hash) {
-		hash = nil // whoever verifies it finds that it does not fit
+		hash = nil // verification finds that it does not fit
 	}
 	copy(r.Hash[:], hash)
 	return &r, explain(err)
 }
 
-// Abandoned looks for chains whose writer died while calls were open, and calls settle with the
-// rows of those calls, once for each chain, while nobody else can take the chain. What settle wrote about them
-// counts when it returns nil; otherwise they are found again next time.
+// Abandoned finds chains of writers that died while calls were open. It calls settle with the rows of those calls, once
+// for each chain, while nobody else can take the chain. If settle returns an error, Abandoned finds them again next
+// time.
 func (d *DB) Abandoned(ctx context.Context, settle func(rows []*Row) error) error {
 	var chains []int64
 	err := d.each(ctx, func(scan func(...any) error) error {
@@ -190,7 +190,7 @@ func (d *DB) abandoned(ctx context.Context, n int64, settle func([]*Row) error) 
 	return d.settle(ctx, n, settle)
 }
 
-// Settle does the same for the chain itself, whose former writer may have died. It has to come before the first append.
+// Settle does the same for the chain itself: its former writer may have died. Call it before the first append.
 func (c *Chain) Settle(ctx context.Context, settle func(rows []*Row) error) error {
 	return c.db.settle(ctx, c.head.Chain, settle)
 }
@@ -228,7 +228,7 @@ func (d *DB) settle(ctx context.Context, n int64, settle func([]*Row) error) err
 	return err
 }
 
-// withoutParked leaves out the beginnings of runs that are parked: whoever goes on with them says how they end.
+// withoutParked leaves out the beginnings of parked runs: the process that resumes them says how they end.
 func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
 	parked := map[string]bool{}
 	err := d.each(ctx, func(scan func(...any) error) error {
@@ -240,7 +240,7 @@ func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
 	return slices.DeleteFunc(begun, func(b *Row) bool { return b.Kind == "run" && parked[b.Run] }), err
 }
 
-// withoutEnd are those of the entries that begin a run or a call of which no later entry says what became of it, in whatever chain.
+// withoutEnd keeps the entries that begin a run or a call without an end: no later entry of any chain says how it ended.
 func (d *DB) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
 	type what struct {
 		kind, run string
@@ -270,7 +270,7 @@ func (d *DB) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
 	}), nil
 }
 
-// hold keeps the chain of a writer that is dead to ourselves; nil if it lives.
+// hold takes the chain of a dead writer for a while; free is nil if the writer lives.
 func (d *DB) hold(ctx context.Context, n int64) (free func(), err error) {
 	if d.file != nil {
 		lock, err := tryLock(d.file.path + "-chain-" + strconv.FormatInt(n, 10))

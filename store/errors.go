@@ -13,8 +13,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A failure says why the database cannot be used at the moment. Most causes go away by themselves or
-// with a person's help, so the next attempt may succeed.
+// A failure says why the database cannot be used at the moment. Most causes go away by themselves or with the help of
+// a person, so the next attempt may succeed.
 type failure struct {
 	reason string // without names of files and hosts
 	Err    error
@@ -35,10 +35,10 @@ func (e *failure) Unwrap() error { return e.Err }
 var (
 	// ErrNotFound is the error for a row that is not there, or not any more.
 	ErrNotFound = errors.New("there is no such row")
-	// ErrTaken is the error for what can happen once and has happened: an answer, a use, a claim.
+	// ErrTaken is the error for something that happens once and has happened: an answer, a use, a claim.
 	ErrTaken = errors.New("this happens once, and has happened already")
-	// ErrFenced is the error of a [Chain] that another process writes to, or whose end is not the
-	// one it wrote. It stays; claim another chain.
+	// ErrFenced is the error of a [Chain] that another process writes to, or that ends elsewhere than its writer left
+	// it. It stays; claim another chain.
 	ErrFenced = errors.New("this writer no longer owns the chain")
 	// errClosed is the error of a [DB] that was closed.
 	errClosed = errors.New("the store is closed")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An Outcome is how a run ended, kept for a client that was gone then.
+// An Outcome is how a run ended, kept for a client that was not connected then.
 type Outcome struct {
 	Run       string
 	Principal string
@@ -17,7 +17,7 @@ type Outcome struct {
 	Created   time.Time
 	Expires   time.Time // when nobody needs it any more, see [DB.Clean]
 
-	// Shared says that what is kept is bounded with the outcomes of all principals, not with those of this one: where nobody checks
+	// Shared says that the bound is one for the outcomes of all principals, not one for this principal: nobody checks
 	// who a principal is.
 	Shared bool
 }
@@ -28,8 +28,9 @@ const (
 	maxOutcomeBytes = 64 << 20
 )
 
-// Finish keeps the outcome of a run and drops what was parked of it, both or neither. p is the run as it was claimed; nil
-// if it was never parked, or waits and is ended so. [ErrTaken] says that another process has the run, or that it has an outcome.
+// Finish keeps the outcome of a run and drops the parked run, both or neither. p is the run as it was claimed; nil if it
+// was never parked, or if it waits and this ends it. [ErrTaken] says that another process has the run, or that it has
+// an outcome.
 func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	defer d.changed(Outcomes)
 	defer d.changed(Parked)
@@ -91,7 +92,7 @@ func dropWaiting(ctx context.Context, tx *sql.Tx, run string) error {
 	return nil
 }
 
-// Outcome gives how a run of a principal ended; "" is any. It can be fetched as often as wanted until it is cleaned away.
+// Outcome gives the outcome of a run of a principal; "" is any. It stays until [DB.Clean] removes it.
 func (d *DB) Outcome(ctx context.Context, run, principal string) (*Outcome, error) {
 	all, err := d.outcomes(ctx, `run = $1 AND ($2 = '' OR principal = $2)`, run, principal)
 	if err == nil && len(all) == 0 {
@@ -103,7 +104,7 @@ func (d *DB) Outcome(ctx context.Context, run, principal string) (*Outcome, erro
 	return all[0], nil
 }
 
-// Outcomes lists how the runs of a principal ended, the oldest first; "" is all.
+// Outcomes lists the outcomes of a principal's runs, the oldest first; "" is all.
 func (d *DB) Outcomes(ctx context.Context, principal string) ([]*Outcome, error) {
 	return d.outcomes(ctx, `($1 = '' OR principal = $1) ORDER BY created, run`, principal)
 }

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// layout is the version of the tables in schema. A database has the tables of one version: there is no way from one to
-// another but to begin anew, until a version was released.
+// layout is the version of the tables in schema. There is no way from one version to another but to begin with a new
+// database, because no version was released yet.
 const layout = 10
 
 //go:embed schema
 var schemas embed.FS
 
-// A schema makes the tables of one kind of database, and knows of which version those are that are there.
+// A schema makes the tables of one kind of database, and reads the version of existing ones.
 type schema struct {
 	file string // in the folder schema
 	// version is 0 for a database without tables.
@@ -31,7 +31,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// ensure makes the tables if there are none, all of them or nothing, and refuses those of another version.
+// ensure makes the tables if there are none, all of them or nothing. It refuses tables of another version.
 func (s *schema) ensure(ctx context.Context, pool *sql.DB) error {
 	at, err := s.version(ctx, pool)
 	if err != nil || at == layout {

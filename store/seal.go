@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A seal encrypts what rows hold of arguments and results. Each text is bound to its table and row, so that it cannot be moved.
+// A seal encrypts arguments and results in rows. It binds each text to its table and row, so that nobody can move it.
 type seal struct{ aead cipher.AEAD } // nil: nothing is encrypted
 
 // sealPrefix begins what is encrypted; no JSON begins so.
@@ -62,7 +62,7 @@ func (s seal) open(data []byte, table string, row, column string) ([]byte, error
 	return plain, nil
 }
 
-// closeText is close for a column of text; what is empty stays so.
+// closeText is close for a column of text; an empty text stays empty.
 func (s seal) closeText(data []byte, table string, row, column string) string {
 	if s.aead == nil || len(data) == 0 {
 		return string(data)

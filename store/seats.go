@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// leaveWait bounds the attempt to say that somebody left; a process that cannot say so is found dead with its end.
+// leaveWait bounds the attempt to note that somebody left. If it fails, others notice when this process ends.
 const leaveWait = 5 * time.Second
 
-// Sit notes that somebody of this process is there to answer the questions of a channel, until leave is called or the
-// process ends: then others know a second later with SQLite, and ten with PostgreSQL. leave may be called twice.
+// Sit notes that somebody at this process is there to answer the questions of a channel, until the caller calls leave or
+// the process ends. Others learn of that end a second later with SQLite, and ten with PostgreSQL. leave may be called
+// twice.
 func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) {
 	claim, _, err := d.claims.hold("seat")
 	if err != nil {

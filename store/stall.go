@@ -17,13 +17,13 @@ const (
 	probeEvery = 100 * time.Millisecond
 )
 
-// errStalled refuses what the database takes too long for.
+// errStalled is the error of a use that the database did not answer in time.
 var errStalled = &failure{reason: reasonStalled}
 
-// A stall begins when the database has answered nothing for [answerWait], whatever it was asked. While it lasts every
-// use fails at once, so that who makes several waits once, and one goroutine asks whether it is over. A row that
-// somebody has locked makes no stall: other uses are answered. The appends of a [Chain] are tried all the same; their
-// writer has its own way.
+// A stall begins when the database has answered nothing for [answerWait]. While it lasts every use fails at once, so
+// that a caller with several uses waits once, and one goroutine asks whether it is over. A row that somebody has locked
+// makes no stall, because other uses get answers. The appends of a [Chain] do not fail at once: their writer has its
+// own timeouts.
 type stall struct {
 	mu   sync.Mutex
 	now  bool
@@ -39,14 +39,14 @@ type use struct {
 	db     *DB
 	limit  time.Duration
 	cancel context.CancelCauseFunc
-	leave  func() bool // it does not end with others any more
+	leave  func() bool // stops ending with others
 	timer  *time.Timer // nil without a limit
 	begun  time.Time   // the step that is under way
 }
 
-// limited begins a use of the database whose steps take no longer than limit; [use.end] ends it. A file is used by this
-// process itself: what takes its time there is at work, and what waits for its turn has [DB.turn]. A command that only
-// reads has all the time that it needs: it reads a whole record, and a person can stop it.
+// limited begins a use of the database with steps no longer than limit; [use.end] ends it. There is no limit for a
+// file, which this process itself works on, since waiting for a turn has [DB.turn]. And there is none for a command
+// that only reads: it reads a whole record, and a person can stop it.
 func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	s := &d.stall
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (d *DB) limited(ctx context.Context, limit time.Duration) (*use, error) {
 	return u, nil
 }
 
-// step does something that waits for the database, and has the whole limit.
+// step does something that waits for the database, with a limit of its own.
 func (u *use) step(do func() bool) bool {
 	if u.timer == nil {
 		return do()
@@ -80,7 +80,7 @@ func (u *use) step(do func() bool) bool {
 	return do()
 }
 
-// end says how the use ended, and returns the error to give for it.
+// end ends the use, and returns the error to report for it.
 func (u *use) end(err error) error {
 	cause := context.Cause(u)
 	if u.timer != nil {
@@ -111,7 +111,7 @@ func (d *DB) heard() {
 	s.now, s.last = false, time.Now()
 }
 
-// unheard notes that what began at begun got no answer. If nothing else did since then, it is stalled.
+// unheard notes that a use that began at begun got no answer. If no other use has got one since then, a stall begins.
 func (d *DB) unheard(begun time.Time) {
 	s := &d.stall
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func (d *DB) isStalled() bool {
 	return s.now
 }
 
-// close ends what waits for the database. It is called before the connections are closed.
+// close ends every wait for the database. Close calls it before it closes the connections.
 func (s *stall) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,11 +19,11 @@ const (
 	keysTable     = "keys" // is not watched
 )
 
-// pollEvery is how often changes that other processes made in an SQLite file are looked for.
+// pollEvery is how often a process looks for changes of others in an SQLite file.
 const pollEvery = 200 * time.Millisecond
 
-// watchers are told that something changed. They look themselves what it was, so one news stands for
-// any number of changes, and none is lost.
+// watchers learn that something changed. They look for themselves what it was, so one notice stands for any number of
+// changes, and none is lost.
 type watchers struct {
 	mu     sync.Mutex
 	all    map[chan struct{}][]string
@@ -69,7 +69,7 @@ func (d *DB) Watch(tables ...string) (changed <-chan struct{}, stop func()) {
 	}
 }
 
-// tell wakes those that watch t; "" wakes all.
+// tell notifies those that watch t; "" notifies all.
 func (w *watchers) tell(t string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +78,7 @@ func (w *watchers) tell(t string) {
 			if t == "" || of == t {
 				select {
 				case ch <- struct{}{}:
-				default: // it has not looked since the last news
+				default: // it has not looked since the last notice
 				}
 				break
 			}
@@ -114,7 +114,7 @@ func (w *watchers) close() {
 	w.all = nil
 }
 
-// changed tells those who watch in this process at once; other processes find out by themselves.
+// changed notifies the watchers in this process at once; other processes find out by themselves.
 func (d *DB) changed(t string) {
 	if d.file != nil {
 		d.watch.tell(t)
@@ -149,7 +149,7 @@ func (d *DB) poll(ctx context.Context) {
 	}
 }
 
-// A poller asks one connection again and again: what data_version says is comparable on one only.
+// A poller asks one connection again and again: values of data_version compare on one connection only.
 type poller struct {
 	db   *DB
 	conn *sql.Conn // written under DB.gate
