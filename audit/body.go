@@ -63,7 +63,7 @@ func (f *fields) close()        { f.b = append(f.b, '}') }
 
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// draft writes an entry, whose JSON members have to be canonical.
+// draft writes an entry. Its JSON members have to be canonical.
 func (e *Entry) draft() *draft {
 	d := &draft{}
 	f := fields{b: append(make([]byte, 0, usualEntry), '{')}
@@ -180,7 +180,7 @@ func appendComma(b []byte) []byte {
 	return b
 }
 
-// place puts a draft behind head.
+// place writes the draft with its place behind head.
 func (d *draft) place(head store.Head) (body string, hash [32]byte) {
 	var text strings.Builder
 	text.Grow(len(d.text) + 160)
@@ -206,8 +206,7 @@ func (d *draft) place(head store.Head) (body string, hash [32]byte) {
 	return text.String(), hash
 }
 
-// row is what the database keeps beside the body. It is made of the entry when it is written, and again
-// when it is verified.
+// row is what the database keeps beside the body. The writer makes it of the entry, and verification makes it again.
 func (e *Entry) row() store.Row {
 	return store.Row{
 		Chain: e.Chain, Seq: e.Seq, Time: e.Time.UnixMicro(), Kind: column(e.Kind), State: column(e.State), Run: column(e.Run), Call: int64(e.Call),

@@ -18,12 +18,13 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Checkpoint says what a chain was when it had Size entries, and is signed. Whoever keeps it where the record's keeper cannot
-// change it can show later that what was there then is there still.
+// A Checkpoint says what a chain was when it had Size entries, and is signed. A person who keeps it where the owner of
+// the record cannot change it can show later that the record still has those entries.
 //
-// It is a signed note (c2sp.org/signed-note) whose text is a checkpoint of a transparency log (c2sp.org/tlog-checkpoint), so that
-// tools of others verify it and witnesses can cosign it. A chain is a log: its origin is codemode-record/DATABASE/CHAIN, and its leaf n
-// is the SHA-256 of the canonical JSON of entry n+1, as 32 bytes. The key is named codemode-record for all of them.
+// It is a signed note (c2sp.org/signed-note) with the text of a transparency log's checkpoint (c2sp.org/tlog-checkpoint),
+// so that tools of others verify it and witnesses can cosign it. A chain is a log: its origin is
+// codemode-record/DATABASE/CHAIN, and its leaf n is the SHA-256 of the canonical JSON of entry n+1, as 32 bytes. The key
+// is named codemode-record for all of them.
 type Checkpoint struct {
 	Database string
 	Chain    int64
@@ -57,7 +58,7 @@ func (k *Key) signNote(text string) (string, error) {
 	return string(signed), err
 }
 
-// parseCheckpoint reads a note without looking at its signatures.
+// parseCheckpoint reads a note and ignores its signatures.
 func parseCheckpoint(signed string) (Checkpoint, error) {
 	c := Checkpoint{Note: signed}
 	text, _, ok := strings.Cut(signed, "\n\n")
@@ -80,7 +81,7 @@ func parseCheckpoint(signed string) (Checkpoint, error) {
 	return c, nil
 }
 
-// Check reports whether one of the keys signed the checkpoint. Signatures of others, such as witnesses, are passed over.
+// Check reports whether one of the keys signed the checkpoint. It ignores signatures of others, such as witnesses.
 func (c *Checkpoint) Check(keys ...note.Verifier) error {
 	_, err := openNote(c.Note, keys)
 	return err
@@ -110,12 +111,12 @@ func (c *Checkpoint) line() []byte {
 	return raw
 }
 
-// errOldCheckpoints is the error of a file of the form before signed notes.
+// errOldCheckpoints is the error of a file with the form before signed notes.
 var errOldCheckpoints = errors.New("it holds checkpoints of an earlier codemode, which this one cannot verify: verify the record with that one, then move the database and this file away together, and a new record begins")
 
-// ReadCheckpoints reads checkpoints: lines as [FilePublisher] writes them, also with something before them, and signed notes as they
-// are. Other lines, such as those of a log around them, are passed over; bad are the numbers of lines that look like a checkpoint
-// and are none, as a power cut may leave. Checkpoints of the form before signed notes are an error.
+// ReadCheckpoints reads checkpoints: lines as [FilePublisher] writes them, also with something before them, and signed
+// notes as they are. It skips other lines, such as those of a log around them. bad are the numbers of lines that look
+// like a checkpoint and are none, as a power cut may leave. Checkpoints with the form before signed notes are an error.
 func ReadCheckpoints(r io.Reader) (all []Checkpoint, bad []int, err error) {
 	lines := bufio.NewReader(r)
 	signed, began := "", 0 // a note that is not in a line of JSON
@@ -169,8 +170,9 @@ func ReadCheckpoints(r io.Reader) (all []Checkpoint, bad []int, err error) {
 }
 
 const (
-	// sealRows entries, or sealAfter since the first that no checkpoint in the database covers, the end of the chain is signed anew.
-	// A signature takes a third of the time of a recorded call, so not each call can have one.
+	// The writer signs the end of the chain when no checkpoint in the database covers the last sealRows entries, or
+	// sealAfter since the first of them. A signature takes a third of the time of a recorded call, so not each call can
+	// have one.
 	sealRows  = 128
 	sealAfter = 200 * time.Millisecond
 )
@@ -190,7 +192,7 @@ type sealer struct {
 	since time.Time     // when the first entry came that note does not cover
 }
 
-// newSealer takes over a chain that fits. Entries that its last writer did not come to sign are read.
+// newSealer takes over a chain that fits. It reads the entries that the last writer did not sign.
 func newSealer(ctx context.Context, key *Key, db *store.DB, c *store.Chain) (*sealer, error) {
 	s := &sealer{key: key, database: db.ID(), chain: c.Head().Chain}
 	if signed := c.Signed(); signed.Note != "" {
@@ -213,7 +215,7 @@ func newSealer(ctx context.Context, key *Key, db *store.DB, c *store.Chain) (*se
 	return s, err
 }
 
-// rows is the [store.Signer].
+// rows signs an append, see [store.Chain.SignWith].
 func (s *sealer) rows(rows []store.Row) (*store.Signed, error) {
 	if rows[0].Seq != s.tree.size+1 {
 		return nil, fmt.Errorf("cannot sign entry %d of chain %d behind entry %d", rows[0].Seq, s.chain, s.tree.size)
@@ -255,12 +257,12 @@ func (s *sealer) wrote() {
 	}
 }
 
-// sealed notes that the end is signed on the disk.
+// sealed notes that the signature of the end is on the disk.
 func (s *sealer) sealed(signed *store.Signed) {
 	s.note, s.size, s.fresh, s.going = signed.Note, s.tree.size, true, nil
 }
 
-// due is when the end should be signed though no entry comes.
+// due is when to sign the end although no entry comes.
 func (s *sealer) due() time.Duration {
 	if s == nil || s.size == s.tree.size {
 		return time.Hour
@@ -268,7 +270,7 @@ func (s *sealer) due() time.Duration {
 	return sealAfter - time.Since(s.since)
 }
 
-// fits reports why a chain must not be gone on with: what is there was not signed by its writer.
+// fits returns an error for a chain that nobody may continue: its writer did not sign what is there.
 func (k *Key) fits(database string) func(store.Head, store.Signed) error {
 	return func(h store.Head, s store.Signed) error {
 		if h.Seq == 0 && s.Note == "" {

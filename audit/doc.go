@@ -7,14 +7,15 @@
 //	err := record.Write(ctx, audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_8f2k", Call: 3, Tool: "fs__write"})
 //
 // Each process writes a chain of its own: an entry holds the hash of the one before it, over canonical JSON
-// (RFC 8785). A [Checkpoint] is the signed end of a chain: each batch of entries puts one into the database with them, and now and
-// then one is published where whoever can change the database cannot reach. [Verify] reads chains and exported files, and names the first entry that is not what was written.
+// (RFC 8785). A [Checkpoint] is the signed end of a chain. The writer puts one into the database every few entries, and
+// publishes one now and then, to a place that the owner of the database should not be able to change. A [Verifier] reads
+// chains and exported files, and names the first entry that is not what was written.
 //
 // What a reader may rely on:
 //
 //   - A call was sent only if its entry of state running was on the disk before. If nobody knows whether it
 //     happened, it ends as unknown, at the latest when the next process finds it open.
-//   - Secrets are masked before anything is stored, and what is left out is there as a keyed digest: equal
-//     values can be told to be equal, and few possible values cannot be tried.
-//   - Nothing is left out silently. Refusals that come in floods are counted.
+//   - Secrets are masked before anything is stored. The record has a keyed digest of what it leaves out: equal values
+//     have equal digests, and nobody without the key can try out likely values.
+//   - Nothing is left out silently. The record counts refusals that come in floods.
 package audit

@@ -12,8 +12,8 @@ import (
 // The pauses between two looks at the record of a run whose calls have not ended.
 const shortestLook, longestLook = 50 * time.Millisecond, 250 * time.Millisecond
 
-// Ends waits for the ends of calls, which it finds in the record. However many calls of a run are waited for, one reader
-// looks for all of them. Its methods may be called by many goroutines.
+// Ends waits for the ends of calls, which it finds in the record. One reader looks for all calls of a run. Many
+// goroutines may call its methods.
 type Ends struct {
 	// Entries reads the record, see [Entries]. It is set before the first use.
 	Entries func(ctx context.Context, q store.Query, f func(*Entry) error) error
@@ -22,7 +22,7 @@ type Ends struct {
 	runs map[string]*endsOf
 }
 
-// An endsOf is what is waited for of one run.
+// An endsOf is the calls of one run that somebody waits for.
 type endsOf struct {
 	calls map[int][]chan end
 	added chan struct{} // receives when a call was added
@@ -47,7 +47,7 @@ func (e *Ends) Wait(ctx context.Context, run string, call int) (*Entry, error) {
 	}
 }
 
-// add has a call looked for until remove is called.
+// add makes the reader look for a call until the caller calls remove.
 func (e *Ends) add(run string, call int, ch chan end) (remove func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -104,7 +104,7 @@ func (e *Ends) look(ctx context.Context, run string, of *endsOf) {
 	}
 }
 
-// Ended reports whether a call in that state has ended: nothing more will be recorded of it.
+// Ended reports whether a call in that state has ended: the record gets nothing more about it.
 func Ended(state string) bool {
 	return slices.Contains([]string{OK, Failed, Refused, Unknown, NotSent}, state)
 }
@@ -123,7 +123,7 @@ func (of *endsOf) tell(call int, got end) {
 	delete(of.calls, call)
 }
 
-// fail tells all who wait that the record cannot be read. The next who waits begins anew.
+// fail tells all waiting callers that the record cannot be read. The next call of Wait begins again.
 func (e *Ends) fail(run string, of *endsOf, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -38,9 +38,9 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; use jsonl, json or csv, or calls for a table of calls", s)
 }
 
-// Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about what is in it, so that
-// [Verifier.File] finds what is changed, taken out or cut off later, and with the checkpoints of the chains, which their writers signed.
-// Entries that are written meanwhile are not in it.
+// Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about the content,
+// so that [Verifier.File] finds later changes, gaps and cuts, and with the checkpoints of the chains, which their writers
+// signed. Entries written meanwhile are not in it.
 func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int, err error) {
 	chains, err := db.Chains(ctx)
 	if err != nil {
@@ -80,8 +80,8 @@ type exporter struct {
 	places places
 }
 
-// An exportEnd is what is signed of a file: which database it is of, how many entries there are, a digest over their hashes, and if
-// some were left out, what selected them and which they are.
+// An exportEnd is the signed summary of a file: the database, how many entries the file has, a digest of their hashes,
+// and if the file has only some entries, what selected them and which they are.
 type exportEnd struct {
 	Database       string
 	Time           time.Time
@@ -90,7 +90,7 @@ type exportEnd struct {
 	Filter, Places string // "" for all
 }
 
-// exportName begins the text that is signed. It is no origin of a checkpoint: the line behind it is no number.
+// exportName begins the text that is signed. It is no origin of a checkpoint, because the next line is no number.
 const exportName = keyName + " export"
 
 func (e *exportEnd) text() string {
@@ -136,7 +136,7 @@ func newExporter(w io.Writer, f Format, q store.Query) *exporter {
 	return x
 }
 
-// filterText says what a query leaves out; "" is nothing.
+// filterText describes the filter of a query; "" selects everything.
 func filterText(q store.Query) string {
 	q.Newest, q.Limit, q.Chain, q.After = false, 0, 0, 0
 	if len(q.Kinds) == 0 {

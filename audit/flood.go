@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// floodWhole is how many refusals of a run and a reason get an entry each. Those behind are counted, and the
-	// count is written when it has doubled, and at the end of the run.
+	// floodWhole is how many refusals of a run and a reason get an entry each. The record counts later ones, and writes the
+	// count when it has doubled, and at the end of the run.
 	floodWhole = 32
-	// floodReasons bounds the reasons of a run that are counted apart, floodRuns the runs, floodTools the tools.
+	// floodReasons bounds the reasons of a run with a count of their own, floodRuns the runs, floodTools the tools.
 	floodReasons = 16
 	floodRuns    = 1000
 	floodTools   = 20
 )
 
-// A flood counts refusals that programs can make as fast as they like.
+// A flood counts refusals, because programs can cause them as fast as they like.
 type flood struct {
 	mu   sync.Mutex
 	runs map[string]*floodRun
@@ -34,7 +34,7 @@ type floodCount struct {
 	tools   map[string]int
 }
 
-// admit reports whether an entry is written. It may turn it into one that stands for many.
+// admit reports whether to write an entry. It may turn the entry into one that stands for many.
 func (f *flood) admit(e *Entry) bool {
 	if e.Kind != Call || e.State != Refused || e.Count != 0 {
 		return true
@@ -92,7 +92,7 @@ func (c *floodCount) take(reason string) Entry {
 	return e
 }
 
-// rest gives the counts that were not written, of one run or of all, and forgets the run.
+// rest gives the counts that are not written yet, of one run or of all, and forgets the run.
 func (f *flood) rest(run string) []Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()

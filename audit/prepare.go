@@ -12,12 +12,12 @@ import (
 // Redaction says what is secret beside what looks so itself.
 type Redaction = secrets.Rules
 
-// The sizes beyond which the record keeps less than the whole, beside those of values. The digests are of the whole,
-// always.
+// Beyond these sizes the record keeps less than the whole; values have sizes of their own. Digests are always of the
+// whole.
 const (
 	maxProgram = 65_536  // bytes of a program's text
 	maxDetail  = 2_000   // characters of a sentence
-	maxKept    = 1 << 20 // bytes of a value that is looked at at all
+	maxKept    = 1 << 20 // bytes of a value; a larger one has a digest only
 	maxDepth   = 200     // of a value; arguments have a lower limit of their own
 )
 
@@ -117,8 +117,8 @@ func (r *Record) arguments(a Args, d *secrets.Redactor) *Args {
 	return &a
 }
 
-// strict reads a value of an entry; it is missing if it is too large, or if readers could differ about it: such a
-// value has a digest of its bytes and nothing else.
+// strict reads a value of an entry. The result is missing if the value is too large, or if readers could differ about
+// it: such a value has a digest of its bytes and nothing else.
 func strict(raw json.RawMessage) strictjson.Value {
 	if len(raw) == 0 || len(raw) > maxKept {
 		return strictjson.Value{}

@@ -18,7 +18,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A Publisher takes checkpoints to a place. Publish is called by one goroutine, with a context that ends soon.
+// A Publisher takes checkpoints to a place. One goroutine calls Publish, with a context that ends soon.
 type Publisher interface {
 	Publish(ctx context.Context, line []byte) error
 }
@@ -31,7 +31,7 @@ const (
 	publishWait = 10 * time.Second
 )
 
-// FilePublisher appends checkpoints to a file. It is worth the more the fewer can write there.
+// FilePublisher appends checkpoints to a file. The fewer people can write there, the more it proves.
 func FilePublisher(path string) Publisher { return &filePublisher{path: path} }
 
 type filePublisher struct {
@@ -62,7 +62,7 @@ func (p *filePublisher) Publish(_ context.Context, line []byte) error {
 	return p.file.Sync()
 }
 
-// endLine gives what ends a line that a crash has left without its end.
+// endLine ends a line that a crash has cut off.
 func endLine(path string, f *os.File) []byte {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -125,7 +125,7 @@ func (p *webhookPublisher) Publish(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// publishing carries the ends of the writer's chain to the publishers, beside the writing.
+// publishing sends the ends of the writer's chain to the publishers, in the background.
 type publishing struct {
 	key  *Key
 	to   []Publisher
@@ -159,10 +159,10 @@ func (p *publishing) moved(rows int) (many bool) {
 	return p.rows >= publishEvery || !p.begun
 }
 
-// later waits as if the first entry that is not covered came now.
+// later restarts the wait, as if the first entry without a checkpoint came now.
 func (p *publishing) later() { p.since = time.Now() }
 
-// due is when a checkpoint should be sent though few entries came.
+// due is when to send a checkpoint although few entries came.
 func (p *publishing) due() time.Duration {
 	if p.rows == 0 {
 		return time.Hour
@@ -170,7 +170,7 @@ func (p *publishing) due() time.Duration {
 	return publishAfter - time.Since(p.since)
 }
 
-// send hands the latest end over. One that is still waiting is covered by it.
+// send hands over the latest end. It covers one that is still waiting.
 func (p *publishing) send(signed string) {
 	if p.rows == 0 || signed == "" {
 		return
@@ -233,11 +233,11 @@ type GoneError struct{ reason, detail string }
 func (e *GoneError) Error() string  { return e.reason + ": " + e.detail }
 func (e *GoneError) Reason() string { return e.reason }
 
-// lookBack is how much of the end of a file of checkpoints is looked at when a database is opened.
+// lookBack is how much of the end of a file of checkpoints an open database is compared with.
 const lookBack = 64 << 10
 
-// guard compares a database that is opened with what was published of it before: all of it must be there still. That it is what it
-// was is for audit verify to say, which reads all entries; the end of each chain is compared here when it is claimed.
+// guard compares a database with the checkpoints published before: all entries that they cover must still be there.
+// audit verify reads all entries and says whether they are unchanged. Claiming a chain compares its end only.
 func (p *publishing) guard(ctx context.Context, db *store.DB) error {
 	key, err := ParsePublic(p.key.Public())
 	if err != nil {
@@ -289,8 +289,8 @@ func (p *publishing) guard(ctx context.Context, db *store.DB) error {
 	return nil
 }
 
-// Present fails when there is no file at path though checkpoints speak of one: then something happened to it, and a
-// new one would hide that.
+// Present fails when there is no file at path although checkpoints speak of one: something happened to it, and a new
+// file would hide that.
 func Present(path, checkpoints string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening it says what is wrong, if anything is
@@ -306,7 +306,7 @@ func Present(path, checkpoints string) error {
 		fmt.Sprintf("%s is gone, and %s says that there was one; put it back, or move that file away with what is left of the record", path, checkpoints)}
 }
 
-// tail reads the last checkpoints of a file; none if it is not there.
+// tail reads the last checkpoints of a file; none if there is no file.
 func tail(path string) ([]Checkpoint, error) {
 	fail := func(err error) ([]Checkpoint, error) {
 		return nil, fmt.Errorf("reading the checkpoints of the record: %s: %w", path, err)

@@ -71,7 +71,7 @@ func (f *exported) bad(what string) {
 	f.v.report(p)
 }
 
-// lines reads JSON: an object a line, in a list or not. Bytes count: whoever changed only a blank has changed the file.
+// lines reads JSON: an object a line, in a list or not. Bytes count: another blank is a change of the file.
 func (f *exported) lines(ctx context.Context, r *bufio.Reader, list bool) error {
 	closed := !list
 	for {
@@ -246,8 +246,8 @@ func (f *exported) finish() {
 	}
 }
 
-// selected compares the entries of a file that holds only some with the list at its end. Where entries are
-// missing between them says nothing about chains, so the runs are taken out again.
+// selected compares the entries of a file that holds only some with the list at its end. Gaps between them say nothing
+// about chains, so it removes the runs again.
 func (f *exported) selected() {
 	var there places
 	for _, h := range f.order {
@@ -314,7 +314,7 @@ func parsePlaces(s string) (all []store.Head, err error) {
 	return all, nil
 }
 
-// table reads CSV. Every cell is compared with the entry in the last one.
+// table reads CSV. It compares every cell with the entry in the last one.
 func (f *exported) table(ctx context.Context, r io.Reader) error {
 	var raw bytes.Buffer
 	in := csv.NewReader(io.TeeReader(r, &raw))

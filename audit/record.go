@@ -14,21 +14,21 @@ import (
 
 // Options say where and how a [Record] is kept.
 type Options struct {
-	// Open opens the database. It is called beside the first entries, and again as long as it fails.
+	// Open opens the database. The record calls it while the first entries wait, and again as long as it fails.
 	Open func(ctx context.Context) (*store.DB, error)
-	// Key signs checkpoints and makes the digests of values that are left out; required.
+	// Key signs checkpoints and makes the digests of values that the record leaves out; required.
 	Key *Key
 
-	// Redact says what is secret under a profile, beside what always is; nil adds nothing.
+	// Redact says what is secret under a profile, besides what always is; nil adds nothing.
 	Redact func(profile string) Redaction
-	// Secrets are values that must not be in the record, wherever they come from; nil knows none.
-	// It is called for each entry and should be fast.
+	// Secrets returns values that must not be in the record, wherever they come from; nil knows none. The record calls
+	// it for each entry, so it should be fast.
 	Secrets func() []string
 
-	// Publish is where checkpoints go. With none, nothing shows that the end of the record was cut off,
-	// or all of it was rewritten.
+	// Publish is where checkpoints go. Without any, nothing shows that somebody cut off the end of the record or rewrote
+	// all of it.
 	Publish []Publisher
-	// Export is given each entry after it was stored, in order; it must not wait. Nil is nobody.
+	// Export gets each entry after it is on the disk, in order; it must not wait. It may be nil.
 	Export func(e *Entry)
 
 	Now func() time.Time // nil is time.Now
@@ -38,27 +38,27 @@ type Options struct {
 const (
 	// maxBatch bounds how many entries one sync puts on the disk.
 	maxBatch = 512
-	// maxQueue bounds how many entries wait; whoever brings more waits too.
+	// maxQueue bounds how many entries wait; a caller with one more waits too.
 	maxQueue = 8192
-	// writeWait bounds one attempt to write. A database that takes longer counts as one that cannot be written.
+	// writeWait bounds one attempt to write. A database that takes longer counts as unavailable.
 	writeWait = 10 * time.Second
-	// writtenWithin bounds how long whoever brings an entry waits for it. It is shorter than one attempt: a call is refused,
-	// and the attempt goes on, since its end tells when the database is back.
+	// writtenWithin bounds how long a caller waits for its entry. It is shorter than one attempt: the call is refused, and
+	// the attempt continues, because its end tells when the database is back.
 	writtenWithin = 4 * time.Second
-	// undoWait bounds how long it is tried to say that a call was not made which could not be recorded.
+	// undoWait bounds the attempt to record that a call was not made because its entry could not be written.
 	undoWait = 500 * time.Millisecond
-	// slowAfter is how long an attempt takes before who comes meanwhile is refused at once. It is shorter than
-	// writtenWithin, and than what the store gives each other use: who was refused once does not wait again with the
-	// next entry.
+	// slowAfter is how long an attempt takes until later callers are refused at once. It is shorter than writtenWithin,
+	// and than the limit of each other use of the store: a caller that was refused once does not wait again with its next
+	// entry.
 	slowAfter = 2500 * time.Millisecond
-	// firstRetry is when a batch that could not be written is tried again. Each failure doubles it, up to retryAfter.
+	// firstRetry is the wait before the first retry of a batch. Each failure doubles it, up to retryAfter.
 	firstRetry = 10 * time.Millisecond
 	retryAfter = 200 * time.Millisecond
-	// downAfter is how many attempts in a row fail before entries are refused without waiting for the next one.
+	// downAfter is how many attempts in a row fail until callers are refused without waiting for the next one.
 	downAfter = 3
 )
 
-// errSlow refuses an entry that the database takes too long for.
+// errSlow is the error of an entry that the database did not take in time.
 var errSlow error = slow{}
 
 type slow struct{}
@@ -74,15 +74,15 @@ type item struct {
 	entry *Entry
 	draft *draft
 	since time.Time  // when it came into the queue
-	done  chan error // receives once; nil when nobody waits
-	gone  bool       // whoever waited does not any more; guarded by Record.mu
-	stays bool       // what it is about has happened: it is kept, whatever whoever waits is told
+	done  chan error // receives once; nil if nobody waits
+	gone  bool       // the caller has stopped waiting; guarded by Record.mu
+	stays bool       // it is about something that has happened: the record keeps it, whatever the caller hears
 }
 
-// later is the item without whoever waits for it.
+// later is the item without a waiting caller.
 func (it *item) later() *item { return &item{entry: it.entry, draft: it.draft, since: it.since} }
 
-// A Record writes entries. Its methods may be called from many goroutines.
+// A Record writes entries. Many goroutines may call its methods.
 type Record struct {
 	options recordOptions
 	log     *slog.Logger
@@ -98,9 +98,9 @@ type Record struct {
 	mu     sync.Mutex
 	queue  []*item
 	closed bool
-	lost   int            // entries that could not be kept until the database came back
-	left   map[string]int // the same, by kind and state, as long as the record does not say so
-	down   error          // the latest attempts failed with this; nil if the database can be written
+	lost   int            // entries for which there was no room until the database came back
+	left   map[string]int // the same, by kind and state, until the record says so
+	down   error          // why the latest attempts failed; nil if the record can write
 	began  time.Time      // of the attempt that is under way; zero if there is none
 
 	writer writer // touched by the writer's goroutine only
@@ -128,7 +128,7 @@ func New(o Options) *Record {
 	return r
 }
 
-// recordOptions keep what is worked out once of Options.
+// recordOptions are Options, with the secrets prepared once.
 type recordOptions struct {
 	Options
 	mu      sync.Mutex
@@ -143,7 +143,7 @@ func (o *recordOptions) redaction(profile string) Redaction {
 	return o.Redact(profile)
 }
 
-// known gives the secrets of now.
+// known gives the secrets of this moment.
 func (o *recordOptions) known() *secrets.Values {
 	if o.Secrets == nil {
 		return nil
@@ -157,21 +157,21 @@ func (o *recordOptions) known() *secrets.Values {
 	return o.values
 }
 
-// Write keeps an entry and returns when it is on the disk. An error means that what the entry
-// announces must not happen: whether or not it got to the disk, the record then says that it did not.
+// Write keeps an entry and returns when it is on the disk. After an error, what the entry announces must not happen:
+// whether or not the entry got to the disk, the record then says that it did not happen.
 //
-// It returns within a few seconds, and at once while the database is known to be away.
+// It returns within a few seconds, and at once while the record knows that the database is unavailable.
 func (r *Record) Write(ctx context.Context, e Entry) error {
 	return r.synced(ctx, e, &item{done: make(chan error, 1)})
 }
 
-// AddSynced keeps an entry about something that has happened and returns when it is on the disk. After an error, which
-// comes as soon as that of [Record.Write], the entry waits for the database like one of [Record.Add].
+// AddSynced keeps an entry about something that has happened and returns when it is on the disk. It fails as soon as
+// [Record.Write] does. Then the entry waits for the database like one of [Record.Add].
 func (r *Record) AddSynced(ctx context.Context, e Entry) error {
 	return r.synced(ctx, e, &item{done: make(chan error, 1), stays: true})
 }
 
-// synced enters an item and waits until it is on the disk, or until it took too long.
+// synced puts an item into the queue and waits until it is on the disk, or until that takes too long.
 func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
 	defer cancel()
@@ -198,29 +198,29 @@ func (r *Record) synced(ctx context.Context, e Entry, entered *item) error {
 	}
 }
 
-// notMade is an item that says that a call was not made whose running entry could not be kept.
+// notMade is an item for a call without a running entry in the record: it says that the call was not made.
 func (r *Record) notMade(e *Entry) *item {
 	end := r.prepare(e.notMade())
 	return &item{entry: end, draft: end.draft()}
 }
 
-// undo enters that a call was not made, if there is room for it.
+// undo records that a call was not made, if there is room for it.
 func (r *Record) undo(e Entry) {
 	ctx, cancel := context.WithTimeout(context.Background(), undoWait)
 	defer cancel()
 	if err := r.enqueue(ctx, r.notMade(&e)); err != nil {
-		r.log.Warn("the record does not say that a call was not made", "run", e.Run, "call", e.Call, "error", err)
+		r.log.Warn("recording that a call was not made failed", "run", e.Run, "call", e.Call, "error", err)
 	}
 }
 
 // Add keeps an entry about something that has happened. It does not wait for the disk; see [Record.Flush].
-// While the database cannot be written the entry waits. If too many do, the record says later how many it does not have.
+// While the database is unavailable the entry waits. If too many wait, the record says later how many it does not have.
 func (r *Record) Add(ctx context.Context, e Entry) error {
 	_, err := r.put(ctx, e, &item{})
 	return err
 }
 
-// put prepares an entry and puts it into the queue as it; nil means that it was counted instead.
+// put prepares an entry and puts it into the queue as it. A nil item means that the entry was only counted.
 func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 	if e.Kind == Run && e.State != Running && e.State != Parked {
 		for _, counted := range r.flood.rest(e.Run) {
@@ -237,7 +237,7 @@ func (r *Record) put(ctx context.Context, e Entry, it *item) (*item, error) {
 	return it, r.enqueue(ctx, it)
 }
 
-// away says why the database cannot be written at the moment, as far as that is known; nil if it can. The caller holds mu.
+// away says why the database is unavailable, as far as the record knows; nil if it is not. The caller holds mu.
 func (r *Record) away() error {
 	if r.down == nil && !r.began.IsZero() && time.Since(r.began) > slowAfter {
 		return errSlow
@@ -283,7 +283,7 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 		r.mu.Unlock()
 		select {
 		case <-r.space:
-		case <-time.After(spaceAgain): // that the database is away is no news
+		case <-time.After(spaceAgain): // nothing notifies of a database that becomes unavailable
 		case <-r.ended:
 			return ErrClosed
 		case <-ctx.Done():
@@ -292,10 +292,10 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 	}
 }
 
-// spaceAgain is how often who waits for room in the queue looks whether there is any sense in it.
+// spaceAgain is how often a caller that waits for room in the queue looks whether waiting still makes sense.
 const spaceAgain = 100 * time.Millisecond
 
-// lose counts an entry for which there is no room. The caller holds mu.
+// lose counts an entry that has no room. The caller holds mu.
 func (r *Record) lose(it *item) {
 	r.left[it.entry.Kind+" "+it.entry.State]++
 	r.lost++
@@ -308,7 +308,7 @@ func notify(ch chan struct{}) {
 	}
 }
 
-// Flush returns when every entry that was added before is on the disk, or the attempt to put it there failed.
+// Flush returns when every earlier entry is on the disk, or an attempt to write one failed.
 func (r *Record) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, writtenWithin, errSlow)
 	defer cancel()
@@ -324,8 +324,8 @@ func (r *Record) Flush(ctx context.Context) error {
 	}
 }
 
-// DB gives the database once it is open; it may be closed with the Record only. It returns within a few seconds, and at
-// once while the database is known to be away.
+// DB gives the database once it is open; only the Record may close it. DB returns within a few seconds, and at once while
+// the record knows that the database is unavailable.
 func (r *Record) DB(ctx context.Context) (*store.DB, error) {
 	if db := r.db.get(); db != nil {
 		return db, nil
@@ -341,8 +341,8 @@ func (r *Record) DB(ctx context.Context) (*store.DB, error) {
 	return r.db.wait(ctx)
 }
 
-// Close writes what is queued, publishes the end of the chain and closes the database. It may be called
-// twice. When ctx ends first, or the database is away, what was not written is lost, which the error says.
+// Close writes the queue, publishes the end of the chain and closes the database. It may be called twice. When ctx ends
+// first, or the database is unavailable, the rest of the queue is lost, and the error says so.
 func (r *Record) Close(ctx context.Context) error {
 	for _, e := range r.flood.rest("") {
 		_ = r.Add(ctx, e)
@@ -358,7 +358,7 @@ func (r *Record) Close(ctx context.Context) error {
 		select {
 		case <-r.ended:
 			open = false
-		case <-watch.C: // whoever ends does not wait for a database that is away
+		case <-watch.C: // a process that ends does not wait for a database that is unavailable
 			r.mu.Lock()
 			wait := writtenWithin
 			if r.down != nil {
@@ -375,12 +375,12 @@ func (r *Record) Close(ctx context.Context) error {
 	lost := r.lost
 	r.lost = 0
 	if lost > 0 {
-		return fmt.Errorf("%d entries of the record could not be written: %w", lost, r.db.err())
+		return fmt.Errorf("the record lost %d entries: %w", lost, r.db.err())
 	}
 	return nil
 }
 
-// A dbHolder hands the database from the writer to everybody else.
+// A dbHolder shares the writer's database with everybody else.
 type dbHolder struct {
 	mu    sync.Mutex
 	db    *store.DB

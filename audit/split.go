@@ -22,8 +22,9 @@ var records = []struct {
 	{"access.jsonl", []string{Access}},
 }
 
-// Split writes the entries that fit q to executions.jsonl, policy.jsonl and access.jsonl in a folder, which is made if it is not
-// there. Each is a file as [Export] writes it, of the kinds that belong there; notices about the record itself belong nowhere.
+// Split writes the entries that fit q to executions.jsonl, policy.jsonl and access.jsonl in a folder, which it makes if
+// necessary. Each is a file as [Export] writes it, with the kinds that belong there. Notices about the record itself
+// belong nowhere.
 func Split(ctx context.Context, dir string, db *store.DB, key *Key, q store.Query, now time.Time) (n int, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return 0, err

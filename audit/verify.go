@@ -37,9 +37,9 @@ func (p Problem) String() string {
 	return at + ": " + p.What
 }
 
-// A Verdict is what [Verifier.Finish] found. Without problems the record is what was written: a checkpoint that was signed with one of
-// the keys covers every entry. What it cannot show is that the record was put back, with its checkpoints, as it was earlier, or that
-// somebody who has the key signed another one: checkpoints that are kept elsewhere show that.
+// A Verdict is what [Verifier.Finish] found. Without problems the record is what was written: a checkpoint signed with one
+// of the keys covers every entry. It cannot show that somebody put back an older record with its checkpoints, or that
+// somebody with the key signed another record. Checkpoints that are kept elsewhere show that.
 type Verdict struct {
 	Entries     int       `json:"entries"`
 	Chains      []Span    `json:"chains"`
@@ -57,14 +57,14 @@ type Span struct {
 	Covered int64  `json:"covered"` // the last entry that a checkpoint covers
 }
 
-// maxProblems bounds what is reported. One change may make every later entry wrong.
+// maxProblems bounds the report. One change may make every later entry wrong.
 const maxProblems = 50
 
 // A Verifier compares databases and files with each other and with checkpoints.
 type Verifier struct {
-	// Keys are those that checkpoints and files may be signed with; at least one is needed.
+	// Keys are the keys of valid signatures; at least one is required.
 	Keys []note.Verifier
-	// Own is the key of the record, if it is known: it shows of entries behind the last checkpoint whether their writer wrote them.
+	// Own is the key of the record, if known: it shows whether the writer wrote the entries behind the last checkpoint.
 	// nil takes them as they are.
 	Own *Key
 
@@ -108,7 +108,7 @@ func (v *Verifier) report(p Problem) {
 // Database reads all chains of a database.
 func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) error {
 	v.saw(name, db.ID())
-	// What stands in the way of reading is a problem of the record, unless the reader was told to stop.
+	// An error of reading is a problem of the record, unless ctx ended.
 	failed := func(p Problem, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -205,7 +205,7 @@ func (v *Verifier) Database(ctx context.Context, name string, db *store.DB) erro
 	return nil
 }
 
-// tail holds that entries behind the checkpoint in the database are those of their writer, if that one had our key.
+// tail checks that entries behind the checkpoint in the database are those of their writer, if it had our key.
 func (v *Verifier) tail(name, database string, h store.End, w *walker) {
 	c, err := parseCheckpoint(h.Note)
 	if v.Own == nil || err != nil || c.Size >= h.Seq {
@@ -239,7 +239,7 @@ func (v *Verifier) end(name string, chain int64, signed string) {
 	v.checkpoints = append(v.checkpoints, named{name, c})
 }
 
-// minSeq is below every entry, also of those that somebody made up.
+// minSeq is below every entry, also below forged ones.
 const minSeq = -1 << 62
 
 // Published adds checkpoints that were published.
@@ -249,8 +249,8 @@ func (v *Verifier) Published(source string, checkpoints []Checkpoint) {
 	}
 }
 
-// Beside adds the checkpoints that were published beside the database, none if the file is gone: they have to go nearly as far as the
-// record does.
+// Beside adds the checkpoints that were published beside the database, none if the file is gone. They have to cover
+// nearly all of the record.
 func (v *Verifier) Beside(source string, checkpoints []Checkpoint) {
 	v.beside = source
 	v.Published(source, checkpoints)
@@ -337,7 +337,7 @@ func (w *walker) place(seq int64, prev, hash [32]byte) {
 	w.v.verdict.Entries++
 }
 
-// bad reports an entry and goes on behind it as if it had been right, which finds the next one.
+// bad reports an entry and continues behind it as if it had been right, to find the next one.
 func (w *walker) bad(seq int64, what string, hash [32]byte) {
 	w.v.report(Problem{Source: w.source, Line: w.line, Chain: w.chain, Seq: seq, What: what})
 	if w.cur != nil && seq == w.seq+1 {
@@ -423,7 +423,7 @@ func (c *chain) join(r *run) {
 		from := c.next
 		problem(from, missing(from, r.first-1))
 		if r.first-from > maxGap {
-			return // somebody made a number up
+			return // somebody forged a number
 		}
 		c.hashes = append(c.hashes, make([][32]byte, r.first-from)...)
 		c.times = append(c.times, make([]int64, r.first-from)...)
@@ -445,7 +445,7 @@ func (c *chain) join(r *run) {
 	c.source = r.source
 }
 
-// maxGap bounds the numbers that are made up by somebody.
+// maxGap bounds the work for forged numbers.
 const maxGap = 1 << 24
 
 func missing(from, to int64) string {
@@ -533,16 +533,16 @@ func (c *chain) compare(n int64, checkpoints []named) {
 }
 
 const (
-	// By how many entries, and by how much time in which the writer ran, checkpoints may fall behind: those in the database, and
-	// those that are published. It is several times what the writer takes, which may have been killed just before it signed.
+	// How far checkpoints may fall behind, in entries and in the writer's running time: those in the database, and those
+	// that are published. It is several times what the writer needs, because a writer may die just before it signs.
 	unsealedRows  = 2*sealRows + 2*maxBatch
 	unsealedAfter = 50 * sealAfter
 	lateRows      = 3 * publishEvery
 	lateAfter     = 24 * publishAfter
 )
 
-// late reports whether the writer would have signed something behind the entry covered. Between two entries it may have been suspended
-// or dead, so that of each pause not more than most counts.
+// late reports whether the writer would have signed something behind the entry covered. Between two entries it may have
+// been suspended or dead, so each pause counts for at most most.
 func (c *chain) late(covered, rows int64, after, most time.Duration) bool {
 	last := c.next - 1
 	if last-covered > rows {

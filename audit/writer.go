@@ -13,11 +13,11 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// sweepEvery is how often calls are looked for whose process died.
+// sweepEvery is how often the writer looks for open calls of processes that died.
 const sweepEvery = 15 * time.Second
 
-// A writer is the one goroutine that appends. It takes what has gathered in the queue while the last sync
-// was under way, and puts all of it on the disk with the next one.
+// A writer is the one goroutine that appends. It takes what gathered in the queue during the last sync, and writes all of
+// it with the next one.
 type writer struct {
 	r     *Record
 	db    *store.DB
@@ -25,7 +25,7 @@ type writer struct {
 	seal  *sealer // of the chain
 	note  string  // the latest checkpoint of this process
 
-	open  map[openKey]int64 // the calls and runs that have no end yet, by their running entries
+	open  map[openKey]int64 // the running entries of the calls and runs that have no end yet
 	order []opened          // the same, oldest first, with some that have ended
 
 	unsure []*item     // a batch that may or may not have got to the disk
@@ -33,7 +33,7 @@ type writer struct {
 
 	told  int       // how many waited for the last batch
 	fails int       // attempts in a row that failed
-	last  bool      // the attempt that is left at the end was made
+	last  bool      // the writer has made its last attempt before the end
 	retry time.Time // when to try again; zero after a success
 	sweep time.Time // when to look for what others left open
 }
@@ -70,7 +70,7 @@ func (w *writer) run() {
 	w.end()
 }
 
-// start opens the database. It has all the time that making the tables takes; calls are refused meanwhile.
+// start opens the database. It takes the time that making the tables takes; meanwhile calls are refused.
 func (w *writer) start() {
 	defer w.begin()()
 	if err := w.ensure(w.r.ctx); err != nil {
@@ -78,8 +78,8 @@ func (w *writer) start() {
 	}
 }
 
-// gather lets those come who were told a moment ago that their last entry is on the disk, and are about to
-// bring the next: one sync for all is cheaper than one for the first and one for the others.
+// gather lets callers run that learned a moment ago that their last entry is on the disk, and that are about to bring
+// the next: one sync for all is cheaper than one for the first and one for the others.
 func (w *writer) gather() {
 	for range gatherTurns {
 		w.r.mu.Lock()
@@ -92,13 +92,13 @@ func (w *writer) gather() {
 	}
 }
 
-// gatherTurns is how often the others get a turn. With nobody else to run one takes less than a microsecond.
+// gatherTurns is how often the others get a turn. If nobody else runs, a turn takes less than a microsecond.
 const gatherTurns = 20
 
-// restWait is how long an entry that nobody waits for waits for one that somebody does, to share its sync.
+// restWait is how long an entry without a waiting caller waits for one with a caller, to share its sync.
 const restWait = 3 * time.Millisecond
 
-// take waits for entries, or for the time to do something else: then it returns none.
+// take waits for entries, or for the time to do something else. Then it returns none.
 func (w *writer) take() (batch []*item, closing bool) {
 	r := w.r
 	for {
@@ -155,8 +155,8 @@ func (w *writer) take() (batch []*item, closing bool) {
 	}
 }
 
-// waitedFirst moves the entries of runs that wait for the record to the front. The entries of one run keep their order. After
-// an outage thousands of entries may be in the queue, and new calls would wait for all of them.
+// waitedFirst moves the entries of runs that wait for the record to the front. The entries of one run keep their order.
+// After an outage thousands of entries may be in the queue, and new calls would wait for all of them.
 func waitedFirst(queue []*item) []*item {
 	waited := map[string]bool{}
 	for _, it := range queue {
@@ -176,15 +176,15 @@ func waitedFirst(queue []*item) []*item {
 	return append(sorted, rest...)
 }
 
-// tried reports whether there is no sense in another attempt at the end: the time is over, or the last one failed.
+// tried reports whether another attempt at the end makes no sense: the time is over, or the last attempt failed.
 func (w *writer) tried() bool {
 	tried := w.r.ctx.Err() != nil || w.fails > 0 && w.last
 	w.last = true
 	return tried
 }
 
-// due is when the queue is to be written: at once if somebody waits for an entry in it, or it fills a batch, but after a
-// failure not before it is time to try again. For an empty queue it is zero.
+// due is when to write the queue: at once if somebody waits for an entry in it, or it fills a batch, but after a failure
+// not before the next retry. For an empty queue it is zero.
 func (w *writer) due(queue []*item) time.Time {
 	if len(queue) == 0 || !w.retry.IsZero() {
 		return w.retry
@@ -206,7 +206,8 @@ func (it *item) tell(err error) {
 	}
 }
 
-// write puts a batch on the disk, or back into the queue, or refuses it to those who wait.
+// write puts a batch on the disk. If that fails, it refuses the entries that somebody waits for, and puts the others back
+// into the queue.
 func (w *writer) write(batch []*item) (ok bool) {
 	defer w.begin()()
 	unsure, err := w.try(batch)
@@ -230,7 +231,7 @@ func (w *writer) write(batch []*item) (ok bool) {
 	return false
 }
 
-// giveBack refuses what somebody waits for, wherever it is in the queue, and keeps the rest for later.
+// giveBack refuses the entries that somebody waits for, wherever they are in the queue, and keeps the rest for later.
 func (w *writer) giveBack(batch []*item, err error) {
 	r := w.r
 	r.mu.Lock()
@@ -260,7 +261,7 @@ func (w *writer) giveBack(batch []*item, err error) {
 	notify(r.space)
 }
 
-// tellLost writes how many entries had no room while the database could not be written.
+// tellLost records how many entries had no room while the database was unavailable.
 func (w *writer) tellLost() {
 	r := w.r
 	r.mu.Lock()
@@ -290,7 +291,7 @@ func (w *writer) failed(err error) {
 	}
 	w.r.db.failed(err)
 	w.retry = time.Now().Add(min(firstRetry<<w.fails, retryAfter))
-	if errors.Is(err, context.DeadlineExceeded) { // others need not wait as long once more
+	if errors.Is(err, context.DeadlineExceeded) { // no other caller has to wait that long again
 		w.fails = downAfter
 	}
 	if w.fails++; w.fails < downAfter {
@@ -301,12 +302,12 @@ func (w *writer) failed(err error) {
 	first := w.r.down == nil
 	w.r.down = err
 	w.r.mu.Unlock()
-	if first { // an entry that is tried again and again, until it tells that the database is back
+	if first { // the writer retries this entry until the database is back
 		w.later(Entry{Kind: Notice, State: "interrupted", Detail: "from here on codemode could not write the record, and refused calls"})
 	}
 }
 
-// wrote notes that the database can be written.
+// wrote notes that a write succeeded.
 func (w *writer) wrote() {
 	if w.fails == 0 {
 		return
@@ -319,8 +320,8 @@ func (w *writer) wrote() {
 	w.tellLost()
 }
 
-// begin notes when an attempt begins, for those who come meanwhile. end notes that it has ended, and what came of it is
-// known by then. An attempt that is part of another one ends with it.
+// begin notes when an attempt begins, for callers that come meanwhile. end notes that it has ended; by then its outcome
+// is known. An attempt that is part of another one ends with that one.
 func (w *writer) begin() (end func()) {
 	r := w.r
 	r.mu.Lock()
@@ -336,7 +337,7 @@ func (w *writer) begin() (end func()) {
 	}
 }
 
-// try writes a batch. unsure says that it is not known whether it got to the disk, and that the writer remembers it.
+// try writes a batch. unsure says that nobody knows whether the batch got to the disk, and that the writer remembers it.
 func (w *writer) try(batch []*item) (unsure bool, err error) {
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
@@ -372,7 +373,7 @@ func (w *writer) try(batch []*item) (unsure bool, err error) {
 	return true, err
 }
 
-// place gives the entries of a batch their places behind the head, leaving out those that nobody wants any more.
+// place gives the entries of a batch their places behind the head, without those that their callers gave up.
 func (w *writer) place(batch []*item) (rows []store.Row, kept []*item) {
 	head := w.chain.Head()
 	w.r.mu.Lock()
@@ -428,7 +429,7 @@ func (w *writer) openFrom(rows []store.Row, kept []*item) int64 {
 	return first
 }
 
-// committed notes what is on the disk now.
+// committed notes that rows are on the disk.
 func (w *writer) committed(rows []store.Row, kept []*item) {
 	for i, it := range kept {
 		k, begins, ends := it.entry.openKey()
@@ -456,8 +457,8 @@ func (w *writer) committed(rows []store.Row, kept []*item) {
 	}
 }
 
-// acknowledge tells those who wait. For those who gave up while their entry was on its way, the record
-// says that what it announced did not happen.
+// acknowledge tells the callers that wait. If a caller gave up while its entry was on its way, the record says that what
+// the entry announced did not happen.
 func (w *writer) acknowledge(batch []*item) {
 	var late []*item
 	w.told = 0
@@ -476,7 +477,7 @@ func (w *writer) acknowledge(batch []*item) {
 	w.undo(late)
 }
 
-// undo writes that calls were not made whose running entries are on the disk, or about which people were asked.
+// undo records that calls were not made, for running entries that are on the disk or that people were asked about.
 func (w *writer) undo(items []*item) {
 	for _, it := range items {
 		if e := it.entry; e.State == Running {
@@ -485,13 +486,13 @@ func (w *writer) undo(items []*item) {
 	}
 }
 
-// asked reports whether e begins a call that people were asked about. The record says so, and so it has to say how the
-// call ended, also where e itself could not be kept.
+// asked reports whether e begins a call that people were asked about. The record has the question, so it also has to say
+// how the call ended, even if e itself could not be kept.
 func (e *Entry) asked() bool { return e.Kind == Call && e.State == Running && e.Verdict == "ask" }
 
-// notMade is the entry that closes a running entry which was too late.
+// notMade is the entry that closes a running entry that came too late.
 func (e *Entry) notMade() Entry {
-	return e.end(NotSent, "not_recorded_in_time", "it could not be recorded in time to be made, and was not made")
+	return e.end(NotSent, "not_recorded_in_time", "the record did not take it in time, and it was not made")
 }
 
 // end is the entry that closes e.
@@ -507,7 +508,7 @@ func (e *Entry) end(state, reason, detail string) Entry {
 	}
 }
 
-// ensure has a database and a chain to write to, and no doubt about the last batch.
+// ensure makes sure of a database, of a chain to write to, and of what happened to the last batch.
 func (w *writer) ensure(ctx context.Context) error {
 	if w.db == nil {
 		db, err := w.r.options.Open(ctx)
@@ -579,7 +580,7 @@ func (w *writer) keep(items []*item) {
 	w.r.queue = append(items, w.r.queue...)
 }
 
-// withoutEntries drops the items that have an entry: whether the database has those is not known.
+// withoutEntries drops the items that have an entry: nobody knows whether the database has those.
 func withoutEntries(items []*item) (rest []*item) {
 	for _, it := range items {
 		if it.entry == nil {
@@ -598,12 +599,12 @@ func withoutWaiters(items []*item) (rest []*item) {
 	return rest
 }
 
-// lastWait bounds the last attempt where the ones before it failed, and giving a chain back when the time for everything else
-// is over. Without that others take the chain a little later.
+// lastWait bounds the last attempt if the ones before it failed. It also bounds releasing a chain when the time for
+// everything else is over: if that fails, others take the chain a little later.
 const lastWait = time.Second
 
-// drop lets go of a chain that others write to or that cannot be used. What is open in it is found
-// like the calls of a dead process, unless its end is written to the next chain before.
+// drop releases a chain that others write to or that cannot be used. A later look finds its open calls like those of a
+// dead process, unless their ends are in the next chain by then.
 func (w *writer) drop() {
 	if w.chain == nil {
 		return
@@ -621,7 +622,7 @@ func (w *writer) drop() {
 	w.open, w.order = map[openKey]int64{}, nil
 }
 
-// settle writes the end of calls whose process died.
+// settle writes the ends of calls that a dead process left open.
 func (w *writer) settle(rows []*store.Row) error {
 	var batch []*item
 	for _, row := range rows {
@@ -631,7 +632,7 @@ func (w *writer) settle(rows []*store.Row) error {
 			continue
 		}
 		if live := w.open[openKey{e.Kind, e.Run, e.Call}]; live != 0 {
-			continue // a run that went on in this process
+			continue // a run that this process has resumed
 		}
 		ends := []Entry{e.end(Unknown, "abandoned", "codemode ended before the answer came; it may have happened")}
 		if e.Kind == Run {
@@ -662,7 +663,7 @@ func (w *writer) settle(rows []*store.Row) error {
 	return nil
 }
 
-// waited closes the questions of a run whose process died, and gives the ends of the calls that they are about.
+// waited closes the questions that a dead process left open in a run, and gives the ends of the calls they are about.
 func (w *writer) waited(run string) (ends []Entry, err error) {
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
@@ -683,13 +684,13 @@ func (w *writer) waited(run string) (ends []Entry, err error) {
 	return ends, w.db.WithdrawRun(ctx, run)
 }
 
-// idle does what can wait until there is nothing to write.
+// idle does the work that can wait until there is nothing to write.
 func (w *writer) idle() {
 	defer w.begin()()
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
 	if !w.retry.IsZero() && !time.Now().Before(w.retry) {
-		w.retry = time.Time{} // what comes next tries again
+		w.retry = time.Time{} // the next batch tries again
 		if (w.chain == nil || w.unsure != nil) && w.write([]*item{{}}) {
 			w.wrote()
 		}
@@ -726,7 +727,7 @@ func (w *writer) sign(ctx context.Context) {
 		err = w.chain.Seal(ctx, *signed)
 	}
 	if err != nil {
-		s.since = time.Now() // it is tried again as if the first entry came now
+		s.since = time.Now() // the next try is as far away as if the first entry came now
 		w.r.log.Warn("signing the end of the record failed", "error", err)
 		return
 	}
@@ -734,8 +735,8 @@ func (w *writer) sign(ctx context.Context) {
 	w.note = s.note
 }
 
-// publish tells where the chain ends. What is told has to be there after a power cut, whatever is promised otherwise: a
-// record that ends before its checkpoint looks as if somebody had cut it.
+// publish sends the checkpoint of the chain's end. First it syncs what the checkpoint covers: a record that ends before
+// its checkpoint after a power cut looks as if somebody had cut it.
 func (w *writer) publish(ctx context.Context) {
 	w.sign(ctx)
 	if w.db != nil {
@@ -748,7 +749,7 @@ func (w *writer) publish(ctx context.Context) {
 	w.r.pub.send(w.note)
 }
 
-// end publishes where the chain ends and gives everything back.
+// end publishes the end of the chain and releases everything.
 func (w *writer) end() {
 	defer w.begin()()
 	if w.r.ctx.Err() == nil {
