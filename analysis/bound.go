@@ -107,9 +107,9 @@ func followedByParen(s string) bool {
 	return s == "" || s[0] == '(' || s[0] == '/' || s[0] == '<' || s[0] >= 0x80 || strings.HasPrefix(s, "async")
 }
 
-// nanoseconds estimates how long esbuild takes for the worst text with these counts. What is parsed again doubles the time of the parse; type
-// arguments are tried at each "<", for the rest of the text; and each name is looked for in all scopes around
-// it, for each of them.
+// nanoseconds estimates how long esbuild takes for the worst text with these counts. What is parsed again doubles the
+// time of the parse; type arguments are tried at each "<", for the rest of the text; and each name is looked for in
+// all scopes around it, for each of them.
 func (c counts) nanoseconds() int {
 	if c.retries > 16 {
 		return maxNanoseconds + 1

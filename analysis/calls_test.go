@@ -291,7 +291,8 @@ func TestCallsThatRepeat(t *testing.T) {
 	}
 }
 
-// Where a call may still come is told apart from where all of its calls are there at once, or over: a plan offers what can come.
+// Where a call may still come is told apart from where all of its calls are there at once, or over: a plan offers
+// what can come.
 func TestCallsThatCanStillCome(t *testing.T) {
 	for _, tt := range []struct {
 		why, program string

@@ -21,10 +21,10 @@ import (
 // A Checkpoint says what a chain was when it had Size entries, and is signed. A person who keeps it where the owner of
 // the record cannot change it can show later that the record still has those entries.
 //
-// It is a signed note (c2sp.org/signed-note) with the text of a transparency log's checkpoint (c2sp.org/tlog-checkpoint),
-// so that tools of others verify it and witnesses can cosign it. A chain is a log: its origin is
-// codemode-record/DATABASE/CHAIN, and its leaf n is the SHA-256 of the canonical JSON of entry n+1, as 32 bytes. The key
-// is named codemode-record for all of them.
+// It is a signed note (c2sp.org/signed-note) with the text of a transparency log's checkpoint
+// (c2sp.org/tlog-checkpoint), so that tools of others verify it and witnesses can cosign it. A chain is a log: its
+// origin is codemode-record/DATABASE/CHAIN, and its leaf n is the SHA-256 of the canonical JSON of entry n+1, as 32
+// bytes. The key is named codemode-record for all of them.
 type Checkpoint struct {
 	Database string
 	Chain    int64

@@ -6,10 +6,10 @@
 //	record := audit.New(audit.Options{Open: open, Key: key})
 //	err := record.Write(ctx, audit.Entry{Kind: audit.Call, State: audit.Running, Run: "r_8f2k", Call: 3, Tool: "fs__write"})
 //
-// Each process writes a chain of its own: an entry holds the hash of the one before it, over canonical JSON
-// (RFC 8785). A [Checkpoint] is the signed end of a chain. The writer puts one into the database every few entries, and
-// publishes one now and then, to a place that the owner of the database should not be able to change. A [Verifier] reads
-// chains and exported files, and names the first entry that is not what was written.
+// Each process writes a chain of its own: an entry holds the hash of the one before it, over canonical JSON (RFC
+// 8785). A [Checkpoint] is the signed end of a chain. The writer puts one into the database every few entries, and
+// publishes one now and then, to a place that the owner of the database should not be able to change. A [Verifier]
+// reads chains and exported files, and names the first entry that is not what was written.
 //
 // What a reader may rely on:
 //

@@ -38,9 +38,9 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; use jsonl, json or csv, or calls for a table of calls", s)
 }
 
-// Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about the content,
-// so that [Verifier.File] finds later changes, gaps and cuts, and with the checkpoints of the chains, which their writers
-// signed. Entries written meanwhile are not in it.
+// Export writes the entries that fit q, each chain in its order. It closes the file with a signed note about the
+// content, so that [Verifier.File] finds later changes, gaps and cuts, and with the checkpoints of the chains, which
+// their writers signed. Entries written meanwhile are not in it.
 func Export(ctx context.Context, w io.Writer, db *store.DB, key *Key, f Format, q store.Query, now time.Time) (n int, err error) {
 	chains, err := db.Chains(ctx)
 	if err != nil {

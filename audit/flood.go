@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// floodWhole is how many refusals of a run and a reason get an entry each. The record counts later ones, and writes the
-	// count when it has doubled, and at the end of the run.
+	// floodWhole is how many refusals of a run and a reason get an entry each. The record counts later ones, and writes
+	// the count when it has doubled, and at the end of the run.
 	floodWhole = 32
 	// floodReasons bounds the reasons of a run with a count of their own, floodRuns the runs, floodTools the tools.
 	floodReasons = 16

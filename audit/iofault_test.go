@@ -19,9 +19,9 @@ import (
 
 func long() bool { return os.Getenv("CODEMODE_LONG") != "" }
 
-// TestEveryOperationFails lets the first operation on the files of the record fail, then the second, and so on until there
-// are no more: opening, reading, writing, where half of it gets to the disk, syncing, cutting, removing; alone, or with all
-// behind it.
+// TestEveryOperationFails lets the first operation on the files of the record fail, then the second, and so on until
+// there are no more: opening, reading, writing, where half of it gets to the disk, syncing, cutting, removing; alone,
+// or with all behind it.
 func TestEveryOperationFails(t *testing.T) {
 	hostile.NotRaced(t, "TestFaults and the outages race the writer")
 	disk := iofault.Install()

@@ -131,15 +131,15 @@ func (k *Key) wrote(database string, h store.Head, tail []byte) bool {
 	return hmac.Equal(tail, k.authenticate(database, h))
 }
 
-// newSigner makes what signs notes. Its key is written as [note.NewSigner] reads it: the name, the hash of the public key as it is in
-// that one's text, the algorithm 1 (Ed25519) and the seed.
+// newSigner makes what signs notes. Its key is written as [note.NewSigner] reads it: the name, the hash of the public
+// key as it is in that one's text, the algorithm 1 (Ed25519) and the seed.
 func newSigner(public string, seed []byte) (note.Signer, error) {
 	hash := strings.Split(public, "+")[1]
 	return note.NewSigner("PRIVATE+KEY+" + keyName + "+" + hash + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
 }
 
-// Public is the half of the key that verifies checkpoints, as the verifier key of a signed note (c2sp.org/signed-note): its name, its
-// hash, the algorithm and the key, such as codemode-record+12ab34cd+AbC...
+// Public is the half of the key that verifies checkpoints, as the verifier key of a signed note
+// (c2sp.org/signed-note): its name, its hash, the algorithm and the key, such as codemode-record+12ab34cd+AbC...
 func (k *Key) Public() string { return k.public() }
 
 // ParsePublic reads what [Key.Public] wrote.

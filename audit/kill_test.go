@@ -147,7 +147,8 @@ func left(t *testing.T, p *place) map[string]bool {
 	return open
 }
 
-// loadAndKill starts a process that writes, kills it a while after its first acknowledgement, and gives what it was told.
+// loadAndKill starts a process that writes, kills it a while after its first acknowledgement, and gives what it was
+// told.
 func loadAndKill(t *testing.T, dir string, after time.Duration) (lines []string) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLoad$")
 	cmd.Env = append(os.Environ(), loadedIn+"="+dir)

@@ -149,8 +149,9 @@ func newPublishing(o Options) *publishing {
 	return p
 }
 
-// moved notes that the chain is longer, and reports whether a checkpoint should be sent now: because of the many entries behind
-// the last, or because it is the first, since what processes before this one left uncovered may be many, too.
+// moved notes that the chain is longer, and reports whether a checkpoint should be sent now: because of the many
+// entries behind the last, or because it is the first, since what processes before this one left uncovered may be
+// many, too.
 func (p *publishing) moved(rows int) (many bool) {
 	if p.rows == 0 {
 		p.since = time.Now()

@@ -324,8 +324,8 @@ func (r *Record) Flush(ctx context.Context) error {
 	}
 }
 
-// DB gives the database once it is open; only the Record may close it. DB returns within a few seconds, and at once while
-// the record knows that the database is unavailable.
+// DB gives the database once it is open; only the Record may close it. DB returns within a few seconds, and at once
+// while the record knows that the database is unavailable.
 func (r *Record) DB(ctx context.Context) (*store.DB, error) {
 	if db := r.db.get(); db != nil {
 		return db, nil

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A tree is what of the Merkle tree over a chain (RFC 6962) is needed to add entries and to give its root: the roots of the largest
-// complete subtrees, from left to right. Leaf n is the hash of entry n+1, as 32 bytes.
+// A tree is what of the Merkle tree over a chain (RFC 6962) is needed to add entries and to give its root: the roots
+// of the largest complete subtrees, from left to right. Leaf n is the hash of entry n+1, as 32 bytes.
 type tree struct {
 	size  int64
 	roots []tlog.Hash // as many as size has bits that are set

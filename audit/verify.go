@@ -37,9 +37,9 @@ func (p Problem) String() string {
 	return at + ": " + p.What
 }
 
-// A Verdict is what [Verifier.Finish] found. Without problems the record is what was written: a checkpoint signed with one
-// of the keys covers every entry. It cannot show that somebody put back an older record with its checkpoints, or that
-// somebody with the key signed another record. Checkpoints that are kept elsewhere show that.
+// A Verdict is what [Verifier.Finish] found. Without problems the record is what was written: a checkpoint signed
+// with one of the keys covers every entry. It cannot show that somebody put back an older record with its
+// checkpoints, or that somebody with the key signed another record. Checkpoints that are kept elsewhere show that.
 type Verdict struct {
 	Entries     int       `json:"entries"`
 	Chains      []Span    `json:"chains"`

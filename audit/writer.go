@@ -16,8 +16,8 @@ import (
 // sweepEvery is how often the writer looks for open calls of processes that died.
 const sweepEvery = 15 * time.Second
 
-// A writer is the one goroutine that appends. It takes what gathered in the queue during the last sync, and writes all of
-// it with the next one.
+// A writer is the one goroutine that appends. It takes what gathered in the queue during the last sync, and writes
+// all of it with the next one.
 type writer struct {
 	r     *Record
 	db    *store.DB
@@ -183,8 +183,8 @@ func (w *writer) tried() bool {
 	return tried
 }
 
-// due is when to write the queue: at once if somebody waits for an entry in it, or it fills a batch, but after a failure
-// not before the next retry. For an empty queue it is zero.
+// due is when to write the queue: at once if somebody waits for an entry in it, or it fills a batch, but after a
+// failure not before the next retry. For an empty queue it is zero.
 func (w *writer) due(queue []*item) time.Time {
 	if len(queue) == 0 || !w.retry.IsZero() {
 		return w.retry
@@ -206,8 +206,8 @@ func (it *item) tell(err error) {
 	}
 }
 
-// write puts a batch on the disk. If that fails, it refuses the entries that somebody waits for, and puts the others back
-// into the queue.
+// write puts a batch on the disk. If that fails, it refuses the entries that somebody waits for, and puts the others
+// back into the queue.
 func (w *writer) write(batch []*item) (ok bool) {
 	defer w.begin()()
 	unsure, err := w.try(batch)
@@ -337,7 +337,8 @@ func (w *writer) begin() (end func()) {
 	}
 }
 
-// try writes a batch. unsure says that nobody knows whether the batch got to the disk, and that the writer remembers it.
+// try writes a batch. unsure says that nobody knows whether the batch got to the disk, and that the writer remembers
+// it.
 func (w *writer) try(batch []*item) (unsure bool, err error) {
 	ctx, cancel := context.WithTimeout(w.r.ctx, writeWait)
 	defer cancel()
@@ -457,8 +458,8 @@ func (w *writer) committed(rows []store.Row, kept []*item) {
 	}
 }
 
-// acknowledge tells the callers that wait. If a caller gave up while its entry was on its way, the record says that what
-// the entry announced did not happen.
+// acknowledge tells the callers that wait. If a caller gave up while its entry was on its way, the record says that
+// what the entry announced did not happen.
 func (w *writer) acknowledge(batch []*item) {
 	var late []*item
 	w.told = 0
@@ -486,8 +487,8 @@ func (w *writer) undo(items []*item) {
 	}
 }
 
-// asked reports whether e begins a call that people were asked about. The record has the question, so it also has to say
-// how the call ended, even if e itself could not be kept.
+// asked reports whether e begins a call that people were asked about. The record has the question, so it also has to
+// say how the call ended, even if e itself could not be kept.
 func (e *Entry) asked() bool { return e.Kind == Call && e.State == Running && e.Verdict == "ask" }
 
 // notMade is the entry that closes a running entry that came too late.

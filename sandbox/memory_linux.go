@@ -191,8 +191,8 @@ func (s *snapshot) restore(m *mapping) {
 // deepStack is how much of the guest's stack few programs need.
 const deepStack = 64 << 10
 
-// deep reports, after a restore, whether a run may have used much of the stack, which is before the data. Its native stack is
-// many times that then, and not worth keeping.
+// deep reports, after a restore, whether a run may have used much of the stack, which is before the data. Its native
+// stack is many times that then, and not worth keeping.
 func (s *snapshot) deep(m *mapping) bool {
 	return !m.known || len(m.own) == 0 || m.own[0].at < s.from-deepStack
 }

@@ -233,8 +233,8 @@ func (c *claims) news(all []string) bool {
 	return found
 }
 
-// lookAfterClaims says that this process lives, hears when it lost a run, and tells those who watch when another process
-// died that had runs or in which somebody sat.
+// lookAfterClaims says that this process lives, hears when it lost a run, and tells those who watch when another
+// process died that had runs or in which somebody sat.
 func (d *DB) lookAfterClaims(ctx context.Context) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()

@@ -240,7 +240,8 @@ func (d *DB) withoutParked(ctx context.Context, begun []*Row) ([]*Row, error) {
 	return slices.DeleteFunc(begun, func(b *Row) bool { return b.Kind == "run" && parked[b.Run] }), err
 }
 
-// withoutEnd keeps the entries that begin a run or a call without an end: no later entry of any chain says how it ended.
+// withoutEnd keeps the entries that begin a run or a call without an end: no later entry of any chain says how it
+// ended.
 func (d *DB) withoutEnd(ctx context.Context, begun []*Row) ([]*Row, error) {
 	type what struct {
 		kind, run string

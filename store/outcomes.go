@@ -28,9 +28,9 @@ const (
 	maxOutcomeBytes = 64 << 20
 )
 
-// Finish keeps the outcome of a run and drops the parked run, both or neither. p is the run as it was claimed; nil if it
-// was never parked, or if it waits and this ends it. [ErrTaken] says that another process has the run, or that it has
-// an outcome.
+// Finish keeps the outcome of a run and drops the parked run, both or neither. p is the run as it was claimed; nil if
+// it was never parked, or if it waits and this ends it. [ErrTaken] says that another process has the run, or that it
+// has an outcome.
 func (d *DB) Finish(ctx context.Context, p *ParkedRun, o *Outcome) error {
 	defer d.changed(Outcomes)
 	defer d.changed(Parked)

@@ -38,8 +38,8 @@ type ParkedRun struct {
 	// process go on.
 	Holder string
 
-	// Lost is closed when another process has the run now, or nobody: what this one does with it no longer counts. It never
-	// is for a run that this process has not claimed.
+	// Lost is closed when another process has the run now, or nobody: what this one does with it no longer counts. It
+	// never is for a run that this process has not claimed.
 	Lost <-chan struct{}
 
 	Claim string // of who has it: a name and a number that is used once; "" while it waits

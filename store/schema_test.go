@@ -12,8 +12,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// TestOtherLayoutsAreRefused opens databases of an older and of a newer version: the error says which database it is, both versions,
-// and what to do. The database stays as it is.
+// TestOtherLayoutsAreRefused opens databases of an older and of a newer version: the error says which database it is,
+// both versions, and what to do. The database stays as it is.
 func TestOtherLayoutsAreRefused(t *testing.T) {
 	for version, way := range map[int]string{8: "codemode audit export", 99: "newer codemode"} {
 		t.Run(fmt.Sprintf("SQLite, version %d", version), func(t *testing.T) {

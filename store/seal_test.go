@@ -12,7 +12,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// What rows hold of arguments and results is on the disk in no form that can be read, and is for those alone who have the key.
+// What rows hold of arguments and results is on the disk in no form that can be read, and is for those alone who have
+// the key.
 func TestSealed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codemode.db")
 	key := bytes.Repeat([]byte{7}, 32)

@@ -8,9 +8,9 @@ import (
 // leaveWait bounds the attempt to note that somebody left. If it fails, others notice when this process ends.
 const leaveWait = 5 * time.Second
 
-// Sit notes that somebody at this process is there to answer the questions of a channel, until the caller calls leave or
-// the process ends. Others learn of that end a second later with SQLite, and ten with PostgreSQL. leave may be called
-// twice.
+// Sit notes that somebody at this process is there to answer the questions of a channel, until the caller calls leave
+// or the process ends. Others learn of that end a second later with SQLite, and ten with PostgreSQL. leave may be
+// called twice.
 func (d *DB) Sit(ctx context.Context, channel string) (leave func(), err error) {
 	claim, _, err := d.claims.hold("seat")
 	if err != nil {

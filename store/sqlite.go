@@ -231,8 +231,9 @@ func initFile(ctx context.Context, pool *sql.DB, wait time.Duration) error {
 	return nil
 }
 
-// useLog switches to the write-ahead log. Of several processes that do so at the same moment the library refuses some at once,
-// whatever its busy_timeout says, because one that waited while it reads could keep the other from ever writing.
+// useLog switches to the write-ahead log. Of several processes that do so at the same moment the library refuses some
+// at once, whatever its busy_timeout says, because one that waited while it reads could keep the other from ever
+// writing.
 func useLog(ctx context.Context, conn *sql.Conn, wait time.Duration) (mode string, err error) {
 	for began := time.Now(); ; {
 		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)

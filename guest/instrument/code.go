@@ -169,8 +169,8 @@ func (r *reader) constant() {
 	}
 }
 
-// loops reads a whole function, its locals and its instructions, and returns where the bodies of its loops begin: the offset
-// right behind each loop's block type, in ascending order.
+// loops reads a whole function, its locals and its instructions, and returns where the bodies of its loops begin: the
+// offset right behind each loop's block type, in ascending order.
 func (r *reader) loops() ([]int, error) {
 	for n := r.u32(); n > 0 && r.err == nil; n-- {
 		r.u32()
@@ -204,12 +204,13 @@ func (r *reader) loops() ([]int, error) {
 //	global.get fuel, i32.const 0, i32.gt_s
 //	if else (i32.const every, global.set fuel, call poll, drop) end
 //
-// That the call stands behind else, with nothing before it, is on purpose: wazero's optimizing compiler then lays out the
-// usual way without a taken branch. In loops of a few instructions that is most of the cost: on amd64 a scan for a zero
-// byte takes 15 % longer than without a probe, against 60 % with the call behind if; an insertion sort 35 % against 60 %.
-// (Whole programs in QuickJS show no difference between the two: 1 % for recursion, 3 % for sorting, 6 % for JSON.)
-// i32.eqz is no faster than gt_s, which survives a host that writes zero or less. The second global.get needs no load, as
-// the compiler knows what was set, so that local.tee, for which a local would have to be added, gains nothing.
+// That the call stands behind else, with nothing before it, is on purpose: wazero's optimizing compiler then lays out
+// the usual way without a taken branch. In loops of a few instructions that is most of the cost: on amd64 a scan for
+// a zero byte takes 15 % longer than without a probe, against 60 % with the call behind if; an insertion sort 35 %
+// against 60 %. (Whole programs in QuickJS show no difference between the two: 1 % for recursion, 3 % for sorting, 6
+// % for JSON.) i32.eqz is no faster than gt_s, which survives a host that writes zero or less. The second global.get
+// needs no load, as the compiler knows what was set, so that local.tee, for which a local would have to be added,
+// gains nothing.
 func probe(global, poll uint32, every int32, drop bool) []byte {
 	get := appendU32([]byte{opGlobalGet}, global)
 	set := appendU32([]byte{opGlobalSet}, global)

@@ -11,8 +11,8 @@ import (
 // pad is a number of one byte in five, as a linker writes what it may have to patch.
 func pad(n int) []byte { return b(n|0x80, 0x80, 0x80, 0x80, 0) }
 
-// opcodes gives examples of the immediates of every known opcode, from first to last. Written down from the binary format, apart from the table of
-// the command. The bytes are those of loops (0x03) wherever they can be.
+// opcodes gives examples of the immediates of every known opcode, from first to last. Written down from the binary
+// format, apart from the table of the command. The bytes are those of loops (0x03) wherever they can be.
 var opcodes = []struct {
 	first, last int
 	examples    [][]byte

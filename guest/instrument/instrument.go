@@ -31,8 +31,8 @@ func (s stats) String() string {
 	return fmt.Sprintf("%d functions, %d loops report in; %d functions with %d loops skipped", s.functions, s.loops, s.skipped, s.left)
 }
 
-// instrument returns the module with a counter at the head of each loop. The error is a *malformed when the module is not
-// what it should be.
+// instrument returns the module with a counter at the head of each loop. The error is a *malformed when the module is
+// not what it should be.
 func instrument(wasm []byte, o options) ([]byte, stats, error) {
 	m, err := parse(wasm)
 	if err != nil {
@@ -94,8 +94,8 @@ func instrument(wasm []byte, o options) ([]byte, stats, error) {
 	return out.Bytes(), done, nil
 }
 
-// find returns the indices of the functions with these names. A name that is missing, or not clear, is an error: the build
-// would otherwise go on with other loops than was thought.
+// find returns the indices of the functions with these names. A name that is missing, or not clear, is an error: the
+// build would otherwise go on with other loops than was thought.
 func (m *module) find(names []string) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	for _, name := range names {
@@ -135,8 +135,8 @@ func (v vector) with(data, item []byte) []byte {
 	return append(b, item...)
 }
 
-// writeCode writes the code section with the probe in the loops of all functions but the skipped ones. A function without
-// any is copied as it is, and so is a section without any.
+// writeCode writes the code section with the probe in the loops of all functions but the skipped ones. A function
+// without any is copied as it is, and so is a section without any.
 func (m *module) writeCode(out *bytes.Buffer, s section, skip map[uint32]bool, probe []byte, done *stats) {
 	content := make([]byte, 0, 2*(s.end-s.body))
 	written := s.body // the input up to here is in content

@@ -3,11 +3,11 @@
 //	go run ./guest/instrument -in raw.wasm -out quickjs.wasm -skip JS_CallInternal -bulk memmove,memset -strip -stats
 //
 // It is the last step of building the guest. Many loops of QuickJS's C code never look at its interrupt handler, and
-// wazero cannot interrupt machine code: without this, reversing an array-like of length 2**53-1 would hold a thread for
-// ever and make the garbage collector of the whole process wait for it. The rewritten module counts down, at the head of
-// each loop, a global that it exports as codemode_fuel. The loop head that takes it to zero sets it to -every again and
-// calls the imported codemode_poll, where the host stops the guest by panicking. If codemode_poll returns an i32, nobody
-// looks at it.
+// wazero cannot interrupt machine code: without this, reversing an array-like of length 2**53-1 would hold a thread
+// for ever and make the garbage collector of the whole process wait for it. The rewritten module counts down, at the
+// head of each loop, a global that it exports as codemode_fuel. The loop head that takes it to zero sets it to -every
+// again and calls the imported codemode_poll, where the host stops the guest by panicking. If codemode_poll returns
+// an i32, nobody looks at it.
 //
 // # What the host may rely on
 //
@@ -29,10 +29,10 @@
 //
 // # What is changed
 //
-// The global and its export are appended, so that no index moves. What is inserted into a loop is closed in itself, so
-// that no branch depth moves. All else stays byte for byte, but for -strip, which leaves custom sections out. The same
-// input gives the same output. Without -strip, DWARF sections stay as well and no longer fit the code: source lines that
-// an engine prints are wrong then.
+// The global and its export are appended, so that no index moves. What is inserted into a loop is closed in itself,
+// so that no branch depth moves. All else stays byte for byte, but for -strip, which leaves custom sections out. The
+// same input gives the same output. Without -strip, DWARF sections stay as well and no longer fit the code: source
+// lines that an engine prints are wrong then.
 //
 // A section or an instruction that this command does not know is an error, as a loop could hide behind it. It knows
 // WebAssembly 1.0, sign extension, saturating conversions, multi-value, bulk memory and reference types; not SIMD,

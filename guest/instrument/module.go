@@ -50,16 +50,16 @@ type vector struct {
 
 type signature struct{ params, results []byte }
 
-// A body is one function of the code section: data[start:end], from its length on. Its locals begin at code, the insides of
-// its loops at heads.
+// A body is one function of the code section: data[start:end], from its length on. Its locals begin at code, the
+// insides of its loops at heads.
 type body struct {
 	start, code, end int
 	heads            []int
 	bulk             bool // has memory.copy, memory.fill or memory.init
 }
 
-// parse reads a module so far as it has to. The sections it does not look into are tables, memories, start, elements, data
-// count, data, and the custom ones but for the names of functions.
+// parse reads a module so far as it has to. The sections it does not look into are tables, memories, start, elements,
+// data count, data, and the custom ones but for the names of functions.
 func parse(data []byte) (*module, error) {
 	m := &module{data: data, names: map[uint32]string{}}
 	if len(data) < len(header) || string(data[:len(header)]) != header {

@@ -193,7 +193,8 @@ func FuzzInstrument(f *testing.F) {
 	})
 }
 
-// boasts reports whether some number in a module, wherever one may begin, is more than the elements of any vector in it.
+// boasts reports whether some number in a module, wherever one may begin, is more than the elements of any vector in
+// it.
 func boasts(wasm []byte) bool {
 	for at := range wasm {
 		var n uint64

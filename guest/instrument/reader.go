@@ -10,8 +10,8 @@ type malformed struct {
 
 func (e *malformed) Error() string { return fmt.Sprintf("offset 0x%x: %s", e.Offset, e.What) }
 
-// A reader decodes data[pos:end]. After the first error, which it keeps, all it reads is zero, so callers look at err once
-// they are through, and in each loop whose length they have read.
+// A reader decodes data[pos:end]. After the first error, which it keeps, all it reads is zero, so callers look at err
+// once they are through, and in each loop whose length they have read.
 type reader struct {
 	data     []byte
 	pos, end int

@@ -46,7 +46,8 @@ func answer(r *sandbox.Run) {
 	}
 }
 
-// restWait is long enough for a run to give up what it does not need for waiting, which it does after some milliseconds.
+// restWait is long enough for a run to give up what it does not need for waiting, which it does after some
+// milliseconds.
 const restWait = 100 * time.Millisecond
 
 // waiting measures the memory of live runs that wait. What guests share is not

@@ -137,8 +137,8 @@ func Raced() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// NotRaced skips a test under the race detector, which finds nothing in it for the reason why and makes it many times as
-// slow.
+// NotRaced skips a test under the race detector, which finds nothing in it for the reason why and makes it many times
+// as slow.
 func NotRaced(t testing.TB, why string) {
 	t.Helper()
 	if Raced() {

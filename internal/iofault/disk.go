@@ -124,8 +124,8 @@ type Log []op
 // sector is what a disk writes whole or not at all.
 const sector = 512
 
-// Left is what a power cut behind the first n operations may leave of each file: all that was synced, and of the rest any
-// part in any order, the last of it torn. What has no content was never there, or is not any more.
+// Left is what a power cut behind the first n operations may leave of each file: all that was synced, and of the rest
+// any part in any order, the last of it torn. What has no content was never there, or is not any more.
 func (l Log) Left(n int, rnd *rand.Rand) map[string][]byte {
 	files, removed := map[string][]op{}, map[string]int{} // how many operations on a file are behind it for good
 	for _, o := range l[:n] {

@@ -1,5 +1,6 @@
-// Package iofault is a file layer for tests of the store: it lies below SQLite, above the real files, and fails when it is
-// told to, or remembers what was written and synced, so that a test can look at what a power cut would have left.
+// Package iofault is a file layer for tests of the store: it lies below SQLite, above the real files, and fails when
+// it is told to, or remembers what was written and synced, so that a test can look at what a power cut would have
+// left.
 package iofault
 
 import (
@@ -12,8 +13,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The layer is a copy of the library's own "virtual file system" whose methods pass on what they are asked to do, after they
-// asked the disk. There is one per process, because the library has one list of them.
+// The layer is a copy of the library's own "virtual file system" whose methods pass on what they are asked to do,
+// after they asked the disk. There is one per process, because the library has one list of them.
 var (
 	install sync.Once
 	layer   *sqlite3.Tsqlite3_vfs
@@ -21,7 +22,8 @@ var (
 	disk    = &Disk{open: map[uintptr]*file{}}
 )
 
-// A file is one that is open through the layer. The library has several tables of methods, for files with locks and without.
+// A file is one that is open through the layer. The library has several tables of methods, for files with locks and
+// without.
 type file struct {
 	path     string
 	synced   bool // at least once, which syncs the folder too for a log or a journal
@@ -29,7 +31,8 @@ type file struct {
 	replaced *sqlite3.Tsqlite3_io_methods
 }
 
-// Install puts the layer below every database that this process opens from now on. Until it is told otherwise it only passes on.
+// Install puts the layer below every database that this process opens from now on. Until it is told otherwise it only
+// passes on.
 func Install() *Disk {
 	install.Do(func() {
 		tls := libc.NewTLS()

@@ -169,7 +169,8 @@ func (s *Server) SQLAs(user, name, statements string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Freeze stops all processes of the server where they are: nothing is answered, and nothing is closed. The test ends it with [Server.Thaw].
+// Freeze stops all processes of the server where they are: nothing is answered, and nothing is closed. The test ends
+// it with [Server.Thaw].
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
 // Thaw lets them go on.

@@ -228,7 +228,8 @@ func FuzzPointer(f *testing.F) {
 }
 
 // Texts that take long where something is not proportional to their length. They are so large that comparing each key
-// with each, or going over all earlier texts for each text, would take many minutes, and run into the test's time limit.
+// with each, or going over all earlier texts for each text, would take many minutes, and run into the test's time
+// limit.
 func TestHostileTexts(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	const size = 1 << 20

@@ -365,7 +365,8 @@ func propose(t *testing.T, d *store.DB, id string, ends time.Time) {
 		Question: json.RawMessage(`{"tool":"fs__write"}`), Expires: ends}))
 }
 
-// Approved keeps an approval that is answered with yes and used, a grant that is spent and revoked, and a parked run that is taken.
+// Approved keeps an approval that is answered with yes and used, a grant that is spent and revoked, and a parked run
+// that is taken.
 func Approved(t *testing.T, d *store.DB, id string) {
 	t.Helper()
 	propose(t, d, id, time.Now().Add(time.Hour))
