@@ -30,7 +30,7 @@ const hostileFrom = "CODEMODE_HOSTILE_FROM"
 // No text ends the process that reads it, keeps it busy or takes its memory.
 func TestHostile(t *testing.T) {
 	if hostile.Raced() {
-		t.Skip("with the race detector everything takes many times as long")
+		t.Skip("with the race detector everything takes many times as long: run it without -race")
 	}
 	cases := hostile.Cases()
 	if from, err := strconv.Atoi(os.Getenv(hostileFrom)); err == nil {

@@ -15,7 +15,7 @@ import (
 func TestHostileTextsEnd(t *testing.T) {
 	hostile.NotRaced(t, "one goroutine computes")
 	if testing.Short() {
-		t.Skip("takes a while")
+		t.Skip("it takes a while: run it without -short")
 	}
 	defer debug.SetMaxStack(debug.SetMaxStack(64 << 20))
 	const size = 256 << 10

@@ -42,12 +42,12 @@ func (c *Chain) appendFile(ctx context.Context, rows []Row, openFrom int64, sign
 	// From here on this waits for the disk and, for a time that the connection knows, for another process. The driver
 	// starts a goroutine for each statement that can be canceled, which took a twentieth of the time of a recorded call.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := c.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := c.begin.ExecContext(ctx); err != nil {
 		c.drop()
 		return err
 	}
 	if err = c.write(ctx, rows, openFrom, signed); err == nil {
-		_, err = c.conn.ExecContext(ctx, "COMMIT")
+		_, err = c.commit.ExecContext(ctx)
 	}
 	if err == nil {
 		return nil
@@ -162,6 +162,7 @@ func (c *Chain) prepare(ctx context.Context) (err error) {
 		}
 		return s
 	}
+	c.begin, c.commit = prepare("BEGIN IMMEDIATE"), prepare("COMMIT")
 	c.sequence = prepare(`UPDATE chains SET seq = $1, hash = $2, open_from = $3, tail = $7 WHERE number = $4 AND seq = $5 AND hash = $6`)
 	c.seal = prepare(`UPDATE chains SET checkpoint = $1, tree = $2 WHERE number = $3`)
 	c.find = prepare(`INSERT INTO run_blocks (run, chain, first) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`)

@@ -74,6 +74,8 @@ type Chain struct {
 	sequence   *sql.Stmt
 	seal       *sql.Stmt
 	find       *sql.Stmt
+	begin      *sql.Stmt
+	commit     *sql.Stmt
 	block      int64           // the first entry of the last block
 	found      map[string]bool // the runs that have a row for it
 }

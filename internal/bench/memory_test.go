@@ -34,7 +34,7 @@ var holders = []string{
 // as it measures one run, and collects no garbage there, as runs have to see to theirs.
 func TestMemoryOfARun(t *testing.T) {
 	if underRace {
-		t.Skip("the race detector's own memory is a multiple of the program's")
+		t.Skip("the race detector's own memory is a multiple of the program's: run it without -race")
 	}
 	if os.Getenv("CODEMODE_MEMORY_TEST") != "" {
 		measureMemory(t)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 func TestSpeed(t *testing.T) {
 	hostile.NotRaced(t, "it measures times")
 	if testing.Short() {
-		t.Skip("it measures")
+		t.Skip("it measures times: run it without -short")
 	}
 	binary, err := os.Executable()
 	if err != nil {
