@@ -109,6 +109,9 @@ func Isolation(ctx context.Context, o IsolationOptions, s *Suite) (*IsolationRep
 	}
 	stop()
 	total := time.Since(started)
+	if r.reader.Workers != nil {
+		_ = r.reader.Workers.Close() // their pipes are nothing that a program left over
+	}
 	report.summarise(total, before, settled(before))
 	return report, nil
 }
