@@ -21,18 +21,18 @@
 // With problems, nothing may run. Without, the JavaScript is the body of an
 // async function and cannot reach out of it, whatever was submitted.
 //
-// esbuild cannot be interrupted, and a Go program that runs out of stack dies.
-// So [Compile] reads only what is within a bound on both that holds for every
-// text, whatever a lexer makes of it; a [Reader] with [Workers] has the rest
-// read in a process that the system can end. A text that is too much for
-// either is run unread, or is a problem. The caller limits its size.
+// Nothing can interrupt esbuild, and a Go program that runs out of stack dies.
+// So [Compile] reads only texts within a bound on time and stack. The bound
+// holds for every text, whatever a lexer makes of it. A [Reader] with [Workers]
+// reads the others in a process that the system can end. A text that is too
+// much for either runs unread, or is a problem. The caller limits its size.
 //
-// The calls are what a reader would find, to be shown to people as a preview.
-// They prove nothing: a program can call what is not listed, and says so with
-// [Program.Dynamic] only if it does not hide it. What is enforced is enforced
-// when a call is made, by others.
+// The calls are what a reader would find, as a preview for people. They prove
+// nothing: a program can make other calls, and [Program.Dynamic] says so only if
+// the program does not hide it. Other packages decide each call when the
+// program makes it.
 //
-// All positions are in the text that was submitted, not in what became of it.
+// All positions are in the submitted text, not in the JavaScript.
 package analysis
 
 import "encoding/json"
@@ -60,8 +60,8 @@ type Program struct {
 	// Unreturned is where the last statement begins if its value may have been
 	// meant as the program's: it is an expression, and no return gives a value.
 	Unreturned Position
-	// Unread says that the text is too large or too intricate to be read:
-	// JS is the text itself, and none of its calls are known.
+	// Unread says that the text is too large or too intricate to read: JS is the
+	// text itself, and none of its calls are known.
 	Unread bool
 
 	origin *origin
@@ -102,9 +102,9 @@ const (
 	Together Times = "together" // perhaps several times, all of them at one moment: nothing is awaited in between
 )
 
-// Lookup maps a place in [Program.JS] to the text that was submitted. A line
-// of JS ends with a line feed and its columns are bytes, as QuickJS counts
-// them. What has no origin gets the place before it that has.
+// Lookup maps a place in [Program.JS] to the submitted text. A line of JS ends
+// with a line feed and its columns are bytes, as QuickJS counts them. A place
+// without an origin gets that of the last place before it that has one.
 func (p *Program) Lookup(line, column int) (int, int) {
 	at := p.origin.lookup(p.JS, line, column)
 	return at.Line, at.Column

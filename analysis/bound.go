@@ -2,14 +2,13 @@ package analysis
 
 import "strings"
 
-// What esbuild costs at most is computed from counts of bytes, wherever they
-// stand: in code, in strings, in comments. So there is no text that a lexer of
-// ours could read otherwise than esbuild does. The counts exceed what the
-// parser sees, since each of its steps takes a byte of the kind that is
-// counted. The factors come from the worst constructs known, measured for
-// esbuild v0.28.2; the worst text that a random search found within the bound
-// took 2.7 times its estimate, and less than a second. A new version is
-// measured again.
+// The bound on what esbuild costs comes from counts of bytes, wherever they
+// stand: in code, in strings, in comments. So no lexer of ours can read a text
+// otherwise than esbuild does. The counts exceed what the parser sees, because
+// each of its steps takes a byte of a kind that counts. The factors come from
+// the worst known constructs, measured for esbuild v0.28.2. The worst text that
+// a random search found within the bound took 2.7 times its estimate, and less
+// than a second. Measure again for a new version.
 const (
 	// maxHere bounds what is read in this process, in bytes.
 	maxHere = 64 << 10
@@ -22,14 +21,14 @@ const (
 	maxCopied = 64 << 20
 )
 
-// exceeds says why text may be too much for this process, or returns nil.
+// exceeds returns why text may be too much for this process, or nil.
 func exceeds(text string) *fault {
 	c := count(text)
 	if len(text) <= maxHere && c.tokens <= maxTokens && c.nanoseconds() <= maxNanoseconds && c.copied(len(text)) <= maxCopied {
 		return nil
 	}
 	return &fault{
-		limit: true, message: "the program is too large or too intricate to be read here",
+		limit: true, message: "the program is too large or too intricate to read here",
 		hint: "write it as the body of a function that begins with const, let or return; or split it, or pass data as input",
 	}
 }
@@ -118,8 +117,8 @@ func (c counts) nanoseconds() int {
 	return parse<<c.retries + c.tokens*(5*c.tokens+3*c.scopes*c.scopes/2)
 }
 
-// copied is how much is copied, in bytes, when strings are added up. The members of enums are put
-// in where their names are: each sum may double them, and of any two tokens one may be such a name.
+// copied is how many bytes adding up strings may copy. esbuild puts the members of enums in the place of their names:
+// each sum may double them, and one of any two tokens may be such a name.
 func (c counts) copied(size int) int {
 	if c.enum {
 		return size << min(c.joins, 20) * max(c.tokens/2, 1)

@@ -10,8 +10,8 @@ import (
 
 // Compile makes a [Program] of a text, or says what is wrong with it: if there
 // are problems there is no program. name is the file that problems mention;
-// "" means "program.ts". It reads in this process, and therefore only what is
-// within a bound that holds whatever the text is; see [Reader] for the rest.
+// "" means "program.ts". It reads in this process, and therefore only texts
+// within a bound; see [Reader] for the others.
 func Compile(name, text string) (*Program, []Problem) {
 	start, end := program(text)
 	if f := exceeds(text[start:end]); f != nil {
@@ -42,11 +42,11 @@ func compile(name, text string) (*Program, []Problem) {
 	return c.program, nil
 }
 
-// maxJS bounds what becomes of a text, in bytes. The members of an enum stand in
-// the JavaScript wherever they are used.
+// maxJS bounds the JavaScript of a text, in bytes. esbuild repeats the members of
+// an enum wherever a program uses them.
 const maxJS = 2 << 20
 
-// giveUp is what becomes of a text that was not read, because of a limit.
+// giveUp is the result for a text that a limit kept from being read.
 func giveUp(name, text string, limit fault) (*Program, []Problem) {
 	return newCompiler(name, text).giveUp(limit)
 }
@@ -72,8 +72,8 @@ var begins = map[string]bool{
 	"switch": true, "try": true, "throw": true,
 }
 
-// unread makes a program of a text that is too large to be read. If it is not
-// JavaScript after all, the sandbox says so.
+// unread makes a program of a text that is too large to read. If it is not
+// JavaScript, the sandbox says so.
 func (c *compiler) unread() *Program {
 	return &Program{
 		JS: c.text, Unread: true,
@@ -95,8 +95,8 @@ type compiler struct {
 	mistakes [][]fault // what was wrong with the text, taken one way and another
 }
 
-// compile tries what the text may be. A text that is nothing gets the
-// problems of what it nearly was: of two mistakes, the later one.
+// compile tries what the text may be. A text that is nothing of it gets the
+// problems of the closest try: the one with the later mistake.
 func (c *compiler) compile() {
 	if c.shape.first == "{" && c.value() {
 		return

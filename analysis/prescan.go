@@ -25,7 +25,7 @@ type prescanner struct {
 	tokens int
 }
 
-// prescan takes the shape of text, or says why it is not compiled.
+// prescan takes the shape of text, or says why it must not be compiled.
 func prescan(text string) (shape, *fault) {
 	s := &prescanner{lex: ecmascript.Lexer{Src: text}, stack: []frame{{block: true}}}
 	s.unclosed = -1
@@ -66,7 +66,7 @@ func (s *prescanner) fail(t ecmascript.Token, message, hint string) {
 	}
 }
 
-// limit is fail for a text that may be right and is too much for esbuild.
+// limit is fail for a text that may be right but is too much for esbuild.
 func (s *prescanner) limit(t ecmascript.Token, message, hint string) {
 	if s.fault == nil {
 		s.fail(t, message, hint)
@@ -74,7 +74,7 @@ func (s *prescanner) limit(t ecmascript.Token, message, hint string) {
 	}
 }
 
-// token takes one token into account and says whether to go on.
+// token accounts for one token and reports whether to continue.
 func (s *prescanner) token(t ecmascript.Token) bool {
 	text := s.lex.Text(t)
 	s.tokens++
@@ -111,10 +111,9 @@ func (s *prescanner) check(t ecmascript.Token) {
 	}
 }
 
-// statement notices that a new statement begins, and forgets what was nested
-// in the one before. Too late would refuse good texts and too early let bad
-// ones pass; so it waits for what cannot be anything else: an operand right
-// behind another.
+// statement notices that a new statement begins, and forgets the nesting of the
+// one before. Noticing too late would refuse good texts, and too early would let
+// bad ones pass. So it waits for a sure sign: an operand right behind another.
 func (s *prescanner) statement(t ecmascript.Token, text string) {
 	begins := s.afterSemi || s.prevEnds == yes
 	s.afterSemi = false

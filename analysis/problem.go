@@ -17,8 +17,8 @@ type Problem struct {
 	// Length is how many code points of the line the problem is about; 0 means one place.
 	Length  int    `json:"length,omitempty"`
 	Message string `json:"message"`
-	// Source is the line, or the part of a long line around the problem. What
-	// could not be seen or would act on a terminal is written as \u{...}.
+	// Source is the line, or the part of a long line around the problem.
+	// Characters that are invisible or act on a terminal are written as \u{...}.
 	Source string `json:"source,omitempty"`
 	Hint   string `json:"hint,omitempty"`
 
@@ -50,8 +50,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// maxProblems is how many problems are reported; people mend the first ones
-// and try again.
+// maxProblems bounds the report; people mend the first problems and try again.
 const maxProblems = 10
 
 // maxSource is how much of a long line is shown, in code points.
@@ -70,7 +69,7 @@ func (c *compiler) report(faults []fault) {
 	}
 }
 
-// problem shows a fault in the text that was submitted.
+// problem shows a fault in the submitted text.
 func (c *compiler) problem(f fault) Problem {
 	x := c.whole
 	at := min(max(c.start+f.at, 0), len(x.text))
@@ -178,8 +177,8 @@ func locate(x *index, l *api.Location, first int) int {
 	return min(x.lines[line]+l.Column, len(x.text))
 }
 
-// plain puts esbuild's message into words for somebody who does not see what
-// was put around the text.
+// plain rewrites esbuild's message for somebody who does not see the wrapper
+// around the text.
 func (c *compiler) plain(f *fault) {
 	m := f.message
 	// Of templates and comments without an end, esbuild names the place before the space in front.

@@ -12,9 +12,9 @@ import (
 // it first. The zero value is ready and reads in this process; any number of
 // goroutines may use a Reader. What it returns is shared; do not change it.
 type Reader struct {
-	// Workers read in processes of their own, where a text may cost what it
-	// likes. Nil reads in this process only what is within the bound of
-	// [Compile]. Either way [MostWorkers] texts are read at a time.
+	// Workers read in processes of their own, which the system ends if a text
+	// costs too much. Nil reads in this process, and only texts within the bound
+	// of [Compile]. Either way at most [MostWorkers] texts are read at a time.
 	Workers *Workers
 
 	once  sync.Once
@@ -27,7 +27,7 @@ type Reader struct {
 }
 
 // A Reader remembers at most maxEntries results, of at most maxBytes of text.
-// What becomes of a text takes several times its size.
+// The result of a text takes several times its size.
 const (
 	maxEntries = 256
 	maxBytes   = 1 << 20

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// What one text may cost a worker. 88 KiB of calls take some 50 ms and 12 MB; what
-// needs more than this is made to.
+// What one text may cost a worker. 88 KiB of calls take some 50 ms and 12 MB; only
+// a hostile text needs more than this.
 const (
 	// maxCPU is processor time, where the system tells it, else time.
 	maxCPU = time.Second
@@ -25,13 +25,12 @@ const (
 	maxData = 4 * maxMemory
 	// watchEvery is how often a worker looks at what it has used.
 	watchEvery = 5 * time.Millisecond
-	// maxLife is how much processor time a worker uses before another takes
-	// its place. The system kills one that goes on regardless.
+	// maxLife is how much processor time a worker uses before another takes its
+	// place. The system kills a worker that uses more.
 	maxLife = 30 * time.Second
 )
 
-// Exit codes of a worker that a text was too much for. Go's own, for a full
-// stack, is 2.
+// Exit codes of a worker that ended at a limit. Go's own, for a full stack, is 2.
 const (
 	exitTime   = 3
 	exitMemory = 4
@@ -44,7 +43,7 @@ const (
 // in the process: it sets limits on the whole of it, and ends it when a text
 // costs too much.
 func Work(in io.Reader, out io.Writer) error {
-	signal.Ignore(os.Interrupt) // a terminal sends it to everybody; the end of in is what counts
+	signal.Ignore(os.Interrupt) // a terminal sends it to everybody; a worker ends with in
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(maxMemory / 2)
 	debug.SetGCPercent(400)
@@ -54,7 +53,7 @@ func Work(in io.Reader, out io.Writer) error {
 	for {
 		var q request
 		if err := decoder.Decode(&q); err != nil {
-			return nil // whoever asked is gone
+			return nil // the process that asks has ended
 		}
 		w.begin()
 		a := replyOf(compile(q.Name, q.Text))
@@ -70,7 +69,7 @@ func Work(in io.Reader, out io.Writer) error {
 type watch struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	until time.Duration // the processor time at which it ends; 0: nothing is read
+	until time.Duration // the processor time at which the process ends; 0: it reads nothing
 }
 
 func (w *watch) begin() {

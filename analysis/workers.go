@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Workers are processes that read programs, see [Work]. What a text costs is
-// bounded there by limits on time, memory and stack, whatever the text is: a
-// worker that exceeds them ends, and another takes its place.
+// Workers are processes that read programs, see [Work]. Limits on time, memory
+// and stack bound what a text costs there: a worker that exceeds them ends, and
+// another takes its place.
 type Workers struct {
 	command []string
 	log     *slog.Logger
@@ -31,9 +31,9 @@ type Workers struct {
 }
 
 // NewWorkers returns workers that run command, a program and its arguments,
-// which calls [Work]. They start when they are needed, one for each text that a
-// [Reader] has read at the same time, and end with Close. log receives why they
-// cannot be started; nil discards it.
+// which calls [Work]. They start on demand, one for each text that a [Reader]
+// reads at the same time, and end with Close. log receives why they cannot start;
+// nil discards it.
 func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	if len(command) == 0 {
 		panic("analysis: NewWorkers needs the command that runs a worker")
@@ -44,8 +44,8 @@ func NewWorkers(log *slog.Logger, command ...string) *Workers {
 	return &Workers{command: command, log: log}
 }
 
-// MostWorkers is how many programs are read at once: two for each processor,
-// four to eight in all, so that an owner who may take all but one of them
+// MostWorkers bounds how many programs are read at once: two for each processor,
+// four to eight in all, so that an owner who may use all but one of them
 // keeps nobody from the processors.
 func MostWorkers() int { return min(max(2*runtime.GOMAXPROCS(0), 4), 8) }
 
@@ -74,9 +74,9 @@ func (w *Workers) Close() error {
 // far above maxCPU, because the machine may be busy with something else.
 const maxWait = 60 * time.Second
 
-// compile has a worker read a text. With an error nobody has read it.
+// compile makes a worker read a text. With an error nobody has read it.
 func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, error) {
-	p, err := w.take()
+	p, err := w.acquire()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,8 +110,8 @@ func (w *Workers) compile(ctx context.Context, s source) (*Program, []Problem, e
 	return program, problems, nil
 }
 
-// take returns an idle worker, or a new one.
-func (w *Workers) take() (*worker, error) {
+// acquire returns an idle worker, or a new one.
+func (w *Workers) acquire() (*worker, error) {
 	for {
 		w.mu.Lock()
 		n := len(w.idle)
@@ -136,7 +136,7 @@ func (w *Workers) put(p *worker) {
 	w.idle = append(w.idle, p) // Close has killed it, if the workers are closed
 }
 
-// failed tells once why workers cannot be started.
+// failed logs once why workers cannot start.
 func (w *Workers) failed(err error) {
 	w.mu.Lock()
 	again := w.failure == err.Error()
@@ -149,10 +149,10 @@ func (w *Workers) failed(err error) {
 	if e, ok := errors.AsType[*endedError](err); ok && e.said != "" {
 		attrs = append(attrs, "said", e.said)
 	}
-	w.log.Warn("programs are read in this process: large and intricate ones run unread, or not at all", attrs...)
+	w.log.Warn("no worker can read programs, so this process does: large and intricate ones run unread, or not at all", attrs...)
 }
 
-// An endedError says that a worker ended, and not because of the text that it read: a text may be had read again.
+// An endedError says that a worker ended for a reason other than the text that it read: another worker may read it.
 type endedError struct{ how, said string }
 
 func (e *endedError) Error() string { return "a worker ended: " + e.how }
@@ -252,12 +252,12 @@ func (p *worker) exceeded() *fault {
 	return f
 }
 
-// used is how much processor time the worker took before it ended. The system ends one that took too much.
+// used is how much processor time the worker used before it ended. The system ends one that used too much.
 func (p *worker) used() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// lastWords keeps the beginning of what a worker says when Go ends it.
+// lastWords keeps the beginning of what a worker prints when Go ends it.
 type lastWords struct{ bytes.Buffer }
 
 func (l *lastWords) Write(b []byte) (int, error) {

@@ -66,8 +66,8 @@ type slow struct{}
 func (slow) Error() string  { return "the database of the record does not answer" }
 func (slow) Reason() string { return "the record did not answer in time" }
 
-// ErrClosed is the error of a [Record] that was closed.
-var ErrClosed = errors.New("the record is closed")
+// errClosed is the error of a [Record] that was closed.
+var errClosed = errors.New("the record is closed")
 
 // An item is an entry in the queue.
 type item struct {
@@ -250,7 +250,7 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 		r.mu.Lock()
 		if r.closed {
 			r.mu.Unlock()
-			return ErrClosed
+			return errClosed
 		}
 		if away := r.away(); away != nil && (it.done != nil || len(r.queue) >= maxQueue) {
 			switch {
@@ -285,7 +285,7 @@ func (r *Record) enqueue(ctx context.Context, it *item) error {
 		case <-r.space:
 		case <-time.After(spaceAgain): // nothing notifies of a database that becomes unavailable
 		case <-r.ended:
-			return ErrClosed
+			return errClosed
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -413,7 +413,7 @@ func (h *dbHolder) err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.last == nil {
-		return ErrClosed
+		return errClosed
 	}
 	return h.last
 }
@@ -437,7 +437,7 @@ func (h *dbHolder) wait(ctx context.Context) (*store.DB, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.over {
-			return nil, ErrClosed
+			return nil, errClosed
 		}
 		return h.db, nil
 	case <-ctx.Done():
