@@ -110,14 +110,7 @@ func (d *DB) orNotFound(ctx context.Context, err error, id string) error {
 
 // Approval gives one approval.
 func (d *DB) Approval(ctx context.Context, id string) (*Approval, error) {
-	all, err := d.approvals(ctx, `id = $1`, id)
-	if err == nil && len(all) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
+	return first(d.approvals(ctx, `id = $1`, id))
 }
 
 // answersAtOnce is how many questions one statement reads: databases limit the parameters of one.

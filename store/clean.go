@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Clean removes approvals, grants, parked runs, overlays and outcomes whose end came more than keep ago, and keys
-// that have expired, and returns how many of each, by their tables. The record is never cleaned; what was removed
-// belongs into it, which is the caller's part.
+// Clean removes approvals, grants, parked runs, overlays and outcomes that expired more than keep ago, and expired
+// keys. It returns how many of each, by table. It never touches the record; the caller records what was removed.
 func (d *DB) Clean(ctx context.Context, keep time.Duration) (removed map[string]int64, err error) {
 	removed = map[string]int64{}
 	for _, table := range []string{Approvals, grantsTable, Parked, overlaysTable, Outcomes, keysTable} {

@@ -289,6 +289,17 @@ func (d *DB) once(ctx context.Context, query string, args ...any) error {
 	return one(d.exec(ctx, query, args...))
 }
 
+// first is the only row of a query for one row. [ErrNotFound] says that there is none.
+func first[T any](all []*T, err error) (*T, error) {
+	if err == nil && len(all) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
 // one is the error of a statement that may touch one row, and touched n.
 func one(n int64, err error) error {
 	if err == nil && n == 0 {

@@ -94,14 +94,7 @@ func dropWaiting(ctx context.Context, tx *sql.Tx, run string) error {
 
 // Outcome gives the outcome of a run of a principal; "" is any. It stays until [DB.Clean] removes it.
 func (d *DB) Outcome(ctx context.Context, run, principal string) (*Outcome, error) {
-	all, err := d.outcomes(ctx, `run = $1 AND ($2 = '' OR principal = $2)`, run, principal)
-	if err == nil && len(all) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
+	return first(d.outcomes(ctx, `run = $1 AND ($2 = '' OR principal = $2)`, run, principal))
 }
 
 // Outcomes lists the outcomes of a principal's runs, the oldest first; "" is all.

@@ -12,18 +12,18 @@ type Phase int
 
 const (
 	Waiting Phase = iota // anybody may claim it
-	Claimed              // a process has it and has not touched it yet
-	Going                // it goes on in a process, and never in another one
-	over                 // nobody can go on with it; a process is writing its end
+	Claimed              // a process has it and has not begun it yet
+	Going                // it runs in a process, and never in another one
+	over                 // nobody can resume it; a process is writing its end
 )
 
-// A ParkedRun waits for a person and holds no thread: it can go on in any process that has the same guest.
+// A ParkedRun waits for a person and holds no thread: any process with the same guest can resume it.
 //
-// It goes on at most once, whatever dies when. [DB.Unpark] claims it, which is provisional: when the process that has
-// it dies, another may claim it anew, a second later with SQLite and ten with PostgreSQL. [DB.Begin] hands out the
-// image, and after it nobody else ever gets that one: it is one statement, so of a process that wakes up late and one
-// that took over, one is told [ErrTaken]. A run that waits again is parked again with its claim, which begins a new
-// round. What began in a process that died is over: see [DB.Orphans].
+// It is resumed at most once, whatever dies when. [DB.Unpark] claims it, which is provisional: when the process that
+// claimed it dies, another may claim it again, a second later with SQLite and ten with PostgreSQL. [DB.Begin] hands out
+// the image, and nobody else ever gets that image afterwards. Begin is one statement: if one process wakes up late and
+// another took over, one of them gets [ErrTaken]. A run that waits again is parked again with its claim, which begins a
+// new round. A run that began in a process that died is over: see [DB.Orphans].
 type ParkedRun struct {
 	Run       string
 	Principal string
@@ -34,26 +34,25 @@ type ParkedRun struct {
 	Created   time.Time       // when it was parked, this round
 	Expires   time.Time
 
-	// Holder, of a run that is being parked, is the process that keeps it to itself while it lives; "" lets any
-	// process go on.
+	// Holder is for Park: the process that keeps the run to itself while it lives; "" lets any process resume it.
 	Holder string
 
-	// Lost is closed when another process has the run now, or nobody: what this one does with it no longer counts. It
-	// never is for a run that this process has not claimed.
+	// Lost is closed when this process no longer has the run: what it does with the run no longer counts. It is never
+	// closed for a run that this process has not claimed.
 	Lost <-chan struct{}
 
-	Claim string // of who has it: a name and a number that is used once; "" while it waits
+	Claim string // names the process that has it, with a number that is used once; "" while it waits
 	Phase Phase
 	Round int64
 
 	beats  int64
 	sealed string // State, as it is stored
-	unsure bool   // whether it began
+	unsure bool   // nobody knows whether it began
 }
 
-// Park keeps a run. One that was parked before is parked again by who went on with it: its Claim has to be the one
-// that it began with, else the error is [ErrTaken]. Claim, Phase and Round are set as they are now. After any other
-// error it is not known whether it is parked, so it must not go on here.
+// Park keeps a run. The process that resumed a run parks it again with the Claim that it began with, else the error
+// is [ErrTaken]. Park sets Claim, Phase and Round. After any other error nobody knows whether the run is parked, so
+// it must not continue here.
 func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	state := d.seal.closeText(p.State, Parked, p.Run, "state")
@@ -88,16 +87,16 @@ func (d *DB) Park(ctx context.Context, p *ParkedRun) error {
 	return nil
 }
 
-// Unpark claims a run for this process, to go on with it. [ErrTaken] is for all others, and for a run whose time is
-// over. Nothing may be done with it before [DB.Begin].
+// Unpark claims a run for this process, to resume it. All other processes get [ErrTaken], and so does everybody for an
+// expired run. Nothing may be done with the run before [DB.Begin].
 func (d *DB) Unpark(ctx context.Context, run, by string) (*ParkedRun, error) {
-	return d.take(ctx, run, by, Claimed, func(p *ParkedRun) bool {
+	return d.claim(ctx, run, by, Claimed, func(p *ParkedRun) bool {
 		return d.now() < p.Expires.UnixMicro() && (p.Phase == Waiting || p.Phase == Claimed && d.claims.dead(p.Claim))
 	})
 }
 
-// take claims a run that may be taken, if it still is as it was looked at.
-func (d *DB) take(ctx context.Context, run, by string, phase Phase, may func(*ParkedRun) bool) (*ParkedRun, error) {
+// claim claims a run that may be claimed, if nobody changed it since it was read.
+func (d *DB) claim(ctx context.Context, run, by string, phase Phase, may func(*ParkedRun) bool) (*ParkedRun, error) {
 	if by == "" {
 		panic("store: a parked run is claimed by somebody")
 	}
@@ -123,8 +122,8 @@ func (d *DB) take(ctx context.Context, run, by string, phase Phase, may func(*Pa
 	return p, nil
 }
 
-// Begin hands out the image of a claimed run. Of all that ever claim this round of the run, one is not told
-// [ErrTaken]. After any other error nothing may be done with the run but to call Begin again.
+// Begin hands out the image of a claimed run. Of all processes that ever claim this round of the run, one gets the
+// image, and the others get [ErrTaken]. After any other error nothing may be done with the run but to call Begin again.
 func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	if p.Claim == "" || p.Phase != Claimed {
@@ -135,8 +134,7 @@ func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 		p.unsure = !errors.Is(err, ErrTaken)
 		return err
 	}
-	// The claim is one that nobody else has, so what began with it began here, also when the answer of the last
-	// attempt got lost.
+	// Nobody else has this claim, so what began with it began here, even if the answer of the last attempt got lost.
 	p.unsure = true
 	image, n := []byte(nil), 0
 	err = d.each(ctx, func(scan func(...any) error) error {
@@ -154,7 +152,7 @@ func (d *DB) Begin(ctx context.Context, p *ParkedRun) error {
 	return err
 }
 
-// GiveBack lets others claim a run that this process has not begun to go on with.
+// GiveBack lets others claim a run that this process has claimed and not begun.
 func (d *DB) GiveBack(ctx context.Context, p *ParkedRun) error {
 	defer d.changed(Parked)
 	d.claims.settle(p.Claim, false)
@@ -169,25 +167,17 @@ func (d *DB) GiveBack(ctx context.Context, p *ParkedRun) error {
 
 // ParkedRun gives one run without its image.
 func (d *DB) ParkedRun(ctx context.Context, run string) (*ParkedRun, error) {
-	all, err := d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run)
-	if err == nil && len(all) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
+	return first(d.parked(ctx, func(*ParkedRun) bool { return true }, `run = $1`, run))
 }
 
 // ParkedRuns lists the runs that can be claimed now, oldest first, without their images: those that wait, and those
-// whose claimer died. Who watches [Parked] hears of a death too.
+// claimed by a process that died. A watcher of [Parked] is notified of a death too.
 func (d *DB) ParkedRuns(ctx context.Context) ([]*ParkedRun, error) {
 	claimable := func(p *ParkedRun) bool { return p.Phase == Waiting || d.claims.dead(p.Claim) }
 	return d.parked(ctx, claimable, `phase IN (0, 1) AND expires > $1 ORDER BY created, run`, d.now())
 }
 
-// ParkedSize counts the parked runs of a principal that have an image, and the bytes that they take; all is of
-// everybody's.
+// ParkedSize counts the parked runs of a principal that have an image, and their bytes; all counts those of everybody.
 func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, bytes int64, err error) {
 	where, args := `octet_length(image) > 0 AND principal = $1`, []any{principal}
 	if all {
@@ -198,8 +188,8 @@ func (d *DB) ParkedSize(ctx context.Context, principal string, all bool) (runs, 
 	return runs, bytes, err
 }
 
-// Orphans lists the runs that nobody can go on with: they waited too long, or began in a process that died. [DB.Reap]
-// takes one to write its end. That a time is over is no news; look from time to time.
+// Orphans lists the runs that nobody can resume: they expired, or began in a process that died. [DB.Reap] takes one to
+// write its end. Nothing notifies of an expiry, so look from time to time.
 func (d *DB) Orphans(ctx context.Context) ([]*ParkedRun, error) {
 	return d.parked(ctx, d.orphan, `phase > 0 OR expires <= $1 ORDER BY created, run`, d.now())
 }
@@ -214,12 +204,12 @@ func (d *DB) orphan(p *ParkedRun) bool {
 	return d.claims.dead(p.Claim)
 }
 
-// Reap takes an orphan, to write its end and to [DB.Finish] it. [ErrTaken] is for all but one.
+// Reap takes an orphan, to write its end and to [DB.Finish] it. All callers but one get [ErrTaken].
 func (d *DB) Reap(ctx context.Context, run, by string) (*ParkedRun, error) {
-	return d.take(ctx, run, by, over, d.orphan)
+	return d.claim(ctx, run, by, over, d.orphan)
 }
 
-// parked reads runs, and decrypts those that are kept.
+// parked reads runs, and decrypts those that keep selects.
 func (d *DB) parked(ctx context.Context, keep func(*ParkedRun) bool, where string, args ...any) (kept []*ParkedRun, err error) {
 	var all []*ParkedRun
 	err = d.each(ctx, func(scan func(...any) error) error {
