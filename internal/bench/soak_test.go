@@ -69,7 +69,7 @@ func TestRandomRunsLeaveNothingBehind(t *testing.T) {
 	some(runs)
 	after := settled(before)
 	t.Logf("before: %+v; after %d runs: %+v", before, runs, after)
-	spareKiB := 32 << 10 // THREATS.md G4
+	spareKiB := 32 << 10 // what a process may hold more after many runs
 	if underRace {
 		spareKiB = 1 << 20 // the detector's own memory grows with every address it has seen
 	}

@@ -32,8 +32,8 @@ func suite(t *testing.T, manifest string, programs map[string]string) *Suite {
 
 func TestBrokenManifests(t *testing.T) {
 	for _, test := range []struct{ name, manifest, want string }{
-		{"is no JSON", `[{`, "unexpected end of JSON input"},
-		{"has more after it", `[{"file": "a.js", "outcome": "value"}] more`, "after top-level value"},
+		{"is no JSON", `[{`, "this { is never closed, at byte 1"},
+		{"has more after it", `[{"file": "a.js", "outcome": "value"}] more`, "text after the end of the value"},
 		{"has a case that is null", `[null]`, "case 1 is null"},
 		{"lists nothing", `[]`, "no cases"},
 		{"names no file", `[{"class": "c", "outcome": "value"}]`, "case 1"},
