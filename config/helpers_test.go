@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -74,4 +75,9 @@ func ruleChanges(old, new *profiles.Profile) []profiles.RuleChange {
 func settingChanges(old, new *profiles.Profile) []string {
 	_, lines := profiles.Diff(old, new)
 	return lines
+}
+
+// Watch is [WatchFiles] for one file that is the user's.
+func Watch(ctx context.Context, path string, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
+	return WatchFiles(ctx, Files{User: path}, o, changed)
 }

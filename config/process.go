@@ -1,12 +1,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
 
+	"github.com/codemode-project/codemode/config/servers"
 	"github.com/codemode-project/codemode/internal/settings"
 	"github.com/codemode-project/codemode/internal/strictjson"
 )
@@ -67,7 +67,17 @@ func (t *text) wrong(message, hint string) settings.Problem {
 
 // value replaces the variables, and adds what is wrong then.
 func (t *text) value(env func(string) (string, bool), wrong *settings.Problems) string {
-	value, err := expandVariables(t.written, env)
+	if i := strings.LastIndex(t.written, "${"); i >= 0 && !strings.Contains(t.written[i:], "}") {
+		*wrong = append(*wrong, t.wrong("a ${ is not closed", "write ${VARIABLE}"))
+		return ""
+	}
+	value, err := servers.Expand(t.written, func(name string) (string, bool) {
+		if env == nil {
+			return "", false
+		}
+		v, ok := env(name)
+		return v, ok && v != "" // an empty path or URL is none
+	})
 	if err != nil {
 		*wrong = append(*wrong, t.wrong(err.Error(), "set it, or write ${VARIABLE:-default}"))
 		return ""
@@ -78,36 +88,6 @@ func (t *text) value(env func(string) (string, bool), wrong *settings.Problems) 
 		}
 	}
 	return value
-}
-
-// expandVariables replaces ${VAR} and ${VAR:-default}.
-func expandVariables(s string, env func(string) (string, bool)) (string, error) {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, "${")
-		out.WriteString(before)
-		if !found {
-			return out.String(), nil
-		}
-		inside, after, closed := strings.Cut(rest, "}")
-		if !closed {
-			return "", errors.New("a ${ is not closed")
-		}
-		name, otherwise, hasDefault := strings.Cut(inside, ":-")
-		value, ok := "", false
-		if env != nil {
-			value, ok = env(name)
-		}
-		switch {
-		case ok && value != "":
-			out.WriteString(value)
-		case hasDefault:
-			out.WriteString(otherwise)
-		default:
-			return "", fmt.Errorf("the variable %s is not set", name)
-		}
-		s = after
-	}
 }
 
 // webURL checks the URL of a server that we send something to.

@@ -59,11 +59,6 @@ type Watcher struct {
 	stale error
 }
 
-// Watch is [WatchFiles] for one file that is the user's.
-func Watch(ctx context.Context, path string, o WatchOptions, changed func(*Config, error)) (*Watcher, error) {
-	return WatchFiles(ctx, Files{User: path}, o, changed)
-}
-
 // WatchFiles follows files until ctx ends or Close is called. It calls changed, never two at a time, with each new
 // content that is good, and with an error once the file is broken, missing or not a plain file. It gets both where only
 // the project's file is: the configuration then has that file as it was when it was last good, and is in force. Which

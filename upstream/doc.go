@@ -1,6 +1,7 @@
 // Package upstream connects to MCP servers and keeps them connected.
 //
-// A [Manager] gets [Server] values. It starts the servers in parallel, restarts
+// A [Manager] gets [Server] values, which package config/servers reads from
+// configuration files. It starts the servers in parallel, restarts
 // those that die, reports the tools of each as they change, and sends calls:
 //
 //	m := upstream.NewManager(upstream.Options{ToolsChanged: catalogue.replace})

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,6 +18,16 @@ var wholeVariable = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
 type expander struct {
 	env     func(string) (string, bool)
 	missing []string // sentences, one for each variable without a value
+}
+
+// Expand replaces the variables in a text. The error names those without a value.
+func Expand(text string, env func(string) (string, bool)) (string, error) {
+	x := expander{env: env}
+	value := x.expand(text)
+	if len(x.missing) > 0 {
+		return "", errors.New(strings.Join(x.missing, "; "))
+	}
+	return value, nil
 }
 
 // expandValue expands a variable of the environment, or a header.
