@@ -80,3 +80,34 @@ func TestVariablesThatDoNotFitHaveTheirPlace(t *testing.T) {
 		t.Errorf("unusable tokens have a fingerprint: %+v", http.Tokens)
 	}
 }
+
+// TestEveryKeyIsCheckedAtOnce: one file with problems in every key, also inside servers, gives all of them with their places
+// and, where there is a way out that the message does not name, a hint.
+func TestEveryKeyIsCheckedAtOnce(t *testing.T) {
+	_, err := Parse("c.json", []byte(`{
+"mcpServers": {
+  "fs": {"command": ["npx", 7], "args": ["-y", null], "timeout": "30s", "excludeTool": ["rm"]},
+  "web": {"url": "ftp://a.example", "headers": {"X Y": "1"}}},
+"builtin": {"filesystem": {"rot": "notes"}},
+"capacity": {"sessions": 2},
+"store": {"url": "mysql://h/d", "durability": "nromal", "keep": "-1h"},
+"http": {"tokens": [{"token": "secret"}, {"principal": "ci"}], "grace": "soon"},
+"console": {"adress": "127.0.0.1:7391"},
+"responder": {"start": "always"},
+"evaluation": {"profiles": {"p": {"denylst": []}}}}`))
+	problems, _ := err.(Problems)
+	want := []string{
+		`3:29 server "fs": "command"`, `3:48 server "fs": "args"`, `3:66 server "fs": "timeout"`, `3:73 server "fs": "excludeTool"`,
+		`4:18 server "web": its URL`, `4:56 server "web": its header`, `5:27 "filesystem" needs a root`, `5:28 unknown key "rot"`,
+		`6:26 "sessions"`, `7:18 the URL of a database`, `7:47 "durability"`, `7:65 "keep"`, `8:31 a token must not`,
+		`8:42 the entry has no token`, `8:73 "grace"`, `9:13 unknown key "adress"`, `10:24 "responder"`, `11:35 unknown key "denylst"`,
+	}
+	if len(problems) != len(want) {
+		t.Fatalf("got %d problems, want %d:\n%v", len(problems), len(want), err)
+	}
+	for i, p := range problems {
+		if got := fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Message); !contains(got, want[i]) || p.Hint == "" && !contains(got, "sessions") {
+			t.Errorf("got %s (hint %q), want %s", got, p.Hint, want[i])
+		}
+	}
+}

@@ -223,7 +223,7 @@ func TestServeHTTPRefusesToStart(t *testing.T) {
 		{"0.0.0.0:0", `{}`, "the configuration has no http.tokens"},
 		{"[::]:0", `{}`, "the configuration has no http.tokens"},
 		{"nonsense:address:0", `{}`, "it takes an address such as 127.0.0.1:8808"},
-		{"127.0.0.1:0", `{"tokens": [{"token": "in-the-file-itself"}]}`, "a token does not stand in the file itself"},
+		{"127.0.0.1:0", `{"tokens": [{"token": "in-the-file-itself"}]}`, "a token must not stand in the file itself"},
 		{"127.0.0.1:0", `{"tokens": [{"token": "${NO_SUCH_VARIABLE}"}]}`, "the variable NO_SUCH_VARIABLE is not set"},
 		{"127.0.0.1:99999", `{}`, "99999"},
 	} {
