@@ -214,11 +214,11 @@ func (g *Gate) Close() []hostfns.Report {
 }
 
 // tool is what is known of the tool of a call.
-func (g *Gate) tool(tc *ToolCall, name string) *hostfns.Tool {
+func (g *Gate) tool(tc *ToolCall, name string) *call.Tool {
 	if t, err := g.tools.Find(name); err == nil {
 		return g.e.tools.Describe(t)
 	}
-	return &hostfns.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
+	return &call.Tool{Server: tc.Server, Raw: tc.Tool, Name: name}
 }
 
 // An ownCall is one Execute on its way through the Gate.
@@ -230,20 +230,20 @@ type ownCall struct {
 // ownTools has no tools: each call of a Gate brings its own.
 type ownTools struct{}
 
-func (ownTools) Find(_ context.Context, name string) (*hostfns.Tool, error) {
+func (ownTools) Find(_ context.Context, name string) (*call.Tool, error) {
 	return nil, &hostfns.NotFoundError{Name: name}
 }
 
 // An ownSender has the calls of a Gate made.
 type ownSender struct{ g *Gate }
 
-func (s ownSender) Send(ctx context.Context, sending *hostfns.Sending) (*hostfns.Reply, error) {
-	c, _ := s.g.sending.Load(sending.Call)
-	own, ok := c.(*ownCall)
+func (s ownSender) Send(ctx context.Context, c *call.Call, _ func() func()) (*hostfns.Reply, error) {
+	found, _ := s.g.sending.Load(c.Number)
+	own, ok := found.(*ownCall)
 	if !ok {
 		return nil, &hostfns.SendError{Message: "nobody makes this call"}
 	}
-	value, err := own.do(ctx, sending.Args)
+	value, err := own.do(ctx, c.Args.JSON())
 	if err != nil {
 		own.err = err
 		return nil, &hostfns.ToolFailure{Message: err.Error()}

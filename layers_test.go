@@ -20,7 +20,7 @@ var layers = map[string]struct {
 	ours    []string
 	outside []string
 }{
-	"call": {}, // the words of a call, which every package may import
+	"call": {ours: []string{"internal/strictjson"}}, // the words of a call, which every package may import
 
 	// Leaves.
 	"guest/quickjs":       {}, // only the module
@@ -33,7 +33,7 @@ var layers = map[string]struct {
 	"profiles":            {ours: []string{"call", "internal/settings", "internal/strictjson", "internal/visible", "profiles/condition", "profiles/pattern"}},
 	"profiles/condition":  {ours: []string{"internal/settings", "internal/strictjson", "profiles/pattern"}, outside: []string{"golang.org/x/text"}},
 	"profiles/pattern":    {ours: []string{"internal/settings", "internal/strictjson"}, outside: []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}},
-	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/tsdecl", "internal/typos"}},
+	"catalog":             {ours: []string{"call", "internal/jsonschema", "internal/strictjson", "internal/tsdecl", "internal/typos"}},
 	"catalog/pins":        {ours: []string{"call", "catalog", "internal/replace"}},
 	"upstream":            {ours: []string{"internal/address", "internal/replace", "internal/typos", "upstream/builtin", "internal/secrets"}, outside: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "golang.org/x/sys"}},
 	"upstream/builtin":    {outside: []string{"github.com/bmatcuk/doublestar/v4"}},
@@ -42,7 +42,7 @@ var layers = map[string]struct {
 	"approvals/terminal":  {ours: []string{"approvals", "approvals/prompt"}, outside: []string{"golang.org/x/sys", "golang.org/x/term"}},
 	"hostfns":             {ours: []string{"call", "internal/strictjson"}},
 	"store":               {ours: []string{"internal/address"}, outside: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys", "modernc.org/sqlite"}},
-	"audit":               {ours: []string{"internal/strictjson", "internal/visible", "store", "internal/address", "internal/secrets"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
+	"audit":               {ours: []string{"call", "internal/strictjson", "internal/visible", "store", "internal/address", "internal/secrets"}, outside: []string{"golang.org/x/mod/sumdb"}}, // what it writes are rows of the store
 	"store/storetest":     {ours: []string{"internal/hostile", "store"}},
 
 	"audit/otlp": {ours: []string{"audit", "internal/address"}},
@@ -52,7 +52,7 @@ var layers = map[string]struct {
 	// What stands on them.
 	"inforce": {ours: []string{"call", "catalog", "catalog/pins", "hostfns", "profiles", "sandbox", "store", "internal/visible", "config"}},
 
-	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "profiles", "upstream", "internal/visible", "config"}},
+	"registry":  {ours: []string{"call", "catalog", "hostfns", "inforce", "internal/strictjson", "profiles", "upstream", "internal/visible", "config"}},
 	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
 	"preflight": {ours: []string{"analysis", "call", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible", "config"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible", "internal/strictjson"}},

@@ -116,7 +116,7 @@ func (e *Evaluator) Rules(q Query, servers []string) ([]ServerRules, error) {
 
 // foresee gives the verdicts that calls of a tool may get, whatever their arguments.
 func (e *Evaluator) foresee(policy *inforce.Policy, profile *profiles.Profile, t *catalog.Tool) []call.Verdict {
-	c := policy.Call(e.tools.Describe(t), nil, hostfns.Counters{})
+	c := policy.Call(e.tools.Describe(t), call.Arguments{}, hostfns.Counters{})
 	if !profile.Visible(c) {
 		return []call.Verdict{call.Deny}
 	}

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/codemode-project/codemode/call"
 	"github.com/codemode-project/codemode/internal/jsonschema"
+	"github.com/codemode-project/codemode/internal/strictjson"
 )
 
 func (t *Tool) schema() *jsonschema.Schema { return t.schemaWithin(jsonschema.NewRoom()) }
@@ -26,7 +28,7 @@ func (t *Tool) schemaWithin(room *int) *jsonschema.Schema {
 // the text of a program shows. unknown are JSON Pointers to places where any
 // value may come to stand, or none; open are those of objects that may get
 // more members. It reports only what is wrong whatever comes.
-func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown, open []string) error {
+func (t *Tool) ValidateKnown(ctx context.Context, args call.Arguments, unknown, open []string) error {
 	g := jsonschema.Gaps{Unknown: map[string]bool{}, Open: map[string]bool{}}
 	for _, p := range unknown {
 		if p == "" {
@@ -42,28 +44,25 @@ func (t *Tool) ValidateKnown(ctx context.Context, args json.RawMessage, unknown,
 
 // Validate checks arguments against the tool's input schema. The error is an
 // [*ArgumentError] for the first place that does not fit. Arguments are always
-// an object in which no key occurs twice, even when the tool has no schema or
-// one that cannot be used. Arguments that cannot be checked within the steps that a check may take
+// an object, even when the tool has no schema or one that cannot be used. Arguments that cannot be checked within the steps that a check may take
 // do not fit either. If ctx ends first, the error is its cause.
-func (t *Tool) Validate(ctx context.Context, args json.RawMessage) error {
+func (t *Tool) Validate(ctx context.Context, args call.Arguments) error {
 	return t.validate(ctx, args, jsonschema.Gaps{})
 }
 
-func (t *Tool) validate(ctx context.Context, args json.RawMessage, g jsonschema.Gaps) error {
+func (t *Tool) validate(ctx context.Context, args call.Arguments, g jsonschema.Gaps) error {
 	wrong := func(path, want, got string) error {
 		return &ArgumentError{Tool: t.Name, Path: path, Want: want, Got: got}
 	}
-	v, err := jsonschema.Decode(args)
-	if err != nil {
-		return wrong("", "one JSON object", "something that is no JSON: "+err.Error())
+	tree, bad := args.Tree()
+	if bad != nil {
+		return wrong("", "one JSON object", "something that is no strict JSON: "+bad.Error())
 	}
-	if _, ok := v.(map[string]any); !ok {
+	v := jsonschema.FromTree(tree)
+	if tree.Kind() != strictjson.Object {
 		return wrong("", "an object", jsonschema.Show(v))
 	}
-	if at := jsonschema.DoubleKey(args); at != nil {
-		return wrong(at.Pointer(), "each key once", "the same key again")
-	}
-	c := jsonschema.NewChecker(ctx, t.schema(), len(args))
+	c := jsonschema.NewChecker(ctx, t.schema(), len(args.JSON()))
 	c.Gaps = g
 	m, err := c.Run(ctx, v)
 	switch {

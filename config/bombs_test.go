@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // TestLongTextsAreFoldedOnce decides a call with a long text against many constants and rules, and lints a schema whose
@@ -23,7 +25,7 @@ func TestLongTextsAreFoldedOnce(t *testing.T) {
 		strings.Join(constants, ","), strings.Join(rules, ",")))
 	args := `{"x":"` + strings.Repeat("Ä", 400<<10) + `"}`
 	began := time.Now()
-	if d := c.Profile("p").Decide(profiles.Call{Server: "a", Tool: "b", Name: "a__b", Args: []byte(args)}); d.Verdict != profiles.Allow {
+	if d := c.Profile("p").Decide(profiles.Call{Server: "a", Tool: "b", Name: "a__b", Args: call.Unread([]byte(args))}); d.Verdict != profiles.Allow {
 		t.Errorf("got %v", d)
 	}
 	c = parse(t, `{"evaluation":{"profiles":{"p":{"denylist":[{"tool":"a__b","when":{"/x":{"eq":1}}}]}}}}`)

@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // A Library is the catalogue as programs may read it. It is called from many
 // goroutines. Search and Tools may wait for upstreams that are just starting.
 type Library interface {
 	// Search returns at most limit tools that visible accepts, best first.
-	Search(ctx context.Context, query string, limit int, visible func(*Tool) bool) []*Tool
+	Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool
 	// Tools returns every tool, sorted by name.
-	Tools(ctx context.Context) []*Tool
+	Tools(ctx context.Context) []*call.Tool
 	// Declarations describes tools in TypeScript.
 	Declarations(names []string) string
 }
@@ -52,7 +54,7 @@ func (r *Run) catalogueFunctions() map[string]function {
 	}
 }
 
-func (r *Run) visible(t *Tool) bool { return r.info.Policy != nil && !r.info.Policy.Hidden(t) }
+func (r *Run) visible(t *call.Tool) bool { return r.info.Policy != nil && !r.info.Policy.Hidden(t) }
 
 // A Found is one tool in the answer of search_tools.
 type Found struct {

@@ -3,6 +3,8 @@ package hostfns
 import (
 	"fmt"
 	"strings"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // The classes of exception a program can meet.
@@ -144,7 +146,7 @@ func toolError(name string, e *ToolFailure) *Exception {
 	return &Exception{Class: ToolErrorClass, Message: name + ": " + e.Message, Props: map[string]any{"toolName": name, "content": e.Content}}
 }
 
-func upstreamError(t *Tool, outcome, message string) *Exception {
+func upstreamError(t *call.Tool, outcome, message string) *Exception {
 	return &Exception{
 		Class:   UpstreamFailure,
 		Message: t.Name + ": " + message,

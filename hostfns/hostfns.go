@@ -29,49 +29,20 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// A Tool is what the Gate needs to know of one tool at one moment.
-type Tool struct {
-	Server      string         // the upstream's name in the configuration
-	Raw         string         // the tool's name as the upstream says it
-	Name        string         // canonical: server__tool
-	Title       string         // the upstream's words, never trusted
-	Description string         // likewise
-	Input       []byte         // JSON Schema of its arguments, likewise
-	Annotations map[string]any // hints, likewise
-	Digest      string         // changes whenever the definition does
-	Trusted     bool           // what the tool answers is not taken for a stranger's words
-	Timeout     time.Duration  // how long one call may take; zero means the run's
-
-	// Validate checks arguments against the tool's input schema. It returns an
-	// [*ArgumentError] for a mismatch; nil accepts every object. It ends when ctx does.
-	Validate func(ctx context.Context, args json.RawMessage) error
-
-	// ValidateOutput checks the structured content of a result, nil if there was
-	// none, against the tool's output schema; nil checks nothing. It ends when ctx does, and then nothing fits.
-	ValidateOutput func(ctx context.Context, structured json.RawMessage) *ResultError
-	// StrictOutput makes a result that does not fit an exception. Otherwise the
-	// program gets it, and the call's report has a warning.
-	StrictOutput bool
-
-	// Resource marks what [ReadResource] calls: no tool, but the reading of the
-	// server's resources.
-	Resource bool
-}
-
 // Finder looks tools up in the live catalogue. It is called from many
 // goroutines. It may wait for an upstream that is just starting, but not after
 // ctx has ended. An unknown name is a [*NotFoundError].
 type Finder interface {
-	Find(ctx context.Context, name string) (*Tool, error)
+	Find(ctx context.Context, name string) (*call.Tool, error)
 }
 
 // Policy decides the calls of one run, each time against the profile of that
 // moment. It is called from many goroutines and must not wait.
 type Policy interface {
-	Decide(t *Tool, args json.RawMessage, n Counters) call.Decision
+	Decide(t *call.Tool, args call.Arguments, n Counters) call.Decision
 	// Hidden says that no arguments whatever would get t past Decide; such a
 	// tool does not show up in what the program can discover.
-	Hidden(t *Tool) bool
+	Hidden(t *call.Tool) bool
 }
 
 // Counters are what happened in the run before the call that is decided.
@@ -115,17 +86,9 @@ type Recorder interface {
 // itself said that it failed, [*SendError] when the upstream could not be
 // reached or may have been. Anything else counts as an unknown outcome.
 type Sender interface {
-	Send(ctx context.Context, s *Sending) (*Reply, error)
-}
-
-// A Sending is one admitted call on its way to an upstream.
-type Sending struct {
-	Call int // its number in the run
-	Tool *Tool
-	Args json.RawMessage // what was decided on
-	// Pause stops the time limit of the call, and the clock of its run, while a person is awaited for it: an upstream may
+	// pause stops the time limit of the call, and the clock of its run, while a person is awaited for it: an upstream may
 	// ask one before it answers. resume lets both go on and must be called once.
-	Pause func() (resume func())
+	Send(ctx context.Context, c *call.Call, pause func() (resume func())) (*Reply, error)
 }
 
 // A Reply is an upstream's answer.
@@ -144,7 +107,7 @@ type Question struct {
 	Run      string
 	Call     int
 	Profile  string
-	Tool     *Tool
+	Tool     *call.Tool
 	Args     json.RawMessage // the bytes that will be sent
 	Decision call.Decision
 	// Check says what is wrong with other arguments that a person wants to allow instead.
@@ -186,7 +149,7 @@ type Invocation struct {
 	Name string
 	Args json.RawMessage // "null" when there was no argument
 	// Tool is what the call is of, where the host makes it itself; nil looks Name up.
-	Tool *Tool
+	Tool *call.Tool
 	// Pause stops the run's clock while a person is awaited and returns what
 	// starts it again; nil means that there is no clock.
 	Pause func() (resume func())

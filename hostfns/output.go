@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -26,13 +27,18 @@ func (e *ResultError) Error() string {
 
 // checkOutput holds a result against the tool's output schema. What does not
 // fit is noted, or, where the tool is strict, an exception.
-func (r *Run) checkOutput(ctx context.Context, c *ongoing, t *Tool, reply *Reply) *Exception {
+func (r *Run) checkOutput(ctx context.Context, c *callState, reply *Reply) *Exception {
+	t := c.tool
 	if t.ValidateOutput == nil {
 		return nil
 	}
-	wrong := t.ValidateOutput(ctx, reply.Structured)
-	if wrong == nil {
+	err := t.ValidateOutput(ctx, reply.Structured)
+	if err == nil {
 		return nil
+	}
+	wrong, ok := errors.AsType[*ResultError](err)
+	if !ok {
+		wrong = &ResultError{Expected: "a result that fits the output schema", Got: "one that was not checked: " + err.Error()}
 	}
 	if !t.StrictOutput {
 		r.update(c, func() { c.Warning = "its result does not fit its output schema: " + wrong.Error() })

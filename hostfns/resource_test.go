@@ -12,7 +12,7 @@ import (
 func withResources() (*world, *Run) {
 	w := newWorld()
 	w.decide = verdict(call.Allow)
-	w.tools["fs__read_resource"] = &Tool{Server: "fs", Raw: "read_resource", Name: "fs__read_resource", Digest: "resources/read", Resource: true}
+	w.tools["fs__read_resource"] = &call.Tool{Server: "fs", Raw: "read_resource", Name: "fs__read_resource", Digest: "resources/read", Resource: true}
 	gate := NewGate(Deps{Tools: w, Recorder: w, Sender: w, ResourceTool: func(server string) string { return server + "__read_resource" }})
 	return w, gate.Run(RunInfo{ID: "r1", Profile: "safe", Policy: w, Asker: w})
 }
@@ -57,7 +57,7 @@ func TestAResourceIsDeniedAndAskedAboutLikeATool(t *testing.T) {
 
 func TestWrongReadingsOfResources(t *testing.T) {
 	w, r := withResources()
-	w.tools["own__read_resource"] = &Tool{Server: "own", Raw: "read_resource", Name: "own__read_resource"}
+	w.tools["own__read_resource"] = &call.Tool{Server: "own", Raw: "read_resource", Name: "own__read_resource"}
 	for _, row := range []struct{ args, class, message string }{
 		{`"fs"`, InvalidArguments, `read_resource: the argument: expected a server and a URI: read_resource(server, uri), got "fs"`},
 		{`null`, InvalidArguments, `read_resource: the argument: expected a server and a URI: read_resource(server, uri), got null`},
@@ -80,11 +80,11 @@ func TestWrongReadingsOfResources(t *testing.T) {
 }
 
 func TestResultsAreHeldAgainstTheirSchema(t *testing.T) {
-	reply := func(context.Context, *Tool, json.RawMessage) (*Reply, error) {
+	reply := func(context.Context, *call.Tool, json.RawMessage) (*Reply, error) {
 		return &Reply{Value: json.RawMessage(`{"n":"x"}`), Structured: json.RawMessage(`{"n":"x"}`),
 			Blocks: map[string]json.RawMessage{"h1": json.RawMessage(`{}`)}}, nil
 	}
-	check := func(_ context.Context, structured json.RawMessage) *ResultError {
+	check := func(_ context.Context, structured json.RawMessage) error {
 		if string(structured) != `{"n":"x"}` {
 			t.Errorf("checked %s", structured)
 		}

@@ -16,15 +16,13 @@ import (
 // together, a round is one question. Each answer takes effect when it is given.
 
 // An asked call waits for an answer.
-type asked struct {
-	ctx       context.Context
-	call      *ongoing
-	admission *admission
-	progress  func() (calls int, waiting bool)
-	waited    bool // behind another question
-	before    bool // it waited in another process already
-	answered  chan struct{}
-	closed    bool // answered is; under the run's lock
+type waiter struct {
+	ctx      context.Context
+	call     *callState
+	waited   bool // behind another question
+	before   bool // it waited in another process already
+	answered chan struct{}
+	closed   bool // answered is; under the run's lock
 
 	// Set before answered is closed.
 	decided call.Decision // what was shown
@@ -42,25 +40,25 @@ const (
 	gatherQuiet = 50 * time.Millisecond
 )
 
-// arrived notes that a call is decided, and will join no round that it has not joined.
-func (r *Run) arrived(c *ongoing) {
+// decided notes that a call is decided, and will join no round that it has not joined.
+func (r *Run) decided(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.coming {
-		c.coming = false
-		r.coming--
+	if c.undecided {
+		c.undecided = false
+		r.undecided--
 	}
 }
 
 // join enters a call for the next round.
-func (r *Run) join(q *asked) {
+func (r *Run) join(q *waiter) {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, q)
 	q.waited = q.waited || r.open
 	lead := !r.leading
 	r.leading = true
 	r.mu.Unlock()
-	r.arrived(q.call)
+	r.decided(q.call)
 	if lead {
 		go r.lead() // until nobody waits; those who wait for it outlive it but for its last step
 	}
@@ -74,7 +72,7 @@ func (r *Run) lead() {
 			r.gather()
 		}
 		r.mu.Lock()
-		slices.SortStableFunc(r.waiting, func(a, b *asked) int { return cmp.Compare(a.call.Call, b.call.Call) })
+		slices.SortStableFunc(r.waiting, func(a, b *waiter) int { return cmp.Compare(a.call.Call, b.call.Call) })
 		round := r.waiting
 		if !together && len(round) > 1 {
 			round = round[:1:1]
@@ -95,7 +93,7 @@ func (r *Run) lead() {
 }
 
 // close lets calls go on. With the first that was answered, what is asked from then on does not wait behind the round.
-func (r *Run) close(calls []*asked, answered bool) {
+func (r *Run) close(calls []*waiter, answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open = r.open && !answered
@@ -108,7 +106,7 @@ func (r *Run) close(calls []*asked, answered bool) {
 }
 
 // crashed ends the calls of a round that could not be brought to its end.
-func (r *Run) crashed(round []*asked, cause any) {
+func (r *Run) crashed(round []*waiter, cause any) {
 	r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", cause, "stack", string(debug.Stack()))
 	r.mu.Lock()
 	for _, q := range round {
@@ -133,24 +131,24 @@ func (r *Run) gather() {
 	last, since := 0, time.Now()
 	for computing, deciding := 0, 0; computing < int(gatherMost/gatherStep) && deciding < int(gatherDeciding/gatherStep); {
 		calls, waiting := 0, false
-		if first.progress != nil {
-			calls, waiting = first.progress()
+		if first.call.in.Progress != nil {
+			calls, waiting = first.call.in.Progress()
 		}
 		r.mu.Lock()
-		n, coming, invoked := len(r.waiting), r.coming, r.invoked
+		n, undecided, invoked := len(r.waiting), r.undecided, r.invoked
 		r.mu.Unlock()
-		if n != last || coming > 0 {
+		if n != last || undecided > 0 {
 			last, since = n, time.Now()
 		}
-		if coming > 0 {
+		if undecided > 0 {
 			deciding++
 		} else {
 			computing++
 		}
 		switch {
-		case waiting && coming == 0 && (invoked >= calls || time.Since(since) >= 4*gatherQuiet):
+		case waiting && undecided == 0 && (invoked >= calls || time.Since(since) >= 4*gatherQuiet):
 			return
-		case first.progress == nil && time.Since(since) >= gatherQuiet:
+		case first.call.in.Progress == nil && time.Since(since) >= gatherQuiet:
 			return
 		}
 		select {
@@ -162,25 +160,25 @@ func (r *Run) gather() {
 }
 
 // put asks about the calls of a round.
-func (r *Run) put(round []*asked) {
+func (r *Run) put(round []*waiter) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.crashed(round, p)
 		}
 	}()
 	ctx, cancel := whileAny(round)
-	var settled, open []*asked
+	var settled, open []*waiter
 	var questions []*Question
 	for _, q := range round {
 		if r.settled(q) {
 			settled = append(settled, q)
 			continue
 		}
-		q.decided = q.admission.decision
+		q.decided = q.call.decision
 		if !r.nowPut(q.call) {
-			r.note(q.ctx, KindAsked, q.call, q.admission)
+			r.note(q.ctx, KindAsked, q.call)
 		}
-		open, questions = append(open, q), append(questions, r.question(q.call, q.admission))
+		open, questions = append(open, q), append(questions, r.question(q.call))
 	}
 	r.close(settled, len(open) == 0)
 	if len(open) == 0 {
@@ -208,14 +206,14 @@ func (r *Run) put(round []*asked) {
 
 // isPut reports whether people see the question about a call since before the run was saved. An equal call may have been refused
 // meanwhile, but who answers this one is told that the answer is taken.
-func (r *Run) isPut(c *ongoing) bool {
+func (r *Run) isPut(c *callState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return c.before.Asked
 }
 
 // nowPut notes that people see the question about a call, and reports whether they did before.
-func (r *Run) nowPut(c *ongoing) (before bool) {
+func (r *Run) nowPut(c *callState) (before bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if before = c.before.Asked; !before {
@@ -227,21 +225,21 @@ func (r *Run) nowPut(c *ongoing) (before bool) {
 
 // answered lets a call go on that has its answer. One that was refused goes on after all that were allowed so far have been
 // sent: its refusal may end the program.
-func (r *Run) answered(q *asked, answer Answer, counted *bool) {
-	a := q.admission
-	a.answer = answer
-	r.note(q.ctx, KindAnswer, q.call, a)
+func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
+	c := q.call
+	c.answer = answer
+	r.note(q.ctx, KindAnswer, c)
 	if answer.Allowed {
 		r.approved(q)
-		r.close([]*asked{q}, true)
+		r.close([]*waiter{q}, true)
 		return
 	}
 	if q.ctx.Err() == nil {
-		q.refusal = denied(a.tool.Name, cmp.Or(answer.Code, ReasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), a.decision.Lead().Rule)
-		r.remember(q.call, a, q.refusal, counted)
+		q.refusal = denied(c.tool.Name, cmp.Or(answer.Code, ReasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), c.decision.Lead().Rule)
+		r.remember(c, q.refusal, counted)
 	}
 	if len(r.unsent()) == 0 {
-		r.close([]*asked{q}, true)
+		r.close([]*waiter{q}, true)
 		return
 	}
 	go func() { // ends when those calls, and those that are allowed meanwhile, are sent or over
@@ -250,22 +248,22 @@ func (r *Run) answered(q *asked, answer Answer, counted *bool) {
 				<-c.begun
 			}
 		}
-		r.close([]*asked{q}, true)
+		r.close([]*waiter{q}, true)
 	}()
 }
 
 // approved notes that a person allowed a call: it is made even if the program ends first.
-func (r *Run) approved(q *asked) {
+func (r *Run) approved(q *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q.admission.answer.How != "person" || q.ctx.Err() != nil {
+	if q.call.answer.How != "person" || q.ctx.Err() != nil {
 		return
 	}
 	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
 }
 
 // unsent lists the calls that a person allowed and that are on their way to be sent.
-func (r *Run) unsent() (calls []*ongoing) {
+func (r *Run) unsent() (calls []*callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.calls {
@@ -280,7 +278,7 @@ func (r *Run) unsent() (calls []*ongoing) {
 // until ctx ends. It is called when the program has ended, and with it the context of the calls that nobody has allowed.
 func (r *Run) Carry(ctx context.Context) {
 	r.mu.Lock()
-	var carried []*ongoing
+	var carried []*callState
 	for _, c := range r.calls {
 		if c.done != nil && !c.over {
 			carried = append(carried, c)
@@ -323,45 +321,45 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 
 // settled reports whether nobody has to be asked any more. A call that had to
 // wait is decided again: the profile or the run's counters may have moved on.
-func (r *Run) settled(q *asked) bool {
-	c, a := q.call, q.admission
+func (r *Run) settled(q *waiter) bool {
+	c := q.call
 	if q.waited {
-		r.tally(c, a)
-		q.refusal = r.refresh(q.ctx, c, a)
+		r.tally(c)
+		q.refusal = r.refresh(q.ctx, c)
 		switch {
 		case q.refusal != nil:
 		case q.ctx.Err() != nil:
 			q.refusal = runEnded(c)
-		case a.decision.Verdict == call.Deny:
-			q.refusal = r.denial(a)
-		case a.decision.Verdict == call.Allow && !r.isPut(c): // else somebody may have refused it already
+		case c.decision.Verdict == call.Deny:
+			q.refusal = r.denial(c)
+		case c.decision.Verdict == call.Allow && !r.isPut(c): // else somebody may have refused it already
 			return true
 		}
 	}
 	if q.refusal == nil && !r.isPut(c) {
-		q.refusal = r.refusedBefore(a)
+		q.refusal = r.refusedBefore(c)
 	}
 	return q.refusal != nil || q.waited && r.remembered(q)
 }
 
 // remembered answers a question with what was allowed before.
-func (r *Run) remembered(q *asked) bool {
-	if r.info.Asker == nil || q.admission.decision.Firm {
+func (r *Run) remembered(q *waiter) bool {
+	if r.info.Asker == nil || q.call.decision.Firm {
 		return false
 	}
-	if r.refusedBefore(q.admission) != nil {
+	if r.refusedBefore(q.call) != nil {
 		return false // what was refused in this run stays refused
 	}
-	answer, ok := r.info.Asker.Remembered(q.ctx, r.question(q.call, q.admission))
+	answer, ok := r.info.Asker.Remembered(q.ctx, r.question(q.call))
 	if ok {
-		q.admission.answer, q.decided = answer, q.admission.decision
-		r.note(q.ctx, KindAnswer, q.call, q.admission)
+		q.call.answer, q.decided = answer, q.call.decision
+		r.note(q.ctx, KindAnswer, q.call)
 	}
 	return ok
 }
 
 // whileAny is a context that ends when those of all calls of a round have.
-func whileAny(round []*asked) (context.Context, context.CancelFunc) {
+func whileAny(round []*waiter) (context.Context, context.CancelFunc) {
 	if len(round) == 1 {
 		return context.WithCancel(round[0].ctx)
 	}

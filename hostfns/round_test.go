@@ -119,7 +119,7 @@ func TestQuestionsWaitForDecisions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				var calls atomic.Int32
-				w.decide = func(tool *Tool, args json.RawMessage) call.Decision {
+				w.decide = func(tool *call.Tool, args json.RawMessage) call.Decision {
 					if calls.Add(1) > 1 {
 						time.Sleep(hangs)
 					}
@@ -190,7 +190,7 @@ func TestQuestionsWaitForTheProgram(t *testing.T) {
 func TestQuestionsWaitForCallsThatAreBeingDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.decide = func(_ *Tool, args json.RawMessage) call.Decision {
+		w.decide = func(_ *call.Tool, args json.RawMessage) call.Decision {
 			if strings.Contains(string(args), "slow") {
 				time.Sleep(time.Second)
 			}
@@ -236,7 +236,7 @@ func TestWhatIsRememberedIsNotAsked(t *testing.T) {
 		if by["grant"] != 3 || by["person"] != 1 {
 			t.Errorf("decided by %v", by)
 		}
-		w.decide = func(*Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Firm: true} }
+		w.decide = func(*call.Tool, json.RawMessage) call.Decision { return call.Decision{Verdict: call.Ask, Firm: true} }
 		f.rounds = nil
 		if together(t.Context(), r, nil, `{"a":0}`); len(f.rounds) != 1 {
 			t.Error("a grant answers what a person has to")
@@ -284,7 +284,7 @@ func TestRoundsThatEnd(t *testing.T) {
 			t.Errorf("got %v, %d sent", got, w.sent())
 		}
 		var decided atomic.Int32
-		w.decide = func(*Tool, json.RawMessage) call.Decision {
+		w.decide = func(*call.Tool, json.RawMessage) call.Decision {
 			if decided.Add(1) > 2 {
 				panic("boom") // when the second call is decided again
 			}
@@ -380,7 +380,7 @@ func TestMixedAnswersAreCarriedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+		w.reply = func(ctx context.Context, _ *call.Tool, _ json.RawMessage) (*Reply, error) {
 			select {
 			case <-time.After(20 * time.Second):
 				return &Reply{Value: json.RawMessage("1")}, nil
@@ -436,7 +436,7 @@ func TestARunWaitsForApprovedCallsWithinTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.decide = verdict(call.Ask)
-		w.reply = func(ctx context.Context, _ *Tool, _ json.RawMessage) (*Reply, error) {
+		w.reply = func(ctx context.Context, _ *call.Tool, _ json.RawMessage) (*Reply, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // saved is a run between two processes: what has happened so far, and which calls wait for a person.
@@ -48,12 +50,12 @@ func (r *Run) Save() (json.RawMessage, error) {
 	s := saved{Seen: r.seen, Refused: r.refused, Asks: r.asks, Invoked: r.invoked, Refusals: r.refusals, Tainted: r.taint.by != "", Taint: r.taint.by, Blocks: r.blocks, Emitted: r.emitted}
 	for _, c := range r.calls {
 		one := savedCall{Report: c.Report, Before: c.before, Sent: c.sent}
-		switch a := c.asking; {
+		switch {
 		case c.over:
-		case a == nil:
+		case !c.asking:
 			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, ErrBusy)
 		default:
-			one.Asking = &savedAsked{Server: a.tool.Server, Raw: a.tool.Raw, Name: a.tool.Name, Digest: a.tool.Digest, Args: a.args}
+			one.Asking = &savedAsked{Server: c.tool.Server, Raw: c.tool.Raw, Name: c.tool.Name, Digest: c.tool.Digest, Args: c.args.JSON()}
 		}
 		s.Calls = append(s.Calls, one)
 	}
@@ -69,11 +71,15 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	r := g.Run(info)
 	r.taint.size = mostTraced + 1 // what was answered before is not saved, so no value is known to come from a trusted server
 	for _, one := range s.Calls {
-		c := &ongoing{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
+		c := &callState{Report: one.Report, before: one.Before, sent: one.Sent, over: one.Asking == nil}
 		if a := one.Asking; a != nil {
-			c.asking = &admission{tool: &Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}, args: a.Args}
-			c.coming = true // all of them are one round again
-			r.coming++
+			c.tool = &call.Tool{Server: a.Server, Raw: a.Raw, Name: a.Name, Digest: a.Digest}
+			var err error
+			if c.args, err = call.Freeze(a.Args, len(a.Args)); err != nil {
+				return nil, fmt.Errorf("reading a saved run: call %d: %w", c.Call, err)
+			}
+			c.asking, c.undecided = true, true // all of them are one round again
+			r.undecided++
 		}
 		r.calls = append(r.calls, c)
 	}
@@ -95,9 +101,9 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 // [Run.Call] would have. Of the invocation the name and the arguments do not count.
 func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	r.mu.Lock()
-	var c *ongoing
+	var c *callState
 	for _, one := range r.calls {
-		if one.Call == in.ID && one.asking != nil { // also if the run has ended since
+		if one.Call == in.ID && one.asking { // also if the run has ended since
 			c = one
 		}
 	}
@@ -105,12 +111,11 @@ func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error
 	if c == nil {
 		return nil, &Exception{Class: "Error", Message: "an internal error ended this call"}
 	}
-	a := c.asking
-	c.pause = in.Pause
+	c.in = in
 	if in.Put {
 		r.nowPut(c)
 	}
-	return r.pass(c, func() (context.Context, *admission, error) { return r.approve(ctx, c, in, a, true) })
+	return r.perform(c, func() (context.Context, error) { return r.approve(ctx, c, true) })
 }
 
 // Waiting lists the calls of a saved run that wait for a person.

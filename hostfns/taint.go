@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // What an untrusted server answers may be anybody's words. From the first such answer on the run is tainted: a program may have put
@@ -49,7 +51,7 @@ type origin struct {
 
 // answered takes in what a call gave the program: an answer, or words of a failure.
 // traced says whether the values are kept: without, only that the run is tainted is known.
-func (t *taint) answered(call int, tool *Tool, value json.RawMessage, traced bool) {
+func (t *taint) answered(call int, tool *call.Tool, value json.RawMessage, traced bool) {
 	if !tool.Trusted && t.by == "" {
 		t.by = fmt.Sprintf("%s (call %d), whose server %q is not trusted", tool.Name, call, tool.Server)
 	}
@@ -214,8 +216,8 @@ func decoded(raw json.RawMessage) (any, bool) {
 	return v, d.Decode(&v) == nil
 }
 
-// words are what of an outcome reaches the program, nil if nothing does: an answer, or what the server says of its failure.
-func words(reply *Reply, err error) json.RawMessage {
+// received is what of an outcome reaches the program, nil if nothing does: an answer, or what the server says of its failure.
+func received(reply *Reply, err error) json.RawMessage {
 	if reply != nil && err == nil {
 		if reply.Value == nil {
 			return json.RawMessage("null")

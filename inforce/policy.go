@@ -2,7 +2,6 @@ package inforce
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -96,7 +95,7 @@ func (p *Policy) Digest() string {
 	return ""
 }
 
-func (p *Policy) Call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) profiles.Call {
+func (p *Policy) Call(t *call.Tool, args call.Arguments, n hostfns.Counters) profiles.Call {
 	lastMinute, pending := p.Rules.Asks.Count(p.Now(), p.Owner)
 	if n.Asked { // what people are asked from now on is not this call's business
 		n.Asks, lastMinute, pending = 0, 0, 0
@@ -112,7 +111,7 @@ func (p *Policy) Call(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters)
 }
 
 // Decide decides by the profile of this moment.
-func (p *Policy) Decide(t *hostfns.Tool, args json.RawMessage, n hostfns.Counters) call.Decision {
+func (p *Policy) Decide(t *call.Tool, args call.Arguments, n hostfns.Counters) call.Decision {
 	profile, removed := p.current()
 	switch {
 	case profile == nil:
@@ -132,9 +131,9 @@ func denial(why string) call.Decision {
 	return call.Decision{Reasons: []call.Reason{{List: "configuration", Text: why}}}
 }
 
-func (p *Policy) Hidden(t *hostfns.Tool) bool {
+func (p *Policy) Hidden(t *call.Tool) bool {
 	profile, removed := p.current()
-	return profile == nil || removed || !profile.Visible(p.Call(t, nil, hostfns.Counters{}))
+	return profile == nil || removed || !profile.Visible(p.Call(t, call.Arguments{}, hostfns.Counters{}))
 }
 
 // AskCounter knows which questions of whom are open, and when the latest were

@@ -129,8 +129,7 @@ type view struct {
 	trusted   bool
 }
 
-// prepare freezes the arguments: they are taken apart once, and what cannot be taken apart
-// in only one way is not judged at all. The result says why not.
+// prepare takes the arguments as they were frozen. What cannot be read in only one way is not judged at all. The result says why not.
 func (p *Profile) prepare(v *view) (bad string) {
 	c := &v.call
 	v.trusted = p.trusted[c.Server]
@@ -143,10 +142,10 @@ func (p *Profile) prepare(v *view) (bad string) {
 		v.raw = c.Server + "__" + c.Tool
 	}
 	most := least(cmp.Or(p.limits.ArgumentBytes, maxArguments), p.caps.ArgumentBytes)
-	if len(c.Args) > most {
+	if len(c.Args.JSON()) > most {
 		return fmt.Sprintf("the arguments are longer than %d bytes", most)
 	}
-	root, err := settings.ParseArguments(NoArguments(c.Args))
+	root, err := c.Args.Tree()
 	if err != nil {
 		return "the arguments cannot be judged: " + err.Message
 	}

@@ -121,7 +121,7 @@ func auditEntry(e hostfns.Entry) audit.Entry {
 	if e.Rule != "" || e.At != "" {
 		a.Rules = []audit.Rule{{ID: e.Rule, At: e.At, Layer: e.Layer, Result: "true"}}
 	}
-	if e.Proposed != nil {
+	if e.Proposed.Given() {
 		a.Args = &audit.Args{RawProposed: e.Proposed, RawShown: e.Shown, RawAuthorised: e.Authorised, RawExecuted: e.Executed}
 	}
 	switch e.Kind {

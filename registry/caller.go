@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/upstream"
 )
 
@@ -38,17 +37,17 @@ type Caller struct {
 }
 
 // options are those of one call of a run.
-func (c *Caller) options(call *hostfns.Sending) upstream.CallOptions {
+func (c *Caller) options(tool string, pause func() (resume func())) upstream.CallOptions {
 	if c == nil {
 		return upstream.CallOptions{}
 	}
 	o := upstream.CallOptions{Session: c.Session, Meta: c.Meta}
 	if c.Progress != nil {
-		o.Progress = func(progress, total float64, message string) { c.Progress(call.Tool.Name, progress, total, message) }
+		o.Progress = func(progress, total float64, message string) { c.Progress(tool, progress, total, message) }
 	}
 	if c.Ask != nil {
 		o.Ask = func(asking context.Context, q *upstream.Question) (*upstream.Answer, error) {
-			defer call.Pause()() // a person's time is nobody's timeout
+			defer pause()() // a person's time is nobody's timeout
 			return c.Ask(asking, q)
 		}
 	}

@@ -89,7 +89,7 @@ const (
 
 // Find waits while the server that the name points at is starting: programs
 // may come before the upstreams are ready.
-func (g *Registry) Find(ctx context.Context, name string) (*hostfns.Tool, error) {
+func (g *Registry) Find(ctx context.Context, name string) (*call.Tool, error) {
 	t, err := g.Catalog.Find(name)
 	for deadline := time.Now().Add(startWait); err != nil; {
 		// Asked before the catalogue is: a list that comes in between is then found.
@@ -149,11 +149,11 @@ func (g *Registry) Missing(name string, err error) error {
 }
 
 // tool describes a tool of the catalogue to the Gate.
-func (g *Registry) Describe(t *catalog.Tool) *hostfns.Tool {
-	tool := &hostfns.Tool{
+func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
+	tool := &call.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
 		Input: t.Input, Annotations: Annotations(t), Digest: t.Digest, Trusted: g.rules.Server(t.Server).Trusted, Timeout: g.rules.Server(t.Server).Timeout,
-		Validate: func(ctx context.Context, args json.RawMessage) error {
+		Validate: func(ctx context.Context, args call.Arguments) error {
 			return ArgumentError(t.Validate(ctx, args))
 		},
 	}
@@ -170,18 +170,18 @@ func Annotations(t *catalog.Tool) map[string]any {
 }
 
 // Search, Tools and Declarations make the registry the Gate's Library.
-func (g *Registry) Search(ctx context.Context, query string, limit int, visible func(*hostfns.Tool) bool) []*hostfns.Tool {
+func (g *Registry) Search(ctx context.Context, query string, limit int, visible func(*call.Tool) bool) []*call.Tool {
 	g.Ready(ctx, CheckWait)
-	var found []*hostfns.Tool
+	var found []*call.Tool
 	for _, m := range g.Catalog.Search(query, limit, func(t *catalog.Tool) bool { return visible(g.Describe(t)) }) {
 		found = append(found, g.Describe(m.Tool))
 	}
 	return found
 }
 
-func (g *Registry) Tools(ctx context.Context) []*hostfns.Tool {
+func (g *Registry) Tools(ctx context.Context) []*call.Tool {
 	g.Ready(ctx, CheckWait)
-	var tools []*hostfns.Tool
+	var tools []*call.Tool
 	for _, t := range g.Catalog.Tools() {
 		tools = append(tools, g.Describe(t))
 	}

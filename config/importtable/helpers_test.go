@@ -11,6 +11,8 @@ import (
 
 	"github.com/codemode-project/codemode/config"
 	"github.com/codemode-project/codemode/profiles"
+
+	"github.com/codemode-project/codemode/call"
 )
 
 // parse loads a configuration that has to be good.
@@ -106,7 +108,7 @@ func wantVerdicts(t *testing.T, p *profiles.Profile, rows ...string) {
 		want, rest, _ := strings.Cut(row, " ")
 		tool, args, _ := strings.Cut(rest, " ")
 		server, name, _ := strings.Cut(tool, "__")
-		if d := p.Decide(profiles.Call{Server: server, Tool: name, Args: json.RawMessage(args)}); d.Verdict.String() != want {
+		if d := p.Decide(profiles.Call{Server: server, Tool: name, Args: call.Unread(json.RawMessage(args))}); d.Verdict.String() != want {
 			t.Errorf("%s %s: got %s\nwant %s", tool, args, described(d), want)
 		}
 	}
