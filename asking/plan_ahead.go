@@ -85,7 +85,7 @@ func (a *Prompter) putPlan(
 	if got.Allowed {
 		var err error
 		if given, err = a.keepPlan(ctx, r, got); err != nil {
-			answer.Reason = hostfns.ReasonDenied
+			answer.Reason = call.CodeDenied
 			answer.Detail = "a person allowed it, and that could not be kept: " + err.Error()
 		}
 	}

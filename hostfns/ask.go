@@ -78,7 +78,7 @@ func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 		err = c.tool.Validate(ctx, args)
 	}
 	if err != nil {
-		return denied(c.tool.Name, ReasonBadArguments, "a person changed the arguments, and they are not right: "+err.Error(), "")
+		return denied(c.tool.Name, call.CodeBadArguments, "a person changed the arguments, and they are not right: "+err.Error(), "")
 	}
 	c.proposed, c.args = c.args, args
 	r.update(c, func() { c.Changed = changed(c.proposed.JSON(), c.args.JSON()) })
@@ -120,11 +120,11 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 		return runEnded(c) // it may be that it was not found in time
 	}
 	if err != nil {
-		return denied(c.tool.Name, ReasonPolicy, "the tool disappeared while the call waited for a person", "")
+		return denied(c.tool.Name, reasonPolicy, "the tool disappeared while the call waited for a person", "")
 	}
 	if now.Server != c.tool.Server || now.Raw != c.tool.Raw || now.Digest != c.tool.Digest {
 		c.answer, c.redefined = Answer{}, true // whatever the person said was about another tool
-		return denied(c.tool.Name, ReasonPolicy, "the tool's definition changed while the call waited for a person; call it again", "")
+		return denied(c.tool.Name, reasonPolicy, "the tool's definition changed while the call waited for a person; call it again", "")
 	}
 	c.tool = now
 	c.decision = r.decide(c.tool, c.args, c.before)
@@ -144,26 +144,26 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *E
 	case d.Verdict == call.Deny && same:
 		return r.denial(c)
 	case d.Verdict == call.Deny:
-		return denied(c.tool.Name, ReasonPolicy, "the profile changed while a person was asked and denies it now", rule)
+		return denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and denies it now", rule)
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0 && same && c.proposed.Given():
-		return denied(c.tool.Name, ReasonDenied, "with the arguments that a person wrote it is riskier than what they were asked about", rule)
+		return denied(c.tool.Name, call.CodeDenied, "with the arguments that a person wrote it is riskier than what they were asked about", rule)
 	case d.Verdict == call.Ask && d.Risk.Compare(asked.Risk) > 0:
-		return denied(c.tool.Name, ReasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", rule)
+		return denied(c.tool.Name, reasonPolicy, "the profile changed while a person was asked and rates it as riskier now; call it again", rule)
 	case d.Verdict == call.Ask && c.answer.How == "fallback" && !d.Fallback:
-		return denied(c.tool.Name, ReasonPolicy, "the profile changed and needs a person's answer now", rule)
+		return denied(c.tool.Name, reasonPolicy, "the profile changed and needs a person's answer now", rule)
 	}
 	if c.answer.Use != nil {
 		switch err := c.answer.Use(ctx, r.question(c)); {
 		case err == nil:
 		case errors.Is(err, ErrChanged):
-			return denied(c.tool.Name, ReasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
+			return denied(c.tool.Name, reasonPolicy, "what was approved is not what would be done now: "+err.Error()+"; call it again", rule)
 		case errors.Is(err, ErrTooLate):
-			return denied(c.tool.Name, ReasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
+			return denied(c.tool.Name, reasonTimeout, "a person allowed it: "+err.Error()+"; call it again", rule)
 		case ctx.Err() != nil:
 			return runEnded(c)
 		default:
 			r.gate.deps.Log.Error("a person's yes could not be used", "run", r.info.ID, "call", c.Call, "tool", c.tool.Name, "error", err)
-			return denied(c.tool.Name, ReasonDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
+			return denied(c.tool.Name, call.CodeDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
 		}
 	}
 	return nil
@@ -208,13 +208,13 @@ func (r *Run) refusedBefore(c *callState) *Exception {
 func refusalDetail(a Answer) string {
 	var text string
 	switch a.Code {
-	case ReasonDeclined:
+	case reasonDeclined:
 		text = "a person was asked and refused"
-	case ReasonTimeout:
+	case reasonTimeout:
 		text = "a person was asked and did not answer in time"
 	case ReasonCanceled:
 		text = "the question was closed without an answer"
-	case ReasonUnsupported:
+	case reasonUnsupported:
 		text = "it needs a person's approval and this client cannot ask one"
 	default:
 		text = "it needs a person's approval and nobody could be asked"

@@ -79,7 +79,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 		return refuse(notFound(taken(tool.Name)), "error")
 	}
 	if c.args, err = call.Freeze(in.Args, r.info.ArgumentBytes); err != nil {
-		return refuse(denied(c.tool.Name, ReasonBadArguments, err.Error(), ""), "limit")
+		return refuse(denied(c.tool.Name, call.CodeBadArguments, err.Error(), ""), "limit")
 	}
 	r.count(c)
 	c.decision = r.decide(c.tool, c.args, c.before)
@@ -120,7 +120,7 @@ func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, err
 		return nil, runEnded(c) // what could not be recorded did not happen, which the recorder sees to
 	case err != nil:
 		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", c.tool.Name, "error", err)
-		return nil, denied(c.tool.Name, ReasonDenied, unrecorded(err), "")
+		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
 	return ctx, nil
 }
@@ -175,7 +175,7 @@ func (r *Run) read(c *callState, reply *Reply, err error) {
 func (c *callState) key() string { return c.tool.Name + "\x00" + c.args.Digest() }
 
 func (r *Run) denial(c *callState) *Exception {
-	return denied(c.tool.Name, cmp.Or(c.decision.Code, ReasonDenied), c.decision.Detail(), c.decision.Lead().Rule)
+	return denied(c.tool.Name, cmp.Or(c.decision.Code, call.CodeDenied), c.decision.Detail(), c.decision.Lead().Rule)
 }
 
 // send performs an admitted call and records its outcome, also when the run
@@ -191,7 +191,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 		}
 	}
 	if !r.update(c, sent) {
-		outcome = OutcomeNotSent
+		outcome = outcomeNotSent
 		return nil, runEnded(c)
 	}
 	timeout := cmp.Or(c.tool.Timeout, r.info.CallTimeout)
@@ -216,7 +216,7 @@ func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, fa
 	case sending.Err() != nil && ctx.Err() == nil && (!ok || failure.Unknown):
 		message = fmt.Sprintf("no answer within %v; it may have happened", timeout)
 	case ok && !failure.Unknown:
-		outcome, message = OutcomeNotSent, failure.Message
+		outcome, message = outcomeNotSent, failure.Message
 	case ok:
 		message = failure.Message
 	}
@@ -256,12 +256,12 @@ func (c *callState) setState(err error) {
 		if c.Reason == ReasonCanceled && !c.sent && c.Detail == RunEnded {
 			c.State = NotStarted
 		}
-	case UpstreamFailure:
+	case upstreamFailure:
 		c.Reason, c.State = OutcomeUnknown, Unknown
-		if x.Props["outcome"] == OutcomeNotSent {
-			c.Reason, c.State = OutcomeNotSent, NotStarted
+		if x.Props["outcome"] == outcomeNotSent {
+			c.Reason, c.State = outcomeNotSent, NotStarted
 		}
-	case ToolNotFound, InvalidArguments, InvalidResult, ToolErrorClass:
+	case toolNotFound, InvalidArguments, invalidResult, ToolErrorClass:
 		c.Reason = x.Class
 	default: // an internal error
 		if c.sent {

@@ -56,8 +56,8 @@ func (r *Run) catalogueFunctions() map[string]function {
 
 func (r *Run) visible(t *call.Tool) bool { return r.info.Policy != nil && !r.info.Policy.Hidden(t) }
 
-// A Found is one tool in the answer of search_tools.
-type Found struct {
+// A foundTool is one tool in the answer of search_tools.
+type foundTool struct {
 	Name        string `json:"name"`
 	Server      string `json:"server"`
 	Title       string `json:"title,omitempty"`
@@ -74,9 +74,9 @@ func (r *Run) searchTools(ctx context.Context, raw json.RawMessage) (json.RawMes
 	if limit <= 0 {
 		limit = searchLimit
 	}
-	found := []Found{}
+	found := []foundTool{}
 	for i, t := range r.gate.deps.Library.Search(ctx, args.Query, min(limit, maxSearchLimit), r.visible) {
-		f := Found{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
+		f := foundTool{Name: t.Name, Server: t.Server, Title: t.Title, Description: cut(t.Description, maxSummary)}
 		if i < declaredMatches && args.Query != "" {
 			if text := r.gate.deps.Library.Declarations([]string{t.Name}); len(text) <= maxDeclaration {
 				f.Declaration = text

@@ -19,7 +19,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 		reason string
 	}{
 		{"before it is decided", "decide", NotStarted, ReasonCanceled},
-		{"while the refusal is recorded", "record", Refused, ReasonDenied},
+		{"while the refusal is recorded", "record", Refused, call.CodeDenied},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld()
@@ -56,7 +56,7 @@ func TestACallThatIsRefusedAtTheEndOfItsRunIsToldAsItIsRecorded(t *testing.T) {
 // on.
 func TestACallThatWaitedGoesOnInARunThatIsClaimed(t *testing.T) {
 	for name, said := range map[string]Answer{"a person refuses": no, "a person allows": yes,
-		"nobody answers": {How: "none", Code: ReasonTimeout}} {
+		"nobody answers": {How: "none", Code: reasonTimeout}} {
 		w := newWorld()
 		w.decide, w.answer = verdict(call.Ask), answer(said)
 		claimed := 0

@@ -43,15 +43,15 @@ func (r *Run) entry(kind string, c *callState) Entry {
 	return e
 }
 
-// DefinitionChanged is what decided a call whose tool is not the one that was reviewed, or asked about.
-const DefinitionChanged = "definition_changed"
+// definitionChanged is what decided a call whose tool is not the one that was reviewed, or asked about.
+const definitionChanged = "definition_changed"
 
 // decidedBy is what decided a call that nobody was asked about.
 func (c *callState) decidedBy() string {
 	switch d := &c.decision; {
 	case c.redefined, d.Lead().List == "definition":
-		return DefinitionChanged
-	case d.Code == ReasonLimit:
+		return definitionChanged
+	case d.Code == call.CodeLimit:
 		return "limit"
 	case d.Lead().Rule != "":
 		return "rule"
@@ -67,7 +67,7 @@ func (c *callState) decider() string {
 		return c.decidedBy()
 	case "none":
 		switch by := c.decidedBy(); {
-		case by == DefinitionChanged:
+		case by == definitionChanged:
 			return by
 		case c.answer.Code == ReasonCanceled:
 			return "error"
@@ -100,7 +100,7 @@ func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by 
 	if e.Reason == "" {
 		e.Reason = x.Class
 	}
-	if e.Reason == ReasonPolicy && by == c.answer.How { // what was answered has an entry of its own, and it did not decide
+	if e.Reason == reasonPolicy && by == c.answer.How { // what was answered has an entry of its own, and it did not decide
 		e.DecidedBy, e.Channel, e.By, e.Grant, e.Scope, e.Waited = c.decidedBy(), "", "", "", "", 0
 	}
 	e.Detail, _ = x.Props["detail"].(string)

@@ -14,8 +14,8 @@ import (
 // DefaultCallTimeout is how long one call may take once it is sent.
 const DefaultCallTimeout = 30 * time.Second
 
-// DefaultArgumentBytes bounds the arguments of one call.
-const DefaultArgumentBytes = 1 << 20
+// defaultArgumentBytes bounds the arguments of one call.
+const defaultArgumentBytes = 1 << 20
 
 // Deps are the powers of a Gate.
 type Deps struct {
@@ -77,7 +77,7 @@ type RunInfo struct {
 	Leaving func() bool
 
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
-	ArgumentBytes int           // zero is DefaultArgumentBytes
+	ArgumentBytes int           // zero is defaultArgumentBytes
 }
 
 // Run starts the book-keeping of one run.
@@ -86,7 +86,7 @@ func (g *Gate) Run(info RunInfo) *Run {
 		info.CallTimeout = DefaultCallTimeout
 	}
 	if info.ArgumentBytes <= 0 {
-		info.ArgumentBytes = DefaultArgumentBytes
+		info.ArgumentBytes = defaultArgumentBytes
 	}
 	r := &Run{gate: g, info: info, refused: map[string]*Exception{}, seen: map[string]int{},
 		isKept: map[string]int{}, isEmitted: map[string]bool{}}

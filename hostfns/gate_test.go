@@ -136,7 +136,7 @@ func answer(a Answer) func(context.Context, *Question) Answer {
 // allow, refuse: what a person says.
 var (
 	yes = Answer{Allowed: true, How: "person", Channel: "elicitation"}
-	no  = Answer{How: "person", Channel: "elicitation", Code: ReasonDeclined, Reason: "not today"}
+	no  = Answer{How: "person", Channel: "elicitation", Code: reasonDeclined, Reason: "not today"}
 )
 
 func use(t *testing.T, r *Run, id int, name, args string) (json.RawMessage, *Exception) {
@@ -411,8 +411,8 @@ func TestUnknownTools(t *testing.T) {
 	long := strings.Repeat("a", 100_000)
 	for _, name := range []string{"fs__raed", "then", "toJSON", "FS__READ", "fs__read\x00", "fs__read ", "", long, "search_tools"} {
 		_, x := use(t, w.run(), 1, name, `{}`)
-		if x == nil || x.Class != ToolNotFound {
-			t.Errorf("%.20q: got %v, want %s", name, x, ToolNotFound)
+		if x == nil || x.Class != toolNotFound {
+			t.Errorf("%.20q: got %v, want %s", name, x, toolNotFound)
 		} else if len(x.Message) > 400 {
 			t.Errorf("%.20q: the message has %d bytes", name, len(x.Message))
 		}
@@ -680,7 +680,7 @@ func TestRefusalsByPeopleAreReported(t *testing.T) {
 	use(t, r, 1, "fs__write", `{"n":1}`)
 	use(t, r, 2, "fs__write", `{"n":1}`) // the same call: nobody is asked
 	use(t, r, 3, "fs__write", `{"n":2}`)
-	w.answer = answer(Answer{How: "none", Code: ReasonTimeout})
+	w.answer = answer(Answer{How: "none", Code: reasonTimeout})
 	use(t, r, 4, "fs__write", `{"n":3}`) // no person said no
 	if diff := cmp.Diff([]int{1, 2}, told); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -776,7 +776,7 @@ func TestTheDocumentHasEveryReason(t *testing.T) {
 	}
 	document := strings.Join(strings.Fields(string(text)), " ")
 	for _, reason := range []string{
-		ReasonDenied, ReasonBadArguments, ReasonLimit, ReasonPolicy, ReasonDeclined, ReasonUnsupported, ReasonNoApprover, ReasonTimeout, ReasonCanceled,
+		call.CodeDenied, call.CodeBadArguments, call.CodeLimit, reasonPolicy, reasonDeclined, reasonUnsupported, reasonNoApprover, reasonTimeout, ReasonCanceled,
 	} {
 		if !strings.Contains(document, "`"+reason+"`") {
 			t.Errorf("docs/configuration.md does not say what %s is", reason)

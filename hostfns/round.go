@@ -235,7 +235,7 @@ func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
 		return
 	}
 	if q.ctx.Err() == nil {
-		q.refusal = denied(c.tool.Name, cmp.Or(answer.Code, ReasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), c.decision.Lead().Rule)
+		q.refusal = denied(c.tool.Name, cmp.Or(answer.Code, reasonNoApprover), cmp.Or(answer.Detail, refusalDetail(answer)), c.decision.Lead().Rule)
 		r.remember(c, q.refusal, counted)
 	}
 	if len(r.unsent()) == 0 {
@@ -311,7 +311,7 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 			r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 		for i := range questions {
-			tell(i, Answer{How: "none", Code: ReasonNoApprover})
+			tell(i, Answer{How: "none", Code: reasonNoApprover})
 		}
 	}()
 	if r.info.Asker != nil {

@@ -39,8 +39,8 @@ type savedAsked struct {
 	Args   json.RawMessage `json:"args"`
 }
 
-// ErrBusy says that a run cannot be saved: some call is neither over nor waiting for a person.
-var ErrBusy = errors.New("a call of the run is under way")
+// errBusy says that a run cannot be saved: some call is neither over nor waiting for a person.
+var errBusy = errors.New("a call of the run is under way")
 
 // Save returns what [Gate.Restore] needs to go on with the run, in this process
 // or another. It changes nothing here: who saves a run sees to it that only one of the two goes on.
@@ -53,7 +53,7 @@ func (r *Run) Save() (json.RawMessage, error) {
 		switch {
 		case c.over:
 		case !c.asking:
-			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, ErrBusy)
+			return nil, fmt.Errorf("call %d, %s: %w", c.Call, c.Tool, errBusy)
 		default:
 			one.Asking = &savedAsked{Server: c.tool.Server, Raw: c.tool.Raw, Name: c.tool.Name, Digest: c.tool.Digest, Args: c.args.JSON()}
 		}

@@ -47,7 +47,7 @@ func (g *Registry) checkOutput(t *catalog.Tool, to *call.Tool) {
 	to.ValidateOutput = func(ctx context.Context, structured json.RawMessage) error {
 		err := t.ValidateResult(ctx, structured)
 		if wrong, ok := errors.AsType[*catalog.ResultError](err); ok {
-			return &hostfns.ResultError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
+			return &hostfns.ArgumentError{Path: wrong.Path, Expected: wrong.Want, Got: wrong.Got}
 		}
 		return err
 	}

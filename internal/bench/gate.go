@@ -89,7 +89,7 @@ func (a *admission) call(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	if !ok {
 		return value, err
 	}
-	if x.Class == hostfns.ToolCallDenied && x.Props["reason"] == hostfns.ReasonDenied {
+	if x.Class == hostfns.ToolCallDenied && x.Props["reason"] == call.CodeDenied {
 		a.mu.Lock()
 		a.denials[c.ID] = true
 		a.mu.Unlock()
