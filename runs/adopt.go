@@ -160,8 +160,7 @@ func instead(was, a *store.Approval) bool { return a.ID != "" && asking.InsteadO
 // goOn goes on with a run, if no other process does.
 func (e *Executor) goOn(ctx context.Context, db *store.DB, run string) {
 	engine, err := e.engine()
-	guests, ok := engine.(parker)
-	if err != nil || !ok {
+	if err != nil {
 		return
 	}
 	row, err := db.Unpark(ctx, run, holder())
@@ -172,7 +171,7 @@ func (e *Executor) goOn(ctx context.Context, db *store.DB, run string) {
 		e.bury(ctx, db, row, end.Detail)
 		return
 	}
-	x, done, err := e.revive(ctx, db, row, guests)
+	x, done, err := e.revive(ctx, db, row, engine)
 	if err == nil {
 		defer done()
 	}
@@ -193,7 +192,7 @@ func (e *Executor) goOn(ctx context.Context, db *store.DB, run string) {
 	}
 	x.row, x.kept = row, true
 	e.recordParked(x, stateResumed, "a person has answered; it goes on in another process than it began in")
-	result, err := x.revived(guests, row)
+	result, err := x.revived(row)
 	_ = x.end(result, err) // for whoever asks, see Ended
 }
 
@@ -209,7 +208,7 @@ func (e *Executor) giveBack(db *store.DB, row *store.ParkedRun) {
 }
 
 // revive makes an execution of what is kept of a run. Nothing has happened yet when it returns.
-func (e *Executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine parker) (x *execution, done func(), err error) {
+func (e *Executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRun, engine Engine) (x *execution, done func(), err error) {
 	if row.Guest != engine.Hash() {
 		return nil, nil, fmt.Errorf("it ran in another guest, %.12s, this is %.12s", row.Guest, engine.Hash())
 	}
@@ -261,16 +260,16 @@ func (e *Executor) revive(ctx context.Context, db *store.DB, row *store.ParkedRu
 }
 
 // revived runs a run that was taken over to its end. If that fails, its calls are closed with it.
-func (x *execution) revived(engine parker, row *store.ParkedRun) (*sandbox.Result, error) {
+func (x *execution) revived(row *store.ParkedRun) (*sandbox.Result, error) {
 	calls, err := waitingCalls(row)
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	guest, err := engine.Resume(x.ctx, row.Image, x.program.Lookup, x.host)
+	guest, err := x.engine.Resume(x.ctx, row.Image, x.program.Lookup, x.host)
 	if err != nil {
 		x.cancel(err)
 	} else {
-		x.take(guest)
+		x.enter(guest)
 	}
 	for _, id := range calls {
 		x.e.life.Running.Go(func() { x.resume(id) }) // ends when the call does, which Close waits for
@@ -278,7 +277,7 @@ func (x *execution) revived(engine parker, row *store.ParkedRun) (*sandbox.Resul
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	return x.drive(engine, guest)
+	return x.drive(guest)
 }
 
 // waitingCalls lists the calls of a saved run that wait for a person.
@@ -305,12 +304,11 @@ func whyOrphaned(row *store.ParkedRun) string {
 
 // guestHash is that of the guest that programs run in here.
 func (e *Executor) guestHash() string {
-	if engine, err := e.engine(); err == nil {
-		if guests, ok := engine.(parker); ok {
-			return guests.Hash()
-		}
+	engine, err := e.engine()
+	if err != nil {
+		return ""
 	}
-	return ""
+	return engine.Hash()
 }
 
 func (e *Executor) Ended(ctx context.Context, run, principal string) (*Ended, error) {

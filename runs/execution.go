@@ -67,54 +67,41 @@ type pause struct {
 	resume func() // lets the clock of the guest go on; nil while there is none
 }
 
-// parker is an [Engine] whose runs can be parked.
-type parker interface {
-	Engine
-	Start(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
-	Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h sandbox.Host) (*sandbox.Run, error)
-	Hash() string
-}
-
 // parkAfter is how long a run waits for people in its guest: somebody who
 // answers at once need not wait for it to be put away and taken out again.
 const parkAfter = 300 * time.Millisecond
 
 // execute runs the program to its end.
 func (x *execution) execute(p sandbox.Program) (*sandbox.Result, error) {
-	engine, ok := x.engine.(parker)
-	if !ok {
-		return x.engine.Run(x.ctx, p, func(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
-			return x.call(ctx, hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Pause: c.Pause, Progress: c.Progress, Carried: x.carry}, x.run.Call)
-		})
-	}
-	guest, err := engine.Start(x.ctx, p, x.host)
+	guest, err := x.engine.Start(x.ctx, p, x.host)
 	if err != nil {
 		return &sandbox.Result{}, err
 	}
-	x.take(guest)
-	return x.drive(engine, guest)
+	x.enter(guest)
+	return x.drive(guest)
 }
 
-// drive sees a run through the guests that it has.
-func (x *execution) drive(engine parker, guest *sandbox.Run) (*sandbox.Result, error) {
+// drive waits for the end of a run, over all the guests that it has.
+func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 	for {
 		result, err := guest.Wait()
 		if !errors.Is(err, sandbox.ErrParked) {
 			return result, err
 		}
-		image, err := x.rest()
+		image, err := x.awaitAnswer()
 		if err != nil {
 			return &sandbox.Result{}, err
 		}
-		if guest, err = engine.Resume(x.ctx, image, x.program.Lookup, x.host); err != nil {
+		if guest, err = x.engine.Resume(x.ctx, image, x.program.Lookup, x.host); err != nil {
 			return &sandbox.Result{}, err
 		}
-		x.take(guest)
+		x.enter(guest)
 	}
 }
 
-// rest waits, without a guest, until there is an answer for the program, or the run ends.
-func (x *execution) rest() ([]byte, error) {
+// awaitAnswer waits, without a guest, until there is an answer for the program, or the run ends. It returns the image to
+// resume.
+func (x *execution) awaitAnswer() ([]byte, error) {
 	x.parking.Lock() // until it is parked as far as it is going to be
 	defer x.parking.Unlock()
 	for {
@@ -136,8 +123,8 @@ func (x *execution) rest() ([]byte, error) {
 	}
 }
 
-// take makes a guest the one that the run is in.
-func (x *execution) take(guest *sandbox.Run) {
+// enter makes a guest the one that the run is in, and gives it the answers that came while there was none.
+func (x *execution) enter(guest *sandbox.Run) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
@@ -164,8 +151,8 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	if caller := x.request.Caller; caller != nil && caller.Waits != nil {
 		caller.Waits()
 	}
-	in := hostfns.Invocation{ID: c.ID, Name: c.Name, Args: c.Args, Progress: x.progress, Carried: x.carry}
-	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{c.ID}) }
+	in := x.invocation(c.ID)
+	in.Name, in.Args = c.Name, c.Args
 	in.Pause = func() func() { return x.pause(&pause{call: c.ID, resume: c.Pause()}) }
 	type outcome struct {
 		value json.RawMessage
@@ -201,7 +188,16 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	}
 }
 
-func (x *execution) carry() context.Context { return x.carried }
+// invocation is what the Gate is told of a call beside its name and arguments.
+func (x *execution) invocation(id int) hostfns.Invocation {
+	return hostfns.Invocation{
+		ID: id, Progress: x.progress,
+		Carried: func() context.Context { return x.carried },
+		Claim:   func(ctx context.Context) error { return x.claim(ctx, []int{id}) },
+		Pause:   func() func() { return x.pause(&pause{call: id}) },
+		Asking:  func() func() { return x.wait(id) },
+	}
+}
 
 // growStack makes the stack of a new goroutine as large as a call needs, while there is little on it that has to be
 // moved. Growing it on the way, several times, took a twentieth of the time of a call.
@@ -228,12 +224,10 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 	return value, err
 }
 
-// resume goes on with a call that waited for a person in another process.
+// resume continues a call that waited for a person in another process.
 func (x *execution) resume(id int) {
-	in := hostfns.Invocation{ID: id, Progress: x.progress, Carried: x.carry, Put: x.asking.Earlier(id) != nil}
-	in.Claim = func(ctx context.Context) error { return x.claim(ctx, []int{id}) }
-	in.Pause = func() func() { return x.pause(&pause{call: id}) }
-	in.Asking = func() func() { return x.wait(id) }
+	in := x.invocation(id)
+	in.Put = x.asking.Earlier(id) != nil
 	x.slots <- struct{}{} // also if the run has ended, which is recorded of the call then
 	defer func() { <-x.slots }()
 	value, err := x.call(x.calls, in, x.run.Resume)

@@ -109,7 +109,11 @@ func (e *Executor) compiling(r sandbox.Reason) {
 	e.log.Warn("compiling the sandbox, which takes about a second", "because", r.String(), "directory", e.options.CacheDir)
 }
 
-// An Engine runs the JavaScript of one program. [*sandbox.Engine] is one.
+// An Engine runs the JavaScript of programs, each in a guest of its own. [*sandbox.Engine] is one.
 type Engine interface {
-	Run(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Result, error)
+	Start(ctx context.Context, p sandbox.Program, h sandbox.Host) (*sandbox.Run, error)
+	// Resume continues with the image that [sandbox.Run.Park] gave, in this process or another.
+	Resume(ctx context.Context, image []byte, lookup func(line, column int) (int, int), h sandbox.Host) (*sandbox.Run, error)
+	// Hash identifies the guest: an image is resumed in the guest that it was taken of.
+	Hash() string
 }

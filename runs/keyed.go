@@ -155,10 +155,7 @@ func (e *Executor) enroll(
 	}
 	row := &store.ParkedRun{
 		Run: run, Principal: r.Principal, Profile: cmp.Or(r.Profile, p.ProfileName()), State: state,
-		Holder: holder(), Expires: time.Now().Add(endedKeep),
-	}
-	if guests, ok := engine.(parker); ok {
-		row.Guest = guests.Hash()
+		Guest: engine.Hash(), Holder: holder(), Expires: time.Now().Add(endedKeep),
 	}
 	db, err := e.record.DB(ctx)
 	if err == nil {

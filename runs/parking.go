@@ -275,7 +275,7 @@ func (x *execution) saved(ctx context.Context, image []byte) (*store.ParkedRun, 
 		return nil, err
 	}
 	row := &store.ParkedRun{
-		Run: x.resp.Run, Principal: r.Principal, Profile: cmp.Or(r.Profile, x.policy.ProfileName()), Guest: x.engine.(parker).Hash(),
+		Run: x.resp.Run, Principal: r.Principal, Profile: cmp.Or(r.Profile, x.policy.ProfileName()), Guest: x.engine.Hash(),
 		State: state, Image: image, Holder: holder(), Expires: time.Now().Add(approvals.DefaultTimeout),
 	}
 	if x.row != nil {
