@@ -11,7 +11,7 @@ type (
 	CallJSON = runs.CallJSON
 )
 
-// Errors of [Evaluator.Eval] and [Evaluator.Rejoin].
+// Errors of [Evaluator.Eval] and [Evaluator.Reattach].
 var (
 	ErrClosed    = runs.ErrClosed
 	ErrNoRun     = runs.ErrNoRun

@@ -199,15 +199,15 @@ func (e *Evaluator) Eval(ctx context.Context, r Request) (*Response, error) {
 	return response, err
 }
 
-// Rejoin is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
+// Reattach is for a client that comes back for a run which this process does not have: it puts the open questions of the run to
 // the channels of r, wherever the run is, and returns what the run comes to. Of r the principal, the channels and the
 // caller count. The error is [ErrNoRun] where there is nothing to come back for.
-func (e *Evaluator) Rejoin(ctx context.Context, run string, r Request) (*Response, error) {
+func (e *Evaluator) Reattach(ctx context.Context, run string, r Request) (*Response, error) {
 	if err := e.life.Enter(); err != nil {
 		return nil, err
 	}
 	defer e.life.Running.Done()
-	return e.runs.Rejoin(ctx, run, r)
+	return e.runs.Reattach(ctx, run, r)
 }
 
 // Ended tells how a run ended that was parked and whose client was gone. [store.ErrNotFound] says that it has not, or that

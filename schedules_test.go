@@ -764,7 +764,7 @@ func (s *schedule) visit(c *client) {
 			})
 		} else {
 			s.count("client: came back")
-			resp, err = r.e.Rejoin(ctx, c.run, codemode.Request{Principal: c.principal, Channels: channels})
+			resp, err = r.e.Reattach(ctx, c.run, codemode.Request{Principal: c.principal, Channels: channels})
 		}
 		s.note("client %d: %v", c.n, err)
 		lost := r.dead.Load() || ctx.Err() != nil

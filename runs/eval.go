@@ -143,10 +143,10 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	if key != nil {
-		if run, err := e.keyed(ctx, key); err != nil {
+		if run, err := e.findByKey(ctx, key); err != nil {
 			return nil, err
 		} else if run != "" {
-			return e.again(ctx, run, r)
+			return e.repeated(ctx, run, r)
 		}
 	}
 	if e.record.Keeps() {
@@ -187,7 +187,7 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	if key != nil {
 		row, err = e.enroll(ctx, key, &r, policy, resp.Run, engine)
 		if errors.Is(err, store.ErrTaken) {
-			return e.sameAs(ctx, key, r)
+			return e.lostRace(ctx, key, r)
 		}
 		if err != nil {
 			return nil, err
@@ -197,7 +197,7 @@ func (e *Executor) Eval(ctx context.Context, r Request) (*Response, error) {
 	defer done()
 	if row != nil {
 		x.row = row
-		x.follow(row)
+		x.endWhenLost(row)
 	}
 	x.started = time.Now()
 	e.recordBegin(ctx, resp, &r, policy)

@@ -43,16 +43,16 @@ type execution struct {
 
 	given atomic.Bool // another process goes on with the run, or may
 
-	mu       sync.Mutex
-	guest    *sandbox.Run // nil while it is parked, and before it starts
-	image    []byte       // what it was parked as
-	waits    map[int]bool // the calls that wait for a person, and for nothing that was done already
-	pauses   map[*pause]bool
-	settled  []settled          // answers that no guest has taken
-	news     chan struct{}      // there is a settled answer
-	unpark   context.CancelFunc // ends the attempt to park that is under way
-	expected bool               // an attempt to park is going to be made
-	slots    chan struct{}      // one for each call under way that waits for no person
+	mu            sync.Mutex
+	guest         *sandbox.Run // nil while it is parked, and before it starts
+	image         []byte       // what it was parked as
+	waits         map[int]bool // the calls that wait for a person, and for nothing that was done already
+	pauses        map[*pause]bool
+	settled       []settled          // answers that no guest has taken
+	news          chan struct{}      // there is a settled answer
+	unpark        context.CancelFunc // ends the attempt to park that is under way
+	parkScheduled bool               // an attempt to park is going to be made
+	slots         chan struct{}      // one for each call under way that waits for no person
 }
 
 type settled struct {
@@ -142,7 +142,7 @@ func (x *execution) enter(guest *sandbox.Run) {
 		guest.Settle(s.call, s.value, s.err)
 	}
 	x.settled = nil
-	x.expect()
+	x.schedulePark()
 }
 
 // host joins the sandbox to the Gate. A call that waits for a person is
@@ -284,34 +284,34 @@ func (x *execution) pause(p *pause) (resume func()) {
 func (x *execution) wait(call int) (over func()) {
 	x.mu.Lock()
 	x.waits[call] = true
-	x.expect()
+	x.schedulePark()
 	x.mu.Unlock()
 	<-x.slots
 	return func() {
-		x.goesOn([]int{call})
+		x.stopWaiting([]int{call})
 		x.slots <- struct{}{} // those who have one need nobody who waits here
 	}
 }
 
-// expect has the run parked before long. The caller holds x.mu.
-func (x *execution) expect() {
-	if x.expected || len(x.waits) == 0 {
+// schedulePark has the run parked before long. The caller holds x.mu.
+func (x *execution) schedulePark() {
+	if x.parkScheduled || len(x.waits) == 0 {
 		return
 	}
-	x.expected = true
+	x.parkScheduled = true
 	x.e.life.Background(func() {
 		select {
 		case <-time.After(parkAfter):
 			x.park()
 			if x.e.draining() {
-				x.leave()
+				x.giveUp()
 			}
 		case <-x.calls.Done():
 		}
 	})
 }
 
-func (x *execution) goesOn(calls []int) {
+func (x *execution) stopWaiting(calls []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, c := range calls {
