@@ -16,8 +16,8 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// An execution is one run from its start to its end, over as many guests as it
-// takes: while it waits for nothing but people it is parked, and has none.
+// An execution is one run from its start to its end, over as many guests as it takes. While it waits only for people it is
+// parked, and has no guest.
 type execution struct {
 	e       *Executor
 	request Request
@@ -30,27 +30,27 @@ type execution struct {
 	engine  Engine
 	started time.Time
 
-	ctx    context.Context // of the run; what it is canceled with says why
+	ctx    context.Context // of the run; its cause says why it ended
 	cancel context.CancelCauseFunc
 	calls  context.Context // of its calls: ends when the program does
 	ended  context.CancelCauseFunc
-	// carried is of the calls that a person has allowed: it outlives the program, but not those who wait for the run.
+	// carried is the context of calls that a person has allowed: it outlives the program, but not the clients that wait.
 	carried context.Context
 
 	parking sync.Mutex       // one attempt to park, or one claim, at a time; guards row and kept
 	row     *store.ParkedRun // as the database has the run; nil if it does not
-	kept    bool             // an image of it was there
+	kept    bool             // the database had an image of it
 
-	given atomic.Bool // another process goes on with the run, or may
+	given atomic.Bool // another process has the run, or may take it
 
 	mu            sync.Mutex
 	guest         *sandbox.Run // nil while it is parked, and before it starts
 	image         []byte       // what it was parked as
-	waits         map[int]bool // the calls that wait for a person, and for nothing that was done already
+	waits         map[int]bool // the calls that wait for a person
 	pauses        map[*pause]bool
-	settled       []settled          // answers that no guest has taken
-	news          chan struct{}      // there is a settled answer
-	unpark        context.CancelFunc // ends the attempt to park that is under way
+	settled       []settled          // answers that have not reached a guest yet
+	news          chan struct{}      // an answer was added to settled
+	unpark        context.CancelFunc // cancels the attempt to park that is under way
 	parkScheduled bool               // an attempt to park is going to be made
 	slots         chan struct{}      // one for each call under way that waits for no person
 }
@@ -61,14 +61,14 @@ type settled struct {
 	err   error
 }
 
-// A pause is a person's time, which does not count as the run's.
+// A pause stops the clock of the run while a person is awaited.
 type pause struct {
 	call   int
-	resume func() // lets the clock of the guest go on; nil while there is none
+	resume func() // restarts the clock of the guest; nil while there is none
 }
 
-// parkAfter is how long a run waits for people in its guest: somebody who
-// answers at once need not wait for it to be put away and taken out again.
+// parkAfter is how long a run waits for people in its guest: an answer that comes at once need not wait for parking and
+// resuming.
 const parkAfter = 300 * time.Millisecond
 
 // execute runs the program to its end.
@@ -102,7 +102,7 @@ func (x *execution) drive(guest *sandbox.Run) (*sandbox.Result, error) {
 // awaitAnswer waits, without a guest, until there is an answer for the program, or the run ends. It returns the image to
 // resume.
 func (x *execution) awaitAnswer() ([]byte, error) {
-	x.parking.Lock() // until it is parked as far as it is going to be
+	x.parking.Lock() // until parking is complete
 	defer x.parking.Unlock()
 	for {
 		x.mu.Lock()
@@ -110,9 +110,9 @@ func (x *execution) awaitAnswer() ([]byte, error) {
 		x.mu.Unlock()
 		switch {
 		case x.leaving():
-			return nil, &sandbox.Error{Kind: sandbox.Canceled, Message: "it waits for a person, and goes on in another process", Err: context.Cause(x.ctx)}
+			return nil, &sandbox.Error{Kind: sandbox.Canceled, Message: "it waits for a person, and another process resumes it", Err: context.Cause(x.ctx)}
 		case n > 0 || x.ctx.Err() != nil:
-			return image, nil // also to be ended: then what it printed is not lost
+			return image, nil // also if the run has ended: the guest is resumed for what it printed
 		}
 		x.parking.Unlock()
 		select {
@@ -128,7 +128,7 @@ func (x *execution) enter(guest *sandbox.Run) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.guest, x.image = guest, nil
-	x.e.parked.leave(x)
+	x.e.parked.remove(x)
 	open := map[int]*sandbox.Call{}
 	for _, c := range guest.Open() {
 		open[c.ID] = c
@@ -145,8 +145,8 @@ func (x *execution) enter(guest *sandbox.Run) {
 	x.schedulePark()
 }
 
-// host joins the sandbox to the Gate. A call that waits for a person is
-// answered later, so that the run can be parked meanwhile.
+// host passes a call of the sandbox to the Gate. A call that waits for a person is answered later, so that the run can be
+// parked meanwhile.
 func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage, error) {
 	if caller := x.request.Caller; caller != nil && caller.Waits != nil {
 		caller.Waits()
@@ -183,7 +183,7 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 		return o.value, o.err
 	case <-asking:
 		return nil, sandbox.ErrLater
-	case <-ctx.Done(): // the run is over; what becomes of the call is recorded, and waited for by Close
+	case <-ctx.Done(): // the run is over; the outcome of the call is recorded all the same, and Close waits for it
 		return nil, context.Cause(ctx)
 	}
 }
@@ -199,8 +199,8 @@ func (x *execution) invocation(id int) hostfns.Invocation {
 	}
 }
 
-// growStack makes the stack of a new goroutine as large as a call needs, while there is little on it that has to be
-// moved. Growing it on the way, several times, took a twentieth of the time of a call.
+// growStack makes the stack of a new goroutine as large as a call needs while it is almost empty. Growing it several times
+// later took a twentieth of the time of a call.
 //
 //go:noinline
 func growStack() {
@@ -211,8 +211,7 @@ func growStack() {
 //go:noinline
 func keep(*[12 << 10]byte) {}
 
-// call puts a call through the Gate. One that outlives its run is waited for
-// by Close, so that what became of it is recorded.
+// call passes a call to the Gate. Close waits for calls that outlive their run, so that their outcome is recorded.
 func (x *execution) call(ctx context.Context, in hostfns.Invocation, through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {
 	value, err := through(ctx, in)
 	if thrown, ok := errors.AsType[*hostfns.Exception](err); ok {
@@ -228,13 +227,13 @@ func (x *execution) call(ctx context.Context, in hostfns.Invocation, through fun
 func (x *execution) resume(id int) {
 	in := x.invocation(id)
 	in.Put = x.asking.Earlier(id) != nil
-	x.slots <- struct{}{} // also if the run has ended, which is recorded of the call then
+	x.slots <- struct{}{} // also if the run has ended: the Gate then records that of the call
 	defer func() { <-x.slots }()
 	value, err := x.call(x.calls, in, x.run.Resume)
 	x.settle(id, value, err)
 }
 
-// slot waits until one more call may be under way. False means that the run has ended first.
+// slot waits until one more call may be under way. False means that the run ended first.
 func (x *execution) slot() bool {
 	select {
 	case x.slots <- struct{}{}:
@@ -244,7 +243,7 @@ func (x *execution) slot() bool {
 	}
 }
 
-// progress is that of the guest of this moment. A run without one has made all the calls it can make.
+// progress is the progress of the current guest. A run without a guest makes no further calls.
 func (x *execution) progress() (calls int, waiting bool) {
 	x.mu.Lock()
 	guest := x.guest
@@ -258,7 +257,7 @@ func (x *execution) progress() (calls int, waiting bool) {
 	return 0, true
 }
 
-// pause counts a person's time out of the run's, whatever guest it is in when that ends.
+// pause stops the clock of the run until resume is called, whichever guest the run is in by then.
 func (x *execution) pause(p *pause) (resume func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -280,7 +279,7 @@ func (x *execution) pause(p *pause) (resume func()) {
 	}
 }
 
-// wait notes that a call waits for a person. Others take its place meanwhile.
+// wait notes that a call waits for a person. Its slot is free for other calls meanwhile.
 func (x *execution) wait(call int) (over func()) {
 	x.mu.Lock()
 	x.waits[call] = true
@@ -289,11 +288,11 @@ func (x *execution) wait(call int) (over func()) {
 	<-x.slots
 	return func() {
 		x.stopWaiting([]int{call})
-		x.slots <- struct{}{} // those who have one need nobody who waits here
+		x.slots <- struct{}{} // whoever holds a slot waits for nobody who waits here
 	}
 }
 
-// schedulePark has the run parked before long. The caller holds x.mu.
+// schedulePark parks the run after parkAfter. The caller holds x.mu.
 func (x *execution) schedulePark() {
 	if x.parkScheduled || len(x.waits) == 0 {
 		return
@@ -311,6 +310,7 @@ func (x *execution) schedulePark() {
 	})
 }
 
+// stopWaiting notes that calls wait for no person any more, and cancels an attempt to park.
 func (x *execution) stopWaiting(calls []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -322,7 +322,7 @@ func (x *execution) stopWaiting(calls []int) {
 	}
 }
 
-// settle gives the program the answer to a call, now or when it is in a guest again.
+// settle gives the program the answer to a call, now or when the run has a guest again.
 func (x *execution) settle(call int, value json.RawMessage, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -57,7 +57,7 @@ func (x *execution) park() {
 		}
 	}
 	x.mu.Unlock()
-	if x.e.parked.enter(x, int64(len(image))) && len(open) > 0 {
+	if x.e.parked.add(x, int64(len(image))) && len(open) > 0 {
 		x.persist(image)
 	}
 }
@@ -79,7 +79,7 @@ func (x *execution) persist(image []byte) {
 	if err == nil {
 		db, err = x.e.record.DB(ctx)
 	}
-	defer x.e.parked.turn(x.request.Owner())()
+	defer x.e.parked.lock(x.request.Owner())()
 	if err == nil {
 		err = x.makeRoom(ctx, db, row)
 	}
