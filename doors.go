@@ -48,10 +48,10 @@ func (e *Evaluator) MadeSession(ctx context.Context, id string) (inforce.Session
 	return e.rules.Session(ctx, id)
 }
 
-// Became waits until the record says how a call ended that a person allowed, and says it in a few words. It gives "" if
+// Outcome waits until the record has the outcome of a call that a person allowed, and gives it in a few words. It gives "" if
 // the record does not say so before ctx ends, or if there is no record. It is made for [approvals.Queue.Outcome].
-func (e *Evaluator) Became(ctx context.Context, r *prompt.Request) string {
-	return e.record.Became(ctx, r)
+func (e *Evaluator) Outcome(ctx context.Context, r *prompt.Request) string {
+	return e.record.Outcome(ctx, r)
 }
 
 // Journal is the record that the Evaluator keeps by itself; nil when

@@ -406,7 +406,7 @@ func (s *schedule) newReplica(goOn bool) (*replica, error) {
 	web, typists := approvals.NewStrongQueue(console.ChannelName), approvals.NewQueue("terminal")
 	web.May, typists.May = mayFor, mayFor
 	r := &replica{}
-	typists.Outcome = func(ctx context.Context, asked *prompt.Request) string { return r.e.Became(ctx, asked) }
+	typists.Outcome = func(ctx context.Context, asked *prompt.Request) string { return r.e.Outcome(ctx, asked) }
 	var err error
 	if r.e, err = codemode.New(s.ctx, codemode.Options{
 		ConfigPath: filepath.Join(s.dir, "codemode.json"), RecordDir: s.dir, Engine: s.engine, GoOn: goOn,

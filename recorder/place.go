@@ -21,8 +21,7 @@ import (
 	"github.com/codemode-project/codemode/store"
 )
 
-// A RecordPlace says where a record is kept. It comes from a directory and the key "store" of a
-// configuration, see [PlaceRecord].
+// A Place says where a record is kept. It comes from a directory and the key "store" of a configuration, see [PlaceOf].
 type Place struct {
 	Store       store.Options
 	Key         string // file of the key that signs checkpoints
@@ -33,7 +32,7 @@ type Place struct {
 	Collector   string // URL that takes OpenTelemetry logs over HTTP; "" sends none
 }
 
-// defaultKeep is how long approvals, grants and parked runs stay in the store behind their end.
+// defaultKeep is how long approvals, grants and parked runs stay in the store after their end.
 const defaultKeep = 30 * 24 * time.Hour
 
 // storeConfig is the key "store": a string is url if it has a scheme, else path.
@@ -51,9 +50,8 @@ type storeConfig struct {
 	} `json:"checkpoints"`
 }
 
-// PlaceRecord works out where the record is kept, given a directory for what the configuration does not place
-// elsewhere. cfg may be nil. Variables in it are looked up with env. The error is [config.Problems] with what is wrong
-// with the key once they are known.
+// PlaceOf works out where the record is kept. Files that the configuration does not place elsewhere are in dir. cfg may be nil.
+// env looks up variables. The error is [config.Problems] if the key "store" is wrong.
 func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (Place, error) {
 	var c storeConfig
 	var text string
@@ -178,7 +176,7 @@ func expandVariables(s string, env func(string) (string, bool)) (string, error) 
 	}
 }
 
-// Open opens the database for writing. A file that checkpoints speak of is never made anew: if it is gone, something happened to it.
+// Open opens the database for writing. It creates no file that checkpoints already mention: such a file was lost.
 func (p Place) Open(ctx context.Context) (*store.DB, error) {
 	if err := p.Present(); err != nil {
 		return nil, err
@@ -186,7 +184,7 @@ func (p Place) Open(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, p.Store)
 }
 
-// Present fails with an [audit.GoneError] when the file of the database is gone though checkpoints speak of one.
+// Present fails with an [audit.GoneError] if the file of the database is missing and checkpoints mention it.
 func (p Place) Present() error {
 	if p.Store.Path == "" {
 		return nil
@@ -194,7 +192,7 @@ func (p Place) Present() error {
 	return audit.Present(p.Store.Path, p.Checkpoints)
 }
 
-// sealPurpose is what the key is derived for that encrypts what the store holds of arguments and results.
+// sealPurpose derives the key that encrypts arguments and results in the store.
 const sealPurpose = "seal the store"
 
 // Prepare makes the folders and the key.
@@ -210,7 +208,7 @@ func (p Place) Prepare() (*audit.Key, error) {
 	return audit.LoadKey(p.Key)
 }
 
-// Write adds entries to the record, for a command that opens nothing else. They are on the disk when it returns.
+// Write adds entries to the record, for a command without an Evaluator. They are on the disk when it returns.
 func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Entry) error {
 	key, err := p.Prepare()
 	if err != nil {
@@ -224,7 +222,7 @@ func (p Place) Write(ctx context.Context, log *slog.Logger, entries ...audit.Ent
 	return errors.Join(err, record.Close(ctx))
 }
 
-// publishers are where checkpoints go.
+// publishers receive the checkpoints.
 func (p Place) publishers(log *slog.Logger) []audit.Publisher {
 	to := []audit.Publisher{audit.FilePublisher(p.Checkpoints)}
 	if p.Log {
