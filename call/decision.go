@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -48,15 +49,8 @@ func (r Risk) Grave() bool { return r.Compare(Medium) > 0 }
 func (r Risk) FormSuffices() bool { return r.Compare(High) <= 0 }
 
 func (r Risk) rank() int {
-	switch r {
-	case "":
-		return 0
-	case Low:
-		return 1
-	case Medium:
-		return 2
-	case High:
-		return 3
+	if at := slices.Index([]Risk{"", Low, Medium, High}, r); at >= 0 {
+		return at
 	}
 	return 4
 }

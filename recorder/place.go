@@ -146,34 +146,28 @@ func PlaceOf(dir string, cfg *config.Config, env func(string) (string, bool)) (P
 // keywords finds a PostgreSQL connection string in its form of keywords and values.
 var keywords = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|port|user|password|dbname|passfile|service|sslmode)\s*=`)
 
+var variable = regexp.MustCompile(`\$\{([^}]*)(\}?)`)
+
 // expandVariables replaces ${VAR} and ${VAR:-default}.
-func expandVariables(s string, env func(string) (string, bool)) (string, error) {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, "${")
-		out.WriteString(before)
-		if !found {
-			return out.String(), nil
-		}
-		inside, after, closed := strings.Cut(rest, "}")
-		if !closed {
-			return "", errors.New("a ${ is not closed")
-		}
-		name, otherwise, hasDefault := strings.Cut(inside, ":-")
-		value, ok := "", false
+func expandVariables(s string, env func(string) (string, bool)) (expanded string, err error) {
+	expanded = variable.ReplaceAllStringFunc(s, func(written string) string {
+		parts := variable.FindStringSubmatch(written)
+		name, otherwise, hasDefault := strings.Cut(parts[1], ":-")
+		value := ""
 		if env != nil {
-			value, ok = env(name)
+			if found, ok := env(name); ok {
+				value = found
+			}
 		}
 		switch {
-		case ok && value != "":
-			out.WriteString(value)
-		case hasDefault:
-			out.WriteString(otherwise)
-		default:
-			return "", fmt.Errorf("the variable %s is not set", name)
+		case parts[2] == "":
+			err = errors.New("a ${ is not closed")
+		case value == "" && !hasDefault:
+			err = fmt.Errorf("the variable %s is not set", name)
 		}
-		s = after
-	}
+		return cmp.Or(value, otherwise)
+	})
+	return expanded, err
 }
 
 // Open opens the database for writing. It creates no file that checkpoints already mention: such a file was lost.

@@ -248,6 +248,9 @@ func (k *Recorder) Write(ctx context.Context, entry audit.Entry) error {
 
 // AddSynced adds an entry and returns when it is on the disk.
 func (k *Recorder) AddSynced(ctx context.Context, entry audit.Entry) {
+	if k.record == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), NoteWait)
 	defer cancel()
 	if err := k.record.AddSynced(ctx, entry); err != nil {

@@ -169,7 +169,6 @@ func (x *execution) host(ctx context.Context, c *sandbox.Call) (json.RawMessage,
 	}
 	x.e.life.Running.Go(func() { // ends when the call does, which Close waits for. When we are closed, x.calls ends
 		defer func() { <-x.slots }()
-		growStack()
 		value, err := x.call(x.calls, in, x.run.Call)
 		select {
 		case <-asking:
@@ -198,18 +197,6 @@ func (x *execution) invocation(id int) hostfns.Invocation {
 		Asking:  func() func() { return x.wait(id) },
 	}
 }
-
-// growStack makes the stack of a new goroutine as large as a call needs while it is almost empty. Growing it several times
-// later took a twentieth of the time of a call.
-//
-//go:noinline
-func growStack() {
-	var room [12 << 10]byte
-	keep(&room)
-}
-
-//go:noinline
-func keep(*[12 << 10]byte) {}
 
 // call passes a call to the Gate. Close waits for calls that outlive their run, so that their outcome is recorded.
 func (x *execution) call(ctx context.Context, in hostfns.Invocation, through func(context.Context, hostfns.Invocation) (json.RawMessage, error)) (json.RawMessage, error) {

@@ -17,9 +17,6 @@ import (
 
 // recordNotStarted records that a program was refused before its run began. The ID of that run stands in the record alone.
 func (e *Executor) recordNotStarted(ctx context.Context, r *Request, p *inforce.Policy, why error) {
-	if !e.record.Keeps() {
-		return
-	}
 	entry := e.entry(&Response{Run: hostfns.NewRunID()}, r, p)
 	entry.State, entry.Reason, entry.Program = audit.Refused, "not started", &audit.Program{Name: cmp.Or(r.Name, "program.ts"), Text: r.Code}
 	entry.Detail, _, _ = strings.Cut(why.Error(), "\n") // the lines below tell the caller what to do
@@ -43,9 +40,6 @@ func (e *Executor) recordBegin(ctx context.Context, resp *Response, r *Request, 
 
 // recordParked records that a run is parked or resumed.
 func (e *Executor) recordParked(x *execution, state, detail string) {
-	if !e.record.Keeps() {
-		return
-	}
 	entry := e.entry(x.resp, &x.request, x.policy)
 	entry.State, entry.Detail = state, detail
 	e.record.Add(x.ctx, entry)
