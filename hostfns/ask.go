@@ -9,10 +9,9 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// ask puts an admitted call to a person. The run's clock stands still from the
-// moment the call waits. It returns no exception when the call may be sent: then a holds
-// the tool, the arguments and the decision of that moment, and the context is what the call
-// goes on under. A call that waited when its run was saved is decided anew first.
+// ask asks a person about a call. The clock of the run is stopped meanwhile. Without an exception the call may be sent, under
+// the context that ask returns; c then has the tool, the arguments and the decision of that moment. before says that the call
+// waited already when its run was saved: it is decided again before it is asked about.
 func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Context, *Exception) {
 	in := &c.in
 	if in.Pause != nil {
@@ -45,7 +44,7 @@ func (r *Run) ask(ctx context.Context, c *callState, before bool) (context.Conte
 	case ctx.Err() != nil:
 		return ctx, runEnded(c) // a late yes counts for nothing
 	case c.answer.How == "" && c.decision.Verdict == call.Allow:
-		return ctx, nil // since it waited
+		return ctx, nil // the profile allows it by now
 	}
 	if x := r.edited(ctx, c); x != nil {
 		return ctx, x
@@ -68,7 +67,7 @@ func (r *Run) isApproved(c *callState) bool {
 	return c.done != nil
 }
 
-// edited puts the arguments that a person allowed in the place of those that the program gave.
+// edited replaces the arguments of the program by those that a person allowed instead.
 func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 	if c.answer.Args == nil {
 		return nil
@@ -85,7 +84,7 @@ func (r *Run) edited(ctx context.Context, c *callState) *Exception {
 	return nil
 }
 
-// check says what is wrong with other arguments for a call that a person is asked about.
+// check gives the function that says what is wrong with other arguments for the call.
 func (r *Run) check(c *callState) func(json.RawMessage) error {
 	tool, before := c.tool, c.before
 	before.Asked = true
@@ -112,8 +111,7 @@ func (r *Run) question(c *callState) *Question {
 	}
 }
 
-// refresh finds and decides a call once more. Another tool under the name it
-// was decided for undoes everything so far.
+// refresh finds and decides a call again. If the name now stands for another tool, the call is refused.
 func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 	now, err := r.find(ctx, c.tool.Name, c.in.Tool)
 	if err != nil && ctx.Err() != nil {
@@ -131,8 +129,8 @@ func (r *Run) refresh(ctx context.Context, c *callState) *Exception {
 	return nil
 }
 
-// release decides an approved call again: an approval stands for what was
-// shown, so a stricter profile undoes it.
+// release decides an approved call again, and uses the approval up. An approval is for what was shown, so it does not hold
+// under a stricter profile.
 func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *Exception {
 	if x := r.refresh(ctx, c); x != nil {
 		return x
@@ -162,7 +160,7 @@ func (r *Run) release(ctx context.Context, c *callState, asked call.Decision) *E
 		case ctx.Err() != nil:
 			return runEnded(c)
 		default:
-			r.gate.deps.Log.Error("a person's yes could not be used", "run", r.info.ID, "call", c.Call, "tool", c.tool.Name, "error", err)
+			r.gate.deps.Log.Error("recording the use of an approval failed", "run", r.info.ID, "call", c.Call, "tool", c.tool.Name, "error", err)
 			return denied(c.tool.Name, call.CodeDenied, "a person allowed it, and it could not be recorded that the yes is used, so it is not", rule)
 		}
 	}
@@ -174,9 +172,8 @@ const RunEnded = "the run ended first"
 
 func runEnded(c *callState) *Exception { return denied(c.Tool, ReasonCanceled, RunEnded, "") }
 
-// remember keeps a refusal for the rest of the run, and counts those of people.
-// What is refused in one round counts once: it is one no to one question, and
-// must not end the run over the calls that were allowed with it.
+// remember keeps a refusal for the rest of the run, and counts the refusals of people. The refusals of one round count once:
+// they are one answer to one form, and must not end the run while calls of the same form were allowed.
 func (r *Run) remember(c *callState, x *Exception, counted *bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,8 +187,7 @@ func (r *Run) remember(c *callState, x *Exception, counted *bool) {
 	}
 }
 
-// refusedBefore returns the refusal of the very same call earlier in this run:
-// asking again would only wear the person down.
+// refusedBefore is the refusal of an equal call earlier in this run. Nobody is asked twice.
 func (r *Run) refusedBefore(c *callState) *Exception {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// recordAfterwards bounds the writing of an outcome: it must still be written
-// when the run has been canceled, but may not hold its end up for ever.
+// recordAfterwards bounds the writing of an outcome, which continues when the run is canceled and must not delay its end for
+// ever.
 const recordAfterwards = 5 * time.Second
 
 // maxName is the longest tool name that is looked up; a longer one is none.
@@ -69,7 +69,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	in := &c.in
 	tool, err := r.find(ctx, in.Name, in.Tool)
 	if err != nil {
-		if ctx.Err() != nil { // it may be that it was not found in time
+		if ctx.Err() != nil { // it may not have been found in time
 			return refuse(runEnded(c), "error")
 		}
 		return refuse(r.notFound(ctx, in.Name, err), "error")
@@ -86,7 +86,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	if c.decision.Verdict == call.Deny {
 		return refuse(r.denial(c), c.decidedBy())
 	}
-	// After the denials: the schema of a tool it may not use is none of the program's business.
+	// After the denials: a program learns nothing of the schema of a tool that it may not use.
 	if c.tool.Validate != nil {
 		if err := c.tool.Validate(ctx, c.args); err != nil {
 			if ctx.Err() != nil {
@@ -101,7 +101,7 @@ func (r *Run) admit(ctx context.Context, c *callState) (context.Context, error) 
 	return r.authorise(ctx, c)
 }
 
-// approve asks about a call. before says that it waited when its run was saved.
+// approve asks a person about a call. before says that it waited already when its run was saved.
 func (r *Run) approve(ctx context.Context, c *callState, before bool) (context.Context, error) {
 	ctx, x := r.ask(ctx, c, before)
 	if x != nil {
@@ -110,22 +110,22 @@ func (r *Run) approve(ctx context.Context, c *callState, before bool) (context.C
 	return r.authorise(ctx, c)
 }
 
-// authorise is the last step before a call is sent: that it is has to be on record.
+// authorise is the last step before a call is sent: it records that the call is running.
 func (r *Run) authorise(ctx context.Context, c *callState) (context.Context, error) {
 	if ctx.Err() != nil {
 		return nil, r.refuse(ctx, c, runEnded(c), "error")
 	}
 	switch err := r.gate.deps.Recorder.Record(ctx, r.entry(KindRunning, c)); {
 	case err != nil && ctx.Err() != nil:
-		return nil, runEnded(c) // what could not be recorded did not happen, which the recorder sees to
+		return nil, runEnded(c) // the recorder makes sure that an entry that failed says of no call that it runs
 	case err != nil:
-		r.gate.deps.Log.Error("a call was refused because it could not be recorded", "run", r.info.ID, "tool", c.tool.Name, "error", err)
+		r.gate.deps.Log.Error("recording a call failed, so it is refused", "run", r.info.ID, "tool", c.tool.Name, "error", err)
 		return nil, denied(c.tool.Name, call.CodeDenied, unrecorded(err), "")
 	}
 	return ctx, nil
 }
 
-// find looks a tool up, unless the host gives it.
+// find looks a tool up, unless the host gives the tool with the call.
 func (r *Run) find(ctx context.Context, name string, given *call.Tool) (*call.Tool, error) {
 	if len(name) > maxName {
 		return nil, &NotFoundError{Name: fmt.Sprintf("%.40s… (%d bytes)", name, len(name))}
@@ -143,7 +143,7 @@ func (r *Run) decide(tool *call.Tool, args call.Arguments, before Counters) call
 	return r.info.Policy.Decide(tool, args, before)
 }
 
-// count notes that this very call is made once more.
+// count counts calls of the same tool with the same arguments.
 func (r *Run) count(c *callState) {
 	r.mu.Lock()
 	c.before.Repeat = r.seen[c.key()]
@@ -152,8 +152,8 @@ func (r *Run) count(c *callState) {
 	r.tally(c)
 }
 
-// tally notes what people have been asked so far, and what has been read. The question about the call
-// itself is not among it, so that deciding again after the answer counts the same.
+// tally notes how many questions people were asked so far, and whether untrusted words may have reached the call. It does not
+// count the question about the call itself, so that the decision after the answer uses the same counts.
 func (r *Run) tally(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +162,7 @@ func (r *Run) tally(c *callState) {
 	c.before.Tainted = c.before.Taint != ""
 }
 
-// read notices that words of a server are about to reach the program.
+// read notes what a server answered before the program gets it.
 func (r *Run) read(c *callState, reply *Reply, err error) {
 	if said := received(reply, err); said != nil {
 		r.mu.Lock()
@@ -171,15 +171,14 @@ func (r *Run) read(c *callState, reply *Reply, err error) {
 	}
 }
 
-// key tells calls of one run apart by what they would do.
+// key is equal for calls of the same tool with the same arguments.
 func (c *callState) key() string { return c.tool.Name + "\x00" + c.args.Digest() }
 
 func (r *Run) denial(c *callState) *Exception {
 	return denied(c.tool.Name, cmp.Or(c.decision.Code, call.CodeDenied), c.decision.Detail(), c.decision.Lead().Rule)
 }
 
-// send performs an admitted call and records its outcome, also when the run
-// has ended in the meantime.
+// send performs an admitted call and records its outcome, also if the run ends meanwhile.
 func (r *Run) send(ctx context.Context, c *callState) (value json.RawMessage, failed error) {
 	start := time.Now()
 	outcome := OutcomeUnknown

@@ -10,7 +10,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// entry describes a call as far as it has come.
+// entry describes the present state of a call.
 func (r *Run) entry(kind string, c *callState) Entry {
 	decided := c.decision.Lead()
 	e := Entry{
@@ -29,12 +29,12 @@ func (r *Run) entry(kind string, c *callState) Entry {
 		e.Proposed = c.proposed
 	}
 	if c.answer.How == "person" || kind == KindAsked {
-		e.Shown = e.Proposed // other arguments, if the answer was given with some, are the person's own
+		e.Shown = e.Proposed // a person who changed the arguments saw the proposed ones
 	}
 	if kind == KindRunning || kind == KindOutcome || kind == KindAnswer && c.answer.Allowed {
 		e.Authorised = c.args
 		if other, err := call.Freeze(c.answer.Args, r.info.ArgumentBytes); err == nil && c.answer.Args != nil {
-			e.Authorised = other // which take the place of the others with the next step
+			e.Authorised = other // the next step replaces the arguments by these
 		}
 	}
 	if kind == KindRunning || kind == KindOutcome {
@@ -46,7 +46,7 @@ func (r *Run) entry(kind string, c *callState) Entry {
 // definitionChanged is what decided a call whose tool is not the one that was reviewed, or asked about.
 const definitionChanged = "definition_changed"
 
-// decidedBy is what decided a call that nobody was asked about.
+// decidedBy is what decided a call without a question.
 func (c *callState) decidedBy() string {
 	switch d := &c.decision; {
 	case c.redefined, d.Lead().List == "definition":
@@ -59,8 +59,8 @@ func (c *callState) decidedBy() string {
 	return "default"
 }
 
-// decider is what decided a call that people were asked about, or were to be. That nobody answered is decided by what the
-// profile says for that case, unless the question stood for something else than the rules.
+// decider is what decided a call, also one that people were asked about. If nobody answered, the fallback of the profile
+// decided, unless the tool had changed or the question was canceled.
 func (c *callState) decider() string {
 	switch c.answer.How {
 	case "":
@@ -77,9 +77,8 @@ func (c *callState) decider() string {
 	return c.answer.How
 }
 
-// refuse enters that a call is not made, in the run's list and then in the record, and returns what the program is
-// told. Where the run has ended over the call, that is why it is not made, whatever else was found since: so whoever
-// sent the program was told.
+// refuse notes that a call is not made, in the list of the run and then in the record, and returns the exception for the
+// program. If the run has ended meanwhile, its client was told that this is why, and the record says the same.
 func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string) *Exception {
 	if !r.update(c, func() { c.setState(x) }) {
 		x, by = runEnded(c), "error"
@@ -88,8 +87,7 @@ func (r *Run) refuse(ctx context.Context, c *callState, x *Exception, by string)
 	return x
 }
 
-// recordRefusal writes why a call did not happen. If it cannot be written the
-// call still does not happen, so the error only goes to the log.
+// recordRefusal records why a call is not made. A failure only goes to the log: the call is not made either way.
 func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by string) {
 	if r.leaves() {
 		return
@@ -100,7 +98,7 @@ func (r *Run) recordRefusal(ctx context.Context, c *callState, x *Exception, by 
 	if e.Reason == "" {
 		e.Reason = x.Class
 	}
-	if e.Reason == reasonPolicy && by == c.answer.How { // what was answered has an entry of its own, and it did not decide
+	if e.Reason == reasonPolicy && by == c.answer.How { // the answer has an entry of its own, and did not decide
 		e.DecidedBy, e.Channel, e.By, e.Grant, e.Scope, e.Waited = c.decidedBy(), "", "", "", "", 0
 	}
 	e.Detail, _ = x.Props["detail"].(string)
@@ -117,10 +115,10 @@ func (r *Run) recordOutcome(ctx context.Context, c *callState, outcome string, r
 	r.recordLate(ctx, e)
 }
 
-// leaves reports whether the calls that wait here go on elsewhere.
+// leaves reports whether another process resumes the run.
 func (r *Run) leaves() bool { return r.info.Leaving != nil && r.info.Leaving() }
 
-// note tells the recorder, if it wants to know, how a question comes along.
+// note records that a question was put or answered.
 func (r *Run) note(ctx context.Context, kind string, c *callState) {
 	if r.leaves() {
 		return
@@ -132,7 +130,8 @@ func (r *Run) note(ctx context.Context, kind string, c *callState) {
 	r.recordLate(ctx, e)
 }
 
-// unrecorded says why a call that could not be recorded was not made. Only what is fit for programs is told.
+// unrecorded says why a call was not made that could not be recorded. Programs learn the reason only if the error gives one for
+// them.
 func unrecorded(err error) string {
 	why := "it could not be recorded, and what cannot be recorded does not happen"
 	if known, ok := errors.AsType[interface {
@@ -144,11 +143,11 @@ func unrecorded(err error) string {
 	return why
 }
 
-// recordLate writes an entry about something that cannot be undone any more.
+// recordLate records what has happened already, also after the run is canceled.
 func (r *Run) recordLate(ctx context.Context, e Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordAfterwards)
 	defer cancel()
 	if err := r.gate.deps.Recorder.Record(ctx, e); err != nil {
-		r.gate.deps.Log.Error("an entry could not be recorded", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool", e.Tool, "error", err)
+		r.gate.deps.Log.Error("recording an entry failed", "kind", e.Kind, "run", e.Run, "call", e.Call, "tool", e.Tool, "error", err)
 	}
 }

@@ -68,19 +68,19 @@ type RunInfo struct {
 	Policy Policy // nil denies every call
 	Asker  Asker  // nil reaches nobody
 
-	// Refused is told each time a person has refused a call of this run, with
-	// how many that makes; nil tells nobody. It may end the run.
+	// Refused is told each time a person refuses a call of this run, and how many calls people have refused by then; nil tells
+	// nobody. It may end the run.
 	Refused func(n int)
 
-	// Leaving reports whether the run goes on in another process. Then what ends here is not the end of a call that waits
-	// for a person: nothing is recorded of it. Nil is never.
+	// Leaving reports whether another process resumes the run. Then calls that wait for a person end here without an entry.
+	// Nil means never.
 	Leaving func() bool
 
 	CallTimeout   time.Duration // how long one call may take; zero is DefaultCallTimeout
 	ArgumentBytes int           // zero is defaultArgumentBytes
 }
 
-// Run starts the book-keeping of one run.
+// Run begins one run.
 func (g *Gate) Run(info RunInfo) *Run {
 	if info.CallTimeout <= 0 {
 		info.CallTimeout = DefaultCallTimeout
@@ -103,13 +103,13 @@ type Run struct {
 
 	mu        sync.Mutex
 	waiting   []*waiter // calls that wait for the next round of questions
-	leading   bool      // somebody puts them
+	leading   bool      // a goroutine puts them
 	open      bool      // a round of questions is under way
 	undecided int       // calls that are not decided yet
 	ended     bool
 	calls     []*callState
-	seen      map[string]int        // how often each call was decided, by tool and arguments
-	refused   map[string]*Exception // refusals by a person or for want of one, likewise
+	seen      map[string]int        // how often each call was made, by tool and arguments
+	refused   map[string]*Exception // refusals by a person, or because nobody could be asked, likewise
 	asks      int
 	invoked   int // invocations, of tools and of host functions
 	refusals  int // by people
@@ -164,7 +164,7 @@ type callState struct {
 	redefined bool // since it was asked about, its name has come to stand for another tool
 	undecided bool // it counts in Run.undecided; under the lock
 
-	// Set under the lock when a person allows the call: they are closed when it is sent, and when it is over.
+	// Made under the lock when a person allows the call. begun is closed when it is sent, done when it is over.
 	begun, done chan struct{}
 
 	asking bool // it waits for a person
@@ -179,8 +179,7 @@ func (r *Run) Seen() int {
 	return r.invoked
 }
 
-// begin enters a call in the list, unless it is one of a host function; nil
-// means that the run is over.
+// begin adds a call to the list, unless it is a call of a host function. Nil means that the run is over.
 func (r *Run) begin(in Invocation) *callState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,8 +196,7 @@ func (r *Run) begin(in Invocation) *callState {
 	return c
 }
 
-// update changes a call under the lock. It reports false, and changes nothing,
-// when the run has been closed over the call.
+// update changes a call under the lock. It reports false, and changes nothing, if the call is over.
 func (r *Run) update(c *callState, change func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,11 +9,9 @@
 //	value, err := run.Call(ctx, hostfns.Invocation{ID: 1, Name: "fs__read", Args: args})
 //	reports := run.End()
 //
-// The order is the same for each call and no call skips a step: find the tool
-// among those of this moment, freeze the argument bytes, decide, validate
-// against the tool's schema, ask a person if the policy says so, decide again,
-// record that it is running, send, record how it ended. What was decided is
-// what is sent: one byte string goes through all of it.
+// The order is the same for each call and no call skips a step: find the tool, freeze the arguments, decide, validate against
+// the schema of the tool, ask a person if the policy says so, decide again, record that the call is running, send it, record
+// how it ended. One [call.Arguments] passes through all steps, so what was decided is what is sent.
 //
 // What the Gate needs from others it declares as small interfaces: package registry finds tools and
 // sends calls, inforce decides, asking asks people, and recorder records. A missing Policy denies, a

@@ -11,11 +11,11 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// Questions of one run are put in rounds. A call that has to be asked about waits for the next one; a round begins when the
-// one before has its first answer and no further question is about to join it. Unless the [Asker] puts calls of one moment
-// together, a round is one question. Each answer takes effect when it is given.
+// The questions of a run are put in rounds. A call that needs an answer waits for the next round, which begins when the round
+// before has its first answer and no further question is about to come. Unless the [Asker] puts the calls of one moment
+// together, a round is one question. Each answer takes effect at once.
 
-// An asked call waits for an answer.
+// A waiter is a call that waits for an answer.
 type waiter struct {
 	ctx      context.Context
 	call     *callState
@@ -30,17 +30,17 @@ type waiter struct {
 }
 
 const (
-	// gatherMost is how long a question waits at most for a program that computes on.
+	// gatherMost is how long a question waits at most while the program computes.
 	gatherMost = 2 * time.Second
-	// gatherDeciding is how long it waits at most for other calls of the program, made but not decided yet.
+	// gatherDeciding is how long it waits at most for calls that are made and not decided yet.
 	gatherDeciding = 10 * time.Second
-	// gatherStep is how often it is looked whether others are coming.
+	// gatherStep is how often the waiting questions are counted.
 	gatherStep = 5 * time.Millisecond
-	// gatherQuiet is how long nothing may have come where nobody knows what the program does.
+	// gatherQuiet is how long no question may have come before a round begins, where the progress of the program is unknown.
 	gatherQuiet = 50 * time.Millisecond
 )
 
-// decided notes that a call is decided, and will join no round that it has not joined.
+// decided notes that a call is decided: it joins no further round.
 func (r *Run) decided(c *callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *Run) decided(c *callState) {
 	}
 }
 
-// join enters a call for the next round.
+// join adds a call to the next round.
 func (r *Run) join(q *waiter) {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, q)
@@ -60,11 +60,11 @@ func (r *Run) join(q *waiter) {
 	r.mu.Unlock()
 	r.decided(q.call)
 	if lead {
-		go r.lead() // until nobody waits; those who wait for it outlive it but for its last step
+		go r.lead() // ends when no call waits any more
 	}
 }
 
-// lead puts rounds of questions until none is left.
+// lead puts rounds of questions until no call waits.
 func (r *Run) lead() {
 	for {
 		together := r.info.Asker != nil && r.info.Asker.Together()
@@ -92,7 +92,7 @@ func (r *Run) lead() {
 	}
 }
 
-// close lets calls go on. With the first that was answered, what is asked from then on does not wait behind the round.
+// close lets calls continue. After the first answer, later questions do not wait for the rest of the round.
 func (r *Run) close(calls []*waiter, answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Run) close(calls []*waiter, answered bool) {
 	}
 }
 
-// crashed ends the calls of a round that could not be brought to its end.
+// crashed ends the calls of a round after a panic.
 func (r *Run) crashed(round []*waiter, cause any) {
 	r.gate.deps.Log.Error("asking panicked", "run", r.info.ID, "panic", cause, "stack", string(debug.Stack()))
 	r.mu.Lock()
@@ -118,8 +118,8 @@ func (r *Run) crashed(round []*waiter, cause any) {
 	r.close(round, true)
 }
 
-// gather waits while further questions of the same moment may come. It counts looks and no time: where the whole machine
-// stood still, neither the program nor the decisions had any.
+// gather waits while further questions of the same moment may come. It counts its steps instead of time: while the whole
+// machine is stopped, neither the program nor the decisions make progress.
 func (r *Run) gather() {
 	r.mu.Lock()
 	if len(r.waiting) == 0 {
@@ -187,7 +187,7 @@ func (r *Run) put(round []*waiter) {
 	}
 	first := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(first) })
-	go func() { // ends when every question has its answer, at the latest with the calls' contexts
+	go func() { // ends when every question has its answer, at the latest with the contexts of the calls
 		defer begun()
 		defer cancel()
 		defer func() {
@@ -204,15 +204,15 @@ func (r *Run) put(round []*waiter) {
 	<-first
 }
 
-// isPut reports whether people see the question about a call since before the run was saved. An equal call may have been refused
-// meanwhile, but who answers this one is told that the answer is taken.
+// isPut reports whether people have seen the question about a call since before the run was saved. Then their answer counts,
+// even if an equal call was refused meanwhile.
 func (r *Run) isPut(c *callState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return c.before.Asked
 }
 
-// nowPut notes that people see the question about a call, and reports whether they did before.
+// nowPut notes that people see the question about a call, and reports whether they saw it before.
 func (r *Run) nowPut(c *callState) (before bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +223,7 @@ func (r *Run) nowPut(c *callState) (before bool) {
 	return before
 }
 
-// answered lets a call go on that has its answer. One that was refused goes on after all that were allowed so far have been
+// answered lets a call continue that has its answer. A refused call continues after all calls that were allowed so far are
 // sent: its refusal may end the program.
 func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
 	c := q.call
@@ -242,7 +242,7 @@ func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
 		r.close([]*waiter{q}, true)
 		return
 	}
-	go func() { // ends when those calls, and those that are allowed meanwhile, are sent or over
+	go func() { // ends when those calls, and calls that are allowed meanwhile, are sent or over
 		for before := r.unsent(); len(before) > 0; before = r.unsent() {
 			for _, c := range before {
 				<-c.begun
@@ -252,7 +252,7 @@ func (r *Run) answered(q *waiter, answer Answer, counted *bool) {
 	}()
 }
 
-// approved notes that a person allowed a call: it is made even if the program ends first.
+// approved notes that a person allowed a call: it is sent even if the program ends first.
 func (r *Run) approved(q *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -262,7 +262,7 @@ func (r *Run) approved(q *waiter) {
 	q.call.begun, q.call.done = make(chan struct{}), make(chan struct{})
 }
 
-// unsent lists the calls that a person allowed and that are on their way to be sent.
+// unsent lists the calls that a person allowed and that are not sent yet.
 func (r *Run) unsent() (calls []*callState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -274,8 +274,8 @@ func (r *Run) unsent() (calls []*callState) {
 	return calls
 }
 
-// Carry waits until the calls that people have allowed are over, each at most as long as its own time limit lets it be, or
-// until ctx ends. It is called when the program has ended, and with it the context of the calls that nobody has allowed.
+// Carry waits until the calls that people have allowed are over, each at most for its own time limit, or until ctx ends. It is
+// called when the program has ended, and with it the context of all other calls.
 func (r *Run) Carry(ctx context.Context) {
 	r.mu.Lock()
 	var carried []*callState
@@ -294,10 +294,10 @@ func (r *Run) Carry(ctx context.Context) {
 	}
 }
 
-// answers asks, and takes a crash of the Asker for no answer.
+// answers asks. A panic of the Asker counts as no answer.
 func (r *Run) answers(ctx context.Context, questions []*Question, answered func(i int, a Answer)) {
 	has := make([]bool, len(questions))
-	var mu sync.Mutex // of what is answered at the same moment
+	var mu sync.Mutex // answers may come at the same moment
 	tell := func(i int, a Answer) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -319,8 +319,8 @@ func (r *Run) answers(ctx context.Context, questions []*Question, answered func(
 	}
 }
 
-// settled reports whether nobody has to be asked any more. A call that had to
-// wait is decided again: the profile or the run's counters may have moved on.
+// settled reports whether nobody has to be asked any more. A call that had to wait is decided again: the profile or the counters
+// of the run may have changed.
 func (r *Run) settled(q *waiter) bool {
 	c := q.call
 	if q.waited {
@@ -332,7 +332,7 @@ func (r *Run) settled(q *waiter) bool {
 			q.refusal = runEnded(c)
 		case c.decision.Verdict == call.Deny:
 			q.refusal = r.denial(c)
-		case c.decision.Verdict == call.Allow && !r.isPut(c): // else somebody may have refused it already
+		case c.decision.Verdict == call.Allow && !r.isPut(c): // otherwise a person may have refused it already
 			return true
 		}
 	}
@@ -342,13 +342,13 @@ func (r *Run) settled(q *waiter) bool {
 	return q.refusal != nil || q.waited && r.remembered(q)
 }
 
-// remembered answers a question with what was allowed before.
+// remembered answers a question with an earlier approval.
 func (r *Run) remembered(q *waiter) bool {
 	if r.info.Asker == nil || q.call.decision.Firm {
 		return false
 	}
 	if r.refusedBefore(q.call) != nil {
-		return false // what was refused in this run stays refused
+		return false // an equal call stays refused for the rest of the run
 	}
 	answer, ok := r.info.Asker.Remembered(q.ctx, r.question(q.call))
 	if ok {
@@ -358,7 +358,7 @@ func (r *Run) remembered(q *waiter) bool {
 	return ok
 }
 
-// whileAny is a context that ends when those of all calls of a round have.
+// whileAny is a context that ends when the contexts of all calls of a round have ended.
 func whileAny(round []*waiter) (context.Context, context.CancelFunc) {
 	if len(round) == 1 {
 		return context.WithCancel(round[0].ctx)

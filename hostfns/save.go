@@ -9,7 +9,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// saved is a run between two processes: what has happened so far, and which calls wait for a person.
+// saved is the stored form of a run: what has happened so far, and which calls wait for a person. Package runs keeps its version.
 type saved struct {
 	Calls    []savedCall           `json:"calls"`
 	Seen     map[string]int        `json:"seen"`
@@ -30,7 +30,7 @@ type savedCall struct {
 	Asking *savedAsked `json:"asking,omitempty"` // nil: it is over
 }
 
-// savedAsked is what a question is about. The decision is not part of it: it is made anew.
+// savedAsked is a call that waits for a person. It is decided anew when it is restored.
 type savedAsked struct {
 	Server string          `json:"server"`
 	Raw    string          `json:"raw"`
@@ -39,11 +39,11 @@ type savedAsked struct {
 	Args   json.RawMessage `json:"args"`
 }
 
-// errBusy says that a run cannot be saved: some call is neither over nor waiting for a person.
+// errBusy says that a run cannot be saved: a call is neither over nor waiting for a person.
 var errBusy = errors.New("a call of the run is under way")
 
-// Save returns what [Gate.Restore] needs to go on with the run, in this process
-// or another. It changes nothing here: who saves a run sees to it that only one of the two goes on.
+// Save returns what [Gate.Restore] needs, in this process or another. It does not change the run: the caller makes sure that
+// only one of the two continues.
 func (r *Run) Save() (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *Run) Save() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// Restore makes a run of what [Run.Save] returned. Its calls that wait go on with [Run.Resume].
+// Restore makes a run of what [Run.Save] returned. [Run.Resume] continues its calls that wait.
 func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	var s saved
 	if err := json.Unmarshal(state, &s); err != nil {
@@ -78,7 +78,7 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 			if c.args, err = call.Freeze(a.Args, len(a.Args)); err != nil {
 				return nil, fmt.Errorf("reading a saved run: call %d: %w", c.Call, err)
 			}
-			c.asking, c.undecided = true, true // all of them are one round again
+			c.asking, c.undecided = true, true // all of them belong to one round again
 			r.undecided++
 		}
 		r.calls = append(r.calls, c)
@@ -97,8 +97,8 @@ func (g *Gate) Restore(info RunInfo, state json.RawMessage) (*Run, error) {
 	return r, nil
 }
 
-// Resume goes on with a call that waited for a person when its run was saved, as
-// [Run.Call] would have. Of the invocation the name and the arguments do not count.
+// Resume continues a call that waited for a person when its run was saved, as [Run.Call] would have. It does not use the name
+// and the arguments of the invocation.
 func (r *Run) Resume(ctx context.Context, in Invocation) (json.RawMessage, error) {
 	r.mu.Lock()
 	var c *callState
