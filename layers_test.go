@@ -56,7 +56,7 @@ var layers = map[string]struct {
 	"recorder":  {ours: []string{"approvals", "approvals/prompt", "audit", "call", "hostfns", "inforce", "store", "upstream", "config", "audit/otlp"}},
 	"preflight": {ours: []string{"analysis", "call", "hostfns", "inforce", "internal/fair", "profiles", "registry", "internal/visible", "config"}},
 	"asking":    {ours: []string{"analysis", "approvals", "approvals/prompt", "call", "hostfns", "inforce", "preflight", "profiles", "recorder", "registry", "store", "internal/visible", "internal/strictjson"}},
-	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
+	"runs":      {ours: []string{"analysis", "approvals", "approvals/prompt", "asking", "audit", "guest/quickjs", "hostfns", "inforce", "internal/fair", "internal/strictjson", "preflight", "profiles", "recorder", "registry", "sandbox", "store", "internal/visible", "config"}},
 
 	// What wires them.
 	".":            {ours: []string{"asking", "call", "inforce", "preflight", "recorder", "registry", "runs", "internal/protect", "internal/replace", "analysis", "profiles", "catalog", "catalog/pins", "upstream", "upstream/builtin", "approvals", "approvals/prompt", "hostfns", "audit", "store", "internal/visible", "config"}},

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/codemode-project/codemode/hostfns"
 	"github.com/codemode-project/codemode/inforce"
+	"github.com/codemode-project/codemode/internal/strictjson"
 	"github.com/codemode-project/codemode/store"
 )
 
@@ -55,7 +55,12 @@ func (r *Request) digest() string {
 	if !inforce.IsMadeSession(same.Session) {
 		same.Session = "" // of the protocol, which ends with the connection
 	}
-	same.Input = plainJSON(same.Input)
+	switch canonical, err := strictjson.Canonical(same.Input); {
+	case err == nil:
+		same.Input = canonical
+	case len(same.Input) > 0: // readers could differ about it, so only equal bytes are the same
+		same.Input = marker(string(same.Input))
+	}
 	return digestOf(same)
 }
 
@@ -63,18 +68,6 @@ func digestOf(v any) string {
 	js, _ := json.Marshal(v) // texts, and JSON that was checked
 	sum := sha256.Sum256(js)
 	return hex.EncodeToString(sum[:])
-}
-
-// plainJSON writes JSON without spaces and with sorted members; nil is what is no JSON.
-func plainJSON(raw json.RawMessage) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // or large numbers would be rounded
-	var v any
-	if len(raw) == 0 || d.Decode(&v) != nil {
-		return nil
-	}
-	js, _ := json.Marshal(v) // it was decoded
-	return js
 }
 
 // keyOf is the key of a request; nil if it has none.
