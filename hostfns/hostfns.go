@@ -57,17 +57,17 @@ type Counters struct {
 
 // Asker asks people, for one run. It is called from many goroutines.
 type Asker interface {
-	// Ask puts the questions of one moment. It tells answered the answer to each, by its index, as soon as it is given:
-	// of those that were given together the yeses first. It returns when all are answered, at the latest when ctx
-	// ends. The zero Answer is a refusal.
+	// Ask puts the questions of one moment. It calls answered with each answer and the index of its question, as soon as the
+	// answer is given; of answers that come together, approvals first. It returns when all questions are answered, at the
+	// latest when ctx ends. The zero Answer is a refusal.
 	Ask(ctx context.Context, qs []*Question, answered func(i int, a Answer))
 	// Together reports whether calls of one moment are to be one question now.
 	Together() bool
 	// Remembered answers a question with what people have allowed before; false means that a person has to be asked.
 	Remembered(ctx context.Context, q *Question) (Answer, bool)
-	// Inquire puts a question of the program itself, records it, and records its answer, which it returns. An error
-	// means that nobody was asked: an [*ArgumentError] that the question is not right, a [*LimitError] that there were
-	// too many, [ErrCannotAsk] that nobody can be asked here.
+	// Inquire puts a question of the program itself, records it and its answer, and returns the answer. An error means that
+	// nobody was asked: [*ArgumentError], the question is wrong; [*LimitError], there were too many; [ErrCannotAsk], nobody can
+	// be asked here.
 	Inquire(ctx context.Context, q *Inquiry) (answer json.RawMessage, err error)
 }
 
@@ -141,35 +141,31 @@ var ErrChanged = errors.New("it is not what was approved")
 // ErrTooLate says that a yes was not used in its time.
 var ErrTooLate = errors.New("its time was over before it could be used")
 
-// An Invocation is one call as it leaves the program.
+// An Invocation is one call as the program makes it, and what the host lends to it.
 type Invocation struct {
 	ID   int // from 1, in the order the program made them
 	Name string
 	Args json.RawMessage // "null" when there was no argument
-	// Tool is what the call is of, where the host makes it itself; nil looks Name up.
+	// Tool is the tool of a call that the host makes itself; nil looks Name up.
 	Tool *call.Tool
-	// Pause stops the run's clock while a person is awaited and returns what
-	// starts it again; nil means that there is no clock.
+	// Pause stops the clock of the run while a person is awaited; resume starts it again. Nil means that there is no clock.
 	Pause func() (resume func())
-	// Progress tells how many calls the program has made, as far as they are
-	// invoked, and whether it waits and makes no further one; nil means that
-	// nobody knows.
+	// Progress tells how many calls the program has made, and whether it waits and makes no further call; nil means that this
+	// is unknown.
 	Progress func() (calls int, waiting bool)
-	// Asking is told that the call begins to wait for a person, and what it
-	// returns that it goes on; nil tells nobody. While all open calls of a run
-	// wait so, [Run.Save] can save it.
+	// Asking is called when the call begins to wait for a person, and asked when it continues; nil tells nobody. While all open
+	// calls of a run wait for people, [Run.Save] can save it.
 	Asking func() (asked func())
 
-	// Claim is asked when the call is about to go on that waited for a person, for whatever reason: an error says that
-	// the run is not this process's any more, and that nothing may come of the call here. Nil is none.
+	// Claim is called before a call that waited for a person continues, whatever the reason. An error says that another process
+	// has the run, and that the call must not continue here. Nil always permits it.
 	Claim func(ctx context.Context) error
 
-	// Carried gives what a call goes on under once a person has allowed it: it outlives the program. Nil is the
-	// context of the call.
+	// Carried is the context of a call that a person has allowed, which outlives the program. Nil is the context of the call.
 	Carried func() context.Context
 
-	// Put says, to [Run.Resume], that the process that the run was in has put the question about the call, perhaps
-	// after it saved the run.
+	// Put says, to [Run.Resume], that the earlier process of the run put the question about the call, perhaps after it saved the
+	// run.
 	Put bool
 
 	resource bool // of a server, see ReadResource
