@@ -6,14 +6,13 @@ import (
 	"github.com/codemode-project/codemode/catalog/pins"
 
 	"github.com/codemode-project/codemode/config"
-	"github.com/codemode-project/codemode/registry"
 )
 
 // ToolInfos describes the tools of this moment for [config.Config.Lint], sorted by name.
 func (e *Evaluator) ToolInfos() []config.ToolInfo {
 	var infos []config.ToolInfo
 	for _, t := range e.tools.Catalog.Tools() {
-		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: registry.Annotations(t)})
+		infos = append(infos, config.ToolInfo{Server: t.Server, Tool: t.Raw, Input: t.Input, Annotations: t.Hints})
 	}
 	return infos
 }

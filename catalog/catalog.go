@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,6 +122,8 @@ func newListing(server string, tools []Tool) *listing {
 	for _, t := range tools {
 		t.Server, t.Name = server, call.Name(server, t.Raw)
 		t.Digest = t.digest()
+		t.Hints = nil
+		_ = json.Unmarshal(t.Annotations, &t.Hints) // what is no object says nothing
 		t.compiled, t.declared, t.outputs, t.learned = new(jsonschema.Schema), new(declared), new(outputs), new(learned)
 		if t.Raw == "" {
 			l.problems = append(l.problems, Problem{Server: server, Code: "bad_name",

@@ -20,6 +20,7 @@ type Tool struct {
 	Input       json.RawMessage // JSON Schema of the arguments; nil or unusable accepts any object
 	Output      json.RawMessage // JSON Schema of the result; nil if the upstream says nothing
 	Annotations json.RawMessage // the upstream's hints, an object; nil if there are none
+	Hints       map[string]any  // Annotations, decoded; set by [Catalog.Replace]
 
 	// Digest identifies the definition: it changes when anything above that the
 	// upstream controls changes. [Catalog.Replace] sets it.

@@ -13,7 +13,7 @@ import (
 	"github.com/codemode-project/codemode/call"
 )
 
-// What becomes of results that do not fit their tool's output schema
+// What happens to results that do not fit the output schema of their tool
 // ("outputValidation" in the configuration).
 const (
 	outputOff    = "off"    // they are not checked

@@ -152,21 +152,13 @@ func (g *Registry) Missing(name string, err error) error {
 func (g *Registry) Describe(t *catalog.Tool) *call.Tool {
 	tool := &call.Tool{
 		Server: t.Server, Raw: t.Raw, Name: t.Name, Title: t.Title, Description: t.Description,
-		Input: t.Input, Annotations: Annotations(t), Digest: t.Digest, Trusted: g.rules.Server(t.Server).Trusted, Timeout: g.rules.Server(t.Server).Timeout,
+		Input: t.Input, Annotations: t.Hints, Digest: t.Digest, Trusted: g.rules.Server(t.Server).Trusted, Timeout: g.rules.Server(t.Server).Timeout,
 		Validate: func(ctx context.Context, args call.Arguments) error {
 			return ArgumentError(t.Validate(ctx, args))
 		},
 	}
 	g.checkOutput(t, tool)
 	return tool
-}
-
-func Annotations(t *catalog.Tool) map[string]any {
-	var hints map[string]any
-	if json.Unmarshal(t.Annotations, &hints) != nil {
-		return nil // what is no object says nothing
-	}
-	return hints
 }
 
 // Search, Tools and Declarations make the registry the Gate's Library.

@@ -214,7 +214,7 @@ func remarks(c hostfns.Report) string {
 	return text
 }
 
-// callText says in one line what became of a call.
+// callText says in one line how a call ended.
 func callText(c hostfns.Report) string {
 	text := fmt.Sprintf("  %d. %s %s", c.Call, visible.Short(c.Tool, 80), c.State)
 	if c.Took > 0 {

@@ -102,7 +102,7 @@ func (r *Response) failure(err error) string {
 	return text
 }
 
-// comeBack tells the client of a run that another process goes on with how to get what it comes to.
+// comeBack tells the client of a run that another process resumes how to get the result.
 func (r *Response) comeBack(err error) string {
 	why := "waits for a person, and this process stops. The run goes on elsewhere, or here after a restart, when they " +
 		"have answered"
